@@ -1,0 +1,68 @@
+# pbdp: `make demo` shows what it does, `make test` checks it. `make help` lists the rest.
+
+PYTHON ?= python3
+VENV   := .venv
+BIN    := $(VENV)/bin
+READY  := $(VENV)/.ready
+CODE   := $(wildcard src tests benchmarks)
+PIP    := $(BIN)/python -m pip -qq --disable-pip-version-check
+
+MAKEFLAGS += --no-print-directory
+.DEFAULT_GOAL := help
+.PHONY: help demo test check lint types imports bench lock clean
+
+help: ## list the targets
+	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 16
+
+demo: $(READY) ## plan a noise for a count and print its probabilities
+	@mkdir -p build
+	@echo "A count must be within 5 of the truth 90 % of the time. The noise with the least privacy loss:"
+	@echo
+	$(BIN)/pbdp plan --within 5 --confidence 0.9 --sensitivity 1 --delta 1e-6 --integer -o build/demo-plan.json
+	@echo
+	@echo "What that plan would publish if the true count were 1234, and how often:"
+	@echo
+	$(BIN)/pbdp noise build/demo-plan.json --answer 1234
+
+test: lint types imports ## lint, types, import directions, then all tests
+	@$(BIN)/pytest -n 2
+
+check: test ## the same as `make test`
+
+lint: $(READY) ## ruff: rules and formatting
+	@$(BIN)/ruff check --quiet $(CODE)
+	@$(BIN)/ruff format --quiet --check $(CODE) || \
+		{ echo "Formatting differs; run: $(BIN)/ruff format $(CODE)"; exit 1; }
+
+types: $(READY) ## mypy, strict
+	@$(BIN)/mypy $(CODE)
+
+imports: $(READY) ## imports between the parts of pbdp go one way
+	@$(BIN)/lint-imports --no-logo --no-cache > $(VENV)/imports.txt || { cat $(VENV)/imports.txt; exit 1; }
+
+bench: $(READY) ## run the benchmarks, one after the other
+	@for script in $(wildcard benchmarks/bench_*.py); do echo "== $$script"; $(BIN)/python $$script || exit 1; done
+
+lock: ## renew requirements.lock from pyproject.toml
+	@$(PYTHON) -m venv build/lock
+	@build/lock/bin/python -m pip -qq --disable-pip-version-check install 'uv>=0.5'
+	@build/lock/bin/uv pip compile --quiet --no-config --universal --python-version 3.11 --extra dev \
+		--upgrade --generate-hashes --no-emit-index-url --no-emit-find-links \
+		--custom-compile-command "make lock" --output-file requirements.lock pyproject.toml
+
+clean: ## remove the environment and everything that was built
+	@rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	@find $(CODE) -type d -name __pycache__ -prune -exec rm -rf {} +
+
+$(READY): requirements.lock pyproject.toml
+	@command -v $(PYTHON) > /dev/null || \
+		{ echo "pbdp needs Python 3.11 or newer, but there is no $(PYTHON). Say which: make PYTHON=/path/to/python3"; exit 1; }
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+		{ echo "pbdp needs Python 3.11 or newer; $(PYTHON) is $$($(PYTHON) -V 2>&1). Say which: make PYTHON=python3.12"; exit 1; }
+	@$(PYTHON) -c 'import venv, ensurepip' 2> /dev/null || \
+		{ echo "$(PYTHON) cannot make virtual environments. On Debian and Ubuntu: apt install python3-venv"; exit 1; }
+	@echo "Setting up $(VENV) (once)"
+	@$(PYTHON) -m venv $(VENV)
+	@$(PIP) install --require-hashes -r requirements.lock
+	@$(PIP) install --no-deps --no-build-isolation -e .
+	@touch $@
