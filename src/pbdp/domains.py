@@ -1,0 +1,66 @@
+"""The domains that parameters live in: each check returns the value it was given, or says what is wrong."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from numbers import Real
+
+from pbdp.errors import InputError
+
+
+def _number(name: str, value: object, rule: str, holds: Callable[[float], bool], remedy: str) -> float:
+    """`value` as a float if it is a real number for which `holds`, else an `InputError`."""
+    if isinstance(value, bool) or not isinstance(value, Real):
+        raise InputError(name, rule, repr(value), remedy)
+    number = float(value)
+    if math.isnan(number) or not holds(number):
+        raise InputError(name, rule, f"{number:g}", remedy)
+    return number
+
+
+def positive(name: str, value: object, remedy: str = "") -> float:
+    """A finite number above zero."""
+    return _number(name, value, "a finite number above 0", lambda x: 0 < x < math.inf, remedy)
+
+
+def non_negative(name: str, value: object, remedy: str = "") -> float:
+    """A finite number, zero or more."""
+    return _number(name, value, "a finite number, 0 or more", lambda x: 0 <= x < math.inf, remedy)
+
+
+def finite(name: str, value: object, remedy: str = "") -> float:
+    """Any finite number."""
+    return _number(name, value, "a finite number", math.isfinite, remedy)
+
+
+def probability(name: str, value: object, remedy: str = "") -> float:
+    """A number strictly between zero and one."""
+    return _number(name, value, "strictly between 0 and 1", lambda x: 0 < x < 1, remedy)
+
+
+def fraction(name: str, value: object, remedy: str = "") -> float:
+    """A number from zero up to, but not including, one."""
+    return _number(name, value, "at least 0 and below 1", lambda x: 0 <= x < 1, remedy)
+
+
+def above_one(name: str, value: object, remedy: str = "") -> float:
+    """A finite number above one."""
+    return _number(name, value, "a finite number above 1", lambda x: 1 < x < math.inf, remedy)
+
+
+def whole(name: str, value: object, least: int = 1, remedy: str = "") -> int:
+    """A whole number of at least `least`."""
+    number = _number(
+        name,
+        value,
+        f"a whole number of at least {least}",
+        lambda x: x >= least and x == math.floor(x),
+        remedy,
+    )
+    return int(number)
+
+
+def at_least_zero_or_infinite(name: str, value: object, remedy: str = "") -> float:
+    """Zero or more; infinity allowed, for one-sided regions."""
+    return _number(name, value, "a number, 0 or more", lambda x: x >= 0, remedy)
