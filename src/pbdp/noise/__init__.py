@@ -1,0 +1,1 @@
+"""Noise kernels, one family a file."""

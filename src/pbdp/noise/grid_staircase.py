@@ -1,0 +1,92 @@
+"""Staircase noise on the whole numbers."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from pbdp.domains import positive, whole
+from pbdp.errors import InputError
+from pbdp.noise.kernel import Array
+from pbdp.noise.symmetric_lattice import FARTHEST, SymmetricLattice
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GridStaircase(SymmetricLattice):
+    """Noise on the whole numbers with P(noise = n) ∝ exp(-loss max(0, ceil((|n| - centre)/width))).
+
+    A plateau of 2 centre + 1 points, then steps of `width` points, each exp(-loss) times as high as the one
+    before (Geng and Viswanath 2014, with a plateau of any length). Width and centre are in steps of the grid.
+    Every figure is a finite geometric sum of positive terms, within 1e-12 relatively down to 1e-250.
+    """
+
+    loss: float
+    width: int
+    centre: int
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "loss", positive("loss", self.loss))
+        object.__setattr__(self, "width", whole("width", self.width))
+        object.__setattr__(self, "centre", whole("centre", self.centre, least=0))
+        if not self.centre + self.width * (1 + 750 / self.loss) <= FARTHEST:
+            reach = f"width {self.width}, centre {self.centre} and loss {self.loss:g}"
+            raise InputError("centre + 750 width/loss", "at most 2**52", reach, "Use a coarser step.")
+
+    @property
+    def family(self) -> str:
+        """`staircase`."""
+        return "staircase"
+
+    @property
+    def is_log_concave(self) -> bool:
+        """Only when each step is one point wide: a longer step is flat between two drops."""
+        return self.width == 1
+
+    def _pure_loss(self, shift: int) -> float:
+        """loss ceil(shift/width): the proof for `Staircase.largest_loss` holds on the whole numbers too."""
+        return self.loss * -(-shift // self.width)
+
+    @property
+    def _beyond(self) -> float:
+        """Σ_{j >= 1} width exp(-loss j): what lies below a step, counted in points of the step's height."""
+        return self.width * math.exp(-self.loss) / -math.expm1(-self.loss)
+
+    @property
+    def _total(self) -> float:
+        """The sum of exp(-loss k(n)) over all n."""
+        return 2 * (self.centre + self._beyond) + 1
+
+    def _level(self, n: Array) -> Array:
+        return np.maximum(np.ceil((n - self.centre) / self.width), 0.0)
+
+    def _log_mass(self, n: Array) -> Array:
+        return -self.loss * self._level(n) - math.log(self._total)
+
+    def _tail(self, n: Array) -> Array:
+        """What is left of n's own step from n on, and all the steps below it."""
+        level = self._level(n)
+        left = self.centre + self.width * level - n + 1
+        return np.asarray(np.exp(-self.loss * level) * ((left + self._beyond) / self._total))
+
+    def _run(self, first: Array, last: Array) -> Array:
+        """Part of the step of `first`, the whole steps between, and part of the step of `last`."""
+        top, bottom = self._level(first), self._level(last)
+        left = self.centre + self.width * top - first + 1
+        right = last - (self.centre + self.width * (bottom - 1))
+        between = self.width * np.expm1(-self.loss * np.maximum(bottom - top - 1, 0)) / math.expm1(-self.loss)
+        several = (
+            np.exp(-self.loss * top) * left
+            + np.exp(-self.loss * (top + 1)) * between
+            + np.exp(-self.loss * bottom) * right
+        )
+        one = np.exp(-self.loss * top) * (last - first + 1)
+        return np.asarray(np.where(top == bottom, one, several) / self._total)
+
+    def _tail_guess(self, u: Array) -> Array:
+        """Inverse of the tail at the ends of the steps, then along the step."""
+        points = u * self._total
+        level = np.maximum(np.ceil(np.log(self._beyond / points) / self.loss), 0.0)
+        left = points * np.exp(self.loss * level) - self._beyond
+        return np.asarray(np.ceil(self.centre + self.width * level + 1 - left))

@@ -1,0 +1,170 @@
+"""What every noise kernel can say about itself.
+
+A kernel is a law of additive noise with its mode at zero. It knows its density (or mass), its tails and
+how fast its log-density can change; it knows nothing of regions, boosting or privacy parameters.
+
+Three kinds exist, and the exact accountant treats each by its own method:
+
+- continuous and log-concave: the privacy loss of a shift is monotone in the output (`LogConcaveKernel`);
+- continuous and piecewise constant: finitely many levels that matter (`StepKernel`);
+- lattice: a law on the whole numbers, possibly of finite support (`LatticeKernel`).
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+
+import numpy as np
+import numpy.typing as npt
+
+from pbdp.domains import non_negative, positive
+
+Array = npt.NDArray[np.float64]
+ArrayLike = npt.ArrayLike
+
+
+class Kernel(ABC):
+    """A law of additive noise whose mode is zero.
+
+    All methods are vectorised. Tails keep a relative error of at most 1e-12 wherever the value is above
+    1e-250, so `survival` and not `1 - cdf` is to be used on the right and `cdf` on the left.
+    """
+
+    __slots__ = ()
+
+    @property
+    @abstractmethod
+    def family(self) -> str:
+        """The name of the family, as users write it."""
+
+    @property
+    def is_symmetric(self) -> bool:
+        """Whether the law of -noise is the law of noise."""
+        return True
+
+    @property
+    def is_unimodal(self) -> bool:
+        """Whether density never rises away from zero; the worst shift is then the largest (see privacy)."""
+        return True
+
+    @property
+    @abstractmethod
+    def support(self) -> tuple[float, float]:
+        """The smallest closed interval that holds all the mass; infinite ends for unbounded laws."""
+
+    @abstractmethod
+    def log_density(self, x: ArrayLike) -> Array:
+        """Log of the density (continuous) or of the mass at whole numbers (lattice); -inf off the support."""
+
+    def density(self, x: ArrayLike) -> Array:
+        """Density or mass."""
+        return np.exp(self.log_density(x))
+
+    @abstractmethod
+    def cdf(self, x: ArrayLike) -> Array:
+        """P(noise <= x)."""
+
+    @abstractmethod
+    def survival(self, x: ArrayLike) -> Array:
+        """P(noise > x)."""
+
+    @abstractmethod
+    def quantile(self, u: ArrayLike) -> Array:
+        """Smallest x with cdf(x) >= u, for u in (0, 1)."""
+
+    @abstractmethod
+    def upper_quantile(self, u: ArrayLike) -> Array:
+        """Smallest x with survival(x) <= u: the quantile counted from the far right, for u in (0, 1)."""
+
+    @abstractmethod
+    def mass(self, low: ArrayLike, high: ArrayLike) -> Array:
+        """P(low <= noise <= high), zero where low > high, without cancellation in the tails."""
+
+    @abstractmethod
+    def largest_loss(self, shift: float) -> float:
+        """sup over y of log f(y) - log f(y - shift): the kernel's own pure epsilon, inf if it has none."""
+
+
+class LogConcaveKernel(Kernel):
+    """A continuous, symmetric kernel with concave log-density."""
+
+    __slots__ = ()
+
+    @abstractmethod
+    def score(self, x: ArrayLike) -> Array:
+        """-(log f)'(x): odd, non-decreasing; the rate at which the density falls."""
+
+    @abstractmethod
+    def loss_crossing(self, level: ArrayLike, shift: ArrayLike) -> Array:
+        """sup{y : log f(y) - log f(y - shift) > level}, for shift > 0.
+
+        The loss falls as y grows, so the outputs whose loss exceeds `level` are those below the crossing:
+        -inf if there are none, +inf if all have it. Where the loss is flat at `level` either end is exact.
+        """
+
+    @abstractmethod
+    def log_moment(
+        self, low: ArrayLike, high: ArrayLike, shift: ArrayLike, order: float
+    ) -> tuple[Array, Array]:
+        """Bounds (lower, upper) of log of the integral over [low, high] of f(y)^order f(y - shift)^(1-order).
+
+        Closed forms return the same figure twice, up to rounding; -inf where low >= high.
+        """
+
+    @abstractmethod
+    def on_grid(self) -> LatticeKernel:
+        """The law on the whole numbers whose masses are proportional to this density."""
+
+
+class StepKernel(Kernel):
+    """A continuous kernel whose density is constant between finitely many breaks (up to a stated tail)."""
+
+    __slots__ = ()
+
+    @abstractmethod
+    def breaks(self, reach: float) -> Array:
+        """Sorted points within [-reach, reach] at which the density jumps."""
+
+    @abstractmethod
+    def on_grid(self) -> LatticeKernel:
+        """The law on the whole numbers whose masses are proportional to this density."""
+
+
+class LatticeKernel(Kernel):
+    """A kernel on the whole numbers."""
+
+    __slots__ = ()
+
+    @property
+    def is_log_concave(self) -> bool:
+        """Whether mass(n)^2 >= mass(n-1) mass(n+1) everywhere."""
+        return False
+
+    def reach(self, tail: float) -> int:
+        """Smallest n >= 0 with P(|noise| > n) <= tail: enumeration up to it misses at most `tail`.
+
+        The whole support at tail = 0, which a law without bounds refuses.
+        """
+        tail = self._checked_tail(tail)
+
+        def misses(n: int) -> bool:
+            return float(self.cdf(-n - 1)) + float(self.survival(n)) > tail
+
+        short, far = -1, 0  # `misses` holds at `short` and not at `far`, once bracketed
+        while misses(far):
+            short, far = far, 2 * far + 1
+        while far - short > 1:
+            middle = (short + far) // 2
+            short, far = (middle, far) if misses(middle) else (short, middle)
+        return far
+
+    def _checked_tail(self, tail: float) -> float:
+        """`tail` if it is a number the enumeration can miss: above zero where the support has no end."""
+        if not all(map(math.isfinite, self.support)):
+            return positive("tail", tail, "The support has no end, so an enumeration misses some mass.")
+        return non_negative("tail", tail)
+
+    def masses(self, reach: int) -> Array:
+        """Masses at -reach..reach."""
+        return self.density(np.arange(-reach, reach + 1, dtype=np.float64))
