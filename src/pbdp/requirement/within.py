@@ -1,0 +1,67 @@
+"""How users write a width: `5`, `"5%+10"`, or a pair (below, above)."""
+
+from __future__ import annotations
+
+import re
+from numbers import Real
+
+from pbdp.domains import positive
+from pbdp.errors import InputError
+from pbdp.requirement.absolute import AbsoluteRegion
+from pbdp.requirement.region import Region
+from pbdp.requirement.relative import RelativeRegion
+
+Within = float | str | tuple[float, float]
+
+_NUMBER = r"[0-9.]+(?:[eE][+-]?[0-9]+)?"
+_RELATIVE = re.compile(rf"^\s*({_NUMBER})\s*%\s*(?:\+\s*({_NUMBER}))?\s*$")
+_HOW = 'Write 5 for "within 5", 5%+10 for "within 5 % plus 10", or two numbers for below and above.'
+
+
+def region_within(within: object, nonnegative: bool = False) -> Region:
+    """The region that a width describes."""
+    match within:
+        case str():
+            return _from_text(within, nonnegative)
+        case (below, above):
+            return AbsoluteRegion(
+                below=positive("within", below, _HOW), above=positive("within", above, _HOW)
+            )
+        case Real():
+            return AbsoluteRegion.even(positive("within", within, _HOW))
+    raise InputError("within", "a number, a percentage plus a number, or two numbers", repr(within), _HOW)
+
+
+def _from_text(text: str, nonnegative: bool) -> Region:
+    relative = _RELATIVE.match(text)
+    try:
+        if relative is None:
+            return AbsoluteRegion.even(positive("within", float(text), _HOW))
+        percent, plus = float(relative[1]), float(relative[2] or 0)
+    except ValueError:
+        raise InputError("within", "a number, or a percentage plus a number", repr(text), _HOW) from None
+    if not 0 < percent < 100:
+        raise InputError(
+            "within",
+            "a percentage above 0 and below 100",
+            f"{text!r}",
+            "A relative error of 100 % or more is met by publishing 0.",
+        )
+    if plus <= 0:
+        raise InputError(
+            "within",
+            "a percentage plus a number above 0",
+            f"{text!r}",
+            f"At an answer of 0 a percentage alone allows no error at all; write {percent:g}%+10, say.",
+        )
+    return RelativeRegion(theta=percent / 100, tau=positive("within", plus, _HOW), nonnegative=nonnegative)
+
+
+def text_of(region: Region) -> float | str | list[float] | None:
+    """The width that describes a region, as it is written in a plan file; None for a fixed range."""
+    match region:
+        case AbsoluteRegion():
+            return region.below if region.below == region.above else [region.below, region.above]
+        case RelativeRegion():
+            return f"{region.theta * 100!r}%+{region.tau!r}"
+    return None
