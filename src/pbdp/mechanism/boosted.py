@@ -1,0 +1,149 @@
+"""The boosted mechanism (paper, Eq. 2 and 3).
+
+Given the true answer Q, the output has density
+
+    w(y) f(y - Q) / C(Q),    w = 1 inside the region of Q and 1 - q outside,    C(Q) = 1 - q·pbar(Q),
+
+where f is the kernel's density, q the boost and pbar(Q) the kernel's mass outside the region. q = 0 is the
+plain kernel; q = 1 cuts everything outside the region off.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from pbdp.errors import InputError
+from pbdp.noise.kernel import Array, Kernel, LatticeKernel
+from pbdp.requirement.region import Region
+
+
+def region_masses(kernel: Kernel, below: npt.ArrayLike, above: npt.ArrayLike) -> tuple[Array, Array]:
+    """The kernel's mass (inside, outside) of [-below, above], each without cancellation."""
+    outside = kernel.survival(above) + _mass_below(kernel, -np.asarray(below))
+    inside = kernel.mass(-np.asarray(below), above)
+    return inside, outside
+
+
+def _mass_below(kernel: Kernel, low: npt.ArrayLike) -> Array:
+    """P(noise < low): the cdf, less the mass at `low` itself on a lattice."""
+    return kernel.cdf(np.ceil(np.asarray(low)) - 1) if isinstance(kernel, LatticeKernel) else kernel.cdf(low)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Boosted:
+    """A kernel, a region and a boost: one output law for every answer."""
+
+    kernel: Kernel
+    region: Region
+    boost: float
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.boost <= 1:
+            raise InputError("boost", "between 0 and 1", self.boost)
+
+    @property
+    def boost_loss(self) -> float:
+        """The paper's L2 = -log(1 - q): the loss at an output that only one of two answers prefers."""
+        return -math.log1p(-self.boost) if self.boost < 1 else math.inf
+
+    @property
+    def follows_answer(self) -> bool:
+        """Whether the law of (output - answer) is the same for all answers."""
+        return self.boost == 0 or self.region.follows_answer
+
+    def normaliser(self, below: npt.ArrayLike, above: npt.ArrayLike) -> Array:
+        """C = 1 - q·pbar for a region that reaches `below` and `above` its answer."""
+        inside, outside = region_masses(self.kernel, below, above)
+        return inside + (1 - self.boost) * outside
+
+    def confidence_at(self, answer: npt.ArrayLike) -> Array:
+        """Probability that the output meets the requirement when this is the true answer."""
+        inside, outside = region_masses(self.kernel, *self.region.offsets(answer))
+        return inside / (inside + (1 - self.boost) * outside)
+
+    def law_at(self, answer: float) -> BoostedLaw:
+        """The law of the output when this is the true answer."""
+        below, above = self.region.offsets(answer)
+        return BoostedLaw(mechanism=self, answer=answer, below=float(below), above=float(above))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BoostedLaw:
+    """The law of the output for one true answer; outputs are absolute, not relative to the answer."""
+
+    mechanism: Boosted
+    answer: float
+    below: float
+    above: float
+
+    @property
+    def _constant(self) -> float:
+        return float(self.mechanism.normaliser(self.below, self.above))
+
+    def log_density(self, y: npt.ArrayLike) -> Array:
+        """Log density (continuous) or log mass (lattice) at outputs y."""
+        noise = np.asarray(y, dtype=np.float64) - self.answer
+        inside = (noise >= -self.below) & (noise <= self.above)
+        outside_weight = -self.mechanism.boost_loss
+        weight = np.where(inside, 0.0, outside_weight)
+        return self.mechanism.kernel.log_density(noise) + weight - math.log(self._constant)
+
+    def density(self, y: npt.ArrayLike) -> Array:
+        """Density or mass at outputs y."""
+        return np.exp(self.log_density(y))
+
+    def _weighted(self, low: Array, high: Array) -> Array:
+        """Unnormalised boosted mass of the noise interval [low, high]."""
+        kernel = self.mechanism.kernel
+        inner = kernel.mass(np.maximum(low, -self.below), np.minimum(high, self.above))
+        if isinstance(kernel, LatticeKernel):
+            before, after = float(np.ceil(-self.below)) - 1, float(np.floor(self.above)) + 1
+        else:
+            before, after = -self.below, self.above
+        outer = kernel.mass(low, np.minimum(high, before)) + kernel.mass(np.maximum(low, after), high)
+        return inner + (1 - self.mechanism.boost) * outer
+
+    def mass(self, low: npt.ArrayLike, high: npt.ArrayLike) -> Array:
+        """P(low <= output <= high)."""
+        below, above = np.asarray(low, dtype=np.float64), np.asarray(high, dtype=np.float64)
+        return self._weighted(below - self.answer, above - self.answer) / self._constant
+
+    def cdf(self, y: npt.ArrayLike) -> Array:
+        """P(output <= y)."""
+        return self.mass(-np.inf, y)
+
+    def survival(self, y: npt.ArrayLike) -> Array:
+        """P(output > y)."""
+        point = np.asarray(y, dtype=np.float64)
+        if isinstance(self.mechanism.kernel, LatticeKernel):
+            point = self.answer + np.floor(point - self.answer) + 1
+        return self.mass(point, np.inf)
+
+    def quantile(self, u: npt.ArrayLike) -> Array:
+        """Smallest y with cdf(y) >= u, by inverting the kernel's quantile piece by piece."""
+        level = np.asarray(u, dtype=np.float64)
+        if np.any(~((level > 0) & (level < 1))):
+            raise InputError("u", "strictly between 0 and 1", "a value outside")
+        kernel, kept = self.mechanism.kernel, 1 - self.mechanism.boost
+        constant = self._constant
+        left = float(_mass_below(kernel, -self.below))
+        inside, right = float(kernel.mass(-self.below, self.above)), float(kernel.survival(self.above))
+        left_share, inside_share = kept * left / constant, inside / constant
+        with np.errstate(divide="ignore", invalid="ignore"):
+            in_left = kernel.quantile(
+                np.clip(level * constant / kept if kept else np.ones_like(level), 5e-324, 1 - 2**-53)
+            )
+            in_middle = kernel.quantile(np.clip(left + level * constant - kept * left, 5e-324, 1 - 2**-53))
+            far = (1 - level) * constant / kept if kept else np.ones_like(level)
+            in_right = kernel.upper_quantile(np.clip(far, 5e-324, 1 - 2**-53))
+        in_middle = np.clip(in_middle, -self.below, self.above)
+        noise = np.where(
+            level <= left_share, in_left, np.where(level <= left_share + inside_share, in_middle, in_right)
+        )
+        if right == 0 or not kept:
+            noise = np.minimum(noise, self.above)
+        return self.answer + noise

@@ -1,0 +1,66 @@
+"""The boost that a confidence asks for, in the worst case over answers (paper, Eq. 3)."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from pbdp.domains import probability
+from pbdp.errors import CannotCertifyError
+from pbdp.mechanism.boosted import Boosted, region_masses
+from pbdp.noise.kernel import Array, Kernel, LatticeKernel
+from pbdp.requirement.absolute import AbsoluteRegion
+from pbdp.requirement.custom import CustomRegion
+from pbdp.requirement.fixed import FixedRegion
+from pbdp.requirement.region import Region
+from pbdp.requirement.relative import RelativeRegion
+
+# What the kernel's own rounding (1e-12 relative, see pbdp.noise.kernel) can take off a confidence.
+KERNEL_ERROR = 4e-12
+
+
+def hardest_answers(kernel: Kernel, region: Region) -> Array:
+    """Answers among which the one with the least kernel mass in its region is sure to be.
+
+    Absolute: all alike. Relative: the smallest |Q|. Fixed range: the mass of [low - Q, high - Q] under a
+    symmetric unimodal law rises towards the middle of the range, so the two ends; other laws: every answer.
+    """
+    match region:
+        case AbsoluteRegion():
+            return np.zeros(1)
+        case RelativeRegion():
+            return np.zeros(1)
+        case FixedRegion() if kernel.is_symmetric and kernel.is_unimodal:
+            return np.array([region.low, region.high])
+        case FixedRegion() | CustomRegion() if isinstance(kernel, LatticeKernel):
+            low, high = region.answers
+            return np.arange(low, high + 1)
+    raise CannotCertifyError(
+        f"The least confidence over all answers cannot be found for this region ({region.describe()}) and a "
+        "continuous kernel. Use noise on a grid."
+    )
+
+
+def least_confidence(mechanism: Boosted) -> float:
+    """Smallest confidence over all answers, rounded down."""
+    answers = hardest_answers(mechanism.kernel, mechanism.region)
+    return float(np.min(mechanism.confidence_at(answers))) * (1 - KERNEL_ERROR)
+
+
+def boost_for(kernel: Kernel, region: Region, confidence: float) -> float:
+    """Smallest boost with which every answer keeps the confidence, rounded up.
+
+    q = max(0, (rho - p) / (rho (1 - p))) with p the least kernel mass of a region; 1 - p is computed as the
+    mass outside, so that it keeps its digits when p is near 1.
+    """
+    rho = probability("confidence", confidence) * (1 + KERNEL_ERROR)
+    if rho >= 1:
+        rho = math.nextafter(1.0, 0.0)
+    inside, outside = region_masses(kernel, *region.offsets(hardest_answers(kernel, region)))
+    worst = int(np.argmin(inside - outside))
+    p, pbar = float(inside[worst]), float(outside[worst])
+    if p >= rho:
+        return 0.0
+    # rho - p = pbar - (1 - rho), without subtracting two numbers near one
+    return min(1.0, math.nextafter((pbar - (1 - rho)) / (rho * pbar), 2.0))

@@ -1,0 +1,81 @@
+"""Integer weights: the finite table that is accounted and sampled in place of an ideal law.
+
+Probabilities become whole multiples of 2^-62, rounded down; what is left over goes to the truth itself (noise
+zero). Rounding down keeps a falling sequence falling, so a unimodal law stays unimodal, and the confidence
+can only grow.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from pbdp.errors import CannotCertifyError
+from pbdp.noise.kernel import Array
+
+BITS = 62
+TOTAL = 1 << BITS
+# Share given to the centre up front, so that rounding of the ideal masses cannot leave it below a neighbour.
+CENTRE_SHARE = 2.0**-42
+LARGEST_TABLE = 1 << 25
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WeightTable:
+    """Noise start, start + 1, ... with probabilities weights / 2^62."""
+
+    start: int
+    weights: npt.NDArray[np.int64]
+
+    def __post_init__(self) -> None:
+        if self.weights.min() < 0 or int(self.weights.sum()) != TOTAL:
+            raise AssertionError("weights must be non-negative and add up to 2^62")
+
+    @property
+    def stop(self) -> int:
+        """One past the last noise value."""
+        return self.start + len(self.weights)
+
+    def values(self) -> npt.NDArray[np.int64]:
+        """The noise values."""
+        return np.arange(self.start, self.stop)
+
+    def probabilities(self) -> Array:
+        """The probabilities as floats, each correct to one part in 2^53."""
+        return self.weights / float(TOTAL)
+
+    def weight_within(self, below: float, above: float) -> int:
+        """Total weight of the noise values in [-below, above], exactly."""
+        values = self.values()
+        return int(self.weights[(values >= -below) & (values <= above)].sum())
+
+    @property
+    def is_unimodal(self) -> bool:
+        """Whether weights never rise away from noise zero."""
+        steps = np.diff(self.weights)
+        centre = -self.start
+        return bool(np.all(steps[:centre] >= 0) and np.all(steps[centre:] <= 0))
+
+    @property
+    def is_symmetric(self) -> bool:
+        """Whether noise and -noise have the same weight."""
+        return self.start == 1 - self.stop and bool(np.array_equal(self.weights, self.weights[::-1]))
+
+
+def integer_weights(masses: Array, start: int, centre_share: float = CENTRE_SHARE) -> WeightTable:
+    """The table of an ideal law with the given masses at start, start + 1, ...; zero must be among them."""
+    if len(masses) > LARGEST_TABLE:
+        raise CannotCertifyError(
+            f"The noise would need a table of {len(masses):,} values. Use a coarser step."
+        )
+    weights = np.floor(np.asarray(masses) * (TOTAL * (1 - centre_share))).astype(np.int64)
+    centre = -start
+    weights[centre] = 0
+    weights[centre] = TOTAL - int(weights.sum())
+    if weights[centre] < 0:
+        raise AssertionError("masses add up to more than one")
+    kept = np.flatnonzero(weights)
+    first, last = int(kept[0]), int(kept[-1])
+    return WeightTable(start=start + first, weights=weights[first : last + 1])
