@@ -1,0 +1,1 @@
+"""Privacy accounting: `exact` gives guarantees, `published` the paper's formulas, which are none."""

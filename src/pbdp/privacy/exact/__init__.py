@@ -1,0 +1,1 @@
+"""Exact accounting over all neighbours, rounded to the safe side."""
