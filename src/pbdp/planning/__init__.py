@@ -1,0 +1,1 @@
+"""From a requirement to the noise with the least certified privacy loss."""

@@ -1,0 +1,88 @@
+"""The certificate of a design: what is guaranteed, by which argument, and under which assumptions."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+
+from pbdp.errors import CannotCertifyError
+from pbdp.mechanism.weights import TOTAL
+from pbdp.planning.design import Design, rounded_down
+from pbdp.privacy.bounds import Bounds
+from pbdp.privacy.exact.accountant import ExactAccountant, epsilon_of_pair
+from pbdp.privacy.exact.tables import table_epsilon
+from pbdp.requirement.region import Region
+
+# The largest share of delta that the rounding of answer-dependent tables may use up.
+LARGEST_RESERVE = 0.01
+
+FROM_TABLE = "sum over the table of integer weights, every shift"
+OVER_ANSWERS = "exact law, every pair of neighbouring answers, plus the distance of the tables from it"
+IDEAL_RENYI = "exact law before rounding to a table, every pair of neighbouring answers"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Certificate:
+    """`epsilon` is guaranteed, `epsilon_lower` is reached; `confidence` holds for every answer."""
+
+    epsilon: float
+    epsilon_lower: float
+    delta: float | None
+    rdp_order: float | None
+    confidence: float
+    method: str
+    table_error: float
+
+
+def certify(
+    design: Design, region: Region, sensitivity: int, *, delta: float | None, rdp_order: float | None
+) -> Certificate:
+    """Account for a design; `region` is the requirement's own, in steps."""
+    epsilon, method = _epsilon(design, sensitivity, delta, rdp_order)
+    if math.isinf(epsilon.upper):
+        raise CannotCertifyError(
+            f"{design.name} noise has no finite epsilon at "
+            + (f"delta {delta:g}" if delta is not None else f"order {rdp_order:g}")
+            + "; outputs that only one of two neighbours can produce are too likely."
+        )
+    return Certificate(
+        epsilon=epsilon.upper,
+        epsilon_lower=epsilon.lower,
+        delta=delta,
+        rdp_order=rdp_order,
+        confidence=rounded_down(design.least_weight(region)),
+        method=method,
+        table_error=design.table_error(),
+    )
+
+
+def meets(design: Design, region: Region, confidence: float) -> bool:
+    """Whether every answer keeps the confidence, in whole numbers."""
+    return design.least_weight(region) >= Fraction(confidence) * TOTAL
+
+
+def _epsilon(
+    design: Design, sensitivity: int, delta: float | None, rdp_order: float | None
+) -> tuple[Bounds, str]:
+    mechanism = design.mechanism
+    accountant = ExactAccountant(mechanism=mechanism, sensitivity=sensitivity)
+    if rdp_order is not None:
+        return accountant.renyi_at(rdp_order), IDEAL_RENYI
+    if delta is None:
+        raise AssertionError("a requirement has a delta or an order")
+    if mechanism.follows_answer:
+        return table_epsilon(design.table_at(0.0), sensitivity, delta), FROM_TABLE
+    # |delta of tables - delta of ideal laws| <= (1 + e^eps) · table_error
+    reserve = 1e-6
+    while reserve <= LARGEST_RESERVE:
+        bounds = accountant.epsilon_at(delta * (1 - reserve))
+        if bounds.upper < 50 and (1 + math.exp(bounds.upper)) * design.table_error() <= delta * reserve:
+            worst = accountant.worst_pair_at(bounds.upper, tolerance=1e-2)
+            reached = epsilon_of_pair(mechanism, worst.answer, worst.other, delta * (1 + reserve))
+            return Bounds(lower=min(reached.lower, bounds.upper), upper=bounds.upper), OVER_ANSWERS
+        reserve *= 10
+    raise CannotCertifyError(
+        f"delta {delta:g} is too small for noise that changes with the answer: its tables are exact to "
+        f"{design.table_error():.1g}. Use a larger delta."
+    )

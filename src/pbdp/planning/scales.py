@@ -1,0 +1,130 @@
+"""Scales worth certifying: the largest that meets the requirement unboosted, and the best boosted one.
+
+Both are found on a table of the shape, many scales at once; nothing here is a guarantee. The objective over
+scales is not always unimodal, so a coarse scan comes before any refinement.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from pbdp.mechanism.rate import KERNEL_ERROR
+from pbdp.noise.kernel import Array
+from pbdp.planning.shapes import Problem, Shape
+from pbdp.privacy.root import bracketed_root
+
+# Above this half-width the search for a boosted scale uses a coarser table; the certificate never does.
+FINEST_HALF_WIDTH = 64
+# Multiples of the plain scale that are tried first, then around the best of them.
+SCAN = np.geomspace(1.0, 5.0, 8)
+CLOSER = 7
+DISTANCES = np.geomspace(0.5, 2e4, 96)
+ROUNDS = 3
+
+
+def plain_scale(shape: Shape, problem: Problem) -> float:
+    """Largest scale at which the unboosted law keeps the confidence (0 if none does)."""
+    wanted = problem.goal.confidence * (1 + KERNEL_ERROR)
+
+    def spare(log_scale: float) -> float:
+        """Confidence beyond the one asked for."""
+        scale = math.exp(log_scale)
+        noise = np.arange(math.ceil(_reach(shape, problem, scale, 1e-18)) + 1, dtype=np.float64)
+        weight = np.exp(shape.log_density(noise, np.array(scale)))
+        inside = np.sum(weight[: problem.above + 1]) + np.sum(weight[1 : problem.below + 1])
+        return float(inside / (2 * np.sum(weight) - weight[0])) - wanted
+
+    low = high = math.log(problem.reach + 1.0)
+    while spare(low) < 0:
+        low -= 1.0
+        if low < -7:
+            return 0.0
+    while spare(high) >= 0:
+        high += 1.0
+    root = bracketed_root(spare, low, high)
+    while spare(root) < 0:
+        root -= 1e-14 * max(1.0, abs(root))
+    return math.exp(root)
+
+
+def boosted_scale(shape: Shape, problem: Problem, plain: float) -> float | None:
+    """Best scale above `plain` for the boosted law, or None where boosting does not pay."""
+    scales = (plain if plain > 0 else 0.25) * SCAN
+    values = _objective(shape, problem, scales)
+    while int(np.argmin(values)) >= len(scales) - 2 and scales[-1] < 1e4 * (
+        problem.reach + problem.goal.sensitivity
+    ):
+        further = scales[-1] * SCAN[1:]
+        scales = np.concatenate([scales, further])
+        values = np.concatenate([values, _objective(shape, problem, further)])
+    at = int(np.argmin(values))
+    for _ in range(ROUNDS):
+        if not math.isfinite(values[at]):
+            return None
+        scales = np.geomspace(scales[max(at - 1, 0)], scales[min(at + 1, len(scales) - 1)], CLOSER)
+        values = _objective(shape, problem, scales)
+        at = int(np.argmin(values))
+    return float(scales[at]) if scales[at] > plain * (1 + 1e-9) else None
+
+
+def _reach(shape: Shape, problem: Problem, scale: float, tail: float) -> float:
+    """A distance beyond which the shape has less than about `tail` of its mass."""
+    distance = np.asarray((scale + problem.reach + problem.goal.sensitivity) * DISTANCES, dtype=np.float64)
+    fallen = shape.log_density(distance, np.array(scale)) - shape.log_density(np.zeros(1), np.array(scale))
+    return float(distance[int(np.argmax(fallen < math.log(tail) - 2))])
+
+
+def _objective(shape: Shape, problem: Problem, scales: Array) -> Array:
+    """Approximate epsilon of the boosted law at each scale, on a table of moderate size."""
+    spacing = max(1.0, (problem.reach + 0.5) / (FINEST_HALF_WIDTH + 0.5))
+    tail = problem.goal.delta * 1e-3 if problem.goal.delta is not None else 1e-16
+    widest = _reach(shape, problem, float(scales[-1]), tail)
+    extra = (problem.goal.order or 0.0) * problem.goal.sensitivity
+    reach = min(math.ceil((widest + extra) / spacing), 1 << 17)
+    x = np.asarray(spacing * np.arange(-reach, reach + 1.0)[None, :], dtype=np.float64)
+    column = scales[:, None]
+    log_first, log_second = (
+        shape.log_density(x, column),
+        shape.log_density(x - problem.goal.sensitivity, column),
+    )
+    below, above = problem.below + 0.5, problem.above + 0.5
+    inside1 = (x >= -below) & (x <= above)
+    inside2 = (x - problem.goal.sensitivity >= -below) & (x - problem.goal.sensitivity <= above)
+    mass = np.exp(log_first)
+    inside, total = np.sum(mass * inside1, axis=1, keepdims=True), np.sum(mass, axis=1, keepdims=True)
+    p, rho = inside / total, problem.goal.confidence
+    boost = np.clip((rho - p) / (rho * np.maximum(1 - p, 1e-300)), 0.0, 1 - 1e-12)
+    log_total = np.log(inside + (1 - boost) * (total - inside))
+    lost = np.log1p(-boost)
+    log_first += np.where(inside1, -log_total, lost - log_total)
+    log_second += np.where(inside2, -log_total, lost - log_total)
+    if problem.goal.order is not None:
+        return _renyi(log_first, log_second, problem.goal.order)
+    # outputs at or beyond the neighbour's answer never have a loss above zero
+    kept = x[0] < problem.goal.sensitivity
+    return _epsilon(log_first[:, kept], log_second[:, kept], problem.goal.delta or 0.0)
+
+
+def _renyi(log_first: Array, log_second: Array, order: float) -> Array:
+    terms = order * log_first + (1 - order) * log_second
+    top = np.max(terms, axis=1, keepdims=True)
+    return np.asarray((top[:, 0] + np.log(np.sum(np.exp(terms - top), axis=1))) / (order - 1))
+
+
+def _epsilon(log_first: Array, log_second: Array, delta: float) -> Array:
+    """epsilon at delta of each row, from the losses in falling order (as for a certified table)."""
+    loss = log_first - log_second
+    order = np.argsort(-loss, axis=1)
+    p = np.cumsum(np.exp(np.take_along_axis(log_first, order, axis=1)), axis=1)
+    q = np.cumsum(np.exp(np.take_along_axis(log_second, order, axis=1)), axis=1)
+    level = np.take_along_axis(loss, order, axis=1)
+    above = p - np.exp(np.minimum(level, 700.0)) * q > delta
+    stretch = np.maximum(np.argmax(above, axis=1) - 1, 0)
+    rows = np.arange(len(loss))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        root = np.log((p[rows, stretch] - delta) / q[rows, stretch])
+    # a row that never gets above delta within the window is solved on all of it
+    whole = np.log(np.maximum(p[:, -1] - delta, 1e-300) / q[:, -1])
+    return np.asarray(np.maximum(np.where(np.any(above, axis=1), root, whole), 0.0))

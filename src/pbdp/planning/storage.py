@@ -1,0 +1,275 @@
+"""Plans as versioned JSON. A plan that is read is checked, not believed."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from pbdp.errors import InputError, PbdpError, PlanFileError
+from pbdp.noise.discrete_gaussian import DiscreteGaussian
+from pbdp.noise.discrete_laplace import DiscreteLaplace
+from pbdp.noise.generalised_normal import GeneralisedNormal
+from pbdp.noise.grid import GridKernel
+from pbdp.noise.grid_staircase import GridStaircase
+from pbdp.noise.huber import Huber
+from pbdp.noise.kernel import LatticeKernel
+from pbdp.planning.design import Design
+from pbdp.planning.plan import Certified, Plan
+from pbdp.planning.planner import certified, grid_of
+from pbdp.requirement.absolute import AbsoluteRegion
+from pbdp.requirement.custom import CustomRegion
+from pbdp.requirement.fixed import FixedRegion
+from pbdp.requirement.region import Region
+from pbdp.requirement.relative import RelativeRegion
+from pbdp.requirement.requirement import Requirement
+
+FORMAT = "pbdp-plan"
+VERSION = 1
+# Two machines may differ in the last digits of a certificate; a loaded plan then takes the larger figure.
+SAME = 1e-9
+
+Record = dict[str, Any]
+
+_KERNELS: dict[str, tuple[tuple[str, ...], Callable[..., LatticeKernel]]] = {
+    "gaussian": (("sigma",), DiscreteGaussian),
+    "laplace": (("scale",), DiscreteLaplace),
+    "staircase": (("loss", "width", "centre"), GridStaircase),
+    "generalised normal": (
+        ("scale", "shape"),
+        lambda scale, shape: GridKernel(continuous=GeneralisedNormal(scale=scale, shape=shape)),
+    ),
+    "huber": (("sigma", "knee"), lambda sigma, knee: GridKernel(continuous=Huber(sigma=sigma, knee=knee))),
+}
+
+
+def plan_record(plan: Plan) -> Record:
+    """The plan as one JSON object: the public fields first, then what is needed to check it."""
+    requirement, certificate = plan.requirement, plan.chosen.certificate
+    return {
+        "format": FORMAT,
+        "version": VERSION,
+        "epsilon": plan.epsilon,
+        "delta": plan.delta,
+        "rdp_order": plan.rdp_order,
+        "confidence": plan.confidence,
+        "within": plan.within,
+        "sensitivity": requirement.sensitivity,
+        "releases": requirement.releases,
+        "step": plan.grid.step,
+        "mechanism": _design_record(plan.chosen.design),
+        "alternatives": [
+            {"family": a.family, "epsilon": a.epsilon, "confidence": a.confidence, "guaranteed": a.guaranteed}
+            for a in plan.alternatives
+        ],
+        "limit": plan.limit,
+        "published_epsilon": plan.published,
+        "neighbours": requirement.neighbours,
+        "requirement": {
+            "region": _region_record(requirement.region),
+            "confidence": requirement.confidence,
+            "integer": requirement.integer,
+            "step": requirement.step,
+            "scale": requirement.scale,
+        },
+        "certificate": {
+            "epsilon_lower": certificate.epsilon_lower,
+            "method": certificate.method,
+            "table_error": certificate.table_error,
+        },
+        "compared": [
+            {**_design_record(entry.design), "epsilon": entry.certificate.epsilon} for entry in plan.others
+        ],
+        "assumptions": list(plan.assumptions),
+    }
+
+
+def save_plan(plan: Plan, path: Path) -> None:
+    """Write a plan."""
+    if isinstance(plan.requirement.region, CustomRegion):
+        raise InputError(
+            "plan",
+            "free of functions to be saved",
+            plan.requirement.region.describe(),
+            "Keep the plan in memory, or use an absolute or relative width.",
+        )
+    try:
+        path.write_text(json.dumps(plan_record(plan), indent=2, allow_nan=False) + "\n", encoding="utf-8")
+    except OSError as error:
+        raise InputError("plan file", "a path that can be written", path, str(error.strerror)) from None
+
+
+def load_plan(path: Path, neighbours: str | None = None) -> Plan:
+    """Read a plan, compute every certificate in it again, and refuse it if a claim no longer holds."""
+    record = _read(path)
+    try:
+        plan = _rebuilt(record)
+    except PlanFileError:
+        raise
+    except PbdpError as error:
+        raise PlanFileError(
+            str(path), "a valid plan", "one that is not", f"{error} Make the plan again."
+        ) from None
+    except (KeyError, TypeError, ValueError, OverflowError):
+        raise PlanFileError(
+            str(path), "a complete plan", "one with missing or broken fields", "Make the plan again."
+        ) from None
+    if neighbours is not None and plan.requirement.neighbours != neighbours:
+        raise PlanFileError(
+            "plan",
+            f"for {neighbours} neighbours",
+            plan.requirement.neighbours,
+            "A guarantee for one relation says nothing about the other; make a plan for yours.",
+        )
+    return plan
+
+
+def _read(path: Path) -> Record:
+    try:
+        record = json.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise PlanFileError("plan file", "readable", path, f"{error.strerror}.") from None
+    except (ValueError, RecursionError):
+        raise PlanFileError(
+            str(path), "a plan in JSON", "something else", "Make it with `pbdp plan -o FILE`."
+        ) from None
+    if not isinstance(record, dict) or record.get("format") != FORMAT:
+        raise PlanFileError(str(path), "a pbdp plan", "other JSON", "Make it with `pbdp plan -o FILE`.")
+    version = record.get("version")
+    if version != VERSION:
+        later = isinstance(version, int) and version > VERSION
+        raise PlanFileError(
+            f"version of {path}",
+            f"{VERSION}",
+            version,
+            "It was made by a later pbdp; upgrade." if later else "Make the plan again.",
+        )
+    return record
+
+
+def _rebuilt(record: Record) -> Plan:
+    asked = record["requirement"]
+    requirement = Requirement(
+        region=_region(asked["region"]),
+        confidence=asked["confidence"],
+        sensitivity=record["sensitivity"],
+        delta=record["delta"],
+        rdp_order=record["rdp_order"],
+        releases=record["releases"],
+        neighbours=record["neighbours"],
+        integer=_flag(asked["integer"]),
+        step=asked["step"],
+        scale=asked["scale"],
+    )
+    grid = grid_of(requirement)
+    if record["step"] != grid.step:
+        raise PlanFileError(
+            "step", f"{grid.step:g} for this requirement", record["step"], "Make the plan again."
+        )
+    region = requirement.region.on_grid(grid.step, grid.rounded)
+    sensitivity = grid.sensitivity_in_steps(requirement.sensitivity)
+
+    def checked(claim: Record) -> Certified:
+        entry = certified(requirement, _design(claim), region, sensitivity)
+        if entry is None:
+            raise PlanFileError(
+                "confidence of the plan",
+                f"at least {requirement.confidence:g}",
+                "less",
+                "The file was edited, or is damaged; make the plan again.",
+            )
+        actual = entry.certificate.epsilon
+        if not math.isclose(actual, claim["epsilon"], rel_tol=SAME):
+            raise PlanFileError(
+                "epsilon of the plan",
+                f"{actual:.9g}, as the accounting gives",
+                f"{claim['epsilon']:.9g}",
+                "The file was edited, or is damaged; make the plan again.",
+            )
+        return entry
+
+    chosen = checked({**record["mechanism"], "epsilon": record["epsilon"]})
+    if not math.isclose(chosen.certificate.confidence, record["confidence"], rel_tol=SAME):
+        raise PlanFileError(
+            "confidence of the plan",
+            f"{chosen.certificate.confidence:.9g}, as the table gives",
+            f"{record['confidence']:.9g}",
+            "The file was edited, or is damaged; make the plan again.",
+        )
+    plan = Plan(
+        requirement=requirement,
+        grid=grid,
+        chosen=chosen,
+        others=tuple(checked(claim) for claim in record["compared"]),
+    )
+    if record["within"] != plan.within:
+        raise PlanFileError(
+            "within", f"{plan.within} for this region", record["within"], "Make the plan again."
+        )
+    return plan
+
+
+def _flag(value: object) -> bool:
+    if not isinstance(value, bool):
+        raise TypeError("not a flag")
+    return value
+
+
+def _design_record(design: Design) -> Record:
+    kernel = design.kernel
+    source = kernel.continuous if isinstance(kernel, GridKernel) else kernel
+    names, _ = _KERNELS[kernel.family]
+    return {
+        "family": design.name,
+        "boost": design.boost,
+        "kernel": kernel.family,
+        "parameters_in_steps": {name: getattr(source, name) for name in names},
+        "region_in_steps": _region_record(design.region),
+        "clamp": design.clamp is not None,
+    }
+
+
+def _design(record: Record) -> Design:
+    names, make = _KERNELS[record["kernel"]]
+    parameters = record["parameters_in_steps"]
+    region = _region(record["region_in_steps"])
+    clamp = region if _flag(record["clamp"]) else None
+    if clamp is not None and not isinstance(clamp, FixedRegion):
+        raise TypeError("only a fixed range clamps")
+    design = Design(
+        kernel=make(**{n: parameters[n] for n in names}), region=region, boost=record["boost"], clamp=clamp
+    )
+    if record["family"] != design.name:
+        raise PlanFileError("family", design.name, record["family"], "Make the plan again.")
+    return design
+
+
+def _region_record(region: Region) -> Record:
+    match region:
+        case AbsoluteRegion():
+            return {"kind": "absolute", "below": region.below, "above": region.above}
+        case RelativeRegion():
+            return {
+                "kind": "relative",
+                "theta": region.theta,
+                "tau": region.tau,
+                "nonnegative": region.nonnegative,
+            }
+        case FixedRegion():
+            return {"kind": "fixed", "low": region.low, "high": region.high}
+    return {"kind": "function", "low": region.answers[0], "high": region.answers[1]}
+
+
+def _region(record: Record) -> Region:
+    match record["kind"]:
+        case "absolute":
+            return AbsoluteRegion(below=record["below"], above=record["above"])
+        case "relative":
+            return RelativeRegion(
+                theta=record["theta"], tau=record["tau"], nonnegative=_flag(record["nonnegative"])
+            )
+        case "fixed":
+            return FixedRegion(low=record["low"], high=record["high"])
+    raise PlanFileError("region", "absolute, relative or fixed", record["kind"], "Make the plan again.")
