@@ -1,0 +1,55 @@
+"""`pbdp`: reads the command, runs it, and turns errors into one line and an exit code."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Sequence
+from typing import NoReturn
+
+from pbdp import __version__
+from pbdp.cli import noise, plan
+from pbdp.errors import CannotCertifyError, InputError
+
+# Exit codes: 0 done, 2 the request cannot be used as it is.
+REFUSED = 2
+
+
+class _Parser(argparse.ArgumentParser):
+    """A parser whose errors look like pbdp's own."""
+
+    def error(self, message: str) -> NoReturn:
+        self.exit(REFUSED, f"pbdp: {message}\nTry: {self.prog} --help\n")
+
+
+def parser() -> argparse.ArgumentParser:
+    """The parser of the whole command line."""
+    top = _Parser(
+        prog="pbdp",
+        description="Differential privacy that meets your accuracy requirement.",
+        allow_abbrev=False,
+    )
+    top.add_argument("--version", action="version", version=f"pbdp {__version__}")
+    commands = top.add_subparsers(dest="command", metavar="COMMAND", required=True)
+    for command in (plan, noise):
+        command.add_to(commands)
+    return top
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one command; the exit code is 0, or 2 when the request cannot be used."""
+    options = parser().parse_args(arguments)
+    try:
+        print(options.run(options))
+    except (InputError, CannotCertifyError) as error:
+        print(f"pbdp: {error}", file=sys.stderr)
+        return REFUSED
+    except BrokenPipeError:
+        # the reader of a pipe has seen enough; keep Python from complaining again at exit
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

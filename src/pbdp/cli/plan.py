@@ -1,0 +1,177 @@
+"""`pbdp plan`: from an accuracy requirement to a certified plan."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from typing import Any
+
+from pbdp.cli.text import columns, percent, plural
+from pbdp.errors import InputError
+from pbdp.planning.plan import Plan
+from pbdp.planning.planner import plan
+from pbdp.planning.shapes import FAMILIES
+from pbdp.planning.storage import plan_record
+from pbdp.requirement.requirement import NEIGHBOURS
+
+EXAMPLES = """examples:
+  pbdp plan --within 5 --confidence 0.9 --sensitivity 1 --delta 1e-6 --integer -o plan.json
+  pbdp plan --within 5%+10 --confidence 0.9 --sensitivity 1 --delta 1e-6 --integer
+  pbdp plan --below 2 --above 8 --confidence 0.9 --sensitivity 1 --delta 1e-6 --integer
+  pbdp plan --range 0 100 --scale 3 --confidence 0.8 --sensitivity 1 --delta 1e-6
+  pbdp plan --within 5 --confidence 0.9 --sensitivity 1 --rdp-order 10 --integer
+"""
+
+
+def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Declare the command."""
+    parser = commands.add_parser(
+        "plan",
+        help="find the noise with the least privacy loss that meets an accuracy",
+        description="Find the noise with the least privacy loss that meets an accuracy, and certify it.",
+        epilog=EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    accuracy = parser.add_argument_group("accuracy")
+    accuracy.add_argument(
+        "--within", metavar="W", help="width: 5 (within 5), or 5%%+10 (within 5 %% plus 10)"
+    )
+    accuracy.add_argument(
+        "--below", type=float, metavar="B", help="a lopsided width: at most B below the truth ..."
+    )
+    accuracy.add_argument("--above", type=float, metavar="A", help="... and at most A above it")
+    accuracy.add_argument(
+        "--range", nargs=2, type=float, metavar=("LO", "HI"), help="outputs inside LO..HI; needs --scale"
+    )
+    accuracy.add_argument("--scale", type=float, metavar="S", help="noise scale for --range")
+    accuracy.add_argument(
+        "--confidence", type=float, metavar="P", help="how often it must hold: 0.9 for 90 %%"
+    )
+    answers = parser.add_argument_group("answers")
+    answers.add_argument(
+        "--sensitivity",
+        type=float,
+        required=True,
+        metavar="D",
+        help="most that one person changes the answer",
+    )
+    answers.add_argument("--integer", action="store_true", help="answers are whole numbers")
+    answers.add_argument(
+        "--nonnegative", action="store_true", help="answers are 0 or more (with --within 5%%+10)"
+    )
+    answers.add_argument(
+        "--step", type=float, metavar="STEP", help="grid for real answers, a power of two (found if left out)"
+    )
+    answers.add_argument(
+        "--neighbours", choices=sorted(NEIGHBOURS), default="add/remove", help="default: add/remove"
+    )
+    privacy = parser.add_argument_group("privacy")
+    privacy.add_argument("--delta", type=float, metavar="DELTA", help="epsilon is found at this delta")
+    privacy.add_argument(
+        "--rdp-order", type=float, metavar="ALPHA", help="or: the Rényi loss of this order is found"
+    )
+    privacy.add_argument(
+        "--releases", type=int, default=1, metavar="T", help="numbers that one person may affect"
+    )
+    privacy.add_argument(
+        "--family", action="append", choices=FAMILIES, help="try this family only (may be repeated)"
+    )
+    output = parser.add_argument_group("output")
+    output.add_argument("-o", "--output", metavar="FILE", help="save the plan")
+    output.add_argument("--json", action="store_true", help="print one JSON object")
+    parser.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> str:
+    """Make the plan, save it if asked, and say what it is."""
+    made = plan(
+        within=_width(options),
+        range=tuple(options.range) if options.range else None,
+        scale=options.scale,
+        confidence=options.confidence,
+        sensitivity=options.sensitivity,
+        delta=options.delta,
+        rdp_order=options.rdp_order,
+        integer=options.integer,
+        nonnegative=options.nonnegative,
+        releases=options.releases,
+        neighbours=options.neighbours,
+        step=options.step,
+        families=tuple(options.family) if options.family else None,
+    )
+    if options.output:
+        made.save(options.output)
+    if options.json:
+        return json.dumps(plan_record(made), indent=2, allow_nan=False)
+    return _words(made) + (f"\nSaved to {options.output}\n" if options.output else "")
+
+
+def _width(options: argparse.Namespace) -> str | tuple[float, float] | None:
+    if options.below is None and options.above is None:
+        return options.within  # type: ignore[no-any-return]
+    if options.within is not None or options.below is None or options.above is None:
+        raise InputError(
+            "--below and --above",
+            "given together, and without --within",
+            "another combination",
+            "Use --within 5 for the same width on both sides.",
+        )
+    return options.below, options.above
+
+
+def _words(made: Plan) -> str:
+    """The plan as a short table."""
+    requirement, design, certificate = made.requirement, made.mechanism, made.chosen.certificate
+    loss = f"at delta {made.delta:g}" if made.delta is not None else f"Rényi loss at order {made.rdp_order:g}"
+    grid = "whole numbers" if requirement.integer else f"multiples of {made.grid.step:g}"
+    lines = [
+        ("Requirement", f"{requirement.region.describe()}, {percent(requirement.confidence)} of the time"),
+        ("Privacy", f"epsilon {_rounded_up(made.epsilon)} {loss}   (certified)"),
+        ("Confidence", f"{percent(made.confidence)} for every true answer"),
+        ("Noise", f"{design.name} on {grid}: {_parameters(made)}"),
+        (
+            "Neighbours",
+            f"{requirement.neighbours}; one person changes the answer by at most {requirement.sensitivity:g}",
+        ),
+        ("Proof", certificate.method),
+    ]
+    rows = [["", "noise", "epsilon", "confidence", ""]]
+    rows.append(["*", design.name, _rounded_up(made.epsilon), percent(made.confidence), ""])
+    for other in made.alternatives:
+        note = "" if other.guaranteed else "not a guarantee"
+        figure = _rounded_up(other.epsilon) if other.guaranteed else f"{other.epsilon:.4g}"
+        rows.append(["", other.family, figure, percent(other.confidence), note])
+    table = columns(rows, right=(2, 3))
+    return "\n".join(
+        [
+            *(f"{name:<12} {value}" for name, value in lines),
+            "",
+            f"Compared ({plural(len(rows) - 1, 'noise law')}):",
+            table,
+        ]
+    )
+
+
+def _parameters(made: Plan) -> str:
+    """Kernel parameters, and the boost."""
+    record: dict[str, Any] = plan_record(made)["mechanism"]
+    step = made.grid.step
+    lengths = {"sigma", "scale", "knee", "width", "centre"}
+    parts = [
+        f"{name} {value * step if name in lengths else value:.6g}"
+        for name, value in record["parameters_in_steps"].items()
+    ]
+    if 0 < made.mechanism.boost < 1:
+        parts.append(f"boost {made.mechanism.boost:.4g}")
+    return ", ".join(parts)
+
+
+def _rounded_up(epsilon: float) -> str:
+    """Four significant digits, never below the figure itself."""
+    text = f"{epsilon:.4g}"
+    if float(text) >= epsilon:
+        return text
+    digits = f"{epsilon:.3e}"
+    mantissa, exponent = digits.split("e")
+    return f"{(float(mantissa) + 0.001) * 10 ** int(exponent):.4g}"
