@@ -73,7 +73,7 @@ class GridKernel(TabulatedLattice):
     def _end(self) -> int:
         """An E with Σ_{n > E} f(n) <= 1e-18; the whole sum is at least max(f(0), 1 - f(0)) >= 1/2.
 
-        A log-concave f falls beyond E at least at the mean rate up to there, log(f(0)/f(E))/E per step, so the
+        A log-concave f falls beyond E at least at the mean rate up to E, log(f(0)/f(E))/E per step, so the
         sum is at most f(E) E / log(f(0)/f(E)). Any other f that falls away from zero is below its integral:
         the sum is at most P(continuous > E), which costs a quantile.
         """

@@ -50,7 +50,10 @@ def _absolute_candidates(region: AbsoluteRegion, goal: Goal, families: tuple[str
     """Every shape, plain at its largest scale and boosted at its best one."""
     problem = _problem(region, goal)
     for shape in shapes_for(problem, families):
-        plain = plain_scale(shape, problem)
+        try:
+            plain = plain_scale(shape, problem)
+        except InputError:
+            continue  # the family has no table of this width
         if plain > 0:
             yield Design(kernel=shape.kernel(plain), region=region)
         best = boosted_scale(shape, problem, plain)

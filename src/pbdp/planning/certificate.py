@@ -74,7 +74,7 @@ def _epsilon(
     if mechanism.follows_answer:
         return table_epsilon(design.table_at(0.0), sensitivity, delta), FROM_TABLE
     # |delta of tables - delta of ideal laws| <= (1 + e^eps) · table_error
-    reserve = 1e-6
+    reserve = 1e-4
     while reserve <= LARGEST_RESERVE:
         bounds = accountant.epsilon_at(delta * (1 - reserve))
         if bounds.upper < 50 and (1 + math.exp(bounds.upper)) * design.table_error() <= delta * reserve:

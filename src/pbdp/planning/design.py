@@ -13,8 +13,10 @@ from pbdp.mechanism.boosted import Boosted
 from pbdp.mechanism.rate import hardest_answers
 from pbdp.mechanism.weights import BITS, CENTRE_SHARE, LARGEST_TABLE, TOTAL, WeightTable, integer_weights
 from pbdp.noise.kernel import Array, LatticeKernel
+from pbdp.requirement.custom import CustomRegion
 from pbdp.requirement.fixed import FixedRegion
 from pbdp.requirement.region import Region
+from pbdp.requirement.relative import RelativeRegion
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,7 +34,9 @@ class Design:
         if self.boost == 1:
             return f"truncated {self.kernel.family}"
         boosted = "boosted " if self.boost > 0 else ""
-        return f"{boosted}{self.kernel.family}{', clamped' if self.clamp else ''}"
+        per_answer = isinstance(self.region, RelativeRegion | CustomRegion) and self.boost > 0
+        how = ", per answer" if per_answer else ", clamped" if self.clamp else ""
+        return f"{boosted}{self.kernel.family}{how}"
 
     @property
     def mechanism(self) -> Boosted:

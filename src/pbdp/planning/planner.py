@@ -11,7 +11,6 @@ from pbdp.planning.design import Design
 from pbdp.planning.grid import Grid, grid_for, whole_numbers
 from pbdp.planning.plan import Certified, Plan, region_width
 from pbdp.planning.shapes import FAMILIES, Goal
-from pbdp.requirement.custom import CustomRegion
 from pbdp.requirement.fixed import FixedRegion
 from pbdp.requirement.region import Region
 from pbdp.requirement.requirement import Requirement
@@ -130,7 +129,7 @@ def plan_for(requirement: Requirement, families: tuple[str, ...] = FAMILIES) -> 
         except CannotCertifyError as error:
             reasons.append(str(error))
             continue
-        name = _label(design, region)
+        name = design.name
         if entry is not None and (
             name not in best or entry.certificate.epsilon < best[name].certificate.epsilon
         ):
@@ -158,13 +157,6 @@ def certified(requirement: Requirement, design: Design, region: Region, sensitiv
         design, region, sensitivity, delta=requirement.delta, rdp_order=requirement.rdp_order
     )
     return Certified(design=design, certificate=certificate)
-
-
-def _label(design: Design, region: Region) -> str:
-    """Designs of one name compete; a law that follows the answer is kept apart from one that does not."""
-    return design.name + (
-        " per answer" if design.region is region and isinstance(region, CustomRegion) else ""
-    )
 
 
 def _simplest(ranked: list[Certified]) -> Certified:

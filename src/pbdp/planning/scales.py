@@ -17,6 +17,10 @@ from pbdp.privacy.root import bracketed_root
 
 # Above this half-width the search for a boosted scale uses a coarser table; the certificate never does.
 FINEST_HALF_WIDTH = 64
+# Boosting pays when the width is of the order of the sensitivity; beyond this ratio it is not looked for.
+LARGEST_RATIO = 256
+# Above this half-width masses come from the kernel's own formulas and not from a sum over the shape.
+LARGEST_SUM = 1 << 14
 # Multiples of the plain scale that are tried first, then around the best of them.
 SCAN = np.geomspace(1.0, 5.0, 8)
 CLOSER = 7
@@ -27,10 +31,13 @@ ROUNDS = 3
 def plain_scale(shape: Shape, problem: Problem) -> float:
     """Largest scale at which the unboosted law keeps the confidence (0 if none does)."""
     wanted = problem.goal.confidence * (1 + KERNEL_ERROR)
+    closed = problem.reach > LARGEST_SUM
 
     def spare(log_scale: float) -> float:
         """Confidence beyond the one asked for."""
         scale = math.exp(log_scale)
+        if closed:
+            return float(shape.kernel(scale).mass(-problem.below, problem.above)) - wanted
         noise = np.arange(math.ceil(_reach(shape, problem, scale, 1e-18)) + 1, dtype=np.float64)
         weight = np.exp(shape.log_density(noise, np.array(scale)))
         inside = np.sum(weight[: problem.above + 1]) + np.sum(weight[1 : problem.below + 1])
@@ -51,6 +58,8 @@ def plain_scale(shape: Shape, problem: Problem) -> float:
 
 def boosted_scale(shape: Shape, problem: Problem, plain: float) -> float | None:
     """Best scale above `plain` for the boosted law, or None where boosting does not pay."""
+    if problem.reach > LARGEST_RATIO * problem.goal.sensitivity:
+        return None
     scales = (plain if plain > 0 else 0.25) * SCAN
     values = _objective(shape, problem, scales)
     while int(np.argmin(values)) >= len(scales) - 2 and scales[-1] < 1e4 * (
@@ -78,20 +87,22 @@ def _reach(shape: Shape, problem: Problem, scale: float, tail: float) -> float:
 
 def _objective(shape: Shape, problem: Problem, scales: Array) -> Array:
     """Approximate epsilon of the boosted law at each scale, on a table of moderate size."""
-    spacing = max(1.0, (problem.reach + 0.5) / (FINEST_HALF_WIDTH + 0.5))
+    shift = problem.goal.sensitivity
+    # the shift is a whole number of spacings, or the outputs that only one answer prefers would be missed
+    spacing = max(1.0, shift / math.ceil(shift * FINEST_HALF_WIDTH / (problem.reach + 1)))
     tail = problem.goal.delta * 1e-3 if problem.goal.delta is not None else 1e-16
     widest = _reach(shape, problem, float(scales[-1]), tail)
-    extra = (problem.goal.order or 0.0) * problem.goal.sensitivity
+    extra = (problem.goal.order or 0.0) * shift
     reach = min(math.ceil((widest + extra) / spacing), 1 << 17)
     x = np.asarray(spacing * np.arange(-reach, reach + 1.0)[None, :], dtype=np.float64)
     column = scales[:, None]
-    log_first, log_second = (
-        shape.log_density(x, column),
-        shape.log_density(x - problem.goal.sensitivity, column),
+    log_first, log_second = shape.log_density(x, column), shape.log_density(x - shift, column)
+    # region ends half-way between two points of the table
+    below, above = (
+        (round((end + 0.5) / spacing - 0.5) + 0.5) * spacing for end in (problem.below, problem.above)
     )
-    below, above = problem.below + 0.5, problem.above + 0.5
     inside1 = (x >= -below) & (x <= above)
-    inside2 = (x - problem.goal.sensitivity >= -below) & (x - problem.goal.sensitivity <= above)
+    inside2 = (x - shift >= -below) & (x - shift <= above)
     mass = np.exp(log_first)
     inside, total = np.sum(mass * inside1, axis=1, keepdims=True), np.sum(mass, axis=1, keepdims=True)
     p, rho = inside / total, problem.goal.confidence
@@ -103,7 +114,7 @@ def _objective(shape: Shape, problem: Problem, scales: Array) -> Array:
     if problem.goal.order is not None:
         return _renyi(log_first, log_second, problem.goal.order)
     # outputs at or beyond the neighbour's answer never have a loss above zero
-    kept = x[0] < problem.goal.sensitivity
+    kept = x[0] < shift
     return _epsilon(log_first[:, kept], log_second[:, kept], problem.goal.delta or 0.0)
 
 
@@ -123,8 +134,8 @@ def _epsilon(log_first: Array, log_second: Array, delta: float) -> Array:
     above = p - np.exp(np.minimum(level, 700.0)) * q > delta
     stretch = np.maximum(np.argmax(above, axis=1) - 1, 0)
     rows = np.arange(len(loss))
-    with np.errstate(divide="ignore", invalid="ignore"):
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         root = np.log((p[rows, stretch] - delta) / q[rows, stretch])
-    # a row that never gets above delta within the window is solved on all of it
-    whole = np.log(np.maximum(p[:, -1] - delta, 1e-300) / q[:, -1])
+        # a row that never gets above delta within the window is solved on all of it
+        whole = np.log(np.maximum(p[:, -1] - delta, 1e-300) / q[:, -1])
     return np.asarray(np.maximum(np.where(np.any(above, axis=1), root, whole), 0.0))
