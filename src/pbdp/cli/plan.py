@@ -8,11 +8,15 @@ from typing import Any
 
 from pbdp.cli.text import columns, percent, plural
 from pbdp.errors import InputError
+from pbdp.planning.grid import LinearGrid
 from pbdp.planning.plan import Plan
 from pbdp.planning.planner import plan
 from pbdp.planning.shapes import FAMILIES
 from pbdp.planning.storage import plan_record
 from pbdp.requirement.requirement import NEIGHBOURS
+
+# Kernel parameters that are lengths, and so scale with the step.
+LENGTHS = {"sigma", "scale", "knee", "width", "centre"}
 
 EXAMPLES = """examples:
   pbdp plan --within 5 --confidence 0.9 --sensitivity 1 --delta 1e-6 --integer -o plan.json
@@ -124,12 +128,11 @@ def _words(made: Plan) -> str:
     """The plan as a short table."""
     requirement, design, certificate = made.requirement, made.mechanism, made.chosen.certificate
     loss = f"at delta {made.delta:g}" if made.delta is not None else f"Rényi loss at order {made.rdp_order:g}"
-    grid = "whole numbers" if requirement.integer else f"multiples of {made.grid.step:g}"
     lines = [
         ("Requirement", f"{requirement.region.describe()}, {percent(requirement.confidence)} of the time"),
         ("Privacy", f"epsilon {_rounded_up(made.epsilon)} {loss}   (certified)"),
         ("Confidence", f"{percent(made.confidence)} for every true answer"),
-        ("Noise", f"{design.name} on {grid}: {_parameters(made)}"),
+        ("Noise", f"{design.name} on {made.grid.describe()}: {_parameters(made)}"),
         (
             "Neighbours",
             f"{requirement.neighbours}; one person changes the answer by at most {requirement.sensitivity:g}",
@@ -154,17 +157,19 @@ def _words(made: Plan) -> str:
 
 
 def _parameters(made: Plan) -> str:
-    """Kernel parameters, and the boost."""
+    """Kernel parameters in the user's units (in steps on a logarithmic grid), the boost and the offset."""
     record: dict[str, Any] = plan_record(made)["mechanism"]
-    step = made.grid.step
-    lengths = {"sigma", "scale", "knee", "width", "centre"}
+    linear = isinstance(made.grid, LinearGrid)
+    step = made.grid.step if linear else 1.0
     parts = [
-        f"{name} {value * step if name in lengths else value:.6g}"
+        f"{name} {value * step if name in LENGTHS else value:.6g}"
         for name, value in record["parameters_in_steps"].items()
     ]
     if 0 < made.mechanism.boost < 1:
         parts.append(f"boost {made.mechanism.boost:.4g}")
-    return ", ".join(parts)
+    if made.mechanism.offset:
+        parts.append(f"centred {made.mechanism.offset * step:+.4g} from the answer")
+    return ", ".join(parts) + ("" if linear else " (in steps)")
 
 
 def _rounded_up(epsilon: float) -> str:

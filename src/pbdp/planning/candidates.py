@@ -13,6 +13,7 @@ from pbdp.noise.discrete_gaussian import DiscreteGaussian
 from pbdp.noise.discrete_laplace import DiscreteLaplace
 from pbdp.noise.kernel import LatticeKernel
 from pbdp.planning.design import Design
+from pbdp.planning.grid import Grid
 from pbdp.planning.per_answer import per_answer_candidates
 from pbdp.planning.scales import boosted_scale, plain_scale
 from pbdp.planning.shapes import Goal, Problem, shapes_for
@@ -24,18 +25,18 @@ from pbdp.requirement.relative import RelativeRegion
 
 
 def candidates(
-    region: Region, goal: Goal, families: tuple[str, ...], scale: float | None
+    grid: Grid, region: Region, goal: Goal, families: tuple[str, ...], scale: float | None
 ) -> Iterator[Design]:
     """Designs for a region in steps of the grid; `scale` is the noise scale that a fixed range asks for."""
     match region:
         case AbsoluteRegion():
-            yield from _absolute_candidates(region, goal, families)
+            yield from _absolute_candidates(grid, region, goal, families)
         case RelativeRegion() | CustomRegion():
             tightest = _tightest(region)
-            yield from _absolute_candidates(tightest, goal, families)
-            yield from per_answer_candidates(region, _problem(tightest, goal), families)
+            yield from _absolute_candidates(grid, tightest, goal, families)
+            yield from per_answer_candidates(grid, region, _problem(tightest, goal), families)
         case FixedRegion() if scale is not None:
-            yield from _fixed_candidates(region, goal, families, scale)
+            yield from _fixed_candidates(grid, region, goal, families, scale / grid.step)
         case _:
             raise InputError("region", "of a kind that plans are made for", region.describe())
 
@@ -46,8 +47,14 @@ def _problem(region: AbsoluteRegion, goal: Goal) -> Problem:
     return Problem(below=int(min(region.below, beyond)), above=int(min(region.above, beyond)), goal=goal)
 
 
-def _absolute_candidates(region: AbsoluteRegion, goal: Goal, families: tuple[str, ...]) -> Iterator[Design]:
-    """Every shape, plain at its largest scale and boosted at its best one."""
+def _absolute_candidates(
+    grid: Grid, region: AbsoluteRegion, goal: Goal, families: tuple[str, ...]
+) -> Iterator[Design]:
+    """Every shape around the middle of the region: plain at its largest scale, boosted at its best one."""
+    offset = (
+        math.floor((region.above - region.below) / 2) if math.isfinite(region.above + region.below) else 0
+    )
+    region = AbsoluteRegion(below=region.below + offset, above=region.above - offset)
     problem = _problem(region, goal)
     for shape in shapes_for(problem, families):
         try:
@@ -55,11 +62,12 @@ def _absolute_candidates(region: AbsoluteRegion, goal: Goal, families: tuple[str
         except InputError:
             continue  # the family has no table of this width
         if plain > 0:
-            yield Design(kernel=shape.kernel(plain), region=region)
+            yield Design(grid=grid, kernel=shape.kernel(plain), region=region, offset=offset)
         best = boosted_scale(shape, problem, plain)
         if best is not None:
             kernel = shape.kernel(best)
-            yield Design(kernel=kernel, region=region, boost=boost_for(kernel, region, goal.confidence))
+            boost = boost_for(kernel, region, goal.confidence)
+            yield Design(grid=grid, kernel=kernel, region=region, boost=boost, offset=offset)
 
 
 def _tightest(region: RelativeRegion | CustomRegion) -> AbsoluteRegion:
@@ -71,7 +79,7 @@ def _tightest(region: RelativeRegion | CustomRegion) -> AbsoluteRegion:
 
 
 def _fixed_candidates(
-    region: FixedRegion, goal: Goal, families: tuple[str, ...], scale: float
+    grid: Grid, region: FixedRegion, goal: Goal, families: tuple[str, ...], scale: float
 ) -> Iterator[Design]:
     """At the given scale: clamped (a post-processing, so free), boosted, and truncated to the range."""
     kernels: list[LatticeKernel] = []
@@ -80,8 +88,8 @@ def _fixed_candidates(
     if "gaussian" in families:
         kernels.append(DiscreteGaussian(sigma=scale))
     for kernel in kernels:
-        yield Design(kernel=kernel, region=region, clamp=region)
+        yield Design(grid=grid, kernel=kernel, region=region, clamp=region)
         boost = boost_for(kernel, region, goal.confidence)
         if boost < 1:
-            yield Design(kernel=kernel, region=region, boost=boost)
-        yield Design(kernel=kernel, region=region, boost=1.0)
+            yield Design(grid=grid, kernel=kernel, region=region, boost=boost)
+        yield Design(grid=grid, kernel=kernel, region=region, boost=1.0)

@@ -13,6 +13,8 @@ from pbdp.mechanism.boosted import Boosted
 from pbdp.mechanism.rate import hardest_answers
 from pbdp.mechanism.weights import BITS, CENTRE_SHARE, LARGEST_TABLE, TOTAL, WeightTable, integer_weights
 from pbdp.noise.kernel import Array, LatticeKernel
+from pbdp.planning.grid import Grid
+from pbdp.planning.log_grid import LogGrid
 from pbdp.requirement.custom import CustomRegion
 from pbdp.requirement.fixed import FixedRegion
 from pbdp.requirement.region import Region
@@ -21,11 +23,17 @@ from pbdp.requirement.relative import RelativeRegion
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Design:
-    """A lattice kernel, boosted in a region, outputs clamped to a range or not. All in steps of the grid."""
+    """A lattice kernel, boosted in a region, outputs clamped to a range or not. All in steps of the grid.
 
+    The noise is `offset` plus the kernel's: a lopsided requirement is met best by noise around its middle.
+    `region` is the region that is boosted, around the answer plus the offset.
+    """
+
+    grid: Grid
     kernel: LatticeKernel
     region: Region
     boost: float = 0.0
+    offset: int = 0
     clamp: FixedRegion | None = None
 
     @property
@@ -36,7 +44,7 @@ class Design:
         boosted = "boosted " if self.boost > 0 else ""
         per_answer = isinstance(self.region, RelativeRegion | CustomRegion) and self.boost > 0
         how = ", per answer" if per_answer else ", clamped" if self.clamp else ""
-        return f"{boosted}{self.kernel.family}{how}"
+        return f"{boosted}{self.kernel.family}{how}{', log scale' if isinstance(self.grid, LogGrid) else ''}"
 
     @property
     def mechanism(self) -> Boosted:
@@ -55,7 +63,7 @@ class Design:
         return reach
 
     def ideal_masses(self, answer: float, reach: int) -> Array:
-        """Masses of noise -reach..reach for this answer, before rounding to weights."""
+        """Masses of kernel noise -reach..reach for this answer, before rounding to weights."""
         below, above = (float(offset) for offset in self.region.offsets(answer))
         noise = np.arange(-reach, reach + 1)
         weight = np.where((noise >= -below) & (noise <= above), 1.0, 1 - self.boost)
@@ -63,7 +71,7 @@ class Design:
         return np.asarray(masses / float(self.mechanism.normaliser(below, above)))
 
     def table_at(self, answer: float) -> WeightTable:
-        """The integer weights of the noise for this answer, before clamping."""
+        """The integer weights of the kernel noise for this answer, before offset and clamping."""
         return _table(self, 0.0) if self.mechanism.follows_answer else _table(self, answer)
 
     def table_error(self) -> float:
@@ -80,13 +88,14 @@ class Design:
         least = TOTAL
         for answer in hardest_answers(self.kernel, region):
             below, above = (float(offset) for offset in region.offsets(answer))
-            least = min(least, self.table_at(float(answer)).weight_within(below, above))
+            table = self.table_at(float(answer))
+            least = min(least, table.weight_within(below + self.offset, above - self.offset))
         return least
 
     def expected_error(self) -> float:
         """Mean distance from the truth, in steps, for the ties between families."""
         table = self.table_at(0.0)
-        return float(np.sum(np.abs(table.values()) * table.probabilities()))
+        return float(np.sum(np.abs(table.values() + self.offset) * table.probabilities()))
 
 
 @lru_cache(maxsize=16)

@@ -1,21 +1,59 @@
-"""The grid of outputs: whole numbers, or multiples of a power of two to which answers are rounded."""
+"""The grid of outputs: whole numbers, or multiples of a power of two to which answers are rounded.
+
+What is published is always a function of a whole number of steps, so the accounting sees whole numbers only.
+"""
 
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+import numpy.typing as npt
 
 from pbdp.domains import positive
 from pbdp.errors import InputError
+from pbdp.noise.kernel import Array
+from pbdp.requirement.region import Region
 
 # A real-valued width is cut into about this many steps: rounding then costs about 0.1 % of it.
 STEPS_IN_WIDTH = 512
-# A coarser grid is used rather than let the sensitivity grow past this many steps.
+# A coarser grid is used rather than let a width or a sensitivity grow past this many steps.
 MOST_STEPS = 1 << 20
 
 
+class Grid(ABC):
+    """From an answer to a whole number of steps, and from steps to the number that is published."""
+
+    __slots__ = ()
+
+    step: float
+
+    @abstractmethod
+    def sensitivity_in_steps(self, sensitivity: float) -> int:
+        """The most steps that one person can move the answer."""
+
+    @abstractmethod
+    def region_in_steps(self, region: Region) -> Region:
+        """A region of steps inside which every published number meets the requirement."""
+
+    @abstractmethod
+    def steps_of(self, answer: Fraction) -> int:
+        """The grid point of an answer."""
+
+    @abstractmethod
+    def values_of(self, steps: npt.NDArray[np.int64]) -> Array:
+        """The numbers published for grid points."""
+
+    @abstractmethod
+    def describe(self) -> str:
+        """The grid in words."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Grid:
+class LinearGrid(Grid):
     """Outputs are multiples of `step`; `rounded` says that answers are rounded to them first."""
 
     step: float
@@ -33,17 +71,44 @@ class Grid:
 
     def sensitivity_in_steps(self, sensitivity: float) -> int:
         """ceil(sensitivity / step): what rounding floor(x/step + 1/2) can make of it."""
-        return math.ceil(sensitivity / self.step)
+        return math.ceil(Fraction(sensitivity) / Fraction(self.step))
+
+    def region_in_steps(self, region: Region) -> Region:
+        return region.on_grid(self.step, self.rounded)
+
+    def steps_of(self, answer: Fraction) -> int:
+        """floor(x/step + 1/2), exactly."""
+        if self.rounded:
+            return math.floor(answer / Fraction(self.step) + Fraction(1, 2))
+        if answer.denominator != 1:
+            raise InputError(
+                "answer",
+                "a whole number for this plan",
+                "a fraction",
+                "Plan without `integer` for real-valued answers.",
+            )
+        return int(answer)
+
+    def values_of(self, steps: npt.NDArray[np.int64]) -> Array:
+        return np.asarray(steps.astype(np.float64) * self.step)
+
+    def describe(self) -> str:
+        return f"multiples of {self.step:g}" if self.rounded else "whole numbers"
 
 
-def whole_numbers() -> Grid:
+def whole_numbers() -> LinearGrid:
     """Whole-number answers, used as they are."""
-    return Grid(step=1.0, rounded=False)
+    return LinearGrid(step=1.0, rounded=False)
 
 
-def grid_for(width: float, sensitivity: float) -> Grid:
+def grid_for(width: float, sensitivity: float) -> LinearGrid:
     """A grid for real answers: fine against the width, and at least one step to the sensitivity."""
-    step = 2.0 ** math.floor(math.log2(width / STEPS_IN_WIDTH))
-    finest = 2.0 ** math.floor(math.log2(sensitivity / MOST_STEPS))
-    coarsest = 2.0 ** math.floor(math.log2(sensitivity))
-    return Grid(step=max(min(step, max(coarsest, width / MOST_STEPS)), finest), rounded=True)
+    step = power_of_two_below(width / STEPS_IN_WIDTH)
+    finest = power_of_two_below(sensitivity / MOST_STEPS)
+    coarsest = max(power_of_two_below(sensitivity), power_of_two_below(width / MOST_STEPS))
+    return LinearGrid(step=max(min(step, coarsest), finest), rounded=True)
+
+
+def power_of_two_below(x: float) -> float:
+    """The largest power of two that is at most x."""
+    return 2.0 ** math.floor(math.log2(x))

@@ -63,9 +63,13 @@ class Plan:
     """`chosen` meets the requirement with the least certified epsilon; `others` were certified beside it."""
 
     requirement: Requirement
-    grid: Grid
     chosen: Certified
     others: tuple[Certified, ...]
+
+    @property
+    def grid(self) -> Grid:
+        """The grid that outputs live on."""
+        return self.chosen.design.grid
 
     @property
     def epsilon(self) -> float:
@@ -137,13 +141,10 @@ class Plan:
         requirement, steps = self.requirement, self.grid.sensitivity_in_steps(self.requirement.sensitivity)
         lines = [
             f"Neighbours: {NEIGHBOURS[requirement.neighbours]}; that changes the true answer by at most "
-            f"{requirement.sensitivity:g} ({steps} step{'s' if steps > 1 else ''} of {self.grid.step:g}).",
+            f"{requirement.sensitivity:g} ({steps} step{'s' if steps > 1 else ''} of the grid).",
             "One number is released; more releases add to the loss.",
+            f"Outputs are {self.grid.describe()}; rounding the answer to them is part of the guarantee.",
         ]
-        if self.grid.rounded:
-            lines.append(
-                f"The answer is first rounded to a multiple of {self.grid.step:g}; the width allows for it."
-            )
         if isinstance(requirement.region, FixedRegion):
             lines.append("The true answer is clamped into the range first.")
         if isinstance(requirement.region, RelativeRegion) and requirement.region.nonnegative:
@@ -164,7 +165,7 @@ class Plan:
             continuous,
             design.region,
             boost=design.boost,
-            sensitivity=self.grid.sensitivity_in_steps(self.requirement.sensitivity),
+            sensitivity=design.grid.sensitivity_in_steps(self.requirement.sensitivity),
             delta=self.requirement.delta,
             order=self.requirement.rdp_order,
         )
@@ -175,17 +176,8 @@ class Plan:
             exact = Fraction(answer)
         except (TypeError, ValueError, OverflowError):
             raise InputError("answer", "a finite number", "something else") from None
-        if not self.grid.rounded and exact.denominator != 1:
-            raise InputError(
-                "answer",
-                "a whole number for this plan",
-                "a fraction",
-                "Plan without `integer` for real-valued answers.",
-            )
-        steps = (
-            math.floor(exact / Fraction(self.grid.step) + Fraction(1, 2)) if self.grid.rounded else int(exact)
-        )
-        low, high = self.requirement.region.on_grid(self.grid.step, self.grid.rounded).answers
+        steps = self.grid.steps_of(exact)
+        low, high = self.grid.region_in_steps(self.requirement.region).answers
         if isinstance(self.requirement.region, FixedRegion):
             return max(int(low), min(int(high), steps))
         if not low <= steps <= high:
@@ -200,17 +192,16 @@ class Plan:
         steps, design = self.answer_in_steps(answer), self.chosen.design
         if self.requirement.rdp_order is None:
             table = design.table_at(float(steps))
-            outputs, probability, missing = table.values() + steps, table.probabilities(), 0.0
+            noise, probability, missing = table.values(), table.probabilities(), 0.0
         else:
             reach = design.kernel.reach(SMALLEST_LISTED)
-            outputs = np.arange(-reach, reach + 1, dtype=np.int64) + steps
+            noise = np.arange(-reach, reach + 1, dtype=np.int64)
             probability = design.ideal_masses(float(steps), reach)
             missing = max(0.0, 1.0 - math.fsum(probability))
+        outputs = noise + (steps + design.offset)
         if design.clamp is not None:
             outputs, probability = _clamped(outputs, probability, design.clamp)
-        return OutputLaw(
-            output=outputs.astype(np.float64) * self.grid.step, probability=probability, missing_mass=missing
-        )
+        return OutputLaw(output=self.grid.values_of(outputs), probability=probability, missing_mass=missing)
 
     def save(self, path: str | Path) -> None:
         """Write the plan as versioned JSON."""

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 
 from pbdp.errors import CannotCertifyError, ContradictionError, InputError
 from pbdp.planning.candidates import candidates
 from pbdp.planning.certificate import certify, meets
 from pbdp.planning.design import Design
-from pbdp.planning.grid import Grid, grid_for, whole_numbers
+from pbdp.planning.grid import Grid, LinearGrid, grid_for, whole_numbers
+from pbdp.planning.log_grid import log_grid_for
 from pbdp.planning.plan import Certified, Plan, region_width
 from pbdp.planning.shapes import FAMILIES, Goal
 from pbdp.requirement.fixed import FixedRegion
 from pbdp.requirement.region import Region
+from pbdp.requirement.relative import RelativeRegion
 from pbdp.requirement.requirement import Requirement
 from pbdp.requirement.within import Within, region_within
 
@@ -100,40 +103,32 @@ def _families(families: tuple[str, ...] | None) -> tuple[str, ...]:
     return tuple(families)
 
 
-def grid_of(requirement: Requirement) -> Grid:
-    """The grid that a requirement asks for."""
+def grids_of(requirement: Requirement) -> list[Grid]:
+    """The grids that designs for a requirement may live on."""
     if requirement.integer:
-        return whole_numbers()
-    if requirement.step is not None:
-        return Grid(step=requirement.step, rounded=True)
-    return grid_for(region_width(requirement.region), requirement.sensitivity)
+        grids: list[Grid] = [whole_numbers()]
+    elif requirement.step is not None:
+        grids = [LinearGrid(step=requirement.step, rounded=True)]
+    else:
+        grids = [grid_for(region_width(requirement.region), requirement.sensitivity)]
+    if isinstance(requirement.region, RelativeRegion):
+        grids.append(log_grid_for(requirement.region))
+    return grids
 
 
 def plan_for(requirement: Requirement, families: tuple[str, ...] = FAMILIES) -> Plan:
     """The plan for a checked requirement."""
-    grid = grid_of(requirement)
-    region = requirement.region.on_grid(grid.step, grid.rounded)
-    sensitivity = grid.sensitivity_in_steps(requirement.sensitivity)
     best: dict[str, Certified] = {}
     reasons: list[str] = []
-    goal = Goal(
-        confidence=requirement.confidence,
-        sensitivity=sensitivity,
-        delta=requirement.delta,
-        order=requirement.rdp_order,
-    )
-    scale = None if requirement.scale is None else requirement.scale / grid.step
-    for design in candidates(region, goal, families, scale):
+    for design in _designs(requirement, families):
         try:
-            entry = certified(requirement, design, region, sensitivity)
+            entry = certified(requirement, design)
         except CannotCertifyError as error:
             reasons.append(str(error))
             continue
-        name = design.name
-        if entry is not None and (
-            name not in best or entry.certificate.epsilon < best[name].certificate.epsilon
-        ):
-            best[name] = entry
+        known = best.get(design.name)
+        if entry is not None and (known is None or entry.certificate.epsilon < known.certificate.epsilon):
+            best[design.name] = entry
     if not best:
         raise CannotCertifyError(
             "No noise could be certified for this requirement. "
@@ -143,16 +138,30 @@ def plan_for(requirement: Requirement, families: tuple[str, ...] = FAMILIES) -> 
     chosen = _simplest(ranked)
     return Plan(
         requirement=requirement,
-        grid=grid,
         chosen=chosen,
         others=tuple(entry for entry in ranked if entry is not chosen),
     )
 
 
-def certified(requirement: Requirement, design: Design, region: Region, sensitivity: int) -> Certified | None:
+def _designs(requirement: Requirement, families: tuple[str, ...]) -> Iterator[Design]:
+    """Candidates on every grid."""
+    for grid in grids_of(requirement):
+        goal = Goal(
+            confidence=requirement.confidence,
+            sensitivity=grid.sensitivity_in_steps(requirement.sensitivity),
+            delta=requirement.delta,
+            order=requirement.rdp_order,
+        )
+        region = grid.region_in_steps(requirement.region)
+        yield from candidates(grid, region, goal, families, requirement.scale)
+
+
+def certified(requirement: Requirement, design: Design) -> Certified | None:
     """A design with its certificate, or None if some answer would fall short of the confidence."""
+    region = design.grid.region_in_steps(requirement.region)
     if not meets(design, region, requirement.confidence):
         return None
+    sensitivity = design.grid.sensitivity_in_steps(requirement.sensitivity)
     certificate = certify(
         design, region, sensitivity, delta=requirement.delta, rdp_order=requirement.rdp_order
     )

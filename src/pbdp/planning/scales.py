@@ -24,6 +24,8 @@ LARGEST_SUM = 1 << 14
 # Multiples of the plain scale that are tried first, then around the best of them.
 SCAN = np.geomspace(1.0, 5.0, 8)
 CLOSER = 7
+# Scales below e to this leave all the mass at zero.
+LEAST_LOG_SCALE = -7.0
 DISTANCES = np.geomspace(0.5, 2e4, 96)
 ROUNDS = 3
 
@@ -43,10 +45,10 @@ def plain_scale(shape: Shape, problem: Problem) -> float:
         inside = np.sum(weight[: problem.above + 1]) + np.sum(weight[1 : problem.below + 1])
         return float(inside / (2 * np.sum(weight) - weight[0])) - wanted
 
-    low = high = math.log(problem.reach + 1.0)
+    low = high = math.log(shape.start)
     while spare(low) < 0:
         low -= 1.0
-        if low < -7:
+        if low < LEAST_LOG_SCALE:
             return 0.0
     while spare(high) >= 0:
         high += 1.0
@@ -60,7 +62,7 @@ def boosted_scale(shape: Shape, problem: Problem, plain: float) -> float | None:
     """Best scale above `plain` for the boosted law, or None where boosting does not pay."""
     if problem.reach > LARGEST_RATIO * problem.goal.sensitivity:
         return None
-    scales = (plain if plain > 0 else 0.25) * SCAN
+    scales = (plain or 0.25) * SCAN
     values = _objective(shape, problem, scales)
     while int(np.argmin(values)) >= len(scales) - 2 and scales[-1] < 1e4 * (
         problem.reach + problem.goal.sensitivity

@@ -46,49 +46,49 @@ class Problem:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Shape:
-    """One family at a fixed shape; `simplicity` breaks ties, simpler laws first."""
+    """One family at a fixed shape, and a scale to start looking from."""
 
     family: str
-    simplicity: int
+    start: float
     log_density: Callable[[Array, Array], Array]
     kernel: Callable[[float], LatticeKernel]
 
 
-def _gaussian() -> Shape:
+def _gaussian(problem: Problem) -> Shape:
     return Shape(
         family="gaussian",
-        simplicity=1,
+        start=problem.reach + 1.0,
         log_density=lambda x, scale: -0.5 * (x / scale) ** 2,
         kernel=lambda scale: DiscreteGaussian(sigma=scale),
     )
 
 
-def _laplace() -> Shape:
+def _laplace(problem: Problem) -> Shape:
     return Shape(
         family="laplace",
-        simplicity=0,
+        start=problem.reach + 1.0,
         log_density=lambda x, scale: -np.abs(x) / scale,
         kernel=lambda scale: DiscreteLaplace(scale=scale),
     )
 
 
-def _generalised_normal(shape: float) -> Shape:
+def _generalised_normal(problem: Problem, shape: float) -> Shape:
     return Shape(
         family="generalised normal",
-        simplicity=3,
+        start=problem.reach + 1.0,
         log_density=lambda x, scale: -((np.abs(x) / scale) ** shape),
         kernel=lambda scale: GridKernel(continuous=GeneralisedNormal(scale=scale, shape=shape)),
     )
 
 
-def _huber(knee: float) -> Shape:
+def _huber(problem: Problem, knee: float) -> Shape:
     def log_density(x: Array, scale: Array) -> Array:
         size = np.abs(x) / scale
         return np.where(size <= knee, -0.5 * size**2, -knee * size + 0.5 * knee**2)
 
     return Shape(
         family="huber",
-        simplicity=4,
+        start=problem.reach + 1.0,
         log_density=log_density,
         kernel=lambda scale: GridKernel(continuous=Huber(sigma=scale, knee=knee * scale)),
     )
@@ -100,7 +100,7 @@ def _staircase(problem: Problem) -> Shape:
     centre = problem.reach % width
     return Shape(
         family="staircase",
-        simplicity=2,
+        start=1.0,
         log_density=lambda x, scale: -np.maximum(np.ceil((np.abs(x) - centre) / width), 0.0) / scale,
         kernel=lambda scale: GridStaircase(loss=1 / scale, width=width, centre=centre),
     )
@@ -115,11 +115,11 @@ FAMILIES = ("laplace", "gaussian", "staircase", "generalised normal", "huber")
 def shapes_for(problem: Problem, families: tuple[str, ...] = FAMILIES) -> list[Shape]:
     """Every shape of the families asked for."""
     every = [
-        _laplace(),
-        _gaussian(),
+        _laplace(problem),
+        _gaussian(problem),
         # with steps of one point the staircase is the Laplace law
         *([_staircase(problem)] if problem.goal.sensitivity > 1 else []),
-        *(_generalised_normal(shape) for shape in GENERALISED_NORMAL_SHAPES),
-        *(_huber(knee) for knee in HUBER_KNEES),
+        *(_generalised_normal(problem, shape) for shape in GENERALISED_NORMAL_SHAPES),
+        *(_huber(problem, knee) for knee in HUBER_KNEES),
     ]
     return [shape for shape in every if shape.family in families]

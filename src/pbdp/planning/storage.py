@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -17,8 +18,10 @@ from pbdp.noise.grid_staircase import GridStaircase
 from pbdp.noise.huber import Huber
 from pbdp.noise.kernel import LatticeKernel
 from pbdp.planning.design import Design
+from pbdp.planning.grid import Grid, LinearGrid
+from pbdp.planning.log_grid import LogGrid
 from pbdp.planning.plan import Certified, Plan
-from pbdp.planning.planner import certified, grid_of
+from pbdp.planning.planner import certified
 from pbdp.requirement.absolute import AbsoluteRegion
 from pbdp.requirement.custom import CustomRegion
 from pbdp.requirement.fixed import FixedRegion
@@ -163,16 +166,9 @@ def _rebuilt(record: Record) -> Plan:
         step=asked["step"],
         scale=asked["scale"],
     )
-    grid = grid_of(requirement)
-    if record["step"] != grid.step:
-        raise PlanFileError(
-            "step", f"{grid.step:g} for this requirement", record["step"], "Make the plan again."
-        )
-    region = requirement.region.on_grid(grid.step, grid.rounded)
-    sensitivity = grid.sensitivity_in_steps(requirement.sensitivity)
 
     def checked(claim: Record) -> Certified:
-        entry = certified(requirement, _design(claim), region, sensitivity)
+        entry = certified(requirement, _design(claim, requirement))
         if entry is None:
             raise PlanFileError(
                 "confidence of the plan",
@@ -200,10 +196,13 @@ def _rebuilt(record: Record) -> Plan:
         )
     plan = Plan(
         requirement=requirement,
-        grid=grid,
         chosen=chosen,
         others=tuple(checked(claim) for claim in record["compared"]),
     )
+    if record["step"] != plan.grid.step:
+        raise PlanFileError(
+            "step", f"{plan.grid.step:g}, as the grid has", record["step"], "Make the plan again."
+        )
     if record["within"] != plan.within:
         raise PlanFileError(
             "within", f"{plan.within} for this region", record["within"], "Make the plan again."
@@ -227,23 +226,51 @@ def _design_record(design: Design) -> Record:
         "kernel": kernel.family,
         "parameters_in_steps": {name: getattr(source, name) for name in names},
         "region_in_steps": _region_record(design.region),
+        "offset_in_steps": design.offset,
         "clamp": design.clamp is not None,
+        "grid": _grid_record(design.grid),
     }
 
 
-def _design(record: Record) -> Design:
+def _design(record: Record, requirement: Requirement) -> Design:
     names, make = _KERNELS[record["kernel"]]
     parameters = record["parameters_in_steps"]
     region = _region(record["region_in_steps"])
     clamp = region if _flag(record["clamp"]) else None
     if clamp is not None and not isinstance(clamp, FixedRegion):
         raise TypeError("only a fixed range clamps")
+    if not isinstance(record["offset_in_steps"], int):
+        raise TypeError("an offset is a whole number")
     design = Design(
-        kernel=make(**{n: parameters[n] for n in names}), region=region, boost=record["boost"], clamp=clamp
+        grid=_grid(record["grid"], requirement),
+        kernel=make(**{n: parameters[n] for n in names}),
+        region=region,
+        boost=record["boost"],
+        offset=record["offset_in_steps"],
+        clamp=clamp,
     )
     if record["family"] != design.name:
         raise PlanFileError("family", design.name, record["family"], "Make the plan again.")
     return design
+
+
+def _grid_record(grid: Grid) -> Record:
+    kind = {LinearGrid: "linear", LogGrid: "log"}[type(grid)]
+    return {"kind": kind} | {field.name: getattr(grid, field.name) for field in fields(grid)}  # type: ignore[arg-type]
+
+
+def _grid(record: Record, requirement: Requirement) -> Grid:
+    """A grid that the requirement allows; a relative requirement's own figures are checked by the grid."""
+    values = {name: value for name, value in record.items() if name != "kind"}
+    if record["kind"] == "log":
+        return LogGrid(**values)
+    grid = LinearGrid(**values)
+    asked = 1 if requirement.integer else requirement.step
+    if _flag(grid.rounded) is requirement.integer or asked not in {None, grid.step}:
+        raise PlanFileError(
+            "grid", "the one that the requirement asks for", grid.describe(), "Make the plan again."
+        )
+    return grid
 
 
 def _region_record(region: Region) -> Record:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 import numpy.typing as npt
@@ -12,10 +13,16 @@ import numpy.typing as npt
 from pbdp.domains import above_one, non_negative, positive
 from pbdp.errors import InputError
 from pbdp.mechanism.boosted import Boosted
-from pbdp.noise.kernel import Array, Kernel, LatticeKernel
+from pbdp.noise.kernel import Array, Kernel
 from pbdp.privacy.bounds import Bounds
-from pbdp.privacy.exact.divergences import HockeyStick, LargestLoss, Renyi, hockey_sticks
-from pbdp.privacy.exact.neighbours import TOLERANCE, Worst, listed_neighbours, worst_neighbours
+from pbdp.privacy.exact.divergences import HockeyStick, LargestLoss, Renyi, hockey_sticks, largest_deltas
+from pbdp.privacy.exact.neighbours import (
+    TOLERANCE,
+    Worst,
+    listed_neighbours,
+    some_neighbours,
+    worst_neighbours,
+)
 from pbdp.privacy.exact.pairs import neighbours
 from pbdp.privacy.exact.pieces import LARGEST_EPSILON
 from pbdp.requirement.absolute import AbsoluteRegion
@@ -79,12 +86,7 @@ class ExactAccountant:
         if listed is None:
             return self._searched_epsilon(delta)
         pairs = neighbours(self.mechanism, *listed)
-
-        def deltas(epsilon: Array) -> tuple[Array, Array]:
-            lower, upper = hockey_sticks(self.mechanism, pairs, epsilon)
-            return np.max(lower, axis=0), np.max(upper, axis=0)
-
-        return smallest_epsilon(deltas, delta)
+        return smallest_epsilon(partial(largest_deltas, self.mechanism, pairs), delta)
 
     def renyi_at(self, order: float, tolerance: float = TOLERANCE) -> Bounds:
         """Smallest Rényi epsilon at an order above one."""
@@ -100,19 +102,22 @@ class ExactAccountant:
     def _searched_epsilon(self, delta: float) -> Bounds:
         """epsilon at delta where the worst neighbours have to be searched for.
 
-        The epsilon of any one pair is a lower value. It is raised to that of the worst pair found at the
-        current value until no pair exceeds delta; the last step asks for a proof with a little room to spare.
+        The epsilon of any one pair is a lower value. It is raised from that of a sample to that of the worst
+        pair at the current value until none exceeds delta; the last step asks for a proof with a little room.
         """
-        epsilon, pair = 0.0, self.worst_pair_at(0.0, tolerance=1e-2)
-        while pair.lower > delta:
+        sample = neighbours(self.mechanism, *some_neighbours(self.mechanism, self.sensitivity))
+        epsilon = smallest_epsilon(partial(largest_deltas, self.mechanism, sample), delta).lower
+        while math.isfinite(epsilon):
+            pair = self.worst_pair_at(epsilon, tolerance=1e-3)
+            if pair.lower <= delta:
+                break
             raised = epsilon_of_pair(self.mechanism, pair.answer, pair.other, delta).lower
-            if math.isinf(raised):
-                return Bounds(lower=math.inf, upper=math.inf)
             if raised <= epsilon * (1 + 1e-9):
                 break
             epsilon = raised
-            pair = worst_neighbours(self.mechanism, self.sensitivity, HockeyStick(epsilon), 1e-3)
-        margin = 1e-9 if isinstance(self.mechanism.kernel, LatticeKernel) else 1e-7
+        if math.isinf(epsilon):
+            return Bounds(lower=math.inf, upper=math.inf)
+        margin = 1e-7
         while margin < 1e3:
             upper = epsilon * (1 + margin) + margin * 1e-3
             worst = worst_neighbours(self.mechanism, self.sensitivity, HockeyStick(upper), ceiling=delta)

@@ -18,6 +18,12 @@ def hockey_sticks(mechanism: Boosted, pairs: Pairs, epsilon: Array) -> tuple[Arr
     return method(mechanism.kernel, pairs, mechanism.boost_loss, epsilon)
 
 
+def largest_deltas(mechanism: Boosted, pairs: Pairs, epsilon: Array) -> tuple[Array, Array]:
+    """Lower and upper value of the largest delta among the pairs, for every epsilon."""
+    lower, upper = hockey_sticks(mechanism, pairs, epsilon)
+    return np.max(lower, axis=0), np.max(upper, axis=0)
+
+
 @dataclass(frozen=True, slots=True)
 class HockeyStick:
     """delta at one epsilon; the deltas of two sets of outputs add up."""

@@ -123,6 +123,24 @@ def listed_neighbours(mechanism: Boosted, sensitivity: float) -> tuple[Array, Ar
     return None
 
 
+def some_neighbours(mechanism: Boosted, sensitivity: float) -> tuple[Array, Array]:
+    """A sample of neighbours with the largest shift either way: where a search starts, not where it ends."""
+    kernel, region = mechanism.kernel, mechanism.region
+    low, high = region.answers
+    if isinstance(region, RelativeRegion):
+        last = (float(kernel.upper_quantile(1e-18)) + 1) / region.theta
+        spread = np.concatenate([np.linspace(0, last, 24), np.geomspace(1e-3 * last, last, 24)])
+    else:
+        spread = np.linspace(low, high, 200)
+    answers = np.unique(np.rint(spread) if isinstance(kernel, LatticeKernel) else spread)
+    first = np.concatenate([answers, answers])
+    other = np.concatenate([answers + sensitivity, answers - sensitivity])
+    kept = (other >= low) & (other <= high)
+    if not np.any(kept):
+        return np.array([low]), np.array([high])
+    return first[kept], other[kept]
+
+
 def _every_pair(mechanism: Boosted, sensitivity: float) -> tuple[Array, Array]:
     """All pairs of whole answers at most `sensitivity` apart."""
     kernel, region = mechanism.kernel, mechanism.region

@@ -1,0 +1,106 @@
+"""A logarithmic grid, on which a relative requirement becomes an absolute one.
+
+With u = tau/theta let g(Q) = sign(Q)·ln(1 + |Q|/u)/theta. For answers and outputs of 0 or more
+
+    y - Q <= theta·Q + tau  <=>  y + u <= (1 + theta)(Q + u)  <=>  g(y) - g(Q) <=  ln(1 + theta)/theta,
+    Q - y <= theta·Q + tau  <=>  y + u >= (1 - theta)(Q + u)  <=>  g(Q) - g(y) <= -ln(1 - theta)/theta,
+
+and g moves by at most ln(1 + theta·D/tau)/theta when the answer moves by D (worst at Q = 0). Outputs below 0
+are published as 0, which is never further from the truth. For answers of either sign both tolerances are
+ln(1 + theta)/theta: across zero (1 + |Q|/u)(1 + |y|/u) <= 1 + theta gives |Q| + |y| <= tau, and downwards
+ln(1 + theta) <= -ln(1 - theta). g then moves by at most 2·ln(1 + theta·D/(2·tau))/theta (worst at Q = -D/2).
+
+g is computed with an error of at most `ERROR`/theta and rounded to a step, so the sensitivity grows by two
+such errors before it is rounded up, and the tolerances shrink by half a step and one error, and one more for
+the way back.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+import numpy.typing as npt
+
+from pbdp.domains import positive
+from pbdp.errors import CannotCertifyError, InputError
+from pbdp.noise.kernel import Array
+from pbdp.planning.grid import STEPS_IN_WIDTH, Grid, power_of_two_below
+from pbdp.requirement.absolute import AbsoluteRegion
+from pbdp.requirement.region import Region
+from pbdp.requirement.relative import RelativeRegion
+
+# |theta·g| <= 710 for every double, and log1p, the product and the quotient are good to a few units in the
+# last place: 710 · 2^-50 is below this.
+ERROR = 1e-12
+LARGEST_ANSWER = 1e300
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LogGrid(Grid):
+    """Outputs g^-1(k·step) for whole k; the answer is g(Q)/step, rounded."""
+
+    theta: float
+    tau: float
+    nonnegative: bool
+    step: float
+
+    def __post_init__(self) -> None:
+        positive("step", self.step)
+        positive("theta", self.theta)
+        positive("tau", self.tau)
+
+    @property
+    def _unit(self) -> float:
+        return self.tau / self.theta
+
+    def sensitivity_in_steps(self, sensitivity: float) -> int:
+        grown = self.theta * sensitivity / self.tau
+        moved = math.log1p(grown) if self.nonnegative else 2 * math.log1p(grown / 2)
+        return math.ceil((moved + 2 * ERROR) / self.theta / self.step * (1 + 2**-50))
+
+    def region_in_steps(self, region: Region) -> Region:
+        if region != RelativeRegion(theta=self.theta, tau=self.tau, nonnegative=self.nonnegative):
+            raise CannotCertifyError(
+                "A logarithmic grid serves the relative requirement it was made for only."
+            )
+        up = math.log1p(self.theta)
+        down = -math.log1p(-self.theta) if self.nonnegative else up
+        lost = 0.5 + 2 * ERROR / self.theta / self.step
+
+        def whole(tolerance: float) -> float:
+            steps = math.floor(tolerance / self.theta / self.step * (1 - 2**-50) - lost)
+            if steps < 0:
+                raise InputError("step", "finer than the tolerance", f"{self.step:g}", "Use a finer step.")
+            return float(steps)
+
+        return AbsoluteRegion(below=whole(down), above=whole(up))
+
+    def steps_of(self, answer: Fraction) -> int:
+        if abs(answer) > LARGEST_ANSWER:
+            raise InputError("answer", f"at most {LARGEST_ANSWER:g} in size", "a larger one")
+        if self.nonnegative and answer < 0:
+            raise InputError("answer", "0 or more for this plan", "a negative one")
+        size = math.log1p(abs(float(answer)) / self._unit) / self.theta
+        return math.floor(math.copysign(size, answer) / self.step + 0.5)
+
+    def values_of(self, steps: npt.NDArray[np.int64]) -> Array:
+        position = steps.astype(np.float64) * self.step
+        with np.errstate(over="ignore"):
+            size = self._unit * np.expm1(np.abs(position) * self.theta)
+        # beyond the largest double the nearest one is published
+        values = np.copysign(np.minimum(size, np.finfo(np.float64).max), position)
+        return np.maximum(values, 0.0) if self.nonnegative else values
+
+    def describe(self) -> str:
+        return (
+            f"a logarithmic grid with steps of {self.theta * self.step:.2g} of the number (plus {self.tau:g})"
+        )
+
+
+def log_grid_for(region: RelativeRegion) -> LogGrid:
+    """A grid fine against the tolerance, which is about one in units of g."""
+    step = power_of_two_below(math.log1p(region.theta) / region.theta / STEPS_IN_WIDTH)
+    return LogGrid(theta=region.theta, tau=region.tau, nonnegative=region.nonnegative, step=step)
