@@ -7,8 +7,8 @@ plan.epsilon       # the least privacy loss that meets it, certified
 from __future__ import annotations
 
 from pbdp.errors import CannotCertifyError, InputError, PbdpError
+from pbdp.planning.ask import plan
 from pbdp.planning.plan import Plan
-from pbdp.planning.planner import plan
 
 __all__ = ["CannotCertifyError", "InputError", "PbdpError", "Plan", "plan"]
 __version__ = "0.1.0"

@@ -8,9 +8,9 @@ from typing import Any
 
 from pbdp.cli.text import columns, percent, plural
 from pbdp.errors import InputError
+from pbdp.planning.ask import plan
 from pbdp.planning.grid import LinearGrid
 from pbdp.planning.plan import Plan
-from pbdp.planning.planner import plan
 from pbdp.planning.shapes import FAMILIES
 from pbdp.planning.storage import plan_record
 from pbdp.requirement.requirement import NEIGHBOURS
@@ -24,6 +24,8 @@ EXAMPLES = """examples:
   pbdp plan --below 2 --above 8 --confidence 0.9 --sensitivity 1 --delta 1e-6 --integer
   pbdp plan --range 0 100 --scale 3 --confidence 0.8 --sensitivity 1 --delta 1e-6
   pbdp plan --within 5 --confidence 0.9 --sensitivity 1 --rdp-order 10 --integer
+  pbdp plan --within 5 --epsilon 1 --sensitivity 1 --delta 1e-6 --integer       (largest confidence)
+  pbdp plan --confidence 0.9 --epsilon 1 --sensitivity 1 --delta 1e-6           (narrowest width)
 """
 
 
@@ -71,6 +73,12 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
         "--neighbours", choices=sorted(NEIGHBOURS), default="add/remove", help="default: add/remove"
     )
     privacy = parser.add_argument_group("privacy")
+    privacy.add_argument(
+        "--epsilon",
+        type=float,
+        metavar="EPS",
+        help="the loss you can afford; leave out --confidence or --within",
+    )
     privacy.add_argument("--delta", type=float, metavar="DELTA", help="epsilon is found at this delta")
     privacy.add_argument(
         "--rdp-order", type=float, metavar="ALPHA", help="or: the Rényi loss of this order is found"
@@ -94,6 +102,7 @@ def run(options: argparse.Namespace) -> str:
         range=tuple(options.range) if options.range else None,
         scale=options.scale,
         confidence=options.confidence,
+        epsilon=options.epsilon,
         sensitivity=options.sensitivity,
         delta=options.delta,
         rdp_order=options.rdp_order,

@@ -17,12 +17,15 @@ from pbdp.noise.kernel import LatticeKernel
 from pbdp.planning.design import Design
 from pbdp.planning.grid import Grid
 from pbdp.planning.scales import plain_scale
-from pbdp.planning.shapes import Goal, Problem, shapes_for
+from pbdp.planning.shapes import Goal, problem_of, shapes_for
+from pbdp.planning.tightest import tightest
 from pbdp.privacy.exact.accountant import smallest_epsilon
 from pbdp.privacy.exact.divergences import Renyi, largest_deltas
 from pbdp.privacy.exact.neighbours import some_neighbours
 from pbdp.privacy.exact.pairs import neighbours
+from pbdp.requirement.custom import CustomRegion
 from pbdp.requirement.region import Region
+from pbdp.requirement.relative import RelativeRegion
 
 FAMILIES = ("laplace", "gaussian")
 # Multiples of the plain scale that are tried first, then around the best of them.
@@ -33,20 +36,21 @@ SEARCH_TOLERANCE = 1e-4
 
 
 def per_answer_candidates(
-    grid: Grid, region: Region, tightest: Problem, families: tuple[str, ...]
+    grid: Grid, region: RelativeRegion | CustomRegion, goal: Goal, families: tuple[str, ...]
 ) -> Iterator[Design]:
-    """The best boosted design of each family; `tightest` is the absolute problem inside every region."""
-    for shape in shapes_for(tightest, tuple(f for f in families if f in FAMILIES)):
-        scales = (plain_scale(shape, tightest) or 0.25) * SCAN
-        losses = [_loss(shape.kernel(float(scale)), region, tightest.goal) for scale in scales]
+    """The best boosted design of each family."""
+    inner = problem_of(tightest(region), goal)
+    for shape in shapes_for(inner, tuple(f for f in families if f in FAMILIES)):
+        scales = (plain_scale(shape, inner) or 0.25) * SCAN
+        losses = [_loss(shape.kernel(float(scale)), region, goal) for scale in scales]
         for _ in range(ROUNDS):
             at = int(np.argmin(losses))
             scales = np.geomspace(scales[max(at - 1, 0)], scales[min(at + 1, len(scales) - 1)], CLOSER)
-            losses = [_loss(shape.kernel(float(scale)), region, tightest.goal) for scale in scales]
+            losses = [_loss(shape.kernel(float(scale)), region, goal) for scale in scales]
         at = int(np.argmin(losses))
         if math.isfinite(losses[at]):
             kernel = shape.kernel(float(scales[at]))
-            boost = boost_for(kernel, region, tightest.goal.confidence)
+            boost = boost_for(kernel, region, goal.confidence)
             yield Design(grid=grid, kernel=kernel, region=region, boost=boost)
 
 

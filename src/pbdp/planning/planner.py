@@ -5,102 +5,22 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 
-from pbdp.errors import CannotCertifyError, ContradictionError, InputError
+from pbdp.errors import CannotCertifyError
 from pbdp.planning.candidates import candidates
 from pbdp.planning.certificate import certify, meets
 from pbdp.planning.design import Design
 from pbdp.planning.grid import Grid, LinearGrid, grid_for, whole_numbers
 from pbdp.planning.log_grid import log_grid_for
+from pbdp.planning.per_answer import per_answer_candidates
 from pbdp.planning.plan import Certified, Plan, region_width
 from pbdp.planning.shapes import FAMILIES, Goal
-from pbdp.requirement.fixed import FixedRegion
-from pbdp.requirement.region import Region
+from pbdp.requirement.custom import CustomRegion
 from pbdp.requirement.relative import RelativeRegion
 from pbdp.requirement.requirement import Requirement
-from pbdp.requirement.within import Within, region_within
 
 # Epsilons this close (relative) are a tie, which goes to the simpler family.
 TIE = 1e-6
 SIMPLICITY = {family: rank for rank, family in enumerate(FAMILIES)}
-
-
-def plan(
-    *,
-    within: Within | None = None,
-    confidence: float | None = None,
-    epsilon: float | None = None,
-    sensitivity: float,
-    delta: float | None = None,
-    rdp_order: float | None = None,
-    integer: bool = False,
-    nonnegative: bool = False,
-    range: tuple[float, float] | None = None,  # noqa: A002 - the word users know
-    scale: float | None = None,
-    region: Region | None = None,
-    releases: int = 1,
-    neighbours: str = "add/remove",
-    step: float | None = None,
-    families: tuple[str, ...] | None = None,
-) -> Plan:
-    """The noise with the least certified privacy loss that meets an accuracy requirement.
-
-    `within` is a width (5, "5%+10", or a pair below and above the truth), `confidence` how often the
-    published number must be within it. The privacy loss is epsilon at `delta`, or Rényi at `rdp_order`.
-    """
-    if epsilon is not None:
-        raise InputError(
-            "epsilon", "left out for now", epsilon, "Give the width and the confidence; epsilon is found."
-        )
-    if confidence is None:
-        raise ContradictionError(
-            "confidence", "given", "nothing", "Say how often the width must hold: 0.9, say."
-        )
-    requirement = Requirement(
-        region=_region(within, range, region, nonnegative),
-        confidence=confidence,
-        sensitivity=sensitivity,
-        delta=delta,
-        rdp_order=rdp_order,
-        releases=releases,
-        neighbours=neighbours,
-        integer=integer,
-        step=step,
-        scale=scale,
-    )
-    return plan_for(requirement, _families(families))
-
-
-def _region(
-    within: Within | None, ends: tuple[float, float] | None, region: Region | None, nonnegative: bool
-) -> Region:
-    given = [value for value in (within, ends, region) if value is not None]
-    if len(given) != 1:
-        raise ContradictionError(
-            "within, range and region",
-            "given one at a time",
-            f"{len(given)} of them",
-            "Use within=5 for a width around the truth, range=(0, 100) for fixed bounds.",
-        )
-    if nonnegative and not isinstance(within, str):
-        raise ContradictionError("nonnegative", "left out unless the width is relative (5%+10)", nonnegative)
-    if region is not None:
-        return region
-    if ends is not None:
-        try:
-            low, high = ends
-        except (TypeError, ValueError):
-            raise InputError("range", "two numbers, the lower first", repr(ends)) from None
-        return FixedRegion(low=low, high=high)
-    return region_within(within, nonnegative)
-
-
-def _families(families: tuple[str, ...] | None) -> tuple[str, ...]:
-    if families is None:
-        return FAMILIES
-    unknown = [family for family in families if family not in FAMILIES]
-    if unknown or not families:
-        raise InputError("family", f"among {', '.join(FAMILIES)}", ", ".join(unknown) or "none")
-    return tuple(families)
 
 
 def grids_of(requirement: Requirement) -> list[Grid]:
@@ -116,11 +36,13 @@ def grids_of(requirement: Requirement) -> list[Grid]:
     return grids
 
 
-def plan_for(requirement: Requirement, families: tuple[str, ...] = FAMILIES) -> Plan:
-    """The plan for a checked requirement."""
+def plan_for(
+    requirement: Requirement, families: tuple[str, ...] = FAMILIES, *, per_answer: bool = True
+) -> Plan:
+    """The plan for a checked requirement; `per_answer` also tries laws that change with the answer (slow)."""
     best: dict[str, Certified] = {}
     reasons: list[str] = []
-    for design in _designs(requirement, families):
+    for design in _designs(requirement, families, per_answer):
         try:
             entry = certified(requirement, design)
         except CannotCertifyError as error:
@@ -143,7 +65,7 @@ def plan_for(requirement: Requirement, families: tuple[str, ...] = FAMILIES) -> 
     )
 
 
-def _designs(requirement: Requirement, families: tuple[str, ...]) -> Iterator[Design]:
+def _designs(requirement: Requirement, families: tuple[str, ...], per_answer: bool) -> Iterator[Design]:
     """Candidates on every grid."""
     for grid in grids_of(requirement):
         goal = Goal(
@@ -154,6 +76,8 @@ def _designs(requirement: Requirement, families: tuple[str, ...]) -> Iterator[De
         )
         region = grid.region_in_steps(requirement.region)
         yield from candidates(grid, region, goal, families, requirement.scale)
+        if per_answer and isinstance(region, RelativeRegion | CustomRegion):
+            yield from per_answer_candidates(grid, region, goal, families)
 
 
 def certified(requirement: Requirement, design: Design) -> Certified | None:

@@ -18,6 +18,7 @@ from pbdp.noise.grid import GridKernel
 from pbdp.noise.grid_staircase import GridStaircase
 from pbdp.noise.huber import Huber
 from pbdp.noise.kernel import Array, LatticeKernel
+from pbdp.requirement.absolute import AbsoluteRegion
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,6 +43,12 @@ class Problem:
     def reach(self) -> int:
         """The smaller offset: the half-width that a symmetric law has to fit."""
         return min(self.below, self.above)
+
+
+def problem_of(region: AbsoluteRegion, goal: Goal) -> Problem:
+    """A region in whole steps; one-sided regions reach further than any table."""
+    beyond = float(1 << 40)
+    return Problem(below=int(min(region.below, beyond)), above=int(min(region.above, beyond)), goal=goal)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
+from dataclasses import dataclass
 from numbers import Real
 
 from pbdp.domains import positive
@@ -15,6 +17,8 @@ Within = float | str | tuple[float, float]
 
 _NUMBER = r"[0-9.]+(?:[eE][+-]?[0-9]+)?"
 _RELATIVE = re.compile(rf"^\s*({_NUMBER})\s*%\s*(?:\+\s*({_NUMBER}))?\s*$")
+_UNKNOWN_PERCENT = re.compile(rf"^\s*\?\s*%\s*\+\s*({_NUMBER})\s*$")
+_UNKNOWN_OFFSET = re.compile(rf"^\s*({_NUMBER})\s*%\s*\+\s*\?\s*$")
 _HOW = 'Write 5 for "within 5", 5%+10 for "within 5 % plus 10", or two numbers for below and above.'
 
 
@@ -55,6 +59,35 @@ def _from_text(text: str, nonnegative: bool) -> Region:
             f"At an answer of 0 a percentage alone allows no error at all; write {percent:g}%+10, say.",
         )
     return RelativeRegion(theta=percent / 100, tau=positive("within", plus, _HOW), nonnegative=nonnegative)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Unknown:
+    """A relative width with one part to be found: `?%+10` or `5%+?`."""
+
+    theta: float | None
+    tau: float | None
+
+    def filled(self, nonnegative: bool) -> Callable[[float], Region]:
+        """The region with the missing part filled in."""
+
+        def region(part: float) -> Region:
+            theta = part if self.theta is None else self.theta
+            tau = part if self.tau is None else self.tau
+            return RelativeRegion(theta=theta, tau=tau, nonnegative=nonnegative)
+
+        return region
+
+
+def unknown_of(text: str) -> Unknown | None:
+    """The unknown that a width asks for, or None if it asks for none."""
+    if "?" not in text:
+        return None
+    if match := _UNKNOWN_PERCENT.match(text):
+        return Unknown(theta=None, tau=positive("within", float(match[1]), _HOW))
+    if (match := _UNKNOWN_OFFSET.match(text)) and 0 < float(match[1]) < 100:
+        return Unknown(theta=float(match[1]) / 100, tau=None)
+    raise InputError("within", "?%+10 or 5%+? to have one part of it found", repr(text), _HOW)
 
 
 def text_of(region: Region) -> float | str | list[float] | None:

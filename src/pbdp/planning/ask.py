@@ -1,0 +1,139 @@
+"""`pbdp.plan`: any two of width, confidence and epsilon; the third is found."""
+
+from __future__ import annotations
+
+from pbdp.errors import ContradictionError, InputError
+from pbdp.planning.inverse import Budget, WidthFamily, largest_confidence, narrowest
+from pbdp.planning.plan import Plan
+from pbdp.planning.planner import plan_for
+from pbdp.planning.shapes import FAMILIES
+from pbdp.requirement.absolute import AbsoluteRegion
+from pbdp.requirement.fixed import FixedRegion
+from pbdp.requirement.region import Region
+from pbdp.requirement.requirement import Requirement
+from pbdp.requirement.within import Unknown, Within, region_within, unknown_of
+
+# Widths beyond this many sensitivities, and below its inverse, are not looked at.
+FURTHEST = 1e6
+
+
+def plan(
+    *,
+    within: Within | None = None,
+    confidence: float | None = None,
+    epsilon: float | None = None,
+    sensitivity: float,
+    delta: float | None = None,
+    rdp_order: float | None = None,
+    integer: bool = False,
+    nonnegative: bool = False,
+    range: tuple[float, float] | None = None,  # noqa: A002 - the word users know
+    scale: float | None = None,
+    region: Region | None = None,
+    releases: int = 1,
+    neighbours: str = "add/remove",
+    step: float | None = None,
+    families: tuple[str, ...] | None = None,
+) -> Plan:
+    """The noise with the least certified privacy loss that meets an accuracy requirement.
+
+    `within` is a width (5, "5%+10", or a pair below and above the truth), `confidence` how often the
+    published number must be within it. The privacy loss is epsilon at `delta`, or Rényi at `rdp_order`.
+
+    With `epsilon` given, leave out the confidence to find the largest one, or the width to find the narrowest
+    ("?%+10" or "5%+?" say which part of a relative width is to be found).
+    """
+    unknown = unknown_of(within) if isinstance(within, str) else None
+    open_width = unknown is not None or (within is None and range is None and region is None)
+    _check_question(open_width, confidence, epsilon)
+    requirement = Requirement(
+        region=AbsoluteRegion.even(1.0) if open_width else _region(within, range, region, nonnegative),
+        confidence=0.5 if confidence is None else confidence,
+        sensitivity=sensitivity,
+        delta=delta,
+        rdp_order=rdp_order,
+        releases=releases,
+        neighbours=neighbours,
+        integer=integer,
+        step=step,
+        scale=scale,
+    )
+    chosen = _families(families)
+    if epsilon is None:
+        return plan_for(requirement, chosen)
+    budget = Budget(epsilon=epsilon, families=chosen)
+    if open_width:
+        return narrowest(requirement, budget, _widths(unknown, requirement.sensitivity, nonnegative))
+    return largest_confidence(requirement, budget)
+
+
+def _check_question(open_width: bool, confidence: float | None, epsilon: float | None) -> None:
+    """Exactly one of width, confidence and epsilon is left to be found."""
+    left_out = [
+        name
+        for name, missing in (
+            ("within", open_width),
+            ("confidence", confidence is None),
+            ("epsilon", epsilon is None),
+        )
+        if missing
+    ]
+    if len(left_out) != 1:
+        raise ContradictionError(
+            "within, confidence and epsilon",
+            "given two at a time",
+            f"{3 - len(left_out)} of them",
+            "The third is found: within=5, confidence=0.9 gives the least epsilon, say.",
+        )
+
+
+def _widths(unknown: Unknown | None, sensitivity: float, nonnegative: bool) -> WidthFamily:
+    """The regions among which the narrowest is looked for."""
+    if unknown is None:
+        return WidthFamily(
+            region=AbsoluteRegion.even,
+            widest=FURTHEST * sensitivity,
+            finest=sensitivity / FURTHEST,
+            whole=True,
+        )
+    if unknown.theta is None:
+        return WidthFamily(region=unknown.filled(nonnegative), widest=0.999, finest=1e-6, whole=False)
+    return WidthFamily(
+        region=unknown.filled(nonnegative),
+        widest=FURTHEST * sensitivity,
+        finest=sensitivity / FURTHEST,
+        whole=False,
+    )
+
+
+def _region(
+    within: Within | None, ends: tuple[float, float] | None, region: Region | None, nonnegative: bool
+) -> Region:
+    given = [value for value in (within, ends, region) if value is not None]
+    if len(given) != 1:
+        raise ContradictionError(
+            "within, range and region",
+            "given one at a time",
+            f"{len(given)} of them",
+            "Use within=5 for a width around the truth, range=(0, 100) for fixed bounds.",
+        )
+    if nonnegative and not isinstance(within, str):
+        raise ContradictionError("nonnegative", "left out unless the width is relative (5%+10)", nonnegative)
+    if region is not None:
+        return region
+    if ends is not None:
+        try:
+            low, high = ends
+        except (TypeError, ValueError):
+            raise InputError("range", "two numbers, the lower first", repr(ends)) from None
+        return FixedRegion(low=low, high=high)
+    return region_within(within, nonnegative)
+
+
+def _families(families: tuple[str, ...] | None) -> tuple[str, ...]:
+    if families is None:
+        return FAMILIES
+    unknown = [family for family in families if family not in FAMILIES]
+    if unknown or not families:
+        raise InputError("family", f"among {', '.join(FAMILIES)}", ", ".join(unknown) or "none")
+    return tuple(families)

@@ -1,0 +1,153 @@
+"""The proof that an epsilon is impossible: dual weights, and the arithmetic that turns them into a bound.
+
+Statement. Let noise p on the whole numbers be (eps, delta)-DP at sensitivity D. For weights w[s, n] >= 0 on
+shifts 0 < s <= D put mu[s] = max over n of w[s, n] and
+
+    c(n) = 1[0 <= n < points] - sum over s of (w[s, n] - e^eps w[s, n + s]),
+    lambda = max over all whole n of (c(n) + c(points - 1 - n)) / 2.
+
+Then P(0 <= noise < points) <= lambda + delta · sum of mu[s].
+
+Proof. w[s, n] / mu[s] lies in [0, 1], so sum over n of w[s, n] (p(n) - e^eps p(n - s)) <= mu[s] · delta; the
+mirrored weights with shift -s give the same. Add halves of both over all s and collect the terms of each
+p(n): they are 1[n in region] - (c(n) + c(points - 1 - n)) / 2, so P(region) - lambda <= delta · sum of mu[s].
+
+Weights are bounded, so the sums converge and may be reordered even where a strip of weights is endless.
+
+Every mechanism. The same bound holds for any mechanism K(y | x), additive or not, whose answers x may be any of
+arbitrarily many consecutive whole numbers: write p_x(n) = K(x + n | x) and average the inequality of the pair
+(x, x + s) over x = 1..N. Only the |s| answers at one end lack a partner, each adds at most mu[s] / N, and so
+
+    least confidence over x <= lambda + delta · sum of mu[s] + (sum of mu[s] · s) / N,
+
+where the last term vanishes as N grows. Outputs that are not whole numbers may be rounded down first, which
+keeps them in the region. For answers in a range of N values the term is there: `confidence_bound(answers=N)`.
+
+A smaller epsilon only lowers c, so a certificate that excludes epsilon excludes everything below.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from pbdp.errors import InputError
+from pbdp.noise.kernel import Array
+from pbdp.planning.limit.question import Question
+
+ULP = 2.0**-52
+LARGEST_EPSILON = 700.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Strip:
+    """Weights of one shift at n = first, first + 1, ...; zero elsewhere.
+
+    An endless strip goes on to the left with period `shift`: w[n - shift] = w[n] for n < first + shift.
+    """
+
+    shift: int
+    first: int
+    weights: Array
+    endless: bool = False
+
+    def __post_init__(self) -> None:
+        if self.shift < 1:
+            raise InputError("shift", "at least 1", self.shift)
+        if self.weights.ndim != 1 or len(self.weights) < (self.shift if self.endless else 1):
+            raise InputError("weights", "a row that holds a whole period", self.weights.shape)
+        if not np.all(np.isfinite(self.weights)) or self.weights.min() < 0:
+            raise InputError("weights", "finite and not negative", "others")
+
+    @property
+    def largest(self) -> float:
+        """mu: the largest weight."""
+        return float(self.weights.max())
+
+    @property
+    def endless_part(self) -> float:
+        """The largest weight that recurs without end."""
+        return float(self.weights[: self.shift].max()) if self.endless else 0.0
+
+    def from_point(self, start: int) -> tuple[int, Array]:
+        """The strip with an endless part written out down to `start` at least."""
+        if not self.endless or start >= self.first:
+            return self.first, self.weights
+        periods = -(-(self.first - start) // self.shift)
+        head = np.tile(self.weights[: self.shift], periods)
+        return self.first - periods * self.shift, np.concatenate([head, self.weights])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class DualCertificate:
+    """Weights that exclude `epsilon`; with block > 1 they stand on the lattice of multiples of `block`."""
+
+    question: Question
+    epsilon: float
+    strips: tuple[Strip, ...]
+    block: int = 1
+
+    def __post_init__(self) -> None:
+        if not 1 <= self.block <= self.question.sensitivity:
+            raise InputError("block", f"between 1 and {self.question.sensitivity}", self.block)
+        if not 0 <= self.epsilon <= LARGEST_EPSILON:
+            raise InputError("epsilon", f"between 0 and {LARGEST_EPSILON:g}", self.epsilon)
+        largest = self.question.coarsened(self.block).sensitivity
+        if any(strip.shift > largest for strip in self.strips):
+            raise InputError("shifts", f"at most {largest}", [strip.shift for strip in self.strips])
+
+    @property
+    def shifts(self) -> tuple[int, ...]:
+        """The distances between neighbouring answers that the proof uses."""
+        return tuple(sorted({strip.shift * self.block for strip in self.strips}))
+
+    def confidence_bound(self, epsilon: float | None = None, answers: int | None = None) -> float:
+        """No (epsilon, delta)-DP mechanism has a larger confidence; rounded up.
+
+        `answers` is the number of consecutive answers that can occur, without end by default.
+        """
+        question = self.question.coarsened(self.block)
+        loss = self.epsilon if epsilon is None else epsilon
+        largest = _largest_gain(self.strips, question.points, loss)
+        price = math.fsum(strip.largest for strip in self.strips) * question.delta
+        if answers is not None:
+            if answers < self.block:
+                raise InputError("answers", f"at least {self.block}", answers)
+            ends = math.fsum(strip.largest * strip.shift for strip in self.strips)
+            price += ends / (answers // self.block)
+        return (largest + price) * (1 + 16 * ULP)
+
+    def proves(self, epsilon: float) -> bool:
+        """Whether no mechanism with this epsilon, or a smaller one, meets the confidence."""
+        return 0 <= epsilon <= LARGEST_EPSILON and self.confidence_bound(epsilon) < self.question.confidence
+
+
+def _largest_gain(strips: Sequence[Strip], points: int, epsilon: float) -> float:
+    """lambda, rounded up: the gains of a window that holds every finite part, and of all beyond it."""
+    growth = math.exp(epsilon) * (1 + 2 * ULP)
+    reach = max(
+        [0, *(strip.shift - strip.first for strip in strips)]
+        + [strip.first + len(strip.weights) - points for strip in strips]
+    )
+    margin = 2 * max([1, *(strip.shift for strip in strips)])
+    pad = reach + margin
+    gain = np.zeros(points + 2 * pad)
+    gain[pad : pad + points] = 1.0
+    size = np.ones_like(gain)
+    for strip in strips:
+        first, weights = strip.from_point(-reach)
+        here, there = first + pad, first + pad - strip.shift
+        gain[here : here + len(weights)] -= weights
+        size[here : here + len(weights)] += weights
+        gain[there : there + len(weights)] += growth * weights
+        size[there : there + len(weights)] += growth * weights
+    # beyond the window an endless strip leaves (e^eps - 1) w on one side, nothing on the other
+    beyond = sum(strip.endless_part for strip in strips) * math.expm1(epsilon) / 2
+    inner, inner_size = gain[margin : len(gain) - margin], size[margin : len(gain) - margin]
+    # each point takes two operations a strip, each rounded by half a unit of the sum of sizes at most
+    rounding = (2 * len(strips) + 8) * ULP
+    folded = (inner + inner[::-1]) / 2 + (inner_size + inner_size[::-1]) * rounding
+    return max(0.0, float(folded.max()), beyond * (1 + (len(strips) + 8) * ULP))

@@ -1,0 +1,136 @@
+"""Dual weights in closed form: they prove that for delta = 0 the aligned staircase is the best of all noise.
+
+Level 0 is the central block (c points), level i >= 1 the D points on its left that follow (D: the sensitivity), the
+region ends with level j. With lambda the confidence of the staircase of loss eps, and q = 1 - lambda:
+
+- level i sends 2·q·((e^{i·eps} - 1)/(e^eps - 1) + e^{i·eps}·c/(2D)) by the shift D, for i <= j;
+- every level beyond the region sends 2·lambda/(e^eps - 1), without end;
+- the central block sends c·q/D to each of the D points of level 1, from at most D away, so that a point of
+  the block and its mirror image send 2·q together. `_central` says how, with few and small weights.
+
+Every gain is then lambda exactly, and delta costs only the sum of the largest weights. For delta far below
+1 - confidence that is next to nothing, at any size of the problem and without solving anything.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+
+from pbdp.noise.kernel import Array
+from pbdp.planning.limit.certificate import LARGEST_EPSILON, DualCertificate, Strip
+from pbdp.planning.limit.question import Question
+
+# Cells of the central block, and points in all, that are worth writing out.
+LARGEST_BLOCK = 2_000_000
+LARGEST_REGION = 1_000_000
+
+
+def staircase_epsilon(question: Question) -> float:
+    """Loss of the aligned staircase that just meets the confidence: the limit for delta = 0."""
+    miss = 1 - question.confidence
+    return _largest(lambda epsilon: question.staircase_miss(epsilon) > miss)
+
+
+def strongest_closed_form(question: Question) -> DualCertificate | None:
+    """The closed-form certificate with the largest epsilon, or None if it proves nothing."""
+    block = _block(question)
+    if block is None:
+        return None
+    coarse = question.coarsened(block)
+    miss, price = 1 - coarse.confidence, coarse.delta
+    epsilon = _largest(lambda loss: coarse.staircase_miss(loss) - price * _sum_of_largest(coarse, loss) > miss)
+    for margin in (1e-12, 1e-10, 1e-8, 1e-6):
+        certificate = closed_form(question, epsilon * (1 - margin), block)
+        if certificate.epsilon > 0 and certificate.proves(certificate.epsilon):
+            return certificate
+    return None
+
+
+def closed_form(question: Question, epsilon: float, block: int = 1) -> DualCertificate:
+    """The closed-form weights for one epsilon, on the lattice of multiples of `block`."""
+    coarse = question.coarsened(block)
+    width, steps, miss = coarse.sensitivity, coarse.whole_steps, coarse.staircase_miss(epsilon)
+    if epsilon <= 0:
+        return DualCertificate(question=question, epsilon=0.0, strips=(), block=block)
+    centre = _central(coarse, miss)
+    levels = np.repeat(_levels(coarse, epsilon), width)
+    main = Strip(shift=width, first=-width, weights=np.concatenate([levels, centre.pop(width)]), endless=True)
+    start = width * steps
+    others = [
+        Strip(shift=shift, first=start + int(np.flatnonzero(row)[0]), weights=np.trim_zeros(row))
+        for shift, row in sorted(centre.items())
+    ]
+    return DualCertificate(question=question, epsilon=epsilon, strips=(*others, main), block=block)
+
+
+def _levels(question: Question, epsilon: float) -> Array:
+    """Weights of the levels j + 1 (the endless one), j, ..., 1."""
+    miss, growth = question.staircase_miss(epsilon), math.expm1(epsilon)
+    level = np.arange(question.whole_steps, 0, -1)
+    share = question.central_points / (2 * question.sensitivity)
+    inner = 2 * miss * (np.expm1(level * epsilon) / growth + np.exp(level * epsilon) * share)
+    return np.concatenate([[2 * (1 - miss) / growth], inner])
+
+
+def _central(question: Question, miss: float) -> dict[int, Array]:
+    """What the points 0..c-1 of the central block send to level 1, one row of weights a shift.
+
+    Level 1 in the order q = 0..D-1 is reached from point a by the shift D - (q - a), which needs q >= a. The part
+    that does not fit whole rounds is spread evenly over all pairs that are left, so no shift has a large weight.
+    """
+    width, count = question.sensitivity, question.central_points
+    share = count * miss / width
+    rows: dict[int, Array] = {}
+
+    def spread(sources: range, sinks: range, amount: float) -> None:
+        if not sources or not sinks:
+            return
+        for lag in range(sinks.start - sources[-1], sinks[-1] - sources.start + 1):
+            row = rows.setdefault(width - lag, np.zeros(min(count, width)))
+            row[max(sources.start, sinks.start - lag) : min(sources[-1], sinks[-1] - lag) + 1] += amount
+
+    if count <= width:
+        rounds = width // count
+        for turn in range(rounds):
+            rows[width - turn * count] = np.full(count, share)
+        spread(range(count), range(rounds * count, width), share / count)
+    else:
+        extra = count - width
+        rows[width] = np.where(np.arange(width) < extra, share, miss)
+        spread(range(extra), range(extra, width), miss / width)
+    return rows
+
+
+def _sum_of_largest(question: Question, epsilon: float) -> float:
+    """An upper bound for the sum of the largest weights, near enough to start from."""
+    miss, width, count = question.staircase_miss(epsilon), question.sensitivity, question.central_points
+    share = count * miss / width
+    if count <= width:
+        rest = width % count
+        central = share * (width // count - 1) + (share / count * (count + rest - 1) if rest else 0.0)
+    else:
+        central = miss / width * (width - 1)
+    return 2 * (1 - miss) / math.expm1(epsilon) + central
+
+
+def _block(question: Question) -> int | None:
+    """The finest lattice on which the weights are few enough to be written out."""
+    for block in range(1, min(question.sensitivity, 1 << 16) + 1):
+        coarse = question.coarsened(block)
+        if coarse.sensitivity**2 <= 4 * LARGEST_BLOCK and coarse.points <= LARGEST_REGION:
+            return block
+    return None
+
+
+def _largest(impossible: Callable[[float], bool]) -> float:
+    """The largest epsilon, by bisection, at which a condition that fails from there on still holds."""
+    low, high = 0.0, 1e-9
+    while high < LARGEST_EPSILON and impossible(high):
+        low, high = high, 4 * high
+    for _ in range(100):
+        middle = (low + high) / 2
+        low, high = (middle, high) if impossible(middle) else (low, middle)
+    return min(low, LARGEST_EPSILON)
