@@ -1,14 +1,32 @@
 """pbdp: differential privacy that meets your accuracy requirement.
 
-plan = pbdp.plan(within=5, confidence=0.9, sensitivity=1, delta=1e-6, integer=True)
-plan.epsilon       # the least privacy loss that meets it, certified
+    plan = pbdp.plan(within=5, confidence=0.9, sensitivity=1, delta=1e-6, integer=True)
+    plan.epsilon       # the least privacy loss that meets it, certified
+
+`import pbdp` loads nothing heavy; the planner is loaded when it is first asked for.
 """
 
 from __future__ import annotations
 
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
 from pbdp.errors import CannotCertifyError, InputError, PbdpError
-from pbdp.planning.ask import plan
-from pbdp.planning.plan import Plan
+
+if TYPE_CHECKING:
+    from pbdp.planning.ask import plan
+    from pbdp.planning.plan import Plan
 
 __all__ = ["CannotCertifyError", "InputError", "PbdpError", "Plan", "plan"]
 __version__ = "0.1.0"
+
+_LATER = {"plan": "pbdp.planning.ask", "Plan": "pbdp.planning.plan"}
+
+
+def __getattr__(name: str) -> Any:
+    """The planner's names, imported on first use."""
+    if name not in _LATER:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(import_module(_LATER[name]), name)
+    globals()[name] = value
+    return value

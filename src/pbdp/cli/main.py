@@ -41,7 +41,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; the exit code is 0, or 2 when the request cannot be used."""
     options = parser().parse_args(arguments)
     try:
-        print(options.run(options))
+        print(options.run(options), flush=True)
     except (InputError, CannotCertifyError) as error:
         print(f"pbdp: {error}", file=sys.stderr)
         return REFUSED

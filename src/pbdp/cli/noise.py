@@ -5,13 +5,14 @@ from __future__ import annotations
 import argparse
 import json
 from fractions import Fraction
-
-import numpy as np
+from typing import TYPE_CHECKING
 
 from pbdp.cli.text import bar, columns
 from pbdp.errors import InputError
-from pbdp.planning.plan import OutputLaw, Plan
-from pbdp.requirement.requirement import NEIGHBOURS
+from pbdp.requirement.neighbours import NEIGHBOURS
+
+if TYPE_CHECKING:
+    from pbdp.planning.plan import OutputLaw, Plan
 
 # Rows of the listing, and the share of the likeliest output below which outputs are not shown one by one.
 ROWS = 31
@@ -39,6 +40,8 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
 
 def run(options: argparse.Namespace) -> str:
     """Load and check the plan, then list its law."""
+    from pbdp.planning.plan import Plan
+
     plan = Plan.load(options.plan, neighbours=options.neighbours)
     try:
         answer = Fraction(options.answer)
@@ -57,6 +60,8 @@ def run(options: argparse.Namespace) -> str:
 
 def _words(plan: Plan, answer: Fraction, law: OutputLaw) -> str:
     """The outputs around the likeliest one, grouped where the grid is fine, with bars."""
+    import numpy as np
+
     outputs, probability = law.output, law.probability
     below, above = (float(offset) for offset in plan.requirement.region.offsets(float(answer)))
     inside = (outputs >= float(answer) - below) & (outputs <= float(answer) + above)

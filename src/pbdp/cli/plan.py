@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import argparse
 import json
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from pbdp.cli.text import columns, percent, plural
+from pbdp.cli.text import columns, percent
 from pbdp.errors import InputError
-from pbdp.planning.ask import plan
-from pbdp.planning.grid import LinearGrid
-from pbdp.planning.plan import Plan
-from pbdp.planning.shapes import FAMILIES
-from pbdp.planning.storage import plan_record
-from pbdp.requirement.requirement import NEIGHBOURS
+from pbdp.planning.families import FAMILIES
+from pbdp.requirement.neighbours import NEIGHBOURS
 
+if TYPE_CHECKING:
+    from pbdp.planning.plan import Plan
+
+# Other certified noise laws that are listed.
+SHOWN = 8
 # Kernel parameters that are lengths, and so scale with the step.
 LENGTHS = {"sigma", "scale", "knee", "width", "centre"}
 
@@ -97,6 +98,9 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
 
 def run(options: argparse.Namespace) -> str:
     """Make the plan, save it if asked, and say what it is."""
+    from pbdp.planning.ask import plan
+    from pbdp.planning.storage import plan_record
+
     made = plan(
         within=_width(options),
         range=tuple(options.range) if options.range else None,
@@ -117,7 +121,7 @@ def run(options: argparse.Namespace) -> str:
         made.save(options.output)
     if options.json:
         return json.dumps(plan_record(made), indent=2, allow_nan=False)
-    return _words(made) + (f"\nSaved to {options.output}\n" if options.output else "")
+    return _words(made) + (f"\nSaved to {options.output}" if options.output else "")
 
 
 def _width(options: argparse.Namespace) -> str | tuple[float, float] | None:
@@ -148,25 +152,26 @@ def _words(made: Plan) -> str:
         ),
         ("Proof", certificate.method),
     ]
+    certified = [other for other in made.alternatives if other.guaranteed]
+    published = [other for other in made.alternatives if not other.guaranteed]
     rows = [["", "noise", "epsilon", "confidence", ""]]
     rows.append(["*", design.name, _rounded_up(made.epsilon), percent(made.confidence), ""])
-    for other in made.alternatives:
-        note = "" if other.guaranteed else "not a guarantee"
-        figure = _rounded_up(other.epsilon) if other.guaranteed else f"{other.epsilon:.4g}"
-        rows.append(["", other.family, figure, percent(other.confidence), note])
-    table = columns(rows, right=(2, 3))
+    rows += [["", a.family, _rounded_up(a.epsilon), percent(a.confidence), ""] for a in certified[:SHOWN]]
+    if len(certified) > SHOWN:
+        rows.append(["", f"({len(certified) - SHOWN} more with --json)", "", "", ""])
+    rows += [
+        ["", a.family, f"{a.epsilon:.4g}", percent(a.confidence), "not a guarantee"] for a in published[:2]
+    ]
     return "\n".join(
-        [
-            *(f"{name:<12} {value}" for name, value in lines),
-            "",
-            f"Compared ({plural(len(rows) - 1, 'noise law')}):",
-            table,
-        ]
+        [*(f"{name:<12} {value}" for name, value in lines), "", "Compared:", columns(rows, right=(2, 3)), ""]
     )
 
 
 def _parameters(made: Plan) -> str:
     """Kernel parameters in the user's units (in steps on a logarithmic grid), the boost and the offset."""
+    from pbdp.planning.grid import LinearGrid
+    from pbdp.planning.storage import plan_record
+
     record: dict[str, Any] = plan_record(made)["mechanism"]
     linear = isinstance(made.grid, LinearGrid)
     step = made.grid.step if linear else 1.0

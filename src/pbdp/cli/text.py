@@ -24,11 +24,6 @@ def percent(share: float) -> str:
     return f"{hundredths / 100:g} %"
 
 
-def plural(count: int, noun: str) -> str:
-    """`1 row`, `2 rows`."""
-    return f"{count} {noun}{'' if count == 1 else 's'}"
-
-
 def bar(share: float, most: float, width: int = 40) -> str:
     """A bar of at most `width` characters for a share of the largest one."""
     return "#" * round(width * share / most) if most > 0 else ""

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from pbdp.errors import ContradictionError, InputError
+from pbdp.planning.families import FAMILIES
 from pbdp.planning.inverse import Budget, WidthFamily, largest_confidence, narrowest
 from pbdp.planning.plan import Plan
 from pbdp.planning.planner import plan_for
-from pbdp.planning.shapes import FAMILIES
 from pbdp.requirement.absolute import AbsoluteRegion
 from pbdp.requirement.fixed import FixedRegion
 from pbdp.requirement.region import Region

@@ -22,9 +22,10 @@ from pbdp.planning.grid import Grid
 from pbdp.privacy.published.figure import published_epsilon
 from pbdp.requirement.absolute import AbsoluteRegion
 from pbdp.requirement.fixed import FixedRegion
+from pbdp.requirement.neighbours import NEIGHBOURS
 from pbdp.requirement.region import Region
 from pbdp.requirement.relative import RelativeRegion
-from pbdp.requirement.requirement import NEIGHBOURS, Requirement
+from pbdp.requirement.requirement import Requirement
 from pbdp.requirement.within import text_of
 
 # Below this an output of an ideal law is no longer listed.

@@ -9,11 +9,12 @@ from pbdp.errors import CannotCertifyError
 from pbdp.planning.candidates import candidates
 from pbdp.planning.certificate import certify, meets
 from pbdp.planning.design import Design
+from pbdp.planning.families import FAMILIES
 from pbdp.planning.grid import Grid, LinearGrid, grid_for, whole_numbers
 from pbdp.planning.log_grid import log_grid_for
 from pbdp.planning.per_answer import per_answer_candidates
 from pbdp.planning.plan import Certified, Plan, region_width
-from pbdp.planning.shapes import FAMILIES, Goal
+from pbdp.planning.shapes import Goal
 from pbdp.requirement.custom import CustomRegion
 from pbdp.requirement.relative import RelativeRegion
 from pbdp.requirement.requirement import Requirement

@@ -116,10 +116,8 @@ def _staircase(problem: Problem) -> Shape:
 GENERALISED_NORMAL_SHAPES = (1.5, 3.0)
 HUBER_KNEES = (0.7, 1.6)
 
-FAMILIES = ("laplace", "gaussian", "staircase", "generalised normal", "huber")
 
-
-def shapes_for(problem: Problem, families: tuple[str, ...] = FAMILIES) -> list[Shape]:
+def shapes_for(problem: Problem, families: tuple[str, ...]) -> list[Shape]:
     """Every shape of the families asked for."""
     every = [
         _laplace(problem),

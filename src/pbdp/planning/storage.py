@@ -115,7 +115,8 @@ def load_plan(path: Path, neighbours: str | None = None) -> Plan:
         raise PlanFileError(
             str(path), "a valid plan", "one that is not", f"{error} Make the plan again."
         ) from None
-    except (KeyError, TypeError, ValueError, OverflowError):
+    except (LookupError, TypeError, ValueError, ArithmeticError, AttributeError, AssertionError, MemoryError):
+        # whatever a figure that no plan was made with leads to
         raise PlanFileError(
             str(path), "a complete plan", "one with missing or broken fields", "Make the plan again."
         ) from None
@@ -241,8 +242,18 @@ def _design(record: Record, requirement: Requirement) -> Design:
         raise TypeError("only a fixed range clamps")
     if not isinstance(record["offset_in_steps"], int):
         raise TypeError("an offset is a whole number")
+    grid = _grid(record["grid"], requirement)
+    # the least confidence is looked for where it is known to be for these two kinds of region only
+    moves_along = isinstance(region, AbsoluteRegion) and clamp is None
+    if not moves_along and (region, record["offset_in_steps"]) != (grid.region_in_steps(requirement.region), 0):
+        raise PlanFileError(
+            "region of the mechanism",
+            "the one that the requirement asks for",
+            region.describe(),
+            "The file was edited, or is damaged; make the plan again.",
+        )
     design = Design(
-        grid=_grid(record["grid"], requirement),
+        grid=grid,
         kernel=make(**{n: parameters[n] for n in names}),
         region=region,
         boost=record["boost"],

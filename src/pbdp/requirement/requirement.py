@@ -8,12 +8,8 @@ from pbdp.domains import above_one, positive, probability, whole
 from pbdp.errors import ContradictionError, InputError
 from pbdp.requirement.custom import CustomRegion
 from pbdp.requirement.fixed import FixedRegion
+from pbdp.requirement.neighbours import NEIGHBOURS
 from pbdp.requirement.region import Region
-
-NEIGHBOURS = {
-    "add/remove": "one person is added or removed",
-    "replace": "one person's data is replaced",
-}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
