@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import argparse
 import os
+import re
 import sys
 from collections.abc import Sequence
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from pbdp import __version__
 from pbdp.cli import noise, plan
@@ -17,7 +18,11 @@ REFUSED = 2
 
 
 class _Parser(argparse.ArgumentParser):
-    """A parser whose errors look like pbdp's own."""
+    """A parser whose errors look like pbdp's own, and that knows -1e3 from an option."""
+
+    def __init__(self, **settings: Any) -> None:
+        super().__init__(**settings)
+        self._negative_number_matcher = re.compile(r"-\.?\d")
 
     def error(self, message: str) -> NoReturn:
         self.exit(REFUSED, f"pbdp: {message}\nTry: {self.prog} --help\n")
@@ -46,9 +51,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"pbdp: {error}", file=sys.stderr)
         return REFUSED
     except BrokenPipeError:
-        # the reader of a pipe has seen enough; keep Python from complaining again at exit
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        # the reader of a pipe has seen enough
+        _drop_output()
+    except OSError as error:
+        _drop_output()
+        print(f"pbdp: the output cannot be written: {error.strerror}", file=sys.stderr)
+        return REFUSED
     return 0
+
+
+def _drop_output() -> None:
+    """Send what is still to be printed nowhere, or Python complains again at exit."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 if __name__ == "__main__":

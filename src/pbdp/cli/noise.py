@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import re
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
 # Rows of the listing, and the share of the likeliest output below which outputs are not shown one by one.
 ROWS = 31
 SHOWN = 2e-3
+# Written out, such a number would fill the memory.
+LONG_EXPONENT = re.compile(r"[eE][+-]?[\d_]{4}")
 
 
 def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -43,10 +46,7 @@ def run(options: argparse.Namespace) -> str:
     from pbdp.planning.plan import Plan
 
     plan = Plan.load(options.plan, neighbours=options.neighbours)
-    try:
-        answer = Fraction(options.answer)
-    except (ValueError, ZeroDivisionError):
-        raise InputError("--answer", "a finite number", repr(options.answer)) from None
+    answer = _number(options.answer)
     law = plan.law_at(answer)
     if options.json:
         record = {
@@ -56,6 +56,16 @@ def run(options: argparse.Namespace) -> str:
         }
         return json.dumps(record, allow_nan=False)
     return _words(plan, answer, law)
+
+
+def _number(text: str) -> Fraction:
+    """The number as it was written, exactly."""
+    try:
+        if LONG_EXPONENT.search(text):
+            raise ValueError
+        return Fraction(text)
+    except (ValueError, ZeroDivisionError):
+        raise InputError("--answer", "a finite number", repr(text)) from None
 
 
 def _words(plan: Plan, answer: Fraction, law: OutputLaw) -> str:

@@ -142,7 +142,7 @@ def _words(made: Plan) -> str:
     requirement, design, certificate = made.requirement, made.mechanism, made.chosen.certificate
     loss = f"at delta {made.delta:g}" if made.delta is not None else f"Rényi loss at order {made.rdp_order:g}"
     lines = [
-        ("Requirement", f"{requirement.region.describe()}, {percent(requirement.confidence)} of the time"),
+        ("Requirement", f"{requirement.describe()}, {percent(requirement.confidence)} of the time"),
         ("Privacy", f"epsilon {_rounded_up(made.epsilon)} {loss}   (certified)"),
         ("Confidence", f"{percent(made.confidence)} for every true answer"),
         ("Noise", f"{design.name} on {made.grid.describe()}: {_parameters(made)}"),

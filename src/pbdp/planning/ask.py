@@ -44,10 +44,16 @@ def plan(
     ("?%+10" or "5%+?" say which part of a relative width is to be found).
     """
     unknown = unknown_of(within) if isinstance(within, str) else None
-    open_width = unknown is not None or (within is None and range is None and region is None)
+    open_width = unknown is not None or (
+        within is None and region is None and (range is None or scale is None)
+    )
+    bounds = None if range is None else _fixed(range)
+    if bounds is not None and open_width and epsilon is None:
+        # only a range: the requirement itself explains that this asks for nothing
+        open_width = False
     _check_question(open_width, confidence, epsilon)
     requirement = Requirement(
-        region=AbsoluteRegion.even(1.0) if open_width else _region(within, range, region, nonnegative),
+        region=AbsoluteRegion.even(1.0) if open_width else _region(within, bounds, region, nonnegative),
         confidence=0.5 if confidence is None else confidence,
         sensitivity=sensitivity,
         delta=delta,
@@ -57,6 +63,7 @@ def plan(
         integer=integer,
         step=step,
         scale=scale,
+        bounds=bounds if within is not None or region is not None or open_width else None,
     )
     chosen = _families(families)
     if epsilon is None:
@@ -106,28 +113,29 @@ def _widths(unknown: Unknown | None, sensitivity: float, nonnegative: bool) -> W
     )
 
 
+def _fixed(ends: tuple[float, float]) -> FixedRegion:
+    try:
+        low, high = ends
+    except (TypeError, ValueError):
+        raise InputError("range", "two numbers, the lower first", repr(ends)) from None
+    return FixedRegion(low=low, high=high)
+
+
 def _region(
-    within: Within | None, ends: tuple[float, float] | None, region: Region | None, nonnegative: bool
+    within: Within | None, bounds: FixedRegion | None, region: Region | None, nonnegative: bool
 ) -> Region:
-    given = [value for value in (within, ends, region) if value is not None]
-    if len(given) != 1:
-        raise ContradictionError(
-            "within, range and region",
-            "given one at a time",
-            f"{len(given)} of them",
-            "Use within=5 for a width around the truth, range=(0, 100) for fixed bounds.",
-        )
+    """The region that the confidence speaks of: the width if there is one, else the range."""
+    if within is not None and region is not None:
+        raise ContradictionError("within and region", "given one at a time", "both")
     if nonnegative and not isinstance(within, str):
         raise ContradictionError("nonnegative", "left out unless the width is relative (5%+10)", nonnegative)
     if region is not None:
         return region
-    if ends is not None:
-        try:
-            low, high = ends
-        except (TypeError, ValueError):
-            raise InputError("range", "two numbers, the lower first", repr(ends)) from None
-        return FixedRegion(low=low, high=high)
-    return region_within(within, nonnegative)
+    if within is not None:
+        return region_within(within, nonnegative)
+    if bounds is None:
+        raise ContradictionError("within", "given", "nothing", "Say how near the truth: within=5, say.")
+    return bounds
 
 
 def _families(families: tuple[str, ...] | None) -> tuple[str, ...]:

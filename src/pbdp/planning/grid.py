@@ -22,6 +22,8 @@ from pbdp.requirement.region import Region
 STEPS_IN_WIDTH = 512
 # A coarser grid is used rather than let a width or a sensitivity grow past this many steps.
 MOST_STEPS = 1 << 20
+# Answers further out are refused: with noise added, their outputs would no longer be exact doubles.
+FURTHEST_STEP = 1 << 52
 
 
 class Grid(ABC):
@@ -78,6 +80,8 @@ class LinearGrid(Grid):
 
     def steps_of(self, answer: Fraction) -> int:
         """floor(x/step + 1/2), exactly."""
+        if abs(answer) > FURTHEST_STEP * Fraction(self.step):
+            raise InputError("answer", f"at most 2^52 steps of {self.step:g} from 0", "a larger one")
         if self.rounded:
             return math.floor(answer / Fraction(self.step) + Fraction(1, 2))
         if answer.denominator != 1:

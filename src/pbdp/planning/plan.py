@@ -146,7 +146,7 @@ class Plan:
             "One number is released; more releases add to the loss.",
             f"Outputs are {self.grid.describe()}; rounding the answer to them is part of the guarantee.",
         ]
-        if isinstance(requirement.region, FixedRegion):
+        if isinstance(requirement.region, FixedRegion) or requirement.bounds is not None:
             lines.append("The true answer is clamped into the range first.")
         if isinstance(requirement.region, RelativeRegion) and requirement.region.nonnegative:
             lines.append("The true answer is 0 or more in every dataset.")
@@ -177,12 +177,15 @@ class Plan:
             exact = Fraction(answer)
         except (TypeError, ValueError, OverflowError):
             raise InputError("answer", "a finite number", "something else") from None
+        if self.requirement.bounds is not None:
+            low, high = (Fraction(end) for end in self.requirement.bounds.answers)
+            exact = max(low, min(high, exact))
         steps = self.grid.steps_of(exact)
-        low, high = self.grid.region_in_steps(self.requirement.region).answers
+        first, last = self.grid.region_in_steps(self.requirement.region).answers
         if isinstance(self.requirement.region, FixedRegion):
-            return max(int(low), min(int(high), steps))
-        if not low <= steps <= high:
-            raise InputError("answer", f"one that the plan was made for ({low:g} to {high:g})", "another")
+            return max(int(first), min(int(last), steps))
+        if not first <= steps <= last:
+            raise InputError("answer", f"one that the plan was made for ({first:g} to {last:g})", "another")
         return steps
 
     def law_at(self, answer: float | int | Fraction) -> OutputLaw:
@@ -202,7 +205,11 @@ class Plan:
         outputs = noise + (steps + design.offset)
         if design.clamp is not None:
             outputs, probability = _clamped(outputs, probability, design.clamp)
-        return OutputLaw(output=self.grid.values_of(outputs), probability=probability, missing_mass=missing)
+        values = self.grid.values_of(outputs)
+        if self.requirement.bounds is not None:
+            values, where = np.unique(np.clip(values, *self.requirement.bounds.answers), return_inverse=True)
+            probability = np.bincount(where, weights=probability).astype(np.float64)
+        return OutputLaw(output=values, probability=probability, missing_mass=missing)
 
     def save(self, path: str | Path) -> None:
         """Write the plan as versioned JSON."""

@@ -76,6 +76,7 @@ def plan_record(plan: Plan) -> Record:
             "integer": requirement.integer,
             "step": requirement.step,
             "scale": requirement.scale,
+            "bounds": None if requirement.bounds is None else list(requirement.bounds.answers),
         },
         "certificate": {
             "epsilon_lower": certificate.epsilon_lower,
@@ -166,6 +167,9 @@ def _rebuilt(record: Record) -> Plan:
         integer=_flag(asked["integer"]),
         step=asked["step"],
         scale=asked["scale"],
+        bounds=None
+        if asked["bounds"] is None
+        else FixedRegion(low=asked["bounds"][0], high=asked["bounds"][1]),
     )
 
     def checked(claim: Record) -> Certified:
@@ -245,7 +249,10 @@ def _design(record: Record, requirement: Requirement) -> Design:
     grid = _grid(record["grid"], requirement)
     # the least confidence is looked for where it is known to be for these two kinds of region only
     moves_along = isinstance(region, AbsoluteRegion) and clamp is None
-    if not moves_along and (region, record["offset_in_steps"]) != (grid.region_in_steps(requirement.region), 0):
+    if not moves_along and (region, record["offset_in_steps"]) != (
+        grid.region_in_steps(requirement.region),
+        0,
+    ):
         raise PlanFileError(
             "region of the mechanism",
             "the one that the requirement asks for",

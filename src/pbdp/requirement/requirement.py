@@ -18,6 +18,7 @@ class Requirement:
 
     `region` and `confidence` are the accuracy; `sensitivity` is the most that one person can change the
     answer under the relation `neighbours`; the privacy loss is epsilon at `delta`, or Rényi at `rdp_order`.
+    With `bounds` answers and outputs are clamped into a range, which costs nothing.
     """
 
     region: Region
@@ -30,6 +31,7 @@ class Requirement:
     integer: bool = False
     step: float | None = None
     scale: float | None = None
+    bounds: FixedRegion | None = None
 
     def __post_init__(self) -> None:
         probability("confidence", self.confidence, "Write 0.9 for 90 %.")
@@ -48,6 +50,11 @@ class Requirement:
                 "Drop `integer` to publish on another grid.",
             )
         self._check_scale()
+
+    def describe(self) -> str:
+        """Region and bounds in words."""
+        inside = "" if self.bounds is None else f" and {self.bounds.describe()}"
+        return self.region.describe() + inside
 
     def _check_privacy(self) -> None:
         if (self.delta is None) == (self.rdp_order is None):

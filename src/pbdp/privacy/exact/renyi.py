@@ -12,6 +12,7 @@ import math
 import numpy as np
 
 from pbdp.errors import CannotCertifyError
+from pbdp.noise.cosine import Cosine
 from pbdp.noise.grid_staircase import GridStaircase
 from pbdp.noise.kernel import Array, Kernel, LatticeKernel, LogConcaveKernel
 from pbdp.noise.staircase import Staircase
@@ -115,7 +116,7 @@ def _tail(kernel: Kernel, shift: Array, order: float, reach: float) -> Array:
 
     - log-concave: on the side of the shift it falls at least at the kernel's score; on the other side at
       order·score(m) - (order-1)·score(m+s), which does not fall again once it is positive for the kernels
-      here (score linear, clipped linear, or a power of at least zero);
+      here (score linear, clipped linear, or a power of at least zero; constant beyond a knee);
     - staircase: k(n) lies between (|n|-centre)/width and that plus one, so the log-term lies below a line.
     """
     if isinstance(kernel, GridStaircase | Staircase):
@@ -129,7 +130,8 @@ def _tail(kernel: Kernel, shift: Array, order: float, reach: float) -> Array:
     near = monotone.score(reach - shift)
     far = order * monotone.score(reach) - (order - 1) * monotone.score(reach + shift)
     slowest = np.minimum(near, far)
-    ready = (reach > shift) & (slowest > 0)
+    straight = monotone.knee if isinstance(monotone, Cosine) else 0.0
+    ready = (reach > shift + straight) & (slowest > 0)
     edges = [
         order * kernel.log_density(edge) + (1 - order) * kernel.log_density(edge - shift)
         for edge in (reach, -reach)
