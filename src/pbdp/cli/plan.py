@@ -92,15 +92,18 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
     )
     output = parser.add_argument_group("output")
     output.add_argument("-o", "--output", metavar="FILE", help="save the plan")
+    output.add_argument("--plot", metavar="FILE", help="draw the plan into a .png, .svg or .pdf file")
     output.add_argument("--json", action="store_true", help="print one JSON object")
     parser.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> str:
     """Make the plan, save it if asked, and say what it is."""
+    from pbdp.figures.canvas import checked_path
     from pbdp.planning.ask import plan
     from pbdp.planning.storage import plan_record
 
+    picture = checked_path(options.plot) if options.plot else None
     made = plan(
         within=_width(options),
         range=tuple(options.range) if options.range else None,
@@ -119,6 +122,10 @@ def run(options: argparse.Namespace) -> str:
     )
     if options.output:
         made.save(options.output)
+    if picture is not None:
+        from pbdp.figures.plan_figure import draw_plan
+
+        draw_plan(made, picture)
     if options.json:
         return json.dumps(plan_record(made), indent=2, allow_nan=False)
     return _words(made) + (f"\nSaved to {options.output}" if options.output else "")

@@ -1,0 +1,1 @@
+"""Pictures, where people would rather look than read. Needs matplotlib (the `plot` extra)."""

@@ -1,0 +1,53 @@
+"""One style for every picture: legible on a slide, in print and for colour-blind readers."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pbdp.errors import InputError
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+# Okabe and Ito (2008): told apart with every common kind of colour blindness.
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
+# Lines differ in their dashes too, for print in grey.
+DASHES = ("-", "--", "-.", ":", (0, (5, 1)), (0, (3, 1, 1, 1)), (0, (1, 1)))
+FORMATS = (".png", ".svg", ".pdf")
+
+
+def new_figure(rows: int, columns: int) -> tuple[Figure, list[Axes]]:
+    """A figure in the format of a slide, and its panels in reading order."""
+    try:
+        import matplotlib as mpl
+        from matplotlib.figure import Figure as NewFigure
+    except ImportError:
+        raise InputError(
+            "plot", "asked for with matplotlib installed", "no matplotlib", "pip install 'pbdp[plot]'"
+        ) from None
+    with mpl.rc_context(
+        rc={"font.size": 12, "svg.fonttype": "none", "axes.spines.top": False, "axes.spines.right": False}
+    ):
+        figure = NewFigure(figsize=(6.4 * columns, 4.4 * rows), layout="constrained")
+        panels = [figure.add_subplot(rows, columns, index + 1) for index in range(rows * columns)]
+    for panel in panels:
+        panel.grid(visible=True, alpha=0.25)
+    return figure, panels
+
+
+def checked_path(name: str) -> Path:
+    """A path whose ending says a format that can be written; asked for before the work begins."""
+    path = Path(name)
+    if path.suffix.lower() not in FORMATS:
+        raise InputError("plot file", f"named with one of {', '.join(FORMATS)}", path.name)
+    return path
+
+
+def save(figure: Figure, path: Path) -> None:
+    """Write a figure in the format that the name of the file says."""
+    try:
+        figure.savefig(path, dpi=150)
+    except OSError as error:
+        raise InputError("plot file", "a path that can be written", path, f"{error.strerror}.") from None
