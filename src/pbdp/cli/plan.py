@@ -116,6 +116,7 @@ def run(options: argparse.Namespace) -> str:
         integer=options.integer,
         nonnegative=options.nonnegative,
         releases=options.releases,
+        simultaneous=options.simultaneous,
         neighbours=options.neighbours,
         step=options.step,
         families=tuple(options.family) if options.family else None,
@@ -147,10 +148,11 @@ def _width(options: argparse.Namespace) -> str | tuple[float, float] | None:
 def _words(made: Plan) -> str:
     """The plan as a short table."""
     requirement, design, certificate = made.requirement, made.mechanism, made.chosen.certificate
+    total = f" in total for {requirement.releases} releases" if requirement.releases > 1 else ""
     loss = f"at delta {made.delta:g}" if made.delta is not None else f"Rényi loss at order {made.rdp_order:g}"
     lines = [
         ("Requirement", f"{requirement.describe()}, {percent(requirement.confidence)} of the time"),
-        ("Privacy", f"epsilon {_rounded_up(made.epsilon)} {loss}   (certified)"),
+        ("Privacy", f"epsilon {_rounded_up(made.epsilon)}{total} {loss}   (certified)"),
         ("Confidence", f"{percent(made.confidence)} for every true answer"),
         ("Noise", f"{design.name} on {made.grid.describe()}: {_parameters(made)}"),
         (

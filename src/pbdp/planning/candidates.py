@@ -12,8 +12,8 @@ from pbdp.noise.discrete_laplace import DiscreteLaplace
 from pbdp.noise.kernel import LatticeKernel
 from pbdp.planning.design import Design
 from pbdp.planning.grid import Grid
-from pbdp.planning.scales import boosted_scale, plain_scale
-from pbdp.planning.shapes import Goal, problem_of, shapes_for
+from pbdp.planning.scales import best_shape, boosted_scale
+from pbdp.planning.shapes import Goal, problem_of, shape_families
 from pbdp.planning.tightest import tightest
 from pbdp.requirement.absolute import AbsoluteRegion
 from pbdp.requirement.custom import CustomRegion
@@ -46,9 +46,9 @@ def _absolute_candidates(
     )
     region = AbsoluteRegion(below=region.below + offset, above=region.above - offset)
     problem = problem_of(region, goal)
-    for shape in shapes_for(problem, families):
+    for family in shape_families(problem, families):
         try:
-            plain = plain_scale(shape, problem)
+            shape, plain = best_shape(family, problem)
         except InputError:
             continue  # the family has no table of this width
         if plain > 0:

@@ -9,7 +9,10 @@ from fractions import Fraction
 from pbdp.errors import CannotCertifyError
 from pbdp.mechanism.weights import TOTAL
 from pbdp.planning.design import Design, rounded_down
+from pbdp.planning.shapes import Goal
 from pbdp.privacy.bounds import Bounds
+from pbdp.privacy.composition.composed import compose
+from pbdp.privacy.composition.release import table_release
 from pbdp.privacy.exact.accountant import ExactAccountant, epsilon_of_pair
 from pbdp.privacy.exact.tables import table_epsilon
 from pbdp.requirement.region import Region
@@ -19,6 +22,7 @@ LARGEST_RESERVE = 0.01
 
 FROM_TABLE = "sum over the table of integer weights, every shift"
 OVER_ANSWERS = "exact law, every pair of neighbouring answers, plus the distance of the tables from it"
+COMPOSED = "convolution of the privacy losses of the table of integer weights, every shift"
 IDEAL_RENYI = "exact law before rounding to a table, every pair of neighbouring answers"
 
 
@@ -35,11 +39,10 @@ class Certificate:
     table_error: float
 
 
-def certify(
-    design: Design, region: Region, sensitivity: int, *, delta: float | None, rdp_order: float | None
-) -> Certificate:
+def certify(design: Design, region: Region, goal: Goal) -> Certificate:
     """Account for a design; `region` is the requirement's own, in steps."""
-    epsilon, method = _epsilon(design, sensitivity, delta, rdp_order)
+    delta, rdp_order = goal.delta, goal.order
+    epsilon, method = _epsilon(design, goal)
     if math.isinf(epsilon.upper):
         raise CannotCertifyError(
             f"{design.name} noise has no finite epsilon at "
@@ -62,17 +65,22 @@ def meets(design: Design, region: Region, confidence: float) -> bool:
     return design.least_weight(region) >= Fraction(confidence) * TOTAL
 
 
-def _epsilon(
-    design: Design, sensitivity: int, delta: float | None, rdp_order: float | None
-) -> tuple[Bounds, str]:
-    mechanism = design.mechanism
-    accountant = ExactAccountant(mechanism=mechanism, sensitivity=sensitivity)
-    if rdp_order is not None:
-        return accountant.renyi_at(rdp_order), IDEAL_RENYI
+def _epsilon(design: Design, goal: Goal) -> tuple[Bounds, str]:
+    """The total epsilon of all releases, and how it was found."""
+    mechanism, delta = design.mechanism, goal.delta
+    accountant = ExactAccountant(mechanism=mechanism, sensitivity=goal.sensitivity)
+    if goal.order is not None:
+        one = accountant.renyi_at(goal.order)
+        return Bounds(lower=goal.releases * one.lower, upper=goal.releases * one.upper), IDEAL_RENYI
     if delta is None:
         raise AssertionError("a requirement has a delta or an order")
     if mechanism.follows_answer:
-        return table_epsilon(design.table_at(0.0), sensitivity, delta), FROM_TABLE
+        table = design.table_at(0.0)
+        if goal.releases == 1:
+            return table_epsilon(table, goal.sensitivity, delta), FROM_TABLE
+        return compose([(table_release(table, goal.sensitivity), goal.releases)]).epsilon_at(delta), COMPOSED
+    if goal.releases > 1:
+        raise CannotCertifyError("Noise that changes with the answer is certified for one release only.")
     # |delta of tables - delta of ideal laws| <= (1 + e^eps) · table_error
     reserve = 1e-4
     while reserve <= LARGEST_RESERVE:

@@ -2,4 +2,4 @@
 
 from __future__ import annotations
 
-FAMILIES = ("laplace", "gaussian", "staircase", "generalised normal", "huber")
+FAMILIES = ("laplace", "gaussian", "staircase", "generalised normal", "huber", "cosine")

@@ -24,6 +24,8 @@ STEPS_IN_WIDTH = 512
 MOST_STEPS = 1 << 20
 # Answers further out are refused: with noise added, their outputs would no longer be exact doubles.
 FURTHEST_STEP = 1 << 52
+# Widths and steps outside leave no room in a double for the steps around them.
+SMALLEST, LARGEST = 1e-100, 1e100
 
 
 class Grid(ABC):
@@ -63,6 +65,10 @@ class LinearGrid(Grid):
 
     def __post_init__(self) -> None:
         positive("step", self.step)
+        if not SMALLEST * 2.0**-30 <= self.step <= LARGEST:
+            raise InputError(
+                "step", f"{SMALLEST:g} to {LARGEST:g}", f"{self.step:g}", "Count in another unit."
+            )
         if math.frexp(self.step)[0] != 0.5:
             raise InputError(
                 "step",
@@ -107,6 +113,10 @@ def whole_numbers() -> LinearGrid:
 
 def grid_for(width: float, sensitivity: float) -> LinearGrid:
     """A grid for real answers: fine against the width, and at least one step to the sensitivity."""
+    if not SMALLEST <= width <= LARGEST:
+        raise InputError(
+            "within", f"a width of {SMALLEST:g} to {LARGEST:g}", f"{width:g}", "Count in another unit."
+        )
     step = power_of_two_below(width / STEPS_IN_WIDTH)
     finest = power_of_two_below(sensitivity / MOST_STEPS)
     coarsest = max(power_of_two_below(sensitivity), power_of_two_below(width / MOST_STEPS))

@@ -17,7 +17,7 @@ from pbdp.noise.kernel import LatticeKernel
 from pbdp.planning.design import Design
 from pbdp.planning.grid import Grid
 from pbdp.planning.scales import plain_scale
-from pbdp.planning.shapes import Goal, problem_of, shapes_for
+from pbdp.planning.shapes import Goal, problem_of, shape_families
 from pbdp.planning.tightest import tightest
 from pbdp.privacy.exact.accountant import smallest_epsilon
 from pbdp.privacy.exact.divergences import Renyi, largest_deltas
@@ -40,7 +40,8 @@ def per_answer_candidates(
 ) -> Iterator[Design]:
     """The best boosted design of each family."""
     inner = problem_of(tightest(region), goal)
-    for shape in shapes_for(inner, tuple(f for f in families if f in FAMILIES)):
+    for family in shape_families(inner, tuple(f for f in families if f in FAMILIES)):
+        shape = family.shape(family.parameters[0])
         scales = (plain_scale(shape, inner) or 0.25) * SCAN
         losses = [_loss(shape.kernel(float(scale)), region, goal) for scale in scales]
         for _ in range(ROUNDS):

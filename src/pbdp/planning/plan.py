@@ -143,7 +143,7 @@ class Plan:
         lines = [
             f"Neighbours: {NEIGHBOURS[requirement.neighbours]}; that changes the true answer by at most "
             f"{requirement.sensitivity:g} ({steps} step{'s' if steps > 1 else ''} of the grid).",
-            "One number is released; more releases add to the loss.",
+            _releases_in_words(requirement),
             f"Outputs are {self.grid.describe()}; rounding the answer to them is part of the guarantee.",
         ]
         if isinstance(requirement.region, FixedRegion) or requirement.bounds is not None:
@@ -169,6 +169,7 @@ class Plan:
             sensitivity=design.grid.sensitivity_in_steps(self.requirement.sensitivity),
             delta=self.requirement.delta,
             order=self.requirement.rdp_order,
+            releases=self.requirement.releases,
         )
 
     def answer_in_steps(self, answer: float | int | Fraction) -> int:
@@ -223,6 +224,16 @@ class Plan:
         from pbdp.planning.storage import load_plan
 
         return load_plan(Path(path), neighbours)
+
+
+def _releases_in_words(requirement: Requirement) -> str:
+    if requirement.releases == 1:
+        return "One number is released; more releases add to the loss."
+    joint = "; the confidence is joint for all of them" if requirement.simultaneous else ""
+    return (
+        f"{requirement.releases} numbers are released that one person may affect, planned in advance; "
+        f"epsilon is the total for all{joint}."
+    )
 
 
 def _continuous(kernel: Kernel) -> Kernel | None:

@@ -69,28 +69,30 @@ def plan_for(
 def _designs(requirement: Requirement, families: tuple[str, ...], per_answer: bool) -> Iterator[Design]:
     """Candidates on every grid."""
     for grid in grids_of(requirement):
-        goal = Goal(
-            confidence=requirement.confidence,
-            sensitivity=grid.sensitivity_in_steps(requirement.sensitivity),
-            delta=requirement.delta,
-            order=requirement.rdp_order,
-        )
+        goal = goal_on(grid, requirement)
         region = grid.region_in_steps(requirement.region)
         yield from candidates(grid, region, goal, families, requirement.scale)
-        if per_answer and isinstance(region, RelativeRegion | CustomRegion):
+        if per_answer and requirement.releases == 1 and isinstance(region, RelativeRegion | CustomRegion):
             yield from per_answer_candidates(grid, region, goal, families)
+
+
+def goal_on(grid: Grid, requirement: Requirement) -> Goal:
+    """What a design on a grid has to reach."""
+    return Goal(
+        confidence=requirement.confidence_each,
+        sensitivity=grid.sensitivity_in_steps(requirement.sensitivity),
+        delta=requirement.delta,
+        order=requirement.rdp_order,
+        releases=requirement.releases,
+    )
 
 
 def certified(requirement: Requirement, design: Design) -> Certified | None:
     """A design with its certificate, or None if some answer would fall short of the confidence."""
     region = design.grid.region_in_steps(requirement.region)
-    if not meets(design, region, requirement.confidence):
+    if not meets(design, region, requirement.confidence_each):
         return None
-    sensitivity = design.grid.sensitivity_in_steps(requirement.sensitivity)
-    certificate = certify(
-        design, region, sensitivity, delta=requirement.delta, rdp_order=requirement.rdp_order
-    )
-    return Certified(design=design, certificate=certificate)
+    return Certified(design=design, certificate=certify(design, region, goal_on(design.grid, requirement)))
 
 
 def _simplest(ranked: list[Certified]) -> Certified:

@@ -11,12 +11,10 @@ import math
 import numpy as np
 
 from pbdp.mechanism.rate import KERNEL_ERROR
-from pbdp.noise.kernel import Array
-from pbdp.planning.shapes import Problem, Shape
+from pbdp.planning.estimate import distance_to_tail, estimated_loss
+from pbdp.planning.shapes import Problem, Shape, ShapeFamily
 from pbdp.privacy.root import bracketed_root
 
-# Above this half-width the search for a boosted scale uses a coarser table; the certificate never does.
-FINEST_HALF_WIDTH = 64
 # Boosting pays when the width is of the order of the sensitivity; beyond this ratio it is not looked for.
 LARGEST_RATIO = 256
 # Above this half-width masses come from the kernel's own formulas and not from a sum over the shape.
@@ -26,8 +24,8 @@ SCAN = np.geomspace(1.0, 5.0, 8)
 CLOSER = 7
 # Scales below e to this leave all the mass at zero.
 LEAST_LOG_SCALE = -7.0
-DISTANCES = np.geomspace(0.5, 2e4, 96)
 ROUNDS = 3
+SHAPE_ROUNDS = 3
 
 
 def plain_scale(shape: Shape, problem: Problem) -> float:
@@ -40,7 +38,7 @@ def plain_scale(shape: Shape, problem: Problem) -> float:
         scale = math.exp(log_scale)
         if closed:
             return float(shape.kernel(scale).mass(-problem.below, problem.above)) - wanted
-        noise = np.arange(math.ceil(_reach(shape, problem, scale, 1e-18)) + 1, dtype=np.float64)
+        noise = np.arange(math.ceil(distance_to_tail(shape, problem, scale, 1e-18)) + 1, dtype=np.float64)
         weight = np.exp(shape.log_density(noise, np.array(scale)))
         inside = np.sum(weight[: problem.above + 1]) + np.sum(weight[1 : problem.below + 1])
         return float(inside / (2 * np.sum(weight) - weight[0])) - wanted
@@ -58,86 +56,53 @@ def plain_scale(shape: Shape, problem: Problem) -> float:
     return math.exp(root)
 
 
+def best_shape(family: ShapeFamily, problem: Problem) -> tuple[Shape, float]:
+    """The shape of least loss among the family's unboosted laws, and its plain scale.
+
+    The parameters given are compared first; for several releases, where the shape matters more, values around
+    the best of them follow.
+    """
+    parameters = family.parameters if problem.goal.releases > 1 else family.few
+    if len(parameters) == 1:
+        shape = family.shape(parameters[0])
+        return shape, plain_scale(shape, problem)
+    tried: dict[float, tuple[float, Shape, float]] = {}
+
+    def look(parameter: float) -> None:
+        shape = family.shape(parameter)
+        scale = plain_scale(shape, problem)
+        loss = float(estimated_loss(shape, problem, np.array([scale]))[0]) if scale > 0 else math.inf
+        tried[parameter] = (loss, shape, scale)
+
+    for parameter in parameters:
+        look(parameter)
+    for _ in range(SHAPE_ROUNDS if problem.goal.releases > 1 else 0):
+        known = sorted(tried)
+        at = known.index(min(tried, key=lambda parameter: tried[parameter][0]))
+        for neighbour in (known[max(at - 1, 0)], known[min(at + 1, len(known) - 1)]):
+            if neighbour != known[at]:
+                look((known[at] + neighbour) / 2)
+    _, shape, scale = min(tried.values(), key=lambda entry: entry[0])
+    return shape, scale
+
+
 def boosted_scale(shape: Shape, problem: Problem, plain: float) -> float | None:
     """Best scale above `plain` for the boosted law, or None where boosting does not pay."""
     if problem.reach > LARGEST_RATIO * problem.goal.sensitivity:
         return None
     scales = (plain or 0.25) * SCAN
-    values = _objective(shape, problem, scales)
+    values = estimated_loss(shape, problem, scales)
     while int(np.argmin(values)) >= len(scales) - 2 and scales[-1] < 1e4 * (
         problem.reach + problem.goal.sensitivity
     ):
         further = scales[-1] * SCAN[1:]
         scales = np.concatenate([scales, further])
-        values = np.concatenate([values, _objective(shape, problem, further)])
+        values = np.concatenate([values, estimated_loss(shape, problem, further)])
     at = int(np.argmin(values))
     for _ in range(ROUNDS):
         if not math.isfinite(values[at]):
             return None
         scales = np.geomspace(scales[max(at - 1, 0)], scales[min(at + 1, len(scales) - 1)], CLOSER)
-        values = _objective(shape, problem, scales)
+        values = estimated_loss(shape, problem, scales)
         at = int(np.argmin(values))
     return float(scales[at]) if scales[at] > plain * (1 + 1e-9) else None
-
-
-def _reach(shape: Shape, problem: Problem, scale: float, tail: float) -> float:
-    """A distance beyond which the shape has less than about `tail` of its mass."""
-    distance = np.asarray((scale + problem.reach + problem.goal.sensitivity) * DISTANCES, dtype=np.float64)
-    fallen = shape.log_density(distance, np.array(scale)) - shape.log_density(np.zeros(1), np.array(scale))
-    return float(distance[int(np.argmax(fallen < math.log(tail) - 2))])
-
-
-def _objective(shape: Shape, problem: Problem, scales: Array) -> Array:
-    """Approximate epsilon of the boosted law at each scale, on a table of moderate size."""
-    shift = problem.goal.sensitivity
-    # the shift is a whole number of spacings, or the outputs that only one answer prefers would be missed
-    spacing = max(1.0, shift / math.ceil(shift * FINEST_HALF_WIDTH / (problem.reach + 1)))
-    tail = problem.goal.delta * 1e-3 if problem.goal.delta is not None else 1e-16
-    widest = _reach(shape, problem, float(scales[-1]), tail)
-    extra = (problem.goal.order or 0.0) * shift
-    reach = min(math.ceil((widest + extra) / spacing), 1 << 17)
-    x = np.asarray(spacing * np.arange(-reach, reach + 1.0)[None, :], dtype=np.float64)
-    column = scales[:, None]
-    log_first, log_second = shape.log_density(x, column), shape.log_density(x - shift, column)
-    # region ends half-way between two points of the table
-    below, above = (
-        (round((end + 0.5) / spacing - 0.5) + 0.5) * spacing for end in (problem.below, problem.above)
-    )
-    inside1 = (x >= -below) & (x <= above)
-    inside2 = (x - shift >= -below) & (x - shift <= above)
-    mass = np.exp(log_first)
-    inside, total = np.sum(mass * inside1, axis=1, keepdims=True), np.sum(mass, axis=1, keepdims=True)
-    p, rho = inside / total, problem.goal.confidence
-    boost = np.clip((rho - p) / (rho * np.maximum(1 - p, 1e-300)), 0.0, 1 - 1e-12)
-    log_total = np.log(inside + (1 - boost) * (total - inside))
-    lost = np.log1p(-boost)
-    log_first += np.where(inside1, -log_total, lost - log_total)
-    log_second += np.where(inside2, -log_total, lost - log_total)
-    if problem.goal.order is not None:
-        return _renyi(log_first, log_second, problem.goal.order)
-    # outputs at or beyond the neighbour's answer never have a loss above zero
-    kept = x[0] < shift
-    return _epsilon(log_first[:, kept], log_second[:, kept], problem.goal.delta or 0.0)
-
-
-def _renyi(log_first: Array, log_second: Array, order: float) -> Array:
-    terms = order * log_first + (1 - order) * log_second
-    top = np.max(terms, axis=1, keepdims=True)
-    return np.asarray((top[:, 0] + np.log(np.sum(np.exp(terms - top), axis=1))) / (order - 1))
-
-
-def _epsilon(log_first: Array, log_second: Array, delta: float) -> Array:
-    """epsilon at delta of each row, from the losses in falling order (as for a certified table)."""
-    loss = log_first - log_second
-    order = np.argsort(-loss, axis=1)
-    p = np.cumsum(np.exp(np.take_along_axis(log_first, order, axis=1)), axis=1)
-    q = np.cumsum(np.exp(np.take_along_axis(log_second, order, axis=1)), axis=1)
-    level = np.take_along_axis(loss, order, axis=1)
-    above = p - np.exp(np.minimum(level, 700.0)) * q > delta
-    stretch = np.maximum(np.argmax(above, axis=1) - 1, 0)
-    rows = np.arange(len(loss))
-    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-        root = np.log((p[rows, stretch] - delta) / q[rows, stretch])
-        # a row that never gets above delta within the window is solved on all of it
-        whole = np.log(np.maximum(p[:, -1] - delta, 1e-300) / q[:, -1])
-    return np.asarray(np.maximum(np.where(np.any(above, axis=1), root, whole), 0.0))

@@ -1,16 +1,19 @@
-"""The families that the planner tries, each as a shape with one free scale.
+"""The families that the planner tries, each as shapes with one free scale.
 
 A shape is a log-density up to a constant, written for arrays so that the search can try many scales at once,
-and the lattice kernel that is certified in the end.
+and the lattice kernel that is certified in the end. A family with a parameter besides the scale has one shape
+for every value of it.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 
+from pbdp.noise.cosine import Cosine
 from pbdp.noise.discrete_gaussian import DiscreteGaussian
 from pbdp.noise.discrete_laplace import DiscreteLaplace
 from pbdp.noise.generalised_normal import GeneralisedNormal
@@ -18,17 +21,19 @@ from pbdp.noise.grid import GridKernel
 from pbdp.noise.grid_staircase import GridStaircase
 from pbdp.noise.huber import Huber
 from pbdp.noise.kernel import Array, LatticeKernel
+from pbdp.privacy.root import bracketed_root
 from pbdp.requirement.absolute import AbsoluteRegion
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Goal:
-    """What is minimised (epsilon at `delta`, or the Rényi loss at `order`) and under what, in steps."""
+    """What is minimised (total epsilon at `delta`, or Rényi loss at `order`) and under what, in steps."""
 
     confidence: float
     sensitivity: int
     delta: float | None
     order: float | None
+    releases: int = 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,70 +66,134 @@ class Shape:
     kernel: Callable[[float], LatticeKernel]
 
 
-def _gaussian(problem: Problem) -> Shape:
-    return Shape(
-        family="gaussian",
-        start=problem.reach + 1.0,
-        log_density=lambda x, scale: -0.5 * (x / scale) ** 2,
-        kernel=lambda scale: DiscreteGaussian(sigma=scale),
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ShapeFamily:
+    """The shapes of a family; `parameters` are tried first, then values between them if that may pay.
+
+    For one release Laplace noise and the staircase are nearly the best there is, so `few` are enough.
+    """
+
+    shape: Callable[[float], Shape]
+    parameters: tuple[float, ...] = (0.0,)
+    few: tuple[float, ...] = (0.0,)
+
+
+def _gaussian(problem: Problem) -> ShapeFamily:
+    return ShapeFamily(
+        shape=lambda _: Shape(
+            family="gaussian",
+            start=problem.reach + 1.0,
+            log_density=lambda x, scale: -0.5 * (x / scale) ** 2,
+            kernel=lambda scale: DiscreteGaussian(sigma=scale),
+        )
     )
 
 
-def _laplace(problem: Problem) -> Shape:
-    return Shape(
-        family="laplace",
-        start=problem.reach + 1.0,
-        log_density=lambda x, scale: -np.abs(x) / scale,
-        kernel=lambda scale: DiscreteLaplace(scale=scale),
+def _laplace(problem: Problem) -> ShapeFamily:
+    return ShapeFamily(
+        shape=lambda _: Shape(
+            family="laplace",
+            start=problem.reach + 1.0,
+            log_density=lambda x, scale: -np.abs(x) / scale,
+            kernel=lambda scale: DiscreteLaplace(scale=scale),
+        )
     )
 
 
-def _generalised_normal(problem: Problem, shape: float) -> Shape:
-    return Shape(
-        family="generalised normal",
-        start=problem.reach + 1.0,
-        log_density=lambda x, scale: -((np.abs(x) / scale) ** shape),
-        kernel=lambda scale: GridKernel(continuous=GeneralisedNormal(scale=scale, shape=shape)),
-    )
-
-
-def _huber(problem: Problem, knee: float) -> Shape:
-    def log_density(x: Array, scale: Array) -> Array:
-        size = np.abs(x) / scale
-        return np.where(size <= knee, -0.5 * size**2, -knee * size + 0.5 * knee**2)
-
-    return Shape(
-        family="huber",
-        start=problem.reach + 1.0,
-        log_density=log_density,
-        kernel=lambda scale: GridKernel(continuous=Huber(sigma=scale, knee=knee * scale)),
-    )
-
-
-def _staircase(problem: Problem) -> Shape:
+def _staircase(problem: Problem) -> ShapeFamily:
     """Steps as wide as the sensitivity, one of their edges on the edge of the region."""
     width = problem.goal.sensitivity
     centre = problem.reach % width
-    return Shape(
-        family="staircase",
-        start=1.0,
-        log_density=lambda x, scale: -np.maximum(np.ceil((np.abs(x) - centre) / width), 0.0) / scale,
-        kernel=lambda scale: GridStaircase(loss=1 / scale, width=width, centre=centre),
+    return ShapeFamily(
+        shape=lambda _: Shape(
+            family="staircase",
+            start=1.0,
+            log_density=lambda x, scale: -np.maximum(np.ceil((np.abs(x) - centre) / width), 0.0) / scale,
+            kernel=lambda scale: GridStaircase(loss=1 / scale, width=width, centre=centre),
+        )
     )
 
 
-GENERALISED_NORMAL_SHAPES = (1.5, 3.0)
-HUBER_KNEES = (0.7, 1.6)
+def _generalised_normal(problem: Problem) -> ShapeFamily:
+    """exp(-|x/s|^shape) for shapes between Laplace and beyond Gaussian."""
+
+    def shape(power: float) -> Shape:
+        return Shape(
+            family="generalised normal",
+            start=problem.reach + 1.0,
+            log_density=lambda x, scale: -((np.abs(x) / scale) ** power),
+            kernel=lambda scale: GridKernel(continuous=GeneralisedNormal(scale=scale, shape=power)),
+        )
+
+    return ShapeFamily(shape=shape, parameters=(1.2, 1.5, 1.8, 2.5), few=(1.2, 2.5))
 
 
-def shapes_for(problem: Problem, families: tuple[str, ...]) -> list[Shape]:
-    """Every shape of the families asked for."""
-    every = [
-        _laplace(problem),
-        _gaussian(problem),
-        # with steps of one point the staircase is the Laplace law
-        *([_staircase(problem)] if problem.goal.sensitivity > 1 else []),
-        *(_generalised_normal(problem, shape) for shape in GENERALISED_NORMAL_SHAPES),
-        *(_huber(problem, knee) for knee in HUBER_KNEES),
-    ]
-    return [shape for shape in every if shape.family in families]
+def _huber(problem: Problem) -> ShapeFamily:
+    """The knee as a multiple of the half-width; the scale is the Gaussian's."""
+
+    def shape(ratio: float) -> Shape:
+        knee = ratio * (problem.reach + 0.5)
+
+        def log_density(x: Array, scale: Array) -> Array:
+            size = np.abs(x)
+            near = np.minimum(size, knee)
+            return np.asarray(-near * (size - near / 2) / scale**2)
+
+        return Shape(
+            family="huber",
+            start=problem.reach + 1.0,
+            log_density=log_density,
+            kernel=lambda scale: GridKernel(continuous=Huber(sigma=scale, knee=knee)),
+        )
+
+    return ShapeFamily(shape=shape, parameters=(0.5, 0.8, 1.0, 1.2, 1.5), few=(0.5, 1.0))
+
+
+def _cosine(problem: Problem) -> ShapeFamily:
+    """The angle at the knee; with the knee on the edge of the region it is the law of least information."""
+
+    def shape(angle: float) -> Shape:
+        slope = 2 * angle * math.tan(angle)
+
+        def log_density(x: Array, scale: Array) -> Array:
+            size = np.abs(x) / scale
+            near = np.minimum(size, 1.0)
+            return np.asarray(2 * np.log(np.cos(angle * near)) - slope * (size - near))
+
+        return Shape(
+            family="cosine",
+            start=problem.reach + 1.0,
+            log_density=log_density,
+            kernel=lambda scale: GridKernel(continuous=Cosine(knee=scale, angle=angle)),
+        )
+
+    least = _least_information_angle(problem.goal.confidence)
+    around = (0.8 * least, 0.92 * least, least, 0.4 * least + 0.6 * math.pi / 2)
+    return ShapeFamily(shape=shape, parameters=around, few=(least,))
+
+
+def _least_information_angle(confidence: float) -> float:
+    """The angle a at which the centre holds the confidence p: (a + sin a cos a)(1 - p) = p cos²a / tan a."""
+
+    def short(angle: float) -> float:
+        centre = angle + math.sin(angle) * math.cos(angle)
+        tails = math.cos(angle) ** 2 / math.tan(angle)
+        return confidence - centre / (centre + tails)
+
+    return bracketed_root(short, 1e-6, math.pi / 2 - 1e-6)
+
+
+_MAKERS: dict[str, Callable[[Problem], ShapeFamily]] = {
+    "laplace": _laplace,
+    "gaussian": _gaussian,
+    "staircase": _staircase,
+    "generalised normal": _generalised_normal,
+    "huber": _huber,
+    "cosine": _cosine,
+}
+
+
+def shape_families(problem: Problem, families: tuple[str, ...]) -> list[ShapeFamily]:
+    """The families asked for; with steps of one point the staircase is the Laplace law and left out."""
+    same = problem.goal.sensitivity == 1 and "laplace" in families
+    return [_MAKERS[family](problem) for family in families if not (family == "staircase" and same)]

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from pbdp.errors import InputError, PbdpError, PlanFileError
+from pbdp.noise.cosine import Cosine
 from pbdp.noise.discrete_gaussian import DiscreteGaussian
 from pbdp.noise.discrete_laplace import DiscreteLaplace
 from pbdp.noise.generalised_normal import GeneralisedNormal
@@ -44,6 +45,7 @@ _KERNELS: dict[str, tuple[tuple[str, ...], Callable[..., LatticeKernel]]] = {
         ("scale", "shape"),
         lambda scale, shape: GridKernel(continuous=GeneralisedNormal(scale=scale, shape=shape)),
     ),
+    "cosine": (("knee", "angle"), lambda knee, angle: GridKernel(continuous=Cosine(knee=knee, angle=angle))),
     "huber": (("sigma", "knee"), lambda sigma, knee: GridKernel(continuous=Huber(sigma=sigma, knee=knee))),
 }
 
@@ -73,6 +75,7 @@ def plan_record(plan: Plan) -> Record:
         "requirement": {
             "region": _region_record(requirement.region),
             "confidence": requirement.confidence,
+            "simultaneous": requirement.simultaneous,
             "integer": requirement.integer,
             "step": requirement.step,
             "scale": requirement.scale,
@@ -163,6 +166,7 @@ def _rebuilt(record: Record) -> Plan:
         delta=record["delta"],
         rdp_order=record["rdp_order"],
         releases=record["releases"],
+        simultaneous=_flag(asked["simultaneous"]),
         neighbours=record["neighbours"],
         integer=_flag(asked["integer"]),
         step=asked["step"],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 from pbdp.domains import above_one, positive, probability, whole
@@ -11,6 +12,9 @@ from pbdp.requirement.fixed import FixedRegion
 from pbdp.requirement.neighbours import NEIGHBOURS
 from pbdp.requirement.region import Region
 
+# Sensitivities outside leave no room in a double for the steps around them.
+SMALLEST, LARGEST = 1e-100, 1e100
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Requirement:
@@ -18,7 +22,8 @@ class Requirement:
 
     `region` and `confidence` are the accuracy; `sensitivity` is the most that one person can change the
     answer under the relation `neighbours`; the privacy loss is epsilon at `delta`, or Rényi at `rdp_order`.
-    With `bounds` answers and outputs are clamped into a range, which costs nothing.
+    `releases` numbers are published that one person may affect, each by the sensitivity; `simultaneous` makes
+    the confidence joint for all of them. With `bounds` answers and outputs are clamped into a range.
     """
 
     region: Region
@@ -27,6 +32,7 @@ class Requirement:
     delta: float | None = None
     rdp_order: float | None = None
     releases: int = 1
+    simultaneous: bool = False
     neighbours: str = "add/remove"
     integer: bool = False
     step: float | None = None
@@ -34,13 +40,19 @@ class Requirement:
     bounds: FixedRegion | None = None
 
     def __post_init__(self) -> None:
+        if not isinstance(self.region, Region):
+            raise InputError("region", "a region, such as AbsoluteRegion.even(5)", repr(self.region))
         probability("confidence", self.confidence, "Write 0.9 for 90 %.")
         positive("sensitivity", self.sensitivity, "It is the most that one person can change the answer.")
+        if not SMALLEST <= self.sensitivity <= LARGEST:
+            raise InputError(
+                "sensitivity", f"{SMALLEST:g} to {LARGEST:g}", self.sensitivity, "Count in another unit."
+            )
+        if not isinstance(self.integer, bool):
+            raise InputError("integer", "true or false", repr(self.integer))
         self._check_privacy()
         whole("releases", self.releases)
-        if self.releases != 1:
-            raise InputError("releases", "1 for now", self.releases, "Plan each release on its own.")
-        if self.neighbours not in NEIGHBOURS:
+        if not isinstance(self.neighbours, str) or self.neighbours not in NEIGHBOURS:
             raise InputError("neighbours", " or ".join(NEIGHBOURS), repr(self.neighbours))
         if self.integer and self.step not in (None, 1):
             raise ContradictionError(
@@ -50,6 +62,17 @@ class Requirement:
                 "Drop `integer` to publish on another grid.",
             )
         self._check_scale()
+        # other kinds of number (whole ones, fractions) become floats, so that plans can be compared and saved
+        for name in ("confidence", "sensitivity", "delta", "rdp_order", "step", "scale"):
+            value = getattr(self, name)
+            object.__setattr__(self, name, None if value is None else float(value))
+
+    @property
+    def confidence_each(self) -> float:
+        """The confidence that each number needs; independent noise makes the joint one their product."""
+        if not self.simultaneous or self.releases == 1:
+            return self.confidence
+        return min(self.confidence ** (1 / self.releases) * (1 + 2**-50), math.nextafter(1.0, 0.0))
 
     def describe(self) -> str:
         """Region and bounds in words."""

@@ -1,0 +1,1 @@
+"""Composition of several releases, with bounds from both sides."""

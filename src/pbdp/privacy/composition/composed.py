@@ -1,0 +1,114 @@
+"""epsilon at delta and delta at epsilon of several releases together, as bounds from both sides."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+import numpy as np
+
+from pbdp.domains import fraction, non_negative, positive, whole
+from pbdp.privacy.bounds import Bounds
+from pbdp.privacy.composition.bracket import bracket
+from pbdp.privacy.composition.case import case_for_delta, case_for_epsilon, infinite_mass
+from pbdp.privacy.composition.loss_law import LossLaw, loss_margin
+from pbdp.privacy.composition.release import Release
+from pbdp.privacy.composition.single import law_delta, law_epsilon
+
+PRECISION = 1e-4
+# How often the grid is refined, at most 16-fold each time, until the two bounds are as close as wanted.
+_PASSES = 3
+
+
+def compose(parts: Iterable[tuple[Release, int]], precision: float = PRECISION) -> Composed:
+    """Releases with independent noise, all fixed in advance, each made `count` times.
+
+    `precision` is the relative gap aimed at between the two bounds of epsilon; they hold whatever it is.
+    """
+    positive("precision", precision)
+    counts: dict[int, int] = {}
+    releases: dict[int, Release] = {}
+    for release, count in parts:
+        releases[id(release)] = release
+        counts[id(release)] = counts.get(id(release), 0) + whole("count", count, least=0)
+    return Composed(
+        parts=tuple((release, counts[key]) for key, release in releases.items() if counts[key] and not release.is_nil),
+        precision=precision,
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Composed:
+    """A composition: lower <= truth <= upper for every figure. No release at all reveals nothing: (0, 0)."""
+
+    parts: tuple[tuple[Release, int], ...]
+    precision: float = PRECISION
+
+    @property
+    def releases(self) -> int:
+        """How many releases that reveal anything there are."""
+        return sum(count for _, count in self.parts)
+
+    def epsilon_at(self, delta: float) -> Bounds:
+        """Smallest epsilon with (epsilon, delta)-DP; infinite if infinite losses alone exceed delta."""
+        fraction("delta", delta)
+        if not self.parts:
+            return Bounds(lower=0.0, upper=0.0)
+        if delta == 0:
+            return self._pure_epsilon()
+        if self.releases == 1:
+            return self._single(lambda law: law_epsilon(law, delta))
+        case = case_for_delta(self.parts, delta)
+        if case is None:
+            certain = infinite_mass(self.parts).lower > delta
+            return Bounds(lower=math.inf if certain else 0.0, upper=math.inf)
+        lower, upper, fineness = 0.0, math.inf, 1
+        for _ in range(_PASSES):
+            found = bracket(case, self.precision, fineness).epsilon_at(delta)
+            lower, upper = max(lower, found.lower), min(upper, found.upper)
+            if upper - lower <= self.precision * upper or not case.has_actual or math.isinf(upper):
+                break
+            # The gap falls at least in proportion to the step (see `lower_curve`).
+            excess = (upper - lower) / (self.precision * upper)
+            fineness *= 1 << min(math.ceil(math.log2(excess)), 4)
+        return Bounds(lower=lower, upper=upper)
+
+    def delta_at(self, epsilon: float) -> Bounds:
+        """Smallest delta with (epsilon, delta)-DP."""
+        non_negative("epsilon", epsilon)
+        if not self.parts:
+            return Bounds(lower=0.0, upper=0.0)
+        if self.releases == 1:
+            return self._single(lambda law: law_delta(law, epsilon))
+        if epsilon >= self._largest_finite_loss():
+            return infinite_mass(self.parts)
+        return bracket(case_for_epsilon(self.parts, epsilon), self.precision, 1).delta_at(epsilon)
+
+    def _single(self, figure: Callable[[LossLaw], Bounds]) -> Bounds:
+        release = self.parts[0][0]
+        upper = max(figure(law).upper for law in release.covered)
+        lower = max((figure(law).lower for law in release.actual), default=0.0)
+        return Bounds(lower=min(lower, upper), upper=upper)
+
+    def _largest_finite_loss(self) -> float:
+        """Upper bound for the largest finite loss of all releases together."""
+        return sum(count * max(_largest(law, +1) for law in release.covered) for release, count in self.parts)
+
+    def _pure_epsilon(self) -> Bounds:
+        """At delta = 0: the largest losses add up, and none may be infinite."""
+        infinite = infinite_mass(self.parts)
+        upper = math.inf if infinite.upper > 0 else max(self._largest_finite_loss(), 0.0)
+        if infinite.lower > 0:
+            return Bounds(lower=math.inf, upper=math.inf)
+        lower = sum(
+            count * max((_largest(law, -1) for law in release.actual), default=0.0) for release, count in self.parts
+        )
+        return Bounds(lower=min(max(lower, 0.0), upper), upper=upper)
+
+
+def _largest(law: LossLaw, direction: int) -> float:
+    if not len(law.losses):
+        return 0.0
+    moved = law.losses[-1:] + direction * 2 * loss_margin(law.losses[-1:])
+    return float(np.max(moved))
