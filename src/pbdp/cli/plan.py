@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 from typing import TYPE_CHECKING, Any
 
 from pbdp.cli.text import columns, percent
@@ -88,6 +89,9 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
         "--releases", type=int, default=1, metavar="T", help="numbers that one person may affect"
     )
     privacy.add_argument(
+        "--simultaneous", action="store_true", help="the confidence is joint for all T numbers"
+    )
+    privacy.add_argument(
         "--family", action="append", choices=FAMILIES, help="try this family only (may be repeated)"
     )
     output = parser.add_argument_group("output")
@@ -161,6 +165,16 @@ def _words(made: Plan) -> str:
         ),
         ("Proof", certificate.method),
     ]
+    if made.limit is not None and made.limit.epsilon > 0:
+        above = 100 * (made.epsilon / made.limit.epsilon - 1)
+        lines.insert(
+            2,
+            (
+                "Limit",
+                f"epsilon {_rounded_down(made.limit.epsilon)}: no mechanism can do better; "
+                f"this plan is {above:.2g} % above it",
+            ),
+        )
     certified = [other for other in made.alternatives if other.guaranteed]
     published = [other for other in made.alternatives if not other.guaranteed]
     rows = [["", "noise", "epsilon", "confidence", ""]]
@@ -193,6 +207,14 @@ def _parameters(made: Plan) -> str:
     if made.mechanism.offset:
         parts.append(f"centred {made.mechanism.offset * step:+.4g} from the answer")
     return ", ".join(parts) + ("" if linear else " (in steps)")
+
+
+def _rounded_down(epsilon: float) -> str:
+    """Four significant digits, never above the figure itself."""
+    text = f"{epsilon:.4g}"
+    return (
+        text if float(text) <= epsilon else f"{float(text) - 10 ** (math.floor(math.log10(epsilon)) - 3):.4g}"
+    )
 
 
 def _rounded_up(epsilon: float) -> str:

@@ -74,6 +74,7 @@ class TableKernel(_KeepsSums):
 
     probabilities: Sequence[float] | Array
     start: int
+    label: str = "table"
 
     def __post_init__(self) -> None:
         row = np.asarray(self.probabilities, dtype=np.float64)
@@ -106,8 +107,8 @@ class TableKernel(_KeepsSums):
 
     @property
     def family(self) -> str:
-        """`table`."""
-        return "table"
+        """`table`, or the name of the family that it was made by."""
+        return self.label
 
     @property
     def support(self) -> tuple[float, float]:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from pbdp.errors import ContradictionError, InputError
 from pbdp.planning.families import FAMILIES
 from pbdp.planning.inverse import Budget, WidthFamily, largest_confidence, narrowest
+from pbdp.planning.limit.of_plan import limit_of
 from pbdp.planning.plan import Plan
 from pbdp.planning.planner import plan_for
 from pbdp.requirement.absolute import AbsoluteRegion
@@ -69,11 +72,13 @@ def plan(
     )
     chosen = _families(families)
     if epsilon is None:
-        return plan_for(requirement, chosen)
-    budget = Budget(epsilon=epsilon, families=chosen)
-    if open_width:
-        return narrowest(requirement, budget, _widths(unknown, requirement.sensitivity, nonnegative))
-    return largest_confidence(requirement, budget)
+        made = plan_for(requirement, chosen)
+    elif open_width:
+        budget = Budget(epsilon=epsilon, families=chosen)
+        made = narrowest(requirement, budget, _widths(unknown, requirement.sensitivity, nonnegative))
+    else:
+        made = largest_confidence(requirement, Budget(epsilon=epsilon, families=chosen))
+    return replace(made, limit=limit_of(made.requirement, made.epsilon))
 
 
 def _check_question(open_width: bool, confidence: float | None, epsilon: float | None) -> None:

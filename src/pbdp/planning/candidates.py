@@ -10,6 +10,7 @@ from pbdp.mechanism.rate import boost_for
 from pbdp.noise.discrete_gaussian import DiscreteGaussian
 from pbdp.noise.discrete_laplace import DiscreteLaplace
 from pbdp.noise.kernel import LatticeKernel
+from pbdp.planning.best_laws import best_law_candidates
 from pbdp.planning.design import Design
 from pbdp.planning.grid import Grid
 from pbdp.planning.scales import best_shape, boosted_scale
@@ -46,6 +47,7 @@ def _absolute_candidates(
     )
     region = AbsoluteRegion(below=region.below + offset, above=region.above - offset)
     problem = problem_of(region, goal)
+    yield from best_law_candidates(grid, problem, offset, families)
     for family in shape_families(problem, families):
         try:
             shape, plain = best_shape(family, problem)

@@ -2,4 +2,13 @@
 
 from __future__ import annotations
 
-FAMILIES = ("laplace", "gaussian", "staircase", "generalised normal", "huber", "cosine")
+FAMILIES = (
+    "laplace",
+    "gaussian",
+    "staircase",
+    "cut staircase",
+    "generalised normal",
+    "huber",
+    "cosine",
+    "linear program",
+)

@@ -19,6 +19,7 @@ from pbdp.noise.laplace import Laplace
 from pbdp.planning.certificate import Certificate
 from pbdp.planning.design import Design
 from pbdp.planning.grid import Grid
+from pbdp.planning.limit.of_plan import KnownLimit
 from pbdp.privacy.published.figure import published_epsilon
 from pbdp.requirement.absolute import AbsoluteRegion
 from pbdp.requirement.fixed import FixedRegion
@@ -61,11 +62,15 @@ class OutputLaw:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
-    """`chosen` meets the requirement with the least certified epsilon; `others` were certified beside it."""
+    """`chosen` meets the requirement with the least certified epsilon; `others` were certified beside it.
+
+    `limit` is an epsilon that no mechanism for the requirement can go below, where one is proved.
+    """
 
     requirement: Requirement
     chosen: Certified
     others: tuple[Certified, ...]
+    limit: KnownLimit | None = None
 
     @property
     def grid(self) -> Grid:
@@ -101,11 +106,6 @@ class Plan:
     def mechanism(self) -> Design:
         """The noise: kernel, boost and region, in steps of the grid."""
         return self.chosen.design
-
-    @property
-    def limit(self) -> None:
-        """The least epsilon that any noise could have; not known to this plan."""
-        return None
 
     @property
     def alternatives(self) -> tuple[Alternative, ...]:

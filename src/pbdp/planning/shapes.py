@@ -196,4 +196,8 @@ _MAKERS: dict[str, Callable[[Problem], ShapeFamily]] = {
 def shape_families(problem: Problem, families: tuple[str, ...]) -> list[ShapeFamily]:
     """The families asked for; with steps of one point the staircase is the Laplace law and left out."""
     same = problem.goal.sensitivity == 1 and "laplace" in families
-    return [_MAKERS[family](problem) for family in families if not (family == "staircase" and same)]
+    return [
+        _MAKERS[family](problem)
+        for family in families
+        if family in _MAKERS and not (family == "staircase" and same)
+    ]

@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable
-from dataclasses import fields
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
 from pbdp.errors import InputError, PbdpError, PlanFileError
 from pbdp.noise.cosine import Cosine
+from pbdp.noise.cut_staircase import CutStaircase
 from pbdp.noise.discrete_gaussian import DiscreteGaussian
 from pbdp.noise.discrete_laplace import DiscreteLaplace
 from pbdp.noise.generalised_normal import GeneralisedNormal
@@ -18,8 +19,10 @@ from pbdp.noise.grid import GridKernel
 from pbdp.noise.grid_staircase import GridStaircase
 from pbdp.noise.huber import Huber
 from pbdp.noise.kernel import LatticeKernel
+from pbdp.noise.table import TableKernel
 from pbdp.planning.design import Design
 from pbdp.planning.grid import Grid, LinearGrid
+from pbdp.planning.limit.of_plan import limit_of
 from pbdp.planning.log_grid import LogGrid
 from pbdp.planning.plan import Certified, Plan
 from pbdp.planning.planner import certified
@@ -41,6 +44,8 @@ _KERNELS: dict[str, tuple[tuple[str, ...], Callable[..., LatticeKernel]]] = {
     "gaussian": (("sigma",), DiscreteGaussian),
     "laplace": (("scale",), DiscreteLaplace),
     "staircase": (("loss", "width", "centre"), GridStaircase),
+    "cut staircase": (("loss", "width", "plateau", "levels", "end"), CutStaircase),
+    "linear program": (("probabilities", "start", "label"), TableKernel),
     "generalised normal": (
         ("scale", "shape"),
         lambda scale, shape: GridKernel(continuous=GeneralisedNormal(scale=scale, shape=shape)),
@@ -69,7 +74,7 @@ def plan_record(plan: Plan) -> Record:
             {"family": a.family, "epsilon": a.epsilon, "confidence": a.confidence, "guaranteed": a.guaranteed}
             for a in plan.alternatives
         ],
-        "limit": plan.limit,
+        "limit": None if plan.limit is None else {"epsilon": plan.limit.epsilon, "kind": plan.limit.kind},
         "published_epsilon": plan.published,
         "neighbours": requirement.neighbours,
         "requirement": {
@@ -208,6 +213,12 @@ def _rebuilt(record: Record) -> Plan:
         chosen=chosen,
         others=tuple(checked(claim) for claim in record["compared"]),
     )
+    if record["limit"] is not None:
+        plan = replace(plan, limit=limit_of(requirement, plan.epsilon))
+        if plan.limit is None or not math.isclose(
+            plan.limit.epsilon, record["limit"]["epsilon"], rel_tol=SAME
+        ):
+            raise PlanFileError("limit", "the one that is proved", "another", "Make the plan again.")
     if record["step"] != plan.grid.step:
         raise PlanFileError(
             "step", f"{plan.grid.step:g}, as the grid has", record["step"], "Make the plan again."

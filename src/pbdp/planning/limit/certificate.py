@@ -14,9 +14,10 @@ p(n): they are 1[n in region] - (c(n) + c(points - 1 - n)) / 2, so P(region) - l
 
 Weights are bounded, so the sums converge and may be reordered even where a strip of weights is endless.
 
-Every mechanism. The same bound holds for any mechanism K(y | x), additive or not, whose answers x may be any of
-arbitrarily many consecutive whole numbers: write p_x(n) = K(x + n | x) and average the inequality of the pair
-(x, x + s) over x = 1..N. Only the |s| answers at one end lack a partner, each adds at most mu[s] / N, and so
+Every mechanism. The same bound holds for any mechanism K(y | x), additive or not, whose answers x may be any
+of arbitrarily many consecutive whole numbers, where any two that differ by one of the shifts can be those of
+neighbours: write p_x(n) = K(x + n | x) and average the inequality of the pair (x, x + s) over x = 1..N. Only
+the s answers at one end lack a partner; each adds at most mu[s] / N, so
 
     least confidence over x <= lambda + delta · sum of mu[s] + (sum of mu[s] · s) / N,
 

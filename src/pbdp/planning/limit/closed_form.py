@@ -1,7 +1,7 @@
 """Dual weights in closed form: they prove that for delta = 0 the aligned staircase is the best of all noise.
 
-Level 0 is the central block (c points), level i >= 1 the D points on its left that follow (D: the sensitivity), the
-region ends with level j. With lambda the confidence of the staircase of loss eps, and q = 1 - lambda:
+Level 0 is the central block (c points), each level i >= 1 the D points that follow on its left (D is the
+sensitivity); the region ends with level j. With lambda the staircase's confidence and q = 1 - lambda:
 
 - level i sends 2·q·((e^{i·eps} - 1)/(e^eps - 1) + e^{i·eps}·c/(2D)) by the shift D, for i <= j;
 - every level beyond the region sends 2·lambda/(e^eps - 1), without end;
@@ -41,7 +41,7 @@ def strongest_closed_form(question: Question) -> DualCertificate | None:
         return None
     coarse = question.coarsened(block)
     miss, price = 1 - coarse.confidence, coarse.delta
-    epsilon = _largest(lambda loss: coarse.staircase_miss(loss) - price * _sum_of_largest(coarse, loss) > miss)
+    epsilon = _largest(lambda e: coarse.staircase_miss(e) - price * _sum_of_largest(coarse, e) > miss)
     for margin in (1e-12, 1e-10, 1e-8, 1e-6):
         certificate = closed_form(question, epsilon * (1 - margin), block)
         if certificate.epsilon > 0 and certificate.proves(certificate.epsilon):
@@ -78,8 +78,8 @@ def _levels(question: Question, epsilon: float) -> Array:
 def _central(question: Question, miss: float) -> dict[int, Array]:
     """What the points 0..c-1 of the central block send to level 1, one row of weights a shift.
 
-    Level 1 in the order q = 0..D-1 is reached from point a by the shift D - (q - a), which needs q >= a. The part
-    that does not fit whole rounds is spread evenly over all pairs that are left, so no shift has a large weight.
+    Point b = 0..D-1 of level 1 is reached from point a of the block by the shift D - (b - a), which needs
+    b >= a. What does not fit whole rounds is spread evenly over all pairs left: no shift has a large weight.
     """
     width, count = question.sensitivity, question.central_points
     share = count * miss / width
@@ -105,14 +105,14 @@ def _central(question: Question, miss: float) -> dict[int, Array]:
 
 
 def _sum_of_largest(question: Question, epsilon: float) -> float:
-    """An upper bound for the sum of the largest weights, near enough to start from."""
+    """The sum of the largest weights, without the weights."""
     miss, width, count = question.staircase_miss(epsilon), question.sensitivity, question.central_points
     share = count * miss / width
     if count <= width:
         rest = width % count
         central = share * (width // count - 1) + (share / count * (count + rest - 1) if rest else 0.0)
     else:
-        central = miss / width * (width - 1)
+        central = miss / width * (width - 1) if count < 2 * width else 0.0
     return 2 * (1 - miss) / math.expm1(epsilon) + central
 
 

@@ -43,8 +43,8 @@ class Question:
     def coarsened(self, block: int) -> Question:
         """A question on the lattice of multiples of `block` whose limit holds for this one too.
 
-        Take answers that are multiples of `block` only, and publish floor((output + below) / block): both keep
-        the guarantee, at a sensitivity of floor(sensitivity / block), and the region becomes
+        Take answers that are multiples of `block` only, and publish floor((output + below) / block): both
+        keep the guarantee, at a sensitivity of floor(sensitivity / block), and the region becomes
         ceil(points / block) points. What is impossible there is impossible here.
         """
         if block == 1:
@@ -69,8 +69,8 @@ class Question:
     def staircase_miss(self, epsilon: float) -> float:
         """1 - confidence of the aligned staircase of loss epsilon, the best law for delta = 0.
 
-        Levels e^{-i·eps}: the central block (c points) has level 0, then `sensitivity` points a level on either
-        side; the region ends with level j. The miss is 2·D·x^{j+1} / (c·(1-x) + 2·D·x), x = e^-eps.
+        Heights e^{-i·eps}: the central block (c points) has level 0, then `sensitivity` points a level on
+        either side; the region ends with level j. The miss is 2·D·x^{j+1} / (c·(1-x) + 2·D·x), x = e^-eps.
         """
         x, rest = math.exp(-epsilon), -math.expm1(-epsilon)
         width, outside = 2 * self.sensitivity, math.exp(-epsilon * (self.whole_steps + 1))

@@ -48,7 +48,7 @@ class Bracket:
 
 def bracket(case: Case, precision: float, fineness: int) -> Bracket:
     """The curves of a case, on a grid chosen for `precision` and then `fineness` times finer."""
-    grid = window(case.finite(), case.tilt, precision, fineness)
+    grid = window(case.outlines, case.tilt, precision, fineness)
     parts = [(dominating(laws, grid.step), count) for laws, count in zip(case.covered, case.counts, strict=True)]
     above = composed_curve(parts, grid)
     return Bracket(above=above, below=_lower(case, grid, above), infinite=case.infinite())
@@ -60,7 +60,7 @@ def _lower(case: Case, grid: Window, above: Curve) -> LowerCurve | None:
     if len(laws) < len(case.counts):
         return None
     parts = [(split(law, grid.step), count) for law, count in zip(laws, case.counts, strict=True)]
-    same = all(laws == (law,) for laws, law in zip(case.covered, case.actual, strict=True))
+    same = all(len(pairs) == 1 and pairs[0] is law for pairs, law in zip(case.covered, case.actual, strict=True))
     return LowerCurve(
         curve=above if same else composed_curve(parts, grid),
         releases=case.releases,

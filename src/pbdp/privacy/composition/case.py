@@ -3,28 +3,45 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from pbdp.privacy.bounds import Bounds
+from pbdp.privacy.composition.discretise import outline
 from pbdp.privacy.composition.loss_law import LossLaw
 from pbdp.privacy.composition.release import Release
-from pbdp.privacy.composition.saddle_point import Part, cumulants, log_delta, tilt_for_delta, tilt_for_epsilon
+from pbdp.privacy.composition.saddle_point import (
+    Part,
+    cumulants,
+    log_delta,
+    log_moment,
+    tilt_for_delta,
+    tilt_for_epsilon,
+)
 
 # Share of delta that the largest losses of all releases, set aside before tilting, may take. Integer weights
 # have a few cells of mass 2^-60 with large losses at the table's ends, which no tilt could bear.
 NEGLECTED_SHARE = 1e-5
 
 
+# Releases with more atoms than this, or with several pairs, are looked at through an outline of as many cells.
+_OUTLINE = 2048
+Laws = tuple[LossLaw, ...]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Case:
-    """Covered pairs, one actual pair (or none) and the count of each release, with the tilt to use."""
+    """Covered pairs, one actual pair (or none) and the count of each release.
 
-    covered: tuple[tuple[LossLaw, ...], ...]
+    `outlines` are finite losses for choosing a tilt and a window by; bounds do not rest on them.
+    """
+
+    covered: tuple[Laws, ...]
     actual: tuple[LossLaw | None, ...]
     counts: tuple[int, ...]
+    outlines: tuple[Part, ...]
     tilt: float
 
     @property
@@ -32,94 +49,89 @@ class Case:
         """How many releases there are in all."""
         return sum(self.counts)
 
-    def finite(self) -> list[Part]:
-        """Finite losses of the leading pair of each release, for choosing a window."""
-        return _finite(self.covered, self.counts)
-
-    def infinite(self) -> Bounds:
-        """Mass of outputs with an infinite loss: neglected ones count above and not below."""
-        above = [(max(law.infinite_above for law in laws), count) for laws, count in self._covered()]
-        below = [
-            (law.infinite_below, count)
-            for law, count in zip(self.actual, self.counts, strict=True)
-            if law is not None
-        ]
-        return Bounds(
-            lower=_any_of(below) * (1 - 1e-12) if len(below) == len(self.counts) else 0.0,
-            upper=min(_any_of(above) * (1 + 1e-12), 1.0),
-        )
-
     @property
     def has_actual(self) -> bool:
         """Whether every release names a pair that occurs, so that there is a lower bound."""
         return all(law is not None for law in self.actual)
 
-    def _covered(self) -> list[tuple[tuple[LossLaw, ...], int]]:
-        return list(zip(self.covered, self.counts, strict=True))
+    def infinite(self) -> Bounds:
+        """Mass of outputs with an infinite loss: neglected ones count above and not below."""
+        return _infinite(self.covered, self.actual, self.counts)
 
 
 def case_for_delta(parts: Sequence[tuple[Release, int]], delta: float) -> Case | None:
     """The case for epsilon at `delta`; none if infinite losses leave no room in delta."""
-    case = _case(parts, 0.0)
-    room = delta - case.infinite().upper
+    room = delta - infinite_mass(parts).upper
     if room <= 0:
         return None
-    case = _case(parts, NEGLECTED_SHARE * room)
-    return _tilted(case, tilt_for_delta(case.finite(), room))
+    return _case(parts, NEGLECTED_SHARE * room, lambda outlines: tilt_for_delta(outlines, room))
 
 
 def case_for_epsilon(parts: Sequence[tuple[Release, int]], epsilon: float) -> Case:
     """The case for delta at `epsilon`; what may be neglected follows from an estimate of delta."""
-    case = _case(parts, 0.0)
-    tilt = 0.0
+    case = _case(parts, 0.0, lambda outlines: tilt_for_epsilon(outlines, epsilon))
     for _ in range(3):
-        tilt = tilt_for_epsilon(case.finite(), epsilon)
         estimate = case.infinite().upper
-        if tilt > 0:
-            estimate += math.exp(min(log_delta(cumulants(case.finite(), tilt), tilt), 0.0))
-        case = _case(parts, NEGLECTED_SHARE * min(estimate, 1.0))
-    return _tilted(case, tilt_for_epsilon(case.finite(), epsilon))
+        if case.tilt > 0:
+            estimate += math.exp(min(log_delta(cumulants(case.outlines, case.tilt), case.tilt), 0.0))
+        neglected = NEGLECTED_SHARE * min(estimate, 1.0)
+        case = _case(parts, neglected, lambda outlines: tilt_for_epsilon(outlines, epsilon))
+    return case
 
 
 def infinite_mass(parts: Sequence[tuple[Release, int]]) -> Bounds:
     """Mass of outputs with an infinite loss in the composition."""
-    return _case(parts, 0.0).infinite()
+    worst = [max(release.actual, key=lambda law: law.infinite, default=None) for release, _ in parts]
+    return _infinite([release.covered for release, _ in parts], worst, [count for _, count in parts])
 
 
-def _case(parts: Sequence[tuple[Release, int]], neglected: float) -> Case:
-    share = neglected / sum(count for _, count in parts)
-    covered = tuple(_capped(release.covered, share) for release, _ in parts)
-    actual = tuple(
-        covered[i][0] if release.actual is release.covered else next(iter(_capped(release.actual, share)), None)
-        for i, (release, _) in enumerate(parts)
-    )
-    return Case(covered=covered, actual=actual, counts=tuple(count for _, count in parts), tilt=0.0)
+def _case(
+    parts: Sequence[tuple[Release, int]], neglected: float, tilt_of: Callable[[Sequence[Part]], float]
+) -> Case:
+    counts = tuple(count for _, count in parts)
+    share = neglected / sum(counts)
+    covered = tuple(tuple(law.capped(share) for law in release.covered) for release, _ in parts)
+    outlines = tuple(_outline(laws, count) for laws, count in zip(covered, counts, strict=True))
+    tilt = tilt_of(outlines)
+    actual = []
+    for (release, _), laws in zip(parts, covered, strict=True):
+        same = release.actual is release.covered
+        pairs = laws if same else tuple(law.capped(share) for law in release.actual)
+        actual.append(_worst(pairs, tilt))
+    return Case(covered=covered, actual=tuple(actual), counts=counts, outlines=outlines, tilt=tilt)
 
 
-def _capped(laws: tuple[LossLaw, ...], share: float) -> tuple[LossLaw, ...]:
-    """The laws without their largest losses, the one with the largest mean loss first."""
-    return tuple(sorted((law.capped(share) for law in laws), key=_mean_loss, reverse=True))
+def _outline(laws: Laws, count: int) -> Part:
+    """Finite losses of a release; one that has none contributes a certain loss of zero."""
+    if len(laws) == 1 and 0 < len(laws[0].losses) <= _OUTLINE:
+        return laws[0].losses, laws[0].masses, count
+    if not any(len(law.losses) for law in laws):
+        return np.zeros(1), np.ones(1), count
+    distribution = outline(laws, _OUTLINE)
+    return distribution.losses(), distribution.masses, count
 
 
-def _mean_loss(law: LossLaw) -> float:
-    return float(law.masses @ law.losses)
+def _worst(laws: Laws, tilt: float) -> LossLaw | None:
+    """The pair that gives the most away at a tilt."""
+    if len(laws) < 2:
+        return laws[0] if laws else None
+
+    def size(law: LossLaw) -> float:
+        return log_moment([(law.losses, law.masses, 1)], tilt) if len(law.losses) else -math.inf
+
+    return max(laws, key=size)
 
 
-def _tilted(case: Case, tilt: float) -> Case:
-    return Case(covered=case.covered, actual=case.actual, counts=case.counts, tilt=tilt)
+def _infinite(covered: Sequence[Laws], actual: Sequence[LossLaw | None], counts: Sequence[int]) -> Bounds:
+    above = [max(law.infinite_above for law in laws) for laws in covered]
+    below = [law.infinite_below for law in actual if law is not None]
+    upper = min(_any_of(above, counts) * (1 + 1e-12), 1.0)
+    lower = _any_of(below, counts) * (1 - 1e-12) if len(below) == len(counts) else 0.0
+    return Bounds(lower=min(lower, upper), upper=upper)
 
 
-def _finite(covered: Sequence[tuple[LossLaw, ...]], counts: Sequence[int]) -> list[Part]:
-    """Finite losses only; a release that has none contributes a certain loss of zero."""
-    zero = np.zeros(1)
-    return [
-        (laws[0].losses, laws[0].masses, count) if len(laws[0].losses) else (zero, zero + 1, count)
-        for laws, count in zip(covered, counts, strict=True)
-    ]
-
-
-def _any_of(masses: Sequence[tuple[float, int]]) -> float:
+def _any_of(masses: Sequence[float], counts: Sequence[int]) -> float:
     """1 - product of (1 - mass)^count."""
-    if any(mass >= 1 for mass, _ in masses):
+    if any(mass >= 1 for mass in masses):
         return 1.0
-    return -math.expm1(sum(count * math.log1p(-mass) for mass, count in masses))
+    return -math.expm1(sum(count * math.log1p(-mass) for mass, count in zip(masses, counts, strict=True)))

@@ -82,6 +82,14 @@ def dominating(laws: Sequence[LossLaw], step: float) -> LossDistribution:
     return profile_distribution(first, step, deltas * (1 + error))
 
 
+def outline(laws: Sequence[LossLaw], cells: int) -> LossDistribution:
+    """A dominating distribution of about `cells` cells, for a first look at many atoms or several pairs."""
+    lowest = min(_lowest_kept(law) for law in laws)
+    highest = max((float(law.losses[-1]) for law in laws if len(law.losses)), default=0.0)
+    step = max((highest - lowest) / cells, 1e-12)
+    return dominating([_raised_to(law, lowest) for law in laws], step)
+
+
 def profile_distribution(first: int, step: float, deltas: npt.ArrayLike) -> LossDistribution:
     """The dominating distribution of upper bounds of delta at epsilon = first·step, (first + 1)·step, ...
 

@@ -56,6 +56,8 @@ def _root(law: LossLaw, delta: float) -> float:
 
 
 def _confirmed(root: float, direction: int, holds: Callable[[float], bool]) -> float | None:
+    if root == 0:
+        return 0.0 if direction < 0 or holds(0.0) else _confirmed(1e-14, direction, holds)
     margin = 1e-14
     while margin < 1e3:
         epsilon = root * (1 + direction * margin) + direction * margin * 1e-2

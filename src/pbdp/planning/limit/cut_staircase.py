@@ -1,0 +1,82 @@
+"""The aligned staircase that spends delta on ending: the best noise, or nearly, at any delta.
+
+Levels fall by e^-eps every `sensitivity` points, as in the staircase that is best for delta = 0, but only
+down to a last full level L; one more level of height r ends the law. Only the outputs at the ends then have
+no neighbour to hide behind, and they weigh delta:
+
+    D·(x^L - (e^eps - 1)·r) = delta·(c + 2·D·(x + ... + x^L + r)),   0 <= r <= x^{L+1},   x = e^-eps.
+
+The mass that the endless tail would have taken goes to the other levels. Where the closed-form weights use
+one shift only (the central block is one or two steps wide; always for sensitivity 1) the two meet: no noise
+is better, whatever delta is.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from pbdp.errors import CannotCertifyError
+from pbdp.mechanism.weights import LARGEST_TABLE
+from pbdp.noise.kernel import Array
+from pbdp.planning.limit.closed_form import staircase_epsilon
+from pbdp.planning.limit.question import Question
+
+# Where no privacy need be lost at all, this share of the staircase's loss is as good as none.
+FLOOR = 1e-6
+
+
+def cut_epsilon(question: Question) -> float:
+    """The least loss of a cut staircase that meets the confidence."""
+    high = staircase_epsilon(question)
+    low = FLOOR * high
+    if _confidence(question, low) >= question.confidence:
+        return low
+    for _ in range(60):
+        middle = (low + high) / 2
+        if _confidence(question, middle) < question.confidence:
+            low = middle
+        else:
+            high = middle
+    return high
+
+
+def cut_masses(question: Question, epsilon: float) -> Array:
+    """Masses of the cut staircase of loss epsilon; the middle of the row is the middle of the region."""
+    width, (last, end) = question.sensitivity, cut_levels(question, epsilon)
+    if width * last > LARGEST_TABLE // 2:
+        raise CannotCertifyError(
+            f"The noise would need a table of {2 * width * last:,} values. Use a coarser step."
+        )
+    side = np.repeat(np.append(np.exp(-epsilon * np.arange(1, last + 1)), end), width)
+    row = np.concatenate([side[::-1], np.ones(question.central_points), side])
+    return np.asarray(row / math.fsum(row))
+
+
+def cut_levels(question: Question, epsilon: float) -> tuple[int, float]:
+    """L and r. The condition on r is D·x^{L+1}·(1 - 2·delta) <= delta·(c + 2·D·(x + ... + x^L))."""
+    width, delta, rest = question.sensitivity, question.delta, -math.expm1(-epsilon)
+    x, endless = math.exp(-epsilon), question.central_points + 2 * width * math.exp(-epsilon) / rest
+    share = delta * endless / (width * (1 - 2 * delta + 2 * delta / rest))
+    last = max(0, math.ceil(-math.log(share) / epsilon) - 1)
+    total = endless - 2 * width * x ** (last + 1) / rest
+    end = (width * x**last - delta * total) / (width * (math.expm1(epsilon) + 2 * delta))
+    return last, min(max(end, 0.0), x ** (last + 1))
+
+
+def _confidence(question: Question, epsilon: float) -> float:
+    if question.delta == 0:
+        return 1 - question.staircase_miss(epsilon)
+    last, end = cut_levels(question, epsilon)
+    if last < question.whole_steps:
+        return 1.0
+    width = 2 * question.sensitivity
+    outside = width * (_levels_sum(epsilon, question.whole_steps, last) + end)
+    inside = question.central_points + width * _levels_sum(epsilon, 0, question.whole_steps)
+    return inside / (inside + outside)
+
+
+def _levels_sum(epsilon: float, after: int, last: int) -> float:
+    """e^{-i·eps} summed over after < i <= last."""
+    return (math.exp(-epsilon * (after + 1)) * -math.expm1(-epsilon * (last - after))) / -math.expm1(-epsilon)
