@@ -15,6 +15,8 @@ from pbdp.requirement.neighbours import NEIGHBOURS
 if TYPE_CHECKING:
     from pbdp.planning.plan import Plan
 
+# A ratio to the limit from which it is shown as a multiple.
+FAR = 1.5
 # Other certified noise laws that are listed.
 SHOWN = 8
 # Kernel parameters that are lengths, and so scale with the step.
@@ -166,13 +168,14 @@ def _words(made: Plan) -> str:
         ("Proof", certificate.method),
     ]
     if made.limit is not None and made.limit.epsilon > 0:
-        above = 100 * (made.epsilon / made.limit.epsilon - 1)
+        ratio = made.epsilon / made.limit.epsilon
+        above = f"{100 * (ratio - 1):.2g} % above it" if ratio < FAR else f"{ratio:.3g} times that"
         lines.insert(
             2,
             (
                 "Limit",
                 f"epsilon {_rounded_down(made.limit.epsilon)}: no mechanism can do better; "
-                f"this plan is {above:.2g} % above it",
+                f"this plan is {above}",
             ),
         )
     certified = [other for other in made.alternatives if other.guaranteed]
@@ -201,7 +204,10 @@ def _parameters(made: Plan) -> str:
     parts = [
         f"{name} {value * step if name in LENGTHS else value:.6g}"
         for name, value in record["parameters_in_steps"].items()
+        if isinstance(value, int | float) and name != "start"
     ]
+    if "probabilities" in record["parameters_in_steps"]:
+        parts.append(f"a table of {len(record['parameters_in_steps']['probabilities'])} values")
     if 0 < made.mechanism.boost < 1:
         parts.append(f"boost {made.mechanism.boost:.4g}")
     if made.mechanism.offset:
