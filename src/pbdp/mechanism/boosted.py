@@ -66,7 +66,9 @@ class Boosted:
         return inside / (inside + (1 - self.boost) * outside)
 
     def law_at(self, answer: float) -> BoostedLaw:
-        """The law of the output when this is the true answer."""
+        """The law of the output when this is the true answer, clamped into those that may occur."""
+        low, high = self.region.answers
+        answer = min(max(answer, low), high)
         below, above = self.region.offsets(answer)
         return BoostedLaw(mechanism=self, answer=answer, below=float(below), above=float(above))
 

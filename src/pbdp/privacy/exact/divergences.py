@@ -7,9 +7,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from pbdp.mechanism.boosted import Boosted
-from pbdp.noise.kernel import Array
+from pbdp.noise.generalised_normal import GeneralisedNormal
+from pbdp.noise.kernel import Array, StepKernel
 from pbdp.privacy.exact import cells, loss, pieces, renyi
 from pbdp.privacy.exact.pairs import Pairs
+
+# Boxes of neighbours that a search looks at before it settles for the bounds it has.
+MOST_BOXES = 1 << 19
 
 
 def hockey_sticks(mechanism: Boosted, pairs: Pairs, epsilon: Array) -> tuple[Array, Array]:
@@ -37,6 +41,9 @@ class HockeyStick:
     def joined(self, one: Array, two: Array) -> Array:
         return one + two
 
+    def most_boxes(self, mechanism: Boosted) -> int:
+        return _most_boxes(mechanism)
+
 
 @dataclass(frozen=True, slots=True)
 class Renyi:
@@ -51,6 +58,11 @@ class Renyi:
         scale = self.order - 1
         return np.asarray(np.logaddexp(one * scale, two * scale) / scale)
 
+    def most_boxes(self, mechanism: Boosted) -> int:
+        # without a closed form a moment costs milliseconds
+        slow = isinstance(mechanism.kernel, GeneralisedNormal)
+        return MOST_BOXES >> 9 if slow else _most_boxes(mechanism)
+
 
 @dataclass(frozen=True, slots=True)
 class LargestLoss:
@@ -61,3 +73,11 @@ class LargestLoss:
 
     def joined(self, one: Array, two: Array) -> Array:
         return np.maximum(one, two)
+
+    def most_boxes(self, mechanism: Boosted) -> int:
+        return _most_boxes(mechanism)
+
+
+def _most_boxes(mechanism: Boosted) -> int:
+    """Fewer for step kernels, whose cells are counted one by one."""
+    return MOST_BOXES >> 6 if isinstance(mechanism.kernel, StepKernel) else MOST_BOXES

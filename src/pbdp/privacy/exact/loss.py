@@ -24,7 +24,7 @@ def largest_loss(kernel: Kernel, pairs: Pairs, boost_loss: float) -> tuple[Array
         if loss_kernel(kernel)
         else _by_cells(kernel, pairs, boost_loss)
     )
-    slack = ROUNDING * (1 + np.abs(value))
+    slack = np.where(np.isfinite(value), ROUNDING * (1 + np.abs(value)), 0.0)
     return value - slack, value + slack
 
 

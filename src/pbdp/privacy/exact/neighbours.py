@@ -41,7 +41,6 @@ from pbdp.requirement.relative import RelativeRegion
 
 # Kernel mass beyond which a growing region is treated as the whole line (its remainder stays in the bound).
 NEGLIGIBLE_MASS = 1e-40
-MOST_BOXES = 1 << 19
 # How far apart (relative) the two bounds of a searched figure may stay.
 TOLERANCE = 2e-7
 MOST_PAIRS = 1 << 24
@@ -55,6 +54,9 @@ class Divergence(Protocol):
 
     def joined(self, one: Array, two: Array) -> Array:
         """Upper value for the union of two sets of outputs."""
+
+    def most_boxes(self, mechanism: Boosted) -> int:
+        """How many boxes of neighbours a search may look at; the bounds hold whenever it stops."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -100,6 +102,8 @@ def listed_neighbours(mechanism: Boosted, sensitivity: float) -> tuple[Array, Ar
     if lattice and sensitivity != math.floor(sensitivity):
         raise CannotCertifyError("On a grid the sensitivity must be a whole number of steps.")
     if mechanism.follows_answer:
+        low, high = region.answers
+        sensitivity = min(sensitivity, high - low)
         if kernel.is_unimodal:
             even = kernel.is_symmetric and (mechanism.boost == 0 or region.mirror_symmetric)
             shifts = np.array([sensitivity]) if even else np.array([sensitivity, -sensitivity])
@@ -212,7 +216,7 @@ def _boxed(
         enough = ceiling if math.isfinite(ceiling) else best.lower + tolerance * abs(best.lower)
         whole = ((boxes.low == boxes.high) | np.isinf(boxes.high)) & (boxes.least == boxes.most)
         final = (upper <= enough) | whole
-        if spent > MOST_BOXES:
+        if spent > divergence.most_boxes(mechanism):
             final = np.ones(len(boxes), bool)
         settled = max(settled, float(np.max(upper[final], initial=-math.inf)))
         boxes = _split(boxes[~final], weight, lattice)

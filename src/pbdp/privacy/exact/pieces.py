@@ -23,6 +23,9 @@ from pbdp.privacy.exact.pairs import Pairs
 
 # Relative error allowed for each tail probability and for each normaliser (see pbdp.noise.kernel).
 RELATIVE_ERROR = 4e-12
+# Slack in the level at which outputs are taken in, so that rounding leaves none out where the loss is flat.
+# An output taken in too early lowers the figure by at most the slack times its mass: added to the error.
+LEVEL_ERROR = 4e-12
 # Above this, exp overflows; delta falls with epsilon, so the value at the cap is a bound for all beyond.
 LARGEST_EPSILON = 690.0
 
@@ -123,7 +126,10 @@ def hockey_stick(kernel: Kernel, pairs: Pairs, boost_loss: float, epsilon: Array
         left, right, moved = piece.left[occupied, None], piece.right[occupied, None], shift[occupied]
         weight1 = np.exp(piece.log_weight1[occupied])[:, None]
         weight2 = np.exp(piece.log_weight2[occupied])[:, None]
-        crossing = _crossing(monotone, eps - piece.offset[occupied, None], moved)
+        level = eps - piece.offset[occupied, None]
+        with np.errstate(invalid="ignore"):
+            slack = np.where(np.isfinite(level), LEVEL_ERROR * (1 + np.abs(level)), 0.0)
+        crossing = _crossing(monotone, level - slack, moved)
         if lattice:
             crossing = np.ceil(crossing) - 0.5
         mass1, size1 = interval_mass(kernel, left, right)
@@ -131,6 +137,7 @@ def hockey_stick(kernel: Kernel, pairs: Pairs, boost_loss: float, epsilon: Array
         whole = crossing >= right
         gain = np.where(whole, weight1 * mass1 - grown * (weight2 * mass2), 0.0)
         spread = np.where(whole, weight1 * size1 + grown * (weight2 * size2), 0.0)
+        taken = np.where(whole, weight1 * mass1, 0.0)
         row, column = np.nonzero((crossing > left) & ~whole)
         if row.size:
             start, stop, by = left[row, 0], crossing[row, column], moved[row, 0]
@@ -139,9 +146,9 @@ def hockey_stick(kernel: Kernel, pairs: Pairs, boost_loss: float, epsilon: Array
             scale1, scale2 = weight1[row, 0], grown[column] * weight2[row, 0]
             gain[row, column] = scale1 * part1 - scale2 * part2
             spread[row, column] = scale1 * part_size1 + scale2 * part_size2
+            taken[row, column] = scale1 * part1
         value[occupied] += gain
-        error[occupied] += spread
-    error *= RELATIVE_ERROR
+        error[occupied] += RELATIVE_ERROR * spread + slack * taken
     return np.maximum(value - error, 0.0), np.maximum(value, 0.0) + error
 
 
