@@ -7,14 +7,13 @@ import math
 import numpy as np
 
 from pbdp.noise.kernel import Array
-from pbdp.planning.shapes import Goal, Problem, Shape
+from pbdp.planning.shapes import Problem, Shape
+from pbdp.privacy.composition.estimate import approximate_epsilon
 
 # Above this half-width the estimate uses a coarser table; the certificate never does.
 FINEST_HALF_WIDTH = 64
 # Where the end of a shape is looked for, in units of its scale, width and shift together.
 DISTANCES = np.geomspace(0.5, 2e4, 96)
-# Rényi orders from which the loss of several releases is estimated.
-ORDERS = 1 + np.geomspace(0.2, 400, 24)
 
 
 def distance_to_tail(shape: Shape, problem: Problem, scale: float, tail: float) -> float:
@@ -53,22 +52,12 @@ def estimated_loss(shape: Shape, problem: Problem, scales: Array) -> Array:
     if goal.order is not None:
         return np.asarray(goal.releases * _renyi(log_first, log_second, goal.order))
     if goal.releases > 1:
-        return _converted(log_first, log_second, goal, reach * spacing)
+        return approximate_epsilon(
+            np.exp(log_first), round(shift / spacing), goal.releases, goal.delta or 0.0
+        )
     # outputs at or beyond the neighbour's answer never have a loss above zero
     kept = x[0] < shift
     return _epsilon(log_first[:, kept], log_second[:, kept], goal.delta or 0.0)
-
-
-def _converted(log_first: Array, log_second: Array, goal: Goal, reach: float) -> Array:
-    """Total epsilon at delta from the Rényi loss of several orders (Canonne, Kamath, Steinke 2020, Prop. 12).
-
-    Orders whose weight lies beyond the table are left out.
-    """
-    delta, best = goal.delta or 0.0, np.full(len(log_first), np.inf)
-    for order in ORDERS[ORDERS * goal.sensitivity < 0.8 * reach]:
-        moment = goal.releases * _renyi(log_first, log_second, float(order))
-        best = np.minimum(best, moment + math.log1p(-1 / order) - math.log(delta * order) / (order - 1))
-    return np.asarray(np.maximum(best, 0.0))
 
 
 def _renyi(log_first: Array, log_second: Array, order: float) -> Array:

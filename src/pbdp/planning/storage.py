@@ -65,7 +65,7 @@ def plan_record(plan: Plan) -> Record:
         "delta": plan.delta,
         "rdp_order": plan.rdp_order,
         "confidence": plan.confidence,
-        "within": plan.within,
+        "within": _within(plan),
         "sensitivity": requirement.sensitivity,
         "releases": requirement.releases,
         "step": plan.grid.step,
@@ -223,11 +223,20 @@ def _rebuilt(record: Record) -> Plan:
         raise PlanFileError(
             "step", f"{plan.grid.step:g}, as the grid has", record["step"], "Make the plan again."
         )
-    if record["within"] != plan.within:
+    if record["within"] != _within(plan):
         raise PlanFileError(
             "within", f"{plan.within} for this region", record["within"], "Make the plan again."
         )
     return plan
+
+
+def _end(offset: float) -> float | None:
+    """How far a region reaches; JSON has no infinity, so null stands for a side that is open."""
+    return None if math.isinf(offset) else offset
+
+
+def _within(plan: Plan) -> object:
+    return [_end(offset) for offset in plan.within] if isinstance(plan.within, list) else plan.within
 
 
 def _flag(value: object) -> bool:
@@ -309,7 +318,7 @@ def _grid(record: Record, requirement: Requirement) -> Grid:
 def _region_record(region: Region) -> Record:
     match region:
         case AbsoluteRegion():
-            return {"kind": "absolute", "below": region.below, "above": region.above}
+            return {"kind": "absolute", "below": _end(region.below), "above": _end(region.above)}
         case RelativeRegion():
             return {
                 "kind": "relative",
@@ -325,7 +334,8 @@ def _region_record(region: Region) -> Record:
 def _region(record: Record) -> Region:
     match record["kind"]:
         case "absolute":
-            return AbsoluteRegion(below=record["below"], above=record["above"])
+            below, above = (math.inf if record[side] is None else record[side] for side in ("below", "above"))
+            return AbsoluteRegion(below=below, above=above)
         case "relative":
             return RelativeRegion(
                 theta=record["theta"], tau=record["tau"], nonnegative=_flag(record["nonnegative"])
