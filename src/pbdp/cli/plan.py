@@ -98,6 +98,7 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
     )
     output = parser.add_argument_group("output")
     output.add_argument("-o", "--output", metavar="FILE", help="save the plan")
+    output.add_argument("--explain", action="store_true", help="say why this noise was chosen")
     output.add_argument("--plot", metavar="FILE", help="draw the plan into a .png, .svg or .pdf file")
     output.add_argument("--json", action="store_true", help="print one JSON object")
     parser.set_defaults(run=run)
@@ -135,7 +136,12 @@ def run(options: argparse.Namespace) -> str:
         draw_plan(made, picture)
     if options.json:
         return json.dumps(plan_record(made), indent=2, allow_nan=False)
-    return _words(made) + (f"\nSaved to {options.output}" if options.output else "")
+    words = _words(made)
+    if options.explain:
+        from pbdp.planning.explain import explanation
+
+        words += "\n".join(["", "Why:", *(f"  {line}" for line in explanation(made)), ""])
+    return words + (f"\nSaved to {options.output}" if options.output else "")
 
 
 def _width(options: argparse.Namespace) -> str | tuple[float, float] | None:

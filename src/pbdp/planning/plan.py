@@ -94,8 +94,8 @@ class Plan:
 
     @property
     def confidence(self) -> float:
-        """Probability with which every answer meets the requirement, at least."""
-        return self.chosen.certificate.confidence
+        """Probability with which every answer meets the requirement, at least; joint if so asked."""
+        return self.requirement.joint_confidence(self.chosen.certificate.confidence)
 
     @property
     def within(self) -> float | str | list[float] | None:
@@ -114,7 +114,7 @@ class Plan:
             Alternative(
                 family=other.design.name,
                 epsilon=other.certificate.epsilon,
-                confidence=other.certificate.confidence,
+                confidence=self.requirement.joint_confidence(other.certificate.confidence),
                 guaranteed=True,
             )
             for other in self.others
@@ -123,7 +123,7 @@ class Plan:
             Alternative(
                 family=f"{entry.design.name}, as published",
                 epsilon=figure,
-                confidence=entry.certificate.confidence,
+                confidence=self.requirement.joint_confidence(entry.certificate.confidence),
                 guaranteed=False,
             )
             for entry in (self.chosen, *self.others)

@@ -201,7 +201,9 @@ def _rebuilt(record: Record) -> Plan:
         return entry
 
     chosen = checked({**record["mechanism"], "epsilon": record["epsilon"]})
-    if not math.isclose(chosen.certificate.confidence, record["confidence"], rel_tol=SAME):
+    if not math.isclose(
+        requirement.joint_confidence(chosen.certificate.confidence), record["confidence"], rel_tol=SAME
+    ):
         raise PlanFileError(
             "confidence of the plan",
             f"{chosen.certificate.confidence:.9g}, as the table gives",

@@ -52,7 +52,7 @@ class Requirement:
             raise InputError("integer", "true or false", repr(self.integer))
         self._check_privacy()
         whole("releases", self.releases)
-        if not isinstance(self.neighbours, str) or self.neighbours not in NEIGHBOURS:
+        if self.neighbours not in tuple(NEIGHBOURS):
             raise InputError("neighbours", " or ".join(NEIGHBOURS), repr(self.neighbours))
         if self.integer and self.step not in (None, 1):
             raise ContradictionError(
@@ -72,7 +72,14 @@ class Requirement:
         """The confidence that each number needs; independent noise makes the joint one their product."""
         if not self.simultaneous or self.releases == 1:
             return self.confidence
-        return min(self.confidence ** (1 / self.releases) * (1 + 2**-50), math.nextafter(1.0, 0.0))
+        each = math.exp(math.log(self.confidence) / self.releases)
+        return min(each * (1 + 2**-50), math.nextafter(1.0, 0.0))
+
+    def joint_confidence(self, each: float) -> float:
+        """The confidence that the requirement speaks of when each number has `each`, rounded down."""
+        if not self.simultaneous or self.releases == 1:
+            return each
+        return math.exp(self.releases * math.log1p(each - 1)) * (1 - 2**-50)
 
     def describe(self) -> str:
         """Region and bounds in words."""
