@@ -20,8 +20,9 @@ from pbdp.requirement.region import Region
 
 # A real-valued width is cut into about this many steps: rounding then costs about 0.1 % of it.
 STEPS_IN_WIDTH = 512
-# A coarser grid is used rather than let a width or a sensitivity grow past this many steps.
+# A coarser grid is used rather than let a sensitivity, or a width, grow past this many steps.
 MOST_STEPS = 1 << 20
+WIDEST = 1 << 17
 # Answers further out are refused: with noise added, their outputs would no longer be exact doubles.
 FURTHEST_STEP = 1 << 52
 # Widths and steps outside leave no room in a double for the steps around them.
@@ -119,7 +120,7 @@ def grid_for(width: float, sensitivity: float) -> LinearGrid:
         )
     step = power_of_two_below(width / STEPS_IN_WIDTH)
     finest = power_of_two_below(sensitivity / MOST_STEPS)
-    coarsest = max(power_of_two_below(sensitivity), power_of_two_below(width / MOST_STEPS))
+    coarsest = max(power_of_two_below(sensitivity), power_of_two_below(width / WIDEST))
     return LinearGrid(step=max(min(step, coarsest), finest), rounded=True)
 
 

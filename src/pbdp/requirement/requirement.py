@@ -54,6 +54,8 @@ class Requirement:
         whole("releases", self.releases)
         if self.neighbours not in tuple(NEIGHBOURS):
             raise InputError("neighbours", " or ".join(NEIGHBOURS), repr(self.neighbours))
+        if self.step is not None:
+            positive("step", self.step, "It is the grid for real answers, a power of two; 0.25, say.")
         if self.integer and self.step not in (None, 1):
             raise ContradictionError(
                 "step",

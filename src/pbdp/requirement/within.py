@@ -8,12 +8,15 @@ from dataclasses import dataclass
 from numbers import Real
 
 from pbdp.domains import positive
-from pbdp.errors import InputError
+from pbdp.errors import ContradictionError, InputError
 from pbdp.requirement.absolute import AbsoluteRegion
 from pbdp.requirement.region import Region
 from pbdp.requirement.relative import RelativeRegion
 
 Within = float | str | tuple[float, float]
+
+# Below this an answer would have to be astronomical for the percentage to show.
+SMALLEST_PERCENT = 1e-6
 
 _NUMBER = r"[0-9.]+(?:[eE][+-]?[0-9]+)?"
 _RELATIVE = re.compile(rf"^\s*({_NUMBER})\s*%\s*(?:\+\s*({_NUMBER}))?\s*$")
@@ -40,7 +43,12 @@ def _from_text(text: str, nonnegative: bool) -> Region:
     relative = _RELATIVE.match(text)
     try:
         if relative is None:
-            return AbsoluteRegion.even(positive("within", float(text), _HOW))
+            even = AbsoluteRegion.even(positive("within", float(text), _HOW))
+            if nonnegative:
+                raise ContradictionError(
+                    "nonnegative", "left out unless the width is relative (5%+10)", nonnegative
+                )
+            return even
         percent, plus = float(relative[1]), float(relative[2] or 0)
     except ValueError:
         raise InputError("within", "a number, or a percentage plus a number", repr(text), _HOW) from None
@@ -50,6 +58,13 @@ def _from_text(text: str, nonnegative: bool) -> Region:
             "a percentage above 0 and below 100",
             f"{text!r}",
             "A relative error of 100 % or more is met by publishing 0.",
+        )
+    if percent < SMALLEST_PERCENT:
+        raise InputError(
+            "within",
+            f"a percentage of at least {SMALLEST_PERCENT:g}",
+            f"{text!r}",
+            "So small a percentage makes no difference; leave it out.",
         )
     if plus <= 0:
         raise InputError(
@@ -96,5 +111,16 @@ def text_of(region: Region) -> float | str | list[float] | None:
         case AbsoluteRegion():
             return region.below if region.below == region.above else [region.below, region.above]
         case RelativeRegion():
-            return f"{region.theta * 100!r}%+{region.tau!r}"
+            return f"{_percent(region.theta)}%+{_short(region.tau)}"
     return None
+
+
+def _percent(theta: float) -> str:
+    """A percentage that is read as `theta`: 7, not 7.000000000000001."""
+    short = _short(theta * 100, digits=12)
+    return short if float(short) / 100 == theta else _short(theta * 100)
+
+
+def _short(number: float, digits: int = 17) -> str:
+    """A number as people write it: 10, not 10.0."""
+    return f"{number:.{digits}g}" if digits < 17 else repr(number).removesuffix(".0")

@@ -6,30 +6,31 @@ import math
 from dataclasses import dataclass
 
 from pbdp.privacy.bounds import Bounds
-from pbdp.privacy.composition.case import Case
+from pbdp.privacy.composition.case import Case, any_of
 from pbdp.privacy.composition.crossing import crossing
 from pbdp.privacy.composition.curve import Curve, composed_curve
-from pbdp.privacy.composition.discretise import dominating, split
+from pbdp.privacy.composition.discretise import dominating
 from pbdp.privacy.composition.lower_curve import LowerCurve
-from pbdp.privacy.composition.window import Window, window
+from pbdp.privacy.composition.window import window
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Bracket:
-    """delta from above and from below at every epsilon."""
+    """delta from above for every pair covered, and from below if each release has one pair only."""
 
     above: Curve
     below: LowerCurve | None
     infinite: Bounds
 
     def upper(self, epsilon: float) -> float:
-        """Upper bound for delta; the masses of all releases together exceed one by less than 1e-6 at most."""
+        """Upper bound for delta: infinite losses in any release, and the finite ones."""
         return min(self.infinite.upper + self.above.upper(epsilon), 1.0)
 
     def lower(self, epsilon: float) -> float:
-        """Lower bound for delta, reached by the actual pairs."""
-        finite = 0.0 if self.below is None else self.below.value(epsilon)
-        return min(self.infinite.lower + finite, self.upper(epsilon))
+        """Lower bound for delta; zero if there is none."""
+        if self.below is None:
+            return 0.0
+        return min(self.infinite.lower + self.below.value(epsilon), self.upper(epsilon))
 
     def delta_at(self, epsilon: float) -> Bounds:
         """Bounds for delta."""
@@ -46,24 +47,23 @@ class Bracket:
         return Bounds(lower=min(lower, upper), upper=upper)
 
 
-def bracket(case: Case, precision: float, fineness: int) -> Bracket:
+def bracket(case: Case, precision: float, fineness: int = 1) -> Bracket:
     """The curves of a case, on a grid chosen for `precision` and then `fineness` times finer."""
     grid = window(case.outlines, case.tilt, precision, fineness)
-    parts = [(dominating(laws, grid.step), count) for laws, count in zip(case.covered, case.counts, strict=True)]
+    parts = [
+        (dominating(laws, grid.step), count) for laws, count in zip(case.covered, case.counts, strict=True)
+    ]
     above = composed_curve(parts, grid)
-    return Bracket(above=above, below=_lower(case, grid, above), infinite=case.infinite())
-
-
-def _lower(case: Case, grid: Window, above: Curve) -> LowerCurve | None:
-    """The lower curve; where every release has one pair only, its distribution is the one above."""
-    laws = [law for law in case.actual if law is not None]
-    if len(laws) < len(case.counts):
-        return None
-    parts = [(split(law, grid.step), count) for law, count in zip(laws, case.counts, strict=True)]
-    same = all(len(pairs) == 1 and pairs[0] is law for pairs, law in zip(case.covered, case.actual, strict=True))
-    return LowerCurve(
-        curve=above if same else composed_curve(parts, grid),
-        releases=case.releases,
-        excess=sum(count * part.excess for part, count in parts),
-        raised=sum(count * part.raised for part, count in parts),
-    )
+    excess = sum(count * part.excess for part, count in parts)
+    # A maximum over pairs dominates together with its own infinite mass; rounding may have raised its total.
+    infinite = any_of([(part.infinity, count) for part, count in parts]) * math.exp(1.01 * excess)
+    below = None
+    if all(len(laws) == 1 for laws in case.covered):
+        below = LowerCurve(
+            curve=above,
+            releases=case.releases,
+            excess=excess,
+            raised=sum(count * part.raised for part, count in parts),
+        )
+    lower = case.infinite().lower
+    return Bracket(above=above, below=below, infinite=Bounds(lower=min(lower, infinite), upper=infinite))

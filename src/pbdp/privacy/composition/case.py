@@ -1,4 +1,4 @@
-"""A composition made ready for one question: which losses to set aside, which pair to believe in, where to look."""
+"""A composition made ready for one question: which losses to set aside, and where to look."""
 
 from __future__ import annotations
 
@@ -21,25 +21,24 @@ from pbdp.privacy.composition.saddle_point import (
     tilt_for_epsilon,
 )
 
-# Share of delta that the largest losses of all releases, set aside before tilting, may take. Integer weights
-# have a few cells of mass 2^-60 with large losses at the table's ends, which no tilt could bear.
-NEGLECTED_SHARE = 1e-5
+# Share of delta that the largest and the smallest losses of all releases, set aside before tilting, may take
+# each. Integer weights have cells of mass 2^-60 with large losses at a table's ends, which no tilt can bear.
+NEGLECTED_SHARE = 5e-5
 
 
-# Releases with more atoms than this, or with several pairs, are looked at through an outline of as many cells.
+# Releases with more atoms than this, or with several pairs, are seen through an outline of as many cells.
 _OUTLINE = 2048
 Laws = tuple[LossLaw, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Case:
-    """Covered pairs, one actual pair (or none) and the count of each release.
+    """Covered pairs and count of each release.
 
     `outlines` are finite losses for choosing a tilt and a window by; bounds do not rest on them.
     """
 
     covered: tuple[Laws, ...]
-    actual: tuple[LossLaw | None, ...]
     counts: tuple[int, ...]
     outlines: tuple[Part, ...]
     tilt: float
@@ -49,22 +48,25 @@ class Case:
         """How many releases there are in all."""
         return sum(self.counts)
 
-    @property
-    def has_actual(self) -> bool:
-        """Whether every release names a pair that occurs, so that there is a lower bound."""
-        return all(law is not None for law in self.actual)
-
     def infinite(self) -> Bounds:
-        """Mass of outputs with an infinite loss: neglected ones count above and not below."""
-        return _infinite(self.covered, self.actual, self.counts)
+        """Mass of outputs with an infinite loss: neglected ones count above and not below.
+
+        The lower value is for one pair each; it is not used where a release covers several.
+        """
+        return _infinite(self.covered, [laws[0] for laws in self.covered], self.counts)
 
 
-def case_for_delta(parts: Sequence[tuple[Release, int]], delta: float) -> Case | None:
-    """The case for epsilon at `delta`; none if infinite losses leave no room in delta."""
+def case_for_delta(
+    parts: Sequence[tuple[Release, int]], delta: float, share: float = NEGLECTED_SHARE
+) -> Case | None:
+    """The case for epsilon at `delta`; none if infinite losses leave no room in delta.
+
+    Any `share` below one half is valid; it costs about share / (tilt·epsilon) of epsilon on either side.
+    """
     room = delta - infinite_mass(parts).upper
     if room <= 0:
         return None
-    return _case(parts, NEGLECTED_SHARE * room, lambda outlines: tilt_for_delta(outlines, room))
+    return _case(parts, share * room, lambda outlines: tilt_for_delta(outlines, room))
 
 
 def case_for_epsilon(parts: Sequence[tuple[Release, int]], epsilon: float) -> Case:
@@ -85,20 +87,29 @@ def infinite_mass(parts: Sequence[tuple[Release, int]]) -> Bounds:
     return _infinite([release.covered for release, _ in parts], worst, [count for _, count in parts])
 
 
+def witnesses(parts: Sequence[tuple[Release, int]], tilt: float) -> list[tuple[Release, int]] | None:
+    """For each release the actual pair that gives the most away at a tilt; none if a release has no pair."""
+    chosen = []
+    for release, count in parts:
+        if not release.actual:
+            return None
+        law = max(release.actual, key=lambda law: _size(law, tilt))
+        chosen.append((Release(covered=(law,), actual=(law,)), count))
+    return chosen
+
+
+def _size(law: LossLaw, tilt: float) -> float:
+    return log_moment([(law.losses, law.masses, 1)], tilt) if len(law.losses) else -math.inf
+
+
 def _case(
     parts: Sequence[tuple[Release, int]], neglected: float, tilt_of: Callable[[Sequence[Part]], float]
 ) -> Case:
     counts = tuple(count for _, count in parts)
     share = neglected / sum(counts)
-    covered = tuple(tuple(law.capped(share) for law in release.covered) for release, _ in parts)
+    covered = tuple(tuple(law.without_extremes(share) for law in release.covered) for release, _ in parts)
     outlines = tuple(_outline(laws, count) for laws, count in zip(covered, counts, strict=True))
-    tilt = tilt_of(outlines)
-    actual = []
-    for (release, _), laws in zip(parts, covered, strict=True):
-        same = release.actual is release.covered
-        pairs = laws if same else tuple(law.capped(share) for law in release.actual)
-        actual.append(_worst(pairs, tilt))
-    return Case(covered=covered, actual=tuple(actual), counts=counts, outlines=outlines, tilt=tilt)
+    return Case(covered=covered, counts=counts, outlines=outlines, tilt=tilt_of(outlines))
 
 
 def _outline(laws: Laws, count: int) -> Part:
@@ -111,27 +122,20 @@ def _outline(laws: Laws, count: int) -> Part:
     return distribution.losses(), distribution.masses, count
 
 
-def _worst(laws: Laws, tilt: float) -> LossLaw | None:
-    """The pair that gives the most away at a tilt."""
-    if len(laws) < 2:
-        return laws[0] if laws else None
-
-    def size(law: LossLaw) -> float:
-        return log_moment([(law.losses, law.masses, 1)], tilt) if len(law.losses) else -math.inf
-
-    return max(laws, key=size)
-
-
 def _infinite(covered: Sequence[Laws], actual: Sequence[LossLaw | None], counts: Sequence[int]) -> Bounds:
+    """Masses may add up to one only to within 1e-12 a release, and so may the result."""
+    slack = 2e-12 * sum(counts)
     above = [max(law.infinite_above for law in laws) for laws in covered]
     below = [law.infinite_below for law in actual if law is not None]
-    upper = min(_any_of(above, counts) * (1 + 1e-12), 1.0)
-    lower = _any_of(below, counts) * (1 - 1e-12) if len(below) == len(counts) else 0.0
+    upper = min(any_of(list(zip(above, counts, strict=True))) * math.exp(slack), 1.0)
+    lower = 0.0
+    if len(below) == len(counts):
+        lower = any_of(list(zip(below, counts, strict=True))) * math.exp(-slack)
     return Bounds(lower=min(lower, upper), upper=upper)
 
 
-def _any_of(masses: Sequence[float], counts: Sequence[int]) -> float:
-    """1 - product of (1 - mass)^count."""
-    if any(mass >= 1 for mass in masses):
+def any_of(masses: Sequence[tuple[float, int]]) -> float:
+    """1 - product of (1 - mass)^count, rounded up by one part in 1e12."""
+    if any(mass >= 1 for mass, _ in masses):
         return 1.0
-    return -math.expm1(sum(count * math.log1p(-mass) for mass, count in zip(masses, counts, strict=True)))
+    return -math.expm1(sum(count * math.log1p(-mass) for mass, count in masses)) * (1 + 1e-12)

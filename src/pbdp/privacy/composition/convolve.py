@@ -4,8 +4,9 @@ Factors x_j >= 0 on n cells (cyclic, so that what leaves the window on one side 
 T_j, sum about one. Computed: c = inverse transform of the product of X_j^T_j. In the 2-norm, with u = 2^-53:
 
 - transform: error at most phi·(norm of the result), phi = 32·u·log2(n). Higham (2002, theorem 24.2) proves
-  (1 + 4√2)·u·log2(n) < 7·u·log2(n) for the radix-2 algorithm with correctly rounded twiddle factors; Brisebarre et al.
-  (2020) prove less. The library merges pairs of radix-2 stages and uses symmetry; a factor above 4 is kept for that.
+  (1 + 4√2)·u·log2(n) < 7·u·log2(n) for the radix-2 algorithm with correctly rounded twiddle factors;
+  Brisebarre et al. (2020) prove less. The library merges pairs of radix-2 stages and uses symmetry; a
+  factor above 4 is kept for that.
 - power: by repeated squaring. A complex product has a relative error of at most √5·u (Brent, Percival and
   Zimmermann 2007), so X^T has at most 3·u·T.
 - propagation: every |X_j| <= s_j = sum of x_j, so the error of one transform grows by T_j·s^(T - 1), where
@@ -46,7 +47,7 @@ def convolution(factors: Sequence[tuple[Array, int]]) -> Convolution:
     """The convolution of all factors, each taken `count` times; lengths equal and a power of two."""
     cells = len(factors[0][0])
     phi = transform_error(cells)
-    product: Complex | None = None
+    product: Complex = np.ones(1, dtype=np.complex128)
     growth = transforms = 0.0
     for factor, count in factors:
         norm = _norm(factor)
@@ -54,7 +55,7 @@ def convolution(factors: Sequence[tuple[Array, int]]) -> Convolution:
         growth += count * math.log(max(largest, 1.0))
         transforms += count * phi * norm
         power = _power(np.fft.rfft(factor), count)
-        product = power if product is None else np.multiply(product, power, out=product)
+        product = power if len(product) == 1 else np.multiply(product, power, out=product)
     releases = sum(count for _, count in factors)
     powers = 3 * UNIT * (releases + len(factors))
     masses = np.fft.irfft(product, cells)
@@ -65,7 +66,7 @@ def convolution(factors: Sequence[tuple[Array, int]]) -> Convolution:
 
 
 def _norm(values: Array) -> float:
-    """The 2-norm, rounded up; a plain sum, since threads of a linear algebra library would cost more than they save."""
+    """The 2-norm, rounded up; a plain sum, as the threads of a library would cost more than they save."""
     return math.sqrt(float(np.einsum("i,i->", values, values))) * (1 + 1e-9)
 
 

@@ -1,7 +1,7 @@
 """delta of a composition at every epsilon, with an error bound: tilted, convolved, and tilted back.
 
-With x_j the masses of distribution j times e^(tilt·loss) divided by their sum M_j, c the convolution of all x_j
-(each `count` times) and K = sum of count·ln M_j, the finite part of delta is, exactly,
+With x_j the masses of distribution j times e^(tilt·loss) divided by their sum M_j, c the convolution of all
+x_j (each `count` times) and K = sum of count·ln M_j, the finite part of delta is, exactly,
 
     delta(epsilon) = e^(K - tilt·epsilon) · sum over losses t above epsilon of c(t)·w(t - epsilon),
     w(t) = e^(-tilt·t)·(1 - e^-t) <= tilt^tilt / (tilt + 1)^(tilt + 1).                                  (1)
@@ -10,8 +10,9 @@ Any error in c is thus scaled down to the tail that matters. Errors, all of them
 
 - transform: at most (2-norm of the error of c)·(2-norm of w on the grid), and the square of the latter is at
   most the integral 1/(2·tilt·(2·tilt + 1)·(tilt + 1)) of w² over the step, plus the largest w²;
-- outside the window: mass above it is missing, which adds at most its Chernoff bound times the largest w; mass from
-  either side that entered on the other can only have raised the sum, and is taken off for lower values;
+- outside the window: mass above it is missing, which adds at most its Chernoff bound times the largest w;
+  mass from either side that entered on the other can only have raised the sum, and is taken off for lower
+  values;
 - rounding of the masses x_j and of sums of positive terms: a relative factor.
 
 Between grid points delta is a straight line in e^epsilon, so no further error arises.
@@ -27,7 +28,7 @@ import numpy as np
 
 from pbdp.noise.kernel import Array
 from pbdp.privacy.composition.convolve import convolution
-from pbdp.privacy.composition.loss_distribution import LossDistribution
+from pbdp.privacy.composition.loss_distribution import LossDistribution, cell_sums
 from pbdp.privacy.composition.loss_law import UNIT
 from pbdp.privacy.composition.window import Window, tails
 
@@ -41,8 +42,9 @@ _BLOCK = 512
 class Curve:
     """Finite part of delta: values at grid points and the second law's mass above each, to scale.
 
-    The scale is e^(log_moment - tilt·epsilon) at the grid point `reference`. `above` and `below` bound the missing
-    and the superfluous part in units of that factor at epsilon itself, `far` what lies too far right to sum.
+    The scale is e^(log_moment - tilt·epsilon) at the grid point `reference`. `above` and `below` bound the
+    missing and the superfluous part in units of that factor at epsilon itself, `far` what lies too far
+    right to sum.
     """
 
     tilt: float
@@ -65,7 +67,7 @@ class Curve:
 
     @property
     def middle(self) -> float:
-        """The middle of the window, near which the curve was asked for."""
+        """The tilted mean, near which the curve was asked for."""
         return self.reference * self.step
 
     def _value(self, epsilon: float) -> float:
@@ -91,7 +93,8 @@ class Curve:
     def lower(self, epsilon: float) -> float:
         """Lower bound for the finite part of delta of these very masses."""
         epsilon = max(epsilon, self.lowest)
-        value = self._value(epsilon) * (1 - self.relative) - self._factor(epsilon) * self.below
+        superfluous = self._factor(epsilon) * self.below * (1 + self.relative)
+        value = self._value(epsilon) * (1 - self.relative) - superfluous
         return max(value, 0.0)
 
     def chernoff(self, epsilon: float) -> float:
@@ -109,7 +112,7 @@ def composed_curve(parts: Sequence[tuple[LossDistribution, int]], grid: Window) 
         weights = part.masses * np.exp(exponents - top)
         level = top + math.log(float(np.sum(weights)))
         weights *= math.exp(top - level)
-        factors.append((np.bincount(part.indices % grid.cells, weights=weights, minlength=grid.cells), count))
+        factors.append((cell_sums(part.indices % grid.cells, weights, grid.cells), count))
         log_moment += count * level
         largest = float(np.max(np.abs(exponents)))
         folds = int(part.indices[-1] - part.indices[0]) // grid.cells + 1
@@ -119,7 +122,7 @@ def composed_curve(parts: Sequence[tuple[LossDistribution, int]], grid: Window) 
     peak, norm = _peak(tilt), _norm(tilt, step, grid.cells)
     sums = _sums(convolved.masses, grid)
     rounding += UNIT * (8 * grid.cells + 8 * sums.exponent + 64)
-    rounding += 4 * UNIT * (abs(log_moment) + abs(tilt * sums.reference * step))
+    rounding += 4 * UNIT * (abs(log_moment) + abs(tilt * grid.centre * step))
     return Curve(
         tilt=tilt,
         step=step,
@@ -127,7 +130,7 @@ def composed_curve(parts: Sequence[tuple[LossDistribution, int]], grid: Window) 
         deltas=sums.deltas,
         beyond=sums.beyond,
         log_moment=log_moment,
-        reference=sums.reference,
+        reference=grid.centre,
         far=sums.far,
         above=convolved.error * norm + peak * above + _VANISHED,
         below=convolved.error * norm + peak * (above + below) + _VANISHED,
@@ -139,7 +142,6 @@ def composed_curve(parts: Sequence[tuple[LossDistribution, int]], grid: Window) 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class _Sums:
     first: int
-    reference: int
     deltas: Array
     beyond: Array
     far: float
@@ -149,32 +151,33 @@ class _Sums:
 def _sums(masses: Array, grid: Window) -> _Sums:
     """delta and the second law's mass beyond each grid point, in sums of positive terms only.
 
-    delta_k = sum over i >= k of (x_(i+1) - x_i)·beyond_i, beyond_i = sum over j > i of c_j e^(-(tilt + 1)·loss_j).
+    delta_k = sum over i >= k of (x_(i+1) - x_i)·beyond_i, beyond_i = sum over j > i of c_j e^(-(tilt +
+    1)·loss_j).
 
-    Factors are relative to the middle of the window, and only cells whose factor is a normal float are summed: the
-    curve starts at the first of them, and mass to the right of the last counts as if its loss were infinite.
+    Factors are relative to the centre of the window, and only cells whose factor is a normal float are
+    summed: the curve starts at the first of them, and mass to the right of the last counts as if its loss
+    were infinite.
     """
     rate = (grid.tilt + 1) * grid.step
-    reference = grid.first + grid.cells // 2
-    half = min(grid.cells // 2, math.floor(_LARGEST_EXPONENT / rate))
-    first, stop = reference - half, reference + half
+    reach = math.floor(_LARGEST_EXPONENT / rate)
+    end = grid.first + grid.cells
+    first, stop = max(grid.centre - reach, grid.first), min(grid.centre + reach + 1, end)
     sums = _stretch(masses, first, stop)
-    _scale(sums, -rate, -half)
+    _scale(sums, -rate, first - grid.centre)
     beyond = np.empty(len(sums))
     np.cumsum(sums[:0:-1], out=beyond[-2::-1])
     beyond[-1] = 0.0
     sums[:] = beyond
-    _scale(sums, grid.step, -half)
+    _scale(sums, grid.step, first - grid.centre)
     np.cumsum(sums[::-1], out=sums[::-1])
     sums *= math.expm1(grid.step)
-    rest = float(np.sum(_stretch(masses, stop, grid.first + grid.cells)))
+    rest = float(np.sum(_stretch(masses, stop, end)))
     return _Sums(
         first=first,
-        reference=reference,
         deltas=sums,
         beyond=beyond,
-        far=rest * math.exp(-grid.tilt * grid.step * half),
-        exponent=rate * half,
+        far=rest * math.exp(-grid.tilt * grid.step * (stop - grid.centre)),
+        exponent=rate * max(grid.centre - first, stop - grid.centre),
     )
 
 

@@ -10,8 +10,8 @@ delta is unchanged at grid points and joined by straight lines in e^epsilon betw
 atom is recovered by merging its two parts), and no probability is a difference of nearly equal numbers.
 
 **Several pairs.** A maximum of curves that are convex in x = e^epsilon is convex, so it is the curve of one
-distribution again: its mass at x_k is x_k times the change of slope there. Slopes are made to rise towards the left
-after rounding, which only raises the curve.
+distribution again: its mass at x_k is x_k times the change of slope there. Slopes are made to rise towards
+the left after rounding, which only raises the curve.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ import numpy.typing as npt
 from pbdp.domains import positive
 from pbdp.errors import CannotCertifyError, InputError
 from pbdp.noise.kernel import Array
-from pbdp.privacy.composition.loss_distribution import LossDistribution, on_grid
+from pbdp.privacy.composition.loss_distribution import LossDistribution, cell_sums, on_grid
 from pbdp.privacy.composition.loss_law import LARGEST_LOSS, UNIT, LossLaw, loss_margin
 
 MOST_CELLS = 1 << 22
@@ -36,28 +36,29 @@ _LOWEST_MASS = 1e-14
 def split(law: LossLaw, step: float) -> LossDistribution:
     """The dominating distribution of one pair on the grid, by (1).
 
-    The loss used is raised by its margin, the share is computed to a few units and a cell sums at most twice as many
-    terms as there are atoms; masses are raised by all of that.
+    The loss used is raised by its margin, the share is computed to a few units and a cell sums at most
+    twice as many terms as there are atoms; masses are raised by all of that.
     """
     positive("step", step)
     if not len(law.losses):
-        return on_grid(step, 0, np.zeros(0), law.infinite_above)
+        return on_grid(step, 0, np.zeros(0), infinity=law.infinite_above)
     cells, lower, upper = _halves(law, step)
     error = (32 + 4 * len(law.losses)) * UNIT
     masses = np.concatenate([lower, upper]) * (1 + error)
     cells = np.concatenate([cells, cells + 1])
     first, last = int(cells.min()), int(cells.max())
     raised = 3 * float(np.max(loss_margin(law.losses)))
+    excess = 2.1 * error + max(float(np.sum(masses)) + law.infinite_above - 1, 0.0)
     if last - first < max(MOST_CELLS, 8 * len(cells)):
-        summed = np.bincount(cells - first, weights=masses)
-        return on_grid(step, first, summed, law.infinite_above, excess=2.1 * error, raised=raised)
+        summed = cell_sums(cells - first, masses)
+        return on_grid(step, first, summed, infinity=law.infinite_above, excess=excess, raised=raised)
     indices, where = np.unique(cells, return_inverse=True)
     return LossDistribution(
         step=step,
         indices=indices,
-        masses=np.bincount(where, weights=masses),
+        masses=cell_sums(where, masses),
         infinity=law.infinite_above,
-        excess=2.1 * error,
+        excess=excess,
         raised=raised,
     )
 
@@ -73,7 +74,7 @@ def dominating(laws: Sequence[LossLaw], step: float) -> LossDistribution:
     last = max(int(part.indices[-1]) for part in parts if len(part.indices))
     if last - first > MOST_CELLS:
         raise CannotCertifyError(
-            f"Losses from {first * step:g} to {last * step:g} need more than {MOST_CELLS:,} cells of {step:g}."
+            f"Losses from {first * step:g} to {last * step:g} need over {MOST_CELLS:,} cells of {step:g}."
         )
     curves = [_curve(part, first, last) for part in parts]
     deltas = np.max(curves, axis=0)
@@ -110,7 +111,9 @@ def profile_distribution(first: int, step: float, deltas: npt.ArrayLike) -> Loss
     slopes = np.maximum.accumulate(np.maximum(slopes, 0.0)[::-1])[::-1]
     error = 16 * (len(values) + 4) * UNIT * (1 + float(np.max(np.abs(points * step))) / len(values))
     masses = x * (slopes[:-1] - slopes[1:]) * (1 + error)
-    return on_grid(step, first, masses, float(values[-1]) * (1 + error), excess=2.1 * error)
+    infinity = float(values[-1]) * (1 + error)
+    excess = 2.1 * error + max(float(np.sum(masses)) + infinity - 1, 0.0)
+    return on_grid(step, first, masses, infinity=infinity, excess=excess)
 
 
 def _halves(law: LossLaw, step: float) -> tuple[npt.NDArray[np.int64], Array, Array]:
@@ -124,7 +127,8 @@ def _halves(law: LossLaw, step: float) -> tuple[npt.NDArray[np.int64], Array, Ar
 def _lowest_kept(law: LossLaw) -> float:
     if not len(law.losses):
         return 0.0
-    return float(law.losses[min(np.searchsorted(np.cumsum(law.masses), _LOWEST_MASS), len(law.losses) - 1)])
+    kept = int(np.searchsorted(np.cumsum(law.masses), _LOWEST_MASS))
+    return float(law.losses[min(kept, len(law.losses) - 1)])
 
 
 def _raised_to(law: LossLaw, lowest: float) -> LossLaw:

@@ -5,7 +5,6 @@ dp-accounting is imported when a function here is called, never before.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -14,15 +13,14 @@ from pbdp.domains import positive
 from pbdp.errors import InputError
 from pbdp.privacy.composition.discretise import dominating
 from pbdp.privacy.composition.loss_distribution import LossDistribution, on_grid
-from pbdp.privacy.composition.loss_law import LossLaw
 from pbdp.privacy.composition.release import Release
 
 
-def to_dp_accounting(release: Release, step: float = 1e-4) -> Any:  # noqa: ANN401
+def to_dp_accounting(release: Release, step: float = 1e-4) -> Any:
     """A release as a pessimistic `PrivacyLossDistribution` with the given interval, for both directions.
 
-    All covered pairs, in both directions if both are covered, become one dominating distribution, which serves dp-accounting as
-    its "remove" and its "add" side alike.
+    All covered pairs, in both directions if both are covered, become one dominating distribution, which
+    serves dp-accounting as its "remove" and its "add" side alike.
     """
     from dp_accounting.pld import privacy_loss_distribution
 
@@ -30,11 +28,12 @@ def to_dp_accounting(release: Release, step: float = 1e-4) -> Any:  # noqa: ANN4
     return privacy_loss_distribution.PrivacyLossDistribution(_pmf(dominating(release.covered, step)))
 
 
-def from_dp_accounting(distribution: Any) -> tuple[LossDistribution, ...]:  # noqa: ANN401
+def from_dp_accounting(distribution: Any) -> tuple[LossDistribution, ...]:
     """The dominating distributions of a `PrivacyLossDistribution`: one if symmetric, else "remove" and "add".
 
-    They are taken over as they stand, so their own rounding is trusted. Composed one by one, the larger figure
-    holds for all releases in the same direction; `distribution_release(*both)` covers every mixture of directions.
+    They are taken over as they stand, so their own rounding is trusted. Composed one by one, the larger
+    figure holds for all releases in the same direction; `distribution_release(*both)` covers every mixture
+    of directions.
     """
     sides = [distribution._pmf_remove]
     if distribution._pmf_add is not distribution._pmf_remove:
@@ -42,15 +41,17 @@ def from_dp_accounting(distribution: Any) -> tuple[LossDistribution, ...]:  # no
     return tuple(_distribution(side) for side in sides)
 
 
-def _distribution(pmf: Any) -> LossDistribution:  # noqa: ANN401
+def _distribution(pmf: Any) -> LossDistribution:
     if not pmf._pessimistic_estimate:
         raise InputError("distribution", "pessimistic", "an optimistic estimate")
     dense = pmf.to_dense_pmf()
     masses = np.maximum(np.asarray(dense._probs, dtype=np.float64), 0.0)
-    return on_grid(float(dense._discretization), int(dense._lower_loss), masses, float(dense._infinity_mass))
+    return on_grid(
+        float(dense._discretization), int(dense._lower_loss), masses, infinity=float(dense._infinity_mass)
+    )
 
 
-def _pmf(distribution: LossDistribution) -> Any:  # noqa: ANN401
+def _pmf(distribution: LossDistribution) -> Any:
     """Dense: dp-accounting's sparse form drops its truncation."""
     from dp_accounting.pld import pld_pmf
 

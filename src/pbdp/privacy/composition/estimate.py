@@ -1,9 +1,9 @@
-"""Quick estimates of a total epsilon, for scanning scales and shapes. **They are no guarantee, on either side.**
+"""Quick estimates of a total epsilon, for scanning scales and shapes. **No guarantee, on either side.**
 
-The saddle-point formula (1) of `saddle_point`, for many candidates at once. Against the certified figure it is
-within 2e-4 for smooth losses (Gaussian and the like) at every T, and within 1 % where a few losses carry all the mass
-(discrete Laplace, worst near T = 20). Whoever picks a candidate by it certifies the winner with `compose`, whose
-upper bound at `precision=1e-2` costs little more.
+The saddle-point formula (1) of `saddle_point`, for many candidates at once. Against the certified figure it
+is within 2e-4 for smooth losses (Gaussian and the like) at every T, and within 1 % where a few losses carry
+all the mass (discrete Laplace, worst near T = 20). Whoever picks a candidate by it certifies the winner
+with `compose`, whose upper bound at `precision=1e-2` costs little more.
 """
 
 from __future__ import annotations
@@ -47,7 +47,9 @@ def approximate_epsilon(masses: npt.ArrayLike, shift: int, releases: int, delta:
 
 def _rows(first: Array, second: Array, releases: int, delta: float) -> Array:
     if releases == 1:
-        return np.array([law_epsilon(loss_law(p, q), delta).upper for p, q in zip(first, second, strict=True)])
+        return np.array(
+            [law_epsilon(loss_law(p, q), delta).upper for p, q in zip(first, second, strict=True)]
+        )
     shared = (first > 0) & (second > 0)
     with np.errstate(divide="ignore", invalid="ignore"):
         losses = np.clip(np.where(shared, np.log(first / second), 0.0), -LARGEST_LOSS, LARGEST_LOSS)
@@ -71,7 +73,7 @@ def _without_largest(losses: Array, masses: Array, allowed: Array) -> Array:
 
 
 def _saddle(losses: Array, masses: Array, releases: int, log_delta: Array) -> Array:
-    """K'(tilt) where estimate (1) of `saddle_point` equals delta, row by row, by false position in ln(tilt)."""
+    """K'(tilt) where estimate (1) of `saddle_point` equals delta, by false position in ln(tilt)."""
     spread = np.sqrt(np.maximum(releases * _moments(losses, masses, np.zeros(len(losses)))[2], 1e-24))
 
     def excess(position: Array) -> tuple[Array, Array]:

@@ -39,7 +39,7 @@ class LossDistribution:
 
     def losses(self) -> Array:
         """The finite losses."""
-        return self.indices * self.step
+        return np.asarray(self.indices * self.step, dtype=np.float64)
 
     def delta_at(self, epsilon: float) -> float:
         """delta of this distribution on its own, rounded up."""
@@ -55,7 +55,7 @@ class LossDistribution:
 
 
 def on_grid(
-    step: float, first: int, masses: Array, infinity: float, excess: float = 0.0, raised: float = 0.0
+    step: float, first: int, masses: Array, *, infinity: float, excess: float = 0.0, raised: float = 0.0
 ) -> LossDistribution:
     """A distribution from masses at first, first + 1, ...; empty cells are left out."""
     filled = np.flatnonzero(masses)
@@ -67,3 +67,8 @@ def on_grid(
         excess=excess,
         raised=raised,
     )
+
+
+def cell_sums(cells: npt.NDArray[np.int64], masses: Array, length: int = 0) -> Array:
+    """Total mass of each cell 0, 1, ..., at least `length` of them."""
+    return np.asarray(np.bincount(cells, weights=masses, minlength=length), dtype=np.float64)

@@ -29,7 +29,7 @@ from pbdp.noise.kernel import Array
 UNIT = 2.0**-53
 # Finite losses beyond this are neglected: they count as infinite above and not at all below.
 LARGEST_LOSS = 600.0
-_TOTAL_TOLERANCE = 1e-9
+_TOTAL_TOLERANCE = 1e-12
 
 
 def loss_margin(losses: Array) -> Array:
@@ -50,19 +50,19 @@ class LossLaw:
     infinite: float
     neglected: float = 0.0
 
-    def capped(self, mass: float) -> LossLaw:
-        """The law with its largest losses, of total mass at most `mass`, neglected."""
-        above = np.cumsum(self.masses[::-1])
-        dropped = int(np.searchsorted(above, mass, side="right"))
-        if dropped == 0:
+    def without_extremes(self, mass: float) -> LossLaw:
+        """The law with its largest and its smallest losses, of total mass at most `mass` each, neglected."""
+        first = int(np.searchsorted(np.cumsum(self.masses), mass, side="right"))
+        above = int(np.searchsorted(np.cumsum(self.masses[::-1]), mass, side="right"))
+        stop = len(self.masses) - above
+        if first == above == 0 or first >= stop:
             return self
-        kept = len(self.masses) - dropped
-        neglected = self.neglected + math.fsum(self.masses[kept:])
+        dropped = math.fsum(self.masses[:first]) + math.fsum(self.masses[stop:])
         return LossLaw(
-            losses=self.losses[:kept],
-            masses=self.masses[:kept],
+            losses=self.losses[first:stop],
+            masses=self.masses[first:stop],
             infinite=self.infinite,
-            neglected=neglected,
+            neglected=self.neglected + dropped,
         )
 
     @property

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import numpy as np
 import numpy.typing as npt
 
 from pbdp.domains import whole
@@ -18,9 +19,9 @@ from pbdp.privacy.exact.tables import table_shifts
 class Release:
     """What one release can reveal about one person.
 
-    Upper bounds take the largest curve over `covered`. Lower ones take one pair of `actual`, never a maximum;
-    without any, the lower bound is zero. Several releases reach their lower bound together if one person may affect each of
-    them in the direction of its worst pair.
+    Upper bounds take the largest curve over `covered`. Lower ones take one pair of `actual`, never a
+    maximum; without any, the lower bound is zero. Several releases reach their lower bound together if one
+    person may affect each of them in the direction of its worst pair.
     """
 
     covered: tuple[LossLaw, ...]
@@ -47,9 +48,15 @@ def table_release(table: WeightTable, sensitivity: int) -> Release:
 def pair_release(first: npt.ArrayLike, second: npt.ArrayLike, one_way: bool = False) -> Release:
     """Two neighbours' probabilities on the same outputs; both directions, unless `one_way`."""
     laws = [loss_law(first, second)]
-    if not one_way:
-        laws.append(loss_law(second, first))
+    back = loss_law(second, first)
+    if not (one_way or _equal(laws[0], back)):
+        laws.append(back)
     return Release(covered=tuple(laws), actual=tuple(laws))
+
+
+def _equal(one: LossLaw, two: LossLaw) -> bool:
+    same = one.infinite == two.infinite and one.neglected == two.neglected
+    return same and np.array_equal(one.losses, two.losses) and np.array_equal(one.masses, two.masses)
 
 
 def distribution_release(*distributions: LossDistribution) -> Release:

@@ -7,10 +7,11 @@ For a tilted law with log-moments K, Chernoff's bound at any theta > 0 is
 and the same from below with -theta. The window is proposed so that either tail is below `TAIL`; whatever
 lies outside is bounded again by (1) from the masses on the grid, and that bound is added to delta.
 
-**Step.** Connecting the dots adds to each loss an independent-looking error of variance at most h²/4 (h²/6 on
-average), so the upper epsilon of T releases grows by about (tilt + 1)·T·h²/12, and the lower one (see `lower_curve`)
-falls by about (tilt + 1)·T·h². Hence h = sqrt(0.85·precision·epsilon / ((tilt + 1)·T)): about sqrt(precision)
-standard deviations of one release's loss. The number of cells then grows with the square root of T only.
+**Step.** Connecting the dots adds to each loss an independent-looking error of variance at most h²/4 (h²/6
+on average), so the upper epsilon of T releases grows by about (tilt + 1)·T·h²/12, and the lower one (see
+`lower_curve`) falls by about (tilt + 1)·T·h². Hence h = sqrt(0.85·precision·epsilon / ((tilt + 1)·T)):
+about sqrt(precision) standard deviations of one release's loss. The number of cells then grows with the
+square root of T only.
 """
 
 from __future__ import annotations
@@ -23,18 +24,22 @@ from pbdp.privacy.composition.loss_law import UNIT
 from pbdp.privacy.composition.saddle_point import Part, cumulants, log_moment
 
 TAIL = 1e-11
-FEWEST_CELLS, MOST_CELLS = 1 << 13, 1 << 21
+FEWEST_CELLS, MOST_CELLS = 1 << 13, 1 << 20
 _THETAS = (7.5, 5.0, 2.5, 15.0, 60.0)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Window:
-    """Grid points first·step, ..., (first + cells - 1)·step of the composed loss, and the tilt used."""
+    """Grid points first·step, ..., (first + cells - 1)·step of the composed loss, and the tilt used.
+
+    The tilted composed loss has its mean near centre·step.
+    """
 
     tilt: float
     step: float
     first: int
     cells: int
+    centre: int
 
 
 def window(parts: Sequence[Part], tilt: float, precision: float, fineness: int = 1) -> Window:
@@ -45,14 +50,17 @@ def window(parts: Sequence[Part], tilt: float, precision: float, fineness: int =
     low, high = _stretch(parts, tilt, at.value, spread)
     width = max(high - low, 1e-9)
     step = math.sqrt(0.85 * precision * max(at.mean, spread) / ((tilt + 1) * releases))
-    room = 2 * (min(releases, math.ceil(5 * math.sqrt(releases))) + 2)
+    room = 2 * (min(releases, math.ceil(5 * math.sqrt(releases))) + 4)
     wanted = min(width / step + room, MOST_CELLS)
     cells = max(FEWEST_CELLS, 1 << math.ceil(math.log2(wanted)))
     while cells < 4 * room:
         cells *= 2
     cells = min(cells * fineness, max(MOST_CELLS, cells))
-    step = width / (cells - room)
-    return Window(tilt=tilt, step=step, first=math.floor(low / step) - room // 2, cells=cells)
+    longest = max(float(losses[-1] - losses[0]) for losses, _, _ in parts)
+    step = max(width / (cells - room), longest / MOST_CELLS)
+    first = math.floor(low / step) - room // 2
+    centre = min(max(round(at.mean / step), first), first + cells - 1)
+    return Window(tilt=tilt, step=step, first=first, cells=cells, centre=centre)
 
 
 def _stretch(parts: Sequence[Part], tilt: float, value: float, spread: float) -> tuple[float, float]:
@@ -67,15 +75,14 @@ def _stretch(parts: Sequence[Part], tilt: float, value: float, spread: float) ->
 
 
 def tails(parts: Sequence[Part], grid: Window) -> tuple[float, float]:
-    """Bounds (1) for the tilted mass below and above the window; `parts` are the distributions on the grid."""
+    """Bounds (1) for the tilted mass below and above the window, from the distributions on the grid."""
     at = cumulants(parts, grid.tilt)
     spread = math.sqrt(max(at.variance, 1e-24))
     low, high = grid.first * grid.step, (grid.first + grid.cells) * grid.step
-    below = above = 1.0
-    if sum(count * float(losses[0]) for losses, _, count in parts) > low + grid.step:
-        below = 0.0
-    if sum(count * float(losses[-1]) for losses, _, count in parts) < high - grid.step:
-        above = 0.0
+    lowest = sum(count * round(float(losses[0]) / grid.step) for losses, _, count in parts)
+    highest = sum(count * round(float(losses[-1]) / grid.step) for losses, _, count in parts)
+    below = 0.0 if lowest >= grid.first else 1.0
+    above = 0.0 if highest < grid.first + grid.cells else 1.0
     for theta in (factor / spread for factor in _THETAS):
         if below > TAIL:
             below = min(below, _chernoff(parts, grid.tilt, -theta, at.value, low))
