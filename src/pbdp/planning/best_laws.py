@@ -47,7 +47,7 @@ def best_law_candidates(
         epsilon = cut_epsilon(question)
         levels, end = cut_levels(question, epsilon)
         try:
-            kernel = CutStaircase(
+            staircase = CutStaircase(
                 loss=epsilon,
                 width=goal.sensitivity,
                 plateau=question.central_points,
@@ -56,14 +56,14 @@ def best_law_candidates(
             )
         except InputError:
             return  # too many points for a table
-        points = int(kernel.support[1] - kernel.support[0]) + 1
-        yield design(kernel, -problem.below - (points - question.points) // 2)
+        points = int(staircase.support[1] - staircase.support[0]) + 1
+        yield design(staircase, -problem.below - (points - question.points) // 2)
     small = problem.below + problem.above + goal.sensitivity <= LARGEST_PROGRAM
     if "linear program" in families and goal.delta >= LEAST_DELTA and small:
         law = best_table(
             problem.below, problem.above, goal.confidence, goal.sensitivity, goal.delta, time_limit=TIME_LIMIT
         )
-        start, masses = law.start, law.masses
-        yield design(
-            TableKernel(probabilities=tuple(masses.tolist()), start=start, label="linear program"), start
+        kernel = TableKernel(
+            probabilities=tuple(law.masses.tolist()), start=law.start, label="linear program"
         )
+        yield design(kernel, int(kernel.support[0]))
