@@ -1,0 +1,174 @@
+"""Grids: steps are powers of two, answers round half up, and no neighbours are further apart than it says."""
+
+from __future__ import annotations
+
+import math
+import random
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from pbdp.errors import InputError
+from pbdp.planning.grid import LinearGrid, grid_for, whole_numbers
+from pbdp.planning.log_grid import LogGrid, log_grid_for
+from pbdp.requirement.absolute import AbsoluteRegion
+from pbdp.requirement.fixed import FixedRegion
+from pbdp.requirement.relative import RelativeRegion
+
+
+@pytest.mark.parametrize("step", [2.0**-40, 0.25, 0.5, 1, 8, 2.0**60])
+def test_powers_of_two_are_steps(step: float) -> None:
+    assert LinearGrid(step=step, rounded=True).step == step
+
+
+@pytest.mark.parametrize("step", [0.1, 0.3, 3, 0.75, 1 + 2**-52, 1000])
+def test_other_numbers_are_no_steps(step: float) -> None:
+    with pytest.raises(InputError, match=r"step must be a power of two, such as 0.25, 1 or 8; got"):
+        LinearGrid(step=step, rounded=True)
+
+
+@pytest.mark.parametrize("step", [0, -1, math.nan, math.inf, "1", True, None, 2.0**-1070])
+def test_what_is_no_size_is_no_step(step: float) -> None:
+    with pytest.raises(InputError, match="step must be"):
+        LinearGrid(step=step, rounded=True)
+
+
+@pytest.mark.parametrize(
+    ("answer", "steps"),
+    [
+        (Fraction(0), 0),
+        (Fraction(1, 8), 1),  # half a step rounds up
+        (Fraction(1, 8) - Fraction(1, 10**30), 0),
+        (Fraction(-1, 8), 0),
+        (Fraction(-1, 8) - Fraction(1, 10**30), -1),
+        (Fraction(1, 3), 1),
+        (Fraction(2**40) + Fraction(3, 8), 2**42 + 2),
+    ],
+)
+def test_answers_round_half_up_exactly(answer: Fraction, steps: int) -> None:
+    assert LinearGrid(step=0.25, rounded=True).steps_of(answer) == steps
+
+
+def test_whole_numbers_are_not_rounded() -> None:
+    assert whole_numbers().steps_of(Fraction(-7)) == -7
+    with pytest.raises(
+        InputError, match=r"answer must be a whole number .*Plan without `integer`"
+    ) as refused:
+        whole_numbers().steps_of(Fraction(12345678, 1000))
+    assert "12345" not in str(refused.value)
+
+
+def test_answers_whose_outputs_would_be_inexact_are_refused() -> None:
+    grid = LinearGrid(step=0.5, rounded=True)
+    assert grid.steps_of(Fraction(2**51)) == 2**52
+    for answer in (Fraction(2**51 + 1), Fraction(-(10**400))):
+        with pytest.raises(InputError, match=r"answer must be at most 2\^52 steps"):
+            grid.steps_of(answer)
+
+
+def test_outputs_are_exact_multiples_of_the_step() -> None:
+    grid = LinearGrid(step=0.125, rounded=True)
+    assert grid.values_of(np.array([-3, 0, 5])).tolist() == [-0.375, 0.0, 0.625]
+
+
+@pytest.mark.parametrize(
+    ("sensitivity", "step", "steps"),
+    [
+        (1, 1, 1),
+        (1, 0.25, 4),
+        (0.1, 0.25, 1),
+        (0.26, 0.25, 2),
+        (math.nextafter(0.25, 1), 0.25, 2),
+        (1e-300, 1024, 1),
+    ],
+)
+def test_the_sensitivity_in_steps_is_rounded_up(sensitivity: float, step: float, steps: int) -> None:
+    assert LinearGrid(step=step, rounded=True).sensitivity_in_steps(sensitivity) == steps
+
+
+def test_no_two_neighbours_are_further_apart_than_the_sensitivity_in_steps() -> None:
+    chance = random.Random(1)
+    for _ in range(2000):
+        grid = LinearGrid(step=2.0 ** chance.randint(-4, 2), rounded=True)
+        sensitivity = chance.uniform(0.01, 5)
+        answer = Fraction(chance.uniform(-9, 9))
+        other = answer + Fraction(sensitivity) * chance.choice([Fraction(1), Fraction(chance.random())])
+        moved = abs(grid.steps_of(other) - grid.steps_of(answer))
+        assert moved <= grid.sensitivity_in_steps(sensitivity)
+
+
+@pytest.mark.parametrize("region", [AbsoluteRegion.even(2.3), AbsoluteRegion(below=1.1, above=4.75)])
+def test_an_absolute_region_in_steps_allows_for_rounding(region: AbsoluteRegion) -> None:
+    chance = random.Random(2)
+    for step in (0.25, 1.0, 2.0):
+        grid = LinearGrid(step=step, rounded=True)
+        inside = grid.region_in_steps(region)
+        assert isinstance(inside, AbsoluteRegion)
+        ends = [Fraction(step) * (Fraction(1, 2) - Fraction(1, 10**18)), -Fraction(step) / 2]
+        for answer in [*ends, *(Fraction(chance.uniform(-9, 9)) for _ in range(200))]:
+            steps = grid.steps_of(answer)
+            assert Fraction(step) * (steps - int(inside.below)) >= answer - Fraction(region.below)
+            assert Fraction(step) * (steps + int(inside.above)) <= answer + Fraction(region.above)
+
+
+def test_a_region_narrower_than_half_a_step_is_refused() -> None:
+    with pytest.raises(InputError, match=r"within must be at least half a step .*finer step"):
+        LinearGrid(step=4, rounded=True).region_in_steps(AbsoluteRegion.even(1))
+    with pytest.raises(InputError, match=r"within must be at least .*finer step"):
+        LinearGrid(step=4, rounded=True).region_in_steps(RelativeRegion(theta=0.1, tau=1))
+    with pytest.raises(InputError, match=r"range must be at least two steps .*finer step"):
+        LinearGrid(step=4, rounded=True).region_in_steps(FixedRegion(low=1, high=7))
+
+
+def test_the_grid_that_is_found_is_fine_against_the_width_and_within_limits() -> None:
+    chance = random.Random(3)
+    for _ in range(3000):
+        width, sensitivity = 10 ** chance.uniform(-40, 40), 10 ** chance.uniform(-40, 40)
+        grid = grid_for(width, sensitivity)
+        assert grid.rounded
+        assert math.frexp(grid.step)[0] == 0.5
+        assert grid.sensitivity_in_steps(sensitivity) <= 1 << 21
+        if sensitivity < 1e3 * width:
+            assert 512 <= width / grid.step <= 1 << 21
+
+
+@pytest.mark.parametrize("width", [5e-324, 1e-200, 1e200])
+def test_a_width_that_no_grid_fits_is_refused(width: float) -> None:
+    with pytest.raises(InputError, match=r"within must be a width of .*another unit"):
+        grid_for(width, 1.0)
+
+
+# ------------------------------------------------------------------------------------------ logarithmic grids
+
+
+@pytest.mark.parametrize("nonnegative", [False, True])
+@pytest.mark.parametrize(("theta", "tau"), [(0.05, 10), (0.5, 2.5), (0.9, 0.1)])
+def test_a_logarithmic_grid_never_underestimates(theta: float, tau: float, nonnegative: bool) -> None:
+    """No neighbours are further apart than it says, and its region of steps lies inside the one asked for."""
+    region = RelativeRegion(theta=theta, tau=tau, nonnegative=nonnegative)
+    grid = log_grid_for(region)
+    inside = grid.region_in_steps(region)
+    assert isinstance(inside, AbsoluteRegion)
+    chance = random.Random(4)
+    sensitivity = tau * 1.7
+    for _ in range(1500):
+        size = Fraction(10 ** chance.uniform(-8, 8)) * chance.choice([0, 1, 1, 1])
+        answer = size if nonnegative else size * chance.choice([-1, 1])
+        other = answer + Fraction(sensitivity) * chance.choice([Fraction(1), Fraction(chance.random())])
+        if not nonnegative and chance.random() < 0.3:
+            answer, other = -Fraction(sensitivity) / 2, Fraction(sensitivity) / 2
+        steps = grid.steps_of(answer)
+        assert abs(grid.steps_of(other) - steps) <= grid.sensitivity_in_steps(sensitivity)
+        allowed = Fraction(theta) * abs(answer) + Fraction(tau)
+        ends = grid.values_of(np.array([steps - int(inside.below), steps + int(inside.above)]))
+        for end in ends.tolist():
+            assert abs(Fraction(end) - answer) <= allowed
+
+
+def test_a_logarithmic_grid_refuses_answers_it_cannot_place() -> None:
+    grid = LogGrid(theta=0.1, tau=1, nonnegative=True, step=0.01)
+    with pytest.raises(InputError, match="answer must be 0 or more"):
+        grid.steps_of(Fraction(-1))
+    with pytest.raises(InputError, match="answer must be at most"):
+        grid.steps_of(Fraction(10**400))
