@@ -17,10 +17,10 @@ from pbdp.privacy.composition.release import Release
 
 
 def to_dp_accounting(release: Release, step: float = 1e-4) -> Any:
-    """A release as a pessimistic `PrivacyLossDistribution` with the given interval, for both directions.
+    """A release as a pessimistic `PrivacyLossDistribution` with the given interval.
 
-    All covered pairs, in both directions if both are covered, become one dominating distribution, which
-    serves dp-accounting as its "remove" and its "add" side alike.
+    All covered pairs become one dominating distribution, which serves dp-accounting as its "remove" and its
+    "add" side alike; a release made `one_way` is therefore only good for that way.
     """
     from dp_accounting.pld import privacy_loss_distribution
 

@@ -1,7 +1,7 @@
 """Quick estimates of a total epsilon, for scanning scales and shapes. **No guarantee, on either side.**
 
 The saddle-point formula (1) of `saddle_point`, for many candidates at once. Against the certified figure it
-is within 2e-4 for smooth losses (Gaussian and the like) at every T, and within 1 % where a few losses carry
+is within 2e-4 for smooth losses (Gaussian and the like) at every T, and within 2 % where a few losses carry
 all the mass (discrete Laplace, worst near T = 20). Whoever picks a candidate by it certifies the winner
 with `compose`, whose upper bound at `precision=1e-2` costs little more.
 """
