@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from pbdp.errors import ContradictionError, InputError
-from pbdp.planning.families import FAMILIES
+from pbdp.planning.families import ALL_FAMILIES, FAMILIES
 from pbdp.planning.inverse import Budget, WidthFamily, largest_confidence, narrowest
 from pbdp.planning.limit.of_plan import limit_of
 from pbdp.planning.plan import Plan
@@ -148,7 +148,7 @@ def _region(
 def _families(families: tuple[str, ...] | None) -> tuple[str, ...]:
     if families is None:
         return FAMILIES
-    unknown = [family for family in families if family not in FAMILIES]
+    unknown = [family for family in families if family not in ALL_FAMILIES]
     if unknown or not families:
-        raise InputError("family", f"among {', '.join(FAMILIES)}", ", ".join(unknown) or "none")
+        raise InputError("family", f"among {', '.join(ALL_FAMILIES)}", ", ".join(unknown) or "none")
     return tuple(families)

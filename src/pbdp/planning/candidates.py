@@ -12,6 +12,7 @@ from pbdp.noise.discrete_laplace import DiscreteLaplace
 from pbdp.noise.kernel import LatticeKernel
 from pbdp.planning.best_laws import best_law_candidates
 from pbdp.planning.design import Design
+from pbdp.planning.free_form.candidates import free_form_candidates
 from pbdp.planning.grid import Grid
 from pbdp.planning.scales import best_shape, boosted_scale
 from pbdp.planning.shapes import Goal, problem_of, shape_families
@@ -48,6 +49,7 @@ def _absolute_candidates(
     region = AbsoluteRegion(below=region.below + offset, above=region.above - offset)
     problem = problem_of(region, goal)
     yield from best_law_candidates(grid, problem, offset, families)
+    yield from free_form_candidates(grid, problem, offset, families)
     for family in shape_families(problem, families):
         try:
             shape, plain = best_shape(family, problem)

@@ -12,3 +12,6 @@ FAMILIES = (
     "cosine",
     "linear program",
 )
+# Tried only when asked for by name: the table is long, and so is the plan file.
+ON_REQUEST = ("free form",)
+ALL_FAMILIES = (*FAMILIES, *ON_REQUEST)

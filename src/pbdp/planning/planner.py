@@ -9,7 +9,7 @@ from pbdp.errors import CannotCertifyError
 from pbdp.planning.candidates import candidates
 from pbdp.planning.certificate import certify, meets
 from pbdp.planning.design import Design
-from pbdp.planning.families import FAMILIES
+from pbdp.planning.families import ALL_FAMILIES, FAMILIES
 from pbdp.planning.grid import Grid, LinearGrid, grid_for, whole_numbers
 from pbdp.planning.log_grid import log_grid_for
 from pbdp.planning.per_answer import per_answer_candidates
@@ -21,7 +21,7 @@ from pbdp.requirement.requirement import Requirement
 
 # Epsilons this close (relative) are a tie, which goes to the simpler family.
 TIE = 5e-4
-SIMPLICITY = {family: rank for rank, family in enumerate(FAMILIES)}
+SIMPLICITY = {family: rank for rank, family in enumerate(ALL_FAMILIES)}
 
 
 def grids_of(requirement: Requirement) -> list[Grid]:

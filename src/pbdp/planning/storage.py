@@ -46,6 +46,7 @@ _KERNELS: dict[str, tuple[tuple[str, ...], Callable[..., LatticeKernel]]] = {
     "staircase": (("loss", "width", "centre"), GridStaircase),
     "cut staircase": (("loss", "width", "plateau", "levels", "end"), CutStaircase),
     "linear program": (("probabilities", "start", "label"), TableKernel),
+    "free form": (("probabilities", "start", "label"), TableKernel),
     "generalised normal": (
         ("scale", "shape"),
         lambda scale, shape: GridKernel(continuous=GeneralisedNormal(scale=scale, shape=shape)),

@@ -1,0 +1,174 @@
+"""The free-form law for a number of releases: best Rényi order first, then the exact divergence.
+
+For each order the law of least moment is unique and takes milliseconds. Orders are scanned from large ones,
+where the law is the staircase of even levels, downwards. The best of these laws is then made a best answer to
+T - 1 copies of itself (see `divergence`). Every law on the way is judged by its composed epsilon.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from pbdp.domains import whole
+from pbdp.errors import CannotCertifyError
+from pbdp.noise.kernel import Array
+from pbdp.planning.free_form.divergence import LARGEST_EXPONENT, Others, Power
+from pbdp.planning.free_form.levels import Layout, even_levels
+from pbdp.planning.free_form.newton import least_divergence
+from pbdp.planning.limit.best_table import RESERVE, NoiseLaw
+from pbdp.planning.limit.question import Question
+from pbdp.privacy.composition.composed import compose
+from pbdp.privacy.composition.release import pair_release
+from pbdp.privacy.composition.saddle_point import cumulants, log_delta, tilt_for_delta
+
+# Orders (less one) that are looked at: from above to below the one that Gaussian noise would call for.
+ABOVE, BELOW, RATIO = 40.0, 0.4, 1.5
+# As long as smaller ones are better they are followed down to this.
+LEAST = 1e-3
+CLOSER_ROUNDS = 3
+# Blurs of the others' loss, in units of the loss of the even staircase, and rounds at each.
+BLURS = (0.1, 0.02)
+ROUNDS = 5
+SMALLEST_PART = 0.1
+# A round that gains less than this (relative) is the last at its blur.
+GAIN = 1e-6
+# More releases than this are judged by the saddle point, which is then as good and far quicker, and the law
+# of the best order is left as it is: the next digit that could be gained is the sixth.
+MOST_COMPOSED = 10_000
+
+Progress = Callable[[str], None]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Judge:
+    """Composed epsilon of levels of one layout, for the ideal law, before integer weights."""
+
+    layout: Layout
+    releases: int
+    delta: float
+
+    def epsilon(self, log_levels: Array) -> float:
+        """Total epsilon of all releases; infinite for levels that rise outwards, which are of no use."""
+        if np.any(np.diff(log_levels) > 0):
+            return math.inf
+        first, second = self.layout.neighbours(log_levels)
+        if self.releases <= MOST_COMPOSED:
+            release = pair_release(first, second, one_way=True)
+            return compose([(release, self.releases)]).epsilon_at(self.delta).upper
+        parts = [(np.log(first / second), first, self.releases)]
+        tilt = tilt_for_delta(parts, self.delta)
+        at = cumulants(parts, tilt)
+        # d ln(delta) / d epsilon = -tilt makes up for a tilt that is only nearly right
+        return max(at.mean + (log_delta(at, tilt) - math.log(self.delta)) / tilt, 0.0)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class _Found:
+    epsilon: float
+    levels: Array
+
+
+def free_form_law(
+    below: int,
+    above: int,
+    confidence: float,
+    sensitivity: int,
+    delta: float,
+    *,
+    releases: int,
+    progress: Progress | None = None,
+) -> NoiseLaw:
+    """The law with the least total epsilon that was found, symmetric about the middle of the region.
+
+    Noise within [-below, above] has probability `confidence` and a reserve for rounding. The epsilon that
+    comes with the law is no guarantee: that is the one certified for its integer weights.
+    """
+    question = Question.about(below, above, confidence, sensitivity, delta)
+    whole("releases", releases)
+    if delta <= 0:
+        raise CannotCertifyError("A finite table has no epsilon at delta 0. Use a delta above 0.")
+    layout = Layout(
+        points=question.points,
+        sensitivity=sensitivity,
+        confidence=min(confidence + RESERVE, (1 + confidence) / 2),
+    )
+    layout.masses(even_levels(layout))  # a table that is too large is refused before the search
+    judge = _Judge(layout=layout, releases=releases, delta=delta)
+    say = progress if progress is not None else _silent
+    found = _best_order(judge, say)
+    if 1 < releases <= MOST_COMPOSED and layout.steps > 0 and found.epsilon > 0:
+        found = _best_answer(judge, found, say)
+    masses = layout.masses(found.levels)
+    reach = (len(masses) - question.points) // 2
+    return NoiseLaw(start=-below - reach, masses=masses, epsilon=found.epsilon)
+
+
+def _silent(_: str) -> None:
+    """Nobody is listening."""
+
+
+def _best_order(judge: _Judge, say: Progress) -> _Found:
+    """The best law among those of least moment and the even staircase, which is the limit of large orders."""
+    layout = judge.layout
+    even = even_levels(layout)
+    best = _Found(epsilon=judge.epsilon(even), levels=even)
+    if layout.steps == 0:
+        return best
+    loss = float(even[0] - even[1])
+    guess = math.sqrt(2 * math.log(1 / judge.delta) / judge.releases) / loss
+    tried: dict[float, float] = {}
+
+    def look(excess: float, start: Array) -> Array:
+        nonlocal best
+        levels = least_divergence(layout, Power(order=1 + excess), start)
+        tried[excess] = judge.epsilon(levels)
+        say(f"free form: order {1 + excess:.3g} gives epsilon {tried[excess]:.5g}")
+        if tried[excess] < best.epsilon:
+            best = _Found(epsilon=tried[excess], levels=levels)
+        return levels
+
+    excess, start = min(ABOVE * guess, LARGEST_EXPONENT / loss), even
+    while excess > BELOW * guess or (start is best.levels and excess > LEAST * guess):
+        start = look(excess, start)
+        excess /= RATIO
+    for _ in range(CLOSER_ROUNDS):
+        known = sorted(tried)
+        at = known.index(min(known, key=lambda key: tried[key]))
+        for other in known[max(at - 1, 0)], known[min(at + 1, len(known) - 1)]:
+            if other != known[at]:
+                look(math.sqrt(known[at] * other), best.levels)
+    return best
+
+
+def _best_answer(judge: _Judge, best: _Found, say: Progress) -> _Found:
+    """The law improved against copies of itself, as long as the composed epsilon falls."""
+    layout = judge.layout
+    even = even_levels(layout)
+    for blur in BLURS:
+        for _ in range(ROUNDS):
+            divergence = Others.of(
+                *layout.neighbours(best.levels),
+                releases=judge.releases,
+                delta=judge.delta,
+                epsilon=best.epsilon,
+                blur=blur * float(even[0] - even[1]),
+            )
+            answer = least_divergence(layout, divergence, best.levels)
+            before, part, epsilon, levels = best.epsilon, 1.0, math.inf, answer
+            while part > SMALLEST_PART:
+                levels = layout.normalised(best.levels + part * (answer - best.levels))
+                epsilon = judge.epsilon(levels)
+                if epsilon < before:
+                    break
+                part /= 2
+            if not epsilon < before:
+                break
+            best = _Found(epsilon=epsilon, levels=levels)
+            say(f"free form: against copies of itself epsilon {epsilon:.6g}")
+            if epsilon > before * (1 - GAIN):
+                break
+    return best

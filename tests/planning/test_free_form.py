@@ -1,0 +1,277 @@
+"""The free-form table: the optimum that it claims to be, the requirement it meets, the epsilon it reaches."""
+
+from __future__ import annotations
+
+import math
+from functools import cache
+
+import numpy as np
+import pytest
+
+from pbdp.errors import CannotCertifyError, InputError
+from pbdp.mechanism.weights import integer_weights
+from pbdp.noise.kernel import Array
+from pbdp.planning.candidates import candidates
+from pbdp.planning.certificate import certify, meets
+from pbdp.planning.design import Design
+from pbdp.planning.free_form.candidates import free_form_candidates
+from pbdp.planning.free_form.divergence import Others, Power
+from pbdp.planning.free_form.levels import Layout, even_levels
+from pbdp.planning.free_form.newton import divergence_of, least_divergence
+from pbdp.planning.free_form.search import free_form_law
+from pbdp.planning.grid import whole_numbers
+from pbdp.planning.shapes import Goal, Problem, problem_of
+from pbdp.privacy.composition.composed import compose
+from pbdp.privacy.composition.release import table_release
+from pbdp.requirement.absolute import AbsoluteRegion
+
+DELTA = 1e-6
+PARAMETRIC = ("laplace", "gaussian", "staircase", "generalised normal", "huber", "cosine")
+
+# points in the region, sensitivity, confidence, order: plateaus narrower and wider than the sensitivity
+LAYOUTS = [(41, 1, 0.9, 23.0), (42, 1, 0.9, 4.0), (11, 4, 0.8, 3.0), (13, 4, 0.7, 2.0), (9, 3, 0.5, 1.3)]
+
+
+def problem(within: int, sensitivity: int, releases: int, confidence: float = 0.9, extra: int = 0) -> Problem:
+    goal = Goal(confidence=confidence, sensitivity=sensitivity, delta=DELTA, order=None, releases=releases)
+    return problem_of(AbsoluteRegion(below=float(within), above=float(within + extra)), goal)
+
+
+@cache
+def free_design(
+    within: int, sensitivity: int, releases: int, confidence: float = 0.9, extra: int = 0
+) -> Design:
+    asked = problem(within, sensitivity, releases, confidence, extra)
+    (design,) = free_form_candidates(whole_numbers(), asked, 0, ("free form",))
+    return design
+
+
+def free_epsilon(within: int, sensitivity: int, releases: int) -> float:
+    design = free_design(within, sensitivity, releases)
+    return certify(design, design.region, problem(within, sensitivity, releases).goal).epsilon
+
+
+def best_parametric_epsilon(within: int, sensitivity: int, releases: int) -> float:
+    region = AbsoluteRegion(below=float(within), above=float(within))
+    goal = problem(within, sensitivity, releases).goal
+    best = math.inf
+    for design in candidates(whole_numbers(), region, goal, PARAMETRIC, None):
+        if meets(design, region, goal.confidence):
+            best = min(best, certify(design, region, goal).epsilon)
+    return best
+
+
+def moment(masses: Array, shift: int, order: float) -> float:
+    """Sum of p(n)^order p(n-shift)^(1-order) where both are in the table; the ends hold next to nothing."""
+    p, q = masses[shift:], masses[:-shift]
+    return float(np.sum(p * (p / q) ** (order - 1)))
+
+
+def optimum(points: int, sensitivity: int, confidence: float, order: float) -> tuple[Layout, Array]:
+    layout = Layout(points=points, sensitivity=sensitivity, confidence=confidence)
+    return layout, least_divergence(layout, Power(order=order), even_levels(layout))
+
+
+# --------------------------------------------------------------------------------------------- the shape
+
+
+@pytest.mark.parametrize(("points", "sensitivity", "confidence", "order"), LAYOUTS)
+def test_lumped_outputs_have_the_moment_of_the_whole_table(
+    points: int, sensitivity: int, confidence: float, order: float
+) -> None:
+    layout, levels = optimum(points, sensitivity, confidence, order)
+    first, second = layout.neighbours(levels)
+    lumped = float(np.sum(first**order * second ** (1 - order)))
+    assert moment(layout.masses(levels), sensitivity, order) == pytest.approx(lumped, rel=1e-10)
+
+
+@pytest.mark.parametrize(("points", "sensitivity", "confidence", "order"), LAYOUTS)
+def test_the_region_holds_the_confidence_and_the_table_falls(
+    points: int, sensitivity: int, confidence: float, order: float
+) -> None:
+    layout, levels = optimum(points, sensitivity, confidence, order)
+    masses = layout.masses(levels)
+    outside = (len(masses) - points) // 2
+    assert math.fsum(masses[outside:-outside]) == pytest.approx(confidence, abs=1e-14)
+    half = masses[len(masses) // 2 :]
+    assert np.all(np.diff(half) <= 0)
+    assert np.array_equal(masses, masses[::-1])
+
+
+def test_even_levels_are_the_laplace_law_for_a_sensitivity_of_one() -> None:
+    layout = Layout(points=41, sensitivity=1, confidence=0.9)
+    masses = layout.masses(even_levels(layout))
+    falls = np.diff(np.log(masses[len(masses) // 2 :]))
+    assert np.ptp(falls) < 1e-9
+
+
+def test_a_sensitivity_above_the_number_of_values_in_the_region_is_refused() -> None:
+    with pytest.raises(InputError, match="at most the 3 values"):
+        Layout(points=3, sensitivity=4, confidence=0.9)
+
+
+# ------------------------------------------------------------------------------------------- the optimum
+
+
+@pytest.mark.parametrize(("points", "sensitivity", "confidence", "order"), LAYOUTS)
+def test_no_falling_law_of_the_same_confidence_has_a_smaller_moment(
+    points: int, sensitivity: int, confidence: float, order: float
+) -> None:
+    """Point by point, so the steps and the even tail are put to the test as well.
+
+    Symmetric laws that fall outwards and have the confidence are mixtures of pairs of uniform laws, one that
+    holds at least the confidence and one that holds less. The moment is convex, so it is the least of all if
+    it falls towards no such pair.
+    """
+    layout, levels = optimum(points, sensitivity, confidence, order)
+    masses = layout.masses(levels)
+    # the ratio of neighbours goes on at either end as it was
+    inner = masses[sensitivity:] / masses[:-sensitivity]
+    ratio = np.concatenate([np.full(sensitivity, inner[0]), inner, np.full(sensitivity, inner[-1])])
+    slope = order * ratio[:-sensitivity] ** (order - 1) + (1 - order) * ratio[sensitivity:] ** order
+    widths = np.arange(len(masses) % 2 or 2, len(masses) + 1, 2)
+    middle = len(masses) // 2
+    half = np.cumsum((slope + slope[::-1])[middle:])
+    half -= slope[middle] if len(masses) % 2 else 0.0
+    towards = half / widths
+    held = np.minimum(points / widths, 1.0)
+    near, far = held >= confidence, held < confidence
+    share = (confidence - held[far]) / (held[near][:, None] - held[far])
+    change = share * towards[near][:, None] + (1 - share) * towards[far] - slope @ masses
+    assert change.size > 50
+    assert change.min() >= -1e-8 * moment(masses, sensitivity, order)
+
+
+@pytest.mark.parametrize(("points", "sensitivity", "confidence", "order"), LAYOUTS)
+def test_moving_levels_at_random_raises_the_moment(
+    points: int, sensitivity: int, confidence: float, order: float
+) -> None:
+    layout, levels = optimum(points, sensitivity, confidence, order)
+    least = divergence_of(layout, Power(order=order), levels)
+    generator = np.random.default_rng(7)
+    for size in np.geomspace(1e-3, 1, 30):
+        moved = layout.normalised(levels + size * generator.normal(size=len(levels)))
+        assert divergence_of(layout, Power(order=order), moved) > least
+
+
+def test_newton_ends_where_it_ends_from_any_start() -> None:
+    layout, levels = optimum(41, 1, 0.9, 12.0)
+    start = levels + np.linspace(0.0, 1.0, len(levels)) ** 2
+    again = least_divergence(layout, Power(order=12.0), start)
+    assert again == pytest.approx(levels, abs=1e-8)
+
+
+def test_f_of_the_others_is_the_composed_delta_of_one_release_less() -> None:
+    layout, levels = optimum(41, 1, 0.9, 12.0)
+    masses = layout.masses(levels)
+    table = integer_weights(masses, -(len(masses) // 2))
+    others = Others.of(*layout.neighbours(levels), releases=10, delta=DELTA, epsilon=1.0, blur=1e-4)
+    # f is known up to a factor only: f(u) ~ u · delta of nine releases at epsilon - ln u
+    nine = compose([(table_release(table, 1), 9)])
+    losses = np.array([-0.05, 0.0, 0.05])
+    value = others(losses)[0]
+    wanted = np.array([math.exp(loss) * nine.delta_at(1.0 - loss).upper for loss in losses])
+    assert value / value[1] == pytest.approx(wanted / wanted[1], rel=2e-3)
+
+
+# ------------------------------------------------------------------------------------- what is certified
+
+
+@pytest.mark.parametrize("releases", [2, 5, 10, 30, 100, 1000])
+def test_it_is_never_worse_than_the_best_parametric_family(releases: int) -> None:
+    assert free_epsilon(20, 1, releases) <= best_parametric_epsilon(20, 1, releases) * (1 + 1e-4)
+
+
+@pytest.mark.parametrize(
+    ("within", "sensitivity", "releases", "gain"),
+    [(20, 1, 6, 7e-3), (20, 1, 10, 4.9e-3), (20, 1, 30, 6e-4), (20, 8, 100, 2e-2), (20, 14, 100, 4e-2)],
+)
+def test_it_gains_on_the_best_parametric_family(
+    within: int, sensitivity: int, releases: int, gain: float
+) -> None:
+    free, parametric = (
+        free_epsilon(within, sensitivity, releases),
+        best_parametric_epsilon(within, sensitivity, releases),
+    )
+    assert free <= parametric * (1 - gain)
+
+
+@pytest.mark.parametrize(
+    ("releases", "known"), [(5, 0.5600), (10, 1.0036), (30, 1.9102), (100, 3.7507), (1000, 14.4966)]
+)
+def test_it_reaches_the_known_figures(releases: int, known: float) -> None:
+    assert free_epsilon(20, 1, releases) <= known
+
+
+@pytest.mark.parametrize(
+    ("within", "sensitivity", "releases", "confidence", "extra"),
+    [(20, 1, 10, 0.9, 0), (20, 8, 100, 0.9, 0), (20, 1, 10, 0.9, 1), (6, 5, 20, 0.99, 1), (0, 1, 3, 0.5, 0)],
+)
+def test_the_integer_weights_keep_the_confidence_and_stay_unimodal(
+    within: int, sensitivity: int, releases: int, confidence: float, extra: int
+) -> None:
+    design = free_design(within, sensitivity, releases, confidence, extra)
+    assert meets(design, design.region, confidence)
+    table = design.table_at(0.0)
+    assert table.is_unimodal
+    spare = table.weight_within(within, within + extra) / 2**62 - confidence
+    assert spare < 1e-10
+
+
+def test_a_region_with_an_even_number_of_values_is_certified() -> None:
+    """Noise about a half: better than what fits the smaller side, worse than what a wider region allows."""
+    asked = problem(20, 1, 10, extra=1)
+    design = free_design(20, 1, 10, extra=1)
+    epsilon = certify(design, design.region, asked.goal).epsilon
+    assert free_epsilon(21, 1, 10) < epsilon < free_epsilon(20, 1, 10)
+
+
+def test_the_epsilon_of_the_search_is_the_certified_one() -> None:
+    law = free_form_law(20, 20, 0.9, 1, DELTA, releases=10)
+    assert law.epsilon == pytest.approx(free_epsilon(20, 1, 10), rel=2e-4)
+
+
+def test_the_law_is_the_same_every_time_and_moves_with_the_region() -> None:
+    one, two = (
+        free_form_law(20, 20, 0.9, 1, DELTA, releases=10),
+        free_form_law(17, 23, 0.9, 1, DELTA, releases=10),
+    )
+    assert np.array_equal(one.masses, two.masses)
+    assert two.start == one.start + 3
+
+
+def test_progress_is_reported() -> None:
+    said: list[str] = []
+    free_form_law(5, 5, 0.9, 1, DELTA, releases=10, progress=said.append)
+    assert len(said) > 3
+    assert all(text.startswith("free form: ") for text in said)
+
+
+def test_a_delta_that_needs_no_epsilon_gives_zero() -> None:
+    assert free_form_law(20, 20, 0.5, 1, 0.3, releases=5).epsilon == 0
+
+
+def test_a_million_releases_take_no_longer() -> None:
+    law = free_form_law(20, 20, 0.9, 1, DELTA, releases=1_000_000)
+    assert law.epsilon == pytest.approx(3517.8, rel=1e-4)
+
+
+# ------------------------------------------------------------------------------------------ what is refused
+
+
+def test_it_is_tried_only_when_asked_for() -> None:
+    assert not list(free_form_candidates(whole_numbers(), problem(5, 1, 10), 0, PARAMETRIC))
+
+
+def test_there_is_no_candidate_for_a_narrow_region_a_huge_table_or_an_order() -> None:
+    asked = ("free form",)
+    order = Goal(confidence=0.9, sensitivity=1, delta=None, order=2.0)
+    for unmet in (problem(1, 4, 10), problem(100_000, 1, 10), Problem(below=5, above=5, goal=order)):
+        assert not list(free_form_candidates(whole_numbers(), unmet, 0, asked))
+
+
+def test_a_huge_table_and_delta_zero_are_refused_by_name() -> None:
+    with pytest.raises(CannotCertifyError, match="free-form table would have"):
+        free_form_law(100_000, 100_000, 0.9, 1, DELTA, releases=10)
+    with pytest.raises(CannotCertifyError, match="delta 0"):
+        free_form_law(5, 5, 0.9, 1, 0.0, releases=10)
