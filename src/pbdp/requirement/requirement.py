@@ -14,6 +14,8 @@ from pbdp.requirement.region import Region
 
 # Sensitivities outside leave no room in a double for the steps around them.
 SMALLEST, LARGEST = 1e-100, 1e100
+# Beyond it the Rényi sums run over ever more terms, and say no more than the largest loss.
+LARGEST_ORDER = 1e5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -99,6 +101,8 @@ class Requirement:
             )
         if self.rdp_order is not None:
             above_one("rdp_order", self.rdp_order, "Rényi orders are above 1; 10 is a common choice.")
+            if self.rdp_order > LARGEST_ORDER:
+                raise InputError("rdp_order", f"at most {LARGEST_ORDER:g}", self.rdp_order, "10 is common.")
         if self.delta is not None:
             if self.delta == 0:
                 raise InputError(
