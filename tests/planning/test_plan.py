@@ -321,6 +321,9 @@ def test_whole_numbers_inside_a_range(seed: int) -> None:
             assert_reached(printed, pairs)
         else:
             assert printed.plan.confidence == 1
+            # noise beyond an end is moved to that end
+            assert printed.at(low).weight(Fraction(low), Fraction(low)).value >= 0.5
+            assert printed.at(low + size).weight(Fraction(low + size), Fraction(low + size)).value >= 0.5
     assert {"laplace, clamped", "gaussian, clamped"} <= names
 
 

@@ -25,7 +25,7 @@ CLOSER = 7
 # Scales below e to this leave all the mass at zero.
 LEAST_LOG_SCALE = -7.0
 ROUNDS = 3
-SHAPE_ROUNDS = 3
+SHAPE_ROUNDS = 2
 
 
 def plain_scale(shape: Shape, problem: Problem) -> float:
@@ -99,7 +99,8 @@ def boosted_scale(shape: Shape, problem: Problem, plain: float) -> float | None:
         scales = np.concatenate([scales, further])
         values = np.concatenate([values, estimated_loss(shape, problem, further)])
     at = int(np.argmin(values))
-    for _ in range(ROUNDS):
+    # over several releases boosting changes little, and a look costs more
+    for _ in range(ROUNDS if problem.goal.releases == 1 else ROUNDS - 1):
         if not math.isfinite(values[at]):
             return None
         scales = np.geomspace(scales[max(at - 1, 0)], scales[min(at + 1, len(scales) - 1)], CLOSER)
