@@ -1,0 +1,250 @@
+"""`pbdp plan`: the same words as in Python, JSON as promised, and one line for whatever cannot be used."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import pbdp
+from pbdp.planning.plan import Plan
+from tests.cli.commands import FAST, PBDP, PLAN, assert_refused, run, run_command, run_piped
+
+Capture = pytest.CaptureFixture[str]
+WIDTH = ["--within", "5"]
+REST = ["--confidence", "0.9", "--sensitivity", "1", "--delta", "1e-5", "--integer", *FAST]
+RANGE_REST = ["--confidence", "0.8", "--sensitivity", "1", "--delta", "1e-5", *FAST]
+
+
+# ------------------------------------------------------------------------------------------ what is printed
+
+
+def test_json_is_one_object_with_every_promised_key(capsys: Capture) -> None:
+    done = run(capsys, *PLAN, "--json")
+    assert (done.code, done.err) == (0, "")
+    record: dict[str, Any] = json.loads(done.out)
+    promised = (
+        "epsilon delta rdp_order confidence within sensitivity releases step mechanism alternatives limit"
+    )
+    assert set(promised.split()) <= record.keys()
+    assert {"family", "boost"} <= record["mechanism"].keys()
+    assert record["alternatives"]
+    for other in record["alternatives"]:
+        assert {"family", "epsilon", "confidence", "guaranteed"} <= other.keys()
+        assert isinstance(other["guaranteed"], bool)
+    assert record["limit"] is None or {"epsilon", "kind"} <= record["limit"].keys()
+    assert record["epsilon"] == pytest.approx(0.4147, abs=2e-4)
+    assert record["confidence"] >= 0.9
+    assert (record["delta"], record["rdp_order"], record["within"]) == (1e-5, None, 5)
+    assert (record["sensitivity"], record["releases"], record["step"]) == (1, 1, 1)
+
+
+def test_json_agrees_with_python(capsys: Capture) -> None:
+    record = json.loads(run(capsys, *PLAN, "--json", *FAST).out)
+    plan = pbdp.plan(within=5, confidence=0.9, sensitivity=1, delta=1e-5, integer=True, families=("laplace",))
+    assert record["epsilon"] == plan.epsilon
+    assert record["confidence"] == plan.confidence
+
+
+def test_words_name_the_choice_and_everything_compared(capsys: Capture) -> None:
+    done = run(capsys, *PLAN)
+    assert (done.code, done.err) == (0, "")
+    for line in ("within 5 of the truth, 90 % of the time", "(certified)", "add/remove", "not a guarantee"):
+        assert line in done.out
+    starred = [line for line in done.out.splitlines() if line.startswith("*")]
+    assert len(starred) == 1
+
+
+def test_epsilons_in_words_are_never_below_the_certified_ones(capsys: Capture) -> None:
+    for within in range(1, 6):
+        options = ["--within", str(within), *REST]
+        record = json.loads(run(capsys, "plan", *options, "--json").out)
+        words = run(capsys, "plan", *options).out
+        shown = next(line.split()[2] for line in words.splitlines() if line.startswith("Privacy"))
+        assert record["epsilon"] <= float(shown) <= record["epsilon"] * 1.001
+
+
+def test_output_writes_a_plan_that_loads(capsys: Capture, tmp_path: Path) -> None:
+    file = tmp_path / "plan.json"
+    done = run(capsys, *PLAN, *FAST, "-o", str(file), "--json")
+    assert done.code == 0
+    assert json.loads(done.out) == json.loads(file.read_text(encoding="utf-8"))
+    assert Plan.load(file).epsilon == json.loads(done.out)["epsilon"]
+    assert str(file) in run(capsys, *PLAN, *FAST, "--output", str(file)).out
+
+
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        (["--within", "5%+10", *REST], {"within": "5%+10"}),
+        (["--within", "50%+10", "--nonnegative", *REST], {"within": "50%+10"}),
+        (["--below", "2", "--above", "8", *REST], {"within": [2, 8]}),
+        (["--range", "0", "100", "--scale", "3", *RANGE_REST], {"within": None}),
+        (["--range", "-10", "10", "--scale", "3", *RANGE_REST, "--integer"], {"within": None}),
+        (["--range", "-1e3", "-.5e2", "--scale", "30", *RANGE_REST, "--integer"], {"within": None}),
+        ([*WIDTH, "--range", "-10", "90", *REST], {"within": 5}),
+        (
+            [*WIDTH, "--confidence", "0.9", "--sensitivity", "1", "--rdp-order", "10", "--integer", *FAST],
+            {"rdp_order": 10, "delta": None},
+        ),
+        ([*WIDTH, "--neighbours", "replace", *REST], {"neighbours": "replace"}),
+        (["--within", "5", "--step", "0.5", *RANGE_REST], {"step": 0.5}),
+    ],
+)
+def test_every_kind_of_requirement_is_planned(
+    options: list[str], expected: dict[str, object], capsys: Capture
+) -> None:
+    done = run(capsys, "plan", *options, "--json")
+    assert (done.code, done.err) == (0, "")
+    record = json.loads(done.out)
+    assert {name: record[name] for name in expected} == expected
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (["--below", "2", "--above", "8", *REST], "at most 2 below and 8 above the truth"),
+        (["--range", "0", "100", "--scale", "3", *RANGE_REST], "inside 0..100"),
+        ([*WIDTH, "--step", "0.5", *RANGE_REST], "multiples of 0.5"),
+        (
+            [*WIDTH, "--confidence", "0.9", "--sensitivity", "1", "--rdp-order", "10", "--integer", *FAST],
+            "Rényi loss at order 10",
+        ),
+    ],
+)
+def test_every_kind_of_requirement_is_put_in_words(options: list[str], words: str, capsys: Capture) -> None:
+    done = run(capsys, "plan", *options)
+    assert (done.code, done.err) == (0, "")
+    assert words in done.out
+
+
+def test_an_epsilon_is_turned_into_a_confidence_or_a_width(capsys: Capture) -> None:
+    afforded = ["--epsilon", "1", "--sensitivity", "1", "--delta", "1e-5", "--integer", *FAST]
+    confidence = json.loads(run(capsys, "plan", *WIDTH, *afforded, "--json").out)
+    assert confidence["epsilon"] <= 1
+    assert confidence["confidence"] > 0.99
+    width = json.loads(run(capsys, "plan", "--confidence", "0.9", *afforded, "--json").out)
+    assert width["epsilon"] <= 1
+    assert width["within"] == 2
+
+
+# ------------------------------------------------------------------------------------------ what is refused
+
+REFUSED: dict[str, tuple[list[str], list[str]]] = {
+    "confidence 0": ([*WIDTH, *REST, "--confidence", "0"], ["confidence must be", "0.9 for 90 %"]),
+    "confidence 1": ([*WIDTH, *REST, "--confidence", "1"], ["confidence must be"]),
+    "confidence 90": ([*WIDTH, *REST, "--confidence", "90"], ["confidence must be", "got 90"]),
+    "confidence nan": ([*WIDTH, *REST, "--confidence", "nan"], ["confidence must be"]),
+    "confidence x": ([*WIDTH, *REST, "--confidence", "x"], ["--confidence"]),
+    "within 0": (["--within", "0", *REST], ["within must be"]),
+    "within -1": (["--within", "-1", *REST], ["within must be"]),
+    "within nan": (["--within", "nan", *REST], ["within must be"]),
+    "within inf": (["--within", "inf", *REST], ["within must be"]),
+    "within x": (["--within", "x", *REST], ["within must be", "Write 5"]),
+    "within nothing": (["--within", "", *REST], ["within must be"]),
+    "within 5%": (["--within", "5%", *REST], ["within must be", "5%+10"]),
+    "within 100%+5": (["--within", "100%+5", *REST], ["within must be", "publishing 0"]),
+    "sensitivity 0": ([*WIDTH, *REST, "--sensitivity", "0"], ["sensitivity must be"]),
+    "sensitivity -1": ([*WIDTH, *REST, "--sensitivity", "-1"], ["sensitivity must be"]),
+    "sensitivity inf": ([*WIDTH, *REST, "--sensitivity", "inf"], ["sensitivity must be"]),
+    "sensitivity missing": (["--within", "5", "--confidence", "0.9", "--delta", "1e-5"], ["--sensitivity"]),
+    "delta 0": ([*WIDTH, *REST, "--delta", "0"], ["delta must be above 0", "1e-9"]),
+    "delta 1": ([*WIDTH, *REST, "--delta", "1"], ["delta must be"]),
+    "delta -1e-5": ([*WIDTH, *REST, "--delta", "-1e-5"], ["delta must be"]),
+    "delta nan": ([*WIDTH, *REST, "--delta", "nan"], ["delta must be"]),
+    "no delta, no order": (
+        ["--within", "5", "--confidence", "0.9", "--sensitivity", "1"],
+        ["delta and rdp_order must be given one at a time"],
+    ),
+    "delta and order": ([*WIDTH, *REST, "--rdp-order", "10"], ["delta and rdp_order must be", "both"]),
+    "order 1": (
+        ["--within", "5", "--confidence", "0.9", "--sensitivity", "1", "--rdp-order", "1"],
+        ["rdp_order must be", "above 1"],
+    ),
+    "range upside down": (
+        ["--range", "10", "0", "--scale", "3", *RANGE_REST],
+        ["range must be low end first"],
+    ),
+    "range of no width": (["--range", "5", "5", "--scale", "3", *RANGE_REST], ["range must be"]),
+    "range with one end": (["--range", "5", "--scale", "3", *RANGE_REST], ["--range"]),
+    "range nan": (["--range", "nan", "5", "--scale", "3", *RANGE_REST], ["range low must be"]),
+    "range alone": (["--range", "0", "100", *RANGE_REST], ["scale must be", "epsilon 0", "within"]),
+    "scale without range": ([*WIDTH, *REST, "--scale", "3"], ["scale must be left out"]),
+    "scale 0": (["--range", "0", "9", "--scale", "0", *RANGE_REST], ["scale must be"]),
+    "nonnegative": ([*WIDTH, *REST, "--nonnegative"], ["nonnegative must be left out"]),
+    "step 0.3": ([*WIDTH, *RANGE_REST, "--step", "0.3"], ["step must be a power of two"]),
+    "step of whole numbers": ([*WIDTH, *REST, "--step", "0.5"], ["step must be 1"]),
+    "releases 0": ([*WIDTH, *REST, "--releases", "0"], ["releases must be"]),
+    "releases 1.5": ([*WIDTH, *REST, "--releases", "1.5"], ["--releases"]),
+    "family": ([*WIDTH, *REST, "--family", "uniform"], ["--family", "uniform"]),
+    "neighbours": ([*WIDTH, *REST, "--neighbours", "friends"], ["--neighbours", "friends"]),
+    "below alone": (["--below", "2", *REST], ["--below and --above must be given together"]),
+    "below and within": (["--below", "2", "--above", "3", *WIDTH, *REST], ["--below and --above"]),
+    "below -1": (["--below", "-1", "--above", "3", *REST], ["within must be"]),
+    "nothing at all": ([], ["--sensitivity"]),
+    "nothing to find": ([*WIDTH, *REST, "--epsilon", "1"], ["given two at a time"]),
+    "unknown option": ([*WIDTH, *REST, "--widht", "5"], ["--widht"]),
+    "abbreviated option": (["--with", "5", *REST], ["--with"]),
+    "one word too many": ([*WIDTH, *REST, "extra"], ["extra"]),
+    "nothing certified": ([*WIDTH, *REST, "--delta", "1e-300"], ["No noise could be certified"]),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_cannot_be_used_is_refused_in_one_line(name: str, capsys: Capture, tmp_path: Path) -> None:
+    options, words = REFUSED[name]
+    file = tmp_path / "plan.json"
+    assert_refused(run(capsys, "plan", *options, "-o", str(file)), *words)
+    assert not file.exists()
+
+
+@pytest.mark.parametrize("place", ["", "missing/plan.json", "folder"])
+def test_a_place_that_cannot_be_written_is_refused(place: str, capsys: Capture, tmp_path: Path) -> None:
+    (tmp_path / "folder").mkdir()
+    done = run(capsys, *PLAN, *FAST, "-o", str(tmp_path / place))
+    assert_refused(done, "plan file must be a path that can be written")
+
+
+@pytest.mark.parametrize("arguments", [(), ("nonsense",), ("--nonsense",)])
+def test_an_unknown_command_is_refused(arguments: tuple[str, ...], capsys: Capture) -> None:
+    assert_refused(run(capsys, *arguments), "--help")
+
+
+# ------------------------------------------------------------------------------------------ the real command
+
+
+@pytest.mark.parametrize("arguments", [("--help",), ("plan", "--help"), ("noise", "--help"), ("--version",)])
+def test_help_is_printed(arguments: tuple[str, ...]) -> None:
+    done = run_command(*arguments)
+    assert (done.code, done.err) == (0, "")
+    assert "pbdp" in done.out
+
+
+def test_the_installed_command_plans_and_refuses() -> None:
+    done = run_command(*PLAN, *FAST, "--json")
+    assert (done.code, done.err) == (0, "")
+    assert json.loads(done.out)["epsilon"] == pytest.approx(0.4147, abs=2e-4)
+    assert_refused(run_command(*PLAN, "--confidence", "2"), "confidence must be")
+    assert_refused(run_command(*PLAN, *FAST, "-o", "/proc/plan.json"), "plan file must be")
+
+
+@pytest.mark.parametrize(("options", "reader"), [("--json", "head -1"), ("", "true")])
+def test_a_closed_pipe_is_no_error(options: str, reader: str) -> None:
+    done = run_piped(f"'{PBDP}' {' '.join([*PLAN, *FAST])} {options} | {reader}")
+    assert (done.code, done.err) == (0, "")
+
+
+def test_output_that_cannot_be_written_is_said() -> None:
+    full = Path("/dev/full")
+    if not full.exists():
+        pytest.skip("no /dev/full here")
+    with full.open("w", encoding="utf-8") as nowhere:
+        done = subprocess.run(
+            [PBDP, *PLAN, *FAST], stdout=nowhere, stderr=subprocess.PIPE, text=True, timeout=60, check=False
+        )
+    assert done.returncode == 2
+    assert done.stderr.startswith("pbdp: the output cannot be written")
+    assert "Traceback" not in done.stderr
