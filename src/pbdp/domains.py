@@ -13,7 +13,10 @@ def _number(name: str, value: object, rule: str, holds: Callable[[float], bool],
     """`value` as a float if it is a real number for which `holds`, else an `InputError`."""
     if isinstance(value, bool) or not isinstance(value, Real):
         raise InputError(name, rule, repr(value), remedy)
-    number = float(value)
+    try:
+        number = float(value)
+    except OverflowError:
+        raise InputError(name, rule, "a number beyond all floats", remedy) from None
     if math.isnan(number) or not holds(number):
         raise InputError(name, rule, f"{number:g}", remedy)
     return number

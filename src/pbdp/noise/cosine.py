@@ -117,7 +117,7 @@ class Cosine(LogConcaveKernel):
         for near, far in ((low, high), (-high, -low)):
             start = np.maximum(near, c)
             with np.errstate(invalid="ignore"):
-                part = np.exp(-self.slope * (start - c)) * -np.expm1(-self.slope * (far - start))
+                part = np.exp(-self.slope * (start - c)) * -np.expm1(-self.slope * np.maximum(far - start, 0.0))
             tails = tails + np.where(far > start, part, 0.0)
         return np.asarray((centre + height * tails) / self._total)
 

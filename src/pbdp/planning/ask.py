@@ -55,6 +55,8 @@ def plan(
     if bounds is not None and open_width and epsilon is None:
         # only a range: the requirement itself explains that this asks for nothing
         open_width = False
+    if not isinstance(nonnegative, bool):
+        raise InputError("nonnegative", "true or false", repr(nonnegative))
     _check_question(open_width, confidence, epsilon)
     requirement = Requirement(
         region=AbsoluteRegion.even(1.0) if open_width else _region(within, bounds, region, nonnegative),
@@ -145,9 +147,13 @@ def _region(
     return bounds
 
 
-def _families(families: tuple[str, ...] | None) -> tuple[str, ...]:
+def _families(families: object) -> tuple[str, ...]:
     if families is None:
         return FAMILIES
+    if isinstance(families, str):
+        families = (families,)
+    if not isinstance(families, tuple | list | set):
+        raise InputError("families", "a list of names", repr(families))
     unknown = [family for family in families if family not in ALL_FAMILIES]
     if unknown or not families:
         raise InputError("family", f"among {', '.join(ALL_FAMILIES)}", ", ".join(unknown) or "none")

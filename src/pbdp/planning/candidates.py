@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from contextlib import suppress
 
 from pbdp.errors import InputError
 from pbdp.mechanism.rate import boost_for
@@ -15,7 +16,7 @@ from pbdp.planning.design import Design
 from pbdp.planning.free_form.candidates import free_form_candidates
 from pbdp.planning.grid import Grid
 from pbdp.planning.scales import best_shape, boosted_scale
-from pbdp.planning.shapes import Goal, problem_of, shape_families
+from pbdp.planning.shapes import Goal, Problem, ShapeFamily, problem_of, shape_families
 from pbdp.planning.tightest import tightest
 from pbdp.requirement.absolute import AbsoluteRegion
 from pbdp.requirement.custom import CustomRegion
@@ -51,17 +52,22 @@ def _absolute_candidates(
     yield from best_law_candidates(grid, problem, offset, families)
     yield from free_form_candidates(grid, problem, offset, families)
     for family in shape_families(problem, families):
-        try:
-            shape, plain = best_shape(family, problem)
-        except InputError:
-            continue  # the family has no table of this width
-        if plain > 0:
-            yield Design(grid=grid, kernel=shape.kernel(plain), region=region, offset=offset)
-        best = boosted_scale(shape, problem, plain)
-        if best is not None:
-            kernel = shape.kernel(best)
-            boost = boost_for(kernel, region, goal.confidence)
-            yield Design(grid=grid, kernel=kernel, region=region, boost=boost, offset=offset)
+        # a family without a table of this size is left out; the others go on
+        with suppress(InputError):
+            yield from _family_candidates(grid, region, problem, offset, family)
+
+
+def _family_candidates(
+    grid: Grid, region: AbsoluteRegion, problem: Problem, offset: int, family: ShapeFamily
+) -> Iterator[Design]:
+    shape, plain = best_shape(family, problem)
+    if plain > 0:
+        yield Design(grid=grid, kernel=shape.kernel(plain), region=region, offset=offset)
+    best = boosted_scale(shape, problem, plain)
+    if best is not None:
+        kernel = shape.kernel(best)
+        boost = boost_for(kernel, region, problem.goal.confidence)
+        yield Design(grid=grid, kernel=kernel, region=region, boost=boost, offset=offset)
 
 
 def _fixed_candidates(

@@ -55,10 +55,18 @@ def certify(design: Design, region: Region, goal: Goal) -> Certificate:
         epsilon_lower=epsilon.lower,
         delta=delta,
         rdp_order=rdp_order,
-        confidence=rounded_down(design.least_weight(region)),
+        confidence=_confidence(design, region, goal),
         method=method,
         table_error=design.table_error(),
     )
+
+
+def _confidence(design: Design, region: Region, goal: Goal) -> float:
+    """From the table; a Rényi figure is for the law before it, whose confidence may be that much smaller."""
+    confidence = rounded_down(design.least_weight(region))
+    if goal.order is None or design.clamp is not None:
+        return confidence
+    return max(min(confidence, goal.confidence), confidence - design.table_error())
 
 
 def meets(design: Design, region: Region, confidence: float) -> bool:

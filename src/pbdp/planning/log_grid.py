@@ -12,7 +12,7 @@ ln(1 + theta) <= -ln(1 - theta). g then moves by at most 2·ln(1 + theta·D/(2·
 
 g is computed with an error of at most `ERROR`/theta and rounded to a step, so the sensitivity grows by two
 such errors before it is rounded up, and the tolerances shrink by half a step and one error, and one more for
-the way back.
+the way back. Whole-number outputs are rounded in the end, so tau is taken half a unit smaller from the start.
 """
 
 from __future__ import annotations
@@ -46,18 +46,26 @@ class LogGrid(Grid):
     tau: float
     nonnegative: bool
     step: float
+    whole: bool = False
 
     def __post_init__(self) -> None:
         positive("step", self.step)
         positive("theta", self.theta)
         positive("tau", self.tau)
+        if self.whole:
+            positive("tau", self.tau - 0.5, "Rounding to whole numbers alone is worse than the requirement.")
+
+    @property
+    def _offset(self) -> float:
+        """The constant part of the tolerance, less half a unit where outputs are rounded to whole numbers."""
+        return self.tau - 0.5 if self.whole else self.tau
 
     @property
     def _unit(self) -> float:
-        return self.tau / self.theta
+        return self._offset / self.theta
 
     def sensitivity_in_steps(self, sensitivity: float) -> int:
-        grown = self.theta * sensitivity / self.tau
+        grown = self.theta * sensitivity / self._offset
         moved = math.log1p(grown) if self.nonnegative else 2 * math.log1p(grown / 2)
         return math.ceil((moved + 2 * ERROR) / self.theta / self.step * (1 + 2**-50))
 
@@ -81,6 +89,8 @@ class LogGrid(Grid):
     def steps_of(self, answer: Fraction) -> int:
         if abs(answer) > LARGEST_ANSWER:
             raise InputError("answer", f"at most {LARGEST_ANSWER:g} in size", "a larger one")
+        if self.whole and answer.denominator != 1:
+            raise InputError("answer", "a whole number for this plan", "a fraction")
         if self.nonnegative and answer < 0:
             raise InputError("answer", "0 or more for this plan", "a negative one")
         size = math.log1p(abs(float(answer)) / self._unit) / self.theta
@@ -92,15 +102,16 @@ class LogGrid(Grid):
             size = self._unit * np.expm1(np.abs(position) * self.theta)
         # beyond the largest double the nearest one is published
         values = np.copysign(np.minimum(size, np.finfo(np.float64).max), position)
-        return np.maximum(values, 0.0) if self.nonnegative else values
+        values = np.maximum(values, 0.0) if self.nonnegative else values
+        return np.rint(values) if self.whole else values
 
     def describe(self) -> str:
-        return (
-            f"a logarithmic grid with steps of {self.theta * self.step:.2g} of the number (plus {self.tau:g})"
-        )
+        kind = "whole numbers on " if self.whole else ""
+        fineness = f"{self.theta * self.step:.2g} of the number (plus {self.tau:g})"
+        return f"{kind}a logarithmic grid with steps of {fineness}"
 
 
-def log_grid_for(region: RelativeRegion) -> LogGrid:
+def log_grid_for(region: RelativeRegion, whole: bool = False) -> LogGrid:
     """A grid fine against the tolerance, which is about one in units of g."""
     step = power_of_two_below(math.log1p(region.theta) / region.theta / STEPS_IN_WIDTH)
-    return LogGrid(theta=region.theta, tau=region.tau, nonnegative=region.nonnegative, step=step)
+    return LogGrid(theta=region.theta, tau=region.tau, nonnegative=region.nonnegative, step=step, whole=whole)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
@@ -20,6 +19,7 @@ from pbdp.planning.certificate import Certificate
 from pbdp.planning.design import Design
 from pbdp.planning.grid import Grid
 from pbdp.planning.limit.of_plan import KnownLimit
+from pbdp.planning.log_grid import LogGrid
 from pbdp.privacy.published.figure import published_epsilon
 from pbdp.requirement.absolute import AbsoluteRegion
 from pbdp.requirement.fixed import FixedRegion
@@ -202,13 +202,16 @@ class Plan:
             reach = design.kernel.reach(SMALLEST_LISTED)
             noise = np.arange(-reach, reach + 1, dtype=np.int64)
             probability = design.ideal_masses(float(steps), reach)
-            missing = max(0.0, 1.0 - math.fsum(probability))
+            missing = max(0.0, 1.0 - float(np.sum(probability)))
         outputs = noise + (steps + design.offset)
         if design.clamp is not None:
             outputs, probability = _clamped(outputs, probability, design.clamp)
         values = self.grid.values_of(outputs)
-        if self.requirement.bounds is not None:
-            values, where = np.unique(np.clip(values, *self.requirement.bounds.answers), return_inverse=True)
+        bounds = self.requirement.bounds
+        if bounds is not None or isinstance(self.grid, LogGrid):
+            # several grid points may be published as one number
+            kept = values if bounds is None else np.clip(values, *bounds.answers)
+            values, where = np.unique(kept, return_inverse=True)
             probability = np.bincount(where, weights=probability).astype(np.float64)
         return OutputLaw(output=values, probability=probability, missing_mass=missing)
 

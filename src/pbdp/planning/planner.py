@@ -32,8 +32,9 @@ def grids_of(requirement: Requirement) -> list[Grid]:
         grids = [LinearGrid(step=requirement.step, rounded=True)]
     else:
         grids = [grid_for(region_width(requirement.region), requirement.sensitivity)]
-    if isinstance(requirement.region, RelativeRegion):
-        grids.append(log_grid_for(requirement.region))
+    region = requirement.region
+    if isinstance(region, RelativeRegion) and not (requirement.integer and region.tau <= 0.5):
+        grids.append(log_grid_for(region, requirement.integer))
     return grids
 
 

@@ -19,6 +19,7 @@ from pbdp.privacy.root import bracketed_root
 LARGEST_RATIO = 256
 # Above this half-width masses come from the kernel's own formulas and not from a sum over the shape.
 LARGEST_SUM = 1 << 14
+LONGEST_SUM = 1 << 22
 # Multiples of the plain scale that are tried first, then around the best of them.
 SCAN = np.geomspace(1.0, 5.0, 8)
 CLOSER = 7
@@ -31,14 +32,15 @@ SHAPE_ROUNDS = 2
 def plain_scale(shape: Shape, problem: Problem) -> float:
     """Largest scale at which the unboosted law keeps the confidence (0 if none does)."""
     wanted = problem.goal.confidence * (1 + KERNEL_ERROR)
-    closed = problem.reach > LARGEST_SUM
+    closed = max(problem.reach, problem.goal.sensitivity) > LARGEST_SUM
 
     def spare(log_scale: float) -> float:
         """Confidence beyond the one asked for."""
         scale = math.exp(log_scale)
-        if closed:
+        end = distance_to_tail(shape, problem, scale, 1e-18)
+        if closed or end > LONGEST_SUM:
             return float(shape.kernel(scale).mass(-problem.below, problem.above)) - wanted
-        noise = np.arange(math.ceil(distance_to_tail(shape, problem, scale, 1e-18)) + 1, dtype=np.float64)
+        noise = np.arange(math.ceil(end) + 1, dtype=np.float64)
         weight = np.exp(shape.log_density(noise, np.array(scale)))
         inside = np.sum(weight[: problem.above + 1]) + np.sum(weight[1 : problem.below + 1])
         return float(inside / (2 * np.sum(weight) - weight[0])) - wanted

@@ -308,7 +308,12 @@ def _grid(record: Record, requirement: Requirement) -> Grid:
     """A grid that the requirement allows; a relative requirement's own figures are checked by the grid."""
     values = {name: value for name, value in record.items() if name != "kind"}
     if record["kind"] == "log":
-        return LogGrid(**values)
+        log = LogGrid(**values)
+        if _flag(log.whole) is not requirement.integer:
+            raise PlanFileError(
+                "grid", "whole exactly for whole answers", log.describe(), "Make the plan again."
+            )
+        return log
     grid = LinearGrid(**values)
     asked = 1 if requirement.integer else requirement.step
     if _flag(grid.rounded) is requirement.integer or asked not in {None, grid.step}:

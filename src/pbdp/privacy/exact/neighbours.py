@@ -266,7 +266,7 @@ def _first_boxes(mechanism: Boosted, sensitivity: float) -> tuple[_Boxes, float]
             weight = region.theta
         case FixedRegion():
             furthest = min(sensitivity, region.high - region.low)
-            low, high = np.array([region.low]), np.array([region.high - furthest])
+            low, high = _edges(float(kernel.upper_quantile(NEGLIGIBLE_MASS / 2)), region, furthest)
             both = [(furthest, furthest)]
             weight = 1.0
         case _:
@@ -276,6 +276,21 @@ def _first_boxes(mechanism: Boosted, sensitivity: float) -> tuple[_Boxes, float]
         for least, most in both
     ]
     return _inside(mechanism, _joined(boxes)), weight
+
+
+def _edges(reach: float, region: FixedRegion, furthest: float) -> tuple[Array, Array]:
+    """First answers near either end of a range, and one that stands for all between.
+
+    Further than the kernel reaches from both ends the law only moves with the answer, up to a mass of 1e-40.
+    """
+    margin, last = math.ceil(reach) + 1.0, region.high - furthest
+    if last - region.low <= 2 * margin + furthest:
+        return np.array([region.low]), np.array([last])
+    middle = math.floor((region.low + last) / 2)
+    return (
+        np.array([region.low, middle, last - margin - furthest]),
+        np.array([region.low + margin, middle, last]),
+    )
 
 
 def _inside(mechanism: Boosted, boxes: _Boxes) -> _Boxes:

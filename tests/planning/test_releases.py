@@ -1,0 +1,113 @@
+"""Several releases, several requirements, and what is said about them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import pbdp
+from pbdp.planning.explain import explanation
+from pbdp.planning.together import plan_together
+from pbdp.requirement.requirement import Requirement
+from pbdp.requirement.within import region_within
+
+# Total epsilon at delta 1e-6, within 20, confidence 0.9, sensitivity 1, by releases.
+KNOWN = {5: 0.5613, 10: 1.009, 30: 1.913, 100: 3.752, 1000: 14.50}
+
+
+@pytest.fixture(scope="module", params=sorted(KNOWN))
+def many(request: pytest.FixtureRequest) -> pbdp.Plan:
+    releases: int = request.param
+    return pbdp.plan(within=20, confidence=0.9, sensitivity=1, delta=1e-6, integer=True, releases=releases)
+
+
+def test_known_totals_are_met(many: pbdp.Plan) -> None:
+    assert many.epsilon <= KNOWN[many.requirement.releases]
+
+
+def test_never_worse_than_plain_laplace_and_gaussian(many: pbdp.Plan) -> None:
+    for family in ("laplace", "gaussian"):
+        alone = pbdp.plan(
+            within=20,
+            confidence=0.9,
+            sensitivity=1,
+            delta=1e-6,
+            integer=True,
+            releases=many.requirement.releases,
+            families=(family,),
+        )
+        assert many.epsilon <= alone.epsilon * (1 + 5e-4)
+
+
+def test_bounds_and_limit_are_in_order(many: pbdp.Plan) -> None:
+    assert many.limit is not None
+    assert many.limit.epsilon <= many.chosen.certificate.epsilon_lower <= many.epsilon
+    assert "median" in many.limit.kind
+
+
+def test_a_plan_for_several_releases_survives_the_file(many: pbdp.Plan, tmp_path: Path) -> None:
+    many.save(tmp_path / "plan.json")
+    assert pbdp.Plan.load(tmp_path / "plan.json") == many
+
+
+def test_more_releases_cost_more() -> None:
+    costs = [
+        pbdp.plan(within=5, confidence=0.8, sensitivity=4, delta=1e-5, integer=True, releases=t).epsilon
+        for t in (1, 2, 3, 7, 20)
+    ]
+    assert costs == sorted(costs)
+
+
+def test_a_simultaneous_confidence_is_joint() -> None:
+    plan = pbdp.plan(
+        within=20, confidence=0.9, sensitivity=1, delta=1e-6, integer=True, releases=10, simultaneous=True
+    )
+    each = plan.chosen.certificate.confidence
+    assert 0.9 <= plan.confidence <= each**10
+    assert each > 0.98
+
+
+def test_noise_that_changes_with_the_answer_is_left_out_for_several_releases() -> None:
+    plan = pbdp.plan(within="50%+4", confidence=0.8, sensitivity=2, delta=1e-5, integer=True, releases=3)
+    assert not any("per answer" in entry.design.name for entry in (plan.chosen, *plan.others))
+
+
+def test_requirements_together_cost_no_more_than_one_by_one() -> None:
+    count = Requirement(region=region_within(20), confidence=0.9, sensitivity=1, delta=1e-6, integer=True)
+    nights = Requirement(
+        region=region_within(9), confidence=0.8, sensitivity=2, delta=1e-6, integer=True, releases=3
+    )
+    joint = plan_together([count, nights])
+    apart = (
+        pbdp.plan(within=20, confidence=0.9, sensitivity=1, delta=5e-7, integer=True).epsilon
+        + pbdp.plan(within=9, confidence=0.8, sensitivity=2, releases=3, delta=5e-7, integer=True).epsilon
+    )
+    assert joint.epsilon_lower <= joint.epsilon <= apart * (1 + 5e-4)
+    assert joint.parts[0].confidence >= 0.9
+    assert joint.parts[1].confidence >= 0.8
+
+
+def test_requirements_of_different_kinds_are_not_mixed() -> None:
+    one = Requirement(region=region_within(20), confidence=0.9, sensitivity=1, delta=1e-6, integer=True)
+    other = Requirement(
+        region=region_within(20),
+        confidence=0.9,
+        sensitivity=1,
+        delta=1e-6,
+        integer=True,
+        neighbours="replace",
+    )
+    renyi = Requirement(region=region_within(20), confidence=0.9, sensitivity=1, rdp_order=3, integer=True)
+    for pair in ([one, other], [one, renyi], []):
+        with pytest.raises(pbdp.InputError):
+            plan_together(pair)
+
+
+def test_the_explanation_names_the_winner_and_the_losers() -> None:
+    plan = pbdp.plan(within=2, confidence=0.8, sensitivity=4, delta=1e-5, integer=True)
+    text = "\n".join(explanation(plan))
+    assert plan.mechanism.name in text
+    assert "gaussian needs" in text
+    assert "Boosting takes gaussian noise" in text
+    assert "No mechanism can go below" in text
