@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import argparse
 import json
-import math
 from typing import TYPE_CHECKING, Any
 
-from pbdp.cli.text import columns, percent
+from pbdp.cli.text import columns, percent, rounded_down, rounded_up
 from pbdp.errors import InputError
 from pbdp.planning.families import ALL_FAMILIES
 from pbdp.requirement.neighbours import NEIGHBOURS
@@ -164,7 +163,7 @@ def _words(made: Plan) -> str:
     loss = f"at delta {made.delta:g}" if made.delta is not None else f"Rényi loss at order {made.rdp_order:g}"
     lines = [
         ("Requirement", f"{requirement.describe()}, {percent(requirement.confidence)} of the time"),
-        ("Privacy", f"epsilon {_rounded_up(made.epsilon)}{total} {loss}   (certified)"),
+        ("Privacy", f"epsilon {rounded_up(made.epsilon)}{total} {loss}   (certified)"),
         ("Confidence", f"{percent(made.confidence)} for every true answer"),
         ("Noise", f"{design.name} on {made.grid.describe()}: {_parameters(made)}"),
         (
@@ -180,15 +179,15 @@ def _words(made: Plan) -> str:
             2,
             (
                 "Limit",
-                f"epsilon {_rounded_down(made.limit.epsilon)}: no mechanism can do better; "
+                f"epsilon {rounded_down(made.limit.epsilon)}: no mechanism can do better; "
                 f"this plan is {above}",
             ),
         )
     certified = [other for other in made.alternatives if other.guaranteed]
     published = [other for other in made.alternatives if not other.guaranteed]
     rows = [["", "noise", "epsilon", "confidence", ""]]
-    rows.append(["*", design.name, _rounded_up(made.epsilon), percent(made.confidence), ""])
-    rows += [["", a.family, _rounded_up(a.epsilon), percent(a.confidence), ""] for a in certified[:SHOWN]]
+    rows.append(["*", design.name, rounded_up(made.epsilon), percent(made.confidence), ""])
+    rows += [["", a.family, rounded_up(a.epsilon), percent(a.confidence), ""] for a in certified[:SHOWN]]
     if len(certified) > SHOWN:
         rows.append(["", f"({len(certified) - SHOWN} more with --json)", "", "", ""])
     rows += [
@@ -219,21 +218,3 @@ def _parameters(made: Plan) -> str:
     if made.mechanism.offset:
         parts.append(f"centred {made.mechanism.offset * step:+.4g} from the answer")
     return ", ".join(parts) + ("" if linear else " (in steps)")
-
-
-def _rounded_down(epsilon: float) -> str:
-    """Four significant digits, never above the figure itself."""
-    text = f"{epsilon:.4g}"
-    return (
-        text if float(text) <= epsilon else f"{float(text) - 10 ** (math.floor(math.log10(epsilon)) - 3):.4g}"
-    )
-
-
-def _rounded_up(epsilon: float) -> str:
-    """Four significant digits, never below the figure itself."""
-    text = f"{epsilon:.4g}"
-    if float(text) >= epsilon:
-        return text
-    digits = f"{epsilon:.3e}"
-    mantissa, exponent = digits.split("e")
-    return f"{(float(mantissa) + 0.001) * 10 ** int(exponent):.4g}"

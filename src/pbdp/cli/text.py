@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 
@@ -27,3 +28,21 @@ def percent(share: float) -> str:
 def bar(share: float, most: float, width: int = 40) -> str:
     """A bar of at most `width` characters for a share of the largest one."""
     return "#" * round(width * share / most) if most > 0 else ""
+
+
+def rounded_down(epsilon: float) -> str:
+    """Four significant digits, never above the figure itself."""
+    text = f"{epsilon:.4g}"
+    return (
+        text if float(text) <= epsilon else f"{float(text) - 10 ** (math.floor(math.log10(epsilon)) - 3):.4g}"
+    )
+
+
+def rounded_up(epsilon: float) -> str:
+    """Four significant digits, never below the figure itself."""
+    text = f"{epsilon:.4g}"
+    if float(text) >= epsilon:
+        return text
+    digits = f"{epsilon:.3e}"
+    mantissa, exponent = digits.split("e")
+    return f"{(float(mantissa) + 0.001) * 10 ** int(exponent):.4g}"

@@ -13,6 +13,7 @@ import numpy as np
 from pbdp.errors import PbdpError
 from pbdp.figures.canvas import COLOURS, DASHES, new_figure, save
 from pbdp.planning.design import Design
+from pbdp.planning.limit.of_plan import limit_of
 from pbdp.planning.plan import Certified, Plan
 from pbdp.planning.planner import plan_for
 from pbdp.privacy.exact.divergences import largest_deltas
@@ -149,11 +150,15 @@ def _prices(
 ) -> None:
     """One curve a law; the plan itself is marked."""
     curves: dict[str, list[tuple[float, float]]] = {name: [] for name in names}
+    limits: list[tuple[float, float]] = []
     for x, requirement in sorted(dict(requirements).items()):
         try:
             made = plan_for(requirement, per_answer=False)
         except PbdpError:
             continue
+        known = limit_of(requirement, made.epsilon)
+        if known is not None:
+            limits.append((x, known.epsilon))
         for entry in (made.chosen, *made.others):
             if entry.design.name in curves:
                 curves[entry.design.name].append((x, entry.certificate.epsilon))
@@ -161,6 +166,10 @@ def _prices(
         if curves[name]:
             xs, ys = zip(*curves[name], strict=True)
             panel.plot(xs, ys, color=COLOURS[index], ls=DASHES[index], marker=".", label=name)
+    if limits:
+        panel.plot(
+            *zip(*limits, strict=True), color="black", lw=4, alpha=0.25, label="limit: no mechanism is below"
+        )
     panel.set(xlabel=label, ylabel="epsilon", yscale="log")
     panel.yaxis.set_major_formatter("{x:g}")
     panel.yaxis.set_minor_formatter("{x:g}")

@@ -70,7 +70,7 @@ def plan_record(plan: Plan) -> Record:
         "sensitivity": requirement.sensitivity,
         "releases": requirement.releases,
         "step": plan.grid.step,
-        "mechanism": _design_record(plan.chosen.design),
+        "mechanism": design_record(plan.chosen.design),
         "alternatives": [
             {"family": a.family, "epsilon": a.epsilon, "confidence": a.confidence, "guaranteed": a.guaranteed}
             for a in plan.alternatives
@@ -93,7 +93,7 @@ def plan_record(plan: Plan) -> Record:
             "table_error": certificate.table_error,
         },
         "compared": [
-            {**_design_record(entry.design), "epsilon": entry.certificate.epsilon} for entry in plan.others
+            {**design_record(entry.design), "epsilon": entry.certificate.epsilon} for entry in plan.others
         ],
         "assumptions": list(plan.assumptions),
     }
@@ -248,7 +248,8 @@ def _flag(value: object) -> bool:
     return value
 
 
-def _design_record(design: Design) -> Record:
+def design_record(design: Design) -> Record:
+    """A design as JSON."""
     kernel = design.kernel
     source = kernel.continuous if isinstance(kernel, GridKernel) else kernel
     names, _ = _KERNELS[kernel.family]
