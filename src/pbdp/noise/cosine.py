@@ -117,7 +117,8 @@ class Cosine(LogConcaveKernel):
         for near, far in ((low, high), (-high, -low)):
             start = np.maximum(near, c)
             with np.errstate(invalid="ignore"):
-                part = np.exp(-self.slope * (start - c)) * -np.expm1(-self.slope * np.maximum(far - start, 0.0))
+                length = np.maximum(far - start, 0.0)
+                part = np.exp(-self.slope * (start - c)) * -np.expm1(-self.slope * length)
             tails = tails + np.where(far > start, part, 0.0)
         return np.asarray((centre + height * tails) / self._total)
 
