@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import Any, NoReturn
 
 from pbdp import __version__
-from pbdp.cli import noise, plan, together
+from pbdp.cli import noise, plan, together, vector
 from pbdp.errors import CannotCertifyError, InputError
 
 # Exit codes: 0 done, 2 the request cannot be used as it is.
@@ -37,7 +37,7 @@ def parser() -> argparse.ArgumentParser:
     )
     top.add_argument("--version", action="version", version=f"pbdp {__version__}")
     commands = top.add_subparsers(dest="command", metavar="COMMAND", required=True)
-    for command in (plan, noise, together):
+    for command in (plan, noise, together, vector):
         command.add_to(commands)
     return top
 

@@ -1,0 +1,245 @@
+"""The sum of absolute values: independent Laplace noise on the grid in every coordinate.
+
+**Privacy.** The mass of noise n is proportional to exp(-|n|/b) in every coordinate, all in steps. A shift s
+changes the log-mass by at most Σ|s_i|/b, so the ideal law has epsilon = K/b, K the most steps, added up, that
+one person moves the answer; it needs no delta. What is drawn are tables of integer weights, each at most η
+away in total variation. Only the m coordinates that one person moves count, and for every set S of outputs
+
+    P(S) <= P_ideal(S) + m η <= e^eps P'_ideal(S) + m η <= e^eps P'(S) + (1 + e^eps) m η,
+
+so m (1 + e^eps) η <= delta is enough.
+
+**Rounding.** Real answers are rounded by floor(x/step + 1/2). A change of c in one coordinate becomes at most
+ceil(c/step) < c/step + 1 steps, hence K < Δ/step + m, that is K = ceil(Δ/step + m) - 1. Every coordinate
+moves by half a step at most, which leaves floor(within/step - d/2) steps for the noise.
+
+**Confidence.** A coordinate is not zero with probability 2r/(1+r), r = exp(-1/b), and then |n| is geometric.
+With j of d coordinates not zero the sum of |n| is j plus a negative binomial, so
+
+    P(sum <= t) = Σ P(j coordinates are not zero) · I_{1-r}(j, t-j+1).
+
+The tables' weights away from zero are rounded down, which makes their sums smaller still.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
+
+import numpy as np
+from scipy.special import betainc
+
+from pbdp.errors import CannotCertifyError
+from pbdp.mechanism.weights import BITS, LARGEST_TABLE, TOTAL, WeightTable, integer_weights
+from pbdp.noise.kernel import Array
+from pbdp.noise.symmetric_lattice import scale_in_steps
+from pbdp.planning.grid import LinearGrid, power_of_two_below, whole_numbers
+from pbdp.planning.vectors.design import Record, VectorCertificate, VectorDesign
+from pbdp.planning.vectors.requirement import VectorRequirement
+from pbdp.privacy.root import bracketed_root
+
+# Relative error of the incomplete beta function; the largest seen was 4e-13.
+SUM_ERROR = 4e-12
+# Rounding of answers may cost this share of the width and of the sensitivity before a finer step is tried.
+FINE_ENOUGH = 1e-3
+LARGEST_REACH = 1 << 20
+# The ideal masses in the extended type are exact to this: the exponent is 44 at most.
+MASS_ERROR = max(2.0**-50, 128 * float(np.finfo(np.longdouble).eps))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProductLaplace(VectorDesign):
+    """Independent noise in every coordinate, P(n steps) proportional to exp(-|n|/scale_in_steps)."""
+
+    scale_in_steps: float
+    grid: LinearGrid
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "scale_in_steps", scale_in_steps("scale", self.scale_in_steps))
+
+    @property
+    def name(self) -> str:
+        return "laplace"
+
+    @property
+    def table(self) -> WeightTable:
+        """The noise of every coordinate, in steps."""
+        return _table(self.scale_in_steps)
+
+    @property
+    def table_error(self) -> float:
+        """η: weights away from zero are only rounded down, so it is what zero has gained."""
+        table = self.table
+        ideal = np.tanh(1 / (2 * np.longdouble(self.scale_in_steps)))
+        gained = np.longdouble(int(table.weights[-table.start])) / TOTAL - ideal
+        return max(float(gained), 0.0) + 2 * MASS_ERROR
+
+    def describe(self, requirement: VectorRequirement) -> str:
+        scale = self.scale_in_steps * self.grid.step
+        return (
+            f"independent Laplace noise with scale {scale:.6g} in each of {requirement.dimensions} "
+            f"coordinates, on {self.grid.describe()}"
+        )
+
+    def certificate(self, requirement: VectorRequirement) -> VectorCertificate | None:
+        room = room_in_steps(requirement, self.grid)
+        if room < 0:
+            return None
+        confidence = mass_within(requirement.dimensions, self.scale_in_steps, room)
+        if confidence < requirement.confidence:
+            return None
+        moved = sensitivity_in_steps(requirement, self.grid)
+        epsilon = moved / self.scale_in_steps * (1 + 2.0**-51)
+        charge = min(requirement.touched, moved) * (1 + math.exp(min(epsilon, 700.0))) * self.table_error
+        if charge * (1 + 1e-12) > requirement.delta:
+            raise CannotCertifyError(
+                f"delta {requirement.delta:g} is too small: the tables of the {requirement.dimensions} "
+                f"coordinates use up {charge:.2g} of it at epsilon {epsilon:.4g}. Use a larger delta."
+            )
+        return VectorCertificate(
+            epsilon=epsilon,
+            epsilon_lower=0.0,
+            confidence=confidence,
+            method="losses of all coordinates added up; delta covers the tables' distance from the law",
+        )
+
+    def record(self) -> Record:
+        return {"kernel": "laplace", "scale_in_steps": self.scale_in_steps, "step": self.grid.step}
+
+    def assumptions(self, requirement: VectorRequirement) -> tuple[str, ...]:
+        touched, moved = requirement.touched, sensitivity_in_steps(requirement, self.grid)
+        return (
+            f"One person changes at most {touched} of {requirement.dimensions} coordinates; that is at most "
+            f"{moved} step{'s' if moved > 1 else ''} of the grid in all, rounding included.",
+            f"Outputs are {self.grid.describe()}; rounding the answer to them is part of the guarantee.",
+        )
+
+
+@lru_cache(maxsize=4)
+def _table(scale: float) -> WeightTable:
+    """Integer weights; all but the centre's are below the ideal masses."""
+    reach = reach_of(scale)
+    if reach > LARGEST_TABLE // 2:
+        raise CannotCertifyError(
+            f"The noise would need a table of {2 * reach + 1:,} values: the width is very large against the "
+            "sensitivity. Use a coarser step."
+        )
+    noise = np.abs(np.arange(-reach, reach + 1)).astype(np.longdouble)
+    exact = np.longdouble(scale)
+    masses = np.tanh(1 / (2 * exact)) * np.exp(-noise / exact)
+    return integer_weights(masses, -reach, MASS_ERROR)
+
+
+def reach_of(scale: float) -> int:
+    """Beyond it an ideal mass is less than one unit of weight."""
+    return math.ceil(scale * (BITS + 1) * math.log(2)) + 1
+
+
+def room_in_steps(requirement: VectorRequirement, grid: LinearGrid) -> int:
+    """What is left of the width for the noise: floor(within/step - d/2), or floor(within) unrounded."""
+    lost = Fraction(requirement.dimensions, 2) if grid.rounded else 0
+    return math.floor(Fraction(requirement.within) / Fraction(grid.step) - lost)
+
+
+def sensitivity_in_steps(requirement: VectorRequirement, grid: LinearGrid) -> int:
+    """K: the most steps, added up over the coordinates, that one person moves the answer."""
+    exact = Fraction(requirement.sensitivity) / Fraction(grid.step)
+    return math.ceil(exact + requirement.touched) - 1 if grid.rounded else math.ceil(exact)
+
+
+def mass_within(dimensions: int, scale: float, room: int) -> float:
+    """P(sum of |noise| <= room) for `dimensions` discrete Laplace laws, rounded down.
+
+    Only the numbers of non-zero coordinates within sqrt(20 d) of their mean are added up; by Hoeffding's
+    inequality the others have probability 2e-17 at most.
+    """
+    zero = math.tanh(1 / (2 * scale))
+    away = 2 / (math.expm1(1 / scale) + 2) if scale > 2e-3 else 0.0
+    spread = math.sqrt(20 * dimensions) + 1
+    first = max(0, math.floor(dimensions * away - spread))
+    last = min(dimensions, math.ceil(dimensions * away + spread))
+    weights = _binomial(dimensions, zero, away, first, last)
+    counts = np.arange(first, last + 1)
+    possible = counts <= room
+    failures = np.where(possible, room - counts, 0)
+    within = betainc(np.maximum(counts, 1), failures + 1.0, -math.expm1(-1 / scale))
+    within = np.where(possible, np.where(counts == 0, 1.0, within), 0.0)
+    # every ratio of binomial weights, and the sum of their logs, is rounded; a relative error e of 1 - r
+    # changes the incomplete beta function by a factor of (1 + e)^j at most
+    rounding = 2.0**-52 * ((2 * math.log(dimensions) + 50) * len(counts) + 2 * dimensions)
+    return min(float(np.sum(weights * within)), 1.0) * (1 - SUM_ERROR - rounding)
+
+
+def _binomial(dimensions: int, zero: float, away: float, first: int, last: int) -> Array:
+    """P(first..last coordinates are not zero): ratios of neighbours added up in logs, then scaled to one."""
+    if away == 0:
+        return np.where(np.arange(first, last + 1) == 0, 1.0, 0.0)
+    counts = np.arange(first, last)
+    steps = np.log((dimensions - counts) / (counts + 1.0)) + (math.log(away) - math.log(zero))
+    logs = np.concatenate([[0.0], np.cumsum(steps)])
+    weights = np.exp(logs - np.max(logs))
+    return np.asarray(weights / np.sum(weights))
+
+
+def product_designs(requirement: VectorRequirement) -> list[ProductLaplace]:
+    """The widest noise on the grid with the least epsilon, among those whose tables will do."""
+    if requirement.integer:
+        grids = [whole_numbers()]
+    elif requirement.step is not None:
+        grids = [LinearGrid(step=requirement.step, rounded=True)]
+    else:
+        grids = _grids(requirement)
+    found = [design for grid in grids if (design := widest_laplace(requirement, grid)) is not None]
+    small = [design for design in found if reach_of(design.scale_in_steps) <= LARGEST_REACH]
+    ranked = sorted(
+        small or found[:1],
+        key=lambda design: sensitivity_in_steps(requirement, design.grid) / design.scale_in_steps,
+    )
+    for design in ranked:
+        try:
+            design.certificate(requirement)
+        except CannotCertifyError:
+            continue
+        return [design]
+    return ranked[:1]
+
+
+def _grids(requirement: VectorRequirement) -> list[LinearGrid]:
+    """Powers of two from the coarsest that leaves room for noise to where rounding hardly costs anything."""
+    step = power_of_two_below(2 * requirement.within / requirement.dimensions)
+    finest = FINE_ENOUGH * min(
+        requirement.within / requirement.dimensions, requirement.sensitivity / requirement.touched
+    )
+    steps = [step]
+    while steps[-1] > finest and len(steps) < 40:
+        steps.append(steps[-1] / 2)
+    return [LinearGrid(step=each, rounded=True) for each in steps]
+
+
+def widest_laplace(requirement: VectorRequirement, grid: LinearGrid) -> ProductLaplace | None:
+    """The largest scale that meets the confidence on a grid, or None if none does."""
+    room = room_in_steps(requirement, grid)
+    if room < 0:
+        return None
+    rho = requirement.confidence
+
+    def excess(log_scale: float) -> float:
+        return mass_within(requirement.dimensions, math.exp(log_scale), room) - rho
+
+    low, high = math.log(1e-2), math.log(1e-2)
+    if excess(low) < 0:
+        return None
+    while excess(high) > 0:
+        low, high = high, high + 2
+        if high > math.log(2.0**40):
+            return None
+    root = bracketed_root(excess, low, high)
+    margin = 1e-12
+    while margin < 1:
+        scale = math.exp(root) * (1 - margin)
+        if mass_within(requirement.dimensions, scale, room) >= rho:
+            return ProductLaplace(scale_in_steps=scale, grid=grid)
+        margin *= 4
+    return None

@@ -1,0 +1,127 @@
+"""A vector plan survives JSON, and one that was tampered with does not."""
+
+from __future__ import annotations
+
+import copy
+import json
+import math
+from typing import Any
+
+import pytest
+
+from pbdp.errors import PlanFileError
+from pbdp.planning.vectors import VectorPlan, plan_vector
+
+
+def made(norm: str) -> VectorPlan:
+    return plan_vector(
+        within=6.0,
+        confidence=0.9,
+        dimensions=3,
+        norm=norm,
+        sensitivity=1.0,
+        delta=1e-6,
+        integer=norm != "l2",
+        neighbours="replace",
+        touches=None if norm == "l2" else 2,
+    )
+
+
+@pytest.fixture(scope="module")
+def records() -> dict[str, str]:
+    return {norm: json.dumps(made(norm).to_record(), allow_nan=False) for norm in ("linf", "l2", "l1")}
+
+
+@pytest.mark.parametrize("norm", ["linf", "l2", "l1"])
+def test_a_plan_comes_back(norm: str, records: dict[str, str]) -> None:
+    plan = VectorPlan.from_record(json.loads(records[norm]))
+
+    assert plan == made(norm)
+    assert json.dumps(plan.to_record()) == records[norm]
+
+
+def test_a_record_says_what_users_look_for(records: dict[str, str]) -> None:
+    record = json.loads(records["l2"])
+
+    assert {"epsilon", "delta", "confidence", "norm", "dimensions", "within", "sensitivity"} < set(record)
+    assert {"family", "description"} < set(record["mechanism"])
+    assert [set(a) for a in record["alternatives"]] == [{"family", "epsilon", "confidence", "guaranteed"}] * 2
+    assert record["assumptions"]
+
+
+TAMPERED: list[tuple[str, tuple[str | int, ...], object]] = [
+    ("l2", ("epsilon",), 0.1),
+    ("l2", ("confidence",), 0.99),
+    ("l2", ("requirement", "confidence"), 0.95),
+    ("l2", ("delta",), 1e-9),
+    ("l2", ("delta",), 0),
+    ("l2", ("within",), 5.0),
+    ("l2", ("within",), math.nan),
+    ("l2", ("dimensions",), 4),
+    ("l2", ("dimensions",), "3"),
+    ("l2", ("dimensions",), 10**9),
+    ("l2", ("sensitivity",), 0.5),
+    ("l2", ("norm",), "l1"),
+    ("l2", ("norm",), "l3"),
+    ("l2", ("neighbours",), "twins"),
+    ("l2", ("mechanism", "kernel"), "cosine"),
+    ("l2", ("mechanism", "scale"), 100.0),
+    ("l2", ("mechanism", "scale"), None),
+    ("l2", ("mechanism", "family"), "gaussian"),
+    ("l2", ("compared", 0, "kept"), 0.99),
+    ("l2", ("compared", 0, "kept"), -3.0),
+    ("l2", ("compared", 0, "sigma"), "wide"),
+    ("l2", ("compared", 1, "epsilon"), 0.01),
+    ("l2", ("compared",), []),
+    ("l2", ("alternatives", 0, "epsilon"), 0.01),
+    ("l2", ("alternatives", 0, "guaranteed"), False),
+    ("l2", ("alternatives",), []),
+    ("l2", ("version",), 2),
+    ("l2", ("version",), None),
+    ("l2", ("format",), "pbdp-plan"),
+    ("l2", ("requirement",), None),
+    ("l1", ("epsilon",), 0.1),
+    ("l1", ("mechanism", "scale_in_steps"), 50.0),
+    ("l1", ("mechanism", "scale_in_steps"), 1e-300),
+    ("l1", ("mechanism", "step"), 0.5),
+    ("l1", ("requirement", "integer"), False),
+    ("l1", ("requirement", "touches"), 7),
+    ("l1", ("delta",), 1e-17),
+    ("linf", ("epsilon",), 0.1),
+    ("linf", ("confidence",), 0.99),
+    ("linf", ("requirement", "touches"), 1),
+    ("linf", ("within",), 5.0),
+    ("linf", ("mechanism", "plan", "releases"), 1),
+    ("linf", ("mechanism", "plan", "epsilon"), 0.1),
+    ("linf", ("mechanism", "plan"), None),
+    ("linf", ("alternatives", 0, "epsilon"), 0.01),
+]
+
+
+@pytest.mark.parametrize(("norm", "path", "value"), TAMPERED)
+def test_a_record_that_was_changed_is_refused(
+    norm: str, path: tuple[str | int, ...], value: object, records: dict[str, str]
+) -> None:
+    record: Any = json.loads(records[norm])
+    place = record
+    for key in path[:-1]:
+        place = place[key]
+    place[path[-1]] = value
+
+    with pytest.raises(PlanFileError):
+        VectorPlan.from_record(record)
+
+
+@pytest.mark.parametrize("key", ["epsilon", "mechanism", "compared", "alternatives", "requirement", "norm"])
+def test_a_record_with_a_field_missing_is_refused(key: str, records: dict[str, str]) -> None:
+    record = copy.deepcopy(json.loads(records["l2"]))
+    del record[key]
+
+    with pytest.raises(PlanFileError):
+        VectorPlan.from_record(record)
+
+
+@pytest.mark.parametrize("record", [None, [], "plan", 3, {}, {"format": 1}])
+def test_something_else_is_refused(record: object) -> None:
+    with pytest.raises(PlanFileError):
+        VectorPlan.from_record(record)
