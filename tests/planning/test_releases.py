@@ -37,7 +37,7 @@ def test_never_worse_than_plain_laplace_and_gaussian(many: pbdp.Plan) -> None:
             releases=many.requirement.releases,
             families=(family,),
         )
-        assert many.epsilon <= alone.epsilon * (1 + 5e-4)
+        assert many.epsilon <= alone.epsilon * (1 + 1e-4)
 
 
 def test_bounds_and_limit_are_in_order(many: pbdp.Plan) -> None:

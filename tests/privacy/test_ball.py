@@ -38,6 +38,7 @@ CASES = [
     (11, 1.0, 3.5, 0.5, 0.8, 1.0),
     (100, 1.0, 11.0, 0.6, 0.9, 2.0),
     (10_000, 1.0, 100.5, 0.4, 0.7, 1.5),
+    (30, 1.0, 11.2, 0.99, 0.2, 1.0),
 ]
 
 
@@ -170,10 +171,8 @@ def test_a_shift_that_is_a_tenth_shorter_is_told_apart(case: Case) -> None:
 @pytest.mark.parametrize(
     ("radius", "boost", "shift", "epsilon"),
     [
-        (1.5, 0.5, (1.0, 0.0), 0.5),
         (1.5, 0.5, (0.6, 0.8), 0.5),
         (0.7, 0.9, (-0.8, 0.6), 1.0),
-        (2.0, 0.6, (1.0, 0.0, 0.0), 0.5),
         (2.0, 0.6, (0.48, -0.6, 0.64), 0.5),
     ],
 )
@@ -234,7 +233,7 @@ def test_without_a_boost_dimensions_do_not_matter() -> None:
             assert found.upper - found.lower < 1e-8 * found.upper
 
 
-@pytest.mark.parametrize("dimensions", [1, 2, 3, 10, 1000, 10_000, 100_000])
+@pytest.mark.parametrize("dimensions", [1, 2, 10, 10_000, 100_000])
 @pytest.mark.parametrize("delta", [1e-3, 1e-9])
 def test_epsilon_ends_on_the_safe_side_and_close(dimensions: int, delta: float) -> None:
     radius = math.sqrt(chi2(dimensions).isf(0.2))
@@ -278,7 +277,7 @@ def test_confidence_is_that_of_chi(dimensions: int) -> None:
     "shape", [0.5, 1.0, 2.5, 60.0, 199.5, 250.0, 499.5, 5000.0, 20_000.5, 50_000.0, 100_000.0]
 )
 def test_the_gamma_functions_are_as_exact_as_is_assumed(shape: float) -> None:
-    for z in (-6.0, -0.3, 0.7, 4.0):
+    for z in (-6.0, -0.3, 0.7, 9.0):
         x = max(shape + z * math.sqrt(shape), 0.05 * shape)
         with mpmath.workdps(30):
             lower, upper = _gamma_integrals(shape, x)
@@ -320,7 +319,7 @@ def _gamma_integrals(shape: float, x: float) -> tuple[mpmath.mpf, mpmath.mpf]:
 
     width = math.sqrt(shape)
     below = [max(x - j * width, 0) for j in (18, 12, 8, 5, 3, 2, 1, 0)]
-    above = [x + j * width for j in (0, 1, 2, 3, 5, 8, 12, 20)]
+    above = [x + j * width for j in (0, 0.2, 0.5, 1, 2, 3, 5, 8, 12, 20)]
     return mpmath.quad(density, sorted(set(below))), mpmath.quad(density, above)
 
 

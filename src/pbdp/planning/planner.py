@@ -20,7 +20,7 @@ from pbdp.requirement.relative import RelativeRegion
 from pbdp.requirement.requirement import Requirement
 
 # Epsilons this close (relative) are a tie, which goes to the simpler family.
-TIE = 5e-4
+TIE = 1e-4
 SIMPLICITY = {family: rank for rank, family in enumerate(ALL_FAMILIES)}
 
 

@@ -338,11 +338,7 @@ class _Pair:
                 term = (first, second)[ball].bend((gaussian - ball) * s)
                 part = _times((coefficient, coefficient), _times((phi, moved)[gaussian], term))
                 bend = (bend[0] + part[0], bend[1] + part[1])
-            value = self._integrand(middle, first.middle, second.middle)
-            # what stands in front of the probabilities of the balls is at most q, or the weight
-            factor = np.where(before, 1 - k, weight[1]) * 1.001
-            size = slack * (first.middle + second.middle)
-            error = _phi(middle) * ((first.error + second.error) * factor + size)
+            value, error = self._middles(middle, first, second, slack)
             inner_low = width * (value - error) + width**3 / 24 * bend[0]
             inner_high = width * (value + error) + width**3 / 24 * bend[1]
         known = first.smooth & second.smooth & np.isfinite(inner_low) & np.isfinite(inner_high)
@@ -352,6 +348,24 @@ class _Pair:
         return np.stack(
             [left, right, low, high, np.where(known, np.minimum(width * error, (high - low) / 2), 0.0)]
         )
+
+    def _middles(self, x: Array, first: _BallOnPanels, second: _BallOnPanels, slack: Array) -> Range:
+        """The integrand in the middle of panels, and its error; `slack` is the relative one of the factors.
+
+        F1 - E F2 is (F1 - F2) + (1 - E) F2. Where both balls are likely F1 - F2 is that of small tails.
+        """
+        s, X, k = self.shift, self.crossing, self.kept
+        likely = second.middle > 0.5
+        apart = np.where(likely, second.beyond - first.beyond, first.middle - second.middle)
+        apart_error = np.where(likely, first.beyond_error + second.beyond_error, first.error + second.error)
+        fallen = -np.expm1(np.minimum(s * (x - X), 0.0))
+        weight = -np.expm1(np.minimum(s * (x - X) - self.extra_loss, 0.0))
+        before = x < X
+        value = np.where(before, (1 - k) * (apart + fallen * second.middle), apart * weight)
+        error = np.where(before, (1 - k) * (apart_error + fallen * second.error), apart_error * weight)
+        value = np.maximum(value, 0.0)
+        rounding = slack * (value + np.where(before, 0.0, np.abs(apart)))
+        return _phi(x) * value, _phi(x) * (error * 1.001 + rounding)
 
     def _ball(self, left: Array, right: Array, middle: Array) -> _BallOnPanels:
         """Probabilities and derivatives of one ball, given places relative to its centre."""
@@ -363,7 +377,8 @@ class _Pair:
         outside = nearest <= 0
         least, most = _cdf(nu, farthest), _cdf(nu, nearest)
         density = _density(nu, np.where(smooth, centre, 1.0))
-        value = _cdf(nu, centre)
+        value, beyond = _cdf(nu, centre), _survival(nu, centre)
+        moved = 1.2 * rounding * density + UNDERFLOW
         return _BallOnPanels(
             nu=nu,
             rooms=(np.where(smooth, farthest, 1.0), np.where(smooth, nearest, 2.0)),
@@ -374,7 +389,9 @@ class _Pair:
                 np.where(outside, 0.0, most * (1 + cdf_error(most)) + UNDERFLOW),
             ),
             middle=value,
-            error=np.where(outside, 0.0, cdf_error(value) * value + 1.2 * rounding * density + UNDERFLOW),
+            error=np.where(outside, 0.0, cdf_error(value) * value + moved),
+            beyond=beyond,
+            beyond_error=cdf_error(beyond) * beyond + moved,
             smooth=smooth | outside,
             outside=outside,
         )
@@ -382,7 +399,7 @@ class _Pair:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _BallOnPanels:
-    """F on every panel: its range, its value and error in the middle, and what (3) needs."""
+    """F on every panel: its range, F and 1 - F in the middle with their errors, and what (3) needs."""
 
     nu: int
     rooms: Range
@@ -391,6 +408,8 @@ class _BallOnPanels:
     inside: Range
     middle: Array
     error: Array
+    beyond: Array
+    beyond_error: Array
     smooth: Flags
     outside: Flags
 
@@ -441,6 +460,11 @@ def _cdf(nu: int, t: Array) -> Array:
     if nu == 0:
         return np.where(t >= 0, 1.0, 0.0)
     return np.asarray(gammainc(nu / 2, np.maximum(t, 0.0) / 2))
+
+
+def _survival(nu: int, t: Array) -> Array:
+    """1 - F_ν(t), with its own digits."""
+    return 1 - _cdf(0, t) if nu == 0 else np.asarray(gammaincc(nu / 2, np.maximum(t, 0.0) / 2))
 
 
 def _density(nu: int, t: Array) -> Array:
