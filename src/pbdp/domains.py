@@ -58,7 +58,7 @@ def whole(name: str, value: object, least: int = 1, remedy: str = "") -> int:
         name,
         value,
         f"a whole number of at least {least}",
-        lambda x: x >= least and x == math.floor(x),
+        lambda x: least <= x < math.inf and x == math.floor(x),
         remedy,
     )
     return int(number)

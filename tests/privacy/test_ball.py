@@ -17,7 +17,8 @@ from pbdp.errors import InputError
 from pbdp.mechanism.boosted import Boosted
 from pbdp.noise.gaussian import Gaussian
 from pbdp.privacy.exact.accountant import ExactAccountant
-from pbdp.privacy.exact.ball import BallAccountant, BoostedBall, _orders, cdf_error
+from pbdp.privacy.exact.ball import BallAccountant, BoostedBall
+from pbdp.privacy.exact.chi_square import cdf_error, orders
 from pbdp.requirement.absolute import AbsoluteRegion
 
 Array = npt.NDArray[np.float64]
@@ -335,7 +336,7 @@ def test_the_second_derivative_is_the_one_that_the_midpoint_rule_uses(nu: int, t
 
     with mpmath.workdps(40):
         truth = float(mpmath.diff(term, mpmath.mpf(y), 2))
-    zeroth, second, fourth, _ = (float(v[0]) for v in _orders(nu, np.array([radius**2 - y * y])))
+    zeroth, second, fourth, _ = (float(v[0]) for v in orders(nu, np.array([radius**2 - y * y])))
     bracket = y * y * fourth - (1 + 2 * tilt * y) * second + tilt * tilt * zeroth
 
     assert math.exp(-((y - tilt) ** 2) / 2) / math.sqrt(2 * math.pi) * bracket == pytest.approx(

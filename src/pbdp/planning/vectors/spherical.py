@@ -18,7 +18,8 @@ from pbdp.domains import positive
 from pbdp.errors import CannotCertifyError, InputError
 from pbdp.planning.vectors.design import Record, VectorCertificate, VectorDesign
 from pbdp.planning.vectors.requirement import VectorRequirement
-from pbdp.privacy.exact.ball import BallAccountant, BoostedBall, cdf_error
+from pbdp.privacy.exact.ball import BallAccountant, BoostedBall
+from pbdp.privacy.exact.chi_square import cdf_error
 
 # The boosts that are looked at, by the loss -log(1 - boost) that they add: how many, and the largest.
 BOOSTS, LARGEST_BOOST_LOSS = 40, 500.0

@@ -42,12 +42,14 @@ from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import erfcx, gammainc, gammaincc, gammaln, ndtr, xlogy
+from scipy.special import erfcx, gammainc, gammaincc, ndtr
 
 from pbdp.domains import finite, non_negative, positive, probability, whole
 from pbdp.errors import InputError
 from pbdp.noise.kernel import Array
 from pbdp.privacy.bounds import Bounds
+from pbdp.privacy.exact.chi_square import cdf, cdf_error, density, orders, survival
+from pbdp.privacy.exact.interval import Range, ordered, times, widened
 from pbdp.privacy.exact.pieces import LARGEST_EPSILON
 from pbdp.privacy.root import bracketed_root
 
@@ -68,7 +70,6 @@ ROUNDS = 60
 _ROOT_TWO_PI = math.sqrt(2 * math.pi)
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(40)
 
-Range = tuple[Array, Array]
 Flags = npt.NDArray[np.bool_]
 
 
@@ -241,7 +242,7 @@ class _Pair:
             return value
         half, middle = np.diff(cuts)[:, None] / 2, (cuts[1:, None] + cuts[:-1, None]) / 2
         x = middle + half * _NODES
-        f1, f2 = (_cdf(self.nu, self._room(x - centre)) for centre in (0.0, self.shift))
+        f1, f2 = (cdf(self.nu, self._room(x - centre)) for centre in (0.0, self.shift))
         return value + float(np.sum(half * _WEIGHTS * self._integrand(x, f1, f2)))
 
     def weighted_delta(self, tolerance: float) -> Bounds:
@@ -262,7 +263,7 @@ class _Pair:
         # near X + λ/s the integrand is at most s times the distance from it, and the probability of the ball
         misplaced = 2.0**-49 * (abs(X) + s + min(self.extra_loss / s, s + abs(X)))
         square = self.radius * self.radius * (1 + 2.0**-44)
-        sliver, ball = (float(f) * 1.001 for f in _cdf(self.nu, np.array([2.0**-44 * square, square])))
+        sliver, ball = (float(f) * 1.001 for f in cdf(self.nu, np.array([2.0**-44 * square, square])))
         edge = 2.0**-48 * self.radius * math.exp(-self.radius * self.radius / 2 * (1 - 1e-9)) * sliver
         return (1 - self.kept) * tail + s * misplaced * misplaced * ball + edge
 
@@ -307,7 +308,7 @@ class _Pair:
         s, X, k, lam = self.shift, self.crossing, self.kept, self.extra_loss
         width, middle = right - left, (left + right) / 2
         before = middle < X
-        phi = _ordered(_phi(left), _phi(right))
+        phi = ordered(_phi(left), _phi(right))
         growth = (np.exp(s * (left - X)), np.exp(s * (right - X)))
         first, second = (self._ball(left - c, right - c, middle - c) for c in (0.0, s))
 
@@ -331,12 +332,12 @@ class _Pair:
             (1, 0): np.where(before, 0.0, -k),
             (0, 1): np.where(before, 0.0, -1.0),
         }
-        moved = _ordered(_phi(left) * growth[0], _phi(right) * growth[1])
+        moved = ordered(_phi(left) * growth[0], _phi(right) * growth[1])
         bend: Range = (np.zeros_like(left), np.zeros_like(left))
         with np.errstate(invalid="ignore", over="ignore"):
             for (gaussian, ball), coefficient in coefficients.items():
                 term = (first, second)[ball].bend((gaussian - ball) * s)
-                part = _times((coefficient, coefficient), _times((phi, moved)[gaussian], term))
+                part = times((coefficient, coefficient), times((phi, moved)[gaussian], term))
                 bend = (bend[0] + part[0], bend[1] + part[1])
             value, error = self._middles(middle, first, second, slack)
             inner_low = width * (value - error) + width**3 / 24 * bend[0]
@@ -375,14 +376,14 @@ class _Pair:
         nearest, farthest = np.maximum(*ends) + rounding, np.minimum(*ends) - rounding
         smooth = (farthest > 0) & (rounding * (nu + 1) < 0.01 * farthest)
         outside = nearest <= 0
-        least, most = _cdf(nu, farthest), _cdf(nu, nearest)
-        density = _density(nu, np.where(smooth, centre, 1.0))
-        value, beyond = _cdf(nu, centre), _survival(nu, centre)
-        moved = 1.2 * rounding * density + UNDERFLOW
+        least, most = cdf(nu, farthest), cdf(nu, nearest)
+        rate = density(nu, np.where(smooth, centre, 1.0))
+        value, beyond = cdf(nu, centre), survival(nu, centre)
+        moved = 1.2 * rounding * rate + UNDERFLOW
         return _BallOnPanels(
             nu=nu,
             rooms=(np.where(smooth, farthest, 1.0), np.where(smooth, nearest, 2.0)),
-            squares=_ordered(left * left, right * right),
+            squares=ordered(left * left, right * right),
             places=(left, right),
             inside=(
                 least * (1 - cdf_error(least)),
@@ -415,16 +416,15 @@ class _BallOnPanels:
 
     def bend(self, tilt: float) -> Range:
         """The bracket of (3), zero on panels outside the ball."""
-        ends = [_orders(self.nu, room) for room in self.rooms]
-        zeroth, second, fourth = (
-            _widened(_ordered(ends[0][i], ends[1][i]), np.maximum(ends[0][3], ends[1][3])) for i in range(3)
-        )
+        ends = [orders(self.nu, room) for room in self.rooms]
+        rounding = DERIVATIVE_ERROR * np.maximum(ends[0][3], ends[1][3])
+        zeroth, second, fourth = (widened(ordered(ends[0][i], ends[1][i]), rounding) for i in range(3))
         rounding = 2.0**-50 * (1 + 2 * abs(tilt) * np.sqrt(self.squares[1]))
-        slope = _ordered(*(-(1 + 2 * tilt * y) for y in self.places))
+        slope = ordered(*(-(1 + 2 * tilt * y) for y in self.places))
         slope = (slope[0] - rounding, slope[1] + rounding)
         parts = (
-            _times(self.squares, fourth),
-            _times(slope, second),
+            times(self.squares, fourth),
+            times(slope, second),
             (tilt * tilt * zeroth[0], tilt * tilt * zeroth[1]),
         )
         return (
@@ -442,62 +442,6 @@ def _mills(z: float) -> float:
     return math.sqrt(math.pi / 2) * float(erfcx(z / math.sqrt(2)))
 
 
-def cdf_error(value: npt.ArrayLike) -> Array:
-    """Relative error of SciPy's incomplete gamma functions where they have this value.
-
-    It grows with the logarithm: the largest seen were 2e-15 above 0.1, 2e-13 at 1e-10 and 1e-11 at 1e-240.
-    """
-    return 1e-13 - 5e-14 * np.log(np.maximum(np.asarray(value, dtype=np.float64), 1e-300))
-
-
 def _around(value: float, rounding: float) -> Bounds:
     error = float(cdf_error(value)) + rounding
     return Bounds(lower=value * (1 - error), upper=min(value * (1 + error) + UNDERFLOW, 1.0))
-
-
-def _cdf(nu: int, t: Array) -> Array:
-    """F_ν(t), zero below zero."""
-    if nu == 0:
-        return np.where(t >= 0, 1.0, 0.0)
-    return np.asarray(gammainc(nu / 2, np.maximum(t, 0.0) / 2))
-
-
-def _survival(nu: int, t: Array) -> Array:
-    """1 - F_ν(t), with its own digits."""
-    return 1 - _cdf(0, t) if nu == 0 else np.asarray(gammaincc(nu / 2, np.maximum(t, 0.0) / 2))
-
-
-def _density(nu: int, t: Array) -> Array:
-    """F_ν'(t) for t > 0."""
-    if nu == 0:
-        return np.zeros_like(t)
-    return np.asarray(np.exp(xlogy(nu / 2 - 1, t / 2) - t / 2 - gammaln(nu / 2)) / 2)
-
-
-def _orders(nu: int, t: Array) -> tuple[Array, Array, Array, Array]:
-    """F_ν, F_(ν-2), F_(ν-4) for t > 0, each monotone in t, and the size of what they were added up from.
-
-    F_(ν-2) = F_ν + 2 F_ν', and F_(ν-2)' = F_ν' (ν-2)/t, of one sign.
-    """
-    density = _density(nu, t)
-    lower_density = density * (nu - 2) / t
-    zeroth = _cdf(nu, t)
-    second = zeroth + 2 * density
-    return zeroth, second, second + 2 * lower_density, second + 2 * np.abs(lower_density)
-
-
-def _ordered(one: Array, two: Array) -> Range:
-    return np.minimum(one, two), np.maximum(one, two)
-
-
-def _widened(values: Range, size: Array) -> Range:
-    return values[0] - DERIVATIVE_ERROR * size, values[1] + DERIVATIVE_ERROR * size
-
-
-def _times(one: Range, two: Range) -> Range:
-    """Interval product."""
-    products = [a * b for a in one for b in two]
-    return (
-        np.minimum(np.minimum(products[0], products[1]), np.minimum(products[2], products[3])),
-        np.maximum(np.maximum(products[0], products[1]), np.maximum(products[2], products[3])),
-    )
