@@ -179,7 +179,7 @@ def _words(made: Plan) -> str:
             2,
             (
                 "Limit",
-                f"epsilon {rounded_down(made.limit.epsilon)}: no mechanism can do better; "
+                f"epsilon {rounded_down(made.limit.epsilon)}: no {made.limit.subject} can do better; "
                 f"this plan is {above}",
             ),
         )
@@ -201,18 +201,18 @@ def _words(made: Plan) -> str:
 def _parameters(made: Plan) -> str:
     """Kernel parameters in the user's units (in steps on a logarithmic grid), the boost and the offset."""
     from pbdp.planning.grid import LinearGrid
-    from pbdp.planning.storage import plan_record
+    from pbdp.planning.storage import design_record
 
-    record: dict[str, Any] = plan_record(made)["mechanism"]
+    parameters: dict[str, Any] = design_record(made.mechanism)["parameters_in_steps"]
     linear = isinstance(made.grid, LinearGrid)
     step = made.grid.step if linear else 1.0
     parts = [
         f"{name} {value * step if name in LENGTHS else value:.6g}"
-        for name, value in record["parameters_in_steps"].items()
+        for name, value in parameters.items()
         if isinstance(value, int | float) and name != "start"
     ]
-    if "probabilities" in record["parameters_in_steps"]:
-        parts.append(f"a table of {len(record['parameters_in_steps']['probabilities'])} values")
+    if "probabilities" in parameters:
+        parts.append(f"a table of {len(parameters['probabilities'])} values")
     if 0 < made.mechanism.boost < 1:
         parts.append(f"boost {made.mechanism.boost:.4g}")
     if made.mechanism.offset:

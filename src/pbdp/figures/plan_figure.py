@@ -167,9 +167,7 @@ def _prices(
             xs, ys = zip(*curves[name], strict=True)
             panel.plot(xs, ys, color=COLOURS[index], ls=DASHES[index], marker=".", label=name)
     if limits:
-        panel.plot(
-            *zip(*limits, strict=True), color="black", lw=4, alpha=0.25, label="limit: no mechanism is below"
-        )
+        panel.plot(*zip(*limits, strict=True), color="black", lw=4, alpha=0.25, label="proven limit")
     panel.set(xlabel=label, ylabel="epsilon", yscale="log")
     panel.yaxis.set_major_formatter("{x:g}")
     panel.yaxis.set_minor_formatter("{x:g}")

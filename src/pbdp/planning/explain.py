@@ -30,7 +30,9 @@ def explanation(plan: Plan) -> list[str]:
         more = 100 * (plan.epsilon / least.certificate.epsilon - 1)
         lines.append(f"{least.design.name} needs {more:.2g} % less, a tie, which goes to the simpler law.")
     if plan.limit is not None and plan.limit.epsilon > 0:
-        lines.append(f"No mechanism can go below epsilon {plan.limit.epsilon:.4g} ({plan.limit.kind}).")
+        lines.append(
+            f"No {plan.limit.subject} can go below epsilon {plan.limit.epsilon:.4g} ({plan.limit.kind})."
+        )
     lines += _boosting(entries)
     lines += [
         f"{entry.design.name} needs {entry.certificate.epsilon / plan.epsilon:.3g} times the epsilon: "

@@ -61,3 +61,26 @@ def test_the_limit_for_several_releases_is_that_of_their_median() -> None:
 )
 def test_where_nothing_is_proved_nothing_is_claimed(asked: dict[str, object]) -> None:
     assert pbdp.plan(confidence=0.9, sensitivity=1, **asked).limit is None  # type: ignore[arg-type]
+
+
+def test_the_limit_for_several_releases_speaks_of_independent_noise_only() -> None:
+    asked = {"within": 20, "confidence": 0.9, "sensitivity": 1, "delta": 1e-6, "integer": True}
+    one, many = pbdp.plan(**asked), pbdp.plan(releases=3, **asked)  # type: ignore[arg-type]
+    assert one.limit is not None
+    assert many.limit is not None
+    assert "independent" not in one.limit.subject
+    assert "independent" in many.limit.subject
+
+
+def test_a_joint_confidence_gives_the_limit_of_one_release() -> None:
+    asked = {"within": 20, "confidence": 0.9, "sensitivity": 1, "delta": 1e-6, "integer": True}
+    one, joint = pbdp.plan(**asked), pbdp.plan(releases=5, simultaneous=True, **asked)  # type: ignore[arg-type]
+    assert one.limit is not None
+    assert joint.limit is not None
+    assert joint.limit.epsilon == pytest.approx(one.limit.epsilon, rel=1e-4)
+    assert "independent" not in joint.limit.subject
+
+
+def test_whole_answers_that_cannot_differ_have_no_limit() -> None:
+    asked = {"within": 5, "confidence": 0.9, "delta": 1e-6, "integer": True}
+    assert pbdp.plan(sensitivity=0.5, **asked).limit is None  # type: ignore[arg-type]

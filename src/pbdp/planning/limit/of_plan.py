@@ -6,6 +6,8 @@
 - Several releases with independent noise: if all numbers have the same true answer, the median of an odd
   number m of them misses the region only if more than half of them do. It is one release, so its limit at
   the confidence P(Bin(m, rho) > m/2) holds for all of them together.
+- A joint confidence for several releases may be shared out unevenly, so all that it says of one of them is
+  that this one keeps it too: the limit is that of one release, for any mechanism.
 """
 
 from __future__ import annotations
@@ -27,13 +29,17 @@ MOST_POINTS = 1 << 13
 TIME_LIMIT = 2.0
 ROUNDED_DOWN = 1 - 1e-9
 
+ANY_MECHANISM = "mechanism"
+INDEPENDENT = "mechanism with independent noise"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KnownLimit:
-    """No mechanism that meets the requirement has a smaller epsilon; `kind` says how that is proved."""
+    """No `subject` that meets the requirement has a smaller epsilon; `kind` says how that is proved."""
 
     epsilon: float
     kind: str
+    subject: str
 
 
 def limit_of(requirement: Requirement, reached: float) -> KnownLimit | None:
@@ -43,9 +49,11 @@ def limit_of(requirement: Requirement, reached: float) -> KnownLimit | None:
         return None
     if not math.isfinite(region.below + region.above):
         return None
+    if requirement.integer and requirement.sensitivity < 1:
+        return None  # whole answers that differ by less than one do not differ
     width = region.below + region.above
     sensitivity, points = _lattice(width, requirement.sensitivity, requirement.integer)
-    confidence, how = _strongest_confidence(requirement)
+    confidence, releases = _strongest_confidence(requirement)
     if points > MOST_POINTS and sensitivity == 1:
         return None
     found = least_epsilon(
@@ -53,24 +61,27 @@ def limit_of(requirement: Requirement, reached: float) -> KnownLimit | None:
     )
     if found is None:
         return None
-    return KnownLimit(epsilon=min(found.epsilon, reached), kind=f"{found.kind}{how}")
+    if releases == 1:
+        return KnownLimit(epsilon=min(found.epsilon, reached), kind=found.kind, subject=ANY_MECHANISM)
+    how = f"{found.kind}; median of {releases} releases with independent noise"
+    return KnownLimit(epsilon=min(found.epsilon, reached), kind=how, subject=INDEPENDENT)
 
 
 def _lattice(width: float, sensitivity: float, integer: bool) -> tuple[int, int]:
     """Sensitivity in points of a lattice, and the points in any region."""
     if integer:
-        return max(1, math.floor(sensitivity)), math.floor(width) + 1
+        return math.floor(sensitivity), math.floor(width) + 1
     steps = POINTS_IN_SENSITIVITY
     while steps > 1 and width / sensitivity * steps > MOST_POINTS:
         steps //= 2
     return steps, math.floor(width / sensitivity * steps * (1 + 1e-12)) + 1
 
 
-def _strongest_confidence(requirement: Requirement) -> tuple[float, str]:
-    """The confidence of the median of all releases (of one fewer if their number is even), rounded down."""
-    each = requirement.confidence_each
+def _strongest_confidence(requirement: Requirement) -> tuple[float, int]:
+    """A confidence that one release made from an odd number of those asked for has, and that number."""
+    each = requirement.confidence
     odd = requirement.releases - (requirement.releases + 1) % 2
-    if odd <= 1 or each <= 0.5:
-        return each, ""
-    joint = float(bdtrc(odd // 2, odd, each)) * ROUNDED_DOWN
-    return max(each, joint), f"; median of {odd} releases with independent noise"
+    if requirement.simultaneous or odd <= 1 or each <= 0.5:
+        return each, 1
+    median = float(bdtrc(odd // 2, odd, each)) * ROUNDED_DOWN
+    return (median, odd) if median > each else (each, 1)

@@ -15,7 +15,6 @@ import numpy.typing as npt
 from pbdp.mechanism.weights import TOTAL, WeightTable
 from pbdp.privacy.bounds import Bounds
 
-Extended = npt.NDArray[np.longdouble]
 # Bound for the relative rounding error of one sum of up to 2^26 terms in the extended type.
 SUM_ERROR = float(np.finfo(np.longdouble).eps) * (1 << 12)
 
