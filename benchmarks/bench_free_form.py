@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import time
 
+from pbdp.mechanism.grid import whole_numbers
 from pbdp.planning.candidates import candidates
 from pbdp.planning.certificate import certify, meets
 from pbdp.planning.free_form.candidates import free_form_candidates
-from pbdp.planning.grid import whole_numbers
 from pbdp.planning.shapes import Goal, problem_of
 from pbdp.requirement.absolute import AbsoluteRegion
 

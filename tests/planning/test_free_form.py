@@ -9,17 +9,17 @@ import numpy as np
 import pytest
 
 from pbdp.errors import CannotCertifyError, InputError
+from pbdp.mechanism.design import Design
+from pbdp.mechanism.grid import whole_numbers
 from pbdp.mechanism.weights import integer_weights
 from pbdp.noise.kernel import Array
 from pbdp.planning.candidates import candidates
 from pbdp.planning.certificate import certify, meets
-from pbdp.planning.design import Design
 from pbdp.planning.free_form.candidates import free_form_candidates
 from pbdp.planning.free_form.divergence import Others, Power
 from pbdp.planning.free_form.levels import Layout, even_levels
 from pbdp.planning.free_form.newton import divergence_of, least_divergence
 from pbdp.planning.free_form.search import free_form_law
-from pbdp.planning.grid import whole_numbers
 from pbdp.planning.shapes import Goal, Problem, problem_of
 from pbdp.privacy.composition.composed import compose
 from pbdp.privacy.composition.release import table_release

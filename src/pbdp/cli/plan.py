@@ -200,7 +200,7 @@ def _words(made: Plan) -> str:
 
 def _parameters(made: Plan) -> str:
     """Kernel parameters in the user's units (in steps on a logarithmic grid), the boost and the offset."""
-    from pbdp.planning.grid import LinearGrid
+    from pbdp.mechanism.grid import LinearGrid
     from pbdp.planning.storage import design_record
 
     parameters: dict[str, Any] = design_record(made.mechanism)["parameters_in_steps"]

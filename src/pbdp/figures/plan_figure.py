@@ -12,7 +12,7 @@ import numpy as np
 
 from pbdp.errors import PbdpError
 from pbdp.figures.canvas import COLOURS, DASHES, new_figure, save
-from pbdp.planning.design import Design
+from pbdp.mechanism.design import Design
 from pbdp.planning.limit.of_plan import limit_of
 from pbdp.planning.plan import Certified, Plan
 from pbdp.planning.planner import plan_for

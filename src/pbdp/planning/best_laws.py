@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from pbdp.errors import InputError
+from pbdp.mechanism.design import Design
+from pbdp.mechanism.grid import Grid
 from pbdp.noise.cut_staircase import CutStaircase
 from pbdp.noise.kernel import LatticeKernel
 from pbdp.noise.table import TableKernel
-from pbdp.planning.design import Design
-from pbdp.planning.grid import Grid
 from pbdp.planning.limit.best_table import RESERVE, best_table
 from pbdp.planning.limit.cut_staircase import cut_epsilon, cut_levels
 from pbdp.planning.limit.question import Question

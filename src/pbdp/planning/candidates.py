@@ -7,14 +7,14 @@ from collections.abc import Iterator
 from contextlib import suppress
 
 from pbdp.errors import InputError
+from pbdp.mechanism.design import Design
+from pbdp.mechanism.grid import Grid
 from pbdp.mechanism.rate import boost_for
 from pbdp.noise.discrete_gaussian import DiscreteGaussian
 from pbdp.noise.discrete_laplace import DiscreteLaplace
 from pbdp.noise.kernel import LatticeKernel
 from pbdp.planning.best_laws import best_law_candidates
-from pbdp.planning.design import Design
 from pbdp.planning.free_form.candidates import free_form_candidates
-from pbdp.planning.grid import Grid
 from pbdp.planning.scales import best_shape, boosted_scale
 from pbdp.planning.shapes import Goal, Problem, ShapeFamily, problem_of, shape_families
 from pbdp.planning.tightest import tightest

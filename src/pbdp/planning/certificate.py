@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from pbdp.errors import CannotCertifyError
+from pbdp.mechanism.design import Design, rounded_down
 from pbdp.mechanism.weights import TOTAL, WeightTable
-from pbdp.planning.design import Design, rounded_down
 from pbdp.planning.shapes import Goal
 from pbdp.privacy.bounds import Bounds
 from pbdp.privacy.composition.composed import compose

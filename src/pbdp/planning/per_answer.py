@@ -12,10 +12,10 @@ from functools import partial
 import numpy as np
 
 from pbdp.mechanism.boosted import Boosted
+from pbdp.mechanism.design import Design
+from pbdp.mechanism.grid import Grid
 from pbdp.mechanism.rate import boost_for
 from pbdp.noise.kernel import LatticeKernel
-from pbdp.planning.design import Design
-from pbdp.planning.grid import Grid
 from pbdp.planning.scales import plain_scale
 from pbdp.planning.shapes import Goal, problem_of, shape_families
 from pbdp.planning.tightest import tightest

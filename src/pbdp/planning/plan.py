@@ -10,16 +10,16 @@ import numpy as np
 import numpy.typing as npt
 
 from pbdp.errors import InputError
+from pbdp.mechanism.design import Design
+from pbdp.mechanism.grid import Grid
+from pbdp.mechanism.log_grid import LogGrid
 from pbdp.noise.discrete_gaussian import DiscreteGaussian
 from pbdp.noise.discrete_laplace import DiscreteLaplace
 from pbdp.noise.gaussian import Gaussian
 from pbdp.noise.kernel import Array, Kernel
 from pbdp.noise.laplace import Laplace
 from pbdp.planning.certificate import Certificate
-from pbdp.planning.design import Design
-from pbdp.planning.grid import Grid
 from pbdp.planning.limit.of_plan import KnownLimit
-from pbdp.planning.log_grid import LogGrid
 from pbdp.privacy.published.figure import published_epsilon
 from pbdp.requirement.absolute import AbsoluteRegion
 from pbdp.requirement.fixed import FixedRegion

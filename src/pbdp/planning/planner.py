@@ -6,12 +6,12 @@ import math
 from collections.abc import Iterator
 
 from pbdp.errors import CannotCertifyError
+from pbdp.mechanism.design import Design
+from pbdp.mechanism.grid import Grid, LinearGrid, grid_for, whole_numbers
+from pbdp.mechanism.log_grid import log_grid_for
 from pbdp.planning.candidates import candidates
 from pbdp.planning.certificate import certify, meets
-from pbdp.planning.design import Design
 from pbdp.planning.families import ALL_FAMILIES, FAMILIES
-from pbdp.planning.grid import Grid, LinearGrid, grid_for, whole_numbers
-from pbdp.planning.log_grid import log_grid_for
 from pbdp.planning.per_answer import per_answer_candidates
 from pbdp.planning.plan import Certified, Plan, region_width
 from pbdp.planning.shapes import Goal

@@ -10,6 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from pbdp.errors import InputError, PbdpError, PlanFileError
+from pbdp.mechanism.design import Design
+from pbdp.mechanism.grid import Grid, LinearGrid
+from pbdp.mechanism.log_grid import LogGrid
 from pbdp.noise.cosine import Cosine
 from pbdp.noise.cut_staircase import CutStaircase
 from pbdp.noise.discrete_gaussian import DiscreteGaussian
@@ -20,10 +23,7 @@ from pbdp.noise.grid_staircase import GridStaircase
 from pbdp.noise.huber import Huber
 from pbdp.noise.kernel import LatticeKernel
 from pbdp.noise.table import TableKernel
-from pbdp.planning.design import Design
-from pbdp.planning.grid import Grid, LinearGrid
 from pbdp.planning.limit.of_plan import limit_of
-from pbdp.planning.log_grid import LogGrid
 from pbdp.planning.plan import Certified, Plan
 from pbdp.planning.planner import certified
 from pbdp.requirement.absolute import AbsoluteRegion

@@ -12,8 +12,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from pbdp.errors import ContradictionError, InputError
+from pbdp.mechanism.design import Design, rounded_down
 from pbdp.planning.certificate import COMPOSED
-from pbdp.planning.design import Design, rounded_down
 from pbdp.planning.families import FAMILIES
 from pbdp.planning.planner import plan_for
 from pbdp.privacy.bounds import Bounds

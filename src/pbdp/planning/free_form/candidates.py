@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from pbdp.errors import CannotCertifyError
+from pbdp.mechanism.design import Design
+from pbdp.mechanism.grid import Grid
 from pbdp.noise.table import TableKernel
-from pbdp.planning.design import Design
 from pbdp.planning.free_form.search import Progress, free_form_law
-from pbdp.planning.grid import Grid
 from pbdp.planning.shapes import Problem
 from pbdp.requirement.absolute import AbsoluteRegion
 

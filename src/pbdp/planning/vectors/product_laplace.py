@@ -32,10 +32,10 @@ import numpy as np
 from scipy.special import betainc
 
 from pbdp.errors import CannotCertifyError
+from pbdp.mechanism.grid import LinearGrid, power_of_two_below, whole_numbers
 from pbdp.mechanism.weights import BITS, LARGEST_TABLE, TOTAL, WeightTable, integer_weights
 from pbdp.noise.kernel import Array
 from pbdp.noise.symmetric_lattice import scale_in_steps
-from pbdp.planning.grid import LinearGrid, power_of_two_below, whole_numbers
 from pbdp.planning.vectors.design import Record, VectorCertificate, VectorDesign
 from pbdp.planning.vectors.requirement import VectorRequirement
 from pbdp.privacy.root import bracketed_root

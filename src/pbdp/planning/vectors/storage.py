@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from pbdp.errors import PbdpError, PlanFileError
-from pbdp.planning.grid import LinearGrid, whole_numbers
+from pbdp.mechanism.grid import LinearGrid, whole_numbers
 from pbdp.planning.vectors.design import Record, VectorCertified, VectorDesign
 from pbdp.planning.vectors.independent import loaded_design
 from pbdp.planning.vectors.plan import VectorPlan

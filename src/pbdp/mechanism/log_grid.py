@@ -26,8 +26,8 @@ import numpy.typing as npt
 
 from pbdp.domains import positive
 from pbdp.errors import CannotCertifyError, InputError
+from pbdp.mechanism.grid import STEPS_IN_WIDTH, Grid, power_of_two_below
 from pbdp.noise.kernel import Array
-from pbdp.planning.grid import STEPS_IN_WIDTH, Grid, power_of_two_below
 from pbdp.requirement.absolute import AbsoluteRegion
 from pbdp.requirement.region import Region
 from pbdp.requirement.relative import RelativeRegion

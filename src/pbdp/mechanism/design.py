@@ -10,11 +10,11 @@ import numpy as np
 
 from pbdp.errors import CannotCertifyError
 from pbdp.mechanism.boosted import Boosted
+from pbdp.mechanism.grid import Grid
+from pbdp.mechanism.log_grid import LogGrid
 from pbdp.mechanism.rate import hardest_answers
 from pbdp.mechanism.weights import BITS, CENTRE_SHARE, LARGEST_TABLE, TOTAL, WeightTable, integer_weights
 from pbdp.noise.kernel import Array, LatticeKernel
-from pbdp.planning.grid import Grid
-from pbdp.planning.log_grid import LogGrid
 from pbdp.requirement.custom import CustomRegion
 from pbdp.requirement.fixed import FixedRegion
 from pbdp.requirement.region import Region

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from pbdp.errors import InputError
-from pbdp.planning.grid import LinearGrid, grid_for, whole_numbers
-from pbdp.planning.log_grid import LogGrid, log_grid_for
+from pbdp.mechanism.grid import LinearGrid, grid_for, whole_numbers
+from pbdp.mechanism.log_grid import LogGrid, log_grid_for
 from pbdp.requirement.absolute import AbsoluteRegion
 from pbdp.requirement.fixed import FixedRegion
 from pbdp.requirement.relative import RelativeRegion
