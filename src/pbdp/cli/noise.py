@@ -13,7 +13,8 @@ from pbdp.errors import InputError
 from pbdp.requirement.neighbours import NEIGHBOURS
 
 if TYPE_CHECKING:
-    from pbdp.planning.plan import OutputLaw, Plan
+    from pbdp.planning.plan import Plan
+    from pbdp.release.law import OutputLaw
 
 # Rows of the listing, and the share of the likeliest output below which outputs are not shown one by one.
 ROWS = 31

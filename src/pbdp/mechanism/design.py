@@ -13,6 +13,7 @@ from pbdp.mechanism.boosted import Boosted
 from pbdp.mechanism.grid import Grid
 from pbdp.mechanism.log_grid import LogGrid
 from pbdp.mechanism.rate import hardest_answers
+from pbdp.mechanism.reweighted import SLOPE_MARGIN, ReweightedTable
 from pbdp.mechanism.weights import BITS, CENTRE_SHARE, LARGEST_TABLE, TOTAL, WeightTable, integer_weights
 from pbdp.noise.kernel import Array, LatticeKernel
 from pbdp.requirement.custom import CustomRegion
@@ -72,25 +73,51 @@ class Design:
 
     def table_at(self, answer: float) -> WeightTable:
         """The integer weights of the kernel noise for this answer, before offset and clamping."""
-        return _table(self, 0.0) if self.mechanism.follows_answer else _table(self, answer)
+        if self.mechanism.follows_answer:
+            return _table(self)
+        below, above = (float(offset) for offset in self.region.offsets(answer))
+        return self.reweighted().table(below, above)
+
+    def reweighted(self) -> ReweightedTable:
+        """The integer weights for every answer, where they change with it."""
+        return _reweighted(self)
 
     def table_error(self) -> float:
         """Bound for the total-variation distance of any answer's table from its ideal law.
 
-        Rounding down takes less than one unit a value; the ideal masses carry the kernel's relative error.
+        Rounding down takes less than one unit a value, and the ideal masses carry the kernel's relative
+        error. Where the base table of the plain kernel is reweighted, what is wrong with it (its rounding and
+        the share given to its centre) counts 2/C times, and the tails are rounded down once more:
+        |wB/C_B - wf/C_f| <= 2 |w (B - f)| / C, summed over the cells.
         """
-        return (2 * self.reach + 2) / TOTAL + 2e-12
+        rounding = (2 * self.reach + 2) / TOTAL
+        if self.mechanism.follows_answer:
+            return rounding + 2e-12
+        constant = self._least_constant()
+        slopes = 2 * SLOPE_MARGIN + 2.0**-51 / constant
+        return rounding + 2 * (rounding + CENTRE_SHARE) / constant + slopes + 2e-12
+
+    def _least_constant(self) -> float:
+        """A lower bound for C over all answers; it grows with the mass in the region."""
+        answers = hardest_answers(self.kernel, self.region)
+        return float(np.min(self.mechanism.normaliser(*self.region.offsets(answers)))) * (1 - 1e-9)
 
     def least_weight(self, region: Region) -> int:
         """Smallest weight, over all answers, of the outputs in the region of that answer."""
         if self.clamp is not None:
             return TOTAL
-        least = TOTAL
-        for answer in hardest_answers(self.kernel, region):
-            below, above = (float(offset) for offset in region.offsets(answer))
-            table = self.table_at(float(answer))
-            least = min(least, table.weight_within(below + self.offset, above - self.offset))
-        return least
+        answers = hardest_answers(self.kernel, region)
+        below, above = region.offsets(answers)
+        if self.mechanism.follows_answer:
+            table = self.table_at(0.0)
+            return min(
+                table.weight_within(float(low) + self.offset, float(high) - self.offset)
+                for low, high in zip(below, above, strict=True)
+            )
+        around = self.region.offsets(answers)
+        weights = self.reweighted().weight_within(*around, below + self.offset, above - self.offset)
+        # the answers between the two ends of a range may have one unit less (see `reweighted`)
+        return int(weights.min()) - (self.boost < 1)
 
     def expected_error(self) -> float:
         """Mean distance from the truth, in steps, for the ties between families."""
@@ -99,11 +126,20 @@ class Design:
 
 
 @lru_cache(maxsize=16)
-def _table(design: Design, answer: float) -> WeightTable:
+def _table(design: Design) -> WeightTable:
     """Kept, because it is asked for several times in a row: for the confidence, then for the certificate."""
     reach = design.reach
-    share = CENTRE_SHARE if design.mechanism.follows_answer else 0.0
-    return integer_weights(design.ideal_masses(answer, reach), -reach, share)
+    return integer_weights(design.ideal_masses(0.0, reach), -reach)
+
+
+@lru_cache(maxsize=16)
+def _reweighted(design: Design) -> ReweightedTable:
+    reach = design.reach
+    return ReweightedTable(
+        base=integer_weights(design.kernel.masses(reach), -reach),
+        boost=design.boost,
+        least_constant=design._least_constant(),
+    )
 
 
 def rounded_down(weight: int) -> float:

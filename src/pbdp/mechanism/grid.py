@@ -49,6 +49,19 @@ class Grid(ABC):
         """The grid point of an answer."""
 
     @abstractmethod
+    def steps_of_floats(self, answers: Array) -> npt.NDArray[np.int64]:
+        """The grid points of many finite floats, each taken at its exact value."""
+
+    @abstractmethod
+    def steps_of_integers(self, answers: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+        """The grid points of many whole numbers."""
+
+    @property
+    @abstractmethod
+    def whole_outputs(self) -> bool:
+        """Whether only whole numbers are published."""
+
+    @abstractmethod
     def values_of(self, steps: npt.NDArray[np.int64]) -> Array:
         """The numbers published for grid points."""
 
@@ -88,23 +101,60 @@ class LinearGrid(Grid):
     def steps_of(self, answer: Fraction) -> int:
         """floor(x/step + 1/2), exactly."""
         if abs(answer) > FURTHEST_STEP * Fraction(self.step):
-            raise InputError("answer", f"at most 2^52 steps of {self.step:g} from 0", "a larger one")
+            raise self._too_far()
         if self.rounded:
             return math.floor(answer / Fraction(self.step) + Fraction(1, 2))
         if answer.denominator != 1:
-            raise InputError(
-                "answer",
-                "a whole number for this plan",
-                "a fraction",
-                "Plan without `integer` for real-valued answers.",
-            )
+            raise not_whole()
         return int(answer)
+
+    def steps_of_floats(self, answers: Array) -> npt.NDArray[np.int64]:
+        """The same in floating point: dividing by a power of two is exact, and so is taking the floor off.
+
+        Where the quotient underflows it is far below one half all the same.
+        """
+        with np.errstate(over="ignore", under="ignore"):
+            steps = answers / self.step
+        if steps.size and float(np.max(np.abs(steps))) > FURTHEST_STEP:
+            raise self._too_far()
+        floor = np.floor(steps)
+        rest = steps - floor
+        if not self.rounded and np.any(rest):
+            raise not_whole()
+        return (floor + (rest >= 0.5)).astype(np.int64)
+
+    def steps_of_integers(self, answers: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+        if self.step < 1:
+            return self.steps_of_floats(answers.astype(np.float64))
+        # floats would round answers beyond 2^53
+        power = min(math.frexp(self.step)[1] - 1, 62)
+        furthest = min(FURTHEST_STEP << power, (1 << 62) - 1)
+        if answers.size and not (-furthest <= int(answers.min()) and int(answers.max()) <= furthest):
+            raise self._too_far()
+        return (answers + ((1 << power) >> 1)) >> power if power else answers
+
+    @property
+    def whole_outputs(self) -> bool:
+        return not self.rounded
+
+    def _too_far(self) -> InputError:
+        return InputError("answer", f"at most 2^52 steps of {self.step:g} from 0", "a larger one")
 
     def values_of(self, steps: npt.NDArray[np.int64]) -> Array:
         return np.asarray(steps.astype(np.float64) * self.step)
 
     def describe(self) -> str:
         return f"multiples of {self.step:g}" if self.rounded else "whole numbers"
+
+
+def not_whole() -> InputError:
+    """The refusal of a fraction by a plan for whole numbers."""
+    return InputError(
+        "answer",
+        "a whole number for this plan",
+        "a fraction",
+        "Plan without `integer` for real-valued answers.",
+    )
 
 
 def whole_numbers() -> LinearGrid:

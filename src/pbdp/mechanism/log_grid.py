@@ -26,7 +26,7 @@ import numpy.typing as npt
 
 from pbdp.domains import positive
 from pbdp.errors import CannotCertifyError, InputError
-from pbdp.mechanism.grid import STEPS_IN_WIDTH, Grid, power_of_two_below
+from pbdp.mechanism.grid import STEPS_IN_WIDTH, Grid, not_whole, power_of_two_below
 from pbdp.noise.kernel import Array
 from pbdp.requirement.absolute import AbsoluteRegion
 from pbdp.requirement.region import Region
@@ -88,13 +88,30 @@ class LogGrid(Grid):
 
     def steps_of(self, answer: Fraction) -> int:
         if abs(answer) > LARGEST_ANSWER:
-            raise InputError("answer", f"at most {LARGEST_ANSWER:g} in size", "a larger one")
+            raise self._too_large()
         if self.whole and answer.denominator != 1:
-            raise InputError("answer", "a whole number for this plan", "a fraction")
-        if self.nonnegative and answer < 0:
+            raise not_whole()
+        return int(self.steps_of_floats(np.array([float(answer)]))[0])
+
+    def steps_of_floats(self, answers: Array) -> npt.NDArray[np.int64]:
+        if answers.size and float(np.max(np.abs(answers))) > LARGEST_ANSWER:
+            raise self._too_large()
+        if self.whole and np.any(answers != np.floor(answers)):
+            raise not_whole()
+        if self.nonnegative and np.any(answers < 0):
             raise InputError("answer", "0 or more for this plan", "a negative one")
-        size = math.log1p(abs(float(answer)) / self._unit) / self.theta
-        return math.floor(math.copysign(size, answer) / self.step + 0.5)
+        position = np.copysign(np.log1p(np.abs(answers) / self._unit) / self.theta, answers)
+        return np.floor(position / self.step + 0.5).astype(np.int64)
+
+    def steps_of_integers(self, answers: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+        return self.steps_of_floats(answers.astype(np.float64))
+
+    @property
+    def whole_outputs(self) -> bool:
+        return self.whole
+
+    def _too_large(self) -> InputError:
+        return InputError("answer", f"at most {LARGEST_ANSWER:g} in size", "a larger one")
 
     def values_of(self, steps: npt.NDArray[np.int64]) -> Array:
         position = steps.astype(np.float64) * self.step
@@ -104,6 +121,15 @@ class LogGrid(Grid):
         values = np.copysign(np.minimum(size, np.finfo(np.float64).max), position)
         values = np.maximum(values, 0.0) if self.nonnegative else values
         return np.rint(values) if self.whole else values
+
+    def answers_around(self, first: int, last: int) -> tuple[float, float]:
+        """An interval that holds every answer whose grid point is one of these."""
+        lost = 2 * ERROR / self.theta
+        ends = np.array([(first - 0.5) * self.step - lost, (last + 0.5) * self.step + lost])
+        with np.errstate(over="ignore"):
+            size = self._unit * np.expm1(np.abs(ends) * self.theta)
+        low, high = np.copysign(np.minimum(size, LARGEST_ANSWER), ends).tolist()
+        return low, high
 
     def describe(self) -> str:
         kind = "whole numbers on " if self.whole else ""

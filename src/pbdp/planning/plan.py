@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from pbdp.errors import InputError
 from pbdp.mechanism.design import Design
 from pbdp.mechanism.grid import Grid
-from pbdp.mechanism.log_grid import LogGrid
 from pbdp.noise.discrete_gaussian import DiscreteGaussian
 from pbdp.noise.discrete_laplace import DiscreteLaplace
 from pbdp.noise.gaussian import Gaussian
@@ -21,6 +20,10 @@ from pbdp.noise.laplace import Laplace
 from pbdp.planning.certificate import Certificate
 from pbdp.planning.limit.of_plan import KnownLimit
 from pbdp.privacy.published.figure import published_epsilon
+from pbdp.release.intervals import likelihoods
+from pbdp.release.law import OutputLaw, Weights, law_at
+from pbdp.release.publisher import Number, Publisher
+from pbdp.release.releaser import Releaser
 from pbdp.requirement.absolute import AbsoluteRegion
 from pbdp.requirement.fixed import FixedRegion
 from pbdp.requirement.neighbours import NEIGHBOURS
@@ -28,9 +31,6 @@ from pbdp.requirement.region import Region
 from pbdp.requirement.relative import RelativeRegion
 from pbdp.requirement.requirement import Requirement
 from pbdp.requirement.within import text_of
-
-# Below this an output of an ideal law is no longer listed.
-SMALLEST_LISTED = 1e-290
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,15 +52,6 @@ class Alternative:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class OutputLaw:
-    """Every output that can be published for one true answer, and its probability."""
-
-    output: Array
-    probability: Array
-    missing_mass: float
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
     """`chosen` meets the requirement with the least certified epsilon; `others` were certified beside it.
 
@@ -71,6 +62,7 @@ class Plan:
     chosen: Certified
     others: tuple[Certified, ...]
     limit: KnownLimit | None = None
+    _releaser: Releaser | None = field(init=False, default=None, repr=False, compare=False)
 
     @property
     def grid(self) -> Grid:
@@ -172,48 +164,61 @@ class Plan:
             releases=self.requirement.releases,
         )
 
-    def answer_in_steps(self, answer: float | int | Fraction) -> int:
-        """The true answer on the grid: rounded half up and clamped where the plan says so."""
-        try:
-            exact = Fraction(answer)
-        except (TypeError, ValueError, OverflowError):
-            raise InputError("answer", "a finite number", "something else") from None
-        if self.requirement.bounds is not None:
-            low, high = (Fraction(end) for end in self.requirement.bounds.answers)
-            exact = max(low, min(high, exact))
-        steps = self.grid.steps_of(exact)
-        first, last = self.grid.region_in_steps(self.requirement.region).answers
-        if isinstance(self.requirement.region, FixedRegion):
-            return max(int(first), min(int(last), steps))
-        if not first <= steps <= last:
-            raise InputError("answer", f"one that the plan was made for ({first:g} to {last:g})", "another")
-        return steps
+    @property
+    def releaser(self) -> Releaser:
+        """What draws for this plan; made at the first release, then kept."""
+        if self._releaser is None:
+            made = Releaser(
+                requirement=self.requirement, design=self.chosen.design, confidence=self.confidence
+            )
+            object.__setattr__(self, "_releaser", made)
+            return made
+        return self._releaser
 
-    def law_at(self, answer: float | int | Fraction) -> OutputLaw:
+    def release(
+        self,
+        answers: object,
+        *,
+        disjoint: bool = False,
+        interval: bool | float = False,
+        insecure_test_seed: int | None = None,
+    ) -> Any:
+        """Publish a number, or each of a list, numpy array, pandas or polars column, in the same form.
+
+        n numbers are n releases, at most `releases` of the plan, unless no person affects more than one of
+        them (`disjoint`). Only this call is checked: a ledger counts across calls and processes.
+
+        `interval` gives a `Released` with the interval that each number stands for, at the plan's confidence
+        (True) or at another (0.99). `insecure_test_seed` repeats the noise, for tests; `Released` says so.
+        """
+        return self.releaser.release(
+            answers, disjoint=disjoint, interval=interval, insecure_test_seed=insecure_test_seed
+        )
+
+    def interval(self, published: float, confidence: float | None = None) -> tuple[float, float]:
+        """An interval that holds the true answer with at least this confidence, or with the plan's own."""
+        found = self.releaser.intervals(np.array([float(published)]), confidence)
+        return float(found.low[0]), float(found.high[0])
+
+    def likelihood(self, published: float, answers: Sequence[float | int | Fraction]) -> Array:
+        """P(this number is published) for each candidate for the true answer; the law is public."""
+        steps = np.array([self.answer_in_steps(answer) for answer in answers], dtype=np.int64)
+        return likelihoods(Weights(publisher=self.releaser.publisher), float(published), steps)
+
+    def answer_in_steps(self, answer: Number) -> int:
+        """The true answer on the grid: rounded half up and clamped where the plan says so."""
+        return self._publisher.exact_steps(answer)
+
+    def law_at(self, answer: Number) -> OutputLaw:
         """Every output and its probability when this is the true answer.
 
         With a delta these are the table's own weights, all of them; for a Rényi plan those of the ideal law.
         """
-        steps, design = self.answer_in_steps(answer), self.chosen.design
-        if self.requirement.rdp_order is None:
-            table = design.table_at(float(steps))
-            noise, probability, missing = table.values(), table.probabilities(), 0.0
-        else:
-            reach = design.kernel.reach(SMALLEST_LISTED)
-            noise = np.arange(-reach, reach + 1, dtype=np.int64)
-            probability = design.ideal_masses(float(steps), reach)
-            missing = max(0.0, 1.0 - float(np.sum(probability)))
-        outputs = noise + (steps + design.offset)
-        if design.clamp is not None:
-            outputs, probability = _clamped(outputs, probability, design.clamp)
-        values = self.grid.values_of(outputs)
-        bounds = self.requirement.bounds
-        if bounds is not None or isinstance(self.grid, LogGrid):
-            # several grid points may be published as one number
-            kept = values if bounds is None else np.clip(values, *bounds.answers)
-            values, where = np.unique(kept, return_inverse=True)
-            probability = np.bincount(where, weights=probability).astype(np.float64)
-        return OutputLaw(output=values, probability=probability, missing_mass=missing)
+        return law_at(self._publisher, self.answer_in_steps(answer))
+
+    @property
+    def _publisher(self) -> Publisher:
+        return Publisher(requirement=self.requirement, design=self.chosen.design)
 
     def save(self, path: str | Path) -> None:
         """Write the plan as versioned JSON."""
@@ -246,16 +251,6 @@ def _continuous(kernel: Kernel) -> Kernel | None:
         case DiscreteLaplace():
             return Laplace(scale=kernel.scale)
     return None
-
-
-def _clamped(
-    outputs: npt.NDArray[np.int64], probability: Array, clamp: Region
-) -> tuple[npt.NDArray[np.int64], Array]:
-    """The law of outputs that are moved to the nearest end of a range."""
-    low, high = (int(end) for end in clamp.answers)
-    values = np.arange(low, high + 1, dtype=np.int64)
-    lumped = np.bincount(np.clip(outputs, low, high) - low, weights=probability, minlength=len(values))
-    return values, lumped.astype(np.float64)
 
 
 def region_width(region: Region) -> float:

@@ -1,0 +1,190 @@
+"""What a published number says of the true answer: intervals that hold for every answer.
+
+**The requirement, inverted.** The output meets the requirement with at least the plan's confidence, whatever
+the answer; so the answers for which the published number would meet it hold the truth as often.
+
+**Any other confidence.** An answer is kept unless the published number, or one further out, has at most
+half of (1 - confidence) probability under it, on either side (Neyman 1937): the true answer is dropped at
+most that often. The probabilities are sums of the very weights that are sampled.
+
+Ends are rounded outwards. They speak of the answer as the plan takes it: after clamping into a range.
+"""
+
+from __future__ import annotations
+
+import math
+from bisect import bisect_left, bisect_right
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+
+from pbdp.domains import probability
+from pbdp.errors import InputError
+from pbdp.mechanism.grid import FURTHEST_STEP, LinearGrid
+from pbdp.mechanism.log_grid import LogGrid
+from pbdp.mechanism.weights import TOTAL
+from pbdp.noise.kernel import Array
+from pbdp.release.law import Weights
+from pbdp.release.publisher import Index, Publisher
+from pbdp.requirement.absolute import AbsoluteRegion
+from pbdp.requirement.fixed import FixedRegion
+from pbdp.requirement.region import Region
+from pbdp.requirement.relative import RelativeRegion
+
+# Where the requirement says nothing of the distance (a fixed range), intervals have this confidence.
+USUAL_CONFIDENCE = 0.95
+# Float arithmetic on the ends is a few units in the last place off.
+OUTWARDS = 1e-14
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Intervals:
+    """low <= true answer <= high, each with at least this confidence."""
+
+    low: Array
+    high: Array
+    confidence: float
+
+
+def requirement_intervals(publisher: Publisher, published: Array, confidence: float) -> Intervals | None:
+    """The requirement inverted, or None where it has no inverse in closed form that tells anything."""
+    ends = _inverse(publisher.requirement.region, published)
+    return None if ends is None else _answers(publisher, *ends, confidence)
+
+
+def _inverse(region: Region, y: Array) -> tuple[Array, Array] | None:
+    """The answers Q with Q - below(Q) <= y <= Q + above(Q)."""
+    match region:
+        case AbsoluteRegion():
+            return _moved_down(y, region.above), -_moved_down(-y, region.below)
+        case RelativeRegion():
+            # y <= Q + theta|Q| + tau and y >= Q - theta|Q| - tau, each solved on its side of zero
+            theta, low, high = region.theta, y - region.tau, y + region.tau
+            margin = OUTWARDS * (np.abs(y) + region.tau) / (1 - theta)
+            return (
+                np.where(low >= 0, low / (1 + theta), low / (1 - theta)) - margin,
+                np.where(high >= 0, high / (1 - theta), high / (1 + theta)) + margin,
+            )
+    return None
+
+
+def _moved_down(y: Array, width: float) -> Array:
+    """y - width, rounded down; exact differences, the usual case on a grid, stay as they are."""
+    low = y - width
+    exact = (y - low == width) & (low + width == y)
+    return np.where(exact, low, np.nextafter(low, -np.inf))
+
+
+def _answers(publisher: Publisher, low: Array, high: Array, confidence: float) -> Intervals:
+    """The ends moved inwards to answers that can occur."""
+    requirement, region = publisher.requirement, publisher.requirement.region
+    if requirement.integer:
+        low, high = np.ceil(low), np.floor(high)
+    if isinstance(region, RelativeRegion) and region.nonnegative:
+        low = np.maximum(low, 0.0)
+    clamped = region if isinstance(region, FixedRegion) else requirement.bounds
+    if clamped is not None:
+        first, last = clamped.answers
+        low, high = np.clip(low, first, last), np.clip(high, first, last)
+    return Intervals(low=low, high=np.maximum(low, high), confidence=confidence)
+
+
+def output_steps(publisher: Publisher, published: float) -> tuple[int, int]:
+    """First and last output step that are published as this number; refused if none is."""
+    near = _near(publisher, published)
+    reach = publisher.design.reach + abs(publisher.design.offset) + 2
+    window = range(max(near - reach, -FURTHEST_STEP * 2), min(near + reach, FURTHEST_STEP * 2) + 1)
+
+    def value(step: int) -> float:
+        return float(publisher.values_of(np.array([step], dtype=np.int64))[0])
+
+    first, stop = (
+        bisect_left(window, published, key=value),
+        bisect_right(window, published, key=value),
+    )
+    if first == stop:
+        raise InputError(
+            "published number",
+            f"one that the plan can publish ({publisher.grid.describe()})",
+            f"{published:g}",
+            "Give it with all its digits.",
+        )
+    # a number at the end of a range stands for everything beyond it
+    return window[first], window[stop - 1]
+
+
+def _near(publisher: Publisher, published: float) -> int:
+    if not math.isfinite(published):
+        raise InputError("published number", "finite", repr(published))
+    if isinstance(publisher.grid, LinearGrid):
+        return round(Fraction(published) / Fraction(publisher.grid.step))
+    return int(publisher.grid.steps_of_floats(np.array([published]))[0])
+
+
+def confidence_interval(weights: Weights, published: float, confidence: float) -> tuple[float, float]:
+    """The answers that a two-sided test at 1 - confidence keeps, as an interval."""
+    publisher = weights.publisher
+    first, last = output_steps(publisher, published)
+    kept = _kept(weights, first, last, candidate_steps(weights, first, last), confidence)
+    return answers_between(publisher, *kept)
+
+
+def _kept(weights: Weights, first: int, last: int, candidates: Index, confidence: float) -> tuple[int, int]:
+    """First and last candidate that the test keeps when one of the outputs first..last was published."""
+    tail = (1 - Fraction(probability("confidence", confidence))) / 2 * TOTAL
+    up_to = weights.up_to(candidates, last)
+    from_on = TOTAL - weights.up_to(candidates, first - 1)
+    # whole weights: above the tail means at least the next whole number
+    least = math.floor(tail) + 1
+    kept = candidates[(up_to >= least) & (from_on >= least)]
+    if not kept.size:
+        # every answer is implausible at so low a confidence; the likeliest one is named
+        kept = candidates[[int(np.argmax(np.minimum(up_to, from_on)))]]
+    return int(kept[0]), int(kept[-1])
+
+
+def confidence_intervals(weights: Weights, published: Array, confidence: float) -> Intervals:
+    """`confidence_interval` of many numbers: of each different one, or of one that the others only move."""
+    publisher, grid = weights.publisher, weights.publisher.grid
+    design, bounds = publisher.design, publisher.requirement.bounds
+    moves = design.mechanism.follows_answer and design.clamp is None and bounds is None
+    if moves and isinstance(grid, LinearGrid):
+        around_zero = np.arange(1 - weights.cells - weights.start, 1 - weights.start) - design.offset
+        first, last = _kept(weights, 0, 0, around_zero, confidence)
+        half = 0.0 if grid.whole_outputs else 0.5
+        low = _moved_down(published, (half - first) * grid.step)
+        high = -_moved_down(-published, (half + last) * grid.step)
+        return _answers(publisher, low, high, confidence)
+    values, where = np.unique(published, return_inverse=True)
+    ends = np.array([confidence_interval(weights, value, confidence) for value in values.tolist()])
+    found = ends.reshape(-1, 2)[where]
+    return Intervals(low=found[:, 0], high=found[:, 1], confidence=confidence)
+
+
+def candidate_steps(weights: Weights, first: int, last: int) -> Index:
+    """Every answer step from which these outputs can come."""
+    publisher = weights.publisher
+    low = first - publisher.design.offset - (weights.start + weights.cells - 1)
+    high = last - publisher.design.offset - weights.start
+    least, most = publisher.grid.region_in_steps(publisher.requirement.region).answers
+    return np.arange(max(low, least), min(high, most) + 1).astype(np.int64)
+
+
+def likelihoods(weights: Weights, published: float, answer_steps: Index) -> Array:
+    """P(this number is published | answer) for answers on the grid."""
+    first, last = output_steps(weights.publisher, published)
+    weight = weights.up_to(answer_steps, last) - weights.up_to(answer_steps, first - 1)
+    return np.asarray(weight / float(TOTAL))
+
+
+def answers_between(publisher: Publisher, first: int, last: int) -> tuple[float, float]:
+    """The interval of answers that are rounded to these grid points."""
+    grid = publisher.grid
+    if isinstance(grid, LogGrid):
+        low, high = grid.answers_around(first, last)
+    else:
+        half = 0.5 * grid.step if not grid.whole_outputs else 0.0
+        low, high = first * grid.step - half, last * grid.step + half
+    found = _answers(publisher, np.array([low]), np.array([high]), 0.0)
+    return float(found.low[0]), float(found.high[0])

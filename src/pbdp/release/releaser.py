@@ -1,0 +1,169 @@
+"""Releasing: the answer on the grid, noise from the accounted table, the number in the answer's own form."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from pbdp.errors import InputError
+from pbdp.mechanism.design import Design
+from pbdp.mechanism.grid import FURTHEST_STEP, LinearGrid
+from pbdp.noise.kernel import Array
+from pbdp.release.answers import Answers, read_answers, restorer
+from pbdp.release.intervals import (
+    USUAL_CONFIDENCE,
+    Intervals,
+    confidence_intervals,
+    requirement_intervals,
+)
+from pbdp.release.law import Weights
+from pbdp.release.publisher import Index, Publisher
+from pbdp.requirement.requirement import Requirement
+from pbdp.sampling.keystream import InsecureTestKeystream, Keystream, SecureKeystream
+from pbdp.sampling.sampler import Sampler, sampler_of
+
+SCALARS = (int, float, Fraction, Decimal, np.integer, np.floating)
+_SECURE = SecureKeystream()
+
+
+class InsecureTestSeedWarning(UserWarning):
+    """Numbers were drawn from a test seed: anyone who knows it can take the noise off again."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Released:
+    """Published numbers with their intervals: low <= true answer <= high with at least `confidence`, each.
+
+    `value`, `low` and `high` have the form of the answers. `insecure_test_seed` is None unless the noise came
+    from such a seed, in which case nothing is protected.
+    """
+
+    value: Any
+    low: Any
+    high: Any
+    confidence: float
+    insecure_test_seed: int | None = None
+
+    def __post_init__(self) -> None:
+        if self.insecure_test_seed is not None:
+            warnings.warn(
+                "Drawn from insecure_test_seed: for tests only, never publish it.",
+                InsecureTestSeedWarning,
+                stacklevel=4,
+            )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Releaser:
+    """Draws for one requirement and one design; made once a plan, used for every release."""
+
+    requirement: Requirement
+    design: Design
+    confidence: float
+    publisher: Publisher = field(init=False, repr=False)
+    sampler: Sampler = field(init=False, repr=False)
+    _fast: bool = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        publisher = Publisher(requirement=self.requirement, design=self.design)
+        object.__setattr__(self, "publisher", publisher)
+        object.__setattr__(self, "sampler", sampler_of(self.design))
+        # whole numbers in, moved by one law, whole numbers out: nothing else to do
+        plain = isinstance(self.design.grid, LinearGrid) and self.design.grid.whole_outputs
+        moves = self.design.mechanism.follows_answer and self.design.clamp is None
+        object.__setattr__(self, "_fast", plain and moves and self.requirement.bounds is None)
+
+    def check_count(self, count: int, disjoint: bool) -> None:
+        """Refuse more numbers than the plan covers, unless each person affects only one of them."""
+        if count > self.requirement.releases and not disjoint:
+            raise InputError(
+                "answers",
+                f"at most {self.requirement.releases} for this plan (its `releases`)",
+                f"{count}",
+                "Plan with that many releases, or say disjoint=True (--disjoint) if no person affects more "
+                "than one of the numbers.",
+            )
+
+    def number(self, answer: object, keystream: Keystream = _SECURE) -> Any:
+        """One published number, in the type of the answer."""
+        if self._fast and type(answer) is int:
+            if not -FURTHEST_STEP <= answer <= FURTHEST_STEP:
+                raise InputError("answer", "at most 2^52 in size", "a larger one")
+            return answer + self.design.offset + self.sampler.one(answer, keystream)
+        if isinstance(answer, bool | np.bool) or not isinstance(answer, SCALARS):
+            raise InputError("answer", "a finite number", f"a {type(answer).__name__}")
+        put = restorer(answer, self.publisher.grid.whole_outputs)
+        steps = self._steps(answer)
+        noise = self.sampler.one(steps, keystream)
+        return put(float(self.publisher.values_of(np.array([steps + self.design.offset + noise]))[0]))
+
+    def _steps(self, answer: Any) -> int:
+        """Floats and whole numbers take the way of arrays, whose time does not depend on their digits."""
+        match answer:
+            case float() | np.floating():
+                return int(self.publisher.steps_of(np.array([answer], dtype=np.float64))[0])
+            case int() | np.integer() if -FURTHEST_STEP <= answer <= FURTHEST_STEP:
+                return int(self.publisher.steps_of(np.array([answer], dtype=np.int64))[0])
+        return self.publisher.exact_steps(answer)
+
+    def column(self, answers: Answers, keystream: Keystream = _SECURE) -> Array | Index:
+        """Published numbers for answers that were read."""
+        return self.publisher.values_of(self.output_steps(answers.steps, keystream))
+
+    def output_steps(self, steps: Index, keystream: Keystream = _SECURE) -> Index:
+        """Output steps: answer, offset and noise."""
+        drawn = self.sampler.many(steps, keystream)
+        drawn += steps
+        if self.design.offset:
+            drawn += self.design.offset
+        return drawn
+
+    def intervals(self, published: Array, confidence: float | None) -> Intervals:
+        """The requirement inverted at the plan's confidence, or intervals at another."""
+        if confidence is None:
+            found = requirement_intervals(self.publisher, published, self.confidence)
+            if found is not None:
+                return found
+            confidence = USUAL_CONFIDENCE
+        return confidence_intervals(Weights(publisher=self.publisher), published, confidence)
+
+    def release(
+        self,
+        answers: object,
+        *,
+        disjoint: bool = False,
+        interval: bool | float = False,
+        insecure_test_seed: int | None = None,
+    ) -> Any:
+        """Published numbers in the form of the answers; a `Released` with intervals or a test seed."""
+        keystream = _SECURE if insecure_test_seed is None else InsecureTestKeystream(insecure_test_seed)
+        plain = interval is False and insecure_test_seed is None
+        if isinstance(answers, SCALARS):
+            value = self.number(answers, keystream)
+            if plain:
+                return value
+            put = restorer(answers, self.publisher.grid.whole_outputs)
+            published: Array | Index = np.array([float(value)])
+            restored: Callable[[Array | Index], Any] = lambda out: put(float(out[0]))  # noqa: E731 - typed as its twin
+        else:
+            read = read_answers(answers, self.publisher)
+            self.check_count(read.count, disjoint)
+            published = self.column(read, keystream)
+            restored = read.restored
+            if plain:
+                return restored(published)
+            value = restored(published)
+        found = self.intervals(published.astype(np.float64), None if isinstance(interval, bool) else interval)
+        return Released(
+            value=value,
+            low=restored(found.low),
+            high=restored(found.high),
+            confidence=found.confidence,
+            insecure_test_seed=insecure_test_seed,
+        )

@@ -1,0 +1,1 @@
+"""Drawing from tables of integer weights with a cryptographic generator."""

@@ -1,0 +1,87 @@
+"""Random 64-bit words: from the operating system for a few, from AES-256 in counter mode for many.
+
+Every call takes a new key from the operating system. There is no generator that lives between calls, hence
+nothing that two threads could share, that a forked process could repeat, or that could be read afterwards.
+"""
+
+from __future__ import annotations
+
+import os
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+from cryptography.hazmat.primitives.ciphers import Cipher, CipherContext, algorithms, modes
+
+from pbdp.domains import whole
+from pbdp.errors import InputError
+
+Words = npt.NDArray[np.uint64]
+
+WORD = 8
+KEY_BYTES = 32
+COUNTER_START = bytes(16)
+# update_into asks for one block, less a byte, of room beyond the data.
+SLACK = 15
+
+
+class Keystream(ABC):
+    """A source of uniform words."""
+
+    __slots__ = ()
+
+    @abstractmethod
+    def word(self) -> int:
+        """One word."""
+
+    @abstractmethod
+    def stream(self) -> Stream:
+        """A source of many words for one call."""
+
+
+@dataclass(slots=True)
+class Stream:
+    """One AES-256-CTR key stream, handed out in pieces."""
+
+    key: bytes
+    _cipher: CipherContext = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._cipher = Cipher(algorithms.AES256(self.key), modes.CTR(COUNTER_START)).encryptor()
+
+    def fill(self, buffer: bytearray, zeros: memoryview) -> None:
+        """Write as many random bytes to the start of `buffer` as `zeros` has; its last 15 are scratch."""
+        self._cipher.update_into(zeros, buffer)
+
+
+@dataclass(frozen=True, slots=True)
+class SecureKeystream(Keystream):
+    """Keys from the operating system."""
+
+    def word(self) -> int:
+        return int.from_bytes(os.urandom(WORD), "little")
+
+    def stream(self) -> Stream:
+        return Stream(os.urandom(KEY_BYTES))
+
+
+@dataclass(slots=True)
+class InsecureTestKeystream(Keystream):
+    """The same words for the same seed, for tests. Whoever knows the seed can take the noise off again."""
+
+    seed: int
+    _calls: int = field(init=False, default=0)
+
+    def __post_init__(self) -> None:
+        if whole("insecure_test_seed", self.seed, least=0) >= 1 << 64:
+            raise InputError("insecure_test_seed", "below 2^64", "a larger one")
+
+    def word(self) -> int:
+        buffer = bytearray(WORD + SLACK)
+        self.stream().fill(buffer, memoryview(bytes(WORD)))
+        return int.from_bytes(buffer[:WORD], "little")
+
+    def stream(self) -> Stream:
+        self._calls += 1
+        return Stream(self.seed.to_bytes(16, "little") + self._calls.to_bytes(16, "little"))

@@ -1,0 +1,76 @@
+"""Noise for answers on the grid, drawn from the very table that was accounted."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from pbdp.mechanism.design import Design
+from pbdp.mechanism.reweighted import ReweightedTable
+from pbdp.requirement.region import Region
+from pbdp.sampling.alias import CHUNK, AliasTable, alias_table
+from pbdp.sampling.keystream import SLACK, WORD, Keystream
+
+Index = npt.NDArray[np.int64]
+
+
+class Sampler(ABC):
+    """Kernel noise, in steps, before offset and clamping."""
+
+    __slots__ = ()
+
+    @abstractmethod
+    def one(self, answer: int, keystream: Keystream) -> int:
+        """Noise for one answer."""
+
+    @abstractmethod
+    def many(self, answers: Index, keystream: Keystream) -> Index:
+        """Independent noise for each answer."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class MovingSampler(Sampler):
+    """One law for all answers."""
+
+    table: AliasTable
+
+    def one(self, answer: int, keystream: Keystream) -> int:  # noqa: ARG002 - the law does not depend on it
+        return self.table.value_of(keystream.word())
+
+    def many(self, answers: Index, keystream: Keystream) -> Index:
+        return self.table.draw(len(answers), keystream)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class ReweightedSampler(Sampler):
+    """A law for each answer."""
+
+    table: ReweightedTable
+    region: Region
+
+    def one(self, answer: int, keystream: Keystream) -> int:
+        below, above = self.region.offsets(float(answer))
+        return self.table.one_noise_at(keystream.word(), float(below), float(above))
+
+    def many(self, answers: Index, keystream: Keystream) -> Index:
+        drawn = np.empty(len(answers), dtype=np.int64)
+        stream = keystream.stream()
+        room = min(len(answers), CHUNK)
+        buffer, zeros = bytearray(room * WORD + SLACK), memoryview(bytes(room * WORD))
+        words = np.frombuffer(buffer, dtype="<u8", count=room)
+        for start in range(0, len(answers), CHUNK):
+            part = answers[start : start + CHUNK]
+            stream.fill(buffer, zeros[: len(part) * WORD])
+            around = self.region.offsets(part.astype(np.float64))
+            drawn[start : start + len(part)] = self.table.noise_at(words[: len(part)], *around)
+        return drawn
+
+
+def sampler_of(design: Design) -> Sampler:
+    """The sampler of a design's table."""
+    if design.mechanism.follows_answer:
+        return MovingSampler(table=alias_table(design.table_at(0.0)))
+    return ReweightedSampler(table=design.reweighted(), region=design.region)
