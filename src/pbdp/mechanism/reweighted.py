@@ -35,18 +35,22 @@ Index = npt.NDArray[np.int64]
 SLOPE_MARGIN = 2.0**-50
 # A region with less than this share of the kernel leaves too few digits for the slopes.
 LEAST_CONSTANT = 2.0**-20
+# Up to this many cells, looking at all of them at once is faster than a second round.
+ONE_ROUND = 1024
 _HALF = np.uint64(31)
 _LOW = np.uint64((1 << 31) - 1)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Pieces:
-    """For every answer: the ends of its region among the cells, and the slopes, as multiples of 2^-scale."""
+    """For every answer: where its region ends among the cells, what is beyond, and the slopes."""
 
     low: Index
     high: Index
     left: Words
     right: Words
+    left_scaled: Words
+    right_scaled: Words
     inside: Words
     outside: Words
 
@@ -62,6 +66,8 @@ class ReweightedTable:
     boost: float
     least_constant: float
     _sums: Words = field(init=False, repr=False)
+    _tails: Words = field(init=False, repr=False)
+    _from_left: npt.NDArray[np.bool_] = field(init=False, repr=False)
     _spare: int = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -71,7 +77,10 @@ class ReweightedTable:
             )
         sums = np.zeros(len(self.base.weights) + 1, dtype=np.uint64)
         np.cumsum(self.base.weights.astype(np.uint64), out=sums[1:])
+        from_left = np.arange(len(sums)) <= self._centre
         object.__setattr__(self, "_sums", sums)
+        object.__setattr__(self, "_from_left", from_left)
+        object.__setattr__(self, "_tails", np.where(from_left, sums, np.uint64(TOTAL) - sums))
         # slopes are below 2^spare, so as multiples of 2^(spare - 62) they fit into 62 bits
         object.__setattr__(self, "_spare", math.ceil(-math.log2(self.least_constant)) + 1)
 
@@ -87,21 +96,25 @@ class ReweightedTable:
     def _pieces(self, below: npt.ArrayLike, above: npt.ArrayLike) -> _Pieces:
         """Regions [-below, above] as cells and slopes."""
         reach = 2.0 * self.cells
-        first = np.ceil(-np.minimum(np.asarray(below, dtype=np.float64), reach)).astype(np.int64)
-        last = np.floor(np.minimum(np.asarray(above, dtype=np.float64), reach)).astype(np.int64)
+        # rows even for one region: numpy warns of wrapping in its scalars, on which the products rely
+        first = np.ceil(-np.minimum(np.array(below, dtype=np.float64, ndmin=1), reach)).astype(np.int64)
+        last = np.floor(np.minimum(np.array(above, dtype=np.float64, ndmin=1), reach)).astype(np.int64)
         # np.clip does the same in three times the time, which counts for a single release
         low = np.minimum(np.maximum(first - self.base.start, 0), self._centre)
         high = np.minimum(np.maximum(last + 1 - self.base.start, self._centre + 1), self.cells)
         left, right = self._sums[low], np.uint64(TOTAL) - self._sums[high]
         constant = 1.0 - self.boost * ((left + right).astype(np.float64) / TOTAL)
         unit = 2.0 ** (BITS - self._spare) * (1 - SLOPE_MARGIN)
+        outside = np.floor(unit * ((1.0 - self.boost) / constant)).astype(np.uint64)
         return _Pieces(
             low=low,
             high=high,
             left=left,
             right=right,
+            left_scaled=self._scaled(left, outside),
+            right_scaled=self._scaled(right, outside),
             inside=np.floor(unit / constant).astype(np.uint64),
-            outside=np.floor(unit * ((1.0 - self.boost) / constant)).astype(np.uint64),
+            outside=outside,
         )
 
     def _scaled(self, weight: Words, slope: Words) -> Words:
@@ -115,13 +128,14 @@ class ReweightedTable:
 
     def _weight_before(self, cell: Index, pieces: _Pieces) -> Words:
         """G: the new weight of all cells before this one."""
-        sums = self._sums[cell]
-        from_left = cell <= self._centre
-        tail = np.where(from_left, sums, np.uint64(TOTAL) - sums)
+        from_left, tail = self._from_left[cell], self._tails[cell]
         beyond = np.where(from_left, pieces.left, pieces.right)
-        # the part of the tail outside the region, and the part inside it
-        outer = np.minimum(tail, beyond)
-        scaled = self._scaled(outer, pieces.outside) + self._scaled(tail - outer, pieces.inside)
+        # a tail that ends outside the region is scaled as a whole; else its part outside is scaled apart
+        ends_outside = tail <= beyond
+        apart = np.where(ends_outside, np.uint64(0), beyond)
+        slope = np.where(ends_outside, pieces.outside, pieces.inside)
+        outer = np.where(from_left, pieces.left_scaled, pieces.right_scaled)
+        scaled = self._scaled(tail - apart, slope) + np.where(ends_outside, np.uint64(0), outer)
         return np.asarray(np.where(from_left, scaled, np.uint64(TOTAL) - scaled))
 
     def table(self, below: float, above: float) -> WeightTable:
@@ -160,24 +174,16 @@ class ReweightedTable:
         return cell + self.base.start
 
     def one_noise_at(self, word: int, below: float, above: float) -> int:
-        """`noise_at` for a single word, in plain integers: a tenth of the time, the same number of rounds.
+        """`noise_at` for a single word: few rounds that look at many cells each.
 
-        Both products are formed in every round whatever the region, so only table look-ups differ.
+        Rows of machine words take the same time whatever they hold; Python's own integers do not.
         """
-        pieces = self._pieces(below, above)
-        left, right = int(pieces.left), int(pieces.right)
-        inside, outside = int(pieces.inside), int(pieces.outside)
-        sum_at, centre, cells, shift = self._sums.item, self._centre, self.cells, BITS - self._spare
-        target = word >> (64 - BITS)
-        cell, step = 0, 1 << (cells.bit_length() - 1)
-        while step:
-            next_cell = min(cell + step, cells)
-            from_left = next_cell <= centre
-            total = int(sum_at(next_cell))
-            tail, beyond = (total, left) if from_left else (TOTAL - total, right)
-            outer = min(tail, beyond)
-            scaled = (outer * outside >> shift) + ((tail - outer) * inside >> shift)
-            before = scaled if from_left else TOTAL - scaled
-            cell += step * (before <= target and cell + step < cells)
-            step >>= 1
+        target, pieces = np.uint64(word >> (64 - BITS)), self._pieces(below, above)
+        small = self.cells <= ONE_ROUND
+        cell, rows = 0, self.cells if small else math.isqrt(self.cells) + 1
+        for step in (1,) if small else (rows, 1):
+            looked_at = cell + step * np.arange(rows)
+            fits = self._weight_before(np.minimum(looked_at, self.cells), pieces) <= target
+            # G never falls, so those that fit come first
+            cell += step * (int(np.count_nonzero(fits & (looked_at < self.cells))) - 1)
         return cell + self.base.start

@@ -20,7 +20,7 @@ from pbdp.noise.laplace import Laplace
 from pbdp.planning.certificate import Certificate
 from pbdp.planning.limit.of_plan import KnownLimit
 from pbdp.privacy.published.figure import published_epsilon
-from pbdp.release.intervals import likelihoods
+from pbdp.release.intervals import likelihoods, output_steps
 from pbdp.release.law import OutputLaw, Weights, law_at
 from pbdp.release.publisher import Number, Publisher
 from pbdp.release.releaser import Releaser
@@ -197,6 +197,7 @@ class Plan:
 
     def interval(self, published: float, confidence: float | None = None) -> tuple[float, float]:
         """An interval that holds the true answer with at least this confidence, or with the plan's own."""
+        output_steps(self._publisher, float(published))  # refuses what the plan cannot have published
         found = self.releaser.intervals(np.array([float(published)]), confidence)
         return float(found.low[0]), float(found.high[0])
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from decimal import Decimal
@@ -61,19 +62,22 @@ def read_answers(answers: object, publisher: Publisher) -> Answers:
 def restorer(answer: object, whole: bool) -> Callable[[float], Any]:
     """What gives a published number back in the type of its answer.
 
-    Whole numbers come back whole where the plan publishes such, else as floats; exact types stay exact.
+    Whole numbers come back whole where the plan publishes such, else as floats; exact types stay exact. Only
+    an interval without an end has none of these, and its end is a float.
     """
     match answer:
         case np.floating():
             return np.float64
         case np.integer():
-            return (lambda y: np.int64(int(y))) if whole else np.float64
+            return (
+                (lambda y: np.int64(int(y)) if math.isfinite(y) else np.float64(y)) if whole else np.float64
+            )
         case Fraction():
-            return Fraction
+            return lambda y: Fraction(y) if math.isfinite(y) else y
         case Decimal():
             return Decimal
         case Integral():
-            return int if whole else float
+            return (lambda y: int(y) if math.isfinite(y) else y) if whole else float
         case Real():
             return float
     raise not_a_number()
@@ -140,7 +144,8 @@ def _from_numpy(answers: npt.NDArray[Any], publisher: Publisher) -> Answers:
     whole = np.issubdtype(answers.dtype, np.integer) and publisher.grid.whole_outputs
 
     def shaped(out: Array | Index) -> npt.NDArray[Any]:
-        return (_as_int64(out) if whole else out.astype(np.float64, copy=False)).reshape(answers.shape)
+        ended = whole and (out.dtype == np.int64 or bool(np.all(np.isfinite(out))))
+        return (_as_int64(out) if ended else out.astype(np.float64, copy=False)).reshape(answers.shape)
 
     return Answers(steps=publisher.steps_of(_numbers(answers).ravel()), restored=shaped)
 

@@ -71,6 +71,8 @@ def _inverse(region: Region, y: Array) -> tuple[Array, Array] | None:
 
 def _moved_down(y: Array, width: float) -> Array:
     """y - width, rounded down; exact differences, the usual case on a grid, stay as they are."""
+    if math.isinf(width):
+        return np.full(y.shape, -np.inf)
     low = y - width
     exact = (y - low == width) & (low + width == y)
     return np.where(exact, low, np.nextafter(low, -np.inf))
@@ -122,53 +124,50 @@ def _near(publisher: Publisher, published: float) -> int:
     return int(publisher.grid.steps_of_floats(np.array([published]))[0])
 
 
-def confidence_interval(weights: Weights, published: float, confidence: float) -> tuple[float, float]:
-    """The answers that a two-sided test at 1 - confidence keeps, as an interval."""
-    publisher = weights.publisher
-    first, last = output_steps(publisher, published)
-    kept = _kept(weights, first, last, candidate_steps(weights, first, last), confidence)
-    return answers_between(publisher, *kept)
-
-
-def _kept(weights: Weights, first: int, last: int, candidates: Index, confidence: float) -> tuple[int, int]:
-    """First and last candidate that the test keeps when one of the outputs first..last was published."""
-    tail = (1 - Fraction(probability("confidence", confidence))) / 2 * TOTAL
-    up_to = weights.up_to(candidates, last)
-    from_on = TOTAL - weights.up_to(candidates, first - 1)
-    # whole weights: above the tail means at least the next whole number
-    least = math.floor(tail) + 1
-    kept = candidates[(up_to >= least) & (from_on >= least)]
-    if not kept.size:
-        # every answer is implausible at so low a confidence; the likeliest one is named
-        kept = candidates[[int(np.argmax(np.minimum(up_to, from_on)))]]
-    return int(kept[0]), int(kept[-1])
-
-
 def confidence_intervals(weights: Weights, published: Array, confidence: float) -> Intervals:
-    """`confidence_interval` of many numbers: of each different one, or of one that the others only move."""
+    """The answers that a two-sided test at 1 - confidence keeps, as one interval for each number."""
     publisher, grid = weights.publisher, weights.publisher.grid
-    design, bounds = publisher.design, publisher.requirement.bounds
-    moves = design.mechanism.follows_answer and design.clamp is None and bounds is None
-    if moves and isinstance(grid, LinearGrid):
-        around_zero = np.arange(1 - weights.cells - weights.start, 1 - weights.start) - design.offset
-        first, last = _kept(weights, 0, 0, around_zero, confidence)
+    # whole weights: above the tail means at least the next whole number
+    least = math.floor((1 - Fraction(probability("confidence", confidence))) / 2 * TOTAL) + 1
+    moved = weights.kept_range(least) if publisher.design.mechanism.follows_answer else None
+    if moved is not None and isinstance(grid, LinearGrid) and publisher.is_unclamped:
         half = 0.0 if grid.whole_outputs else 0.5
-        low = _moved_down(published, (half - first) * grid.step)
-        high = -_moved_down(-published, (half + last) * grid.step)
+        low = _moved_down(published, (half - moved[0]) * grid.step)
+        high = -_moved_down(-published, (half + moved[1]) * grid.step)
         return _answers(publisher, low, high, confidence)
     values, where = np.unique(published, return_inverse=True)
-    ends = np.array([confidence_interval(weights, value, confidence) for value in values.tolist()])
+    ends = np.array([_interval(weights, value, least, moved) for value in values.tolist()])
     found = ends.reshape(-1, 2)[where]
     return Intervals(low=found[:, 0], high=found[:, 1], confidence=confidence)
 
 
-def candidate_steps(weights: Weights, first: int, last: int) -> Index:
+def _interval(
+    weights: Weights, published: float, least: int, moved: tuple[int, int] | None
+) -> tuple[float, float]:
+    """Answers under which what was published, or further out, has at least this weight on both sides."""
+    publisher = weights.publisher
+    first, last = output_steps(publisher, published)
+    candidates = candidate_steps(weights, first, last)
+    if moved is not None:
+        low, high = max(first + moved[0], candidates[0]), min(last + moved[1], candidates[-1])
+        return answers_between(publisher, int(min(low, high)), int(max(low, high)))
+    answers = np.arange(candidates.start, candidates.stop)
+    up_to = weights.up_to(answers, last)
+    from_on = TOTAL - weights.up_to(answers, first - 1)
+    kept = answers[(up_to >= least) & (from_on >= least)]
+    if not kept.size:
+        # every answer is implausible at so low a confidence; the likeliest one is named
+        kept = answers[[int(np.argmax(np.minimum(up_to, from_on)))]]
+    return answers_between(publisher, int(kept[0]), int(kept[-1]))
+
+
+def candidate_steps(weights: Weights, first: int, last: int) -> range:
     """Every answer step from which these outputs can come."""
     publisher = weights.publisher
     low = first - publisher.design.offset - (weights.start + weights.cells - 1)
     high = last - publisher.design.offset - weights.start
     least, most = publisher.grid.region_in_steps(publisher.requirement.region).answers
-    return np.arange(max(low, least), min(high, most) + 1).astype(np.int64)
+    return range(int(max(low, least)), int(min(high, most)) + 1)
 
 
 def likelihoods(weights: Weights, published: float, answer_steps: Index) -> Array:

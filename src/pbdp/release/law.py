@@ -69,6 +69,18 @@ class Weights:
         design = self.publisher.design
         return len(self._sums) - 1 if design.mechanism.follows_answer else design.reweighted().cells
 
+    def kept_range(self, least: int) -> tuple[int, int]:
+        """For a law that moves: the answers, relative to an output, that give it `least` on both sides.
+
+        That is, at least this weight to the outputs up to it, and to those from it on.
+        """
+        smallest = int(np.searchsorted(self._sums[1:], least)) + self.start
+        largest = int(np.searchsorted(self._sums, TOTAL - least, side="right")) - 1 + self.start
+        offset = self.publisher.design.offset
+        low, high = -largest - offset, -smallest - offset
+        # at a very low confidence no answer is left, and the likeliest one is named
+        return (low, high) if low <= high else ((low + high) // 2, (low + high) // 2)
+
     def up_to(self, answers: npt.ArrayLike, outputs: npt.ArrayLike) -> Index:
         """Weight of the outputs up to and including each output step, for each answer step."""
         design = self.publisher.design

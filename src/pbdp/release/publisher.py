@@ -45,6 +45,11 @@ class Publisher:
         """The grid that outputs live on."""
         return self.design.grid
 
+    @property
+    def is_unclamped(self) -> bool:
+        """Whether every grid point is published as it is."""
+        return self.design.clamp is None and self.requirement.bounds is None
+
     def exact_steps(self, answer: Number) -> int:
         """The grid point of one number at its exact value: rounded half up, and clamped as the plan says."""
         try:
@@ -64,22 +69,22 @@ class Publisher:
         if not np.all(np.isfinite(floats)):
             raise not_a_number()
         if self.requirement.bounds is not None:
-            floats = np.clip(floats, *self._limits)
+            floats = _clipped(floats, *self._limits)
         return self._checked(self.grid.steps_of_floats(floats))
 
     def _steps_of_integers(self, answers: Index) -> Index:
         if self.requirement.bounds is None:
             return self.grid.steps_of_integers(answers)
         low, high = self._limits
-        kept = np.clip(answers, math.floor(low), math.ceil(high))
+        kept = np.minimum(np.maximum(answers, math.floor(low)), math.ceil(high))
         # now small enough for a float to hold them
-        return self.grid.steps_of_floats(np.clip(kept.astype(np.float64), low, high))
+        return self.grid.steps_of_floats(_clipped(kept.astype(np.float64), low, high))
 
     def _checked(self, steps: Index) -> Index:
         """Clamped into a fixed range; refused where the plan says nothing of such an answer."""
         first, last = self._steps
         if isinstance(self.requirement.region, FixedRegion):
-            return np.clip(steps, int(first), int(last))
+            return np.minimum(np.maximum(steps, int(first)), int(last))
         if math.isinf(first) and math.isinf(last):
             return steps
         if steps.size and not (first <= int(steps.min()) and int(steps.max()) <= last):
@@ -90,13 +95,18 @@ class Publisher:
         """The numbers published for output steps (noise and offset included); as integers on that grid."""
         if self.design.clamp is not None:
             first, last = (int(end) for end in self.design.clamp.answers)
-            outputs = np.clip(outputs, first, last)
+            outputs = np.minimum(np.maximum(outputs, first), last)
         low, high = self._limits
         unbounded = self.requirement.bounds is None
         if self.grid.whole_outputs and isinstance(self.grid, LinearGrid):
-            return outputs if unbounded else np.clip(outputs, int(low), int(high))
+            return outputs if unbounded else np.minimum(np.maximum(outputs, int(low)), int(high))
         values = self.grid.values_of(outputs)
-        return values if unbounded else np.clip(values, low, high)
+        return values if unbounded else _clipped(values, low, high)
+
+
+def _clipped(values: Array, low: float, high: float) -> Array:
+    """np.clip in a third of its time, which counts for a single release."""
+    return np.minimum(np.maximum(values, low), high)
 
 
 def not_a_number() -> InputError:

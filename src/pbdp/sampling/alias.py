@@ -32,7 +32,8 @@ class AliasTable:
 
     bits: int
     thresholds: Words
-    values: Index
+    # 32 bits, so that large tables stay in the processor's cache
+    values: npt.NDArray[np.int32]
 
     def value_of(self, word: int) -> int:
         """The value that one word stands for."""
@@ -61,10 +62,12 @@ class AliasTable:
         places = np.empty(room, dtype=np.int64)
         limits = np.empty(room, dtype=np.uint64)
         second = np.empty(room, dtype=np.bool_)
+        values = np.empty(room, dtype=np.int32)
         bits, rest = np.uint64(self.bits), np.uint64(64 - self.bits)
         for start in range(0, count, CHUNK):
             size = min(CHUNK, count - start)
-            word, place, limit, is_second = words[:size], places[:size], limits[:size], second[:size]
+            word, place, limit = words[:size], places[:size], limits[:size]
+            is_second, value = second[:size], values[:size]
             stream.fill(buffer, _ZEROS[: size * WORD])
             np.right_shift(word, rest, out=place.view(np.uint64))
             # places are below 2^bits, so `clip` never clips: it only spares the check
@@ -73,7 +76,8 @@ class AliasTable:
             np.greater_equal(word, limit, out=is_second)
             np.left_shift(place, 1, out=place)
             np.add(place, is_second, out=place)
-            np.take(self.values, place, out=drawn[start : start + size], mode="clip")
+            np.take(self.values, place, out=value, mode="clip")
+            drawn[start : start + size] = value
         return drawn
 
 
@@ -105,7 +109,7 @@ def alias_table(table: WeightTable) -> AliasTable:
     full = kept == capacity
     partner[full] = np.flatnonzero(full)
     thresholds = np.where(full, 0, kept).astype(np.uint64) << np.uint64(64 - BITS + bits)
-    values = np.empty(2 * len(padded), dtype=np.int64)
+    values = np.empty(2 * len(padded), dtype=np.int32)
     values[0::2] = np.arange(len(padded)) + table.start
     values[1::2] = partner + table.start
     return AliasTable(bits=bits, thresholds=thresholds, values=values)

@@ -1,0 +1,98 @@
+"""Intervals hold the truth as often as they say, summed over the whole law, for every answer tried."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from pbdp.errors import InputError
+from pbdp.planning.plan import Plan
+from tests.sampling.plans import KINDS, plan_of
+
+ANSWERS = (0, 1, 9, 25, 30)
+EXACT = [kind for kind in KINDS if kind != "renyi"]
+
+
+def covered(plan: Plan, answer: int, confidence: float | None) -> float:
+    """Probability that the interval of what is published holds the answer."""
+    law = plan.law_at(answer)
+    # intervals of outputs that hardly ever occur are not worth the time
+    likely = law.probability > 1e-7
+    found = plan.releaser.intervals(law.output[likely], confidence)
+    holds = (found.low <= answer) & (answer <= found.high)
+    return float(law.probability[likely][holds].sum())
+
+
+@pytest.mark.parametrize("kind", EXACT)
+@pytest.mark.parametrize("confidence", [None, 0.5, 0.99])
+def test_coverage_is_at_least_the_confidence(kind: str, confidence: float | None) -> None:
+    plan = plan_of(kind)
+    for answer in ANSWERS if kind != "relative" else (9,):
+        claimed = plan.releaser.intervals(np.array([float(plan.release(answer))]), confidence).confidence
+        assert covered(plan, answer, confidence) >= claimed - 1e-4
+        if confidence is not None:
+            assert claimed == confidence
+
+
+@pytest.mark.parametrize("kind", EXACT)
+def test_intervals_are_not_much_wider_than_they_need_be(kind: str) -> None:
+    plan = plan_of(kind)
+    answer = 20
+    low, high = plan.interval(
+        float(plan.law_at(answer).output[np.argmax(plan.law_at(answer).probability)]), 0.9
+    )
+    law = plan.law_at(answer)
+    outside = np.cumsum(law.probability)
+    spread = law.output[np.searchsorted(outside, 0.95)] - law.output[np.searchsorted(outside, 0.05)]
+    assert high - low <= 2.5 * spread + 2 * plan.grid.step + 2
+
+
+@pytest.mark.parametrize("kind", EXACT)
+def test_many_intervals_are_those_of_each(kind: str) -> None:
+    plan = plan_of(kind)
+    published = np.asarray(plan.release(np.full(12, 9), disjoint=True), dtype=np.float64)
+    for confidence in (None, 0.9):
+        found = plan.releaser.intervals(published, confidence)
+        each = [plan.interval(y, confidence) for y in published.tolist()]
+        assert list(zip(found.low.tolist(), found.high.tolist(), strict=True)) == each
+
+
+def test_absolute_requirements_are_inverted_exactly() -> None:
+    assert plan_of("whole").interval(100) == (95, 105)
+    # published between 2 below and 7 above the truth
+    assert plan_of("lopsided").interval(100) == (93, 102)
+    assert plan_of("bounded").interval(28) == (23, 30)
+
+
+def test_relative_requirements_are_inverted() -> None:
+    plan = plan_of("relative")
+    y = float(plan.law_at(500).output[np.argmax(plan.law_at(500).probability)])
+    low, high = plan.interval(y)
+    assert low == pytest.approx((y - 2.5) / 1.5, rel=1e-12)
+    assert high == pytest.approx((y + 2.5) / 0.5, rel=1e-12)
+    assert low <= (Fraction(y) - Fraction(5, 2)) / Fraction(3, 2)
+    assert high >= (Fraction(y) + Fraction(5, 2)) * 2
+
+
+@pytest.mark.parametrize("kind", EXACT)
+def test_likelihoods_are_the_probabilities_of_the_law(kind: str) -> None:
+    plan = plan_of(kind)
+    answers = (0, 9, 20)
+    law = plan.law_at(9)
+    for place in (int(np.argmax(law.probability)), len(law.output) // 2 + 1):
+        published = float(law.output[place])
+        found = plan.likelihood(published, answers)
+        for answer, value in zip(answers, found.tolist(), strict=True):
+            of = plan.law_at(answer)
+            there = of.probability[of.output == published]
+            assert value == pytest.approx(float(there.sum()), rel=1e-12, abs=1e-18)
+
+
+@pytest.mark.parametrize("published", [100.5, float("nan"), float("inf")])
+def test_numbers_that_no_plan_publishes_are_refused(published: float) -> None:
+    with pytest.raises(InputError, match="published number"):
+        plan_of("whole").likelihood(published, [100])
+    with pytest.raises(InputError, match="published number"):
+        plan_of("whole").interval(published, 0.99)

@@ -1,0 +1,69 @@
+"""How long a release takes says nothing of the answer: Welch's t as in dudect (Reparaz et al. 2017)."""
+
+from __future__ import annotations
+
+import gc
+import math
+import time
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+from tests.sampling.plans import plan_of
+
+CALLS = 100_000
+# dudect's own limit; by chance it is passed once in a hundred thousand comparisons.
+SIGNIFICANT = 4.5
+
+# Two neighbouring answers, in the types that people use; floats differ in how many digits they have.
+PAIRS = [
+    ("whole", 1000, 1001),
+    ("real", 0.5, 1.4999999999999998),
+    ("relative", 100.0, 104.0),
+    ("relative per answer", 50, 52),
+    ("range boosted", 39, 40),
+]
+
+
+def largest_t(release: Callable[[object], object], first: object, second: object) -> float:
+    """Largest |t| over several cut-offs, the slowest calls (interrupts) being left out."""
+    rng = np.random.default_rng(int(time.time()))
+    which = rng.integers(0, 2, CALLS)
+    taken = np.empty(CALLS)
+    clock = time.perf_counter_ns
+    answers = (first, second)
+    gc.disable()
+    try:
+        for call, chosen in enumerate(which.tolist()):
+            answer = answers[chosen]
+            start = clock()
+            release(answer)
+            taken[call] = clock() - start
+    finally:
+        gc.enable()
+    found = []
+    for share in (0.5, 0.9, 0.99):
+        kept = taken <= np.quantile(taken, share)
+        one, two = taken[kept & (which == 0)], taken[kept & (which == 1)]
+        spread = math.sqrt(one.var() / len(one) + two.var() / len(two))
+        found.append(abs(float(one.mean() - two.mean())) / spread)
+    return max(found)
+
+
+@pytest.mark.parametrize(("kind", "first", "second"), PAIRS)
+def test_neighbouring_answers_take_the_same_time(kind: str, first: object, second: object) -> None:
+    release = plan_of(kind).release
+    release(first)
+    assert largest_t(release, first, second) < SIGNIFICANT
+
+
+def test_a_release_that_looks_at_the_answer_is_found_out() -> None:
+    plan = plan_of("whole")
+
+    def leaks(answer: object) -> None:
+        plan.release(answer)
+        if answer == 1001:
+            sum(range(20))
+
+    assert largest_t(leaks, 1000, 1001) > SIGNIFICANT
