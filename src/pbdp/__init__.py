@@ -2,6 +2,7 @@
 
     plan = pbdp.plan(within=5, confidence=0.9, sensitivity=1, delta=1e-6, integer=True)
     plan.epsilon       # the least privacy loss that meets it, certified
+    plan.release(1234) # a number with that noise
 
 `import pbdp` loads nothing heavy; the planner is loaded when it is first asked for.
 """
@@ -14,13 +15,20 @@ from typing import TYPE_CHECKING, Any
 from pbdp.errors import CannotCertifyError, InputError, PbdpError
 
 if TYPE_CHECKING:
+    from pbdp.ledger.budget import Budget
+    from pbdp.ledger.ledger import Ledger
     from pbdp.planning.ask import plan
     from pbdp.planning.plan import Plan
 
-__all__ = ["CannotCertifyError", "InputError", "PbdpError", "Plan", "plan"]
+__all__ = ["Budget", "CannotCertifyError", "InputError", "Ledger", "PbdpError", "Plan", "plan"]
 __version__ = "0.1.0"
 
-_LATER = {"plan": "pbdp.planning.ask", "Plan": "pbdp.planning.plan"}
+_LATER = {
+    "Budget": "pbdp.ledger.budget",
+    "Ledger": "pbdp.ledger.ledger",
+    "Plan": "pbdp.planning.plan",
+    "plan": "pbdp.planning.ask",
+}
 
 
 def __getattr__(name: str) -> Any:

@@ -14,13 +14,18 @@ import pytest
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 BLOCK = re.compile(r"^```(python|sh)\n(.*?)^```", re.MULTILINE | re.DOTALL)
+# "With a file `name`", and its content in the block that follows
+FILE = re.compile(r"file `([\w.]+)`\n\n```\w*\n(.*?)^```", re.MULTILINE | re.DOTALL)
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_code_blocks_run(page: Path, tmp_path: Path) -> None:
     folder = Path(sys.executable).parent
     environment = os.environ | {"PATH": f"{folder}{os.pathsep}{os.environ['PATH']}"}
+    environment["PBDP_STATE"] = str(tmp_path / "state")
     python: list[str] = []
+    for name, content in FILE.findall(page.read_text(encoding="utf-8")):
+        (tmp_path / name).write_text(content, encoding="utf-8")
     for language, code in BLOCK.findall(page.read_text(encoding="utf-8")):
         if language == "python":
             python.append(code)
@@ -37,6 +42,7 @@ def test_code_blocks_run(page: Path, tmp_path: Path) -> None:
     done = subprocess.run(
         [sys.executable, "-W", "error", str(script)],
         cwd=tmp_path,
+        env=environment,
         capture_output=True,
         text=True,
         check=False,

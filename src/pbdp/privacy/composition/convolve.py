@@ -17,7 +17,7 @@ T_j, sum about one. Computed: c = inverse transform of the product of X_j^T_j. I
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -43,25 +43,28 @@ def transform_error(cells: int) -> float:
     return 32 * UNIT * math.log2(cells)
 
 
-def convolution(factors: Sequence[tuple[Array, int]]) -> Convolution:
-    """The convolution of all factors, each taken `count` times; lengths equal and a power of two."""
-    cells = len(factors[0][0])
-    phi = transform_error(cells)
+def convolution(factors: Iterable[tuple[Array, int]]) -> Convolution:
+    """The convolution of all factors, each taken `count` times; lengths equal and a power of two.
+
+    The factors are used one after the other, so that a thousand of them need not be in memory together.
+    """
     product: Complex = np.ones(1, dtype=np.complex128)
-    growth = transforms = 0.0
+    cells = number = releases = 0
+    phi = growth = transforms = 0.0
     for factor, count in factors:
+        cells, number, releases = len(factor), number + 1, releases + count
+        phi = transform_error(cells)
         norm = _norm(factor)
         largest = float(np.sum(factor)) * (1 + 1e-12) + phi * math.sqrt(cells) * norm
         growth += count * math.log(max(largest, 1.0))
         transforms += count * phi * norm
         power = _power(np.fft.rfft(factor), count)
         product = power if len(product) == 1 else np.multiply(product, power, out=product)
-    releases = sum(count for _, count in factors)
-    powers = 3 * UNIT * (releases + len(factors))
+    powers = 3 * UNIT * (releases + number)
     masses = np.fft.irfft(product, cells)
     # The 2-norm of the product over sqrt(cells), from the inverse transform itself.
     size = _norm(masses) / (1 - 2 * phi)
-    error = transforms * math.exp(growth) + (powers + phi) * size + DROPPED * len(factors) * math.exp(growth)
+    error = transforms * math.exp(growth) + (powers + phi) * size + DROPPED * number * math.exp(growth)
     return Convolution(masses=np.maximum(masses, 0.0, out=masses), error=error * (1 + 1e-6))
 
 

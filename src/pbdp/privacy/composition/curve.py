@@ -105,19 +105,21 @@ class Curve:
 def composed_curve(parts: Sequence[tuple[LossDistribution, int]], grid: Window) -> Curve:
     """The curve of the distributions, each taken `count` times, all of them on the window's step."""
     tilt, step = grid.tilt, grid.step
-    factors, log_moment, rounding = [], 0.0, 0.0
+    tilted, log_moment, rounding = [], 0.0, 0.0
     for part, count in parts:
         exponents = (tilt * step) * part.indices
         top = float(np.max(exponents))
         weights = part.masses * np.exp(exponents - top)
         level = top + math.log(float(np.sum(weights)))
         weights *= math.exp(top - level)
-        factors.append((cell_sums(part.indices % grid.cells, weights, grid.cells), count))
+        tilted.append((part.indices % grid.cells, weights, count))
         log_moment += count * level
         largest = float(np.max(np.abs(exponents)))
         folds = int(part.indices[-1] - part.indices[0]) // grid.cells + 1
         rounding += count * UNIT * (8 * largest + 4 * abs(level) + min(folds, len(part.indices)) + 16)
-    convolved = convolution(factors)
+    convolved = convolution(
+        (cell_sums(cells, weights, grid.cells), count) for cells, weights, count in tilted
+    )
     below, above = tails([(part.losses(), part.masses, count) for part, count in parts], grid)
     peak, norm = _peak(tilt), _norm(tilt, step, grid.cells)
     sums = _sums(convolved.masses, grid)

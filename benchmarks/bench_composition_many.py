@@ -1,0 +1,116 @@
+"""Composing 1,000 different releases against dp-accounting in the same run, and the price of single plans.
+
+Half are discrete Gaussians, half discrete Laplace laws, each with a scale of its own, which both sides know.
+dp-accounting builds its privacy loss distributions (interval 1e-4, its default) and composes them one after
+the other, as its `PLDAccountant` does; pbdp composes the integer tables that it samples from, with bounds
+from both sides. Building the laws is counted on either side.
+
+Run: python benchmarks/bench_composition_many.py [how many]
+"""
+
+from __future__ import annotations
+
+import resource
+import sys
+import time
+from collections.abc import Callable
+from typing import TypeVar
+
+import numpy as np
+from dp_accounting.pld import privacy_loss_distribution as rival
+
+import pbdp
+from pbdp.mechanism.weights import WeightTable, integer_weights
+from pbdp.planning.pricing import fingerprint, make_rule, price
+from pbdp.privacy.bounds import Bounds
+from pbdp.privacy.composition.composed import compose
+from pbdp.privacy.composition.release import table_release
+from pbdp.privacy.filters.approximate_renyi import approximate_renyi
+from pbdp.privacy.filters.design_loss import design_loss
+
+DELTA = 1e-6
+NARROWEST, WIDEST = 20.0, 60.0
+PLANS = {
+    "count, within 5": {"within": 5, "integer": True},
+    "count, within 500": {"within": 500, "integer": True},
+    "real number, within 5": {"within": 5},
+    "real number, within 500": {"within": 500},
+    "100 counts": {"within": 20, "integer": True, "releases": 100},
+}
+
+Answer = TypeVar("Answer")
+
+
+def timed(action: Callable[[], Answer]) -> tuple[Answer, float]:
+    start = time.perf_counter()
+    answer = action()
+    return answer, time.perf_counter() - start
+
+
+def gaussian(sigma: float) -> WeightTable:
+    noise = np.arange(-int(9.3 * sigma), int(9.3 * sigma) + 1)
+    masses = np.exp(-(noise**2) / (2 * sigma**2))
+    return integer_weights(masses / masses.sum(), int(noise[0]))
+
+
+def laplace(scale: float) -> WeightTable:
+    noise = np.arange(-int(43 * scale), int(43 * scale) + 1)
+    masses = np.exp(-np.abs(noise) / scale)
+    return integer_weights(masses / masses.sum(), int(noise[0]))
+
+
+def ours(scales: np.ndarray) -> Bounds:
+    tables = [make(float(scale)) for make in (gaussian, laplace) for scale in scales]
+    return compose([(table_release(table, 1), 1) for table in tables]).epsilon_at(DELTA)
+
+
+def theirs(scales: np.ndarray) -> float:
+    parts = [rival.from_discrete_gaussian_mechanism(float(scale)) for scale in scales]
+    parts += [rival.from_discrete_laplace_mechanism(1 / float(scale)) for scale in scales]
+    total = parts[0]
+    for part in parts[1:]:
+        total = total.compose(part)
+    return float(total.get_epsilon_for_delta(DELTA))
+
+
+def compare(count: int) -> None:
+    scales = np.linspace(NARROWEST, WIDEST, count // 2)
+    bounds, mine = timed(lambda: ours(scales))
+    other, slow = timed(lambda: theirs(scales))
+    print(
+        f"{count:>6} {mine:8.2f} s {slow:8.2f} s {slow / mine:6.1f}x   {bounds.lower:.6f} {bounds.upper:.6f}"
+        f"   {other:.6f}"
+    )
+
+
+def prices() -> None:
+    print("\npricing a loaded plan, milliseconds: at first, then again; budget (3, 1e-6)")
+    for name, asked in PLANS.items():
+        plan = pbdp.plan(**{"confidence": 0.9, "sensitivity": 1, "delta": 1e-9} | asked)  # type: ignore[arg-type]
+        cells = len(plan.mechanism.table_at(0.0).weights)
+        line = f"{name:>24} {cells:>7} cells"
+        for kind in ("renyi", "sum"):
+            rule = make_rule(kind, epsilon=3, delta=DELTA)
+            found, first = timed(lambda rule=rule, plan=plan: price(rule, plan))  # type: ignore[misc]
+            _, again = timed(lambda rule=rule, plan=plan: price(rule, plan))  # type: ignore[misc]
+            line += f"   {kind} {first * 1e3:7.2f} {again * 1e3:6.3f} (fits {found.times} times)"
+        _, digest = timed(lambda plan=plan: fingerprint(plan))  # type: ignore[misc]
+        print(f"{line}   fingerprint {digest * 1e3:.2f}")
+    design_loss.cache_clear()
+    table = gaussian(2700.0)
+    _, once = timed(lambda: approximate_renyi(table, 128, 9.0, 1e8))
+    print(f"a table of {len(table.weights):,} cells: {once * 1e3:.2f} ms")
+
+
+def main() -> None:
+    counts = [int(sys.argv[1])] if len(sys.argv) > 1 else [10, 100, 1000]
+    print(f"different releases composed, delta {DELTA:g}")
+    print(" count      pbdp      rival   ratio   lower, upper (pbdp)   rival")
+    for count in counts:
+        compare(count)
+    print(f"memory at its peak: {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024:.0f} MB")
+    prices()
+
+
+if __name__ == "__main__":
+    main()

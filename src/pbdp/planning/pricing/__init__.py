@@ -1,0 +1,40 @@
+"""What a plan costs on a dataset with a privacy budget, in whole numbers that a ledger can add up.
+
+A dataset has a rule, chosen when its budget is made: `renyi` and `sum` for spending chosen as one goes,
+`batch` for plans fixed in advance. The rule has limits and gives every plan a cost; whoever keeps the sum of
+the costs within the limits has promised the rule's (epsilon, delta).
+
+    rule = make_rule("renyi", epsilon=3, delta=1e-6)
+    rule.limits(), rule.cost(plan), rule.describe(), rule.record()
+    price(rule, plan, spent).describe()
+    compose_plans([(plan, 10), (other, 3)]).epsilon_at(1e-6)
+"""
+
+from __future__ import annotations
+
+from pbdp.planning.pricing.batch_rule import BatchRule, batch_rule
+from pbdp.planning.pricing.composition import compose_plans
+from pbdp.planning.pricing.fingerprint import fingerprint
+from pbdp.planning.pricing.price import Price, price
+from pbdp.planning.pricing.priced import Claim, Priced
+from pbdp.planning.pricing.records import make_rule, rule_from_record
+from pbdp.planning.pricing.renyi_rule import RenyiRule
+from pbdp.planning.pricing.rule import Amounts, Rule
+from pbdp.planning.pricing.sum_rule import SumRule
+
+__all__ = [
+    "Amounts",
+    "BatchRule",
+    "Claim",
+    "Price",
+    "Priced",
+    "RenyiRule",
+    "Rule",
+    "SumRule",
+    "batch_rule",
+    "compose_plans",
+    "fingerprint",
+    "make_rule",
+    "price",
+    "rule_from_record",
+]

@@ -1,0 +1,130 @@
+"""The batch rule: plans fixed before the first answer, composed exactly, each to be used so many times."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from fractions import Fraction
+
+from pbdp.domains import fraction, positive, whole
+from pbdp.errors import InputError
+from pbdp.planning.pricing.composition import compose_plans
+from pbdp.planning.pricing.fingerprint import fingerprint
+from pbdp.planning.pricing.priced import Priced, name_of
+from pbdp.planning.pricing.rule import Amounts, Record, checked_relation, same_relation
+from pbdp.privacy.bounds import Bounds
+from pbdp.privacy.filters.amounts import written
+
+_DIGITS = 64
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BatchRule:
+    """One limit for every plan, by its fingerprint: how often its package may be used.
+
+    `found` bounds the epsilon of the whole batch at delta; made by `batch_rule`, which refuses too much.
+    """
+
+    epsilon: float
+    delta: float
+    times: tuple[tuple[str, int], ...]
+    found: Bounds
+    neighbours: str = "add/remove"
+
+    def __post_init__(self) -> None:
+        positive("epsilon", self.epsilon)
+        fraction("delta", self.delta)
+        checked_relation(self.neighbours)
+        if not self.times:
+            raise InputError("plans", "at least one in a batch", "none", "Name the plans and how often.")
+        for digest, count in self.times:
+            if len(digest) != _DIGITS:
+                raise InputError("plans", "known by their fingerprint", repr(digest))
+            whole("times", count)
+        upper = self.found.upper
+        if math.isinf(upper):
+            raise InputError(
+                "delta",
+                "one at which the batch has a finite epsilon",
+                f"{self.delta:g}",
+                "Raise it, or make the plans with a smaller one.",
+            )
+        if Fraction(upper) > written(self.epsilon):
+            raise InputError(
+                "epsilon",
+                f"at least {upper:.9g}, which the batch takes at delta {self.delta:g}",
+                f"{self.epsilon:g}",
+                "Raise the limit, or plan fewer or less exact releases.",
+            )
+
+    @property
+    def kind(self) -> str:
+        return "batch"
+
+    def limits(self) -> Amounts:
+        return dict(self.times)
+
+    def cost(self, plan: Priced) -> Amounts:
+        """One package of the plan, and none of the others; plans outside the batch are refused."""
+        same_relation(self.neighbours, plan)
+        digest, none = fingerprint(plan), dict.fromkeys(self.limits(), 0)
+        if digest not in none:
+            raise InputError(
+                "plan",
+                "one of the batch that this budget was made for",
+                f"another ({name_of(plan)})",
+                "Plans were fixed before the first answer; spending chosen as one goes needs the rule "
+                "`renyi` or `sum`.",
+            )
+        return none | {digest: 1}
+
+    def record(self) -> Record:
+        return {
+            "rule": self.kind,
+            "epsilon": repr(float(self.epsilon)),
+            "delta": repr(float(self.delta)),
+            "neighbours": self.neighbours,
+            "epsilon_lower": repr(self.found.lower),
+            "epsilon_upper": repr(self.found.upper),
+            "plans": self.limits(),
+        }
+
+    def describe(self) -> str:
+        packages = sum(count for _, count in self.times)
+        reached = f" and no less than {self.found.lower:.6g}" if self.found.lower > 0 else ""
+        return (
+            f"Batch: {packages} package{'s' if packages > 1 else ''} of {len(self.times)} "
+            f"plan{'s' if len(self.times) > 1 else ''}, fixed before the first answer. Their privacy losses "
+            f"are composed exactly: at delta {self.delta:g} they take epsilon {self.found.upper:.6g} at most"
+            f"{reached}, within the limit {self.epsilon:g}. What is asked, and in which order, may follow "
+            "earlier answers; the plans may not, because a privacy loss distribution proves nothing for "
+            "noise that is chosen as one goes."
+        )
+
+    def in_words(self, name: str, amount: int) -> str:
+        return f"{amount} package{'' if amount == 1 else 's'} of plan {name[:8]}"
+
+    def advice(self) -> str:
+        return "The batch is fixed; make a new budget for more."
+
+
+def batch_rule(
+    plans: Iterable[tuple[Priced, int]], *, epsilon: float, delta: float, neighbours: str = "add/remove"
+) -> BatchRule:
+    """The rule for these plans, each made so many times; refused if together they exceed (epsilon, delta)."""
+    batch = list(plans)
+    times: dict[str, int] = {}
+    for plan, count in batch:
+        same_relation(neighbours, plan)
+        digest = fingerprint(plan)
+        times[digest] = times.get(digest, 0) + whole("times", count)
+    # a float just below delta is below the number that delta is written as
+    found = compose_plans(batch).epsilon_at(delta * (1 - 2.0**-50))
+    return BatchRule(
+        epsilon=epsilon,
+        delta=delta,
+        times=tuple(sorted(times.items())),
+        found=found,
+        neighbours=neighbours,
+    )

@@ -1,0 +1,77 @@
+"""The fingerprint of a plan: what was asked and which noise answers it, nothing that may differ in a copy."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from functools import lru_cache
+from typing import Any
+
+from pbdp.errors import InputError
+from pbdp.planning.plan import Plan
+from pbdp.planning.pricing.priced import Claim, Priced, scalar_plan
+from pbdp.planning.storage import plan_record
+from pbdp.planning.vectors.plan import VectorPlan
+from pbdp.requirement.custom import CustomRegion
+
+# Certified figures are left out: two machines may differ in their last digits (see `storage`), and they
+# follow from the rest. So are what else was compared, texts, and the version of the format.
+_OF_PLANS = ("delta", "rdp_order", "sensitivity", "releases", "mechanism", "neighbours", "requirement")
+_OF_VECTORS = ("delta", "norm", "dimensions", "within", "sensitivity", "neighbours", "requirement")
+
+Record = dict[str, Any]
+
+
+@lru_cache(maxsize=1024)
+def fingerprint(plan: Priced) -> str:
+    """SHA-256, in hexadecimal, of the plan's requirement and noise as canonical JSON."""
+    text = json.dumps(
+        _plain(_essence(plan)), sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False
+    )
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def _plain(value: object) -> object:
+    """The value with every number as a float and without negative zeros: 5 and 5.0 are one plan."""
+    match value:
+        case dict():
+            return {name: _plain(part) for name, part in value.items()}
+        case list() | tuple():
+            return [_plain(part) for part in value]
+        case bool():
+            return value
+        case int() | float():
+            return float(value) + 0.0
+    return value
+
+
+def _essence(plan: Priced) -> Record:
+    match plan:
+        case Claim():
+            figures = {"epsilon": float(plan.epsilon), "delta": float(plan.delta)}
+            return {"kind": "claim", **figures, "neighbours": plan.neighbours, "label": plan.label}
+        case VectorPlan():
+            return _of_vector(plan)
+    return _of_plan(plan)
+
+
+def _of_plan(plan: Plan) -> Record:
+    if isinstance(plan.requirement.region, CustomRegion):
+        raise InputError(
+            "plan",
+            "free of functions to be told apart from others",
+            plan.requirement.region.describe(),
+            "Use an absolute or relative width.",
+        )
+    record = plan_record(plan)
+    return {"kind": "plan"} | {name: record[name] for name in _OF_PLANS}
+
+
+def _of_vector(plan: VectorPlan) -> Record:
+    record = plan.to_record()
+    essence: Record = {"kind": "vector plan"} | {name: record[name] for name in _OF_VECTORS}
+    scalar = scalar_plan(plan)
+    if scalar is not None:
+        return essence | {"mechanism": _of_plan(scalar)}
+    mechanism = {name: value for name, value in record["mechanism"].items() if name != "description"}
+    return essence | {"mechanism": mechanism}

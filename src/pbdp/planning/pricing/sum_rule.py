@@ -1,0 +1,129 @@
+"""The sum rule: plans chosen as one goes, each charged an epsilon and a delta that are certified for it."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from functools import lru_cache
+
+from pbdp.errors import CannotCertifyError, InputError
+from pbdp.planning.certificate import certify
+from pbdp.planning.plan import Plan
+from pbdp.planning.planner import goal_on
+from pbdp.planning.pricing.priced import Claim, Priced, scalar_plan
+from pbdp.planning.pricing.rule import Amounts, Record, checked_relation, same_relation
+from pbdp.planning.vectors.plan import VectorPlan
+from pbdp.privacy.filters.amounts import NATS, PROBABILITIES, shown, written
+from pbdp.privacy.filters.sum_filter import SumFilter
+
+# A delta this much smaller is below the number it is written as: n plans with an nth of the delta fit.
+_BELOW_WRITTEN = 1 - 2.0**-50
+# Shares of the budget's delta that a table is priced at besides its own delta; the cheapest one counts.
+_SHARES = (1e-1, 1e-2, 1e-4)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SumRule:
+    """Limits `epsilon` (units of 1e-12) and `delta` (units of 1e-30); proved in `sum_filter`."""
+
+    epsilon: float
+    delta: float
+    neighbours: str = "add/remove"
+    _filter: SumFilter = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        checked_relation(self.neighbours)
+        object.__setattr__(self, "_filter", SumFilter(epsilon=self.epsilon, delta=self.delta))
+
+    @property
+    def kind(self) -> str:
+        return "sum"
+
+    def limits(self) -> Amounts:
+        return self._filter.limits()
+
+    def cost(self, plan: Priced) -> Amounts:
+        """One point (epsilon, delta) of the plan's certified curve: the one that takes least of both limits.
+
+        That is not always the plan's own delta: a smaller one may cost hardly any epsilon.
+        """
+        same_relation(self.neighbours, plan)
+        if isinstance(plan, Claim):
+            return self._filter.cost(written(plan.epsilon), written(plan.delta))
+        if self.delta == 0:
+            raise InputError(
+                "plan",
+                "free of any delta in a budget without one",
+                "noise from a finite table",
+                "Give the budget a delta when it is made, 1e-9, say.",
+            )
+        scalar = scalar_plan(plan)
+        if scalar is None:
+            return self._filter.cost(*_of_vector(plan))
+        return self._filter.cost(*_cheapest(scalar, self.epsilon, self.delta))
+
+    def record(self) -> Record:
+        return {
+            "rule": self.kind,
+            "epsilon": repr(float(self.epsilon)),
+            "delta": repr(float(self.delta)),
+            "neighbours": self.neighbours,
+        }
+
+    def describe(self) -> str:
+        return self._filter.describe()
+
+    def in_words(self, name: str, amount: int) -> str:
+        units = NATS if name == "epsilon" else PROBABILITIES
+        return f"{name} {shown(amount, units)}"
+
+    def advice(self) -> str:
+        if self.delta == 0:
+            return "Only mechanisms with delta 0 fit."
+        return "Plans for a larger width or a smaller confidence cost less, and so does a smaller delta."
+
+
+def _of_vector(plan: Priced) -> tuple[float, float]:
+    """The certificate of a vector at a delta just below the one that was written."""
+    if not isinstance(plan, VectorPlan):
+        raise AssertionError("a claim has its own price")
+    asked = replace(plan.requirement, delta=plan.delta * _BELOW_WRITTEN)
+    certificate = plan.mechanism.certificate(asked)
+    if certificate is None:
+        return plan.epsilon, plan.delta
+    return certificate.epsilon, asked.delta
+
+
+@lru_cache(maxsize=1024)
+def _cheapest(plan: Plan, epsilon_limit: float, delta_limit: float) -> tuple[float, float]:
+    """The certified (epsilon, delta) with the least  epsilon/epsilon_limit + delta/delta_limit."""
+    best, least = None, math.inf
+    for delta in _deltas(plan, delta_limit):
+        try:
+            epsilon = _epsilon_at(plan, delta)
+        except CannotCertifyError:
+            continue
+        share = Fraction(epsilon) / Fraction(epsilon_limit) + Fraction(delta) / Fraction(delta_limit)
+        if share < least:
+            best, least = (epsilon, delta), float(share)
+    if best is None:
+        raise CannotCertifyError(
+            "The plan has no finite epsilon at a delta as small as this budget needs: outputs that only one "
+            "of two neighbours can produce are too likely. Make the plan with a smaller delta."
+        )
+    return best
+
+
+def _deltas(plan: Plan, delta_limit: float) -> list[float]:
+    """Deltas to look at, the largest first; one only where a certificate is a search over all answers."""
+    own = [] if plan.delta is None else [plan.delta * _BELOW_WRITTEN]
+    if not plan.mechanism.mechanism.follows_answer:
+        return own or [delta_limit * 1e-2]
+    return sorted({*own, *(share * delta_limit for share in _SHARES)}, reverse=True)
+
+
+def _epsilon_at(plan: Plan, delta: float) -> float:
+    """The certified total epsilon of the package at a delta."""
+    goal = replace(goal_on(plan.grid, plan.requirement), delta=delta, order=None)
+    return certify(plan.mechanism, plan.grid.region_in_steps(plan.requirement.region), goal).epsilon
