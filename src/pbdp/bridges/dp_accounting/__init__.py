@@ -1,0 +1,15 @@
+"""dp-accounting: its privacy loss distributions in and out, and an accountant that knows plans.
+
+Either compose here, with all rounding bounded, or take a plan's distribution there:
+
+    PlanAccountant().compose(PlanEvent(plan)).compose(GaussianDpEvent(4.0), count=10).get_epsilon(1e-6)
+    plan_to_pld(plan).compose(other).get_epsilon_for_delta(1e-6)
+"""
+
+from __future__ import annotations
+
+from pbdp.bridges.dp_accounting.accountant import PlanAccountant
+from pbdp.bridges.dp_accounting.distributions import from_dp_accounting, plan_to_pld, to_dp_accounting
+from pbdp.bridges.dp_accounting.events import PlanEvent, PldEvent
+
+__all__ = ["PlanAccountant", "PlanEvent", "PldEvent", "from_dp_accounting", "plan_to_pld", "to_dp_accounting"]

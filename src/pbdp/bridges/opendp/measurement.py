@@ -1,0 +1,184 @@
+"""A plan as an OpenDP measurement.
+
+**The function** clamps each true answer into those that the plan serves (2^52 steps, or zero and more, say)
+and publishes it with fresh, independent noise. Clamping moves no two answers apart, and after it no answer is
+refused: an error would tell where an answer lies.
+
+**The privacy map.** Let d be the distance of two inputs, at most the plan's sensitivity (after rounding down,
+if the numbers are whole). In every metric that is admitted no number moves by more than d. Those that do
+not move have the same law for both inputs, and at most as many move as the plan has releases: so what is
+published is (epsilon, delta)-indistinguishable by the plan's certificate. Larger distances are refused; the
+certificate says nothing of them.
+
+Which datasets are neighbours is said in OpenDP's own terms, by the distance asked of the whole pipeline.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import opendp.prelude as dp
+from opendp.extras._utilities import to_then
+from opendp.mod import Domain, Measurement, Metric
+
+from pbdp.bridges.opendp.space import Space, space_of
+from pbdp.errors import CannotCertifyError, ContradictionError, InputError
+from pbdp.mechanism.grid import FURTHEST_STEP, LinearGrid
+from pbdp.mechanism.log_grid import LARGEST_ANSWER
+from pbdp.planning.plan import Plan
+from pbdp.planning.pricing.composition import compose_plans
+
+# Whole numbers are read into 64 bits, with room for the rounding to steps.
+_LARGEST_WHOLE = (1 << 62) - 1
+# OpenDP's word sizes by numpy's names; whole answers are clamped in their own type, then widened.
+_TYPES = {"i": "int", "u": "uint", "f": "float"}
+
+
+def opendp_measurement(plan: Plan, *, size: int | None = None, delta: float | None = None) -> Measurement:
+    """The measurement of one number, or of a vector of `size` numbers, each moved by the sensitivity at most.
+
+    Whole numbers for a plan made with `integer`, else real ones, in OpenDP's default types.
+    """
+    kind = int if _scalar(plan).requirement.integer else float
+    atoms = dp.atom_domain(T=kind, nan=None if kind is int else False)
+    if size is None:
+        return make_plan_release(atoms, dp.absolute_distance(T=kind), plan, delta)
+    return make_plan_release(dp.vector_domain(atoms, size=size), dp.linf_distance(T=kind), plan, delta)
+
+
+def then_plan_release(plan: Plan, delta: float | None = None) -> Any:
+    """The same for the output of the transformation that it is chained to, with `>>`."""
+    return to_then(make_plan_release)(plan, delta)
+
+
+def make_plan_release(
+    input_domain: Domain, input_metric: Metric, plan: Plan, delta: float | None = None
+) -> Measurement:
+    """The measurement on a given space, in approximate(max_divergence()).
+
+    Its loss is the plan's own (epsilon, delta), or epsilon at another `delta`; a Rényi plan needs one, as
+    its figure is for the law before it was rounded to the table that is drawn from.
+
+    Vectors may be longer than the plan has releases where their distance says that few enough numbers
+    change: counts by category with `l1_distance`, of which one person changes one.
+    """
+    release = _Release(plan=_scalar(plan), space=space_of(input_domain, input_metric))
+    kind = "i64" if release.publishes_whole else "f64"
+    return dp.m.make_user_measurement(
+        input_domain,
+        input_metric,
+        dp.approximate(dp.max_divergence()),
+        function=release.many if release.space.is_vector else release.one,
+        privacy_map=_privacy_map(release, _loss(plan, delta)),
+        TO=f"Vec<{kind}>" if release.space.is_vector else kind,
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Release:
+    """The function of the measurement."""
+
+    plan: Plan
+    space: Space
+
+    def __post_init__(self) -> None:
+        if self.plan.requirement.integer and not self.space.is_whole:
+            raise ContradictionError(
+                "plan",
+                "made without `integer` for real numbers",
+                "one for whole numbers",
+                "A release that fails on fractions would tell of them.",
+            )
+        if not self.space.is_whole or self.space.norm == math.inf:
+            most = math.inf if self.space.size is None else self.space.size
+            _check_changed(self.plan, most)
+
+    @property
+    def publishes_whole(self) -> bool:
+        """Whether whole numbers come out."""
+        return self.space.is_whole and self.plan.grid.whole_outputs
+
+    def one(self, answer: Any) -> Any:
+        """One published number."""
+        return self.many([answer])[0]
+
+    def many(self, answers: Any) -> list[Any]:
+        """Published numbers; their number is not checked here, the privacy map has taken it into account."""
+        published: list[Any] = self.plan.release(self._clamped(answers), disjoint=True).tolist()
+        return published
+
+    def _clamped(self, answers: Any) -> npt.NDArray[np.float64] | npt.NDArray[np.int64]:
+        low, high = self._limits()
+        if not self.space.is_whole:
+            return np.clip(np.asarray(answers, dtype=np.float64), low, high)
+        read: npt.NDArray[Any] = np.asarray(answers, dtype=_numpy_type(self.space.atom))
+        of_type = np.iinfo(read.dtype)
+        least = max(of_type.min, -_LARGEST_WHOLE, math.ceil(max(low, -_LARGEST_WHOLE)))
+        most = min(of_type.max, _LARGEST_WHOLE, math.floor(min(high, _LARGEST_WHOLE)))
+        clamped: npt.NDArray[np.int64] = np.clip(read, least, most).astype(np.int64)
+        return clamped
+
+    def _limits(self) -> tuple[float, float]:
+        """The smallest and the largest answer that the plan serves."""
+        grid = self.plan.grid
+        furthest = FURTHEST_STEP * grid.step if isinstance(grid, LinearGrid) else LARGEST_ANSWER
+        low, high = self.plan.requirement.region.answers
+        return max(low, -furthest), min(high, furthest)
+
+
+def _numpy_type(atom: str) -> npt.DTypeLike:
+    bits = atom[1:].replace("size", "64")
+    return np.dtype(_TYPES[atom[0]] + bits)
+
+
+def _privacy_map(release: _Release, loss: tuple[float, float]) -> Callable[[Any], tuple[float, float]]:
+    sensitivity = release.plan.requirement.sensitivity
+
+    def privacy_map(d_in: Any) -> tuple[float, float]:
+        if not 0 <= d_in < math.inf or release.space.moved(d_in) > sensitivity:
+            raise InputError(
+                "d_in",
+                f"at most the plan's sensitivity, {sensitivity:g}",
+                f"{d_in!r}",
+                "Plan with the sensitivity that the transformations before it have: their `map(d_in)`.",
+            )
+        if release.space.moved(d_in) == 0:
+            return 0.0, 0.0
+        _check_changed(release.plan, release.space.changed(d_in))
+        return loss
+
+    return privacy_map
+
+
+def _check_changed(plan: Plan, changed: float) -> None:
+    releases = plan.requirement.releases
+    if changed > releases:
+        raise InputError(
+            "releases",
+            "as many as there are numbers that one person may change",
+            f"a plan with {releases} for {'vectors of any size' if math.isinf(changed) else changed}",
+            "Plan with more `releases`, say the vector's size, or use l1_distance on whole numbers.",
+        )
+
+
+def _loss(plan: Plan, delta: float | None) -> tuple[float, float]:
+    """(epsilon, delta) of the package, from the table that is drawn from."""
+    if delta is None:
+        if plan.delta is None:
+            raise InputError("delta", "given for a Rényi plan", "nothing", "Say delta=1e-6, for example.")
+        return plan.epsilon, plan.delta
+    epsilon = compose_plans([(plan, 1)]).epsilon_at(delta).upper
+    if math.isinf(epsilon):
+        raise CannotCertifyError(f"The plan has no finite epsilon at delta {delta:g}. Use a larger one.")
+    return epsilon, float(delta)
+
+
+def _scalar(plan: object) -> Plan:
+    if not isinstance(plan, Plan):
+        raise InputError("plan", "a plan for numbers, as made by pbdp.plan", f"a {type(plan).__name__}")
+    return plan

@@ -1,0 +1,254 @@
+"""Plans as OpenDP measurements: the map, the function, and both inside real pipelines."""
+
+# OpenDP annotates what its functions take, not what they return.
+# mypy: disable-error-code="no-untyped-call"
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import opendp.prelude as dp
+import pytest
+from scipy.stats import binom
+
+import pbdp
+from pbdp.bridges.opendp import make_plan_release, opendp_measurement, then_plan_release
+from pbdp.errors import CannotCertifyError, ContradictionError, InputError
+from pbdp.planning.pricing.priced import Claim
+from tests.bridges import brute, plans
+
+dp.enable_features("contrib", "honest-but-curious")
+
+WHOLE = dp.vector_domain(dp.atom_domain(T=int)), dp.symmetric_distance()
+REAL = dp.vector_domain(dp.atom_domain(T=float, nan=False)), dp.symmetric_distance()
+WORDS = dp.vector_domain(dp.atom_domain(T=str)), dp.symmetric_distance()
+SURE = 1e-9  # how often a statistical test may fail by chance
+
+
+def within(published: list[Any], truth: float, width: float) -> int:
+    return int(np.sum(np.abs(np.array(published) - truth) <= width))
+
+
+# ------------------------------------------------------------------------------------------- pipelines
+
+
+def test_a_count_goes_through_a_pipeline() -> None:
+    plan = plans.count()
+    pipeline = WHOLE >> dp.t.then_count() >> opendp_measurement(plan)
+    assert pipeline.map(1) == (plan.epsilon, plan.delta)
+    published = pipeline(list(range(1000)))
+    assert isinstance(published, int)
+    assert abs(published - 1000) < 200  # fails once in e^-80
+
+
+def test_a_bounded_sum_goes_through_a_pipeline() -> None:
+    total = REAL >> dp.t.then_clamp((0.0, 10.0)) >> dp.t.then_sum()
+    # the sum's sensitivity has OpenDP's rounding in it: slightly more than 10
+    plan = pbdp.plan(within=30, confidence=0.9, sensitivity=total.map(1), delta=1e-6)
+    pipeline = total >> then_plan_release(plan)
+    assert pipeline.map(1) == (plan.epsilon, plan.delta)
+    assert pipeline([4.0] * 500) == pytest.approx(2000, abs=2000)
+    with pytest.raises(dp.OpenDPException, match="at most the plan's sensitivity"):
+        pipeline.map(2)
+
+
+def test_a_sensitivity_that_the_pipeline_exceeds_by_rounding_is_refused() -> None:
+    total = REAL >> dp.t.then_clamp((0.0, 10.0)) >> dp.t.then_sum()
+    plan = pbdp.plan(within=30, confidence=0.9, sensitivity=10, delta=1e-6)
+    with pytest.raises(dp.OpenDPException, match="sensitivity, 10"):
+        (total >> then_plan_release(plan)).map(1)
+
+
+@pytest.mark.parametrize("metric", ["L1Distance<i32>", "L2Distance<i32>"])
+def test_counts_by_category_take_a_plan_for_one_number(metric: str) -> None:
+    plan = plans.count()
+    table = WORDS >> dp.t.then_count_by_categories(["a", "b", "c"], MO=metric)
+    pipeline = table >> then_plan_release(plan)
+    assert pipeline.map(1) == (plan.epsilon, plan.delta)
+    published = pipeline(["a"] * 300 + ["c"] * 100 + ["else"])
+    assert len(published) == 4
+    assert np.allclose(published, [300, 0, 100, 1], atol=200)
+    with pytest.raises(dp.OpenDPException, match="sensitivity"):
+        pipeline.map(2)
+
+
+def test_it_composes_with_opendps_own_noise() -> None:
+    plan = plans.count()
+    ours = WHOLE >> dp.t.then_count() >> opendp_measurement(plan)
+    theirs = WHOLE >> dp.t.then_count() >> dp.m.then_laplace(scale=4.0)
+    both = dp.c.make_composition([ours, dp.c.make_approximate(theirs)])
+    epsilon, delta = both.map(1)
+    assert epsilon == pytest.approx(plan.epsilon + 0.25, rel=1e-9)
+    assert epsilon >= plan.epsilon + 0.25
+    assert delta == pytest.approx(1e-6)
+    assert len(both([1, 2, 3])) == 2
+
+
+def test_it_can_be_registered_for_queries() -> None:
+    dp.register(make_plan_release)
+    context = dp.Context.compositor(
+        data=[1, 2, 3, 4],
+        privacy_unit=dp.unit_of(contributions=1),
+        privacy_loss=dp.loss_of(epsilon=1.0, delta=2e-6),
+        split_evenly_over=2,
+    )
+    assert isinstance(context.query().count().plan_release(plans.count()).release(), int)
+    dear = pbdp.plan(within=2, confidence=0.9, sensitivity=1, delta=1e-6, integer=True)
+    assert dear.epsilon > 0.5
+    with pytest.raises(dp.OpenDPException, match="insufficient budget"):
+        context.query().count().plan_release(dear).release()
+
+
+# ------------------------------------------------------------------------------------------- the map
+
+
+def test_the_map_refuses_what_the_certificate_does_not_cover() -> None:
+    plan = plans.two_counts()
+    measurement = opendp_measurement(plan)
+    assert measurement.map(0) == (0.0, 0.0)
+    assert measurement.map(1) == measurement.map(2) == (plan.epsilon, plan.delta)
+    for distance in (3, 100, -1):
+        with pytest.raises(dp.OpenDPException, match="d_in must be at most"):
+            measurement.map(distance)
+    with pytest.raises(dp.OpenDPException, match="d_in must be at most"):
+        opendp_measurement(plans.real()).map(math.inf)
+
+
+def test_a_vector_may_have_as_many_numbers_as_the_plan_has_releases() -> None:
+    plan = plans.two_counts()
+    measurement = opendp_measurement(plan, size=2)
+    assert measurement.map(2) == (plan.epsilon, plan.delta)
+    assert len(measurement([5, 6])) == 2
+    with pytest.raises(InputError, match="a plan with 2 for 3"):
+        opendp_measurement(plan, size=3)
+    atoms = dp.vector_domain(dp.atom_domain(T=int))
+    with pytest.raises(InputError, match="vectors of any size"):
+        make_plan_release(atoms, dp.linf_distance(T=int), plan)
+
+
+def test_the_distance_bounds_how_many_whole_numbers_change() -> None:
+    plan = plans.two_counts()  # two releases, moved by two
+    three = pbdp.plan(within=9, confidence=0.9, sensitivity=3, delta=1e-5, integer=True, releases=2)
+    atoms = dp.vector_domain(dp.atom_domain(T=int))
+    own = plan.epsilon, plan.delta
+    assert make_plan_release(atoms, dp.l1_distance(T=int), plan).map(2) == own
+    with pytest.raises(dp.OpenDPException, match="a plan with 2 for 3"):
+        make_plan_release(atoms, dp.l1_distance(T=int), three).map(3)
+    euclidean = make_plan_release(atoms, dp.l2_distance(T=float), plan)
+    assert euclidean.map(1.5) == own  # two numbers by one each, at most
+    assert euclidean.map(0.9) == (0.0, 0.0)  # whole numbers this close are equal
+    with pytest.raises(dp.OpenDPException, match="a plan with 2 for 4"):
+        euclidean.map(2.0)
+    sized = dp.vector_domain(dp.atom_domain(T=int), size=2)
+    assert make_plan_release(sized, dp.l2_distance(T=float), plan).map(2.5) == own
+
+
+def test_real_vectors_need_a_release_for_each_number() -> None:
+    atoms = dp.atom_domain(T=float, nan=False)
+    for metric in (dp.l1_distance(T=float), dp.l2_distance(T=float), dp.linf_distance(T=float)):
+        with pytest.raises(InputError, match="a plan with 1 for 2"):
+            make_plan_release(dp.vector_domain(atoms, size=2), metric, plans.real())
+        one = make_plan_release(dp.vector_domain(atoms, size=1), metric, plans.real())
+        assert one.map(0.3) == (plans.real().epsilon, 1e-6)
+
+
+def test_another_delta_may_be_asked_for() -> None:
+    plan = plans.count()
+    epsilon, delta = opendp_measurement(plan, delta=1e-3).map(1)
+    truth = max(brute.epsilon(pair, 1e-3) for pair in brute.neighbours(plan, range(2)))
+    assert delta == 1e-3
+    assert truth * (1 - 1e-12) <= epsilon <= truth * (1 + 1e-9)
+    with pytest.raises(CannotCertifyError, match="no finite epsilon at delta 1e-30"):
+        opendp_measurement(plan, delta=1e-30)
+
+
+def test_a_renyi_plan_needs_a_delta_and_is_certified_by_its_table() -> None:
+    plan = plans.renyi()
+    with pytest.raises(InputError, match="delta must be given for a Rényi plan"):
+        opendp_measurement(plan)
+    epsilon, delta = opendp_measurement(plan, delta=1e-6).map(1)
+    for pair in brute.neighbours(plan, range(2)):
+        assert brute.delta(pair, epsilon) <= delta < brute.delta(pair, epsilon * (1 - 1e-6))
+
+
+# ---------------------------------------------------------------------------------------- the function
+
+
+def test_numbers_are_published_by_the_plans_own_law() -> None:
+    plan, draws = plans.count(), 40_000
+    measurement = make_plan_release(dp.vector_domain(dp.atom_domain(T=int)), dp.l1_distance(T=int), plan)
+    published = measurement([1000] * draws)
+    law = plan.law_at(1000)
+    for width in (0, 2, 5, 10):
+        inside = float(law.probability[np.abs(law.output - 1000) <= width].sum())
+        low, high = binom.ppf(SURE, draws, inside), binom.isf(SURE, draws, inside)
+        assert low <= within(published, 1000, width) <= high
+    assert len(set(published)) > 20  # independent noise for each
+
+
+def test_no_answer_is_refused_at_the_ends() -> None:
+    edge, room = 1 << 52, 1000
+    whole = make_plan_release(dp.atom_domain(T="i64"), dp.absolute_distance(T="i64"), plans.count())
+    for answer in (edge - 1, edge, edge + 1, 2**63 - 1):
+        assert abs(whole(answer) - edge) < room
+        assert abs(whole(-answer) + edge) < room
+    unsigned = make_plan_release(dp.atom_domain(T="u64"), dp.absolute_distance(T="u64"), plans.count())
+    assert abs(unsigned(2**64 - 1) - edge) < room
+    real, step = opendp_measurement(plans.real()), plans.real().grid.step
+    for far in (edge * step, edge * step * 1.5, 1e308, math.inf):
+        assert abs(real(far) - edge * step) < room
+        assert abs(real(-far) + edge * step) < room
+
+
+def test_answers_that_the_plan_does_not_serve_are_clamped() -> None:
+    measurement = opendp_measurement(plans.relative())
+    for answer in (-7.0, -math.inf):
+        assert 0 <= measurement(answer) < 1000
+    assert measurement(math.inf) > 1e200
+    ranged = opendp_measurement(plans.ranged("boosted laplace"))
+    assert abs(ranged(-(2**31)) - 0) < 200
+    assert abs(ranged(2**31 - 1) - 20) < 200
+
+
+def test_whole_numbers_may_go_into_a_plan_for_real_ones() -> None:
+    measurement = make_plan_release(dp.atom_domain(T="i64"), dp.absolute_distance(T="i64"), plans.real())
+    assert measurement(40) == pytest.approx(40, abs=40)
+    assert isinstance(measurement(40), float)
+    with pytest.raises(dp.OpenDPException, match=r"sensitivity, 0\.3"):
+        measurement.map(1)
+
+
+def test_a_vector_of_nothing_publishes_nothing() -> None:
+    atoms = dp.vector_domain(dp.atom_domain(T=int))
+    assert make_plan_release(atoms, dp.l1_distance(T=int), plans.count())([]) == []
+
+
+# ------------------------------------------------------------------------------------------- refusals
+
+
+@pytest.mark.parametrize(
+    ("domain", "metric", "match"),
+    [
+        (dp.atom_domain(T=float), dp.absolute_distance(T=float), "free of NaN"),
+        (dp.atom_domain(T=str), dp.discrete_distance(), "input space"),
+        (dp.vector_domain(dp.atom_domain(T=int)), dp.symmetric_distance(), "input space"),
+        (dp.vector_domain(dp.atom_domain(T=bool)), dp.l1_distance(T=int), "of numbers"),
+    ],
+)
+def test_a_space_without_numbers_is_refused(domain: Any, metric: Any, match: str) -> None:
+    with pytest.raises(InputError, match=match):
+        make_plan_release(domain, metric, plans.real())
+
+
+def test_a_plan_for_whole_numbers_is_refused_for_real_ones() -> None:
+    atoms = dp.atom_domain(T=float, nan=False)
+    with pytest.raises(ContradictionError, match="without `integer`"):
+        make_plan_release(atoms, dp.absolute_distance(T=float), plans.count())
+
+
+def test_what_is_no_plan_for_numbers_is_refused() -> None:
+    for plan in (Claim(epsilon=1.0), "plan.json"):
+        with pytest.raises(InputError, match="plan must be a plan for numbers"):
+            opendp_measurement(plan)  # type: ignore[arg-type]
