@@ -1,0 +1,100 @@
+"""An interval for how often published numbers meet the requirement."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from pbdp.audit.clopper_pearson import at_least, at_most
+from pbdp.audit.samples import Sample
+from pbdp.audit.words import answer_text, percent_down, percent_up
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConfidenceInterval:
+    """At `answer` between `low` and `high` of all published numbers meet the requirement."""
+
+    answer: int | float
+    met: int
+    draws: int
+    low: float
+    high: float
+
+    @property
+    def share(self) -> float:
+        """The share of the draws that met it."""
+        return self.met / self.draws
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AccuracyFinding:
+    """Intervals that all hold, but for the probability `error`, against the least confidence claimed.
+
+    `hardest` is the answer at which the plan's own law is least often accurate.
+    """
+
+    requirement: str
+    claimed: float
+    hardest: int | float
+    error: float
+    intervals: tuple[ConfidenceInterval, ...]
+
+    @property
+    def passed(self) -> bool:
+        """Whether the claim may be true at every answer."""
+        return all(interval.high >= self.claimed for interval in self.intervals)
+
+    @property
+    def worst(self) -> ConfidenceInterval:
+        """The interval that lies lowest."""
+        return min(self.intervals, key=lambda interval: interval.high)
+
+    def lines(self) -> list[str]:
+        """The finding in sentences."""
+        shown = [i for i in self.intervals if i.answer == self.hardest or i.high < self.claimed]
+        return [
+            f"Accuracy: at answer {answer_text(i.answer)}{self._note(i)} {i.met:,} of {i.draws:,} numbers "
+            f"are {self.requirement}, so between {percent_down(i.low)} and {percent_up(i.high)} of all are; "
+            f"the plan claims at least {percent_down(self.claimed)}: "
+            f"{'consistent' if i.high >= self.claimed else 'CONTRADICTED'}."
+            for i in shown
+        ]
+
+    def _note(self, interval: ConfidenceInterval) -> str:
+        return " (none is harder)" if interval.answer == self.hardest else ""
+
+    def record(self) -> dict[str, Any]:
+        """The finding for a program to read."""
+        return {
+            "claimed": self.claimed,
+            "hardest_answer": self.hardest,
+            "error": self.error,
+            "passed": self.passed,
+            "intervals": [
+                {name: getattr(interval, name) for name in ConfidenceInterval.__slots__}
+                for interval in self.intervals
+            ],
+        }
+
+
+def accuracy_finding(
+    requirement: str, claimed: float, hardest: int | float, samples: list[Sample], error: float
+) -> AccuracyFinding:
+    """Clopper-Pearson intervals at all answers that were drawn at; the error is split evenly."""
+    each = error / (2 * len(samples))
+    return AccuracyFinding(
+        requirement=requirement,
+        claimed=claimed,
+        hardest=hardest,
+        error=error,
+        intervals=tuple(
+            ConfidenceInterval(
+                answer=sample.answer,
+                met=sample.met,
+                draws=sample.draws,
+                low=float(at_least(sample.met, sample.draws, each)),
+                high=float(at_most(sample.met, sample.draws, each)),
+            )
+            for sample in samples
+        ),
+    )

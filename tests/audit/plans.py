@@ -1,0 +1,66 @@
+"""One plan of every kind that an audit has to deal with, made once."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from functools import cache
+from typing import Any
+
+import pbdp
+from pbdp.requirement.absolute import AbsoluteRegion
+from pbdp.requirement.custom import CustomRegion
+
+_ASKED: dict[str, dict[str, Any]] = {
+    "whole": {"within": 5, "confidence": 0.9, "delta": 1e-6, "integer": True},
+    "real": {"within": 2.5, "confidence": 0.9, "delta": 1e-6},
+    "relative": {"within": "5%+10", "nonnegative": True, "confidence": 0.9, "delta": 1e-6, "integer": True},
+    "range": {"range": (0, 100), "scale": 3, "confidence": 0.8, "delta": 1e-6},
+    "bounded": {"range": (0, 100), "within": 5, "confidence": 0.9, "delta": 1e-6, "integer": True},
+    "renyi": {"within": 5, "confidence": 0.9, "rdp_order": 10, "integer": True},
+    "ten": {"within": 20, "confidence": 0.9, "delta": 1e-6, "integer": True, "releases": 10},
+    "ten renyi": {"within": 20, "confidence": 0.9, "rdp_order": 4, "integer": True, "releases": 10},
+    "joint": {
+        "within": 20, "confidence": 0.9, "delta": 1e-6, "integer": True, "releases": 5, "simultaneous": True
+    },
+    "table": {"within": 5, "confidence": 0.9, "sensitivity": 4, "delta": 1e-2, "integer": True},
+    "uneven": {"within": 2.5, "confidence": 0.9, "sensitivity": 1.3, "delta": 1e-6, "step": 0.25},
+    "lopsided": {"within": (2, 8), "confidence": 0.9, "delta": 1e-6, "integer": True},
+    "one-sided": {
+        "region": AbsoluteRegion(below=3, above=math.inf),
+        "confidence": 0.9,
+        "delta": 1e-6,
+        "integer": True,
+    },
+    "custom": {
+        "region": CustomRegion(interval=lambda q: (q - 3, q + 4 + q // 20), low=0, high=60),
+        "confidence": 0.8,
+        "delta": 1e-5,
+        "integer": True,
+    },
+    "log": {
+        "within": "50%+2.5", "nonnegative": True, "confidence": 0.8, "sensitivity": 4, "delta": 1e-5,
+        "families": ("laplace",),
+    },
+    "log in range": {
+        "within": "50%+2.5", "nonnegative": True, "confidence": 0.8, "sensitivity": 4, "delta": 1e-5,
+        "families": ("laplace",), "range": (100, 1000),
+    },
+}  # fmt: skip
+# Plans whose law changes with the answer: not the best ones, but among those that were certified.
+_CHANGING = {
+    "per answer": ("log", "boosted laplace, per answer"),
+    "boosted range": ("range", "boosted laplace"),
+}
+
+NAMES = (*_ASKED, *_CHANGING)
+
+
+@cache
+def plan_named(name: str) -> pbdp.Plan:
+    """The plan of that name."""
+    if name in _CHANGING:
+        made, design = _CHANGING[name]
+        plan = plan_named(made)
+        return replace(plan, chosen=next(other for other in plan.others if other.design.name == design))
+    return pbdp.plan(**{"sensitivity": 1, **_ASKED[name]})
