@@ -5,6 +5,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready
 CODE   := $(wildcard src tests benchmarks)
+DEMO   := PBDP_LEDGER=build/demo/ledger.db PBDP_STATE=build/demo/state $(BIN)/pbdp
 PIP    := $(BIN)/python -m pip -qq --disable-pip-version-check
 
 MAKEFLAGS += --no-print-directory
@@ -14,15 +15,25 @@ MAKEFLAGS += --no-print-directory
 help: ## list the targets
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 16
 
-demo: $(READY) ## plan a noise for a count and print its probabilities
-	@mkdir -p build
+demo: $(READY) ## plan a noise for a count, release it from a budget, and check the sampler
+	@mkdir -p build && rm -rf build/demo && mkdir build/demo
 	@echo "A count must be within 5 of the truth 90 % of the time. The noise with the least privacy loss:"
 	@echo
-	$(BIN)/pbdp plan --within 5 --confidence 0.9 --sensitivity 1 --delta 1e-6 --integer -o build/demo-plan.json
+	$(BIN)/pbdp plan --within 5 --confidence 0.9 --sensitivity 1 --delta 1e-6 --integer -o build/demo/plan.json
 	@echo
-	@echo "What that plan would publish if the true count were 1234, and how often:"
+	@echo "A budget for the people in the data, and a release that it pays for (the true count is 1234):"
 	@echo
-	$(BIN)/pbdp noise build/demo-plan.json --answer 1234
+	$(DEMO) ledger create visits --epsilon 3 --delta 1e-6
+	$(DEMO) release build/demo/plan.json 1234 --dataset visits --query "visits in March" --interval
+	$(DEMO) ledger status
+	@echo
+	@echo "What that plan may publish when the true count is 1234, and how often:"
+	@echo
+	$(BIN)/pbdp noise build/demo/plan.json --answer 1234
+	@echo
+	@echo "A million draws from the real sampler, held against the certificate:"
+	@echo
+	$(BIN)/pbdp audit build/demo/plan.json --confidence 0.999999
 
 test: lint types imports ## lint, types, import directions, then all tests
 	@$(BIN)/pytest -n 2

@@ -14,7 +14,9 @@ from __future__ import annotations
 
 
 class PbdpError(Exception):
-    """Root of every error that pbdp raises on purpose."""
+    """Root of every error that pbdp raises on purpose; `exit_code` is what the command line ends with."""
+
+    exit_code = 2
 
 
 class InputError(PbdpError):

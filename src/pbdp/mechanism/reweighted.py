@@ -106,13 +106,14 @@ class ReweightedTable:
         constant = 1.0 - self.boost * ((left + right).astype(np.float64) / TOTAL)
         unit = 2.0 ** (BITS - self._spare) * (1 - SLOPE_MARGIN)
         outside = np.floor(unit * ((1.0 - self.boost) / constant)).astype(np.uint64)
+        left_scaled, right_scaled = self._scaled(np.stack((left, right)), outside)
         return _Pieces(
             low=low,
             high=high,
             left=left,
             right=right,
-            left_scaled=self._scaled(left, outside),
-            right_scaled=self._scaled(right, outside),
+            left_scaled=left_scaled,
+            right_scaled=right_scaled,
             inside=np.floor(unit / constant).astype(np.uint64),
             outside=outside,
         )

@@ -96,21 +96,29 @@ class Releaser:
             if not -FURTHEST_STEP <= answer <= FURTHEST_STEP:
                 raise InputError("answer", "at most 2^52 in size", "a larger one")
             return answer + self.design.offset + self.sampler.one(answer, keystream)
+        put = restorer(answer, self.publisher.grid.whole_outputs)
+        steps = self.steps_of(answer)
+        return put(float(self.published(steps, keystream)))
+
+    def published(self, steps: int, keystream: Keystream = _SECURE) -> float | int:
+        """The published number for one answer on the grid."""
+        noise = self.sampler.one(steps, keystream)
+        value: float | int = self.publisher.values_of(np.array([steps + self.design.offset + noise])).item()
+        return value
+
+    def steps_of(self, answer: Any) -> int:
+        """The grid point of one number.
+
+        Floats and whole numbers take the way of arrays, whose time does not depend on their digits.
+        """
         if isinstance(answer, bool | np.bool) or not isinstance(answer, SCALARS):
             raise InputError("answer", "a finite number", f"a {type(answer).__name__}")
-        put = restorer(answer, self.publisher.grid.whole_outputs)
-        steps = self._steps(answer)
-        noise = self.sampler.one(steps, keystream)
-        return put(float(self.publisher.values_of(np.array([steps + self.design.offset + noise]))[0]))
-
-    def _steps(self, answer: Any) -> int:
-        """Floats and whole numbers take the way of arrays, whose time does not depend on their digits."""
         match answer:
             case float() | np.floating():
                 return int(self.publisher.steps_of(np.array([answer], dtype=np.float64))[0])
             case int() | np.integer() if -FURTHEST_STEP <= answer <= FURTHEST_STEP:
                 return int(self.publisher.steps_of(np.array([answer], dtype=np.int64))[0])
-        return self.publisher.exact_steps(answer)
+        return self.publisher.exact_steps(int(answer) if isinstance(answer, np.integer) else answer)
 
     def column(self, answers: Answers, keystream: Keystream = _SECURE) -> Array | Index:
         """Published numbers for answers that were read."""

@@ -1,0 +1,1 @@
+"""Published numbers as they leave: digits, tables, and files that are never half-written."""

@@ -1,0 +1,44 @@
+"""One line on a terminal that says how far a long task is."""
+
+from __future__ import annotations
+
+import sys
+import time
+from dataclasses import dataclass, field
+from types import TracebackType
+from typing import TextIO
+
+# Seconds before the first line, and between two.
+PATIENCE = 1.0
+PAUSE = 0.1
+CLEAR = "\r\x1b[K"
+
+
+@dataclass(slots=True)
+class Progress:
+    """Tells how far a task is, on standard error, unless that is no terminal or the task is short."""
+
+    stream: TextIO | None = field(default_factory=lambda: sys.stderr)
+    _next: float = field(init=False)
+    _shown: bool = field(init=False, default=False)
+
+    def __post_init__(self) -> None:
+        self._next = time.monotonic() + PATIENCE
+
+    def __enter__(self) -> Progress:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._shown and self.stream is not None:
+            print(CLEAR, end="", file=self.stream, flush=True)
+
+    def tell(self, doing: str, done: int, total: int | None = None) -> None:
+        """Say what is being done and how much of it is; most calls say nothing, so that it costs nothing."""
+        now = time.monotonic()
+        if now < self._next or self.stream is None or not self.stream.isatty():
+            return
+        self._next, self._shown = now + PAUSE, True
+        share = f" of {total:,} ({100 * done // max(total, 1)} %)" if total is not None else ""
+        print(f"{CLEAR}{doing} {done:,}{share}", end="", file=self.stream, flush=True)

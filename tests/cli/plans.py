@@ -1,0 +1,29 @@
+"""Plans for the tests of the command line, one of each kind."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pbdp
+
+ASKED: dict[str, dict[str, Any]] = {
+    "whole": {"within": 5, "integer": True},
+    "real": {"within": 2.5, "step": 0.25},
+    "percentage": {"within": "40%+3", "nonnegative": True, "integer": True},
+    "log": {"within": "50%+2.5", "nonnegative": True, "families": ("staircase",)},
+    "range": {"range": (-10, 10), "scale": 3, "integer": True},
+    "bounds": {"within": 3, "range": (0, 20), "integer": True},
+    "order": {"within": 3, "integer": True, "delta": None, "rdp_order": 4},
+    "three": {"within": 5, "integer": True, "releases": 3},
+}
+USUAL: dict[str, Any] = {"confidence": 0.8, "sensitivity": 1, "delta": 1e-5, "families": ("laplace",)}
+
+
+def save_plans(folder: Path) -> dict[str, Path]:
+    """Make one plan of each kind and save it."""
+    files = {}
+    for name, asked in ASKED.items():
+        files[name] = folder / f"{name}.json"
+        pbdp.plan(**(USUAL | asked)).save(files[name])
+    return files

@@ -1,0 +1,189 @@
+"""`pbdp ledger` and releases that it pays for, as people run them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.cli.commands import Done, assert_refused, run, run_command
+
+PLAN = ["plan", "--within", "20", "--confidence", "0.9", "--sensitivity", "1", "--delta", "1e-8", "--integer"]
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Path:
+    """An empty folder to work in, with a plan and witnesses of its own."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PBDP_STATE", str(tmp_path / "state"))
+    monkeypatch.delenv("PBDP_LEDGER", raising=False)
+    assert run(capsys, *PLAN, "-o", "plan.json").code == 0
+    return tmp_path
+
+
+@pytest.fixture
+def ledger(here: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A budget for visits, named in the environment."""
+    assert run(capsys, "ledger", "create", "visits", "--epsilon", "0.5", "--delta", "1e-6").code == 0
+    monkeypatch.setenv("PBDP_LEDGER", "pbdp-ledger.db")
+    return here / "pbdp-ledger.db"
+
+
+def release(capsys: pytest.CaptureFixture[str], *more: str) -> Done:
+    return run(capsys, "release", "plan.json", "1234", "--dataset", "visits", *more)
+
+
+@pytest.mark.usefixtures("here")
+def test_a_ledger_from_its_first_line_to_the_end_of_its_budget() -> None:
+    made = run_command("ledger", "create", "visits", "--epsilon", "0.5", "--delta", "1e-6")
+    assert (made.code, made.err) == (0, "")
+    assert "pbdp-ledger.db" in made.out
+    assert "Rényi filter" in made.out
+    place = ["--ledger", "pbdp-ledger.db", "--dataset", "visits"]
+    first = run_command("release", "plan.json", "1234", *place, "--key", "march")
+    again = run_command("release", "plan.json", "1234", *place, "--key", "march")
+    assert first.code == again.code == 0
+    assert first.out == again.out
+    assert "of the budget of visits is spent now" in first.err
+    assert "nothing was drawn or spent" in again.err
+    codes = [run_command("release", "plan.json", "1234", *place, "--again").code for _ in range(6)]
+    assert codes[0] == 0
+    assert codes[-1] == 3
+    assert run_command("ledger", "verify").code == 0
+    assert "visits" in run_command("ledger", "status").out
+
+
+@pytest.mark.usefixtures("ledger")
+def test_status_history_and_price_for_machines(capsys: pytest.CaptureFixture[str]) -> None:
+    release(capsys, "--key", "a", "--query", "visits in March")
+    status = json.loads(run(capsys, "ledger", "status", "--json").out)["datasets"][0]
+    assert status["dataset"] == "visits"
+    assert 0 < status["share_spent"] < 1
+    assert status["spent"]["renyi"] + status["remaining"]["renyi"] == status["limits"]["renyi"]
+    history = json.loads(run(capsys, "ledger", "history", "--json").out)
+    assert [entry["kind"] for entry in history] == ["dataset", "spend"]
+    assert history[1]["query"] == "visits in March"
+    price = json.loads(run(capsys, "ledger", "price", "plan.json", "--json").out)["visits"]
+    assert price["fits"]
+    assert price["cost"] == status["spent"]
+    assert "1234" not in json.dumps([status, history, price])
+
+
+@pytest.mark.usefixtures("ledger")
+def test_words_for_people(capsys: pytest.CaptureFixture[str]) -> None:
+    release(capsys, "--query", "visits in March")
+    assert "visits in March" in run(capsys, "ledger", "history", "visits").out
+    status = run(capsys, "ledger", "status", "visits").out
+    assert "Rényi loss at order" in status
+    assert "left" in status
+    assert "would be left" in run(capsys, "ledger", "price", "plan.json", "--dataset", "visits").out
+
+
+@pytest.mark.usefixtures("ledger")
+def test_what_does_not_fit_has_exit_code_three_and_spends_nothing(capsys: pytest.CaptureFixture[str]) -> None:
+    while (done := release(capsys, "--again")).code == 0:
+        pass
+    assert done.code == 3
+    assert done.out == ""
+    assert "Nothing was spent" in done.err
+    before = run(capsys, "ledger", "status", "--json").out
+    assert release(capsys, "--again").code == 3
+    assert run(capsys, "ledger", "status", "--json").out == before
+    # the plan's one release is used up: without --again it is refused as well
+    assert release(capsys).code == 3
+
+
+@pytest.mark.usefixtures("ledger")
+def test_json_says_who_counts(capsys: pytest.CaptureFixture[str]) -> None:
+    record = json.loads(release(capsys, "--json").out)
+    assert "pbdp-ledger.db" in record["releases_enforced"]
+
+
+@pytest.mark.usefixtures("here")
+def test_a_batch_is_fixed_in_advance(capsys: pytest.CaptureFixture[str]) -> None:
+    made = run(
+        capsys, "ledger", "create", "weekly", "--epsilon", "1", "--delta", "1e-6", "--plan", "plan.json:2"
+    )
+    assert made.code == 0
+    assert "Batch" in made.out
+    too_much = run(
+        capsys, "ledger", "create", "much", "--epsilon", "0.1", "--delta", "1e-6", "--plan", "plan.json:9"
+    )
+    assert_refused(too_much, "epsilon", "at least")
+
+
+def test_a_ledger_is_exported_and_faults_are_found(ledger: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    release(capsys)
+    assert run(capsys, "ledger", "export", "-o", "dump.jsonl").code == 0
+    lines = Path("dump.jsonl").read_text(encoding="utf-8").splitlines()
+    assert run(capsys, "ledger", "export").out.splitlines() == lines
+    assert run(capsys, "ledger", "verify", "--json").code == 0
+    content = bytearray(ledger.read_bytes())
+    place = content.index(b"visits")
+    content[place] ^= 1
+    ledger.write_bytes(content)
+    found = run(capsys, "ledger", "verify")
+    assert found.code == 1
+    assert "NOT SOUND" in found.out
+
+
+def test_a_restored_backup_is_refused_until_the_gap_is_counted(
+    ledger: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    backup = ledger.read_bytes()
+    release(capsys)
+    spent = json.loads(run(capsys, "ledger", "status", "--json").out)["datasets"][0]["spent"]
+    ledger.write_bytes(backup)
+    assert_refused(release(capsys), "older state", "recover")
+    assert run(capsys, "ledger", "recover", "--gap", "known").code == 0
+    assert json.loads(run(capsys, "ledger", "status", "--json").out)["datasets"][0]["spent"] == spent
+    assert release(capsys).code == 0
+
+
+@pytest.mark.usefixtures("ledger")
+def test_the_picture_is_drawn(capsys: pytest.CaptureFixture[str]) -> None:
+    release(capsys)
+    assert run(capsys, "ledger", "status", "--plot", "budget.png").code == 0
+    assert Path("budget.png").read_bytes().startswith(b"\x89PNG")
+    assert_refused(run(capsys, "ledger", "status", "--plot", "budget.doc"), "plot file")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["ledger", "create", "visits", "--epsilon", "1", "--delta", "1e-6"], ["new name"]),
+        (["ledger", "create", "other", "--epsilon", "-1", "--delta", "1e-6"], ["epsilon"]),
+        (["ledger", "create", "other", "--epsilon", "1", "--delta", "0"], ["delta"]),
+        (["ledger", "create", "other", "--epsilon", "1", "--delta", "1e-6", "--rule", "batch"], ["plans"]),
+        (
+            ["ledger", "create", "o", "--epsilon", "1", "--delta", "1e-6", "--plan", "nowhere.json"],
+            ["nowhere"],
+        ),
+        (["ledger", "create", "o", "--epsilon", "1", "--delta", "1e-6", "--plan", "plan.json:x"], ["TIMES"]),
+        (["ledger", "status", "nobody"], ["known: visits"]),
+        (["ledger", "history", "nobody"], ["known: visits"]),
+        (["ledger", "price", "plan.json", "--dataset", "nobody"], ["known: visits"]),
+        (["ledger", "price", "nowhere.json"], ["nowhere.json"]),
+        (["ledger", "status", "--ledger", "nowhere.db"], ["nowhere.db"]),
+        (["ledger", "status", "--ledger", "plan.json"], ["plan.json"]),
+        (["release", "plan.json", "1234"], ["--dataset"]),
+        (["release", "plan.json", "1234", "--dataset", "nobody"], ["known: visits"]),
+        (["release", "plan.json", "1234.5", "--dataset", "visits"], ["whole number"]),
+        (["release", "plan.json", "nan", "--dataset", "visits"], ["finite"]),
+        (["release", "plan.json", "7", "--dataset", "visits", "--insecure-test-seed", "1"], ["ledger"]),
+    ],
+)
+def test_mistakes_are_refused_and_cost_nothing(
+    ledger: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], words: list[str]
+) -> None:
+    before = ledger.read_bytes()
+    assert_refused(run(capsys, *arguments), *words)
+    assert ledger.read_bytes() == before
+    assert {path.name for path in ledger.parent.iterdir()} == {"pbdp-ledger.db", "plan.json", "state"}
+
+
+def test_nothing_of_a_ledger_is_taken_without_one(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert_refused(run(capsys, "release", "plan.json", "7", "--key", "march"), "--ledger")
+    assert_refused(run(capsys, "ledger", "create", "x", "--epsilon", "0", "--delta", "1e-6"), "epsilon")
+    assert not (here / "pbdp-ledger.db").exists()

@@ -1,0 +1,400 @@
+"""`pbdp release` with files: every format in and out, what is copied, and files that are never cut off."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import math
+import stat
+import sys
+from datetime import date
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import pbdp
+from pbdp.planning.plan import Plan
+from pbdp.requirement.absolute import AbsoluteRegion
+from tests.cli.commands import PBDP, Done, assert_refused, run, run_piped
+from tests.cli.plans import save_plans
+
+Capture = pytest.CaptureFixture[str]
+Plans = dict[str, Path]
+SEED = ["--disjoint", "--insecure-test-seed", "11"]
+REGIONS = ["Nord", 'Süd, "B"', "Ost\nWest", "=1+1"]
+# what must not leave the input
+PRIVATE = "private-7531"
+
+
+@pytest.fixture(scope="module")
+def plans(tmp_path_factory: pytest.TempPathFactory) -> Plans:
+    return save_plans(tmp_path_factory.mktemp("plans"))
+
+
+def release(capsys: Capture, plan: Path, *options: str) -> Done:
+    return run(capsys, "release", str(plan), *options)
+
+
+def as_files(folder: Path, numbers: list[Any]) -> dict[str, tuple[Path, list[str]]]:
+    """The same numbers in every format, with the options that read them."""
+    records = [
+        {"region": region, "visits": number, "notes": PRIVATE}
+        for region, number in zip(REGIONS, numbers, strict=True)
+    ]
+    table = io.StringIO()
+    writer = csv.DictWriter(table, list(records[0]))
+    writer.writeheader()
+    writer.writerows(records)
+    exact = pa.array([Decimal(str(number)) for number in numbers], type=pa.decimal128(30, 10))
+    texts = {
+        "plain.txt": "".join(f"{number}\n" for number in numbers),
+        "windows.csv": "\ufeff" + "".join(f'"{number}"\r\n' for number in numbers) + "\r\n\r\n",
+        "named.csv": table.getvalue(),
+        "array.json": json.dumps(numbers),
+        "objects.json": json.dumps(records),
+    }
+    for name, text in texts.items():
+        (folder / name).write_text(text, encoding="utf-8", newline="")
+    pq.write_table(pa.Table.from_pylist(records), folder / "numbers.parquet")
+    columns = {"region": REGIONS, "visits": exact, "notes": [PRIVATE] * len(numbers)}
+    pq.write_table(pa.table(columns), folder / "exact.pq")
+    named = ["--column", "visits", "--keep", "region"]
+    options = dict.fromkeys(("named.csv", "objects.json", "numbers.parquet", "exact.pq"), named)
+    return {path.name: (path, options.get(path.name, [])) for path in folder.iterdir()}
+
+
+@pytest.mark.parametrize("kind", ["whole", "real", "log"])
+@pytest.mark.parametrize(
+    "name",
+    ["plain.txt", "windows.csv", "named.csv", "array.json", "objects.json", "numbers.parquet", "exact.pq"],
+)
+def test_every_format_goes_in_and_out(
+    name: str, kind: str, plans: Plans, tmp_path: Path, capsys: Capture
+) -> None:
+    numbers = [3, 1000, 17, 0] if kind == "whole" else [3.5, 1000, 0.1, 17.25]
+    file, options = as_files(tmp_path, numbers)[name]
+    with pytest.warns(UserWarning, match="insecure_test_seed"):
+        expected = Plan.load(plans[kind]).release(numbers, disjoint=True, insecure_test_seed=11).value
+    keeps = "--keep" in options
+    columns = [*(["region"] if keeps else []), "released", "insecure_test_seed"]
+    for ending in ("csv", "json", "parquet"):
+        target = tmp_path / f"published.{ending}"
+        asked = ["--input", str(file), *options, *SEED, "-o", str(target)]
+        done = release(capsys, plans[kind], *asked)
+        assert done.code == 0, done
+        assert done.out == f"4 published in {target}\n"
+        assert "INSECURE" in done.err
+        content = target.read_bytes()
+        assert PRIVATE.encode() not in content
+        table = written_table(target)
+        assert list(table) == columns
+        released = [int(value) if kind == "whole" else float(value) for value in table["released"]]
+        assert released == expected
+        assert [int(seed) for seed in table["insecure_test_seed"]] == [11] * 4
+        if keeps:
+            assert table["region"] == REGIONS
+
+
+def written_table(file: Path) -> dict[str, list[Any]]:
+    if file.suffix == ".parquet":
+        return dict(pq.read_table(file).to_pydict())
+    if file.suffix == ".json":
+        records = json.loads(file.read_text(encoding="utf-8"))
+    else:
+        records = list(csv.DictReader(io.StringIO(file.read_text(encoding="utf-8"), newline="")))
+    return {name: [record[name] for record in records] for name in records[0]}
+
+
+def test_parquet_columns_have_the_types_of_the_plan(plans: Plans, tmp_path: Path, capsys: Capture) -> None:
+    for kind, expected in (("whole", pa.int64()), ("real", pa.float64())):
+        target = tmp_path / f"{kind}.parquet"
+        assert release(capsys, plans[kind], "5", "6", "--disjoint", "--interval", "-o", str(target)).code == 0
+        schema = pq.read_schema(target)
+        assert schema.names == ["released", "low", "high", "confidence"]
+        assert [schema.field(name).type for name in ("released", "low", "high")] == [expected] * 3
+        assert schema.field("confidence").type == pa.float64()
+
+
+@pytest.mark.parametrize("kind", ["whole", "real", "percentage", "log", "range", "bounds"])
+def test_intervals_stand_beside_the_numbers(kind: str, plans: Plans, tmp_path: Path, capsys: Capture) -> None:
+    file, target = tmp_path / "numbers.txt", tmp_path / "published.csv"
+    file.write_text("".join(f"{number}\n" for number in range(10)), encoding="utf-8")
+    done = release(
+        capsys, plans[kind], "--input", str(file), "--disjoint", "--interval", "0.97", "-o", str(target)
+    )
+    assert done.code == 0, done
+    plan, table = Plan.load(plans[kind]), written_table(target)
+    for row in range(10):
+        low, high = plan.interval(float(table["released"][row]), 0.97)
+        assert (float(table["low"][row]), float(table["high"][row])) == (low, high)
+        assert table["confidence"][row] == "0.97"
+
+
+def test_kept_columns_keep_their_types(plans: Plans, tmp_path: Path, capsys: Capture) -> None:
+    source = pa.table(
+        {
+            "visits": pa.array([1, 2], type=pa.int32()),
+            "day": pa.array([date(2024, 2, 29), None], type=pa.date32()),
+            "level": pa.array(["low", "high"]).dictionary_encode(),
+            "share": [0.1, None],
+            "open": [True, False],
+        }
+    )
+    pq.write_table(source, tmp_path / "in.parquet")
+    keep = [part for name in ("day", "level", "share", "open") for part in ("--keep", name)]
+    asked = ["--input", str(tmp_path / "in.parquet"), "--column", "visits", *keep, "--disjoint"]
+    target = tmp_path / "out.parquet"
+    assert release(capsys, plans["whole"], *asked, "-o", str(target)).code == 0
+    made = pq.read_table(target)
+    for name in ("day", "level", "share", "open"):
+        assert made.column(name).to_pylist() == source.column(name).to_pylist()
+    assert made.schema.field("day").type == pa.date32()
+    text = release(capsys, plans["whole"], *asked).out.splitlines()
+    assert text[0] == "day,level,share,open,released"
+    assert text[1].startswith("2024-02-29,low,0.1,true,")
+    assert text[2].startswith(",high,,false,")
+    record = json.loads(release(capsys, plans["whole"], *asked, "--json").out)
+    assert record["kept"] == {
+        "day": ["2024-02-29", None],
+        "level": ["low", "high"],
+        "share": [0.1, None],
+        "open": [True, False],
+    }
+
+
+def test_json_kept_values_stay_as_they_are(plans: Plans, tmp_path: Path, capsys: Capture) -> None:
+    file = tmp_path / "in.json"
+    file.write_text('[{"n": 1, "k": "a", "x": 1.10}, {"n": 2.0, "k": null, "x": 7}]', encoding="utf-8")
+    asked = ["--input", str(file), "--column", "n", "--keep", "k", "--keep", "x", "--keep", "k", "--disjoint"]
+    made = json.loads(release(capsys, plans["whole"], *asked, "--format", "json").out)
+    assert [list(row) for row in made] == [["k", "x", "released"]] * 2
+    assert [(row["k"], row["x"]) for row in made] == [("a", 1.1), (None, 7)]
+    assert release(capsys, plans["whole"], *asked).out.splitlines()[1].startswith("a,1.10,")
+
+
+def test_an_interval_without_an_end_says_so(tmp_path: Path, capsys: Capture) -> None:
+    file = tmp_path / "plan.json"
+    region = AbsoluteRegion(below=math.inf, above=5.0)
+    usual: dict[str, Any] = {"confidence": 0.8, "sensitivity": 1, "delta": 1e-5, "integer": True}
+    pbdp.plan(region=region, families=("gaussian",), **usual).save(file)
+    record = json.loads(release(capsys, file, "7", "--interval", "--json").out)
+    assert record["interval"]["low"] == record["released"] - 5
+    assert record["interval"]["high"] is None
+    assert "the true answer is at least" in release(capsys, file, "7", "--interval").err
+    row = release(capsys, file, "7", "--interval", "--format", "csv").out.splitlines()[1].split(",")
+    assert int(row[1]) == int(row[0]) - 5
+    assert row[2] == "inf"
+    target = tmp_path / "out.parquet"
+    assert release(capsys, file, "7", "--interval", "-o", str(target)).code == 0
+    assert pq.read_table(target).to_pydict()["high"] == [math.inf]
+
+
+# ------------------------------------------------------------------------------------------ what is refused
+
+BAD: dict[str, tuple[str, str, list[str]]] = {
+    "text": ("in.txt", f"1\n2\n{PRIVATE}\n", ["row 3"]),
+    "nan": ("in.txt", "1\nNaN\n", ["row 2"]),
+    "infinity": ("in.txt", "1\n2\n-inf\n", ["row 3"]),
+    "blank line": ("in.txt", "1\n\n3\n", ["row 2", "an empty cell"]),
+    "empty cell": ("in.txt", '1\n""\n3\n', ["row 2", "an empty cell"]),
+    "fraction": ("in.txt", "1\n2.0\n7531.5\n", ["row 3", "a whole number"]),
+    "too large": ("in.txt", "1\n75310000000000000000000\n", ["row 2"]),
+    "too far": ("in.txt", "1\n7531000000000000000\n", ["row 2", "2^52"]),
+    "endless": ("in.txt", "1\n1e999999999\n", ["row 2"]),
+    "many digits": ("in.txt", f"1\n0.{'7531' * 2000}\n", ["row 2"]),
+    "a row of names": ("in.txt", "visits\n1\n", ["row 1", "--column"]),
+    "two columns": ("in.csv", "7531,2\n3,4\n", ["row 1", "1 cell wide", "--column"]),
+    "decimal comma": ("in.txt", "1\n7531,5\n", ["row 2", "1 cell wide"]),
+    "open quote": ("in.txt", '1\n"7531\n', ["valid CSV"]),
+    "another encoding": ("in.txt", "\udcff\udcfe7531", ["UTF-8"]),
+    "nothing": ("in.txt", "", ["one number or more"]),
+    "blank lines": ("in.txt", "\n\n", ["one number or more"]),
+    "JSON text": ("in.json", '[1, "7531"]', ["row 2"]),
+    "JSON null": ("in.json", "[1, null]", ["row 2", "an empty cell"]),
+    "JSON true": ("in.json", "[1, true]", ["row 2"]),
+    "JSON NaN": ("in.json", "[1, NaN]", ["row 2"]),
+    "JSON infinity": ("in.json", "[1.5, 2, -Infinity]", ["row 3"]),
+    "JSON fraction": ("in.json", "[1, 2.0, 7531.5]", ["row 3", "a whole number"]),
+    "JSON large": ("in.json", "[1, 75310000000000000000000]", ["row 2"]),
+    "JSON array in it": ("in.json", "[1, [7531]]", ["row 2"]),
+    "JSON objects": ("in.json", '[{"visits": 7531}]', ["--column"]),
+    "JSON number": ("in.json", "7531", ["a JSON array"]),
+    "JSON cut off": ("in.json", "[7531, ", ["valid JSON", "line 1"]),
+    "JSON nested": ("in.json", "[" * 100_000, ["valid JSON"]),
+    "JSON empty": ("in.json", "[]", ["one number or more"]),
+    "JSON many digits": ("in.json", f"[{'7531' * 2000}]", ["valid JSON"]),
+    "no Parquet": ("in.parquet", "7531", ["Parquet"]),
+}
+
+
+@pytest.mark.parametrize("kind", BAD)
+def test_bad_numbers_are_refused_with_their_row_and_nothing_else(
+    kind: str, plans: Plans, tmp_path: Path, capsys: Capture
+) -> None:
+    name, text, words = BAD[kind]
+    file, target = tmp_path / name, tmp_path / "out.csv"
+    file.write_bytes(text.encode(errors="surrogateescape"))
+    column = ["--column", "x"] if kind == "no Parquet" else []
+    asked = ["--input", str(file), "--disjoint", *column, "-o", str(target)]
+    done = release(capsys, plans["whole"], *asked)
+    assert_refused(done, *words)
+    assert "7531" not in done.err
+    assert list(tmp_path.iterdir()) == [file]
+
+
+NAMED: dict[str, tuple[str, str, list[str]]] = {
+    "text": ("in.csv", "region,visits\nA,1\nB,7531x\n", ["row 2 (line 3)"]),
+    "empty": ("in.csv", "region,visits\nA,1\nB,\n", ["row 2 (line 3)", "an empty cell"]),
+    "quoted lines": ("in.csv", 'region,visits\n"A\nB",1\nB,x\n', ["row 2 must"]),
+    "short row": ("in.csv", "region,visits\nA,1\n7531\n", ["row 2 (line 3)", "2 cells wide"]),
+    "long row": ("in.csv", "region,visits\nA,1,7531\n", ["row 1 (line 2)", "2 cells wide"]),
+    "no names": ("in.csv", "7531,1\nB,2\n", ["--column", "no such name"]),
+    "not kept": ("in.csv", "visits,other\n7531,1\n", ["--keep", "no such name"]),
+    "twice": ("in.csv", "visits,region,visits\n7531,A,1\n", ["--column", "several"]),
+    "empty file": ("in.csv", "", ["--column", "no such name"]),
+    "names only": ("in.csv", "region,visits\n", ["one number or more"]),
+    "JSON numbers": ("in.json", "[7531]", ["row 1", "an object"]),
+    "JSON missing": ("in.json", '[{"visits": 1, "region": "A"}, {"region": "B"}]', ["row 2", "empty cell"]),
+    "JSON no name": ("in.json", '[{"visit": 7531, "region": "B"}]', ["--column", "no such name"]),
+    "JSON not kept": ("in.json", '[{"visits": 7531}]', ["--keep", "no such name"]),
+    "JSON nested": ("in.json", '[{"visits": 7531, "region": {}}]', ["--keep", "arrays or objects"]),
+}
+
+
+@pytest.mark.parametrize("kind", NAMED)
+def test_bad_tables_are_refused(kind: str, plans: Plans, tmp_path: Path, capsys: Capture) -> None:
+    name, text, words = NAMED[kind]
+    file, target = tmp_path / name, tmp_path / "out.csv"
+    file.write_text(text, encoding="utf-8")
+    asked = ["--input", str(file), "--column", "visits", "--keep", "region", "--disjoint", "-o", str(target)]
+    done = release(capsys, plans["whole"], *asked)
+    assert_refused(done, *words)
+    assert "7531" not in done.err
+    assert list(tmp_path.iterdir()) == [file]
+
+
+@pytest.mark.parametrize(
+    ("values", "words"),
+    [
+        (pa.array([1, None, 7531]), ["row 2", "an empty cell"]),
+        (pa.array([1.0, 2.0, float("nan")]), ["row 3"]),
+        (pa.array([1.0, float("inf")]), ["row 2"]),
+        (pa.array([1.0, 7531.5]), ["row 2", "a whole number"]),
+        (pa.array([1, 2**63 + 7531], type=pa.uint64()), ["row 2"]),
+        (pa.array(["7531"]), ["a column of numbers"]),
+        (pa.array([True]), ["a column of numbers"]),
+        (pa.array([Decimal("7531.5"), Decimal("2")]), ["row 1", "a whole number"]),
+    ],
+    ids=str,
+)
+def test_bad_parquet_columns_are_refused(
+    values: Any, words: list[str], plans: Plans, tmp_path: Path, capsys: Capture
+) -> None:
+    file = tmp_path / "in.parquet"
+    pq.write_table(pa.table({"visits": values}), file)
+    done = release(capsys, plans["whole"], "--input", str(file), "--column", "visits", "--disjoint")
+    assert_refused(done, *words)
+    assert "7531" not in done.err
+    assert_refused(release(capsys, plans["whole"], "--input", str(file), "--disjoint"), "--column")
+    other = release(capsys, plans["whole"], "--input", str(file), "--column", "v", "--disjoint")
+    assert_refused(other, "no such name")
+
+
+def test_the_first_of_several_bad_rows_is_named(plans: Plans, tmp_path: Path, capsys: Capture) -> None:
+    file = tmp_path / "in.txt"
+    numbers = ["5"] * 200_000
+    numbers[150_000], numbers[170_000] = "-1", "-2"
+    file.write_text("\n".join(numbers), encoding="utf-8")
+    done = release(capsys, plans["percentage"], "--input", str(file), "--disjoint")
+    assert_refused(done, "row 150,001")
+
+
+def test_without_pyarrow_the_way_to_it_is_named(
+    plans: Plans, tmp_path: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "in.parquet"
+    pq.write_table(pa.table({"visits": [1, 2]}), file)
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    for asked in (
+        ["--input", str(file), "--column", "visits", "--disjoint"],
+        ["5", "-o", str(tmp_path / "out.parquet")],
+    ):
+        assert_refused(release(capsys, plans["whole"], *asked), 'pip install "pbdp[parquet]"')
+    assert list(tmp_path.iterdir()) == [file]
+
+
+def test_kept_columns_that_a_format_cannot_hold_are_refused_before_the_draw(
+    plans: Plans, tmp_path: Path, capsys: Capture
+) -> None:
+    file = tmp_path / "in.json"
+    file.write_text('[{"n": 1, "k": "a"}, {"n": 2, "k": 5}]', encoding="utf-8")
+    asked = ["--input", str(file), "--column", "n", "--keep", "k", "--disjoint"]
+    assert_refused(release(capsys, plans["whole"], *asked, "-o", str(tmp_path / "o.parquet")), "--keep")
+    assert release(capsys, plans["whole"], *asked, "-o", str(tmp_path / "o.csv")).code == 0
+
+
+# ------------------------------------------------------------------------------------------ the output file
+
+
+def test_an_existing_file_is_replaced_only_when_told_to(
+    plans: Plans, tmp_path: Path, capsys: Capture
+) -> None:
+    target = tmp_path / "out.csv"
+    target.write_text("before", encoding="utf-8")
+    target.chmod(0o640)
+    assert_refused(release(capsys, plans["whole"], "5", "-o", str(target)), "--force")
+    assert target.read_text(encoding="utf-8") == "before"
+    assert release(capsys, plans["whole"], "5", "-o", str(target), "--force").code == 0
+    assert target.read_text(encoding="utf-8").startswith("released\n")
+    assert stat.S_IMODE(target.stat().st_mode) == 0o640
+    assert list(tmp_path.iterdir()) == [target]
+
+
+def test_a_link_is_followed(plans: Plans, tmp_path: Path, capsys: Capture) -> None:
+    real, link = tmp_path / "real.csv", tmp_path / "link.csv"
+    real.write_text("before", encoding="utf-8")
+    link.symlink_to(real)
+    assert release(capsys, plans["whole"], "5", "-o", str(link), "--force").code == 0
+    assert link.is_symlink()
+    assert real.read_text(encoding="utf-8").startswith("released\n")
+
+
+def test_the_input_is_never_replaced(plans: Plans, tmp_path: Path, capsys: Capture) -> None:
+    file = tmp_path / "numbers.csv"
+    file.write_text("5\n", encoding="utf-8")
+    asked = ["--input", str(file), "-o", str(tmp_path / "." / "numbers.csv"), "--force"]
+    assert_refused(release(capsys, plans["whole"], *asked), "another file than the input")
+    assert file.read_text(encoding="utf-8") == "5\n"
+
+
+def test_a_file_that_cannot_be_finished_is_not_there(plans: Plans, tmp_path: Path) -> None:
+    target = tmp_path / "out.csv"
+    target.write_text("before", encoding="utf-8")
+    # no file may grow beyond 8 blocks
+    done = run_piped(
+        f"ulimit -f 8; seq 1 20000 | '{PBDP}' release '{plans['whole']}' --input - --disjoint "
+        f"-o '{target}' --force"
+    )
+    assert_refused(done, "a file that can be written")
+    assert target.read_text(encoding="utf-8") == "before"
+    assert list(tmp_path.iterdir()) == [target]
+
+
+def test_formats_can_be_said(plans: Plans, tmp_path: Path, capsys: Capture) -> None:
+    source, target = tmp_path / "numbers.dat", tmp_path / "published.dat"
+    source.write_text("[1, 2]", encoding="utf-8")
+    asked = ["--input", str(source), "--input-format", "json", "--disjoint"]
+    assert release(capsys, plans["whole"], *asked, "-o", str(target), "--format", "json").code == 0
+    assert len(json.loads(target.read_bytes())) == 2
+    record = release(
+        capsys, plans["whole"], *asked, "-o", str(target), "--format", "csv", "--force", "--json"
+    )
+    assert json.loads(record.out)["written_to"] == str(target)
+    assert "released" not in json.loads(record.out)
+    assert target.read_text(encoding="utf-8").startswith("released\n")
+    assert release(capsys, plans["whole"], *asked, "-o", "-").out.startswith("released\n")
