@@ -1,0 +1,186 @@
+"""A dataset's budget: what plans cost under its rule, and releases that are paid for before they are drawn.
+
+with Ledger.create("budget.db") as ledger:
+    budget = Budget.create(ledger, "visits", epsilon=3, delta=1e-6)
+    budget.price(plan).describe()
+    budget.release(plan, 1234, key="report of March")
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from pbdp.errors import InputError, PbdpError
+from pbdp.ledger.dataset import DatasetState
+from pbdp.ledger.errors import BudgetExceededError
+from pbdp.ledger.ledger import Ledger
+from pbdp.ledger.request import Request, Reservation
+from pbdp.noise.kernel import Array
+from pbdp.planning.plan import Plan
+from pbdp.planning.pricing import Price, Rule, fingerprint, make_rule, price, rule_from_record
+from pbdp.planning.pricing.priced import Priced
+from pbdp.release.answers import read_answers, restorer
+from pbdp.release.publisher import Index
+from pbdp.release.releaser import SCALARS
+
+Numbers = Array | Index
+# Limits that agree to one part in this many are the same.
+SAME = 10**9
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Paid:
+    """Published numbers, as the ledger stored them, and the reservation they were paid with."""
+
+    values: Numbers
+    reservation: Reservation
+
+    @property
+    def repeated(self) -> bool:
+        """Whether they are the stored answer to an earlier request with the same key."""
+        return self.reservation.stored_answer is not None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Budget:
+    """The budget of one dataset in a ledger. Get one with `create` or `of`."""
+
+    ledger: Ledger
+    dataset: str
+    rule: Rule
+
+    @classmethod
+    def create(
+        cls,
+        ledger: Ledger,
+        dataset: str,
+        *,
+        epsilon: float,
+        delta: float,
+        rule: str = "renyi",
+        order: float | None = None,
+        plans: Iterable[tuple[Priced, int]] | None = None,
+        neighbours: str = "add/remove",
+        note: str | None = None,
+    ) -> Budget:
+        """Give a dataset (epsilon, delta) to spend, once. `rule` says how spends add up (see `pricing`)."""
+        made = make_rule(rule, epsilon=epsilon, delta=delta, order=order, plans=plans, neighbours=neighbours)
+        ledger.create_dataset(dataset, made.limits(), made.record(), made.neighbours, note)
+        return cls(ledger=ledger, dataset=dataset, rule=made)
+
+    @classmethod
+    def of(cls, ledger: Ledger, dataset: str) -> Budget:
+        """The budget that the dataset was given."""
+        state = ledger.dataset(dataset)
+        rule = rule_from_record(state.rule)
+        # the stored limits were proved when they were made; another machine may round them a unit lower
+        if any(
+            state.limits.get(name, 0) * SAME > limit * (SAME + 1) for name, limit in rule.limits().items()
+        ):
+            raise PbdpError(
+                f"The limits of {dataset} in the ledger are above those that its rule proves. Spend nothing "
+                "from it; it was made by another version of pbdp, or by hand."
+            )
+        return cls(ledger=ledger, dataset=dataset, rule=rule)
+
+    @property
+    def state(self) -> DatasetState:
+        """What is spent now."""
+        return self.ledger.dataset(self.dataset)
+
+    def price(self, plan: Priced) -> Price:
+        """What a package of the plan costs, and what would remain; nothing is spent."""
+        return price(self.rule, plan, self.state.spent)
+
+    def release(
+        self,
+        plan: Plan,
+        answers: object,
+        *,
+        key: str | None = None,
+        query: str | None = None,
+        disjoint: bool = False,
+        again: bool = False,
+    ) -> Any:
+        """`plan.release`, paid first. The same `key` brings back the same numbers; it never draws twice.
+
+        `query` is any public text on what was asked. `again` pays for another package of the plan's releases.
+        """
+        releaser = plan.releaser
+        if isinstance(answers, SCALARS):
+            steps = releaser.steps_of(answers)
+            put = restorer(answers, plan.grid.whole_outputs)
+            paid = self.paid(
+                plan,
+                1,
+                lambda: np.array([releaser.published(steps)]),
+                key=key,
+                query=query,
+                disjoint=disjoint,
+                again=again,
+            )
+            return put(paid.values.tolist()[0])
+        read = read_answers(answers, releaser.publisher)
+        if not read.count:
+            raise InputError("answers", "at least one number", "none")
+        paid = self.paid(
+            plan,
+            read.count,
+            lambda: releaser.column(read),
+            key=key,
+            query=query,
+            disjoint=disjoint,
+            again=again,
+        )
+        return read.restored(paid.values)
+
+    def paid(
+        self,
+        plan: Plan,
+        count: int,
+        draw: Callable[[], Numbers],
+        *,
+        key: str | None = None,
+        query: str | None = None,
+        disjoint: bool = False,
+        again: bool = False,
+    ) -> Paid:
+        """Pay for `count` numbers, have them drawn unless they were, and store them.
+
+        Answers are to be checked before: once this is called the price is paid.
+        """
+        request = Request(
+            dataset=self.dataset,
+            plan=fingerprint(plan),
+            plan_label=plan.mechanism.name,
+            cost=self.rule.cost(plan),
+            package=plan.requirement.releases,
+            values=count,
+            neighbours=plan.requirement.neighbours,
+            query=query,
+            key=key,
+            again=again,
+            disjoint=disjoint,
+        )
+        try:
+            reservation = self.ledger.reserve(request)
+        except BudgetExceededError as refusal:
+            raise refusal.told(self.rule.in_words, self.rule.advice()) from None
+        stored = reservation.stored_answer
+        if stored is None:
+            stored = self.ledger.settle(reservation, _packed(draw()))
+        return Paid(values=_unpacked(stored), reservation=reservation)
+
+
+def _packed(values: Numbers) -> bytes:
+    """Published numbers as text; floats are written so that they come back digit for digit."""
+    return json.dumps(values.tolist(), separators=(",", ":"), allow_nan=False).encode()
+
+
+def _unpacked(stored: bytes) -> Numbers:
+    return np.array(json.loads(stored))

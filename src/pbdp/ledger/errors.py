@@ -1,0 +1,204 @@
+"""What can go wrong with a ledger.
+
+    PbdpError
+    ├── BudgetExceededError       the release does not fit into the budget; nothing was spent (exit code 3)
+    ├── LedgerError               the ledger cannot be used as it is
+    │   ├── DamagedLedgerError    its content is not what was written
+    │   ├── RolledBackError       it is older than its last known head: restored from a backup?
+    │   ├── LockedLedgerError     another program held it for too long
+    │   ├── ReadOnlyLedgerError   it cannot be written
+    │   └── UnreachableLedgerError   the server or the file cannot be reached
+    └── InputError
+        ├── NotALedgerError       there is no ledger there, or something else is
+        ├── LedgerExistsError     there is one already
+        ├── UnknownDatasetError   no such dataset; the message lists the known ones
+        ├── DatasetExistsError    a dataset of this name exists
+        ├── KeyReusedError        a request key came back with another request
+        └── PackageUsedUpError    the plan's releases are used up; paying again must be asked for
+
+No message holds an answer, true or released.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from pbdp.errors import InputError, PbdpError
+
+
+class BudgetExceededError(PbdpError):
+    """`spent + cost` would be above `limit` for the amount called `name`; nothing was spent."""
+
+    exit_code = 3
+
+    def __init__(
+        self,
+        *,
+        dataset: str,
+        name: str,
+        limit: int,
+        spent: int,
+        cost: int,
+        in_words: Callable[[str, int], str] = lambda name, amount: f"{amount} of {name}",
+        remedy: str = "",
+    ) -> None:
+        self.dataset = dataset
+        self.name = name
+        self.limit = limit
+        self.spent = spent
+        self.cost = cost
+        text = (
+            f"The budget of {dataset} does not allow this release: it costs {in_words(name, cost)}, but "
+            f"{in_words(name, max(0, limit - spent))} is left of {in_words(name, limit)}. Nothing was spent."
+        )
+        super().__init__(f"{text} {remedy}" if remedy else text)
+
+    def told(self, in_words: Callable[[str, int], str], remedy: str) -> BudgetExceededError:
+        """The same with amounts in words, and with what to do."""
+        return BudgetExceededError(
+            dataset=self.dataset,
+            name=self.name,
+            limit=self.limit,
+            spent=self.spent,
+            cost=self.cost,
+            in_words=in_words,
+            remedy=remedy,
+        )
+
+
+class LedgerError(PbdpError):
+    """The ledger cannot be used as it is; the message says why and what to do."""
+
+
+class DamagedLedgerError(LedgerError):
+    """What is stored is not what was written."""
+
+    def __init__(self, place: str, fault: str) -> None:
+        self.place = place
+        self.fault = fault
+        super().__init__(
+            f"The ledger {place} is damaged: {fault}. Spend nothing from it; go back to a sound copy, or "
+            "start from an export that verifies."
+        )
+
+
+class RolledBackError(LedgerError):
+    """The store does not hold the record that this machine saw last."""
+
+    def __init__(self, *, place: str, found: int, known: int, diverged: bool) -> None:
+        self.place = place
+        self.found = found
+        self.known = known
+        self.diverged = diverged
+        what = (
+            f"its record {known} is not the one that this machine saw"
+            if diverged
+            else f"it ends at record {found}, but this machine has seen record {known}"
+        )
+        super().__init__(
+            f"The ledger {place} was taken back to an older state: {what}. It was probably restored from a "
+            "backup, and what was spent since then is missing from it. Put the newer one back, or say how to "
+            'count the gap: recover with gap "known" charges what this machine knows to be spent, gap "all" '
+            "counts every dataset as fully spent."
+        )
+
+
+class LockedLedgerError(LedgerError):
+    """Another program held the ledger longer than we were willing to wait."""
+
+    def __init__(self, place: str, wait: float) -> None:
+        self.place = place
+        self.wait = wait
+        super().__init__(
+            f"The ledger {place} was locked by another program for more than {wait:g} seconds. Nothing was "
+            "spent; try again."
+        )
+
+
+class ReadOnlyLedgerError(LedgerError):
+    """Reading works, spending does not."""
+
+    def __init__(self, place: str, reason: str = "it is read-only") -> None:
+        self.place = place
+        super().__init__(
+            f"The ledger {place} cannot be written: {reason}. Nothing was spent. Check the permissions of "
+            "the file and of its folder, or of the database role."
+        )
+
+
+class UnreachableLedgerError(LedgerError):
+    """A server that does not answer, a file that cannot be opened, a disk that fails."""
+
+    def __init__(self, place: str, reason: str) -> None:
+        self.place = place
+        super().__init__(
+            f"The ledger {place} cannot be reached: {reason}. If this happened during a release, repeat it "
+            "with the same request key: what was paid is not paid twice."
+        )
+
+
+class NotALedgerError(InputError):
+    """What is there is not a pbdp ledger, or one of a version that this pbdp does not know."""
+
+    def __init__(self, place: str, found: str) -> None:
+        super().__init__(
+            "ledger", "the place of a pbdp ledger", f"{place}, {found}", "Make one with `create`."
+        )
+
+
+class LedgerExistsError(InputError):
+    """A ledger is never made over something that exists."""
+
+    def __init__(self, place: str) -> None:
+        super().__init__(
+            "ledger",
+            "a place where nothing is yet",
+            place,
+            "Open the ledger that is there, or choose another place.",
+        )
+
+
+class UnknownDatasetError(InputError):
+    """The dataset has no budget in this ledger."""
+
+    def __init__(self, dataset: str, known: list[str]) -> None:
+        self.known = known
+        names = ", ".join(known) if known else "none yet"
+        super().__init__("dataset", f"one of this ledger's (known: {names})", repr(dataset))
+
+
+class DatasetExistsError(InputError):
+    """A budget is given once; it is never changed."""
+
+    def __init__(self, dataset: str, reason: str = "it exists and its budget cannot be changed") -> None:
+        super().__init__("dataset", "a new name", f"{dataset!r}: {reason}", "Choose another name.")
+
+
+class KeyReusedError(InputError):
+    """One request key stands for one request."""
+
+    def __init__(self, key: str, rule: str = "used for one request only", value: str = "") -> None:
+        super().__init__(
+            "key",
+            rule,
+            value or f"{key!r} with another plan, dataset, query or number of values than before",
+            "Take a new key for a new request.",
+        )
+
+
+class PackageUsedUpError(InputError):
+    """The plan was paid for so many releases; this request needs more."""
+
+    exit_code = 3
+
+    def __init__(self, *, dataset: str, bought: int, used: int, asked: int, package: int) -> None:
+        self.dataset = dataset
+        self.bought = bought
+        self.used = used
+        self.asked = asked
+        super().__init__(
+            "releases",
+            f"within the {bought} that this plan was paid for on {dataset}",
+            f"{asked} more, after {used} were used",
+            f"again=True (--again) pays for another {package}.",
+        )

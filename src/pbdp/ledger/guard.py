@@ -1,0 +1,192 @@
+"""A store and its witness: every transaction is checked against what is known, and noted when it is done."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+
+from pbdp.errors import InputError
+from pbdp.ledger.book import Book
+from pbdp.ledger.crash_points import reached
+from pbdp.ledger.dataset import DatasetState
+from pbdp.ledger.errors import DamagedLedgerError, LedgerError, RolledBackError
+from pbdp.ledger.record import Payload, Record
+from pbdp.ledger.recovery import Gap, base_of, memory_content, recovery_content
+from pbdp.ledger.stores.interface import Row, Store, Writing
+from pbdp.ledger.witness import Memory, Witness, state_folder
+
+_BATCH_RECORDS = 500
+_BATCH_BYTES = 16_000_000
+_BEFORE_ALL = -(2**63)
+
+
+class Change:
+    """A transaction that is being written: the book as it is, and what the witness will be told."""
+
+    def __init__(self, step: str, book: Book, writing: Writing, known: Memory | None) -> None:
+        self.book = book
+        self._step = step
+        self._writing = writing
+        self._known = known
+        self._touched: dict[str, DatasetState] = {}
+
+    def dataset(self, name: str) -> DatasetState:
+        """The dataset's state, which the witness will be told; never an older one than it knows."""
+        state = self.book.dataset(name)
+        seen = None if self._known is None else self._known.datasets.get(name)
+        if seen is not None and state.sequence < seen.sequence:
+            fault = f"record {seen.sequence}, the last known spend of {name}, is not found under its name"
+            raise DamagedLedgerError(self.book.place, fault)
+        self.touch(state)
+        return state
+
+    def touch(self, state: DatasetState) -> None:
+        """Let the witness be told of this state."""
+        self._touched[state.name] = state
+
+    def append(self, kind: str, content: Payload, packed: bytes | None = None) -> Record:
+        """The next record."""
+        record = Record.after(self.book.head, kind, content)
+        self._writing.append(record, packed)
+        self.book = replace(self.book, head=record)
+        reached(f"{self._step} appended")
+        return record
+
+    def memory(self) -> Memory:
+        """The head, and the totals of the datasets that were looked at last."""
+        return self.book.memory(*self._touched.values())
+
+
+class Guard:
+    """The only way from a ledger to its store."""
+
+    def __init__(self, store: Store) -> None:
+        with store.reading() as reading:
+            genesis = reading.record(0)
+        if genesis is None or genesis.kind != "genesis":
+            raise DamagedLedgerError(store.place, "its first record is missing")
+        self.store = store
+        self.identity = str(genesis.content["ledger"])
+        self.notes: list[str] = []
+        self._witness = Witness(self.identity, state_folder())
+        self._seen: Memory | None = None
+
+    def meet(self) -> None:
+        """Refuse a store that is older than the witness; bring the witness up to the store."""
+        known = self._witness.read()
+        with self.store.reading() as reading:
+            book = Book.opened(self.store.place, reading)
+            counted = _is_counted(book, known)
+            if known is None:
+                self.notes.append(self._unseen())
+            elif not counted:
+                self._check_holds(book, known)
+            fresh = known is not None and known.sequence == book.head.sequence
+            self._seen = book.memory(*([] if fresh else book.datasets()))
+        try:
+            if counted:
+                self._witness.restart(self._seen)
+            elif not fresh:
+                self._witness.note(self._seen)
+        except LedgerError as problem:  # reading works all the same
+            self.notes.append(str(problem))
+
+    def recover(self, gap: Gap) -> None:
+        """Count the gap between the store and the witness, in one transaction, and start the witness anew."""
+        known = self._witness.read()
+        if known is None:
+            remedy = "There is nothing to recover: open it."
+            raise InputError("ledger", "known to this machine", self.store.place, remedy)
+        self._witness.check_writable()
+        reached("recovery begun")
+        with self.store.writing() as writing:
+            reached("recovery locked")
+            change = Change("recovery", Book.opened(self.store.place, writing), writing, None)
+            if not _is_counted(change.book, known):
+                if self._holds(change.book, known):
+                    remedy = "There is no gap to count: open it."
+                    raise InputError("ledger", "older than this machine knows it", self.store.place, remedy)
+                base = base_of(writing, self._witness)
+                first = _BEFORE_ALL if base is None else base + 1
+                since = writing.rows(first, change.book.head.sequence, answers=False)
+                change.append("recovery", recovery_content(change.book, known, base, since, gap))
+        reached("recovery committed")
+        self.meet()
+        reached("recovery witnessed")
+
+    @contextmanager
+    def reading(self) -> Iterator[Book]:
+        """A transaction that reads a store that is not older than what is known of it."""
+        # Asked before the transaction begins: the witness follows the store, so it knows nothing newer.
+        known = [self._seen, self._witness.read()]
+        with self.store.reading() as reading:
+            book = Book.opened(self.store.place, reading)
+            for memory in known:
+                self._check_holds(book, memory)
+            yield book
+
+    @contextmanager
+    def writing(self, step: str) -> Iterator[Change]:
+        """One durable transaction on a store that holds all that is known of it; then the witness is told."""
+        self._witness.check_writable()
+        reached(f"{step} begun")
+        with self.store.writing() as writing:
+            reached(f"{step} locked")
+            book = Book.opened(self.store.place, writing)
+            # Asked under the lock: whoever told the witness had committed before.
+            known = self._witness.read()
+            for memory in (self._seen, known):
+                self._check_holds(book, memory)
+            change = Change(step, book, writing, known)
+            yield change
+        reached(f"{step} committed")
+        self._seen = change.memory()
+        self._witness.note(self._seen)
+        reached(f"{step} witnessed")
+
+    def rows(self, *, answers: bool) -> Iterator[Row]:
+        """All records up to now; in batches, because a slow reader would keep writers waiting."""
+        with self.reading() as book:
+            last = book.head.sequence
+        first = _BEFORE_ALL
+        while first <= last:
+            end = min(last, max(first, 0) + _BATCH_RECORDS)
+            batch, size = [], 0
+            with self.store.reading() as reading:
+                for row in reading.rows(first, end, answers=answers):
+                    batch.append(row)
+                    size += len(row.packed or b"")
+                    if size > _BATCH_BYTES:
+                        end = row.record.sequence
+                        break
+            first = end + 1
+            yield from batch
+
+    def _holds(self, book: Book, known: Memory) -> bool:
+        head = book.head
+        found = head if head.sequence == known.sequence else book.reading.record(known.sequence)
+        if found is None and known.sequence < head.sequence:
+            raise DamagedLedgerError(self.store.place, f"record {known.sequence} is missing")
+        return found is not None and found.hash == known.hash
+
+    def _check_holds(self, book: Book, known: Memory | None) -> None:
+        if known is not None and not self._holds(book, known):
+            found = book.head.sequence
+            raise RolledBackError(
+                place=self.store.place, found=found, known=known.sequence, diverged=known.sequence <= found
+            )
+
+    def _unseen(self) -> str:
+        what = "could not be read" if self._witness.place.exists() else "did not exist"
+        return (
+            f"This machine's witness of the ledger ({self._witness.place}) {what} and was begun now: if the "
+            "ledger was taken back to an older state before, that is not noticed."
+        )
+
+
+def _is_counted(book: Book, known: Memory | None) -> bool:
+    """Whether the last recovery counted exactly this witness, which was then not told of it (a crash)."""
+    if known is None or book.recovery is None:
+        return False
+    return bool(book.recovery.content["witness"] == memory_content(known))

@@ -1,0 +1,300 @@
+"""The ledger: budgets, spends and answers. What it guarantees, and why, is proved in `pbdp.ledger`."""
+
+from __future__ import annotations
+
+import json
+import secrets
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+from pbdp.errors import InputError
+from pbdp.ledger.amounts import Amounts, checked_amounts, checked_name, none_of
+from pbdp.ledger.book import packed_answer
+from pbdp.ledger.charge import charge, spend_content
+from pbdp.ledger.crash_points import reached
+from pbdp.ledger.dataset import DatasetState
+from pbdp.ledger.errors import (
+    BudgetExceededError,
+    DamagedLedgerError,
+    DatasetExistsError,
+    KeyReusedError,
+    LedgerError,
+    NotALedgerError,
+    PackageUsedUpError,
+)
+from pbdp.ledger.export import export_lines
+from pbdp.ledger.guard import Guard
+from pbdp.ledger.history import Entry, entries_of
+from pbdp.ledger.record import FORMAT, Payload, Record, canonical
+from pbdp.ledger.recovery import Gap
+from pbdp.ledger.request import Quote, Request, Reservation, checked_neighbours
+from pbdp.ledger.stores.at import store_at
+from pbdp.ledger.stores.interface import Store, Writing
+from pbdp.ledger.verification import Verification, Walk
+
+# Seconds to wait for another program that holds the ledger.
+WAIT = 30.0
+
+
+class Ledger:
+    """An open ledger. Get one with `create`, `open` or `recover`; it can be used from several threads."""
+
+    def __init__(self, guard: Guard) -> None:
+        self._guard = guard
+
+    @classmethod
+    def create(cls, url: str | Path, *, wait: float = WAIT) -> Self:
+        """A new ledger in a new file, or in a PostgreSQL database (`postgresql://...`)."""
+
+        def first(writing: Writing) -> None:
+            reached("genesis locked")
+            content = {"ledger": secrets.token_hex(16), "format": FORMAT}
+            writing.append(Record.after(None, "genesis", content))
+            reached("genesis appended")
+
+        def begin(store: Store) -> Guard:
+            reached("genesis begun")
+            store.initialise(first)
+            reached("genesis committed")
+            guard = Guard(store)
+            guard.meet()
+            guard.notes.clear()  # that the witness is new is no news
+            reached("genesis witnessed")
+            return guard
+
+        return cls._guarded(url, wait, begin)
+
+    @classmethod
+    def open(cls, url: str | Path, *, wait: float = WAIT) -> Self:
+        """The ledger at this place; a `RolledBackError` if it is older than this machine knows it."""
+
+        def begin(store: Store) -> Guard:
+            guard = Guard(store)
+            guard.meet()
+            return guard
+
+        return cls._guarded(url, wait, begin)
+
+    @classmethod
+    def recover(cls, url: str | Path, gap: Gap, *, wait: float = WAIT) -> Self:
+        """Open a ledger that was taken back to an older state, with the gap counted as `known` or `all`."""
+        if gap not in ("known", "all"):
+            raise InputError("gap", '"known" or "all"', ascii(gap))
+
+        def begin(store: Store) -> Guard:
+            guard = Guard(store)
+            guard.recover(gap)
+            return guard
+
+        return cls._guarded(url, wait, begin)
+
+    @classmethod
+    def _guarded(cls, url: str | Path, wait: float, begin: Callable[[Store], Guard]) -> Self:
+        store = store_at(url, wait=wait)
+        try:
+            return cls(begin(store))
+        except BaseException:
+            store.close()
+            raise
+
+    def close(self) -> None:
+        """Give the file or the connection back."""
+        self._guard.store.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    @property
+    def identity(self) -> str:
+        """The random id in the first record."""
+        return self._guard.identity
+
+    @property
+    def place(self) -> str:
+        """Where it is, without a password."""
+        return self._guard.store.place
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What the operator should know: no witness on this machine, a server that is not durable."""
+        return (*self._guard.notes, *self._guard.store.notes())
+
+    def create_dataset(
+        self, name: str, limits: Amounts, rule: dict[str, Any], neighbours: str, note: str | None = None
+    ) -> DatasetState:
+        """Give a dataset its budget, once. `rule` is any JSON object; it is kept as it is."""
+        limits = checked_amounts("limits", limits)
+        if note is not None and not isinstance(note, str):
+            raise InputError("note", "a text", type(note).__name__)
+        content: Payload = {
+            "dataset": checked_name("dataset", name),
+            "limits": limits,
+            "rule": _checked_rule(rule),
+            "neighbours": checked_neighbours(neighbours),
+            "note": note,
+            "spent": none_of(limits),
+            "releases": 0,
+        }
+        with self._guard.writing("dataset") as change:
+            if change.book.reading.dataset_made(name) is not None:
+                raise DatasetExistsError(name)
+            recovery = change.book.recovery
+            if recovery is not None and name in recovery.content["lost"]:
+                raise DatasetExistsError(name, "it was lost when this ledger was taken back")
+            change.append("dataset", content)
+            return change.dataset(name)
+
+    def dataset(self, name: str) -> DatasetState:
+        """The dataset's budget now."""
+        with self._guard.reading() as book:
+            return book.dataset(name)
+
+    def datasets(self) -> list[DatasetState]:
+        """All budgets now, in the order in which they were given."""
+        with self._guard.reading() as book:
+            return book.datasets()
+
+    def reserve(self, request: Request) -> Reservation:
+        """Step 1: pay for a release, durably. Only after this returns may noise be drawn for it."""
+        key = request.key if request.key is not None else secrets.token_hex(16)
+        with self._guard.writing("spend") as change:
+            state = change.dataset(request.dataset)
+            spend = change.book.reading.spend_with(key)
+            fresh = spend is None
+            answer = None
+            if spend is None:
+                package = change.book.package(request.dataset, request.plan)
+                charged = charge(request, state, package)
+                spend = change.append("spend", spend_content(request, key, state, charged))
+                change.touch(replace(state, spent=charged.spent, sequence=spend.sequence))
+            else:
+                if spend.content["fingerprint"] != request.fingerprint(key):
+                    raise KeyReusedError(key)
+                answer = change.book.answer_to(spend.sequence)
+                if answer is None and change.book.is_void(spend.sequence):
+                    raise KeyReusedError(key, "one of after the last recovery of this ledger", repr(key))
+        content = spend.content
+        return Reservation(
+            ledger=self.identity,
+            key=key,
+            sequence=spend.sequence,
+            dataset=request.dataset,
+            charged=content["cost"],
+            spent=content["spent"],
+            units_left=content["bought"] - content["used"],
+            fresh=fresh,
+            stored_answer=answer,
+        )
+
+    def settle(self, reservation: Reservation, answer: bytes) -> bytes:
+        """Step 3: store the answer, durably; the first one wins. Only what this returns may be shown."""
+        if not isinstance(answer, bytes):
+            raise InputError("answer", "bytes", type(answer).__name__)
+        if reservation.ledger != self.identity:
+            raise InputError("reservation", "one of this ledger", "one of another ledger")
+        content, packed = packed_answer(answer, reservation.sequence)
+        with self._guard.writing("answer") as change:
+            spend = change.book.reading.record(reservation.sequence)
+            if spend is None or spend.kind != "spend" or spend.content["key"] != reservation.key:
+                raise InputError("reservation", "one that `reserve` returned", "something else")
+            change.dataset(spend.content["dataset"])
+            stored = change.book.answer_to(spend.sequence)
+            if stored is None:
+                if change.book.is_void(spend.sequence):
+                    raise LedgerError(
+                        "The ledger was recovered after this was reserved. Reserve with a new key."
+                    )
+                change.append("answer", content, packed)
+                stored = answer
+        return stored
+
+    def release(self, request: Request, draw: Callable[[], bytes]) -> bytes:
+        """All three steps in their order: pay, draw the noise unless there is an answer already, store it."""
+        reservation = self.reserve(request)
+        if reservation.stored_answer is not None:
+            return reservation.stored_answer
+        return self.settle(reservation, draw())
+
+    def quote(self, request: Request) -> Quote:
+        """What `reserve` would charge for a new request now, and what would remain."""
+        with self._guard.reading() as book:
+            state = book.dataset(request.dataset)
+            package = book.package(request.dataset, request.plan)
+        try:
+            charged = charge(request, state, package)
+        except (BudgetExceededError, PackageUsedUpError) as refusal:
+            return Quote(
+                cost=request.cost, remaining=state.remaining, units_left=package.left, refusal=str(refusal)
+            )
+        after = replace(state, spent=charged.spent)
+        return Quote(
+            cost=charged.cost, remaining=after.remaining, units_left=charged.package.left, refusal=None
+        )
+
+    def history(self, dataset: str | None = None) -> Iterator[Entry]:
+        """Every change of every budget, or of one, in order."""
+        if dataset is not None:
+            self.dataset(dataset)
+        rows = self._guard.rows(answers=False)
+        entries = (entry for row in rows for entry in entries_of(row.record))
+        return (entry for entry in entries if dataset in (None, entry.dataset))
+
+    def export(self) -> Iterator[str]:
+        """Every record and answer as JSON lines; `verify_export` checks them without the store."""
+        return export_lines(self.identity, self._guard.rows(answers=True))
+
+    def verify(self) -> Verification:
+        """Check everything: each hash, total, package, key and answer, the store's files, the witness."""
+        walk = Walk()
+        try:
+            walk.take_all(self._guard.rows(answers=True))
+            if walk.fault is None:
+                walk.fault = self._guard.store.fault() or self._misled(walk)
+        except DamagedLedgerError as found:
+            walk.fault = found.fault
+        except LedgerError as found:
+            walk.fault = str(found)
+        return walk.outcome(self.place, self.notes)
+
+    def _misled(self, walk: Walk) -> str | None:
+        """Whether looking the totals up leads to something else than walking through all records."""
+        with self._guard.reading() as book:
+            for name, spent in walk.spent().items():
+                state = book.dataset(name)
+                # a release since the walk is no fault
+                if walk.head is not None and state.sequence <= walk.head.sequence and state.spent != spent:
+                    return f"looking up what {name} has spent does not find its last record"
+        return None
+
+
+def verify_ledger(url: str | Path, *, wait: float = WAIT) -> Verification:
+    """`verify`, also for a ledger that cannot be opened: the reason is then the fault."""
+    place = store_at(url, wait=wait).place
+    try:
+        with Ledger.open(url, wait=wait) as ledger:
+            return ledger.verify()
+    except DamagedLedgerError as found:
+        return Verification(place=place, fault=found.fault)
+    except (LedgerError, NotALedgerError) as found:
+        return Verification(place=place, fault=str(found))
+
+
+def _checked_rule(rule: object) -> dict[str, Any]:
+    """The rule, if it comes back from JSON as it is."""
+    if not isinstance(rule, dict):
+        raise InputError("rule", "a JSON object", type(rule).__name__)
+    try:
+        copy: dict[str, Any] = json.loads(canonical(rule))
+    except (TypeError, ValueError):
+        raise InputError("rule", "a JSON object", "something that JSON cannot hold") from None
+    if copy != rule:
+        raise InputError("rule", "a JSON object with texts as names", "something that JSON would change")
+    return copy

@@ -1,0 +1,159 @@
+"""One record of a ledger: an entry that is bound to all entries before it by its hash.
+
+    hash = SHA-256 of FORMAT, sequence, time, kind, payload, previous, each as `length:text,`
+
+These can be read back in one way only, so two different records never have the same bytes under the hash.
+`previous` is the hash of the record before, and the first record (genesis) holds a
+random ledger id: as long as SHA-256 has no known collisions, a record fits in one place of one ledger only.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import cached_property, lru_cache
+from types import UnionType
+from typing import Any
+
+FORMAT = "pbdp ledger 1"
+NO_PREVIOUS = "0" * 64
+# What each kind of record says, and of which type it is.
+FIELDS: dict[str, dict[str, type | UnionType]] = {
+    "genesis": {"ledger": str, "format": str},
+    "dataset": {
+        "dataset": str,
+        "limits": dict,
+        "rule": dict,
+        "neighbours": str,
+        "note": str | None,
+        "spent": dict,
+        "releases": int,
+    },
+    "spend": {
+        "dataset": str,
+        "plan": str,
+        "plan_label": str,
+        "query": str | None,
+        "key": str,
+        "fingerprint": str,
+        "neighbours": str,
+        "values": int,
+        "disjoint": bool,
+        "units": int,
+        "package": int,
+        "bought": int,
+        "used": int,
+        "cost": dict,
+        "spent": dict,
+        "releases": int,
+    },
+    "answer": {"spend": int, "bytes": int, "sha256": str},
+    "recovery": {
+        "gap": str,
+        "base": int | None,
+        "witness": dict,
+        "charged": dict,
+        "spent": dict,
+        "lost": list,
+    },
+}
+
+Payload = dict[str, Any]
+
+_ENCODER = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
+
+
+class BrokenRecordError(Exception):
+    """A stored record contradicts itself; the store turns this into an error that names its place."""
+
+
+def canonical(content: object) -> str:
+    """The one JSON text of `content`: sorted names, no spaces, ASCII only, whole numbers exact."""
+    return _ENCODER.encode(content)
+
+
+@lru_cache(maxsize=64)  # the same few records are read again in every transaction
+def hash_of(sequence: int, time: str, kind: str, payload: str, previous: str) -> str:
+    """SHA-256 over everything in a record."""
+    parts = (FORMAT, str(sequence), time, kind, payload, previous)
+    # a damaged store may hold texts that UTF-8 cannot
+    content = "".join(f"{len(part)}:{part}," for part in parts).encode("utf-8", "surrogatepass")
+    return hashlib.sha256(content).hexdigest()
+
+
+def utc_now() -> str:
+    """This moment in UTC, to the microsecond."""
+    return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Columns:
+    """What the store looks records up by. All of it follows from the payload, and is compared with it."""
+
+    dataset: str | None = None
+    plan: str | None = None
+    key: str | None = None
+    spend: int | None = None
+
+
+@dataclass(frozen=True, kw_only=True)  # no slots: the payload is parsed once, when it is first asked for
+class Record:
+    """A record whose hash has been checked: it cannot be made with a wrong one."""
+
+    sequence: int
+    time: str
+    kind: str
+    payload: str
+    previous: str
+    hash: str
+
+    def __post_init__(self) -> None:
+        texts = (self.time, self.kind, self.payload, self.previous, self.hash)
+        if type(self.sequence) is not int or not all(isinstance(text, str) for text in texts):
+            raise BrokenRecordError("holds a value of the wrong type")
+        if self.kind not in FIELDS:
+            raise BrokenRecordError("is of an unknown kind")
+        if hash_of(self.sequence, self.time, self.kind, self.payload, self.previous) != self.hash:
+            raise BrokenRecordError("does not match its hash")
+
+    @classmethod
+    def after(cls, head: Record | None, kind: str, content: Payload) -> Record:
+        """The next record, with the time of now."""
+        sequence = 0 if head is None else head.sequence + 1
+        previous = NO_PREVIOUS if head is None else head.hash
+        time, payload = utc_now(), canonical(content)
+        return cls(
+            sequence=sequence,
+            time=time,
+            kind=kind,
+            payload=payload,
+            previous=previous,
+            hash=hash_of(sequence, time, kind, payload, previous),
+        )
+
+    @cached_property
+    def content(self) -> Payload:
+        """The payload as a JSON object, with everything that a record of this kind says."""
+        try:
+            content = json.loads(self.payload)
+        except ValueError:
+            content = None
+        if not isinstance(content, dict) or content.keys() != FIELDS[self.kind].keys():
+            raise BrokenRecordError("has a payload that no ledger writes")
+        if not all(isinstance(content[name], kind) for name, kind in FIELDS[self.kind].items()):
+            raise BrokenRecordError("has a payload that no ledger writes")
+        return content
+
+    @property
+    def columns(self) -> Columns:
+        """What this record is looked up by."""
+        content = self.content
+        if self.kind == "dataset":
+            return Columns(dataset=content["dataset"])
+        if self.kind == "spend":
+            return Columns(dataset=content["dataset"], plan=content["plan"], key=content["key"])
+        if self.kind == "answer":
+            return Columns(spend=content["spend"])
+        return Columns()

@@ -1,0 +1,217 @@
+"""A ledger in a PostgreSQL database, for several machines.
+
+Each ledger has a schema of its own: `postgresql://host/database` is the one in `pbdp_ledger`, and
+`postgresql://host/database?ledger=clinic` the one in `pbdp_ledger_clinic`.
+
+The promises of `interface`: (1) the first thing in a writing transaction is an advisory lock on the
+ledger's table, held to the end of the transaction; the primary key on `sequence` would stop a second
+writer anyway. (2) The isolation level is READ COMMITTED, so each statement after the lock sees all that
+was committed before it was granted, and PostgreSQL lets go of locks only after the commit is visible. (3)
+synchronous_commit is on: COMMIT returns when the write-ahead log is on disk. Everything is set per
+transaction, so that connection poolers do no harm. A client that vanishes in the middle loses its
+transaction, at the latest after `IDLE`.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING, Any, LiteralString
+
+from pbdp.errors import InputError
+from pbdp.ledger.errors import (
+    DamagedLedgerError,
+    LedgerError,
+    LedgerExistsError,
+    LockedLedgerError,
+    NotALedgerError,
+    ReadOnlyLedgerError,
+    UnreachableLedgerError,
+)
+from pbdp.ledger.stores.interface import Reading, Writing
+from pbdp.ledger.stores.sql import TABLES, SqlTransaction
+
+if TYPE_CHECKING:
+    import psycopg
+
+SCHEMA = "pbdp_ledger"
+CONNECT_SECONDS = 10
+# Seconds that the server waits for the next statement of a transaction before it gives the lock to others.
+IDLE = 60
+_LOCK = int.from_bytes(b"pbdp") << 32
+_NAME = re.compile(r"[a-z][a-z0-9_]{0,39}")
+
+_APPEND_ONLY = (
+    "CREATE FUNCTION refuse_change() RETURNS trigger LANGUAGE plpgsql AS "
+    "$$ BEGIN RAISE EXCEPTION 'a ledger is only ever appended to'; END $$",
+    *(
+        f"CREATE TRIGGER not_to_change BEFORE UPDATE OR DELETE OR TRUNCATE ON {table} "
+        "FOR EACH STATEMENT EXECUTE FUNCTION refuse_change()"
+        for table in ("record", "answer")
+    ),
+)
+# Names are compared byte by byte: an index in a language's order breaks when the system's library changes it.
+_TYPES = {"number": "BIGINT", "blob": "BYTEA", "name": 'TEXT COLLATE "C"'}
+_SCHEMA = tuple(table.format(**_TYPES) for table in TABLES) + _APPEND_ONLY
+
+_BEGIN_WRITING = "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE"
+_BEGIN_READING = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
+# `remote_apply` is the one setting that is stronger than `on`.
+_DURABLE = (
+    "SELECT set_config('synchronous_commit', CASE current_setting('synchronous_commit') "
+    "WHEN 'remote_apply' THEN 'remote_apply' ELSE 'on' END, true)"
+)
+
+
+def _split(url: str) -> tuple[str, str]:
+    """The URL as libpq knows it, and the schema that its `ledger` part names."""
+    base, _, query = url.partition("?")
+    options = [option for option in query.split("&") if option]
+    names = [option.removeprefix("ledger=") for option in options if option.startswith("ledger=")]
+    if not all(_NAME.fullmatch(name) for name in names) or len(names) > 1:
+        rule = "a letter and then up to 39 letters, digits or underscores, all lower case"
+        raise InputError("ledger in the URL", rule, ascii(" and ".join(names)))
+    rest = "&".join(option for option in options if not option.startswith("ledger="))
+    schema = f"{SCHEMA}_{names[0]}" if names else SCHEMA
+    return (f"{base}?{rest}" if rest else base), schema
+
+
+class PostgresStore:
+    """`url` names the database and the ledger in it; `wait` is how many seconds to wait for a lock."""
+
+    def __init__(self, url: str, *, wait: float) -> None:
+        try:
+            import psycopg
+        except ImportError:
+            remedy = "Install it: pip install 'pbdp[postgres]'."
+            raise InputError("ledger", "a file where psycopg is not installed", "a URL", remedy) from None
+        self._driver = psycopg
+        url, self._schema = _split(url)
+        try:
+            self._parameters = psycopg.conninfo.conninfo_to_dict(url)
+        except psycopg.ProgrammingError:
+            # the driver's message may quote the URL, and with it a password
+            rule = "postgresql://user@host:port/database"
+            raise InputError("ledger", rule, "a URL that cannot be read") from None
+        self._wait = wait
+        self._turn = threading.RLock()
+        self._process = os.getpid()
+        self._connection: psycopg.Connection[tuple[Any, ...]] | None = None
+
+    @property
+    def place(self) -> str:
+        known = self._parameters
+        host, database = known.get("host", "localhost"), known.get("dbname", "")
+        port = f":{known['port']}" if "port" in known else ""
+        ledger = self._schema.removeprefix(SCHEMA)
+        return f"postgresql://{host}{port}/{database}" + (f"?ledger={ledger[1:]}" if ledger else "")
+
+    def initialise(self, first: Callable[[Writing], None]) -> None:
+        begin = f"{_BEGIN_WRITING}; {_DURABLE}; SELECT pg_advisory_xact_lock({_LOCK})"
+        with self._words(), self._transaction(begin) as run:
+            if run("SELECT to_regclass(?)", (f"{self._schema}.record",))[0][0] is not None:
+                raise LedgerExistsError(self.place)
+            run(f"CREATE SCHEMA IF NOT EXISTS {self._schema}", ())
+            run(f"SET LOCAL search_path = {self._schema}", ())
+            for statement in _SCHEMA:
+                run(statement, ())
+            first(SqlTransaction(self.place, run))
+
+    @contextmanager
+    def writing(self) -> Iterator[Writing]:
+        begin = (
+            f"{_BEGIN_WRITING}; SET LOCAL search_path = {self._schema}; {_DURABLE}; "
+            f"SET LOCAL lock_timeout = {max(1, int(1000 * self._wait))}; "
+            f"SET LOCAL idle_in_transaction_session_timeout = {1000 * IDLE}; "
+            f"SELECT pg_advisory_xact_lock({_LOCK} | 'record'::regclass::oid::bigint)"
+        )
+        with self._words(), self._transaction(begin) as run:
+            yield SqlTransaction(self.place, run)
+
+    @contextmanager
+    def reading(self) -> Iterator[Reading]:
+        begin = f"{_BEGIN_READING}; SET LOCAL search_path = {self._schema}"
+        with self._words(), self._transaction(begin) as run:
+            yield SqlTransaction(self.place, run)
+
+    def fault(self) -> str | None:
+        begin = f"{_BEGIN_READING}; SET LOCAL search_path = {self._schema}"
+        try:
+            with self._words(), self._transaction(begin) as run:
+                stray = SqlTransaction(self.place, run).stray_answer()
+                return None if stray is None else f"a stored answer ({stray}) belongs to no record"
+        except DamagedLedgerError as damage:
+            return damage.fault
+
+    def notes(self) -> list[str]:
+        with self._words(), self._transaction("BEGIN READ ONLY") as run:
+            off = [name for name in ("fsync", "full_page_writes") if run(f"SHOW {name}", ())[0][0] == "off"]
+        return [
+            f"The server runs with {name}=off: a power loss there can lose what was spent." for name in off
+        ]
+
+    def close(self) -> None:
+        with self._turn:
+            if self._connection is not None and self._process == os.getpid():
+                self._connection.close()
+            self._connection = None
+
+    @contextmanager
+    def _transaction(
+        self, begin: str
+    ) -> Iterator[Callable[[str, tuple[object, ...]], Sequence[Sequence[Any]]]]:
+        with self._turn:
+            connection = self._connected()
+
+            def run(statement: str, values: tuple[object, ...]) -> Sequence[Sequence[Any]]:
+                done = connection.execute(_placed(statement), values or None)
+                return done.fetchall() if done.description else ()
+
+            try:
+                connection.execute(_placed(begin))
+                yield run
+                connection.execute("COMMIT")
+            except BaseException:
+                with suppress(self._driver.Error):
+                    connection.execute("ROLLBACK")
+                raise
+
+    def _connected(self) -> psycopg.Connection[tuple[Any, ...]]:
+        if self._process != os.getpid():
+            raise LedgerError(
+                "A ledger that is open cannot be used in a forked process; open it again there."
+            )
+        if self._connection is None or self._connection.closed:
+            options: dict[str, Any] = {"connect_timeout": CONNECT_SECONDS, **self._parameters}
+            # statements prepared on the server do not go together with connection poolers
+            self._connection = self._driver.connect(**options, autocommit=True, prepare_threshold=None)
+        return self._connection
+
+    @contextmanager
+    def _words(self) -> Iterator[None]:
+        """The driver's errors as ours."""
+        try:
+            yield
+        except self._driver.Error as problem:
+            raise self._worded(problem) from None
+
+    def _worded(self, problem: psycopg.Error) -> Exception:
+        kinds = self._driver.errors
+        text = problem.diag.message_primary or str(problem).partition("\n")[0]
+        if isinstance(problem, kinds.UndefinedTable | kinds.InvalidSchemaName | kinds.UndefinedColumn):
+            return NotALedgerError(self.place, "where there is no ledger")
+        if isinstance(problem, kinds.LockNotAvailable):
+            return LockedLedgerError(self.place, self._wait)
+        if isinstance(problem, kinds.ReadOnlySqlTransaction | kinds.InsufficientPrivilege):
+            return ReadOnlyLedgerError(self.place, text)
+        if isinstance(problem, self._driver.OperationalError | self._driver.InterfaceError):
+            return UnreachableLedgerError(self.place, text)
+        return DamagedLedgerError(self.place, f"PostgreSQL says: {text}")
+
+
+def _placed(statement: str) -> LiteralString:
+    """A statement in the driver's spelling. Values never stand in statements, only a checked schema name."""
+    return statement.replace("?", "%s")

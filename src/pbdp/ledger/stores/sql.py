@@ -1,0 +1,148 @@
+"""The statements that both stores share: the same tables, the same look-ups, each served by an index."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+from pbdp.ledger.errors import DamagedLedgerError
+from pbdp.ledger.record import BrokenRecordError, Columns, Record
+from pbdp.ledger.stores.interface import Row, StoredAnswer
+
+# `?` stands for a parameter; the PostgreSQL store writes it in its own way.
+_RECORD = (
+    "SELECT sequence, time, kind, payload, previous, hash, dataset, plan, request_key, spend FROM record "
+)
+_HEAD = _RECORD + "ORDER BY sequence DESC LIMIT 1"
+_BY_SEQUENCE = _RECORD + "WHERE sequence = ?"
+_DATASET_MADE = _RECORD + "WHERE dataset = ? ORDER BY sequence LIMIT 1"
+_LAST_OF_DATASET = _RECORD + "WHERE dataset = ? ORDER BY sequence DESC LIMIT 1"
+_LAST_OF_PLAN = _RECORD + "WHERE dataset = ? AND plan = ? ORDER BY sequence DESC LIMIT 1"
+_BY_KEY = _RECORD + "WHERE request_key = ?"
+_ANSWER_TO = _RECORD + "WHERE spend = ?"
+_LAST_RECOVERY = _RECORD + "WHERE kind = 'recovery' ORDER BY sequence DESC LIMIT 1"
+_DATASETS = "SELECT dataset FROM record WHERE kind = 'dataset' ORDER BY sequence"
+_RANGE = _RECORD + "WHERE sequence BETWEEN ? AND ? ORDER BY sequence"
+_PACKED = "SELECT content FROM answer WHERE sequence = ?"
+_APPEND = "INSERT INTO record VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+_APPEND_ANSWER = "INSERT INTO answer VALUES (?, ?)"
+_STRAY_ANSWERS = (
+    "SELECT answer.sequence FROM answer LEFT JOIN record ON record.sequence = answer.sequence "
+    "AND record.kind = 'answer' WHERE record.sequence IS NULL ORDER BY answer.sequence LIMIT 1"
+)
+
+TABLES = (
+    """CREATE TABLE record (
+    sequence {number} PRIMARY KEY,
+    time TEXT NOT NULL,
+    kind TEXT NOT NULL,
+    payload TEXT NOT NULL,
+    previous TEXT NOT NULL,
+    hash TEXT NOT NULL,
+    dataset {name},
+    plan {name},
+    request_key {name},
+    spend {number})""",
+    """CREATE TABLE answer (
+    sequence {number} PRIMARY KEY REFERENCES record (sequence),
+    content {blob} NOT NULL)""",
+    "CREATE INDEX record_of_dataset ON record (dataset, sequence) WHERE dataset IS NOT NULL",
+    "CREATE INDEX record_of_plan ON record (dataset, plan, sequence) WHERE plan IS NOT NULL",
+    "CREATE UNIQUE INDEX record_of_key ON record (request_key) WHERE request_key IS NOT NULL",
+    "CREATE UNIQUE INDEX answer_to_spend ON record (spend) WHERE spend IS NOT NULL",
+    "CREATE INDEX record_of_kind ON record (kind, sequence) WHERE kind IN ('dataset', 'recovery')",
+)
+
+Rows = Sequence[Sequence[Any]]
+
+
+class SqlTransaction:
+    """Reading and writing through `run`, which executes one statement and returns its rows."""
+
+    def __init__(self, place: str, run: Callable[[str, tuple[object, ...]], Rows]) -> None:
+        self._place = place
+        self._run = run
+
+    def head(self) -> Record | None:
+        return self._one(_HEAD)
+
+    def record(self, sequence: int) -> Record | None:
+        return self._one(_BY_SEQUENCE, sequence)
+
+    def dataset_made(self, dataset: str) -> Record | None:
+        return self._one(_DATASET_MADE, dataset)
+
+    def last_of_dataset(self, dataset: str) -> Record | None:
+        return self._one(_LAST_OF_DATASET, dataset)
+
+    def last_of_plan(self, dataset: str, plan: str) -> Record | None:
+        return self._one(_LAST_OF_PLAN, dataset, plan)
+
+    def spend_with(self, key: str) -> Record | None:
+        return self._one(_BY_KEY, key)
+
+    def answer_to(self, spend: int) -> StoredAnswer | None:
+        record = self._one(_ANSWER_TO, spend)
+        if record is None:
+            return None
+        packed = self._packed(record.sequence)
+        if packed is None:
+            raise DamagedLedgerError(self._place, f"the answer of record {record.sequence} is missing")
+        return StoredAnswer(record=record, packed=packed)
+
+    def last_recovery(self) -> Record | None:
+        return self._one(_LAST_RECOVERY)
+
+    def datasets(self) -> list[str]:
+        return [str(row[0]) for row in self._run(_DATASETS, ())]
+
+    def rows(self, first: int, last: int, *, answers: bool) -> Iterator[Row]:
+        for row in self._run(_RANGE, (first, last)):
+            record, columns = self._checked(row)
+            # one at a time: an answer may be large
+            packed = self._packed(record.sequence) if answers and record.kind == "answer" else None
+            yield Row(record=record, columns=columns, packed=packed)
+
+    def stray_answer(self) -> int | None:
+        """The number of the first stored answer that belongs to no answer record."""
+        found = self._run(_STRAY_ANSWERS, ())
+        return int(found[0][0]) if found else None
+
+    def append(self, record: Record, packed: bytes | None = None) -> None:
+        by = record.columns
+        values = (record.sequence, record.time, record.kind, record.payload, record.previous, record.hash)
+        self._run(_APPEND, (*values, by.dataset, by.plan, by.key, by.spend))
+        if packed is not None:
+            self._run(_APPEND_ANSWER, (record.sequence, packed))
+
+    def _packed(self, sequence: int) -> bytes | None:
+        found = self._run(_PACKED, (sequence,))
+        if not found:
+            return None
+        if not isinstance(found[0][0], bytes):
+            raise DamagedLedgerError(self._place, f"the answer of record {sequence} is not stored as bytes")
+        return found[0][0]
+
+    def _one(self, statement: str, *parameters: object) -> Record | None:
+        found = self._run(statement, parameters)
+        if not found:
+            return None
+        record, columns = self._checked(found[0])
+        # An index that leads to the wrong record must not decide what is spent.
+        try:
+            misfiled = columns != record.columns
+        except BrokenRecordError as broken:
+            raise DamagedLedgerError(self._place, f"record {record.sequence} {broken}") from None
+        if misfiled:
+            raise DamagedLedgerError(self._place, f"record {record.sequence} is filed under a wrong name")
+        return record
+
+    def _checked(self, row: Sequence[Any]) -> tuple[Record, Columns]:
+        sequence, time, kind, payload, previous, own, dataset, plan, key, spend = row
+        try:
+            record = Record(
+                sequence=sequence, time=time, kind=kind, payload=payload, previous=previous, hash=own
+            )
+        except BrokenRecordError as broken:
+            raise DamagedLedgerError(self._place, f"record {sequence} {broken}") from None
+        return record, Columns(dataset=dataset, plan=plan, key=key, spend=spend)

@@ -1,0 +1,210 @@
+"""Checking a whole ledger: the chain of hashes, and everything that the records say of one another.
+
+The walk goes through the records once, in order, and computes every running total, package and key anew. What
+it finds: a record that was changed (its hash no longer fits), removed or put in another place (the next one
+no longer continues it), moved here from another ledger, or written by something other than a ledger (its
+totals, limits, packages or answers do not add up). The removal of the last records leaves a sound, shorter
+chain: only a witness, or an older export, can tell.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from pbdp.errors import PbdpError
+from pbdp.ledger.amounts import Amounts, first_above, total
+from pbdp.ledger.book import unpacked_answer
+from pbdp.ledger.dataset import Package
+from pbdp.ledger.record import NO_PREVIOUS, BrokenRecordError, Payload, Record, canonical
+from pbdp.ledger.request import Request
+from pbdp.ledger.stores.interface import Row
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Verification:
+    """The outcome: `fault` is the first one found, in words, or None. The counts are up to the fault."""
+
+    place: str
+    fault: str | None
+    ledger: str | None = None
+    records: int = 0
+    spends: int = 0
+    answers: int = 0
+    head: str | None = None
+    notes: tuple[str, ...] = ()
+
+    @property
+    def sound(self) -> bool:
+        """Whether no fault was found."""
+        return self.fault is None
+
+
+class _FaultError(Exception):
+    """A record that cannot be true; the message continues "record n ..."."""
+
+
+@dataclass(slots=True, kw_only=True)
+class _Budget:
+    limits: Amounts
+    neighbours: str
+    spent: Amounts
+    releases: int = 0
+
+
+def _hold(condition: bool, fault: str) -> None:
+    if not condition:
+        raise _FaultError(fault)
+
+
+class Walk:
+    """The records so far: `take` one after the other; it raises nothing, `fault` says what is wrong."""
+
+    def __init__(self) -> None:
+        self.fault: str | None = None
+        self.ledger: str | None = None
+        self.head: Record | None = None
+        self.answers = 0
+        self._budgets: dict[str, _Budget] = {}
+        self._packages: dict[tuple[str, str], Package] = {}
+        self._keys: set[str] = set()
+        # every spend so far, and whether it is waiting for its answer
+        self._waiting: dict[int, bool] = {}
+
+    def take(self, row: Row) -> None:
+        """Check the next record."""
+        if self.fault is not None:
+            return
+        record = row.record
+        try:
+            self._chain(record)
+            _hold(row.columns == record.columns, "is filed under a wrong name")
+            _hold(
+                canonical(record.content) == record.payload, "is not written in the one way that JSON is here"
+            )
+            self._meaning(record, row.packed)
+        except (_FaultError, BrokenRecordError) as found:
+            self.fault = f"record {record.sequence} {found}"
+        except (KeyError, TypeError, ValueError, AttributeError, PbdpError):
+            self.fault = f"record {record.sequence} has a payload that no ledger writes"
+        else:
+            self.head = record
+
+    def take_all(self, rows: Iterable[Row]) -> None:
+        """Check them all."""
+        for row in rows:
+            self.take(row)
+
+    def spent(self) -> dict[str, Amounts]:
+        """What every dataset has spent."""
+        return {name: budget.spent for name, budget in self._budgets.items()}
+
+    def outcome(self, place: str, notes: tuple[str, ...] = ()) -> Verification:
+        """What was found."""
+        return Verification(
+            place=place,
+            fault=self.fault,
+            ledger=self.ledger,
+            records=0 if self.head is None else self.head.sequence + 1,
+            spends=len(self._waiting),
+            answers=self.answers,
+            head=None if self.head is None else self.head.hash,
+            notes=notes,
+        )
+
+    def _chain(self, record: Record) -> None:
+        expected = 0 if self.head is None else self.head.sequence + 1
+        if record.sequence != expected:
+            raise _FaultError(f"follows where record {expected} should be: records are missing")
+        previous = NO_PREVIOUS if self.head is None else self.head.hash
+        _hold(record.previous == previous, "does not continue the record before it")
+        _hold((record.kind == "genesis") == (expected == 0), "is of a kind that cannot stand there")
+
+    def _meaning(self, record: Record, packed: bytes | None) -> None:
+        content = record.content
+        _hold(packed is None or record.kind == "answer", "has an answer that does not belong to it")
+        match record.kind:
+            case "genesis":
+                self.ledger = str(content["ledger"])
+            case "dataset":
+                self._dataset(content)
+            case "spend":
+                self._spend(record.sequence, content)
+            case "answer":
+                self._answer(content, packed)
+            case _:
+                self._recovery(content)
+
+    def _dataset(self, content: Payload) -> None:
+        _hold(content["dataset"] not in self._budgets, "gives a second budget to a dataset")
+        _hold(content["releases"] == 0 and not any(content["spent"].values()), "starts with something spent")
+        _hold(content["spent"].keys() == content["limits"].keys(), "starts with the wrong amounts")
+        self._budgets[content["dataset"]] = _Budget(
+            limits=content["limits"], neighbours=content["neighbours"], spent=content["spent"]
+        )
+
+    def _spend(self, sequence: int, content: Payload) -> None:
+        _hold(content["dataset"] in self._budgets, "spends on a dataset that does not exist")
+        budget = self._budgets[content["dataset"]]
+        _hold(content["key"] not in self._keys, "uses a request key a second time")
+        _hold(content["neighbours"] == budget.neighbours, "mixes neighbouring relations")
+        request = Request(
+            dataset=content["dataset"],
+            plan=content["plan"],
+            plan_label=content["plan_label"],
+            cost=content["cost"],
+            package=content["package"],
+            values=content["values"],
+            neighbours=content["neighbours"],
+            query=content["query"],
+            disjoint=content["disjoint"],
+        )
+        _hold(content["units"] == request.units, "counts its releases wrongly")
+        _hold(content["fingerprint"] == request.fingerprint(content["key"]), "does not match its fingerprint")
+        self._units(request, content)
+        _hold(content["cost"].keys() == budget.limits.keys(), "is paid in the wrong amounts")
+        budget.spent = total(budget.spent, content["cost"])
+        budget.releases += 1
+        _hold(content["spent"] == budget.spent, "carries a wrong total of what is spent")
+        _hold(content["releases"] == budget.releases, "carries a wrong number of releases")
+        _hold(first_above(budget.spent, budget.limits) is None, "spends more than the limit")
+        self._keys.add(content["key"])
+        self._waiting[sequence] = True
+
+    def _units(self, request: Request, content: Payload) -> None:
+        plan = (request.dataset, request.plan)
+        before = self._packages.get(plan, Package())
+        used = before.used + request.units
+        if used <= before.bought:
+            bought = before.bought
+            _hold(not any(content["cost"].values()), "pays for releases that were paid for before")
+        else:
+            bought = before.bought + request.package
+        _hold(
+            (content["bought"], content["used"]) == (bought, used), "carries a wrong number of paid releases"
+        )
+        self._packages[plan] = Package(bought=bought, used=used)
+
+    def _answer(self, content: Payload, packed: bytes | None) -> None:
+        _hold(self._waiting.get(content["spend"]) is True, "answers what is not waiting for an answer")
+        self._waiting[content["spend"]] = False
+        _hold(packed is not None, "has lost its answer")
+        _hold(
+            packed is not None and unpacked_answer(content, packed) is not None,
+            "has an answer that was changed",
+        )
+        self.answers += 1
+
+    def _recovery(self, content: Payload) -> None:
+        _hold(content["gap"] in ("known", "all"), "counts the gap in an unknown way")
+        _hold(content["spent"].keys() == self._budgets.keys(), "does not recover every dataset")
+        for name, budget in self._budgets.items():
+            charged = content["charged"][name]
+            _hold(all(amount >= 0 for amount in charged.values()), "gives back what was spent")
+            budget.spent = total(budget.spent, charged)
+            _hold(content["spent"][name] == budget.spent, "carries a wrong total of what is spent")
+            full = all(budget.spent[amount] >= limit for amount, limit in budget.limits.items())
+            _hold(content["gap"] == "known" or full, "does not count everything as spent")
+        # what was open before a recovery stays closed for ever
+        self._packages.clear()
+        self._waiting = dict.fromkeys(self._waiting, False)

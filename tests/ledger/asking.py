@@ -1,0 +1,48 @@
+"""Requests and ledgers that many tests begin with."""
+
+from __future__ import annotations
+
+import hashlib
+from functools import partial
+from typing import Any
+
+from pbdp.ledger import Ledger, Request
+
+RULE = {"kind": "renyi", "order": 8}
+PLAN = "ab" * 32
+
+
+def plan_number(number: int) -> str:
+    """A plan's fingerprint."""
+    return hashlib.sha256(f"plan {number}".encode()).hexdigest()
+
+
+def request(**changes: Any) -> Request:
+    """One number from a plan of one release that costs 10."""
+    usual: dict[str, Any] = {
+        "dataset": "visits",
+        "plan": PLAN,
+        "plan_label": "laplace, within 5",
+        "cost": {"renyi": 10},
+        "package": 1,
+        "values": 1,
+        "neighbours": "add/remove",
+    }
+    return Request(**{**usual, **changes})
+
+
+def ledger_with_visits(url: str, limit: int = 100) -> Ledger:
+    """A new ledger with one dataset."""
+    ledger = Ledger.create(url)
+    ledger.create_dataset("visits", {"renyi": limit}, RULE, "add/remove")
+    return ledger
+
+
+def fill(url: str, releases: int = 6) -> None:
+    """Genesis, `visits`, `stays`, a spend that waits (record 3); then spends (even) and answers (odd)."""
+    with ledger_with_visits(url, limit=1000) as ledger:
+        ledger.create_dataset("stays", {"renyi": 50}, RULE, "replace")
+        ledger.reserve(request(package=100, key="waiting"))
+        for number in range(releases):
+            asked = request(package=100, values=2, key=f"k{number}")
+            ledger.release(asked, partial(bytes, f"answer {number}".encode()))

@@ -1,0 +1,78 @@
+"""Places for ledgers, on both stores; the state folder is always a fresh one."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterator
+from itertools import count
+from pathlib import Path
+
+import pytest
+
+from tests.ledger.asking import fill
+from tests.ledger.postgres_server import postgres_server
+
+_names = count()
+
+
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[str]:
+    """The URL of a database on a server of this test process's own."""
+    with postgres_server() as url:
+        yield url
+
+
+@pytest.fixture(autouse=True)
+def state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The folder of witnesses."""
+    folder = tmp_path / "state"
+    monkeypatch.setenv("PBDP_STATE", str(folder))
+    monkeypatch.delenv("PBDP_CRASH_AT", raising=False)
+    return folder
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    """Where an SQLite ledger can be made."""
+    return tmp_path / "budget.db"
+
+
+@pytest.fixture
+def postgres_url(postgres: str) -> str:
+    """Where a PostgreSQL ledger can be made: one of many in the same database."""
+    return f"{postgres}?ledger=test_{os.getpid()}_{next(_names)}"
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
+def url(request: pytest.FixtureRequest) -> str:
+    """Where a ledger can be made: in either store."""
+    wanted = "file" if request.param == "sqlite" else "postgres_url"
+    return str(request.getfixturevalue(wanted))
+
+
+@pytest.fixture(scope="session")
+def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a filled SQLite ledger and its witness."""
+    folder = tmp_path_factory.mktemp("filled")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PBDP_STATE", str(folder / "state"))
+        fill(str(folder / "budget.db"))
+    return folder
+
+
+@pytest.fixture
+def filled_file(template: Path, tmp_path: Path) -> Path:
+    """A filled SQLite ledger, copied."""
+    shutil.copytree(template, tmp_path, dirs_exist_ok=True)
+    return tmp_path / "budget.db"
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
+def filled(request: pytest.FixtureRequest) -> str:
+    """A filled ledger, in either store; what is in it, `fill` says."""
+    if request.param == "sqlite":
+        return str(request.getfixturevalue("filled_file"))
+    url = str(request.getfixturevalue("postgres_url"))
+    fill(url)
+    return url

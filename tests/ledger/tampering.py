@@ -1,0 +1,101 @@
+"""What someone with access to the store can do to it, behind the ledger's back."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Iterable
+from contextlib import closing
+from typing import Any
+
+import psycopg
+
+from pbdp.ledger.record import canonical, hash_of
+
+_REMOVE = "DELETE FROM {} WHERE sequence > {:d}"
+_MOVE = "UPDATE record SET sequence = {:d} WHERE sequence = {:d}"
+_REWRITE = "UPDATE record SET payload = {}, previous = {}, hash = {} WHERE sequence = {:d}"
+_ALL = "SELECT sequence, time, kind, payload, previous FROM record ORDER BY sequence"
+
+
+def _sqlite(path: str, statements: Iterable[str]) -> list[tuple[Any, ...]]:
+    with closing(sqlite3.connect(path, isolation_level=None)) as connection:
+        connection.execute("PRAGMA synchronous = OFF")  # a forger is in a hurry
+        triggers = connection.execute("SELECT name, sql FROM sqlite_master WHERE type = 'trigger'").fetchall()
+        for name, _ in triggers:
+            connection.execute(f"DROP TRIGGER {name}")
+        rows = [row for statement in statements for row in connection.execute(statement).fetchall()]
+        for _, sql in triggers:
+            connection.execute(sql)
+        return rows
+
+
+def _postgres(url: str, statements: Iterable[str]) -> list[tuple[Any, ...]]:
+    plain, _, name = url.partition("?ledger=")
+    rows = []
+    with psycopg.connect(plain, autocommit=True) as connection:
+        connection.execute(f"SET search_path = pbdp_ledger_{name}")
+        for table in ("record", "answer"):
+            connection.execute(f"ALTER TABLE {table} DISABLE TRIGGER ALL")
+        for statement in statements:
+            done = connection.execute(statement)
+            rows += done.fetchall() if done.description else []
+        for table in ("record", "answer"):
+            connection.execute(f"ALTER TABLE {table} ENABLE TRIGGER ALL")
+    return rows
+
+
+def tamper(url: str, *statements: str) -> list[tuple[Any, ...]]:
+    """Run these on the tables, with what protects them taken away and put back; the rows they return."""
+    return (_postgres if url.startswith("postgres") else _sqlite)(url, statements)
+
+
+def take_back(url: str, last: int) -> None:
+    """Remove all records after `last`, as a restored backup would."""
+    tamper(url, *(_REMOVE.format(table, last) for table in ("answer", "record")))
+
+
+def swap(url: str, first: int, second: int) -> None:
+    """Exchange two records; the numbers under their hashes stay as they were."""
+    tamper(url, _MOVE.format(-5, first), _MOVE.format(first, second), _MOVE.format(second, -5))
+
+
+def quoted(text: object) -> str:
+    """As SQL writes a text."""
+    return "'" + str(text).replace("'", "''") + "'"
+
+
+def forged(lines: list[str], edits: dict[int, dict[str, Any]]) -> list[str]:
+    """An export in which the records of these numbers are changed, and all hashes are made to fit.
+
+    What stands under `kind`, `payload` and `answer` replaces these, everything else goes into the payload.
+    """
+    forgery, previous = [lines[0]], "0" * 64
+    for line in lines[1:-1]:
+        record = json.loads(line)
+        edit = dict(edits.get(record["sequence"], {}))
+        for part in ("kind", "payload", "answer"):
+            if part in edit:
+                record[part] = edit.pop(part)
+        if edit:
+            record["payload"] = canonical({**json.loads(record["payload"]), **edit})
+        parts = (record["sequence"], record["time"], record["kind"], record["payload"], previous)
+        record["previous"], record["hash"] = previous, hash_of(*parts)
+        previous = record["hash"]
+        forgery.append(canonical(record))
+    return [*forgery, canonical({"end": previous})]
+
+
+def rewrite_from(url: str, start: int, edit: dict[str, object]) -> None:
+    """A forger who can compute hashes: change the payload of one record, and chain all later ones to it."""
+    statements, previous = [], ""
+    for sequence, time, kind, payload, old_previous in tamper(url, _ALL):
+        if sequence < start:
+            continue
+        new = payload
+        if sequence == start:
+            new, previous = canonical({**json.loads(payload), **edit}), old_previous
+        own = hash_of(sequence, time, kind, new, previous)
+        statements.append(_REWRITE.format(quoted(new), quoted(previous), quoted(own), sequence))
+        previous = own
+    tamper(url, *statements)

@@ -1,0 +1,141 @@
+"""Budgets: plans are priced and paid under a rule, answers are never drawn twice, on both stores."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from functools import cache
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import pbdp
+from pbdp.errors import InputError
+from pbdp.ledger import Ledger
+from pbdp.ledger.budget import Budget
+from pbdp.ledger.errors import BudgetExceededError, KeyReusedError, PackageUsedUpError
+from pbdp.planning.plan import Plan
+
+
+@cache
+def plan(releases: int = 1) -> Plan:
+    return pbdp.plan(within=20, confidence=0.9, sensitivity=1, delta=1e-8, integer=True, releases=releases)
+
+
+def test_a_release_is_paid_and_a_retry_brings_the_same_number_back(url: str) -> None:
+    with Ledger.create(url) as ledger:
+        budget = Budget.create(ledger, "visits", epsilon=1, delta=1e-6)
+        first = budget.release(plan(), 1234, key="march", query="visits in March")
+        spent = budget.state.spent
+        # the answer may have changed meanwhile: the record tells nothing of it, and neither does the retry
+        assert budget.release(plan(), 999, key="march", query="visits in March") == first
+        assert budget.state.spent == spent == budget.price(plan()).cost
+        assert isinstance(first, int)
+    with Ledger.open(url) as ledger:
+        assert Budget.of(ledger, "visits").release(plan(), 0, key="march", query="visits in March") == first
+        assert ledger.verify().sound
+
+
+def test_a_key_stands_for_one_request(url: str) -> None:
+    with Ledger.create(url) as ledger:
+        budget = Budget.create(ledger, "visits", epsilon=1, delta=1e-6)
+        budget.release(plan(), 1234, key="march")
+        with pytest.raises(KeyReusedError):
+            budget.release(plan(), 1234, key="march", query="another")
+        with pytest.raises(KeyReusedError):
+            budget.release(plan(2), [1, 2], key="march")
+
+
+def test_what_does_not_fit_is_refused_with_the_numbers_and_nothing_is_spent(url: str) -> None:
+    with Ledger.create(url) as ledger:
+        budget = Budget.create(ledger, "visits", epsilon=0.5, delta=1e-6)
+        price = budget.price(plan())
+        fitting = price.times
+        assert fitting is not None
+        for _ in range(fitting):
+            budget.release(plan(), 1234, again=True)
+        before = budget.state
+        with pytest.raises(
+            BudgetExceededError, match=r"costs 0\.\d+ of Rényi loss .* is left of 0\."
+        ) as refusal:
+            budget.release(plan(), 1234, again=True)
+        assert "1234" not in str(refusal.value)
+        assert refusal.value.exit_code == 3
+        assert budget.state == before
+        assert not budget.price(plan()).fits
+
+
+def test_the_releases_of_a_plan_are_counted_across_calls(url: str) -> None:
+    several = plan(3)
+    with Ledger.create(url) as ledger:
+        budget = Budget.create(ledger, "visits", epsilon=3, delta=1e-6)
+        assert len(budget.release(several, [1, 2])) == 2
+        paid = budget.state.spent
+        budget.release(several, 3)
+        assert budget.state.spent == paid, "the package was paid as a whole"
+        with pytest.raises(PackageUsedUpError, match="again"):
+            budget.release(several, 4)
+        budget.release(several, 4, again=True)
+        assert budget.state.spent == {name: 2 * amount for name, amount in paid.items()}
+        with pytest.raises(InputError, match="at most"):
+            budget.release(several, [1, 2, 3, 4])
+        assert len(budget.release(several, list(range(50)), disjoint=True)) == 50
+
+
+def test_bad_answers_are_refused_before_anything_is_paid(url: str) -> None:
+    with Ledger.create(url) as ledger:
+        budget = Budget.create(ledger, "visits", epsilon=1, delta=1e-6)
+        for bad in (float("nan"), 1.5, [1, None], "12", [], np.array([np.inf]), True):
+            with pytest.raises(InputError):
+                budget.release(plan(), bad, disjoint=True)
+        assert not any(budget.state.spent.values())
+        assert budget.state.releases == 0
+
+
+def test_answers_come_back_in_their_form(url: str) -> None:
+    real = pbdp.plan(within=2.5, confidence=0.9, sensitivity=1, delta=1e-8)
+    with Ledger.create(url) as ledger:
+        budget = Budget.create(ledger, "visits", epsilon=20, delta=1e-6, rule="sum")
+        column = pd.Series([1.5, 2.25], index=["a", "b"], name="amount")
+        first = budget.release(real, column, disjoint=True, key="k")
+        again = budget.release(real, column, disjoint=True, key="k")
+        assert first.equals(again)
+        assert first.index.equals(column.index)
+        assert type(budget.release(real, Decimal("1.1"), again=True)) is Decimal
+
+
+def test_rules_other_than_the_first_work_too(url: str) -> None:
+    with Ledger.create(url) as ledger:
+        added = Budget.create(ledger, "sums", epsilon=1, delta=1e-6, rule="sum")
+        added.release(plan(), 5)
+        batch = Budget.create(ledger, "batch", epsilon=1, delta=1e-6, rule="batch", plans=[(plan(), 2)])
+        batch.release(plan(), 5)
+        batch.release(plan(), 5, again=True)
+        with pytest.raises(BudgetExceededError):
+            batch.release(plan(), 5, again=True)
+        with pytest.raises(InputError, match="batch"):
+            batch.release(plan(2), 5)
+        assert Budget.of(ledger, "batch").rule.kind == "batch"
+        assert ledger.verify().sound
+
+
+def test_relations_are_never_mixed(url: str) -> None:
+    other = pbdp.plan(
+        within=20, confidence=0.9, sensitivity=1, delta=1e-8, integer=True, neighbours="replace"
+    )
+    with Ledger.create(url) as ledger:
+        budget = Budget.create(ledger, "visits", epsilon=1, delta=1e-6)
+        with pytest.raises(InputError, match="neighbours"):
+            budget.release(other, 5)
+
+
+def test_limits_above_what_the_rule_proves_are_not_trusted(url: str) -> None:
+    from pbdp.errors import PbdpError
+    from pbdp.planning.pricing import make_rule
+
+    rule = make_rule("renyi", epsilon=1, delta=1e-6)
+    with Ledger.create(url) as ledger:
+        raised = {name: 2 * limit for name, limit in rule.limits().items()}
+        ledger.create_dataset("visits", raised, rule.record(), "add/remove")
+        with pytest.raises(PbdpError, match="above those"):
+            Budget.of(ledger, "visits")

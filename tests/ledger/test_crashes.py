@@ -1,0 +1,43 @@
+"""SIGKILL of real processes, at every named point and at random moments, on both stores."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+# A thousand over both stores take about a minute: PBDP_KILLS=500 (see also benchmarks/bench_ledger_kills.py).
+KILLS = int(os.environ.get("PBDP_KILLS", "75"))
+
+
+def kills(what: str, place: str, count: int = 0) -> dict[str, Any]:
+    command = [sys.executable, "-m", "tests.ledger.kills", what, place, str(count), "20"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False, timeout=600)
+    assert done.returncode == 0, done.stderr
+    report: dict[str, Any] = json.loads(done.stdout)
+    return report
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
+def place(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """Where many ledgers can be made."""
+    return str(tmp_path) if request.param == "sqlite" else str(request.getfixturevalue("postgres"))
+
+
+def test_a_kill_at_any_named_point_leaves_nothing_unpaid_and_nothing_half(place: str) -> None:
+    report = kills("named", place)
+    assert report["faults"] == []
+    assert all(report["where"][state] > 0 for state in ("not yet paid", "paid", "answered"))
+
+
+def test_a_kill_at_any_moment_leaves_nothing_unpaid_and_nothing_half(place: str) -> None:
+    report = kills("random", place, KILLS)
+    assert report["faults"] == []
+    # the kills did fall between the steps
+    assert all(report["where"][state] > 0 for state in ("not yet paid", "paid"))

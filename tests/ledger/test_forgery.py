@@ -1,0 +1,149 @@
+"""A forger who computes all hashes anew still has to make the records add up; these do not."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pbdp.ledger import Ledger, verify_export
+from pbdp.ledger.record import canonical
+from tests.ledger.asking import PLAN, fill, plan_number, request
+from tests.ledger.tampering import forged, take_back
+
+SECOND_GENESIS = '{"format":"pbdp ledger 1","ledger":"00"}'
+FIRST_DATASET = canonical(
+    {
+        "dataset": "free",
+        "limits": {"renyi": 1},
+        "rule": {},
+        "neighbours": "replace",
+        "note": None,
+        "spent": {"renyi": 0},
+        "releases": 0,
+    }
+)
+
+
+@pytest.fixture
+def lines(filled_file: Path) -> list[str]:
+    with Ledger.open(filled_file) as ledger:
+        return list(ledger.export())
+
+
+@pytest.fixture(scope="module")
+def recovered(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
+    """The filled ledger up to record 9, a recovery (10), a spend (11) and its answer (12)."""
+    folder = tmp_path_factory.mktemp("recovered")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PBDP_STATE", str(folder / "state"))
+        place = str(folder / "budget.db")
+        fill(place)
+        take_back(place, 9)
+        with Ledger.recover(place, "known") as ledger:
+            ledger.release(request(package=100, key="after"), lambda: b"x")
+            return list(ledger.export())
+
+
+def fault(lines: list[str]) -> str:
+    outcome = verify_export(lines)
+    assert outcome.fault is not None
+    return outcome.fault
+
+
+def test_a_forgery_that_adds_up_is_sound_in_itself(lines: list[str], recovered: list[str]) -> None:
+    """So that the faults below are those that are meant, and not the forger's clumsiness."""
+    for genuine in (lines, recovered):
+        assert forged(genuine, {}) == genuine
+        assert verify_export(forged(genuine, {6: {"plan_label": "another"}})).sound
+
+
+@pytest.mark.parametrize(
+    ("edits", "words"),
+    [
+        ({0: {"payload": FIRST_DATASET, "kind": "dataset"}}, "record 0 is of a kind that cannot stand there"),
+        (
+            {2: {"payload": SECOND_GENESIS, "kind": "genesis"}},
+            "record 2 is of a kind that cannot stand there",
+        ),
+        ({1: {"payload": "[]"}}, "record 1 has a payload that no ledger writes"),
+        ({1: {"payload": "{"}}, "record 1 has a payload that no ledger writes"),
+        ({1: {"payload": "{}"}}, "record 1 has a payload that no ledger writes"),
+        ({1: {"spent": {"renyi": -50}}}, "record 1 starts with something spent"),
+        ({1: {"releases": -1}}, "record 1 starts with something spent"),
+        ({1: {"spent": {}}}, "record 1 starts with the wrong amounts"),
+        ({2: {"dataset": "visits"}}, "record 2 gives a second budget to a dataset"),
+        ({1: {"limits": {"renyi": 9}}}, "record 3 spends more than the limit"),
+        ({3: {"dataset": "nowhere"}}, "record 3 spends on a dataset that does not exist"),
+        ({3: {"cost": {"renyi": 0}}}, "record 3 carries a wrong total of what is spent"),
+        ({3: {"spent": {"renyi": 5}}}, "record 3 carries a wrong total of what is spent"),
+        ({3: {"cost": {"renyi": 10, "more": 1}}}, "record 3 is paid in the wrong amounts"),
+        ({3: {"cost": {"renyi": -10}}}, "record 3 has a payload that no ledger writes"),
+        ({3: {"cost": {"renyi": 10.0}}}, "record 3 has a payload that no ledger writes"),
+        ({3: {"package": 0}}, "record 3 has a payload that no ledger writes"),
+        ({4: {"key": "waiting"}}, "record 4 uses a request key a second time"),
+        ({4: {"used": 1}}, "record 4 carries a wrong number of paid releases"),
+        ({4: {"bought": 400}}, "record 4 carries a wrong number of paid releases"),
+        (
+            {4: {"cost": {"renyi": 10}, "spent": {"renyi": 20}}},
+            "record 4 pays for releases that were paid for",
+        ),
+        ({4: {"neighbours": "replace"}}, "record 4 mixes neighbouring relations"),
+        ({4: {"query": "another"}}, "record 4 does not match its fingerprint"),
+        ({4: {"releases": 1}}, "record 4 carries a wrong number of releases"),
+        ({4: {"units": 1}}, "record 4 counts its releases wrongly"),
+        ({4: {"answer": "eA=="}}, "record 4 has an answer that does not belong to it"),
+        ({5: {"sha256": "0" * 64}}, "record 5 has an answer that was changed"),
+        ({5: {"bytes": 3}}, "record 5 has an answer that was changed"),
+        ({5: {"answer": None}}, "record 5 has lost its answer"),
+        ({5: {"spend": 1}}, "record 5 answers what is not waiting for an answer"),
+        ({7: {"spend": 4}}, "record 7 answers what is not waiting for an answer"),
+    ],
+)
+def test_records_that_do_not_add_up_are_found(
+    lines: list[str], edits: dict[int, dict[str, Any]], words: str
+) -> None:
+    assert words in fault(forged(lines, edits))
+
+
+def test_a_spend_of_another_plan_has_to_be_paid(lines: list[str]) -> None:
+    """Its units would come from no package; the totals of the record say that nothing was bought."""
+    other = plan_number(1)
+    print_of_it = request(package=100, values=2, plan=other).fingerprint("k0")
+    assert other != PLAN
+    words = "record 4 carries a wrong number of paid releases"
+    assert words in fault(forged(lines, {4: {"plan": other, "fingerprint": print_of_it}}))
+
+
+def test_a_payload_has_one_way_to_be_written(lines: list[str]) -> None:
+    ledger = json.loads(lines[0])["ledger"]
+    payload = canonical({"format": "pbdp ledger 1", "ledger": ledger})
+    assert verify_export(forged(lines, {0: {"payload": payload}})).sound
+    spaced = payload.replace(",", ", ")
+    assert "one way that JSON is" in fault(forged(lines, {0: {"payload": spaced}}))
+
+
+@pytest.mark.parametrize(
+    ("edits", "words"),
+    [
+        ({10: {"gap": "some"}}, "record 10 counts the gap in an unknown way"),
+        ({10: {"spent": {"visits": {"renyi": 10}}}}, "record 10 does not recover every dataset"),
+        (
+            {10: {"charged": {"visits": {"renyi": -5}, "stays": {"renyi": 0}}}},
+            "record 10 gives back what was spent",
+        ),
+        (
+            {10: {"spent": {"visits": {"renyi": 0}, "stays": {"renyi": 0}}}},
+            "record 10 carries a wrong total of what is spent",
+        ),
+        ({10: {"gap": "all"}}, "record 10 does not count everything as spent"),
+        ({11: {"bought": 100, "used": 8}}, "record 11 carries a wrong number of paid releases"),
+        ({12: {"spend": 3}}, "record 12 answers what is not waiting for an answer"),
+    ],
+)
+def test_recoveries_that_do_not_add_up_are_found(
+    recovered: list[str], edits: dict[int, dict[str, Any]], words: str
+) -> None:
+    assert words in fault(forged(recovered, edits))

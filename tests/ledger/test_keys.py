@@ -1,0 +1,104 @@
+"""A request key makes a retry safe: one payment, one answer, byte for byte."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+from typing import Any
+
+import pytest
+
+from pbdp.errors import InputError
+from pbdp.ledger import Ledger
+from pbdp.ledger.errors import KeyReusedError
+from tests.ledger.asking import ledger_with_visits, plan_number, request
+
+
+def never() -> bytes:
+    raise AssertionError("noise was drawn")
+
+
+def test_a_retry_returns_the_stored_answer_and_draws_no_noise(url: str) -> None:
+    answer = os.urandom(1000)
+    with ledger_with_visits(url, limit=10) as ledger:
+        assert ledger.release(request(key="k"), lambda: answer) == answer
+    with Ledger.open(url) as ledger:
+        assert ledger.release(request(key="k"), never) == answer
+        retried = ledger.reserve(request(key="k"))
+        assert (retried.fresh, retried.stored_answer) == (False, answer)
+        assert ledger.dataset("visits").spent == {"renyi": 10}
+
+
+def test_a_reserved_request_can_be_settled_by_a_retry(url: str) -> None:
+    with ledger_with_visits(url, limit=10) as ledger:
+        ledger.reserve(request(key="k"))
+    with Ledger.open(url) as ledger:
+        retried = ledger.reserve(request(key="k"))
+        assert (retried.fresh, retried.stored_answer) == (False, None)
+        assert ledger.settle(retried, b"now") == b"now"
+        assert ledger.dataset("visits").spent == {"renyi": 10}
+
+
+def test_the_first_answer_wins(url: str) -> None:
+    with ledger_with_visits(url) as one, Ledger.open(url) as other:
+        first, second = one.reserve(request(key="k")), other.reserve(request(key="k"))
+        assert other.settle(second, b"second was faster") == b"second was faster"
+        assert one.settle(first, b"first") == b"second was faster"
+        assert one.verify().answers == 1
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"plan": plan_number(5)},
+        {"dataset": "stays"},
+        {"query": "another"},
+        {"values": 2},
+        {"disjoint": True},
+    ],
+)
+def test_a_key_with_another_request_is_refused(url: str, change: dict[str, Any]) -> None:
+    with ledger_with_visits(url) as ledger:
+        ledger.create_dataset("stays", {"renyi": 100}, {}, "add/remove")
+        usual: dict[str, Any] = {"key": "k", "query": "one", "package": 5}
+        ledger.release(request(**usual), lambda: b"secret answer")
+        with pytest.raises(KeyReusedError) as refused:
+            ledger.release(request(**{**usual, **change}), never)
+        assert "secret" not in str(refused.value)
+        assert [state.spent["renyi"] for state in ledger.datasets()] == [10, 0]
+
+
+def test_requests_without_a_key_are_requests_of_their_own(url: str) -> None:
+    with ledger_with_visits(url) as ledger:
+        keys = {ledger.reserve(request(package=5)).key for _ in range(5)}
+        assert len(keys) == 5
+        assert all(len(key) == 32 for key in keys)
+
+
+def test_the_fingerprint_is_one_of_the_request_and_never_of_the_answer(url: str) -> None:
+    with ledger_with_visits(url) as ledger:
+        ledger.release(request(key="k"), lambda: b"41")
+        before = [line for line in ledger.export() if '"spend"' in line]
+    assert request(key="k").fingerprint("k") in before[0]
+    assert request().fingerprint("k") != request().fingerprint("l")
+
+
+def test_large_answers_and_empty_ones_come_back(url: str) -> None:
+    large = os.urandom(3_000_000) + bytes(20_000_000)
+    with ledger_with_visits(url) as ledger:
+        ledger.release(request(package=5, key="large"), lambda: large)
+        ledger.release(request(package=5, key="empty"), lambda: b"")
+        assert ledger.release(request(package=5, key="large"), never) == large
+        assert ledger.release(request(package=5, key="empty"), never) == b""
+        assert ledger.verify().sound
+
+
+def test_what_is_not_a_reservation_of_this_ledger_cannot_be_settled(url: str) -> None:
+    with ledger_with_visits(url) as ledger:
+        reservation = ledger.reserve(request())
+        for wrong in ({"ledger": "0" * 32}, {"sequence": 1}, {"sequence": 99}, {"key": "other"}):
+            with pytest.raises(InputError, match="reservation must be"):
+                ledger.settle(dataclasses.replace(reservation, **wrong), b"x")
+        with pytest.raises(InputError, match="answer must be bytes; got str"):
+            ledger.settle(reservation, "x")  # type: ignore[arg-type]
+        assert ledger.verify().answers == 0

@@ -1,0 +1,152 @@
+"""The PostgreSQL database: several ledgers in one, its settings, and errors in words."""
+
+from __future__ import annotations
+
+import psycopg
+import pytest
+
+from pbdp.errors import InputError
+from pbdp.ledger import Ledger, LedgerError
+from pbdp.ledger.errors import (
+    LedgerExistsError,
+    LockedLedgerError,
+    NotALedgerError,
+    ReadOnlyLedgerError,
+    UnreachableLedgerError,
+)
+from tests.ledger.asking import ledger_with_visits, plan_number, request
+
+
+def schema_of(postgres_url: str) -> tuple[str, str]:
+    plain, _, name = postgres_url.partition("?ledger=")
+    return plain, f"pbdp_ledger_{name}"
+
+
+def test_several_ledgers_live_in_one_database(postgres: str, postgres_url: str) -> None:
+    with Ledger.create(postgres) as plain, ledger_with_visits(postgres_url) as named:
+        assert plain.identity != named.identity
+        assert plain.datasets() == []
+        assert [state.name for state in named.datasets()] == ["visits"]
+        assert plain.place == postgres.replace("pbdp@", "")
+        assert named.place.endswith(postgres_url.rpartition("/")[2])
+
+
+def test_a_place_that_is_taken_is_refused(postgres_url: str) -> None:
+    ledger_with_visits(postgres_url).close()
+    with pytest.raises(LedgerExistsError):
+        Ledger.create(postgres_url)
+
+
+def test_a_place_without_a_ledger_is_refused(postgres_url: str) -> None:
+    with pytest.raises(NotALedgerError, match="where there is no ledger"):
+        Ledger.open(postgres_url)
+
+
+@pytest.mark.parametrize("name", ["", "Upper", "a;drop table", "x" * 41, "a&ledger=b"])
+def test_bad_names_in_the_url_are_refused(postgres: str, name: str) -> None:
+    with pytest.raises(InputError, match="ledger in the URL"):
+        Ledger.open(f"{postgres}?ledger={name}")
+
+
+def test_other_options_of_the_url_reach_the_driver(postgres: str, postgres_url: str) -> None:
+    ledger_with_visits(postgres_url).close()
+    with Ledger.open(f"{postgres_url}&application_name=abc") as ledger:
+        connection = ledger._guard.store._connection  # type: ignore[attr-defined]
+        assert connection.execute("SHOW application_name").fetchone() == ("abc",)
+    with pytest.raises(InputError, match="a URL that cannot be read"):
+        Ledger.open(f"{postgres}?no_such_option=1")
+
+
+def test_a_server_that_does_not_answer_is_named_without_the_password() -> None:
+    with pytest.raises(UnreachableLedgerError) as refused:
+        Ledger.open("postgresql://me:hunter2@127.0.0.1:1/db")
+    assert "127.0.0.1:1/db" in str(refused.value)
+    assert "hunter2" not in str(refused.value)
+
+
+def test_a_url_that_cannot_be_read_does_not_show_its_password() -> None:
+    with pytest.raises(InputError) as refused:
+        Ledger.open("postgresql://me:hunter2@[::1/db")
+    assert "hunter2" not in str(refused.value)
+
+
+def test_commits_are_durable_even_where_the_database_is_set_otherwise(postgres_url: str) -> None:
+    ledger_with_visits(postgres_url).close()
+    with Ledger.open(f"{postgres_url}&options=-c%20synchronous_commit%3Doff") as ledger:
+        store = ledger._guard.store
+        connection = store._connection  # type: ignore[attr-defined]
+        assert connection.execute("SHOW synchronous_commit").fetchone() == ("off",)
+        with store.writing():
+            assert connection.execute("SHOW synchronous_commit").fetchone() == ("on",)
+
+
+def test_a_server_without_fsync_is_noted(postgres_url: str) -> None:
+    with ledger_with_visits(postgres_url) as ledger:
+        assert ledger.notes == (
+            "The server runs with fsync=off: a power loss there can lose what was spent.",
+        )
+
+
+def test_records_cannot_be_changed_by_accident(postgres_url: str) -> None:
+    ledger_with_visits(postgres_url).close()
+    plain, schema = schema_of(postgres_url)
+    for change in ("UPDATE {}.record SET time = ''", "DELETE FROM {}.record", "TRUNCATE {}.record CASCADE"):
+        with psycopg.connect(plain) as connection, pytest.raises(psycopg.Error, match="only ever appended"):
+            connection.execute(change.format(schema))
+
+
+def test_a_lock_that_is_held_too_long_is_said_and_nothing_is_spent(postgres_url: str) -> None:
+    ledger_with_visits(postgres_url).close()
+    with Ledger.open(postgres_url) as other, Ledger.open(postgres_url, wait=0.1) as ledger:
+        with other._guard.store.writing(), pytest.raises(LockedLedgerError, match="Nothing was spent"):
+            ledger.reserve(request())
+        assert ledger.dataset("visits").spent == {"renyi": 0}
+        ledger.reserve(request())
+
+
+def test_a_role_that_may_not_write_is_told_so(postgres_url: str) -> None:
+    ledger_with_visits(postgres_url).close()
+    with Ledger.open(f"{postgres_url}&options=-c%20default_transaction_read_only%3Don") as ledger:
+        ledger.reserve(request())  # a session's default is overruled
+    plain, schema = schema_of(postgres_url)
+    with psycopg.connect(plain) as connection:
+        connection.execute(f"CREATE ROLE reader_{schema} LOGIN")
+        connection.execute(f"GRANT USAGE ON SCHEMA {schema} TO reader_{schema}")
+        connection.execute(f"GRANT SELECT ON ALL TABLES IN SCHEMA {schema} TO reader_{schema}")
+    with Ledger.open(postgres_url.replace("pbdp@", f"reader_{schema}@")) as ledger:
+        assert ledger.dataset("visits").spent == {"renyi": 10}
+        with pytest.raises(ReadOnlyLedgerError, match="permission denied"):
+            ledger.reserve(request(plan=plan_number(1)))
+
+
+def test_a_lost_connection_is_an_error_once_and_then_made_again(postgres_url: str) -> None:
+    with ledger_with_visits(postgres_url) as ledger:
+        connection = ledger._guard.store._connection  # type: ignore[attr-defined]
+        backend = connection.info.backend_pid
+        with psycopg.connect(postgres_url.partition("?")[0]) as other:
+            other.execute("SELECT pg_terminate_backend(%s)", [backend])
+        with pytest.raises(LedgerError, match="repeat it with the same request key"):
+            ledger.release(request(key="k"), lambda: b"x")
+        assert ledger.release(request(key="k"), lambda: b"y") == b"y"
+        assert ledger.dataset("visits").spent == {"renyi": 10}
+
+
+def test_an_index_that_misses_the_last_spend_is_noticed(postgres_url: str) -> None:
+    """As after a fault of the server: the rows are all there, but looking up by name finds an older one."""
+    with ledger_with_visits(postgres_url) as ledger:
+        ledger.release(request(plan=plan_number(1)), lambda: b"x")
+    plain, schema = schema_of(postgres_url)
+    switch = "UPDATE pg_index SET indisready = %s WHERE indexrelid = %s::regclass"
+    with psycopg.connect(plain, autocommit=True) as connection:
+        connection.execute(switch, [False, f"{schema}.record_of_dataset"])
+    with Ledger.open(postgres_url) as ledger:
+        ledger.reserve(request(plan=plan_number(2)))
+    with psycopg.connect(plain, autocommit=True) as connection:
+        connection.execute(switch, [True, f"{schema}.record_of_dataset"])
+    # so few rows would be read without an index
+    by_index = "options=-c%20enable_seqscan%3Doff%20-c%20enable_sort%3Doff"
+    with Ledger.open(f"{postgres_url}&{by_index}") as ledger:
+        assert ledger.dataset("visits").spent == {"renyi": 10}
+        assert ledger.verify().fault == "looking up what visits has spent does not find its last record"
+        with pytest.raises(LedgerError, match="the last known spend of visits, is not found under its name"):
+            ledger.reserve(request(plan=plan_number(3)))

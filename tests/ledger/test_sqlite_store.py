@@ -1,0 +1,215 @@
+"""The SQLite file: its settings, what it refuses, and errors in words."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import sqlite3
+import stat
+import tempfile
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+
+import pytest
+
+from pbdp.errors import InputError
+from pbdp.ledger import Ledger, LedgerError, verify_ledger
+from pbdp.ledger.errors import (
+    DamagedLedgerError,
+    LedgerExistsError,
+    LockedLedgerError,
+    NotALedgerError,
+    ReadOnlyLedgerError,
+)
+from pbdp.ledger.stores.sqlite import APPLICATION_ID
+from tests.ledger.asking import ledger_with_visits, plan_number, request
+
+NOBODY = 65534
+
+
+def test_the_file_is_private_and_marked(file: Path) -> None:
+    ledger_with_visits(str(file)).close()
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600
+    with closing(sqlite3.connect(file)) as plain:
+        assert plain.execute("PRAGMA application_id").fetchone() == (APPLICATION_ID,)
+        assert plain.execute("PRAGMA journal_mode").fetchone() == ("delete",)
+
+
+def test_commits_are_as_durable_as_sqlite_can_make_them(file: Path) -> None:
+    with ledger_with_visits(str(file)) as ledger:
+        connection = ledger._guard.store._connection  # type: ignore[attr-defined]
+        settings = ("synchronous", "journal_mode", "foreign_keys", "fullfsync")
+        found = [connection.execute(f"PRAGMA {name}").fetchone()[0] for name in settings]
+        assert found == [3, "delete", 1, 1]  # 3 is EXTRA
+
+
+def test_records_cannot_be_changed_by_accident(file: Path) -> None:
+    ledger_with_visits(str(file)).close()
+    with closing(sqlite3.connect(file)) as plain:
+        for change in ("UPDATE record SET time = ''", "DELETE FROM record"):
+            with pytest.raises(sqlite3.IntegrityError, match="only ever appended"):
+                plain.execute(change)
+
+
+def test_a_place_that_is_taken_is_refused(file: Path, tmp_path: Path) -> None:
+    ledger_with_visits(str(file)).close()
+    text = tmp_path / "notes.txt"
+    text.write_text("not a database, but long enough to look like one" * 100)
+    other = tmp_path / "other.db"
+    with closing(sqlite3.connect(other)) as plain:
+        plain.execute("CREATE TABLE t (x)")
+    for taken in (file, text, other, tmp_path):
+        with pytest.raises(LedgerExistsError):
+            Ledger.create(taken)
+    assert text.read_text().startswith("not a database")
+    assert Ledger.open(file).dataset("visits").limits == {"renyi": 100}
+
+
+def test_what_is_not_a_ledger_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "text").write_text("not a database, but long enough to look like one" * 100)
+    (tmp_path / "empty").touch()
+    with closing(sqlite3.connect(tmp_path / "other")) as plain:
+        plain.execute("CREATE TABLE t (x)")
+    for name in ("text", "empty", "other", "missing", "."):
+        with pytest.raises(NotALedgerError, match="Make one with `create`"):
+            Ledger.open(tmp_path / name)
+    assert not (tmp_path / "missing").exists()
+
+
+def test_a_ledger_of_another_version_or_with_other_tables_is_refused(file: Path) -> None:
+    ledger_with_visits(str(file)).close()
+    with closing(sqlite3.connect(file)) as plain:
+        plain.execute("PRAGMA user_version = 2")
+    with pytest.raises(NotALedgerError, match="version 2"):
+        Ledger.open(file)
+    with closing(sqlite3.connect(file)) as plain:
+        plain.execute("PRAGMA user_version = 1")
+        plain.execute("DROP TRIGGER record_not_to_delete")
+    with pytest.raises(DamagedLedgerError, match="tables are not those of a pbdp ledger"):
+        Ledger.open(file)
+
+
+@pytest.mark.parametrize("wrong", ["", "mysql://host/db", "a\0b"])
+def test_places_that_cannot_be_are_refused(wrong: str) -> None:
+    with pytest.raises(InputError, match="the path of a file or a postgresql:// URL"):
+        Ledger.open(wrong)
+
+
+def test_a_missing_folder_is_named(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="in a folder that exists"):
+        Ledger.create(tmp_path / "nowhere" / "budget.db")
+
+
+def test_an_odd_file_name_is_a_file_name(tmp_path: Path) -> None:
+    for name in (":memory:", "a?mode=memory", "with space#%41é.db"):
+        ledger_with_visits(str(tmp_path / name)).close()
+        assert (tmp_path / name).is_file()
+        assert Ledger.open(tmp_path / name).datasets()
+
+
+def test_a_lock_that_is_held_too_long_is_said_and_nothing_is_spent(file: Path) -> None:
+    ledger_with_visits(str(file)).close()
+    with Ledger.open(file, wait=0.1) as ledger, closing(sqlite3.connect(file, isolation_level=None)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        with pytest.raises(LockedLedgerError, match=r"more than 0\.1 seconds. Nothing was spent"):
+            ledger.reserve(request())
+        other.execute("ROLLBACK")
+        assert ledger.dataset("visits").spent == {"renyi": 0}
+        ledger.reserve(request())
+
+
+@contextmanager
+def powerless() -> Iterator[None]:
+    """As a user who may write nothing of root's."""
+    if os.geteuid() != 0:
+        yield
+        return
+    os.seteuid(NOBODY)
+    try:
+        yield
+    finally:
+        os.seteuid(0)
+
+
+def test_a_file_that_cannot_be_written_can_be_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = Path(tempfile.mkdtemp(prefix="pbdp-read-only-"))
+    try:
+        (folder / "state").mkdir()
+        monkeypatch.setenv("PBDP_STATE", str(folder / "state"))
+        file = folder / "budget.db"
+        with ledger_with_visits(str(file)) as ledger:
+            ledger.release(request(), lambda: b"x")
+        file.chmod(0o444)
+        folder.chmod(0o555)
+        (folder / "state").chmod(0o777)
+        for kept in (folder / "state").iterdir():
+            kept.chmod(0o666)
+        with powerless():
+            with Ledger.open(file) as ledger:
+                assert ledger.dataset("visits").spent == {"renyi": 10}
+                assert ledger.verify().sound
+                with pytest.raises(ReadOnlyLedgerError, match="Nothing was spent"):
+                    ledger.reserve(request(plan=plan_number(1)))
+            with pytest.raises(ReadOnlyLedgerError):
+                Ledger.create(folder / "another.db")
+    finally:
+        folder.chmod(0o755)
+        shutil.rmtree(folder)
+
+
+def test_a_state_folder_that_cannot_be_written_stops_spending_before_it_is_paid(
+    file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ledger_with_visits(str(file)).close()
+    (tmp_path / "a file").touch()
+    monkeypatch.setenv("PBDP_STATE", str(tmp_path / "a file" / "state"))
+    with Ledger.open(file) as ledger:
+        assert any("cannot be noted" in note for note in ledger.notes)
+        with pytest.raises(LedgerError, match="PBDP_STATE"):
+            ledger.reserve(request())
+        assert ledger.dataset("visits").spent == {"renyi": 0}
+        assert ledger.verify().sound
+
+
+def test_a_file_that_is_replaced_while_it_is_open_is_noticed(file: Path, tmp_path: Path) -> None:
+    with ledger_with_visits(str(file)) as ledger:
+        shutil.copy(file, tmp_path / "copy")
+        ledger.reserve(request())
+        (tmp_path / "copy").replace(file)
+        with pytest.raises(LedgerError, match="taken back"):
+            ledger.reserve(request(plan=plan_number(1)))
+
+
+def test_a_file_that_is_removed_while_it_is_open_is_noticed(file: Path) -> None:
+    with ledger_with_visits(str(file)) as ledger:
+        file.unlink()
+        with pytest.raises(NotALedgerError, match="where there is nothing"):
+            ledger.reserve(request())
+
+
+def test_a_forked_process_has_to_open_the_ledger_again(file: Path) -> None:
+    with ledger_with_visits(str(file)) as ledger:
+        child = os.fork()
+        if child == 0:
+            try:
+                ledger.reserve(request())
+            except LedgerError as error:
+                os._exit(7 if "open it again" in str(error) else 1)
+            finally:
+                os.kill(os.getpid(), signal.SIGKILL)
+        _, status = os.waitpid(child, 0)
+        assert os.waitstatus_to_exitcode(status) == 7
+        ledger.reserve(request())
+
+
+def test_a_file_that_sqlite_cannot_read_is_reported(file: Path) -> None:
+    ledger_with_visits(str(file)).close()
+    content = bytearray(file.read_bytes())
+    content[0] ^= 1
+    file.write_bytes(content)
+    outcome = verify_ledger(file)
+    assert not outcome.sound
+    assert outcome.fault is not None
+    assert "not an SQLite database" in outcome.fault

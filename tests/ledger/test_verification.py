@@ -1,0 +1,139 @@
+"""Tampering: whatever is changed behind the ledger's back is found, by the walk or by the witness."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from pbdp.ledger import Ledger, RolledBackError, verify_ledger
+from pbdp.ledger.errors import DamagedLedgerError
+from pbdp.ledger.record import Record
+from tests.ledger.asking import fill, plan_number, request
+from tests.ledger.tampering import quoted, rewrite_from, swap, take_back, tamper
+
+CHEAPER = """UPDATE record SET payload = replace(payload, '"renyi":10', '"renyi":1')
+    WHERE sequence = {:d}"""
+OTHERS_ANSWER = """UPDATE answer SET content = (SELECT content FROM answer WHERE sequence = 7)
+    WHERE sequence = 9"""
+BEFORE_THE_FIRST = """INSERT INTO record
+    SELECT -1, time, kind, payload, previous, hash, NULL, NULL, NULL, NULL FROM record WHERE sequence = 1"""
+
+
+def fault_of(url: str) -> str:
+    outcome = verify_ledger(url)
+    assert outcome.fault is not None
+    assert not outcome.sound
+    return outcome.fault
+
+
+def test_an_untouched_ledger_is_sound(filled: str) -> None:
+    outcome = verify_ledger(filled)
+    assert outcome.sound
+    assert (outcome.records, outcome.spends, outcome.answers) == (16, 7, 6)
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (CHEAPER.format(3), "record 3 does not match its hash"),
+        (
+            "UPDATE record SET time = '2020-01-01T00:00:00.000000Z' WHERE sequence = 6",
+            "record 6 does not match",
+        ),
+        ("UPDATE record SET kind = 'spend' WHERE sequence = 5", "record 5 does not match its hash"),
+        ("UPDATE record SET kind = 'gift' WHERE sequence = 5", "record 5 is of an unknown kind"),
+        ("UPDATE record SET dataset = 'stays' WHERE sequence = 6", "record 6 is filed under a wrong name"),
+        ("UPDATE record SET dataset = NULL WHERE sequence = 6", "record 6 is filed under a wrong name"),
+        (
+            "UPDATE record SET request_key = 'other' WHERE sequence = 6",
+            "record 6 is filed under a wrong name",
+        ),
+        ("UPDATE record SET spend = 3 WHERE sequence = 15", "record 15 is filed under a wrong name"),
+        ("UPDATE record SET plan = 'other' WHERE sequence = 6", "record 6 is filed under a wrong name"),
+        ("DELETE FROM record WHERE sequence = 4", "where record 4 should be: records are missing"),
+        ("DELETE FROM record WHERE sequence = 0", "first record is missing"),
+        (OTHERS_ANSWER, "record 9 has an answer that was changed"),
+        ("DELETE FROM answer WHERE sequence = 9", "record 9 has lost its answer"),
+        ("INSERT INTO answer SELECT 6, content FROM answer WHERE sequence = 7", "belongs to no record"),
+        (BEFORE_THE_FIRST, "record -1 does not match its hash"),
+    ],
+)
+def test_a_changed_store_is_found(filled: str, change: str, words: str) -> None:
+    tamper(filled, change)
+    assert words in fault_of(filled)
+
+
+def test_swapped_records_are_found(filled: str) -> None:
+    swap(filled, 4, 6)  # two spends
+    assert "record 4 does not match its hash" in fault_of(filled)
+
+
+def test_a_rewritten_chain_that_adds_up_is_found_by_the_witness(filled: str) -> None:
+    rewrite_from(filled, 4, {"plan_label": "another"})
+    with pytest.raises(RolledBackError, match="its record 15 is not the one that this machine saw"):
+        Ledger.open(filled)
+    assert "taken back" in fault_of(filled)
+
+
+def test_a_record_of_another_ledger_is_found(tmp_path: Path) -> None:
+    first, second = str(tmp_path / "first"), str(tmp_path / "second")
+    fill(first)
+    fill(second)
+    tamper(
+        first,
+        f"ATTACH {quoted(second)} AS other",
+        "DELETE FROM record WHERE sequence = 3",
+        "INSERT INTO record SELECT * FROM other.record WHERE sequence = 3",
+    )
+    assert "record 3 does not continue the record before it" in fault_of(first)
+
+
+def test_spending_from_a_changed_total_is_refused(filled: str) -> None:
+    tamper(filled, CHEAPER.format(14))
+    with Ledger.open(filled) as ledger, pytest.raises(DamagedLedgerError, match="record 14"):
+        ledger.reserve(request(plan=plan_number(1)))
+
+
+def test_a_last_spend_that_is_hidden_from_the_index_is_noticed_when_spending(filled: str) -> None:
+    tamper(filled, "UPDATE record SET dataset = NULL WHERE sequence = 14")
+    with (
+        Ledger.open(filled) as ledger,
+        pytest.raises(DamagedLedgerError, match="is not found under its name"),
+    ):
+        ledger.reserve(request(plan=plan_number(1)))
+
+
+def test_a_spend_that_is_filed_under_another_dataset_is_noticed_when_spending(filled: str) -> None:
+    tamper(filled, "UPDATE record SET dataset = 'stays' WHERE sequence = 14")
+    asked = request(dataset="stays", plan=plan_number(1), neighbours="replace")
+    with Ledger.open(filled) as ledger, pytest.raises(DamagedLedgerError, match="filed under a wrong name"):
+        ledger.reserve(asked)
+
+
+def test_removed_last_records_are_found_by_the_witness_only(filled: str, state: Path) -> None:
+    take_back(filled, 11)
+    with pytest.raises(RolledBackError, match="it ends at record 11, but this machine has seen record 15"):
+        Ledger.open(filled)
+    shutil.rmtree(state)
+    outcome = verify_ledger(filled)
+    assert outcome.sound
+    assert any("was begun now" in note for note in outcome.notes)
+
+
+def test_a_record_cannot_be_made_with_a_wrong_hash() -> None:
+    genuine = Record.after(None, "genesis", {"ledger": "a"})
+    parts = {
+        name: getattr(genuine, name) for name in ("sequence", "time", "kind", "payload", "previous", "hash")
+    }
+    assert Record(**parts) == genuine
+    for name, wrong in (
+        ("sequence", 1),
+        ("time", ""),
+        ("kind", "spend"),
+        ("payload", "{}"),
+        ("previous", ""),
+    ):
+        with pytest.raises(Exception, match="does not match its hash"):
+            Record(**{**parts, name: wrong})
