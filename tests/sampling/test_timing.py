@@ -10,7 +10,10 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
+from pbdp.sampling.keystream import SecureKeystream
+from pbdp.sampling.sampler import ReweightedSampler, sampler_of
 from tests.sampling.plans import plan_of
+from tests.sampling.test_sampler import wide
 
 CALLS = 100_000
 # dudect's own limit; by chance it is passed once in a hundred thousand comparisons.
@@ -56,6 +59,18 @@ def test_neighbouring_answers_take_the_same_time(kind: str, first: object, secon
     release = plan_of(kind).release
     release(first)
     assert largest_t(release, first, second) < SIGNIFICANT
+
+
+def test_a_search_takes_the_same_time_for_neighbouring_answers() -> None:
+    sampler, keystream = sampler_of(wide()), SecureKeystream()
+    assert isinstance(sampler, ReweightedSampler)
+
+    def draw(answer: object) -> None:
+        assert isinstance(answer, int)
+        sampler.one(answer, keystream)
+
+    draw(3)
+    assert largest_t(draw, 19_999, 20_000) < SIGNIFICANT
 
 
 def test_a_release_that_looks_at_the_answer_is_found_out() -> None:

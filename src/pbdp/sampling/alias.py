@@ -81,7 +81,12 @@ class AliasTable:
         return drawn
 
 
-def alias_table(table: WeightTable) -> AliasTable:
+def bits_for(cells: int) -> int:
+    """The logarithm of the number of buckets that so many cells need."""
+    return max(1, (cells - 1).bit_length())
+
+
+def alias_table(table: WeightTable, bits: int | None = None) -> AliasTable:
     """The alias table of a table of weights, without a loop (Hübschle-Schneider and Sanders 2022, sweeping).
 
     Light cells (weight below the capacity c) are topped up by heavy ones, both in order. With D the running
@@ -90,7 +95,7 @@ def alias_table(table: WeightTable) -> AliasTable:
     first light cell i with D(i) >= E(j), and is topped up by heavy cell j + 1.
     """
     weights = table.weights
-    bits = max(1, (len(weights) - 1).bit_length())
+    bits = bits_for(len(weights)) if bits is None else bits
     capacity = TOTAL >> bits
     padded = np.zeros(1 << bits, dtype=np.int64)
     padded[: len(weights)] = weights

@@ -13,6 +13,7 @@ from pbdp.mechanism.reweighted import ReweightedTable
 from pbdp.requirement.region import Region
 from pbdp.sampling.alias import CHUNK, AliasTable, alias_table
 from pbdp.sampling.keystream import SLACK, WORD, Keystream
+from pbdp.sampling.stacked import StackedTables, stacked_tables
 
 Index = npt.NDArray[np.int64]
 
@@ -44,16 +45,14 @@ class MovingSampler(Sampler):
         return self.table.draw(len(answers), keystream)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class ReweightedSampler(Sampler):
-    """A law for each answer."""
+class _OneWordEach(Sampler):
+    """Answers and words side by side, in parts that stay in the processor's cache."""
 
-    table: ReweightedTable
-    region: Region
+    __slots__ = ()
 
-    def one(self, answer: int, keystream: Keystream) -> int:
-        below, above = self.region.offsets(float(answer))
-        return self.table.one_noise_at(keystream.word(), float(below), float(above))
+    @abstractmethod
+    def _noise(self, answers: Index, words: npt.NDArray[np.uint64]) -> Index:
+        """The noise for each answer, from its word."""
 
     def many(self, answers: Index, keystream: Keystream) -> Index:
         drawn = np.empty(len(answers), dtype=np.int64)
@@ -64,13 +63,43 @@ class ReweightedSampler(Sampler):
         for start in range(0, len(answers), CHUNK):
             part = answers[start : start + CHUNK]
             stream.fill(buffer, zeros[: len(part) * WORD])
-            around = self.region.offsets(part.astype(np.float64))
-            drawn[start : start + len(part)] = self.table.noise_at(words[: len(part)], *around)
+            drawn[start : start + len(part)] = self._noise(part, words[: len(part)])
         return drawn
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class StackedSampler(_OneWordEach):
+    """A law for each answer, all of them in tables."""
+
+    tables: StackedTables
+
+    def one(self, answer: int, keystream: Keystream) -> int:
+        return self.tables.one(answer, keystream.word())
+
+    def _noise(self, answers: Index, words: npt.NDArray[np.uint64]) -> Index:
+        return self.tables.many(answers, words)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class ReweightedSampler(_OneWordEach):
+    """A law for each answer, too many for tables of all: each draw is a search in the base table."""
+
+    table: ReweightedTable
+    region: Region
+
+    def one(self, answer: int, keystream: Keystream) -> int:
+        below, above = self.region.offsets(float(answer))
+        return self.table.one_noise_at(keystream.word(), float(below), float(above))
+
+    def _noise(self, answers: Index, words: npt.NDArray[np.uint64]) -> Index:
+        return self.table.noise_at(words, *self.region.offsets(answers.astype(np.float64)))
 
 
 def sampler_of(design: Design) -> Sampler:
     """The sampler of a design's table."""
     if design.mechanism.follows_answer:
         return MovingSampler(table=alias_table(design.table_at(0.0)))
+    tables = stacked_tables(design)
+    if tables is not None:
+        return StackedSampler(tables=tables)
     return ReweightedSampler(table=design.reweighted(), region=design.region)
