@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import pytest
 
 from pbdp.cli.main import main
+from pbdp.planning.vectors import VectorPlan
 
 COMMON = ["--confidence", "0.9", "--sensitivity", "1", "--delta", "1e-6"]
 
@@ -23,6 +25,26 @@ def test_every_norm_gives_a_plan(norm: str, capsys: pytest.CaptureFixture[str]) 
     record = json.loads(capsys.readouterr().out)
     assert record["epsilon"] > 0
     assert record["confidence"] >= 0.9
+
+
+@pytest.mark.parametrize("norm", ["linf", "l2", "l1"])
+def test_a_plan_can_be_saved_and_released_from(
+    norm: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "plan.json"
+    asked = ["vector", "--norm", norm, "--dimensions", "3", "--within", "20", *COMMON, "-o", str(path)]
+    assert main(asked) == 0
+    assert f"Saved to {path}" in capsys.readouterr().out
+    assert main([*asked, "--json"]) == 0
+    assert json.loads(capsys.readouterr().out) == json.loads(path.read_text())
+    assert len(VectorPlan.load(path).release([1.0, 2.0, 3.0])) == 3
+
+
+def test_a_file_that_cannot_be_written_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "folder" / "plan.json"
+    asked = ["vector", "--norm", "l2", "--dimensions", "2", "--within", "9", *COMMON, "--output", str(path)]
+    assert main(asked) == 2
+    assert "can be written" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

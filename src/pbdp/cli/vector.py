@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from pbdp.planning.vectors.plan import VectorPlan
 
 EXAMPLES = """examples:
-  pbdp vector --norm l2 --dimensions 100 --within 30 --confidence 0.9 --sensitivity 1 --delta 1e-6
+  pbdp vector --norm l2 --dimensions 100 --within 30 --confidence 0.9 --sensitivity 1 --delta 1e-6 -o p.json
   pbdp vector --norm linf --dimensions 12 --within 20 --confidence 0.9 --sensitivity 1 --delta 1e-6 --integer
   pbdp vector --norm l1 --dimensions 5 --within 40 --confidence 0.9 --sensitivity 1 --delta 1e-6 --integer
 """
@@ -52,12 +52,13 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
     parser.add_argument("--integer", action="store_true", help="answers are whole numbers")
     parser.add_argument("--step", type=float, metavar="STEP", help="grid for real answers, a power of two")
     parser.add_argument("--neighbours", choices=sorted(NEIGHBOURS), default="add/remove")
+    parser.add_argument("-o", "--output", metavar="FILE", help="save the plan")
     parser.add_argument("--json", action="store_true", help="print one JSON object")
     parser.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> str:
-    """Make the plan and say what it is."""
+    """Make the plan, save it if asked, and say what it is."""
     from pbdp.planning.vectors.ask import plan_vector
 
     names = (
@@ -72,7 +73,11 @@ def run(options: argparse.Namespace) -> str:
         "step",
     )
     plan = plan_vector(neighbours=options.neighbours, **{name: getattr(options, name) for name in names})
-    return json.dumps(plan.to_record(), indent=2, allow_nan=False) if options.json else _words(plan)
+    if options.output:
+        plan.save(options.output)
+    if options.json:
+        return json.dumps(plan.to_record(), indent=2, allow_nan=False)
+    return _words(plan) + (f"\nSaved to {options.output}" if options.output else "")
 
 
 def _words(plan: VectorPlan) -> str:

@@ -149,6 +149,13 @@ def _read(path: Path) -> Record:
         raise PlanFileError(
             str(path), "a plan in JSON", "something else", "Make it with `pbdp plan -o FILE`."
         ) from None
+    if isinstance(record, dict) and record.get("format") == "pbdp-vector-plan":
+        raise PlanFileError(
+            str(path),
+            "a plan for single numbers",
+            "one for vectors",
+            "Release it in Python: VectorPlan.load(FILE).release(vector).",
+        )
     if not isinstance(record, dict) or record.get("format") != FORMAT:
         raise PlanFileError(str(path), "a pbdp plan", "other JSON", "Make it with `pbdp plan -o FILE`.")
     version = record.get("version")

@@ -5,11 +5,12 @@ from __future__ import annotations
 import copy
 import json
 import math
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from pbdp.errors import PlanFileError
+from pbdp.errors import InputError, PlanFileError
 from pbdp.planning.vectors import VectorPlan, plan_vector
 
 
@@ -76,7 +77,20 @@ TAMPERED: list[tuple[str, tuple[str | int, ...], object]] = [
     ("l2", ("alternatives", 0, "epsilon"), 0.01),
     ("l2", ("alternatives", 0, "guaranteed"), False),
     ("l2", ("alternatives",), []),
-    ("l2", ("version",), 2),
+    ("l2", ("version",), 1),
+    ("l2", ("version",), 3),
+    ("l2", ("version",), True),
+    ("l2", ("mechanism", "step"), 0.5),
+    ("l2", ("mechanism", "step"), 0.3),
+    ("l2", ("mechanism", "answer_step"), 2.0**-9),
+    ("l2", ("mechanism", "answer_step"), 1e-300),
+    ("l2", ("mechanism", "answer_step"), None),
+    ("l2", ("compared", 1, "step"), 8.0),
+    ("l2", ("mechanism", "scale"), 1e300),
+    ("l2", ("mechanism", "scale"), 1e-300),
+    ("l2", ("compared", 0, "sigma"), 1e300),
+    ("l2", ("compared", 0, "sigma"), 1e-300),
+    ("l2", ("compared", 0, "kept"), 5e-324),
     ("l2", ("version",), None),
     ("l2", ("format",), "pbdp-plan"),
     ("l2", ("requirement",), None),
@@ -125,3 +139,41 @@ def test_a_record_with_a_field_missing_is_refused(key: str, records: dict[str, s
 def test_something_else_is_refused(record: object) -> None:
     with pytest.raises(PlanFileError):
         VectorPlan.from_record(record)
+
+
+@pytest.mark.parametrize("norm", ["linf", "l2", "l1"])
+def test_a_saved_plan_is_loaded_checked_and_released_from(norm: str, tmp_path: Path) -> None:
+    path = tmp_path / "plan.json"
+    made(norm).save(path)
+    plan = VectorPlan.load(str(path), neighbours="replace")
+
+    assert plan == made(norm)
+    assert len(plan.release([1, 2, 3])) == 3
+    with pytest.raises(PlanFileError, match="add/remove"):
+        VectorPlan.load(path, neighbours="add/remove")
+    record = json.loads(path.read_text())
+    record["epsilon"] *= 0.99
+    path.write_text(json.dumps(record))
+    with pytest.raises(PlanFileError, match="epsilon"):
+        VectorPlan.load(path)
+
+
+@pytest.mark.parametrize("text", ["", "{", "[1", "\x00", "3"])
+def test_a_file_that_holds_something_else_is_refused(text: str, tmp_path: Path) -> None:
+    path = tmp_path / "plan.json"
+    path.write_text(text)
+    with pytest.raises(PlanFileError):
+        VectorPlan.load(path)
+
+
+def test_a_path_that_cannot_be_used_is_named(tmp_path: Path) -> None:
+    with pytest.raises(PlanFileError, match="missing"):
+        VectorPlan.load(tmp_path / "missing.json")
+    with pytest.raises(InputError, match="folder"):
+        made("l1").save(tmp_path / "folder" / "plan.json")
+
+
+def test_the_record_says_how_far_the_sampler_is_from_the_law(records: dict[str, str]) -> None:
+    for norm in ("l2", "l1"):
+        assert 0 < json.loads(records[norm])["certificate"]["sampling_error"] < 1e-12
+    assert json.loads(records["linf"])["certificate"]["sampling_error"] == 0

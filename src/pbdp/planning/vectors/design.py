@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from pbdp.planning.plan import Alternative
+from pbdp.planning.vectors.release import VectorSampler
 from pbdp.planning.vectors.requirement import VectorRequirement
 
 Record = dict[str, Any]
@@ -14,12 +15,17 @@ Record = dict[str, Any]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VectorCertificate:
-    """`epsilon` is guaranteed; `epsilon_lower` is reached, or 0 where that is not known."""
+    """`epsilon` is guaranteed; `epsilon_lower` is reached by the noise, or 0 where that is not known.
+
+    Noise of the Euclidean norm reaches it before answers and outputs are rounded. `sampling_error` is how far
+    what is drawn may be from the law that was accounted, in total variation; it is part of the guarantee.
+    """
 
     epsilon: float
     epsilon_lower: float
     confidence: float
     method: str
+    sampling_error: float = 0.0
 
 
 class VectorDesign(ABC):
@@ -39,6 +45,10 @@ class VectorDesign(ABC):
     @abstractmethod
     def certificate(self, requirement: VectorRequirement) -> VectorCertificate | None:
         """The proof, or None if the confidence falls short. No finite epsilon: `CannotCertifyError`."""
+
+    @abstractmethod
+    def sampler(self, requirement: VectorRequirement) -> VectorSampler:
+        """What draws for it."""
 
     @abstractmethod
     def record(self) -> Record:

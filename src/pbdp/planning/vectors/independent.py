@@ -12,6 +12,7 @@ from pbdp.planning.ask import plan
 from pbdp.planning.plan import Alternative, Plan
 from pbdp.planning.storage import plan_record
 from pbdp.planning.vectors.design import Record, VectorCertificate, VectorDesign
+from pbdp.planning.vectors.release import IndependentSampler
 from pbdp.planning.vectors.requirement import VectorRequirement
 from pbdp.requirement.absolute import AbsoluteRegion
 from pbdp.requirement.requirement import Requirement
@@ -50,6 +51,9 @@ class IndependentNoise(VectorDesign):
             confidence=confidence,
             method=proof.method,
         )
+
+    def sampler(self, requirement: VectorRequirement) -> IndependentSampler:  # noqa: ARG002 - any number of coordinates
+        return IndependentSampler(releaser=self.plan.releaser)
 
     def record(self) -> Record:
         return {"kernel": "scalar plan", "plan": plan_record(self.plan)}

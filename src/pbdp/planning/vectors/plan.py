@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
 
 from pbdp.planning.plan import Alternative
 from pbdp.planning.vectors.design import Record, VectorCertificate, VectorCertified, VectorDesign
+from pbdp.planning.vectors.release import VectorReleaser
 from pbdp.planning.vectors.requirement import NORMS, VectorRequirement
 from pbdp.requirement.neighbours import NEIGHBOURS
 
@@ -17,6 +20,7 @@ class VectorPlan:
     requirement: VectorRequirement
     chosen: VectorCertified
     others: tuple[VectorCertified, ...] = ()
+    _releaser: VectorReleaser | None = field(init=False, default=None, repr=False, compare=False)
 
     @property
     def epsilon(self) -> float:
@@ -99,6 +103,27 @@ class VectorPlan:
             f"{self.confidence:.6g}, epsilon {self.epsilon:.6g} at delta {asked.delta:g}"
         )
 
+    @property
+    def releaser(self) -> VectorReleaser:
+        """What draws for this plan; made at the first release, then kept."""
+        if self._releaser is None:
+            made = VectorReleaser(
+                requirement=self.requirement,
+                confidence=self.confidence,
+                sampler=self.chosen.design.sampler(self.requirement),
+            )
+            object.__setattr__(self, "_releaser", made)
+            return made
+        return self._releaser
+
+    def release(self, vector: object, *, insecure_test_seed: int | None = None) -> Any:
+        """Publish a list, numpy array, pandas or polars column of as many numbers as the plan has dimensions.
+
+        The result has the form of the answer. It is one release of the whole vector; a second one adds to the
+        loss. `insecure_test_seed` repeats the noise, for tests, and gives a `ReleasedVector` that says so.
+        """
+        return self.releaser.release(vector, insecure_test_seed)
+
     def to_record(self) -> Record:
         """The plan as one JSON object."""
         from pbdp.planning.vectors.storage import vector_plan_record
@@ -111,3 +136,16 @@ class VectorPlan:
         from pbdp.planning.vectors.storage import vector_plan_from
 
         return vector_plan_from(record)
+
+    def save(self, path: str | Path) -> None:
+        """Write the plan as versioned JSON."""
+        from pbdp.planning.vectors.storage import save_vector_plan
+
+        save_vector_plan(self, Path(path))
+
+    @classmethod
+    def load(cls, path: str | Path, neighbours: str | None = None) -> VectorPlan:
+        """Read a plan and check every figure in it again; `neighbours` is the relation that is relied on."""
+        from pbdp.planning.vectors.storage import load_vector_plan
+
+        return load_vector_plan(Path(path), neighbours)

@@ -37,8 +37,10 @@ from pbdp.mechanism.weights import BITS, LARGEST_TABLE, TOTAL, WeightTable, inte
 from pbdp.noise.kernel import Array
 from pbdp.noise.symmetric_lattice import scale_in_steps
 from pbdp.planning.vectors.design import Record, VectorCertificate, VectorDesign
+from pbdp.planning.vectors.release import TableSampler
 from pbdp.planning.vectors.requirement import VectorRequirement
 from pbdp.privacy.root import bracketed_root
+from pbdp.sampling.alias import alias_table
 
 # Relative error of the incomplete beta function; the largest seen was 4e-13.
 SUM_ERROR = 4e-12
@@ -103,7 +105,11 @@ class ProductLaplace(VectorDesign):
             epsilon_lower=0.0,
             confidence=confidence,
             method="losses of all coordinates added up; delta covers the tables' distance from the law",
+            sampling_error=min(requirement.touched, moved) * self.table_error,
         )
+
+    def sampler(self, requirement: VectorRequirement) -> TableSampler:  # noqa: ARG002 - any number of coordinates
+        return TableSampler(table=alias_table(self.table), lattice=self.grid)
 
     def record(self) -> Record:
         return {"kernel": "laplace", "scale_in_steps": self.scale_in_steps, "step": self.grid.step}

@@ -26,8 +26,8 @@ class VectorRequirement:
     `norm` measures both the error and what one person can change: every coordinate by itself (`linf`), the
     Euclidean length (`l2`), or the sum of absolute values (`l1`).
     `touches` is the most coordinates that one person changes, all of them if left out. Answers are whole
-    numbers if `integer`; otherwise they are rounded to multiples of `step`, except for `l2`, whose noise is
-    continuous.
+    numbers if `integer`; otherwise they are rounded to multiples of `step`, except for `l2`, which has fine
+    grids of its own.
     """
 
     within: float
@@ -68,6 +68,11 @@ class VectorRequirement:
         return self.dimensions if self.touches is None else self.touches
 
     @property
+    def in_words(self) -> str:
+        """The number of coordinates."""
+        return f"{self.dimensions} dimension{'s' if self.dimensions > 1 else ''}"
+
+    @property
     def _change(self) -> str:
         return "each coordinate" if self.norm == "linf" else f"the answer {NORMS[self.norm]}"
 
@@ -79,7 +84,7 @@ class VectorRequirement:
                 "integer and step",
                 "left out for the norm l2",
                 "given",
-                "Its noise is continuous, so the published numbers are real; the true ones may be whole.",
+                "It has a fine grid of its own: the published numbers are real, the true ones may be whole.",
             )
         if self.integer and self.step not in (None, 1):
             raise ContradictionError(

@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+import json
 import math
+from pathlib import Path
 
-from pbdp.errors import PbdpError, PlanFileError
+from pbdp.errors import InputError, PbdpError, PlanFileError
 from pbdp.mechanism.grid import LinearGrid, whole_numbers
 from pbdp.planning.vectors.design import Record, VectorCertified, VectorDesign
 from pbdp.planning.vectors.independent import loaded_design
 from pbdp.planning.vectors.plan import VectorPlan
 from pbdp.planning.vectors.product_laplace import ProductLaplace
 from pbdp.planning.vectors.requirement import VectorRequirement
-from pbdp.planning.vectors.spherical import SphericalGaussian, SphericalLaplace
+from pbdp.planning.vectors.rounding import Rounding
+from pbdp.planning.vectors.spherical_gaussian import SphericalGaussian
+from pbdp.planning.vectors.spherical_laplace import SphericalLaplace
 
 FORMAT = "pbdp-vector-plan"
-VERSION = 1
+# 2: Euclidean plans have the steps that answers and outputs are rounded to
+VERSION = 2
 # Two machines may differ in the last digits of a certificate; a loaded plan has the figure of the second.
 SAME = 1e-9
 
@@ -49,6 +54,7 @@ def vector_plan_record(plan: VectorPlan) -> Record:
         "certificate": {
             "epsilon_lower": plan.certificate.epsilon_lower,
             "method": plan.certificate.method,
+            "sampling_error": plan.certificate.sampling_error,
         },
         "compared": [{**_claim(plan, entry), "epsilon": entry.certificate.epsilon} for entry in plan.others],
         "assumptions": list(plan.assumptions),
@@ -81,6 +87,36 @@ def vector_plan_from(record: object) -> VectorPlan:
         raise PlanFileError(
             "record", "a complete plan", "one with missing or broken fields", "Make the plan again."
         ) from None
+
+
+def save_vector_plan(plan: VectorPlan, path: Path) -> None:
+    """Write a plan."""
+    text = json.dumps(vector_plan_record(plan), indent=2, allow_nan=False) + "\n"
+    try:
+        path.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise InputError("plan file", "a path that can be written", path, str(error.strerror)) from None
+
+
+def load_vector_plan(path: Path, neighbours: str | None = None) -> VectorPlan:
+    """Read a plan and check it; refused if it is for another relation than the one relied on."""
+    try:
+        record = json.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise PlanFileError("plan file", "readable", path, f"{error.strerror}.") from None
+    except (ValueError, RecursionError):
+        raise PlanFileError(
+            str(path), "a plan in JSON", "something else", "Make it with `pbdp vector -o FILE`."
+        ) from None
+    plan = vector_plan_from(record)
+    if neighbours is not None and plan.requirement.neighbours != neighbours:
+        raise PlanFileError(
+            "plan",
+            f"for {neighbours} neighbours",
+            plan.requirement.neighbours,
+            "A guarantee for one relation says nothing about the other; make a plan for yours.",
+        )
+    return plan
 
 
 def _claim(plan: VectorPlan, entry: VectorCertified) -> Record:
@@ -146,9 +182,9 @@ def _design(claim: Record, requirement: VectorRequirement) -> VectorDesign:
         case "linf", "scalar plan":
             design = loaded_design(claim, requirement)
         case "l2", "gaussian":
-            design = SphericalGaussian(sigma=claim["sigma"], kept=claim["kept"])
+            design = SphericalGaussian(sigma=claim["sigma"], kept=claim["kept"], rounding=_rounding(claim))
         case "l2", "laplace":
-            design = SphericalLaplace(scale=claim["scale"])
+            design = SphericalLaplace(scale=claim["scale"], rounding=_rounding(claim))
         case "l1", "laplace":
             grid = LinearGrid(step=claim["step"], rounded=True)
             if requirement.integer:
@@ -161,3 +197,7 @@ def _design(claim: Record, requirement: VectorRequirement) -> VectorDesign:
     if claim["family"] != design.name:
         raise PlanFileError("family", design.name, claim["family"], _EDITED)
     return design
+
+
+def _rounding(claim: Record) -> Rounding:
+    return Rounding(step=claim["step"], answer_step=claim["answer_step"])

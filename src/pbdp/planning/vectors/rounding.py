@@ -1,0 +1,79 @@
+"""Where the numbers of a Euclidean plan live: answers on a very fine grid, published numbers on a fine one.
+
+Rounding an answer to multiples of a moves every coordinate by a/2 at most, so two answers that are Δ apart
+are at most Δ + a sqrt(d) apart afterwards, which is what is accounted. Rounding the sum of answer and noise
+to multiples of the step b costs no privacy. Together they move a vector by (a + b) sqrt(d)/2 at most, which
+the width loses.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from pbdp.errors import CannotCertifyError, InputError
+from pbdp.mechanism.grid import LinearGrid, power_of_two_below
+from pbdp.planning.vectors.requirement import VectorRequirement
+
+# Rounding may cost this share of the width, and this share of the sensitivity.
+OF_WIDTH = 1e-3
+OF_SENSITIVITY = 2.0**-13
+# The answers' grid is at most this many halvings finer: both parts of a sum then fit into one word.
+MOST_HALVINGS = 52
+# A bound that is computed with a few roundings is moved by this share of it.
+SAFE = 2.0**-49
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rounding:
+    """Published numbers are multiples of `step`, answers are rounded to multiples of `answer_step` first."""
+
+    step: float
+    answer_step: float
+
+    def __post_init__(self) -> None:
+        for step in (self.step, self.answer_step):
+            # refuses what is no power of two
+            LinearGrid(step=step, rounded=True)
+        if not 1 <= math.log2(self.step / self.answer_step) <= MOST_HALVINGS:
+            raise InputError(
+                "answer_step", f"the step halved 1 to {MOST_HALVINGS} times", f"{self.answer_step:g}"
+            )
+
+    @property
+    def halvings(self) -> int:
+        """How often the step is halved for the answers."""
+        return math.frexp(self.step)[1] - math.frexp(self.answer_step)[1]
+
+    @property
+    def answers(self) -> LinearGrid:
+        """The grid that answers are rounded to."""
+        return LinearGrid(step=self.answer_step, rounded=True)
+
+    def room(self, requirement: VectorRequirement) -> float:
+        """What is left of the width for the noise, rounded down."""
+        lost = (self.step + self.answer_step) / 2 * math.sqrt(requirement.dimensions)
+        room = requirement.within - lost * (1 + SAFE)
+        if room <= 0:
+            raise CannotCertifyError("The step leaves no room for noise in the width. Use a smaller step.")
+        return room * (1 - SAFE)
+
+    def sensitivity(self, requirement: VectorRequirement) -> float:
+        """How far apart the rounded answers of neighbours are at most, rounded up."""
+        grown = requirement.sensitivity + self.answer_step * math.sqrt(requirement.dimensions)
+        return grown * (1 + SAFE)
+
+    def describe(self) -> tuple[str, ...]:
+        """What the guarantee says of it."""
+        return (
+            f"Answers are rounded to multiples of {self.answer_step:g} before noise is added, outputs to "
+            f"multiples of {self.step:g} afterwards; both are part of the guarantee.",
+        )
+
+
+def rounding_for(requirement: VectorRequirement) -> Rounding:
+    """Steps that cost about a thousandth of the width and a ten-thousandth of the sensitivity, or less."""
+    root = math.sqrt(requirement.dimensions)
+    step = power_of_two_below(2 * OF_WIDTH * requirement.within / root)
+    fine = power_of_two_below(OF_SENSITIVITY * requirement.sensitivity / root)
+    return Rounding(step=step, answer_step=min(max(fine, step * 2.0**-MOST_HALVINGS), step / 2))

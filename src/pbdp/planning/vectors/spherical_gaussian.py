@@ -1,0 +1,151 @@
+"""Gaussian noise, plain or boosted in a ball, that is the same in all directions.
+
+The law is accounted in `pbdp.privacy.exact.ball`, for rounded answers and the ball that rounding leaves of
+the width, at a delta that also covers what the sampler differs by (`sampled`).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from pbdp.domains import positive
+from pbdp.errors import CannotCertifyError, InputError
+from pbdp.planning.vectors.design import Record, VectorCertificate, VectorDesign
+from pbdp.planning.vectors.length import LengthLaw
+from pbdp.planning.vectors.release import SphericalSampler
+from pbdp.planning.vectors.requirement import VectorRequirement
+from pbdp.planning.vectors.rounding import Rounding
+from pbdp.planning.vectors.sampled import SAFE, charge, covered, not_covered
+from pbdp.privacy.exact.ball import BallAccountant, BoostedBall
+from pbdp.privacy.exact.chi_square import cdf
+from pbdp.sampling.spherical import SphericalNoise
+
+# The largest share of delta that sampling may use up.
+LARGEST_RESERVE = 0.5
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SphericalGaussian(VectorDesign):
+    """N(0, sigma² I); beyond the ball that rounding leaves of the width the density is `kept` times that.
+
+    `kept` is 1 - boost.
+    """
+
+    sigma: float
+    kept: float = 1.0
+    rounding: Rounding
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "sigma", positive("sigma", self.sigma))
+        if positive("kept", self.kept) > 1:
+            raise InputError("kept", "above 0 and at most 1", self.kept)
+        object.__setattr__(self, "kept", float(self.kept))
+
+    @property
+    def name(self) -> str:
+        return "boosted gaussian" if self.kept < 1 else "gaussian"
+
+    def describe(self, requirement: VectorRequirement) -> str:
+        plain = f"Gaussian noise in {requirement.in_words}, sigma {self.sigma:.6g} in each"
+        if self.kept == 1:
+            return plain
+        edge = self.rounding.room(requirement)
+        return f"{plain}, its density multiplied by {self.kept:.6g} beyond length {edge:.6g}"
+
+    def certificate(self, requirement: VectorRequirement) -> VectorCertificate | None:
+        error, confidence = self.sampling_error(requirement), self.confidence(requirement)
+        if confidence < requirement.confidence:
+            return None
+        return VectorCertificate(
+            epsilon=self._epsilon(requirement, error),
+            epsilon_lower=self.before_rounding(requirement).epsilon_at(requirement.delta).lower,
+            confidence=confidence,
+            method="integral along the shift, bounded on panels; the longest shift is the worst; delta "
+            "covers the sampler's distance from the law",
+            sampling_error=error,
+        )
+
+    def _epsilon(self, requirement: VectorRequirement, error: float) -> float:
+        """At a delta that leaves (1 + e^epsilon) times the error."""
+        accountant, delta = self.accountant(requirement), requirement.delta
+        epsilon = accountant.estimated_epsilon(delta)
+        reserve = 1.01 * charge(epsilon, error) / delta
+        while math.isfinite(epsilon) and reserve <= LARGEST_RESERVE:
+            epsilon = accountant.epsilon_at(delta * (1 - reserve - SAFE)).upper
+            if charge(epsilon, error) <= delta * reserve:
+                return epsilon
+            reserve *= 1.5
+        raise CannotCertifyError(
+            f"{self.name} noise has no finite epsilon at delta {requirement.delta:g}; the width is too "
+            "small against the sensitivity."
+            if math.isinf(epsilon)
+            else not_covered(self.name, requirement, epsilon, error)
+        )
+
+    def confidence(self, requirement: VectorRequirement) -> float:
+        """P(|noise| <= what rounding leaves of the width) less the sampler's error, rounded down."""
+        return (self._ball(requirement).confidence.lower - self.sampling_error(requirement)) * (1 - 2.0**-52)
+
+    def _ball(self, requirement: VectorRequirement) -> BoostedBall:
+        return BoostedBall(
+            dimensions=requirement.dimensions,
+            sigma=self.sigma,
+            radius=self.rounding.room(requirement),
+            kept=self.kept,
+        )
+
+    def accountant(self, requirement: VectorRequirement) -> BallAccountant:
+        """The exact accountant of one release, for rounded answers."""
+        return BallAccountant(
+            mechanism=self._ball(requirement), sensitivity=self.rounding.sensitivity(requirement)
+        )
+
+    def before_rounding(self, requirement: VectorRequirement) -> BallAccountant:
+        """The exact accountant of the noise itself."""
+        return BallAccountant(mechanism=self._ball(requirement), sensitivity=requirement.sensitivity)
+
+    def noise(self, requirement: VectorRequirement) -> SphericalNoise:
+        """What is drawn, in steps."""
+        step, sigma = self.rounding.step, self.sigma / self.rounding.step
+        boosted = None
+        if self.kept < 1:
+            ball = self.rounding.room(requirement) / step
+            boosted = LengthLaw(
+                dimensions=requirement.dimensions, scale=sigma, power=2, ball=ball, kept=self.kept
+            )
+        return SphericalNoise(
+            dimensions=requirement.dimensions, finer=self.rounding.halvings, sigma=sigma, length=boosted
+        )
+
+    def sampling_error(self, requirement: VectorRequirement) -> float:
+        """η. The density of a coordinate at zero is that of the kernel, times the weight left there, over C.
+
+        The other coordinates are in the ball with probability F(r²/sigma²), F chi-square with d - 1 degrees.
+        Boosting makes lengths smaller, so the mean size of a coordinate is below sigma.
+        """
+        ball = self._ball(requirement)
+        square = np.array([(ball.radius / self.sigma) ** 2])
+        inside = float(cdf(requirement.dimensions - 1, square)[0])
+        weight = (inside + self.kept * (1 - inside)) / ball.normaliser.lower * (1 + 1e-6)
+        sigma = self.sigma / self.rounding.step
+        peak = weight / (sigma * math.sqrt(2 * math.pi))
+        return self.noise(requirement).error(peak=peak, mean=sigma) * (1 + SAFE)
+
+    def sampler(self, requirement: VectorRequirement) -> SphericalSampler:
+        return SphericalSampler(noise=self.noise(requirement), rounding=self.rounding)
+
+    def record(self) -> Record:
+        return {
+            "kernel": "gaussian",
+            "sigma": self.sigma,
+            "kept": self.kept,
+            "boost": 1 - self.kept,
+            "step": self.rounding.step,
+            "answer_step": self.rounding.answer_step,
+        }
+
+    def assumptions(self, requirement: VectorRequirement) -> tuple[str, ...]:
+        return (*self.rounding.describe(), covered(self.sampling_error(requirement)))

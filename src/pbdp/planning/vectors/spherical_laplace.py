@@ -1,0 +1,114 @@
+"""Laplace noise that is the same in all directions.
+
+Its density is proportional to exp(-|n|/b): by the triangle inequality its loss never exceeds Δ/b, and |n|/b
+has the Gamma(d) law (Hardt and Talwar 2010, the K-norm mechanism for the Euclidean ball). Δ is that of the
+rounded answers, and delta covers what the sampler differs by (`sampled`).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from scipy.special import gammainc, gammaincinv
+
+from pbdp.domains import positive
+from pbdp.errors import CannotCertifyError
+from pbdp.planning.vectors.design import Record, VectorCertificate, VectorDesign
+from pbdp.planning.vectors.length import LengthLaw
+from pbdp.planning.vectors.release import SphericalSampler
+from pbdp.planning.vectors.requirement import VectorRequirement
+from pbdp.planning.vectors.rounding import Rounding, rounding_for
+from pbdp.planning.vectors.sampled import SAFE, charge, covered, not_covered
+from pbdp.privacy.exact.chi_square import cdf_error
+from pbdp.sampling.spherical import SphericalNoise
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SphericalLaplace(VectorDesign):
+    """Density proportional to exp(-|n|/scale), |n| the Euclidean length."""
+
+    scale: float
+    rounding: Rounding
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "scale", positive("scale", self.scale))
+
+    @property
+    def name(self) -> str:
+        return "laplace"
+
+    def describe(self, requirement: VectorRequirement) -> str:
+        return (
+            f"Laplace noise in {requirement.in_words}: all directions alike, the length has the "
+            f"Gamma({requirement.dimensions}) law with scale {self.scale:.6g}"
+        )
+
+    def certificate(self, requirement: VectorRequirement) -> VectorCertificate | None:
+        confidence = self.confidence(requirement)
+        if confidence < requirement.confidence:
+            return None
+        epsilon = self.rounding.sensitivity(requirement) / self.scale * (1 + 2.0**-51)
+        error = self.sampling_error(requirement)
+        if charge(epsilon, error) > requirement.delta:
+            raise CannotCertifyError(not_covered(self.name, requirement, epsilon, error))
+        return VectorCertificate(
+            epsilon=epsilon,
+            epsilon_lower=0.0,
+            confidence=confidence,
+            method="triangle inequality; delta covers the sampler's distance from the law",
+            sampling_error=error,
+        )
+
+    def confidence(self, requirement: VectorRequirement) -> float:
+        """P(|noise| <= what rounding leaves of the width) less the sampler's error, rounded down."""
+        d, t = requirement.dimensions, self.rounding.room(requirement) / self.scale
+        # a relative error e of t changes the Gamma(d) CDF by a factor of (1 + e)^d at most
+        value = float(gammainc(d, t))
+        lower = value * (1 - float(cdf_error(value)) - 2.0**-50 * d)
+        return (lower - self.sampling_error(requirement)) * (1 - 2.0**-52)
+
+    def noise(self, requirement: VectorRequirement) -> SphericalNoise:
+        """What is drawn, in steps; the Gaussian gives the direction only."""
+        scale = self.scale / self.rounding.step
+        length = LengthLaw(dimensions=requirement.dimensions, scale=scale, power=1)
+        return SphericalNoise(
+            dimensions=requirement.dimensions, finer=self.rounding.halvings, sigma=1.0, length=length
+        )
+
+    def sampling_error(self, requirement: VectorRequirement) -> float:
+        """η. A coordinate is b times a normal number times an independent chi with d + 1 degrees.
+
+        Hence its density at zero falls with d from 1/(2b), and its mean square is (d + 1) b².
+        """
+        scale = self.scale / self.rounding.step
+        mean = scale * math.sqrt(requirement.dimensions + 1)
+        return self.noise(requirement).error(peak=0.5 / scale, mean=mean) * (1 + SAFE)
+
+    def sampler(self, requirement: VectorRequirement) -> SphericalSampler:
+        return SphericalSampler(noise=self.noise(requirement), rounding=self.rounding)
+
+    def record(self) -> Record:
+        return {
+            "kernel": "laplace",
+            "scale": self.scale,
+            "step": self.rounding.step,
+            "answer_step": self.rounding.answer_step,
+        }
+
+    def assumptions(self, requirement: VectorRequirement) -> tuple[str, ...]:
+        return (*self.rounding.describe(), covered(self.sampling_error(requirement)))
+
+
+def widest_laplace(requirement: VectorRequirement) -> SphericalLaplace:
+    """The largest scale that meets the confidence."""
+    rounding = rounding_for(requirement)
+    quantile = float(gammaincinv(requirement.dimensions, requirement.confidence))
+    scale = rounding.room(requirement) / quantile
+    margin = 1e-13
+    while margin < 1:
+        design = SphericalLaplace(scale=scale * (1 - margin), rounding=rounding)
+        if design.confidence(requirement) >= requirement.confidence:
+            return design
+        margin *= 2
+    raise CannotCertifyError(f"A confidence of {requirement.confidence!r} is too near 1. Ask for less.")
