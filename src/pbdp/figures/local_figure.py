@@ -1,0 +1,116 @@
+"""Pictures of surveys: estimates with their intervals, mechanisms compared, and errors against epsilon0."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from pbdp.errors import InputError
+from pbdp.figures.canvas import COLOURS, DASHES, new_figure
+from pbdp.local.adult import AgeErrors
+from pbdp.local.estimate import Estimate
+from pbdp.local.goal import Within
+from pbdp.local.plan import LocalPlan
+from pbdp.noise.kernel import Array
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+# More names than these are not legible below an axis.
+MOST_NAMES = 24
+
+
+def draw_estimates(*estimates: Estimate, truth: Array | None = None) -> Figure:
+    """A panel for each estimate: shares with their intervals, and the truth beside one if it is known."""
+    if not estimates or (truth is not None and len(estimates) != 1):
+        raise InputError("estimates", "one or more, and one beside a truth", len(estimates))
+    figure, panels = new_figure(1, len(estimates))
+    for panel, made in zip(panels, estimates, strict=True):
+        _intervals(panel, made, truth)
+    users = estimates[0].users
+    refused = sum(estimates[0].refused.values())
+    title = f"{users:,} reports" + (f", {refused:,} refused" if refused else "")
+    mark = "; from a test seed, not private" if estimates[0].insecure_test else ""
+    figure.suptitle(title + mark)
+    return figure
+
+
+def _intervals(panel: Axes, made: Estimate, truth: Array | None) -> None:
+    places, users = np.arange(len(made.names)), made.users
+    if truth is not None:
+        panel.step(places, truth / users, where="mid", color=COLOURS[1], label="truth")
+    label = "estimate (projected: biased)" if made.biased else "estimate"
+    panel.vlines(
+        places,
+        made.low / users,
+        made.high / users,
+        color=COLOURS[0],
+        alpha=0.5,
+        lw=2,
+        label=f"{100 * made.confidence:g} % interval ({made.method})",
+    )
+    panel.plot(places, made.share, "o", ms=4, color=COLOURS[0], label=label)
+    panel.axhline(0, color="0.4", lw=1)
+    shown = places[:: max(1, -(-len(places) // MOST_NAMES))]
+    panel.set_xticks(shown, [str(made.names[place]) for place in shown], rotation=60, ha="right", fontsize=8)
+    panel.set(title=f"Share of each {made.kind}", ylabel="share of people")
+    panel.legend(fontsize=9)
+
+
+def draw_comparison(plan: LocalPlan) -> Figure:
+    """The mechanisms that a plan compared: by epsilon if an accuracy was asked for, else by error."""
+    figure, (panel,) = new_figure(1, 1)
+    entries = [entry for entry in (plan.chosen, *plan.others) if np.isfinite(entry.cost)]
+    by_epsilon = isinstance(plan.goal, Within)
+    lengths = [entry.epsilon if by_epsilon else float(np.sqrt(entry.cost)) for entry in entries]
+    places = np.arange(len(entries))[::-1]
+    panel.barh(places, lengths, color=[COLOURS[0], *(["0.7"] * (len(entries) - 1))])
+    for place, length in zip(places, lengths, strict=True):
+        panel.annotate(f" {length:.4g}", (length, place), va="center")
+    panel.set_yticks(places, [entry.family for entry in entries])
+    label = "epsilon that meets the accuracy" if by_epsilon else "error of shares x square root of users"
+    panel.set(xlabel=label, title=f"Chosen: {plan.chosen.family}, epsilon {plan.epsilon:.4g}")
+    panel.margins(x=0.15)
+    return figure
+
+
+def draw_age_errors(*experiments: AgeErrors) -> Figure:
+    """The paper's figure: mean squared errors of value and category shares against epsilon0."""
+    if not experiments:
+        raise InputError("experiments", "one or more", "none")
+    figure, panels = new_figure(1, len(experiments))
+    for panel, found in zip(panels, experiments, strict=True):
+        curves = (
+            ("category", found.category, found.simulated_category),
+            ("value", found.value, found.simulated_value),
+        )
+        for index, (name, exact, simulated) in enumerate(curves):
+            known = np.isfinite(exact)
+            panel.plot(
+                found.epsilon0[known],
+                exact[known],
+                color=COLOURS[index],
+                ls=DASHES[index],
+                label=f"{name} frequency, exact",
+            )
+            if found.surveys:
+                panel.plot(
+                    found.epsilon0,
+                    simulated,
+                    "o",
+                    color=COLOURS[index],
+                    ms=4,
+                    label=f"{name} frequency, {found.surveys} surveys",
+                )
+        for index, (name, best) in enumerate(found.best.items()):
+            panel.axvline(best, color=COLOURS[2 + index], ls=":", label=f"best for {name}: {best:.3g}")
+        panel.set(
+            title=f"Ages in categories of {found.size}, epsilon {found.epsilon:g}",
+            xlabel="epsilon0",
+            ylabel="mean squared error of shares",
+            yscale="log",
+        )
+        panel.legend(fontsize=9)
+    return figure

@@ -1,0 +1,190 @@
+"""Columns of users as they come (one value, lists, numpy, pandas, polars), as codes, and back in their form.
+
+No message holds a value that was read: what cannot be used is only counted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from pbdp.errors import InputError
+from pbdp.local.domain import Codes, Value
+
+FORMS = "one value, a list, a numpy array, or a pandas or polars column"
+# Codes of what is no value of the domain.
+UNKNOWN, WRONG_TYPE, NULL = -1, -2, -3
+REASONS = {UNKNOWN: "unknown value", WRONG_TYPE: "wrong type", NULL: "null"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Lookup:
+    """Finds the code of each value: values[code]."""
+
+    values: tuple[Value, ...]
+    _array: npt.NDArray[Any] = field(init=False, repr=False, compare=False)
+    _order: Codes = field(init=False, repr=False, compare=False)
+    _sorted: npt.NDArray[Any] = field(init=False, repr=False, compare=False)
+    _codes: dict[Value, int] = field(init=False, repr=False, compare=False)
+    _first: int | None = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        whole = isinstance(self.values[0], int)
+        array = np.array(self.values, dtype=np.int64 if whole else None)
+        order = np.argsort(array, kind="stable").astype(np.int64)
+        object.__setattr__(self, "_array", array)
+        object.__setattr__(self, "_order", order)
+        object.__setattr__(self, "_sorted", array[order])
+        object.__setattr__(self, "_codes", {value: code for code, value in enumerate(self.values)})
+        # consecutive numbers need no search
+        consecutive = whole and bool(np.all(np.diff(array) == 1))
+        object.__setattr__(self, "_first", int(array[0]) if consecutive else None)
+
+    @property
+    def whole(self) -> bool:
+        """Whether the values are whole numbers, else strings."""
+        return isinstance(self.values[0], int)
+
+    def codes(self, array: npt.NDArray[Any]) -> Codes:
+        """Codes of an array, with a negative code for what is none of the values."""
+        if array.dtype == object:
+            return self._of_objects(array)
+        fits = np.issubdtype(array.dtype, np.integer) if self.whole else array.dtype.kind == "U"
+        if not fits:
+            nulls = np.isnan(array) if array.dtype.kind == "f" else np.zeros(array.shape, dtype=np.bool_)
+            return np.where(nulls, NULL, WRONG_TYPE).astype(np.int64)
+        if array.dtype == np.uint64:
+            # what int64 cannot hold is no value of the domain
+            large = array > np.uint64(np.iinfo(np.int64).max)
+            return np.where(large, UNKNOWN, self.codes(array.astype(np.int64)))
+        if self._first is not None:
+            codes = array.astype(np.int64)
+            # modulo 2^64 the difference is exact, and a negative one is huge: one test for both ends
+            np.subtract(codes, self._first, out=codes)
+            bad = codes.view(np.uint64) >= len(self.values)
+            if bad.any():
+                codes[bad] = UNKNOWN
+            return codes
+        place = np.minimum(np.searchsorted(self._sorted, array), len(self.values) - 1)
+        return np.where(self._sorted[place] == array, self._order[place], UNKNOWN)
+
+    def _of_objects(self, array: npt.NDArray[Any]) -> Codes:
+        """Codes of Python objects, looked up by hash; the rare others are told apart one by one."""
+        kind = int if self.whole else str
+        known = self._codes
+        get = (
+            known.get(x, UNKNOWN) if type(x) is kind else _why(x, known, self.whole) for x in array.tolist()
+        )
+        return np.fromiter(get, dtype=np.int64, count=len(array))
+
+    def restored(self, codes: Codes, like: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        """Values of codes: in the type of the array they answer to if it can hold all values."""
+        if like.dtype == object:
+            return self._array.astype(object)[codes]
+        if self.whole and like.dtype.kind in "iu" and like.dtype != np.int64:
+            limits = np.iinfo(like.dtype)
+            if limits.min <= self._sorted[0] and self._sorted[-1] <= limits.max:
+                return self._array.astype(like.dtype)[codes]
+        first = self._first
+        return codes + first if first is not None else self._array[codes]
+
+
+def is_null(value: object) -> bool:
+    """None, NaN, or what pandas uses for a missing value."""
+    missing = type(value).__name__ in {"NAType", "NaTType"}
+    return value is None or missing or (isinstance(value, float | np.floating) and bool(np.isnan(value)))
+
+
+def _why(value: object, known: dict[Value, int], whole: bool) -> int:
+    """The code of a value of an unusual type."""
+    if is_null(value):
+        return NULL
+    if whole and isinstance(value, np.integer):
+        return known.get(int(value), UNKNOWN)
+    if not whole and isinstance(value, np.str_):
+        return known.get(str(value), UNKNOWN)
+    return WRONG_TYPE
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Column:
+    """An array of what was given, and what gives an array of the same length back in that form."""
+
+    array: npt.NDArray[Any]
+    back: Callable[[npt.NDArray[Any]], Any]
+
+
+def read_column(name: str, given: object) -> Column:
+    """The column as one numpy array; nulls stay in it, for the look-up to count."""
+    if isinstance(given, int | str | np.integer):
+        return Column(array=_objects([given]), back=lambda out: out.tolist()[0])
+    if isinstance(given, list | tuple):
+        kind = type(given)
+        return Column(array=_objects(list(given)), back=lambda out: kind(out.tolist()))
+    if isinstance(given, np.ndarray):
+        shape = given.shape
+        return Column(array=given.ravel(), back=lambda out: out.reshape(shape))
+    module = type(given).__module__.partition(".")[0]
+    if module == "pandas":
+        return _from_pandas(name, given)
+    if module == "polars":
+        return _from_polars(name, given)
+    raise InputError(name, FORMS, f"a {type(given).__name__}")
+
+
+def _objects(values: list[Any]) -> npt.NDArray[Any]:
+    array = np.empty(len(values), dtype=object)
+    array[:] = values
+    return array
+
+
+def _from_pandas(name: str, given: Any) -> Column:
+    import pandas as pd
+
+    if not isinstance(given, pd.Series):
+        raise InputError(name, FORMS, f"a pandas {type(given).__name__}", "Choose one column.")
+    kind: Any = given.dtype
+    plain = given.to_numpy(dtype=kind.numpy_dtype) if _holds_integers(kind) and not given.hasnans else given
+    numbers = isinstance(kind, np.dtype) and kind.kind in "iuf"
+    array = np.asarray(plain, dtype=None if plain is not given or numbers else object)
+
+    def back(out: npt.NDArray[Any]) -> Any:
+        dtype = kind if out.dtype.kind in "iu" and hasattr(kind, "numpy_dtype") else None
+        return pd.Series(out, index=given.index, name=given.name, dtype=dtype)
+
+    return Column(array=array, back=back)
+
+
+def _holds_integers(kind: Any) -> bool:
+    return hasattr(kind, "numpy_dtype") and np.issubdtype(kind.numpy_dtype, np.integer)
+
+
+def _from_polars(name: str, given: Any) -> Column:
+    import polars as pl
+
+    if not isinstance(given, pl.Series):
+        raise InputError(name, FORMS, f"a polars {type(given).__name__}", "Choose one column.")
+    whole = given.dtype.is_integer() and not given.null_count()
+    array = given.to_numpy() if whole else _objects(given.to_list())
+    kind = given.dtype if whole else None
+
+    def back(out: npt.NDArray[Any]) -> Any:
+        listed = out.tolist() if out.dtype == object else out
+        return pl.Series(given.name, listed, dtype=kind if out.dtype.kind in "iu" else None)
+
+    return Column(array=array, back=back)
+
+
+def true_codes(lookup: Lookup, array: npt.NDArray[Any]) -> Codes:
+    """Codes of true values; a single one outside the domain refuses the whole column."""
+    codes = lookup.codes(array)
+    if codes.size and int(codes.min()) < 0:
+        kinds = sorted({REASONS[code] for code in np.unique(codes[codes < 0]).tolist()})
+        raise InputError(
+            "values", "values of the domain", f"some that are not ({', '.join(kinds)})", "Leave them out."
+        )
+    return codes

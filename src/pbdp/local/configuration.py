@@ -1,0 +1,127 @@
+"""Configurations as versioned JSON, for clients in any language, with test vectors.
+
+    {"format": "pbdp-local", "version": 1, "fingerprint": "...", "epsilon": ...,
+     "mechanism": "boosted response",
+     "domain": {"values": [...], "categories": {"sizes": [...], "names": [...]}},
+               (a scale has "scale": {"width": ..., "ring": ...} instead of "categories")
+     "parameters": {...},
+     "test_vectors": [{"value": ..., "words": ["<decimal>", ...], "report": ...}, ...]}
+
+Values are numbered from 0 in their order; categories are runs of that order. Whole numbers that may pass 2^53
+are strings. How words become a report is written at the top of `boosted`, `unary` and `hashing`. A client
+draws words from its system's secure generator; test vectors only check its arithmetic. A configuration that
+is read is checked, not believed: weights must be a law, and epsilon and fingerprint are computed again.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from pathlib import Path
+from typing import Any
+
+from pbdp.errors import InputError, PbdpError, PlanFileError
+from pbdp.local.boosted import BoostedResponse
+from pbdp.local.domain import CategoryDomain, Domain, ScaleDomain
+from pbdp.local.fingerprint import FORMAT, VERSION, shared_record
+from pbdp.local.hashing import LocalHashing
+from pbdp.local.law import IntegerLaw
+from pbdp.local.mechanism import LocalMechanism
+from pbdp.local.unary import UnaryEncoding
+
+VECTORS = 12
+
+
+def configuration(mechanism: LocalMechanism) -> dict[str, Any]:
+    """The configuration as one JSON object."""
+    record = {
+        **shared_record(mechanism.domain, mechanism.kind, mechanism.parameters),
+        "fingerprint": mechanism.fingerprint,
+        "epsilon": mechanism.epsilon,
+        "test_vectors": test_vectors(mechanism),
+    }
+    if isinstance(mechanism, BoostedResponse):
+        record["epsilon0"] = mechanism.epsilon0
+    return record
+
+
+def test_vectors(mechanism: LocalMechanism) -> list[dict[str, Any]]:
+    """Words in, report out: the ends of the words' range, then SHA-256 of the fingerprint and a counter."""
+    values, each = mechanism.domain.values, mechanism.words_per_user
+    vectors = []
+    for number in range(VECTORS):
+        value = values[number * (len(values) - 1) // (VECTORS - 1)]
+        words = [_word(mechanism.fingerprint, number, place) for place in range(each)]
+        if number < 2:
+            words[0] = (0, (1 << 64) - 1)[number]
+        report = mechanism.report_of(value, words)
+        vectors.append({"value": value, "words": [str(word) for word in words], "report": report})
+    return vectors
+
+
+def _word(fingerprint: str, number: int, place: int) -> int:
+    text = f"{fingerprint}/{number}/{place}"
+    return int.from_bytes(hashlib.sha256(text.encode("ascii")).digest()[:8], "little")
+
+
+def save_configuration(mechanism: LocalMechanism, path: Path | str) -> None:
+    """Write the configuration to a file."""
+    Path(path).write_text(json.dumps(configuration(mechanism), indent=1) + "\n", encoding="utf-8")
+
+
+def load_configuration(path: Path | str) -> LocalMechanism:
+    """Read a configuration from a file."""
+    try:
+        record = json.loads(Path(path).read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise PlanFileError("configuration", "a readable JSON file", type(error).__name__) from None
+    return mechanism_of(record)
+
+
+def mechanism_of(record: object) -> LocalMechanism:
+    """The mechanism that a configuration describes; refused if it claims what it does not hold."""
+    if not isinstance(record, dict) or record.get("format") != FORMAT:
+        raise PlanFileError("configuration", f'an object with "format": "{FORMAT}"', "another")
+    if record.get("version") != VERSION:
+        raise PlanFileError(
+            "version", f"{VERSION}", repr(record.get("version")), "Use the pbdp that wrote it."
+        )
+    try:
+        mechanism = _built(record)
+        claims = (record["fingerprint"], float(record["epsilon"]), record["test_vectors"])
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise PlanFileError(
+            "configuration", "complete and of the right types", type(error).__name__
+        ) from None
+    except PlanFileError:
+        raise
+    except PbdpError as error:
+        raise PlanFileError("configuration", "one that holds", "another", str(error)) from None
+    if mechanism.epsilon > claims[1]:
+        raise PlanFileError("epsilon", f"at least {mechanism.epsilon!r}, which its weights have", claims[1])
+    if mechanism.fingerprint != claims[0]:
+        raise PlanFileError("fingerprint", mechanism.fingerprint, claims[0], "The file was changed.")
+    if test_vectors(mechanism) != claims[2]:
+        raise PlanFileError("test_vectors", "those of this configuration", "others", "The file was changed.")
+    return mechanism
+
+
+def _built(record: dict[str, Any]) -> LocalMechanism:
+    domain, parameters = _domain(record["domain"]), record["parameters"]
+    match record["mechanism"]:
+        case "boosted response":
+            law = IntegerLaw(**{k: tuple(map(int, parameters[k])) for k in ("own", "near", "far")})
+            return BoostedResponse(domain=domain, law=law, epsilon0=float(record["epsilon0"]))
+        case "unary encoding":
+            return UnaryEncoding(domain=domain, noise=int(parameters["noise"]))
+        case "local hashing":
+            return LocalHashing(domain=domain, g=int(parameters["g"]), other=int(parameters["other"]))
+    raise InputError("mechanism", "boosted response, unary encoding or local hashing", "another")
+
+
+def _domain(record: dict[str, Any]) -> Domain:
+    values = tuple(record["values"])
+    if "scale" in record:
+        return ScaleDomain(values=values, width=record["scale"]["width"], ring=bool(record["scale"]["ring"]))
+    parts = record["categories"]
+    return CategoryDomain(values=values, sizes=tuple(parts["sizes"]), names=tuple(parts["names"]))

@@ -1,0 +1,181 @@
+"""Domains: the values that people may hold, and which of them are near one another."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+
+from pbdp.domains import whole
+from pbdp.errors import InputError
+
+Value = int | str
+Codes = npt.NDArray[np.int64]
+
+LARGEST_DOMAIN = 1 << 24
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Domain(ABC):
+    """Values numbered 0, 1, ...; those near a value x are a run of `size[x]` codes from `start[x]` on.
+
+    The run may pass the last code and go on at the first. `position[x]` is the place of x in its own run.
+    """
+
+    values: tuple[Value, ...]
+    start: Codes = field(init=False, repr=False, compare=False)
+    size: Codes = field(init=False, repr=False, compare=False)
+    position: Codes = field(init=False, repr=False, compare=False)
+
+    def _check_values(self) -> None:
+        kinds = {type(value) for value in self.values}
+        if len(kinds) != 1 or kinds - {int, str}:
+            raise InputError(
+                "values", "all whole numbers or all strings", ", ".join(sorted(k.__name__ for k in kinds))
+            )
+        if not 2 <= len(self.values) <= LARGEST_DOMAIN:
+            raise InputError("values", f"2 to {LARGEST_DOMAIN:,} values", f"{len(self.values):,}")
+        if len(set(self.values)) < len(self.values):
+            raise InputError("values", "listed once each", "a value listed twice")
+        if any(isinstance(value, int) and not -(2**63) <= value < 2**63 for value in self.values):
+            raise InputError("values", "between -2^63 and 2^63 - 1", "a larger one")
+
+    def _place(self, start: Codes, size: Codes) -> None:
+        """Store the runs, from which the positions follow."""
+        object.__setattr__(self, "start", start)
+        object.__setattr__(self, "size", size)
+        object.__setattr__(self, "position", (np.arange(self.count) - start) % self.count)
+
+    @property
+    def count(self) -> int:
+        """How many values there are."""
+        return len(self.values)
+
+    @property
+    @abstractmethod
+    def groups(self) -> tuple[str, ...]:
+        """Names of the categories, or of the neighbourhoods of a scale."""
+
+    @abstractmethod
+    def group_sums(self, by_value: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+        """Sums of something given for each value, over the values of each group."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CategoryDomain(Domain):
+    """Values in categories: those of the first category first, then those of the second, ..."""
+
+    sizes: tuple[int, ...]
+    names: tuple[str, ...]
+    category_of: Codes = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        self._check_values()
+        if any(size < 1 for size in self.sizes) or sum(self.sizes) != self.count:
+            raise InputError("categories", "not empty, and together all values", "others")
+        if len(self.sizes) < 2:
+            raise InputError("categories", "two or more", "one", "With one, nothing is learnt from it.")
+        if len(set(self.names)) != len(self.sizes):
+            raise InputError("category names", "one different name for each category", f"{len(self.names)}")
+        sizes = np.array(self.sizes, dtype=np.int64)
+        object.__setattr__(self, "category_of", np.repeat(np.arange(len(sizes)), sizes))
+        starts = np.cumsum(sizes) - sizes
+        self._place(starts[self.category_of], sizes[self.category_of])
+
+    @property
+    def groups(self) -> tuple[str, ...]:
+        return self.names
+
+    def group_sums(self, by_value: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+        return np.add.reduceat(by_value, np.cumsum((0, *self.sizes[:-1])))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScaleDomain(Domain):
+    """Values in their order, each with a neighbourhood of `width` values, itself in the middle.
+
+    On a ring the last value is next to the first. On a line the neighbourhood of a value near an end is moved
+    inwards until it fits. So every neighbourhood has `width` values, which keeps all rows of the matrix
+    permutations of each other and the paper's probabilities exact.
+    """
+
+    width: int
+    ring: bool = False
+
+    def __post_init__(self) -> None:
+        self._check_values()
+        if whole("width", self.width, least=3) % 2 == 0 or self.width >= self.count:
+            raise InputError(
+                "width",
+                f"odd and below the number of values, {self.count}",
+                self.width,
+                "It counts the value.",
+            )
+        start = np.arange(self.count) - self.width // 2
+        start = start % self.count if self.ring else np.clip(start, 0, self.count - self.width)
+        self._place(start.astype(np.int64), np.full(self.count, self.width, dtype=np.int64))
+
+    @property
+    def groups(self) -> tuple[str, ...]:
+        return tuple(f"near {value}" for value in self.values)
+
+    def members(self) -> npt.NDArray[np.bool_]:
+        """Row x says which codes are near x."""
+        near = np.zeros((self.count, self.count), dtype=np.bool_)
+        columns = (self.start[:, None] + np.arange(self.width)) % self.count
+        near[np.arange(self.count)[:, None], columns] = True
+        return near
+
+    def group_sums(self, by_value: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+        return np.asarray(self.members() @ by_value)
+
+
+def in_categories(
+    categories: Mapping[str, Iterable[Hashable]] | Iterable[Iterable[Hashable]],
+) -> CategoryDomain:
+    """A domain from its categories: name to values, or the values only."""
+    if isinstance(categories, Mapping):
+        names, members = tuple(map(str, categories)), [_plain(part) for part in categories.values()]
+    else:
+        members = [_plain(part) for part in categories]
+        names = tuple(_name(part, index) for index, part in enumerate(members))
+    values = tuple(value for part in members for value in part)
+    return CategoryDomain(values=values, sizes=tuple(map(len, members)), names=names)
+
+
+def in_blocks(values: Iterable[Hashable], size: int) -> CategoryDomain:
+    """Consecutive categories of `size` values each; the last one has what is left over."""
+    listed, step = _plain(values), whole("category size", size)
+    return in_categories([listed[at : at + step] for at in range(0, len(listed), step)])
+
+
+def without_categories(values: Iterable[Hashable]) -> CategoryDomain:
+    """Every value a category of its own: boosted response is then plain randomised response (GRR)."""
+    return in_blocks(values, 1)
+
+
+def on_scale(values: Iterable[Hashable], width: int, *, ring: bool = False) -> ScaleDomain:
+    """A rating scale: neighbourhoods of `width` values (odd, counting the value) on a line or a ring."""
+    return ScaleDomain(values=_plain(values), width=width, ring=ring)
+
+
+def _plain(values: Iterable[Hashable]) -> tuple[Value, ...]:
+    """Values as Python's own int or str; other types are left for the domain to refuse."""
+    if isinstance(values, str):
+        raise InputError("values", "a list of values", "one string")
+    return tuple(_python(value) for value in values)
+
+
+def _python(value: Hashable) -> Value:
+    if isinstance(value, np.integer):
+        return int(value)
+    return str(value) if isinstance(value, np.str_) else value  # type: ignore[return-value]
+
+
+def _name(part: Sequence[Value], index: int) -> str:
+    if not part:
+        return f"category {index + 1}"
+    return str(part[0]) if len(part) == 1 else f"{part[0]}..{part[-1]}"

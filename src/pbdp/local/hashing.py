@@ -1,0 +1,243 @@
+"""Optimised local hashing (OLH; Wang et al. 2017): everyone hashes to g values and randomises the hash.
+
+g is a prime near e^epsilon + 1, and value number v is written with m digits in base g, v = v_0 + v_1 g + ...
+The hash with coefficients a_0 .. a_{m-1} is h(v) = (a_0 v_0 + ... ) mod g. Two different values collide with
+chance exactly 1/g over uniform coefficients: g is prime, so a (v - v') = 0 takes away one of m dimensions.
+
+How a client draws, from 1 + m random words below 2^64 (`//` rounds down): a_i = word[1 + i] mod g and
+u = word[0] // 4. If u < g other, then r = u // other; else r = h(true value). The report is the whole number
+r + g (a_0 + g (a_1 + ...)).
+
+Privacy: coefficients do not depend on the value, and given them r has the weight own = 2^62 - (g - 1) other
+if it is the hash and `other` if not; `other` is rounded up, so that own/other is at most e^epsilon. A
+remainder of a 64-bit word is uniform up to g/2^64, which is below the rounding of floats in the estimates and
+no matter of privacy.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from pbdp.errors import CannotCertifyError, InputError
+from pbdp.local.certificate import epsilon_of
+from pbdp.local.columns import NULL, UNKNOWN, WRONG_TYPE, is_null
+from pbdp.local.domain import CategoryDomain, Codes, Domain, ScaleDomain
+from pbdp.local.law import SHAVE, checked_epsilons
+from pbdp.local.mechanism import VALUE, LocalMechanism
+from pbdp.local.pure import pure_estimates, pure_value_spread
+from pbdp.local.spread import DenseSpread, Spread, unknowable
+from pbdp.mechanism.weights import TOTAL
+from pbdp.noise.kernel import Array
+from pbdp.sampling.keystream import Words
+
+# e^10 values of a hash; beyond it randomised response is better anyway, unless there are more values still.
+LARGEST_EPSILON = 10.0
+# Comparing categories looks at every pair of values.
+LARGEST_COMPARED = 512
+
+
+@dataclass(frozen=True, kw_only=True)
+class LocalHashing(LocalMechanism):
+    """Reports are whole numbers below g^(m+1)."""
+
+    g: int
+    other: int
+
+    def __post_init__(self) -> None:
+        if self.g < 2 or not _is_prime(self.g):
+            raise InputError("g", "a prime", self.g)
+        if not 0 < self.g * self.other < TOTAL:
+            raise InputError("other", "above 0 and below 2^62 / g", self.other)
+        if self.g ** (self.digits + 1) >= 1 << 62:
+            raise InputError("values", "fewer for this hash", self.domain.count)
+
+    @property
+    def kind(self) -> str:
+        return "local hashing"
+
+    @property
+    def own(self) -> int:
+        """The weight of the hash itself."""
+        return TOTAL - (self.g - 1) * self.other
+
+    @property
+    def epsilon(self) -> float:
+        return epsilon_of(Fraction(self.own, self.other))
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        return {"total_bits": 62, "g": self.g, "digits": self.digits, "other": str(self.other)}
+
+    @property
+    def digits(self) -> int:
+        """Digits m of a value's number in base g."""
+        digits, reach = 1, self.g
+        while reach < self.domain.count:
+            digits, reach = digits + 1, reach * self.g
+        return digits
+
+    @property
+    def words_per_user(self) -> int:
+        return 1 + self.digits
+
+    @cached_property
+    def _digit_table(self) -> Codes:
+        """Digits of every value's number, one row each."""
+        return np.arange(self.domain.count)[:, None] // self.g ** np.arange(self.digits) % self.g
+
+    def draw(self, codes: Codes, words: Words) -> npt.NDArray[Any]:
+        coefficients = (words[:, 1:] % np.uint64(self.g)).astype(np.int64)
+        hashed = (coefficients * self._digit_table[codes]).sum(axis=1) % self.g
+        random = ((words[:, 0] >> np.uint64(2)) // np.uint64(self.other)).astype(np.int64)
+        reported = np.where(random < self.g, random, hashed)
+        places = self.g ** np.arange(1, self.digits + 1)
+        return np.asarray(reported + coefficients @ places)
+
+    def published(self, internal: npt.NDArray[Any], like: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        return internal.astype(object) if like.dtype == object else internal
+
+    def report_codes(self, reports: npt.NDArray[Any]) -> Codes:
+        """Reports themselves, as they are numbered already."""
+        if reports.dtype == object:
+            return np.fromiter(map(self._code, reports.tolist()), dtype=np.int64, count=len(reports))
+        if reports.dtype.kind not in "iu":
+            nulls = np.isnan(reports) if reports.dtype.kind == "f" else np.zeros(len(reports), dtype=np.bool_)
+            return np.where(nulls, NULL, WRONG_TYPE).astype(np.int64)
+        most = self.g ** (self.digits + 1)
+        good = (reports >= 0) & (reports < most)
+        return np.where(good, reports.astype(np.int64), UNKNOWN)
+
+    def _code(self, report: object) -> int:
+        if is_null(report):
+            return NULL
+        if isinstance(report, bool) or not isinstance(report, int | np.integer):
+            return WRONG_TYPE
+        return int(report) if 0 <= report < self.g ** (self.digits + 1) else UNKNOWN
+
+    @property
+    def cells(self) -> int:
+        """Reports that support each value, then the sum of squares of those that support each group."""
+        return self.domain.count + len(self.domain.groups)
+
+    def tally(self, reports: npt.NDArray[Any], codes: Codes, times: Codes | None) -> Codes:  # noqa: ARG002
+        distinct, inverse = np.unique(codes, return_inverse=True)
+        weight = np.zeros(len(distinct), dtype=np.int64)
+        np.add.at(weight, inverse, 1 if times is None else times)
+        counts = np.zeros(self.cells, dtype=np.int64)
+        step = max(1, (1 << 22) // self.domain.count)
+        for start in range(0, len(distinct), step):
+            part, often = distinct[start : start + step], weight[start : start + step]
+            supports = self._supports(part)
+            counts[: self.domain.count] += often @ supports
+            counts[self.domain.count :] += often @ self._group_sums(supports) ** 2
+        return counts
+
+    def _supports(self, reports: Codes) -> Codes:
+        """Whether each report (row) supports each value (column)."""
+        places = self.g ** np.arange(1, self.digits + 1)
+        coefficients = reports[:, None] // places % self.g
+        hashes = coefficients @ self._digit_table.T % self.g
+        return np.asarray(hashes == (reports % self.g)[:, None]).astype(np.int64)
+
+    def _group_sums(self, rows: Codes) -> Codes:
+        if isinstance(self.domain, CategoryDomain):
+            return np.add.reduceat(rows, np.cumsum((0, *self.domain.sizes[:-1])), axis=1)
+        assert isinstance(self.domain, ScaleDomain)  # noqa: S101 - there are two kinds of domain
+        return np.asarray(rows @ self.domain.members().T.astype(np.int64))
+
+    @property
+    def probabilities(self) -> tuple[float, float]:
+        """How likely a report supports the true value, and any other: own, and exactly 1/g."""
+        return self.own / TOTAL, 1 / self.g
+
+    def estimates(self, kind: str, tally: Codes, users: int) -> tuple[Array, Array]:
+        p, q = self.probabilities
+        supports, squares = tally[: self.domain.count], tally[self.domain.count :]
+        found, variances = pure_estimates(p, q, supports, users)
+        if kind == VALUE:
+            return found, variances
+        # the unbiased estimate sum L^2 - F with L = (Z - n q)/(p - q), Z the group's values that a report
+        # supports
+        sizes = self.domain.group_sums(np.ones(self.domain.count))
+        totals = self.domain.group_sums(supports.astype(np.float64))
+        by_group = (totals - users * sizes * q) / (p - q)
+        spread = squares - 2 * sizes * q * totals + users * (sizes * q) ** 2
+        return by_group, np.maximum(spread / (p - q) ** 2 - by_group, 0.0)
+
+    def spread(self, kind: str) -> Spread:
+        if kind == VALUE:
+            return pure_value_spread(self.domain, *self.probabilities)
+        return self._group_spread()
+
+    def _group_spread(self) -> Spread:
+        """Exact variances of categories, from the joint collisions of pairs of values with the true one."""
+        if self.domain.count > LARGEST_COMPARED:
+            return unknowable(len(self.domain.groups), self.domain.count)
+        p, q = self.probabilities
+        g, groups = self.g, len(self.domain.groups)
+        members = np.stack([self.domain.group_sums(row) for row in np.eye(self.domain.count)], axis=1)
+        sizes = members.sum(axis=1)
+        uniform = sizes / g + sizes * (sizes - 1) / g**2
+        squared = np.empty((groups, self.domain.count))
+        for x in range(self.domain.count):
+            lines = self._lines_through(x)
+            on_line = np.zeros((groups, int(lines.max()) + 1))
+            np.add.at(on_line.T, lines, members.T)
+            others = sizes - members[:, x]
+            # values on one line through x collide with x together, others independently
+            together = (on_line[:, 1:] ** 2).sum(axis=1)
+            pairs = together / g + (others**2 - together) / g**2
+            squared[:, x] = members[:, x] * (1 + 2 * others / g) + pairs
+        follows = (self.own - self.other) / TOTAL
+        second = follows * squared + (1 - follows) * uniform[:, None]
+        first = (sizes * q)[:, None] + members * (p - q)
+        centred = second - 2 * (sizes * q)[:, None] * first + ((sizes * q) ** 2)[:, None]
+        return DenseSpread(matrix=centred / (p - q) ** 2 - members, reach=sizes * (1 / (p - q) + 1))
+
+    def _lines_through(self, x: int) -> Codes:
+        """For each value the number, from 1 on, of the line through it and x; 0 for x itself."""
+        steps = (self._digit_table - self._digit_table[x]) % self.g
+        first = np.take_along_axis(steps, np.argmax(steps != 0, axis=1)[:, None], axis=1)[:, 0]
+        inverses = np.array([0, *(pow(int(step), -1, self.g) for step in np.unique(first[first > 0]))])
+        scale = inverses[np.searchsorted(np.unique(first[first > 0]), first) + 1] * (first > 0)
+        directions = steps * scale[:, None] % self.g @ self.g ** np.arange(self.digits)
+        return np.unique(directions, return_inverse=True)[1].astype(np.int64)
+
+
+def local_hashing(domain: Domain, epsilon: float) -> LocalHashing:
+    """Optimised local hashing with at most the given epsilon and the prime g of least variance."""
+    epsilon, _ = checked_epsilons(epsilon, 0.0)
+    if epsilon > LARGEST_EPSILON:
+        raise InputError("epsilon", f"at most {LARGEST_EPSILON:g} for local hashing", f"{epsilon:g}")
+    g = best_prime(epsilon)
+    allowance = max(epsilon, 1.0) * SHAVE
+    other = math.ceil(TOTAL / (math.exp(epsilon - allowance) + g - 1))
+    made = LocalHashing(domain=domain, g=g, other=other)
+    if made.epsilon > epsilon:
+        raise CannotCertifyError("No integer weights hold this epsilon. Use a larger one.")
+    return made
+
+
+def best_prime(epsilon: float) -> int:
+    """The prime g of least variance q (1 - q)/(p - q)^2, q = 1/g; of all numbers e^epsilon + 1 has it."""
+    best = math.exp(epsilon) + 1
+    below = next((n for n in range(math.floor(best), 1, -1) if _is_prime(n)), 2)
+    above = next(n for n in range(math.floor(best) + 1, 4 * math.ceil(best)) if _is_prime(n))
+    return min(below, above, key=lambda g: hashing_variance(epsilon, g))
+
+
+def hashing_variance(epsilon: float, g: int) -> float:
+    """q (1 - q)/(p - q)^2 with q = 1/g and p = e^epsilon/(e^epsilon + g - 1)."""
+    p, q = math.exp(epsilon) / (math.exp(epsilon) + g - 1), 1 / g
+    return q * (1 - q) / (p - q) ** 2
+
+
+def _is_prime(n: int) -> bool:
+    return n >= 2 and all(n % divisor for divisor in range(2, math.isqrt(n) + 1))

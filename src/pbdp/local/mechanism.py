@@ -1,0 +1,174 @@
+"""What every local randomiser does: draw reports from words, count them, and know its own law."""
+
+from __future__ import annotations
+
+import warnings
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from pbdp.errors import InputError
+from pbdp.local.columns import Lookup, read_column, true_codes
+from pbdp.local.domain import Codes, Domain, Value
+from pbdp.local.fingerprint import fingerprint_of
+from pbdp.local.spread import Spread
+from pbdp.noise.kernel import Array
+from pbdp.release.releaser import InsecureTestSeedWarning
+from pbdp.sampling.keystream import SLACK, WORD, InsecureTestKeystream, Keystream, SecureKeystream, Words
+
+# Words drawn at a time: what is made of them stays in the processor's cache.
+CHUNK = 1 << 15
+_ZEROS = memoryview(bytes(CHUNK * WORD))
+_SECURE = SecureKeystream()
+
+VALUE, CATEGORY = "value", "category"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reports:
+    """Randomised reports in the form of the values, and the fingerprint of the configuration they belong to.
+
+    `insecure_test_seed` is None unless they came from such a seed, in which case nothing is protected.
+    """
+
+    values: Any
+    fingerprint: str
+    insecure_test_seed: int | None = None
+
+    def __post_init__(self) -> None:
+        if self.insecure_test_seed is not None:
+            warnings.warn(
+                "Drawn from insecure_test_seed: for tests only, never collect them.",
+                InsecureTestSeedWarning,
+                stacklevel=4,
+            )
+
+
+@dataclass(frozen=True, kw_only=True)
+class LocalMechanism(ABC):
+    """A randomiser that people run at home, with what a server needs to estimate from its reports."""
+
+    domain: Domain
+
+    @property
+    @abstractmethod
+    def kind(self) -> str:
+        """The name in a configuration."""
+
+    @property
+    @abstractmethod
+    def epsilon(self) -> float:
+        """Certified: at least the logarithm of the largest column ratio of the integer weights."""
+
+    @property
+    @abstractmethod
+    def parameters(self) -> dict[str, Any]:
+        """What a client needs besides the domain, as JSON; whole numbers beyond 2^53 as strings."""
+
+    @property
+    @abstractmethod
+    def words_per_user(self) -> int:
+        """Random 64-bit words that one report takes."""
+
+    @abstractmethod
+    def draw(self, codes: Codes, words: Words) -> npt.NDArray[Any]:
+        """One internal report for each code, from `words` of shape (len(codes), words_per_user)."""
+
+    @abstractmethod
+    def published(self, internal: npt.NDArray[Any], like: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        """Reports as they travel, for internal ones."""
+
+    @abstractmethod
+    def report_codes(self, reports: npt.NDArray[Any]) -> Codes:
+        """The code of each report that travelled, or a negative one (see `columns`)."""
+
+    @property
+    @abstractmethod
+    def cells(self) -> int:
+        """How many numbers a tally of the reports has."""
+
+    @abstractmethod
+    def tally(self, reports: npt.NDArray[Any], codes: Codes, times: Codes | None) -> Codes:
+        """Counts of the good reports, each taken `times` times; `codes` are theirs."""
+
+    @abstractmethod
+    def estimates(self, kind: str, tally: Codes, users: int) -> tuple[Array, Array]:
+        """Unbiased estimates of how many people hold each value (or category), and of their variances."""
+
+    @abstractmethod
+    def spread(self, kind: str) -> Spread:
+        """Exact variances of the estimates of values or categories."""
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """Sixteen hexadecimal digits that stand for this configuration."""
+        return fingerprint_of(self.domain, self.kind, self.parameters)
+
+    @cached_property
+    def lookup(self) -> Lookup:
+        """The look-up of the domain's values."""
+        return Lookup(values=self.domain.values)
+
+    def randomise(self, values: object, *, insecure_test_seed: int | None = None) -> Reports:
+        """One independent report for each value: in the form of the values, drawn with a secure generator.
+
+        Each report costs its person `epsilon`; whoever reports k times spends up to k times as much.
+        """
+        keystream = _SECURE if insecure_test_seed is None else InsecureTestKeystream(insecure_test_seed)
+        column = read_column("values", values)
+        given, lookup = column.array, self.lookup
+
+        def part(start: int, words: Words) -> npt.NDArray[Any]:
+            some = given[start : start + len(words)]
+            return self.published(self.draw(true_codes(lookup, some), words), some)
+
+        return Reports(
+            values=column.back(self._in_blocks(part, len(given), keystream)),
+            fingerprint=self.fingerprint,
+            insecure_test_seed=insecure_test_seed,
+        )
+
+    def drawn(self, codes: Codes, keystream: Keystream = _SECURE) -> npt.NDArray[Any]:
+        """Internal reports for codes."""
+
+        def part(start: int, words: Words) -> npt.NDArray[Any]:
+            return self.draw(codes[start : start + len(words)], words)
+
+        return self._in_blocks(part, len(codes), keystream)
+
+    def _in_blocks(
+        self, part: Callable[[int, Words], npt.NDArray[Any]], count: int, keystream: Keystream
+    ) -> npt.NDArray[Any]:
+        """What `part` makes of the first person's number and the words of each block, put together."""
+        nothing = part(0, np.empty((0, self.words_per_user), dtype=np.uint64))
+        made = np.empty((count, *nothing.shape[1:]), dtype=nothing.dtype)
+        for start, words in word_blocks(keystream, count, self.words_per_user):
+            made[start : start + len(words)] = part(start, words)
+        return made
+
+    def report_of(self, value: Value, words: list[int]) -> Any:
+        """The report that given words make of a value: for test vectors, never for a real report."""
+        if len(words) != self.words_per_user or not all(0 <= word < 1 << 64 for word in words):
+            raise InputError("words", f"{self.words_per_user} numbers below 2^64", "others")
+        column = read_column("value", value)
+        codes = true_codes(self.lookup, column.array)
+        return column.back(self.published(self.draw(codes, np.array([words], dtype="<u8")), column.array))
+
+
+def word_blocks(keystream: Keystream, count: int, each: int) -> Iterator[tuple[int, Words]]:
+    """Random words in blocks of shape (users, each) with the first user's number; a block is reused."""
+    users = max(1, CHUNK // each)
+    room = min(count, users) * each
+    zeros = _ZEROS if room <= CHUNK else memoryview(bytes(room * WORD))
+    buffer = bytearray(room * WORD + SLACK)
+    words = np.frombuffer(buffer, dtype="<u8", count=room)
+    stream = keystream.stream()
+    for start in range(0, count, users):
+        size = min(users, count - start) * each
+        stream.fill(buffer, zeros[: size * WORD])
+        yield start, words[:size].reshape(-1, each)

@@ -1,0 +1,90 @@
+"""Pictures of surveys: the facts in them, not the pixels."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from matplotlib.figure import Figure
+
+from pbdp.errors import InputError
+from pbdp.figures.canvas import save
+from pbdp.figures.local_figure import draw_age_errors, draw_comparison, draw_estimates
+from pbdp.local.adult import adult_truth, age_errors
+from pbdp.local.boosted import boosted_response
+from pbdp.local.counts import count_reports
+from pbdp.local.domain import in_blocks
+from pbdp.local.estimate import estimate
+from pbdp.local.goal import LeastError, Within
+from pbdp.local.plan import plan_local
+
+DOMAIN = in_blocks(range(10, 101), 10)
+
+
+def text_of(figure: Figure, folder: Path) -> str:
+    save(figure, folder / "f.svg")
+    return (folder / "f.svg").read_text(encoding="utf-8")
+
+
+def test_estimates_are_drawn_with_their_intervals_and_the_truth(tmp_path: Path) -> None:
+    mechanism = boosted_response(DOMAIN, 5.0, 2.0)
+    truth = adult_truth(DOMAIN)
+    codes = np.repeat(np.arange(91), truth)
+    counts = count_reports(mechanism, np.append(mechanism.drawn(codes) + 10, 7))
+    made = estimate(mechanism, counts, "category")
+    by_category = DOMAIN.group_sums(truth.astype(float))
+    figure = draw_estimates(made, truth=by_category)
+    (panel,) = figure.axes
+    step, points = panel.lines[:2]
+    assert np.asarray(step.get_ydata()) == pytest.approx(by_category / 45_222)
+    assert np.asarray(points.get_ydata()) == pytest.approx(made.people / 45_222)
+    segments = panel.collections[0].get_segments()  # type: ignore[attr-defined]
+    assert [segment[0, 1] for segment in segments] == pytest.approx(made.low / 45_222)
+    assert [segment[1, 1] for segment in segments] == pytest.approx(made.high / 45_222)
+    text = text_of(figure, tmp_path)
+    for words in ("45,222 reports, 1 refused", "95 % interval (normal)", "10..19", "truth"):
+        assert words in text
+    both = draw_estimates(made, estimate(mechanism, counts).projected())
+    assert "projected: biased" in text_of(both, tmp_path)
+
+
+def test_reports_from_a_seed_are_marked(tmp_path: Path) -> None:
+    mechanism = boosted_response(DOMAIN, 5.0, 2.0)
+    with pytest.warns(UserWarning, match="tests only"):
+        reports = mechanism.randomise([20, 30, 40], insecure_test_seed=1)
+    made = estimate(mechanism, count_reports(mechanism, reports))
+    assert "from a test seed, not private" in text_of(draw_estimates(made), tmp_path)
+
+
+@pytest.mark.parametrize("accuracy", [True, False])
+def test_a_comparison_shows_every_mechanism(accuracy: bool, tmp_path: Path) -> None:
+    if accuracy:
+        plan = plan_local(DOMAIN, Within(category=0.02, users=10_000))
+    else:
+        plan = plan_local(DOMAIN, LeastError(category=0.5), epsilon=2)
+    figure = draw_comparison(plan)
+    lengths = [bar.get_width() for bar in figure.axes[0].patches]  # type: ignore[attr-defined]
+    assert lengths == sorted(lengths)
+    text = text_of(figure, tmp_path)
+    for entry in (plan.chosen, *plan.others):
+        assert entry.family in text
+    assert f"epsilon {plan.epsilon:.4g}" in text
+
+
+def test_the_papers_figure(tmp_path: Path) -> None:
+    found = age_errors(10, points=5, surveys=1)
+    figure = draw_age_errors(found, age_errors(5, points=5))
+    first = figure.axes[0]
+    assert np.asarray(first.lines[0].get_ydata()) == pytest.approx(found.category)
+    assert np.asarray(first.lines[2].get_ydata()) == pytest.approx(found.value[1:])
+    text = text_of(figure, tmp_path)
+    for words in ("Ages in categories of 10", "Ages in categories of 5", "best for value: 5", "epsilon0"):
+        assert words in text
+
+
+def test_nothing_to_draw() -> None:
+    with pytest.raises(InputError):
+        draw_estimates()
+    with pytest.raises(InputError):
+        draw_age_errors()
