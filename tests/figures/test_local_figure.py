@@ -36,7 +36,7 @@ def test_estimates_are_drawn_with_their_intervals_and_the_truth(tmp_path: Path) 
     by_category = DOMAIN.group_sums(truth.astype(float))
     figure = draw_estimates(made, truth=by_category)
     (panel,) = figure.axes
-    step, points = panel.lines[:2]
+    step, *_caps, points, _zero = panel.lines
     assert np.asarray(step.get_ydata()) == pytest.approx(by_category / 45_222)
     assert np.asarray(points.get_ydata()) == pytest.approx(made.people / 45_222)
     segments = panel.collections[0].get_segments()  # type: ignore[attr-defined]

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import Any, NoReturn
 
 from pbdp import __version__
-from pbdp.cli import audit, interval, ledger, noise, plan, release, together, vector
+from pbdp.cli import audit, interval, ledger, local, noise, plan, release, together, vector
 from pbdp.cli.outcome import Outcome
 from pbdp.errors import PbdpError
 
@@ -64,7 +64,7 @@ def parser() -> argparse.ArgumentParser:
     )
     top.add_argument("--version", action="version", version=f"pbdp {__version__}")
     commands = top.add_subparsers(dest="command", metavar="COMMAND", required=True)
-    for command in (plan, noise, release, interval, audit, ledger, together, vector):
+    for command in (plan, noise, release, interval, audit, ledger, together, vector, local):
         command.add_to(commands)
     return top
 

@@ -40,18 +40,20 @@ def draw_estimates(*estimates: Estimate, truth: Array | None = None) -> Figure:
 def _intervals(panel: Axes, made: Estimate, truth: Array | None) -> None:
     places, users = np.arange(len(made.names)), made.users
     if truth is not None:
-        panel.step(places, truth / users, where="mid", color=COLOURS[1], label="truth")
+        panel.step(places, truth / users, where="mid", color=COLOURS[6], label="truth")
     label = "estimate (projected: biased)" if made.biased else "estimate"
-    panel.vlines(
+    # caps, because intervals may be shorter than a dot is wide
+    panel.errorbar(
         places,
-        made.low / users,
-        made.high / users,
-        color=COLOURS[0],
-        alpha=0.5,
-        lw=2,
+        (made.low + made.high) / (2 * users),
+        yerr=(made.high - made.low) / (2 * users),
+        fmt="none",
+        ecolor=COLOURS[0],
+        elinewidth=1.5,
+        capsize=6 if len(places) <= MOST_NAMES else 2,
         label=f"{100 * made.confidence:g} % interval ({made.method})",
     )
-    panel.plot(places, made.share, "o", ms=4, color=COLOURS[0], label=label)
+    panel.plot(places, made.share, "o", ms=3, color=COLOURS[1], label=label)
     panel.axhline(0, color="0.4", lw=1)
     shown = places[:: max(1, -(-len(places) // MOST_NAMES))]
     panel.set_xticks(shown, [str(made.names[place]) for place in shown], rotation=60, ha="right", fontsize=8)

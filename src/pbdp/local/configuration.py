@@ -73,7 +73,7 @@ def load_configuration(path: Path | str) -> LocalMechanism:
     """Read a configuration from a file."""
     try:
         record = json.loads(Path(path).read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise PlanFileError("configuration", "a readable JSON file", type(error).__name__) from None
     return mechanism_of(record)
 
@@ -97,7 +97,7 @@ def mechanism_of(record: object) -> LocalMechanism:
         raise
     except PbdpError as error:
         raise PlanFileError("configuration", "one that holds", "another", str(error)) from None
-    if mechanism.epsilon > claims[1]:
+    if not mechanism.epsilon <= claims[1]:  # NaN is no claim either
         raise PlanFileError("epsilon", f"at least {mechanism.epsilon!r}, which its weights have", claims[1])
     if mechanism.fingerprint != claims[0]:
         raise PlanFileError("fingerprint", mechanism.fingerprint, claims[0], "The file was changed.")

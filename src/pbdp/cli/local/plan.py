@@ -1,0 +1,217 @@
+"""`pbdp local plan`: the best randomiser for a survey, or the least epsilon for an accuracy."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+from typing import TYPE_CHECKING
+
+from pbdp.cli.local.survey_domain import add_domain, domain_of, has_groups
+from pbdp.errors import ContradictionError, InputError
+
+if TYPE_CHECKING:
+    from pbdp.local.domain import Domain
+    from pbdp.local.goal import Goal
+    from pbdp.local.plan import Candidate, LocalPlan
+
+KINDS = ("category", "value")
+# For errors in per cent where the number of people is not known.
+USUAL_USERS = 10_000
+
+EXAMPLES = """examples:
+  pbdp local plan --values 10..100 --category-size 10 --epsilon 5 -o survey.json
+  pbdp local plan --values 10..100 --category-size 10 --epsilon 5 --goal 0.5 --users 45222
+  pbdp local plan --values 10..100 --category-size 10 --within 1% --confidence 0.95 --users 100000
+  pbdp local plan --values never,rarely,often,always --epsilon 1
+  pbdp local plan --values 1..10 --scale-width 3 --epsilon 2
+"""
+
+
+def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Declare the command."""
+    parser = commands.add_parser(
+        "plan",
+        help="find the best way to randomise answers, or the least epsilon for an accuracy",
+        description="Find the best way for people to randomise their answers at an epsilon,\n"
+        "or the one that meets an accuracy with the least epsilon.",
+        epilog=EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    add_domain(parser)
+    privacy = parser.add_argument_group("either: an epsilon")
+    privacy.add_argument("--epsilon", type=float, metavar="E", help="what one report may cost a person")
+    privacy.add_argument(
+        "--goal",
+        metavar="GOAL",
+        help="what errors to keep least: category, value, or a weight for categories from 0 to 1; "
+        "default: category if there are any, else value",
+    )
+    privacy.add_argument(
+        "--epsilon0",
+        type=float,
+        metavar="E0",
+        help="boosted response with this part of epsilon for the value in its category (found if left out)",
+    )
+    accuracy = parser.add_argument_group("or: an accuracy, for which the least epsilon is found")
+    accuracy.add_argument(
+        "--within", metavar="W", help="how far an estimated share may be off: 1%% (of all people) or 0.01"
+    )
+    accuracy.add_argument(
+        "--confidence", type=float, metavar="P", help="how often it must hold; default: 0.95"
+    )
+    accuracy.add_argument("--of", choices=KINDS, help="for which shares; default: category if there are any")
+    accuracy.add_argument("--joint", action="store_true", help="the confidence is for all shares together")
+    accuracy.add_argument(
+        "--guaranteed",
+        action="store_true",
+        help="proved for any number of people (wider than the normal law)",
+    )
+    both = parser.add_argument_group("both")
+    both.add_argument(
+        "--users", type=int, metavar="N", help=f"people who will report; errors are shown for {USUAL_USERS:,}"
+    )
+    both.add_argument("--use", metavar="NAME", help="take this one of the mechanisms compared, not the best")
+    output = parser.add_argument_group("output")
+    output.add_argument("-o", "--output", metavar="FILE", help="write the configuration for clients (JSON)")
+    output.add_argument("--force", action="store_true", help="replace FILE if it exists")
+    output.add_argument("--json", action="store_true", help="print one JSON object")
+    output.add_argument("--plot", metavar="FILE", help="draw the comparison into a .png, .svg or .pdf file")
+    parser.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> str:
+    """Make the plan, save its configuration if asked, and say what it is."""
+    from pbdp.cli.local.plan_words import plan_words
+    from pbdp.cli.output.whole_file import checked_target, new_file
+    from pbdp.figures.canvas import checked_path, save
+    from pbdp.local.configuration import configuration
+
+    _check(options)
+    target = checked_target(options.output, options.force) if options.output else None
+    picture = checked_path(options.plot) if options.plot else None
+    domain = domain_of(options)
+    goal = _goal(options, has_groups(domain))
+    users = options.users or USUAL_USERS
+    made = _made(domain, goal, options)
+    if picture is not None:
+        from pbdp.figures.local_figure import draw_comparison
+
+        save(draw_comparison(made), picture)
+    if target is not None:
+        with new_file(target, options.force) as file:
+            file.write((json.dumps(configuration(made.mechanism), indent=1) + "\n").encode())
+    if options.json:
+        record = made.record() | {"fingerprint": made.mechanism.fingerprint, "users": options.users}
+        return json.dumps(record, allow_nan=False)
+    words = plan_words(made, domain, users, stated=options.users is not None)
+    return words + (f"\nSaved to {options.output}" if options.output else "")
+
+
+def _check(options: argparse.Namespace) -> None:
+    """Refuse options that do not belong together."""
+    if (options.epsilon is None) == (options.within is None):
+        got = "neither" if options.epsilon is None else "both"
+        raise ContradictionError("--epsilon or --within", "given, one of the two", got)
+    stray = ("confidence", "of", "joint", "guaranteed") if options.within is None else ("goal", "epsilon0")
+    beside = "--within" if options.within is None else "--epsilon"
+    for name in stray:
+        if getattr(options, name) not in (None, False):
+            raise ContradictionError(f"--{name}", f"used with {beside}", f"no {beside}")
+    if options.within is not None and options.users is None:
+        raise ContradictionError("--users", "given with --within", "nothing", "How many will report?")
+    if options.users is not None and options.users < 1:
+        raise InputError("--users", "a whole number of at least 1", options.users)
+    if options.epsilon0 is not None and options.use is not None:
+        raise ContradictionError("--epsilon0", "used without --use", "both")
+
+
+def _goal(options: argparse.Namespace, groups: bool) -> Goal:
+    from pbdp.domains import probability
+    from pbdp.local.estimate import GUARANTEED, NORMAL
+    from pbdp.local.goal import LeastError, Within
+
+    kind = options.goal if options.within is None else options.of
+    kind = kind or ("category" if groups else "value")
+    if kind == "category" and not groups:
+        raise ContradictionError(
+            "category", "asked for where there are categories", "none", "Such as --category-size 10."
+        )
+    if options.within is None:
+        return LeastError(category=_weight(kind, groups))
+    confidence = 0.95 if options.confidence is None else options.confidence
+    width = _share(options.within)
+    return Within(
+        users=options.users,
+        category=width if kind == "category" else None,
+        value=width if kind == "value" else None,
+        confidence=probability("--confidence", confidence, "Write 0.95 for 95 %."),
+        joint=options.joint,
+        method=GUARANTEED if options.guaranteed else NORMAL,
+    )
+
+
+def _weight(goal: str, groups: bool) -> float:
+    named = {"category": 1.0, "value": 0.0}
+    try:
+        weight = named[goal] if goal in named else float(goal)
+    except ValueError:
+        weight = math.nan
+    if not 0 <= weight <= 1:
+        raise InputError("--goal", "category, value, or a weight from 0 to 1", repr(goal))
+    if weight and not groups:
+        raise ContradictionError("--goal", "value where there are no categories", repr(goal))
+    return weight
+
+
+def _share(text: str) -> float:
+    """1% or 0.01."""
+    number = text.strip().removesuffix("%")
+    try:
+        share = float(number) / (100 if text.strip().endswith("%") else 1)
+    except ValueError:
+        share = math.nan
+    if not 0 < share < 1:
+        raise InputError("--within", "a share of all people such as 1% or 0.01", repr(text))
+    return share
+
+
+def _made(domain: Domain, goal: Goal, options: argparse.Namespace) -> LocalPlan:
+    """The plan with the best mechanism, or with the one that was asked for."""
+    from pbdp.local.plan import LocalPlan, plan_local
+
+    made = plan_local(domain, goal, epsilon=options.epsilon)
+    compared = (made.chosen, *made.others)
+    if not has_groups(domain):
+        # without categories there is nothing to boost: it is plain response under another name
+        compared = tuple(entry for entry in compared if entry.family != "boosted response")
+    if options.epsilon0 is not None:
+        chosen = _boosted(domain, goal, options.epsilon, options.epsilon0)
+        return LocalPlan(goal=goal, chosen=chosen, others=compared)
+    if options.use is None:
+        return LocalPlan(goal=goal, chosen=compared[0], others=compared[1:])
+    found = [entry for entry in compared if entry.family == options.use]
+    if not found or not math.isfinite(found[0].cost):
+        names = ", ".join(entry.family for entry in compared if math.isfinite(entry.cost))
+        raise InputError("--use", f"one of: {names}", repr(options.use))
+    others = tuple(entry for entry in compared if entry is not found[0])
+    return LocalPlan(goal=goal, chosen=found[0], others=others)
+
+
+def _boosted(domain: Domain, goal: Goal, epsilon: float, epsilon0: float) -> Candidate:
+    """Boosted response as it was asked for."""
+    from pbdp.local.boosted import boosted_response
+    from pbdp.local.plan import Candidate
+
+    mechanism = boosted_response(domain, epsilon, epsilon0)
+    category, value = (goal.mean_variance(mechanism.spread(kind)) for kind in KINDS)
+    return Candidate(
+        family="boosted response",
+        mechanism=mechanism,
+        epsilon0=epsilon0,
+        cost=goal.cost(mechanism.spread),
+        category_error=math.sqrt(category) if math.isfinite(category) else None,
+        value_error=math.sqrt(value) if math.isfinite(value) else None,
+        reports_category=False,
+    )

@@ -1,0 +1,150 @@
+"""The values of a survey and their categories, as the options of `pbdp local plan` state them."""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import re
+from pathlib import Path
+
+from pbdp.errors import ContradictionError, InputError
+from pbdp.local.domain import (
+    LARGEST_DOMAIN,
+    CategoryDomain,
+    Domain,
+    Value,
+    in_blocks,
+    in_categories,
+    on_scale,
+    without_categories,
+)
+
+RANGE = re.compile(r"\s*(-?\d{1,19})\s*\.\.\s*(-?\d{1,19})\s*")
+# Whole numbers as Python writes them: 007 and +7 are text, as they are not 7 to whoever wrote them.
+WHOLE = re.compile(r"0|-?[1-9]\d{0,18}")
+HEADER = ("value", "category")
+
+
+def add_domain(parser: argparse.ArgumentParser) -> None:
+    """Declare the options that state a domain."""
+    values = parser.add_argument_group("what people may answer")
+    values.add_argument(
+        "--values", metavar="LIST", help="10..100 for whole numbers in a row, or a,b,c for a list"
+    )
+    values.add_argument("--values-file", metavar="FILE", help="or a file of values, one a line")
+    values.add_argument(
+        "--text", action="store_true", help="values are text even if they look like whole numbers"
+    )
+    near = parser.add_argument_group("which answers belong together (leave out if none do)")
+    near.add_argument(
+        "--category-size",
+        type=int,
+        metavar="N",
+        help="categories of N values in a row; the last has the rest",
+    )
+    near.add_argument(
+        "--categories", metavar="FILE", help="or a CSV file with a line value,category for each value"
+    )
+    near.add_argument(
+        "--scale-width",
+        type=int,
+        metavar="W",
+        help="or a rating scale: W values (odd) are near each value, itself in the middle",
+    )
+    near.add_argument("--ring", action="store_true", help="the last value of the scale is next to the first")
+
+
+def domain_of(options: argparse.Namespace) -> Domain:
+    """The domain that the options state."""
+    ways = ("category_size", "categories", "scale_width")
+    given = [f"--{way.replace('_', '-')}" for way in ways if getattr(options, way) is not None]
+    if len(given) > 1:
+        raise ContradictionError("categories", "stated in one way", " and ".join(given))
+    if options.ring and options.scale_width is None:
+        raise ContradictionError("--ring", "used with --scale-width", "no --scale-width")
+    values = _values(options)
+    if options.categories is not None:
+        return _from_table(options.categories, values, options.text)
+    if values is None:
+        raise ContradictionError(
+            "values",
+            "stated with --values, --values-file or --categories",
+            "none",
+            "Such as --values 10..100.",
+        )
+    if options.category_size is not None:
+        return in_blocks(values, options.category_size)
+    if options.scale_width is not None:
+        return on_scale(values, options.scale_width, ring=options.ring)
+    return without_categories(values)
+
+
+def has_groups(domain: Domain) -> bool:
+    """Whether any values belong together, so that categories differ from values."""
+    return not isinstance(domain, CategoryDomain) or len(domain.sizes) < domain.count
+
+
+def _values(options: argparse.Namespace) -> list[Value] | None:
+    if options.values is not None and options.values_file is not None:
+        raise ContradictionError("values", "stated in one way", "--values and --values-file")
+    if options.values_file is not None:
+        lines = [line.strip() for line in _text(options.values_file, "--values-file").splitlines()]
+        while lines and not lines[-1]:
+            lines.pop()
+        return _typed(lines, "--values-file", options.text)
+    if options.values is None:
+        return None
+    if ends := RANGE.fullmatch(options.values):
+        first, last = int(ends[1]), int(ends[2])
+        if not 1 <= last - first < LARGEST_DOMAIN:
+            raise InputError("--values", f"LOW..HIGH with 2 to {LARGEST_DOMAIN:,} values", options.values)
+        numbers = range(first, last + 1)
+        return [str(number) for number in numbers] if options.text else list(numbers)
+    return _typed([part.strip() for part in options.values.split(",")], "--values", options.text)
+
+
+def _typed(texts: list[str], option: str, text: bool) -> list[Value]:
+    """Whole numbers if all of them are, else text; an empty one could not be told from a missing answer."""
+    if "" in texts:
+        raise InputError(
+            option, "values that are not empty", f"an empty one at place {texts.index('') + 1:,}"
+        )
+    if not all(each.isprintable() for each in texts):
+        raise InputError(option, "values of printable characters", "others")
+    if text or not all(map(WHOLE.fullmatch, texts)):
+        return list(texts)
+    return [int(each) for each in texts]
+
+
+def _from_table(name: str, listed: list[Value] | None, text: bool) -> CategoryDomain:
+    """Categories in the order in which the file first names them."""
+    try:
+        lines = _text(name, "--categories").splitlines()
+        rows = [tuple(map(str.strip, row)) for row in csv.reader(lines, strict=True) if row]
+    except csv.Error:
+        raise InputError("--categories", "valid CSV", name, "Look at its quotation marks.") from None
+    if rows and rows[0] == HEADER:
+        rows = rows[1:]
+    for place, row in enumerate(rows, start=1):
+        if len(row) != len(HEADER) or not row[1]:
+            raise InputError(f"row {place:,} of --categories", "value,category", "something else")
+    values = _typed([row[0] for row in rows], "--categories", text)
+    parts: dict[str, list[Value]] = {}
+    for value, (_, category) in zip(values, rows, strict=True):
+        parts.setdefault(category, []).append(value)
+    if listed is not None and set(values) != set(listed):
+        raise ContradictionError(
+            "--categories",
+            "a line for each of the values that are stated, and no others",
+            f"{len(set(listed) - set(values)):,} missing and {len(set(values) - set(listed)):,} others",
+        )
+    return in_categories(parts)
+
+
+def _text(name: str, option: str) -> str:
+    try:
+        return Path(name).read_text(encoding="utf-8-sig")
+    except OSError as error:
+        raise InputError(option, "a readable file", name, f"{error.strerror}.") from None
+    except UnicodeDecodeError:
+        raise InputError(option, "text in UTF-8", name, "Save it as UTF-8.") from None
