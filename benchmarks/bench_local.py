@@ -10,13 +10,15 @@ from __future__ import annotations
 
 import os
 import subprocess
+import tempfile
 import time
 from collections.abc import Callable
 
+import duckdb
 import numpy as np
 
 from pbdp.local.boosted import boosted_response
-from pbdp.local.counts import count_chunks
+from pbdp.local.counts import count_chunks, count_groups
 from pbdp.local.domain import Domain, in_blocks, on_scale, without_categories
 from pbdp.local.estimate import estimate
 from pbdp.local.hashing import local_hashing
@@ -27,6 +29,7 @@ USERS = 1_000_000
 RIVAL_USERS = 100_000
 AGES = range(10, 101)
 REPORTS = 10_000_000
+ENGINE_REPORTS = 100_000_000
 RIVAL = """
 import time
 import numpy as np
@@ -113,6 +116,26 @@ def aggregating() -> None:
     print(f"estimates from counts: {1e3 * taken:.2f} ms, for any number of reports")
 
 
+def in_an_engine() -> None:
+    """A hundred million reports in a Parquet file: the group-by, and all that comes after it."""
+    mechanism = boosted_response(in_blocks(AGES, 10), 5.0, 2.0)
+    with duckdb.connect() as engine, tempfile.TemporaryDirectory() as folder:
+        make = f"select 10 + hash(range) % 91 as report from range({ENGINE_REPORTS})"  # noqa: S608 - constants
+        engine.execute(f"copy ({make}) to '{folder}/reports.parquet'")
+        query = f"select report::int as report, count(*) as n from '{folder}/reports.parquet' group by 1"  # noqa: S608
+        start = time.perf_counter()
+        grouped = engine.execute(query).df()
+        counted = time.perf_counter()
+        counts = count_groups(mechanism, grouped["report"], grouped["n"], fingerprint=mechanism.fingerprint)
+        estimate(mechanism, counts)
+        done = time.perf_counter()
+    print(
+        f"{counts.users:,} reports in DuckDB: group-by {counted - start:.2f} s, estimates "
+        f"{1e3 * (done - counted):.1f} ms"
+    )
+
+
 if __name__ == "__main__":
     randomising()
     aggregating()
+    in_an_engine()
