@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import tempfile
 from collections.abc import Iterator
 from itertools import count
 from pathlib import Path
@@ -14,6 +15,8 @@ from tests.ledger.asking import fill
 from tests.ledger.postgres_server import postgres_server
 
 _names = count()
+# Where a commit waits for no disk. A killed process leaves the same there; the loss of power is not tested.
+MEMORY = Path("/dev/shm")  # noqa: S108  # a folder of our own is made in it
 
 
 @pytest.fixture(scope="session")
@@ -21,6 +24,16 @@ def postgres() -> Iterator[str]:
     """The URL of a database on a server of this test process's own."""
     with postgres_server() as url:
         yield url
+
+
+@pytest.fixture
+def tmp_path(tmp_path: Path) -> Iterator[Path]:
+    """A folder of the test's own, in memory where the system has such a place."""
+    if not os.access(MEMORY, os.W_OK):
+        yield tmp_path
+        return
+    with tempfile.TemporaryDirectory(prefix="pbdp-ledger-", dir=MEMORY, ignore_cleanup_errors=True) as folder:
+        yield Path(folder)
 
 
 @pytest.fixture(autouse=True)

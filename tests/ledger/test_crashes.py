@@ -13,7 +13,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 # A thousand over both stores take about a minute: PBDP_KILLS=500 (see also benchmarks/bench_ledger_kills.py).
-KILLS = int(os.environ.get("PBDP_KILLS", "75"))
+KILLS = int(os.environ.get("PBDP_KILLS", "100"))
 
 
 def kills(what: str, place: str, count: int = 0) -> dict[str, Any]:

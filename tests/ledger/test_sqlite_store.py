@@ -213,3 +213,27 @@ def test_a_file_that_sqlite_cannot_read_is_reported(file: Path) -> None:
     assert not outcome.sound
     assert outcome.fault is not None
     assert "not an SQLite database" in outcome.fault
+
+
+def test_no_look_up_reads_more_than_its_own_rows(filled_file: Path) -> None:
+    """The 10,000th release costs what the 10th did: SQLite's plan for each statement names an index."""
+    asked: list[str] = []
+    with Ledger.open(filled_file) as ledger:
+        connection = ledger._guard.store._connection  # type: ignore[attr-defined]
+        connection.set_trace_callback(asked.append)
+        ledger.release(request(package=100, key="new"), lambda: b"x")
+        ledger.release(request(package=100, key="new"), lambda: b"x")
+        ledger.datasets()
+        connection.set_trace_callback(None)
+        looked_up = [statement for statement in asked if statement.startswith("SELECT")]
+        plans = {
+            statement: " ".join(row[3] for row in connection.execute(f"EXPLAIN QUERY PLAN {statement}"))
+            for statement in looked_up
+        }
+    assert len({statement.partition("WHERE")[2][:12] for statement in plans}) >= 7
+    # the last record is found from the end of the table, so `SCAN` with a limit is right there
+    scans = [statement for statement, plan in plans.items() if "SCAN record" in plan and "INDEX" not in plan]
+    assert [statement.partition("FROM record ")[2] for statement in scans] == [
+        "ORDER BY sequence DESC LIMIT 1"
+    ]
+    assert not any("TEMP B-TREE" in plan for plan in plans.values())

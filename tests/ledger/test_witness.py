@@ -298,3 +298,42 @@ def test_amounts_in_the_witness_are_exact(url: str) -> None:
     take_back(url, 1)
     with Ledger.recover(url, "known") as ledger:
         assert ledger.dataset("visits").spent == {"renyi": huge}
+
+
+def test_a_witness_that_has_gone_on_is_not_taken_back_by_a_late_restart(tmp_path: Path) -> None:
+    old = Memory(sequence=9, hash="9" * 64, datasets={"lost": Totals(sequence=8, spent={"x": 1})})
+    recovered = Memory(sequence=5, hash="5" * 64, datasets={"a": Totals(sequence=5, spent={"x": 1})})
+    after = Memory(sequence=6, hash="6" * 64, datasets={"a": Totals(sequence=6, spent={"x": 2})})
+    witness = Witness("id", tmp_path)
+    witness.note(old)
+    witness.restart(old, recovered)
+    known = witness.read()
+    assert known == Memory(sequence=5, hash="5" * 64, datasets={**old.datasets, **recovered.datasets})
+    witness.note(after)
+    witness.restart(old, recovered)
+    assert witness.read() == Memory(sequence=6, hash="6" * 64, datasets={**old.datasets, **after.datasets})
+
+
+def test_each_machine_counts_what_it_saw(url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    here, there = str(tmp_path / "here"), str(tmp_path / "there")
+    monkeypatch.setenv("PBDP_STATE", here)
+    with ledger_with_visits(url, limit=1000) as ledger:
+        spend(ledger, 1, cost=1)
+        spend(ledger, 2, cost=20)
+    monkeypatch.setenv("PBDP_STATE", there)
+    with Ledger.open(url) as ledger:
+        spend(ledger, 3, cost=300)
+    take_back(url, 3)
+    monkeypatch.setenv("PBDP_STATE", here)
+    with Ledger.recover(url, "known") as ledger:
+        assert ledger.dataset("visits").spent == {"renyi": 21}
+    monkeypatch.setenv("PBDP_STATE", there)
+    with pytest.raises(RolledBackError):
+        Ledger.open(url)
+    with Ledger.recover(url, "known") as ledger:
+        # at least the 321 that were spent; the 20 that both saw, and the 1 from before, are counted twice
+        assert 321 <= ledger.dataset("visits").spent["renyi"] <= 321 + 21
+        assert ledger.verify().sound
+    monkeypatch.setenv("PBDP_STATE", here)
+    with Ledger.open(url) as ledger:
+        assert ledger.dataset("visits").spent["renyi"] >= 321

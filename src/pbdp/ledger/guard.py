@@ -85,8 +85,8 @@ class Guard:
             fresh = known is not None and known.sequence == book.head.sequence
             self._seen = book.memory(*([] if fresh else book.datasets()))
         try:
-            if counted:
-                self._witness.restart(self._seen)
+            if counted and known is not None:
+                self._witness.restart(known, self._seen)
             elif not fresh:
                 self._witness.note(self._seen)
         except LedgerError as problem:  # reading works all the same

@@ -12,6 +12,10 @@ more. Without any common record b = 0.
 
 The gap counted as `all` makes it at least the limit. Either way what was open before is void
 (`Book.is_void`), and a dataset that was lost with the gap cannot be made again under its name.
+
+Where several machines share a ledger, each has a witness. Those that saw what was lost refuse the ledger
+until it is recovered there too, and each adds what it saw: what two of them saw is counted twice, never
+too little.
 """
 
 from __future__ import annotations

@@ -94,15 +94,17 @@ class Witness:
             if joined != known:
                 self._replace(joined, seen, heads)
 
-    def restart(self, seen: Memory) -> None:
-        """Forget the old head in favour of this one; for a recovery, which has counted what is forgotten.
+    def restart(self, counted: Memory, seen: Memory) -> None:
+        """Forget what was `counted` by a recovery, in favour of what is seen now.
 
-        Datasets that only the witness knows were lost; it goes on knowing them.
+        Datasets that only the witness knows were lost; it goes on knowing them. If another process was here
+        first, and has gone on since, this is one more thing that was seen.
         """
         with self._locked() as heads:
-            known = self.read()
-            lost = {} if known is None else known.datasets
-            self._replace(replace(seen, datasets={**lost, **seen.datasets}), seen, heads)
+            if self.read() == counted:
+                self._replace(replace(seen, datasets={**counted.datasets, **seen.datasets}), seen, heads)
+                return
+        self.note(seen)
 
     def heads(self) -> Iterator[tuple[int, str]]:
         """Every head that was seen, the last one first."""

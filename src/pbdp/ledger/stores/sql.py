@@ -50,7 +50,9 @@ TABLES = (
     "CREATE INDEX record_of_plan ON record (dataset, plan, sequence) WHERE plan IS NOT NULL",
     "CREATE UNIQUE INDEX record_of_key ON record (request_key) WHERE request_key IS NOT NULL",
     "CREATE UNIQUE INDEX answer_to_spend ON record (spend) WHERE spend IS NOT NULL",
-    "CREATE INDEX record_of_kind ON record (kind, sequence) WHERE kind IN ('dataset', 'recovery')",
+    # SQLite takes these for statements with the very same condition only
+    "CREATE INDEX dataset_made ON record (sequence) WHERE kind = 'dataset'",
+    "CREATE INDEX recovery_made ON record (sequence) WHERE kind = 'recovery'",
 )
 
 Rows = Sequence[Sequence[Any]]

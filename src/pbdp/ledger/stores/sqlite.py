@@ -226,6 +226,8 @@ class SqliteStore:
             code = getattr(problem, "sqlite_errorcode", None)
             kind = None if code is None else code & 0xFF
             raise self._worded(kind, str(problem)) from None
+        except UnicodeDecodeError:  # a damaged file in SQLite's own message
+            raise DamagedLedgerError(self.place, "SQLite cannot make sense of its tables") from None
 
     def _worded(self, kind: int | None, text: str) -> Exception:
         if kind in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
