@@ -37,6 +37,11 @@ _MAKERS: dict[str, tuple[Callable[[], Plan], str | None]] = {
         partial(_gaussian, within="10%+3", sensitivity=2),
         "boosted gaussian, per answer",
     ),
+    # away from the small integers, which Python keeps
+    "far range boosted": (
+        partial(_whole, range=(1000, 1040), scale=4, confidence=0.9, sensitivity=1),
+        "boosted gaussian",
+    ),
     "range clamped": (_range, "gaussian, clamped"),
     "range boosted": (_range, "boosted gaussian"),
     "range truncated": (_range, "truncated gaussian"),

@@ -100,14 +100,14 @@ class Releaser:
         steps = self.steps_of(answer)
         return put(float(self.published(steps, keystream)))
 
-    def published(self, steps: int, keystream: Keystream = _SECURE) -> float | int:
-        """The published number for one answer on the grid."""
-        noise = self.sampler.one(steps, keystream)
-        value: float | int = self.publisher.values_of(np.array([steps + self.design.offset + noise])).item()
+    def published(self, steps: Index, keystream: Keystream = _SECURE) -> float | int:
+        """The published number for a row of one answer on the grid."""
+        outputs = self.sampler.row(steps, keystream) + (steps + self.design.offset)
+        value: float | int = self.publisher.values_of(outputs).item()
         return value
 
-    def steps_of(self, answer: Any) -> int:
-        """The grid point of one number.
+    def steps_of(self, answer: Any) -> Index:
+        """The grid point of one number, as a row.
 
         Floats and whole numbers take the way of arrays, whose time does not depend on their digits.
         """
@@ -115,10 +115,11 @@ class Releaser:
             raise InputError("answer", "a finite number", f"a {type(answer).__name__}")
         match answer:
             case float() | np.floating():
-                return int(self.publisher.steps_of(np.array([answer], dtype=np.float64))[0])
+                return self.publisher.steps_of(np.array([answer], dtype=np.float64))
             case int() | np.integer() if -FURTHEST_STEP <= answer <= FURTHEST_STEP:
-                return int(self.publisher.steps_of(np.array([answer], dtype=np.int64))[0])
-        return self.publisher.exact_steps(int(answer) if isinstance(answer, np.integer) else answer)
+                return self.publisher.steps_of(np.array([answer], dtype=np.int64))
+        exact = int(answer) if isinstance(answer, np.integer) else answer
+        return np.array([self.publisher.exact_steps(exact)], dtype=np.int64)
 
     def column(self, answers: Answers, keystream: Keystream = _SECURE) -> Array | Index:
         """Published numbers for answers that were read."""

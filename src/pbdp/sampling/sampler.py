@@ -31,6 +31,13 @@ class Sampler(ABC):
     def many(self, answers: Index, keystream: Keystream) -> Index:
         """Independent noise for each answer."""
 
+    @abstractmethod
+    def row(self, answer: Index, keystream: Keystream) -> Index:
+        """Noise for a row of one answer.
+
+        The answer stays a machine word: Python keeps small integers, so that its time would tell them apart.
+        """
+
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class MovingSampler(Sampler):
@@ -40,6 +47,9 @@ class MovingSampler(Sampler):
 
     def one(self, answer: int, keystream: Keystream) -> int:  # noqa: ARG002 - the law does not depend on it
         return self.table.value_of(keystream.word())
+
+    def row(self, answer: Index, keystream: Keystream) -> Index:  # noqa: ARG002 - nor does this one
+        return np.array([self.table.value_of(keystream.word())], dtype=np.int64)
 
     def many(self, answers: Index, keystream: Keystream) -> Index:
         return self.table.draw(len(answers), keystream)
@@ -76,6 +86,9 @@ class StackedSampler(_OneWordEach):
     def one(self, answer: int, keystream: Keystream) -> int:
         return self.tables.one(answer, keystream.word())
 
+    def row(self, answer: Index, keystream: Keystream) -> Index:
+        return self.tables.many(answer, np.array([keystream.word()], dtype=np.uint64))
+
     def _noise(self, answers: Index, words: npt.NDArray[np.uint64]) -> Index:
         return self.tables.many(answers, words)
 
@@ -90,6 +103,10 @@ class ReweightedSampler(_OneWordEach):
     def one(self, answer: int, keystream: Keystream) -> int:
         below, above = self.region.offsets(float(answer))
         return self.table.one_noise_at(keystream.word(), float(below), float(above))
+
+    def row(self, answer: Index, keystream: Keystream) -> Index:
+        (below,), (above,) = self.region.offsets(answer.astype(np.float64))
+        return np.array([self.table.one_noise_at(keystream.word(), float(below), float(above))])
 
     def _noise(self, answers: Index, words: npt.NDArray[np.uint64]) -> Index:
         return self.table.noise_at(words, *self.region.offsets(answers.astype(np.float64)))
