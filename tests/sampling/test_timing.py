@@ -12,7 +12,7 @@ import pytest
 
 from pbdp.sampling.keystream import SecureKeystream
 from pbdp.sampling.sampler import ReweightedSampler, sampler_of
-from tests.sampling.plans import plan_of
+from tests.sampling.plans import FAR, plan_of
 from tests.sampling.test_sampler import wide
 
 CALLS = 100_000
@@ -25,7 +25,7 @@ PAIRS = [
     ("real", 0.5, 1.4999999999999998),
     ("relative", 100.0, 104.0),
     ("relative per answer", 500, 502),
-    ("far range boosted", 1039, 1040),
+    (FAR, 1039, 1040),
 ]
 
 
