@@ -43,7 +43,9 @@ def test_answers_beyond_the_last_table_have_its_law() -> None:
     for answer, nearest in ((10**6, sampler.tables.last), (-(10**6), sampler.tables.first)):
         far, near = design.table_at(float(answer)), design.table_at(float(nearest))
         assert np.array_equal(far.weights, near.weights)
-        assert sampler.tables.one(answer, 12345 << 40) == sampler.tables.one(nearest, 12345 << 40)
+        words = np.array([12345 << 40], dtype=np.uint64)
+        drawn = sampler.tables.many(np.array([answer]), words)
+        assert drawn.tolist() == sampler.tables.many(np.array([nearest]), words).tolist()
 
 
 @pytest.mark.parametrize("kind", CHANGING)
@@ -52,7 +54,9 @@ def test_many_draws_are_single_ones_side_by_side(kind: str) -> None:
     assert isinstance(sampler, StackedSampler)
     rng = np.random.default_rng(3)
     answers, words = rng.integers(-5, 50, 500), rng.integers(0, 2**64, 500, dtype=np.uint64)
-    each = [sampler.tables.one(a, w) for a, w in zip(answers.tolist(), words.tolist(), strict=True)]
+    each = [
+        sampler.tables.table(a).value_of(w) for a, w in zip(answers.tolist(), words.tolist(), strict=True)
+    ]
     assert sampler.tables.many(answers, words).tolist() == each
 
 

@@ -25,8 +25,9 @@ from pbdp.release.intervals import (
 from pbdp.release.law import Weights
 from pbdp.release.publisher import Index, Publisher
 from pbdp.requirement.requirement import Requirement
+from pbdp.sampling.alias import AliasTable
 from pbdp.sampling.keystream import InsecureTestKeystream, Keystream, SecureKeystream
-from pbdp.sampling.sampler import Sampler, sampler_of
+from pbdp.sampling.sampler import MovingSampler, Sampler, sampler_of
 
 SCALARS = (int, float, Fraction, Decimal, np.integer, np.floating)
 _SECURE = SecureKeystream()
@@ -68,16 +69,16 @@ class Releaser:
     confidence: float
     publisher: Publisher = field(init=False, repr=False)
     sampler: Sampler = field(init=False, repr=False)
-    _fast: bool = field(init=False, repr=False)
+    _fast: AliasTable | None = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         publisher = Publisher(requirement=self.requirement, design=self.design)
         object.__setattr__(self, "publisher", publisher)
         object.__setattr__(self, "sampler", sampler_of(self.design))
         # whole numbers in, moved by one law, whole numbers out: nothing else to do
-        plain = isinstance(self.design.grid, LinearGrid) and self.design.grid.whole_outputs
-        moves = self.design.mechanism.follows_answer and self.design.clamp is None
-        object.__setattr__(self, "_fast", plain and moves and self.requirement.bounds is None)
+        whole = isinstance(self.design.grid, LinearGrid) and self.design.grid.whole_outputs
+        sampler = self.sampler if whole and publisher.is_unclamped else None
+        object.__setattr__(self, "_fast", sampler.table if isinstance(sampler, MovingSampler) else None)
 
     def check_count(self, count: int, disjoint: bool) -> None:
         """Refuse more numbers than the plan covers, unless each person affects only one of them."""
@@ -92,10 +93,10 @@ class Releaser:
 
     def number(self, answer: object, keystream: Keystream = _SECURE) -> Any:
         """One published number, in the type of the answer."""
-        if self._fast and type(answer) is int:
+        if self._fast is not None and type(answer) is int:
             if not -FURTHEST_STEP <= answer <= FURTHEST_STEP:
                 raise InputError("answer", "at most 2^52 in size", "a larger one")
-            return answer + self.design.offset + self.sampler.one(answer, keystream)
+            return answer + self.design.offset + self._fast.value_of(keystream.word())
         put = restorer(answer, self.publisher.grid.whole_outputs)
         steps = self.steps_of(answer)
         return put(float(self.published(steps, keystream)))

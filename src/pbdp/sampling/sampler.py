@@ -24,10 +24,6 @@ class Sampler(ABC):
     __slots__ = ()
 
     @abstractmethod
-    def one(self, answer: int, keystream: Keystream) -> int:
-        """Noise for one answer."""
-
-    @abstractmethod
     def many(self, answers: Index, keystream: Keystream) -> Index:
         """Independent noise for each answer."""
 
@@ -45,10 +41,7 @@ class MovingSampler(Sampler):
 
     table: AliasTable
 
-    def one(self, answer: int, keystream: Keystream) -> int:  # noqa: ARG002 - the law does not depend on it
-        return self.table.value_of(keystream.word())
-
-    def row(self, answer: Index, keystream: Keystream) -> Index:  # noqa: ARG002 - nor does this one
+    def row(self, answer: Index, keystream: Keystream) -> Index:  # noqa: ARG002 - the law does not depend on it
         return np.array([self.table.value_of(keystream.word())], dtype=np.int64)
 
     def many(self, answers: Index, keystream: Keystream) -> Index:
@@ -83,9 +76,6 @@ class StackedSampler(_OneWordEach):
 
     tables: StackedTables
 
-    def one(self, answer: int, keystream: Keystream) -> int:
-        return self.tables.one(answer, keystream.word())
-
     def row(self, answer: Index, keystream: Keystream) -> Index:
         return self.tables.many(answer, np.array([keystream.word()], dtype=np.uint64))
 
@@ -99,10 +89,6 @@ class ReweightedSampler(_OneWordEach):
 
     table: ReweightedTable
     region: Region
-
-    def one(self, answer: int, keystream: Keystream) -> int:
-        below, above = self.region.offsets(float(answer))
-        return self.table.one_noise_at(keystream.word(), float(below), float(above))
 
     def row(self, answer: Index, keystream: Keystream) -> Index:
         (below,), (above,) = self.region.offsets(answer.astype(np.float64))

@@ -33,13 +33,6 @@ class StackedTables:
     thresholds: Words
     values: npt.NDArray[np.int32]
 
-    def one(self, answer: int, word: int) -> int:
-        """The noise for one answer and one word."""
-        start = (min(max(answer, self.first), self.last) - self.first) << self.bits
-        bucket = start + (word >> (64 - self.bits))
-        rest = (word << self.bits) & 0xFFFF_FFFF_FFFF_FFFF
-        return int(self.values.item(2 * bucket + (rest >= self.thresholds.item(bucket))))
-
     def many(self, answers: Index, words: Words) -> Index:
         """The noise for many answers, a word each."""
         start = (np.minimum(np.maximum(answers, self.first), self.last) - self.first) << self.bits
