@@ -140,15 +140,18 @@ def load_plan(path: Path, neighbours: str | None = None) -> Plan:
     return plan
 
 
-def _read(path: Path) -> Record:
+def read_json(path: Path, remedy: str) -> Any:
+    """The JSON of a plan file, whatever it holds."""
     try:
-        record = json.loads(path.read_text(encoding="utf-8"))
+        return json.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise PlanFileError("plan file", "readable", path, f"{error.strerror}.") from None
     except (ValueError, RecursionError):
-        raise PlanFileError(
-            str(path), "a plan in JSON", "something else", "Make it with `pbdp plan -o FILE`."
-        ) from None
+        raise PlanFileError(str(path), "a plan in JSON", "something else", remedy) from None
+
+
+def _read(path: Path) -> Record:
+    record = read_json(path, "Make it with `pbdp plan -o FILE`.")
     if isinstance(record, dict) and record.get("format") == "pbdp-vector-plan":
         raise PlanFileError(
             str(path),

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from pbdp.errors import InputError, PbdpError, PlanFileError
 from pbdp.mechanism.grid import LinearGrid, whole_numbers
+from pbdp.planning.storage import read_json
 from pbdp.planning.vectors.design import Record, VectorCertified, VectorDesign
 from pbdp.planning.vectors.independent import loaded_design
 from pbdp.planning.vectors.plan import VectorPlan
@@ -100,15 +101,7 @@ def save_vector_plan(plan: VectorPlan, path: Path) -> None:
 
 def load_vector_plan(path: Path, neighbours: str | None = None) -> VectorPlan:
     """Read a plan and check it; refused if it is for another relation than the one relied on."""
-    try:
-        record = json.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise PlanFileError("plan file", "readable", path, f"{error.strerror}.") from None
-    except (ValueError, RecursionError):
-        raise PlanFileError(
-            str(path), "a plan in JSON", "something else", "Make it with `pbdp vector -o FILE`."
-        ) from None
-    plan = vector_plan_from(record)
+    plan = vector_plan_from(read_json(path, "Make it with `pbdp vector -o FILE`."))
     if neighbours is not None and plan.requirement.neighbours != neighbours:
         raise PlanFileError(
             "plan",
