@@ -18,7 +18,7 @@ from pbdp.privacy.root import bracketed_root
 # Boosting pays when the width is of the order of the sensitivity; beyond this ratio it is not looked for.
 LARGEST_RATIO = 256
 # Above this half-width masses come from the kernel's own formulas and not from a sum over the shape.
-LARGEST_SUM = 1 << 14
+LARGEST_SUM = 1 << 20
 LONGEST_SUM = 1 << 22
 # Multiples of the plain scale that are tried first, then around the best of them.
 SCAN = np.geomspace(1.0, 5.0, 8)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
@@ -78,15 +79,7 @@ def plan_record(plan: Plan) -> Record:
         "limit": None if plan.limit is None else {"epsilon": plan.limit.epsilon, "kind": plan.limit.kind},
         "published_epsilon": plan.published,
         "neighbours": requirement.neighbours,
-        "requirement": {
-            "region": _region_record(requirement.region),
-            "confidence": requirement.confidence,
-            "simultaneous": requirement.simultaneous,
-            "integer": requirement.integer,
-            "step": requirement.step,
-            "scale": requirement.scale,
-            "bounds": None if requirement.bounds is None else list(requirement.bounds.answers),
-        },
+        "requirement": requirement_record(requirement),
         "certificate": {
             "epsilon_lower": certificate.epsilon_lower,
             "method": certificate.method,
@@ -117,19 +110,8 @@ def save_plan(plan: Plan, path: Path) -> None:
 def load_plan(path: Path, neighbours: str | None = None) -> Plan:
     """Read a plan, compute every certificate in it again, and refuse it if a claim no longer holds."""
     record = _read(path)
-    try:
+    with refused_if_broken(str(path)):
         plan = _rebuilt(record)
-    except PlanFileError:
-        raise
-    except PbdpError as error:
-        raise PlanFileError(
-            str(path), "a valid plan", "one that is not", f"{error} Make the plan again."
-        ) from None
-    except (LookupError, TypeError, ValueError, ArithmeticError, AttributeError, AssertionError, MemoryError):
-        # whatever a figure that no plan was made with leads to
-        raise PlanFileError(
-            str(path), "a complete plan", "one with missing or broken fields", "Make the plan again."
-        ) from None
     if neighbours is not None and plan.requirement.neighbours != neighbours:
         raise PlanFileError(
             "plan",
@@ -138,6 +120,23 @@ def load_plan(path: Path, neighbours: str | None = None) -> Plan:
             "A guarantee for one relation says nothing about the other; make a plan for yours.",
         )
     return plan
+
+
+@contextmanager
+def refused_if_broken(name: str) -> Iterator[None]:
+    """Whatever a record that no plan was made with leads to becomes a `PlanFileError` about `name`."""
+    try:
+        yield
+    except PlanFileError:
+        raise
+    except PbdpError as error:
+        raise PlanFileError(
+            name, "a valid plan", "one that is not", f"{error} Make the plan again."
+        ) from None
+    except (LookupError, TypeError, ValueError, ArithmeticError, AttributeError, AssertionError, MemoryError):
+        raise PlanFileError(
+            name, "a complete plan", "one with missing or broken fields", "Make the plan again."
+        ) from None
 
 
 def read_json(path: Path, remedy: str) -> Any:
@@ -174,26 +173,10 @@ def _read(path: Path) -> Record:
 
 
 def _rebuilt(record: Record) -> Plan:
-    asked = record["requirement"]
-    requirement = Requirement(
-        region=_region(asked["region"]),
-        confidence=asked["confidence"],
-        sensitivity=record["sensitivity"],
-        delta=record["delta"],
-        rdp_order=record["rdp_order"],
-        releases=record["releases"],
-        simultaneous=_flag(asked["simultaneous"]),
-        neighbours=record["neighbours"],
-        integer=_flag(asked["integer"]),
-        step=asked["step"],
-        scale=asked["scale"],
-        bounds=None
-        if asked["bounds"] is None
-        else FixedRegion(low=asked["bounds"][0], high=asked["bounds"][1]),
-    )
+    requirement = requirement_from_record(record)
 
     def checked(claim: Record) -> Certified:
-        entry = certified(requirement, _design(claim, requirement))
+        entry = certified(requirement, design_from_record(claim, requirement))
         if entry is None:
             raise PlanFileError(
                 "confidence of the plan",
@@ -258,6 +241,40 @@ def _flag(value: object) -> bool:
     return value
 
 
+def requirement_record(requirement: Requirement) -> Record:
+    """What is asked of one number as JSON; the public fields of the plan stand beside it."""
+    return {
+        "region": _region_record(requirement.region),
+        "confidence": requirement.confidence,
+        "simultaneous": requirement.simultaneous,
+        "integer": requirement.integer,
+        "step": requirement.step,
+        "scale": requirement.scale,
+        "bounds": None if requirement.bounds is None else list(requirement.bounds.answers),
+    }
+
+
+def requirement_from_record(record: Record) -> Requirement:
+    """The requirement of a plan's record: its own part and the public fields beside it."""
+    asked = record["requirement"]
+    return Requirement(
+        region=_region(asked["region"]),
+        confidence=asked["confidence"],
+        sensitivity=record["sensitivity"],
+        delta=record["delta"],
+        rdp_order=record["rdp_order"],
+        releases=record["releases"],
+        simultaneous=_flag(asked["simultaneous"]),
+        neighbours=record["neighbours"],
+        integer=_flag(asked["integer"]),
+        step=asked["step"],
+        scale=asked["scale"],
+        bounds=None
+        if asked["bounds"] is None
+        else FixedRegion(low=asked["bounds"][0], high=asked["bounds"][1]),
+    )
+
+
 def design_record(design: Design) -> Record:
     """A design as JSON."""
     kernel = design.kernel
@@ -275,7 +292,8 @@ def design_record(design: Design) -> Record:
     }
 
 
-def _design(record: Record, requirement: Requirement) -> Design:
+def design_from_record(record: Record, requirement: Requirement) -> Design:
+    """The design of a record, refused if it is not one that the requirement may have."""
     names, make = _KERNELS[record["kernel"]]
     parameters = record["parameters_in_steps"]
     region = _region(record["region_in_steps"])

@@ -6,7 +6,8 @@ from collections.abc import Iterable
 
 from pbdp.domains import whole
 from pbdp.mechanism.design import Design
-from pbdp.planning.pricing.priced import Priced, scalar_plan
+from pbdp.planning.pricing.priced import Priced, noises_of
+from pbdp.planning.together import JointPlan
 from pbdp.privacy.composition.composed import PRECISION, Composed, compose
 from pbdp.privacy.composition.release import Release
 from pbdp.privacy.filters.amounts import not_below_written
@@ -19,21 +20,23 @@ def compose_plans(plans: Iterable[tuple[Priced, int]], precision: float = PRECIS
 
     The plans are fixed in advance. What they are asked, and in which order, may follow earlier answers: each
     number is a function of a draw from one of two laws that were fixed beforehand (see `privacy.filters`).
-    Mechanisms known by their claim enter as randomised response; the lower bound is then zero.
+    Mechanisms known by their claim enter as randomised response; the lower bound is then zero. So does the
+    probability that a joint plan sets aside, as (0, missing): proved in `together.joint_plan`.
     """
     known: dict[tuple[Design, int], Release] = {}
     parts: list[tuple[Release, int]] = []
     for plan, times in plans:
         count = whole("times", times, least=0)
-        scalar = scalar_plan(plan)
-        if scalar is None:
+        noises = noises_of(plan)
+        if not noises:
             # vectors without a table of their own have a delta, as claims have
             claim = not_below_written(plan.epsilon), not_below_written(plan.delta or 0.0)
             parts.append((claimed_release(*claim), count))
-            continue
-        steps = scalar.grid.sensitivity_in_steps(scalar.requirement.sensitivity)
-        key = (scalar.mechanism, steps)
-        if key not in known:
-            known[key] = design_release(*key)
-        parts.append((known[key], count * scalar.requirement.releases))
+        for noise in noises:
+            key = (noise.design, noise.steps)
+            if key not in known:
+                known[key] = design_release(*key)
+            parts.append((known[key], count * noise.releases))
+        if isinstance(plan, JointPlan) and plan.missing > 0:
+            parts.append((claimed_release(0.0, plan.missing), count))
     return compose(parts, precision)

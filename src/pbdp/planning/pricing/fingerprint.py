@@ -10,9 +10,11 @@ from typing import Any
 from pbdp.errors import InputError
 from pbdp.planning.plan import Plan
 from pbdp.planning.pricing.priced import Claim, Priced, scalar_plan
-from pbdp.planning.storage import plan_record
+from pbdp.planning.storage import design_record, plan_record, requirement_record
+from pbdp.planning.together import JointPlan
 from pbdp.planning.vectors.plan import VectorPlan
 from pbdp.requirement.custom import CustomRegion
+from pbdp.requirement.requirement import Requirement
 
 # Certified figures are left out: two machines may differ in their last digits (see `storage`), and they
 # follow from the rest. So are what else was compared, texts, and the version of the format.
@@ -52,19 +54,42 @@ def _essence(plan: Priced) -> Record:
             return {"kind": "claim", **figures, "neighbours": plan.neighbours, "label": plan.label}
         case VectorPlan():
             return _of_vector(plan)
+        case JointPlan():
+            return _of_joint(plan)
     return _of_plan(plan)
 
 
 def _of_plan(plan: Plan) -> Record:
-    if isinstance(plan.requirement.region, CustomRegion):
+    _check_region(plan.requirement)
+    record = plan_record(plan)
+    return {"kind": "plan"} | {name: record[name] for name in _OF_PLANS}
+
+
+def _check_region(requirement: Requirement) -> None:
+    if isinstance(requirement.region, CustomRegion):
         raise InputError(
             "plan",
             "free of functions to be told apart from others",
-            plan.requirement.region.describe(),
+            requirement.region.describe(),
             "Use an absolute or relative width.",
         )
-    record = plan_record(plan)
-    return {"kind": "plan"} | {name: record[name] for name in _OF_PLANS}
+
+
+def _of_joint(plan: JointPlan) -> Record:
+    parts: list[Record] = []
+    for part in plan.parts:
+        asked = part.requirement
+        _check_region(asked)
+        parts.append(
+            {
+                "sensitivity": asked.sensitivity,
+                "releases": asked.releases,
+                "requirement": requirement_record(asked),
+                "mechanism": design_record(part.design),
+            }
+        )
+    figures = {"delta": plan.delta, "missing": plan.missing}
+    return {"kind": "joint plan", **figures, "neighbours": plan.neighbours, "parts": parts}
 
 
 def _of_vector(plan: VectorPlan) -> Record:

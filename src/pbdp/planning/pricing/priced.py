@@ -1,13 +1,16 @@
-"""What can be priced: plans for numbers, plans for vectors, and bare claims of (epsilon, delta)."""
+"""What can be priced: plans for numbers, vectors or several requirements, and claims of (epsilon, delta)."""
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from pbdp.domains import fraction, non_negative
+from pbdp.domains import fraction, non_negative, whole
 from pbdp.errors import InputError
+from pbdp.mechanism.design import Design
 from pbdp.planning.plan import Plan
+from pbdp.planning.together import JointPlan
 from pbdp.planning.vectors.independent import IndependentNoise
 from pbdp.planning.vectors.plan import VectorPlan
 from pbdp.requirement.neighbours import NEIGHBOURS
@@ -32,7 +35,30 @@ class Claim:
             raise InputError("neighbours", " or ".join(NEIGHBOURS), repr(self.neighbours))
 
 
-Priced: TypeAlias = Plan | VectorPlan | Claim
+Priced: TypeAlias = Plan | VectorPlan | JointPlan | Claim
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Noise:
+    """Numbers with independent noise of one design, each moved by at most `steps` by one person."""
+
+    design: Design
+    steps: int
+    releases: int
+
+
+def noises_of(plan: Priced) -> tuple[Noise, ...]:
+    """All noise of a package whose laws are known; none for claims and for vectors without a table."""
+    if isinstance(plan, JointPlan):
+        return tuple(
+            Noise(design=part.design, steps=part.steps, releases=part.releases) for part in plan.parts
+        )
+    scalar = scalar_plan(plan)
+    if scalar is None:
+        return ()
+    asked = scalar.requirement
+    steps = scalar.grid.sensitivity_in_steps(asked.sensitivity)
+    return (Noise(design=scalar.mechanism, steps=steps, releases=whole("releases", asked.releases)),)
 
 
 def scalar_plan(plan: Priced) -> Plan | None:
@@ -49,9 +75,16 @@ def scalar_plan(plan: Priced) -> Plan | None:
 
 def neighbours_of(plan: Priced) -> str:
     """The neighbouring relation that the plan's guarantee is for."""
-    return plan.neighbours if isinstance(plan, Claim) else plan.requirement.neighbours
+    return plan.neighbours if isinstance(plan, Claim | JointPlan) else plan.requirement.neighbours
 
 
 def name_of(plan: Priced) -> str:
     """The noise in a word or two."""
-    return plan.label if isinstance(plan, Claim) else plan.mechanism.name
+    match plan:
+        case Claim():
+            return plan.label
+        case JointPlan():
+            counts = Counter(part.design.name for part in plan.parts)
+            each = [name if count == 1 else f"{count} x {name}" for name, count in counts.items()]
+            return f"joint plan of {len(plan.parts)} ({', '.join(each)})"
+    return plan.mechanism.name

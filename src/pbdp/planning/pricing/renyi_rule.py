@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass, field
+from fractions import Fraction
 
-from pbdp.planning.pricing.priced import Priced, scalar_plan
+from pbdp.planning.pricing.priced import Priced, noises_of
 from pbdp.planning.pricing.rule import Amounts, Record, checked_relation, same_relation
+from pbdp.planning.together import JointPlan
 from pbdp.privacy.filters.amounts import NATS, PROBABILITIES, not_below_written, shown
+from pbdp.privacy.filters.approximate_renyi import RenyiLoss
 from pbdp.privacy.filters.claimed import claimed_loss
 from pbdp.privacy.filters.design_loss import design_loss
 from pbdp.privacy.filters.renyi_filter import RenyiFilter
@@ -44,17 +48,23 @@ class RenyiRule:
     def cost(self, plan: Priced) -> Amounts:
         """The losses of all numbers of the package; of a mechanism known by its claim, those of the claim.
 
-        Rényi plans are priced like all others, at this rule's order, from the table that is drawn from.
+        Rényi plans are priced like all others, at this rule's order, from the table that is drawn from. The
+        probability that a joint plan sets aside has the loss (0, missing): proved in `together.joint_plan`.
         """
         same_relation(self.neighbours, plan)
-        scalar, order = scalar_plan(plan), self._filter.order
-        if scalar is None:
+        noises, order = noises_of(plan), self._filter.order
+        if not noises:
             # vectors without a table of their own have a delta, as claims have
             claim = not_below_written(plan.epsilon), not_below_written(plan.delta or 0.0)
             return self._filter.cost(claimed_loss(*claim, order))
-        steps = scalar.grid.sensitivity_in_steps(scalar.requirement.sensitivity)
-        loss = design_loss(scalar.mechanism, steps, order, self._filter.exchange)
-        return self._filter.cost(loss, scalar.requirement.releases)
+        amounts: Counter[str] = Counter()
+        for noise in noises:
+            loss = design_loss(noise.design, noise.steps, order, self._filter.exchange)
+            amounts.update(self._filter.cost(loss, noise.releases))
+        if isinstance(plan, JointPlan):
+            aside = RenyiLoss(renyi_upper=0.0, missing_upper=Fraction(plan.missing))
+            amounts.update(self._filter.cost(aside))
+        return dict(amounts)
 
     def record(self) -> Record:
         return {

@@ -13,6 +13,8 @@ from pbdp.planning.plan import Plan
 from pbdp.planning.planner import goal_on
 from pbdp.planning.pricing.priced import Claim, Priced, scalar_plan
 from pbdp.planning.pricing.rule import Amounts, Record, checked_relation, same_relation
+from pbdp.planning.together import JointPlan
+from pbdp.planning.together.joint_plan import noise_delta, noise_epsilon
 from pbdp.planning.vectors.plan import VectorPlan
 from pbdp.privacy.filters.amounts import NATS, PROBABILITIES, shown, written
 from pbdp.privacy.filters.sum_filter import SumFilter
@@ -46,7 +48,8 @@ class SumRule:
     def cost(self, plan: Priced) -> Amounts:
         """One point (epsilon, delta) of the plan's certified curve: the one that takes least of both limits.
 
-        That is not always the plan's own delta: a smaller one may cost hardly any epsilon.
+        That is not always the plan's own delta: a smaller one may cost hardly any epsilon. Points beyond a
+        limit are taken only where there is no other, so that a plan made for the whole budget fits it.
         """
         same_relation(self.neighbours, plan)
         if isinstance(plan, Claim):
@@ -58,10 +61,10 @@ class SumRule:
                 "noise from a finite table",
                 "Give the budget a delta when it is made, 1e-9, say.",
             )
-        scalar = scalar_plan(plan)
-        if scalar is None:
+        known = plan if isinstance(plan, JointPlan) else scalar_plan(plan)
+        if known is None:
             return self._filter.cost(*_of_vector(plan))
-        return self._filter.cost(*_cheapest(scalar, self.epsilon, self.delta))
+        return dict(_cheapest(known, self._filter))
 
     def record(self) -> Record:
         return {
@@ -96,34 +99,54 @@ def _of_vector(plan: Priced) -> tuple[float, float]:
 
 
 @lru_cache(maxsize=1024)
-def _cheapest(plan: Plan, epsilon_limit: float, delta_limit: float) -> tuple[float, float]:
-    """The certified (epsilon, delta) with the least  epsilon/epsilon_limit + delta/delta_limit."""
-    best, least = None, math.inf
-    for delta in _deltas(plan, delta_limit):
+def _cheapest(plan: Plan | JointPlan, limits_of: SumFilter) -> Amounts:
+    """The cost of the certified (epsilon, delta) with the least  epsilon/epsilon_limit + delta/delta_limit.
+
+    What a joint plan sets aside is added to the delta of its noise: proved in `together.joint_plan`.
+    """
+    costs: list[tuple[bool, Fraction, Amounts]] = []
+    limits = limits_of.limits()
+    aside = Fraction(plan.missing) if isinstance(plan, JointPlan) else Fraction(0)
+    for delta in _deltas(plan, limits_of.delta):
         try:
             epsilon = _epsilon_at(plan, delta)
         except CannotCertifyError:
             continue
-        share = Fraction(epsilon) / Fraction(epsilon_limit) + Fraction(delta) / Fraction(delta_limit)
-        if share < least:
-            best, least = (epsilon, delta), float(share)
-    if best is None:
+        cost = limits_of.cost(epsilon, Fraction(delta) + aside)
+        # a limit of no unit at all is passed by every cost
+        shares = [Fraction(cost[name], max(limit, 1)) for name, limit in limits.items()]
+        beyond = any(cost[name] > limit for name, limit in limits.items())
+        costs.append((beyond, sum(shares, Fraction(0)), cost))
+    if not costs:
         raise CannotCertifyError(
             "The plan has no finite epsilon at a delta as small as this budget needs: outputs that only one "
             "of two neighbours can produce are too likely. Make the plan with a smaller delta."
         )
-    return best
+    return min(costs, key=lambda entry: entry[:2])[2]
 
 
-def _deltas(plan: Plan, delta_limit: float) -> list[float]:
-    """Deltas to look at, the largest first; one only where a certificate is a search over all answers."""
+def _deltas(plan: Plan | JointPlan, delta_limit: float) -> list[float]:
+    """Deltas of the noise to look at, the largest first.
+
+    One only where a certificate is a search over all answers.
+    """
+    shares = {share * delta_limit for share in _SHARES}
+    if isinstance(plan, JointPlan):
+        below = plan.delta * _BELOW_WRITTEN
+        own = [noise_delta(below, plan.missing)] if plan.missing < below else []
+        return sorted({*own, *shares}, reverse=True)
     own = [] if plan.delta is None else [plan.delta * _BELOW_WRITTEN]
     if not plan.mechanism.mechanism.follows_answer:
         return own or [delta_limit * 1e-2]
-    return sorted({*own, *(share * delta_limit for share in _SHARES)}, reverse=True)
+    return sorted({*own, *shares}, reverse=True)
 
 
-def _epsilon_at(plan: Plan, delta: float) -> float:
-    """The certified total epsilon of the package at a delta."""
+def _epsilon_at(plan: Plan | JointPlan, delta: float) -> float:
+    """The certified total epsilon of the package's noise at a delta."""
+    if isinstance(plan, JointPlan):
+        epsilon = noise_epsilon([(part.release(), part.releases) for part in plan.parts], delta)[0].upper
+        if math.isinf(epsilon):
+            raise CannotCertifyError(f"The noise has no finite epsilon at delta {delta:g}.")
+        return epsilon
     goal = replace(goal_on(plan.grid, plan.requirement), delta=delta, order=None)
     return certify(plan.mechanism, plan.grid.region_in_steps(plan.requirement.region), goal).epsilon

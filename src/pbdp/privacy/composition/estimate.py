@@ -114,6 +114,8 @@ def _moments(losses: Array, masses: Array, tilt: Array) -> tuple[Array, Array, A
     top = np.max(np.where(masses > 0, exponents, -math.inf), axis=1)
     weights = masses * np.exp(np.minimum(exponents - top[:, None], 0.0))
     total = np.sum(weights, axis=1)
-    mean = np.sum(weights * losses, axis=1) / total
-    variance = np.sum(weights * (losses - mean[:, None]) ** 2, axis=1) / total
-    return top + np.log(total), mean, variance
+    # extreme tilts may leave nothing; an estimate that is no number only loses the comparison
+    with np.errstate(all="ignore"):
+        mean = np.sum(weights * losses, axis=1) / total
+        variance = np.sum(weights * (losses - mean[:, None]) ** 2, axis=1) / total
+        return top + np.log(total), mean, variance
