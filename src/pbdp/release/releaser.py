@@ -37,6 +37,12 @@ class InsecureTestSeedWarning(UserWarning):
     """Numbers were drawn from a test seed: anyone who knows it can take the noise off again."""
 
 
+def warn_of_test_seed(stacklevel: int) -> None:
+    """Said whenever numbers come from such a seed."""
+    text = "Drawn from insecure_test_seed: for tests only, never publish it."
+    warnings.warn(text, InsecureTestSeedWarning, stacklevel=stacklevel)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Released:
     """Published numbers with their intervals: low <= true answer <= high with at least `confidence`, each.
@@ -53,11 +59,7 @@ class Released:
 
     def __post_init__(self) -> None:
         if self.insecure_test_seed is not None:
-            warnings.warn(
-                "Drawn from insecure_test_seed: for tests only, never publish it.",
-                InsecureTestSeedWarning,
-                stacklevel=4,
-            )
+            warn_of_test_seed(stacklevel=5)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

@@ -1,0 +1,66 @@
+"""Private group-by tables that meet an accuracy: one person's whole contribution is protected.
+
+    query = Query(
+        unit="user_id",
+        by={"city": ["Paris", "Rome"], "month": range(1, 13)},
+        measures=[Count(within=50, name="visits"), Sum(column="spend", low=0, high=100, within="5%+500")],
+        groups_per_person=3,
+        rows_per_group=5,
+        delta=1e-6,
+    )
+    plan = query.plan()                     # what it costs; no data is read
+    table = plan.release("visits.parquet")  # or a data frame, a database, a Spark DataFrame
+    table.to_pandas()
+    table.save("visits.csv")                # and a manifest beside it
+
+Where things are: `measures`, `keys` and `query` are what is asked; `bounded` defines the aggregates and
+proves how far one person moves them, `fixed_point` makes them exact; `engines` compute them where the data
+lives; `numbers` and `selection` say what noise they need, `plan` finds it; `release` pays, asks and draws;
+`published` and `table` are what comes out, `manifest` and `verify` let others check it.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from pbdp.tables.measures import Count, Mean, People, Sum
+    from pbdp.tables.plan import TablePlan
+    from pbdp.tables.query import Query
+    from pbdp.tables.selection import Selection
+    from pbdp.tables.table import ReleasedTable
+    from pbdp.tables.verify import verify_manifest
+
+__all__ = [
+    "Count",
+    "Mean",
+    "People",
+    "Query",
+    "ReleasedTable",
+    "Selection",
+    "Sum",
+    "TablePlan",
+    "verify_manifest",
+]
+
+_LATER = {
+    "Count": "measures",
+    "Mean": "measures",
+    "People": "measures",
+    "Query": "query",
+    "ReleasedTable": "table",
+    "Selection": "selection",
+    "Sum": "measures",
+    "TablePlan": "plan",
+    "verify_manifest": "verify",
+}
+
+
+def __getattr__(name: str) -> Any:
+    """The names above, imported on first use."""
+    if name not in _LATER:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(import_module(f"pbdp.tables.{_LATER[name]}"), name)
+    globals()[name] = value
+    return value

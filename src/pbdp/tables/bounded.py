@@ -1,0 +1,99 @@
+"""What an engine is asked for: aggregates in which no person counts for more than the bounds allow.
+
+**Definition.** Let the table's rows be those with a person, and with keys among the public groups where there
+are public groups. For a person and a group, n is the number of their rows; for a value column (low, high),
+values that are null, NaN or not a number are left out, c is how many are left, and v_1..v_c are they in steps
+(`fixed_point`), clamped. Then, over the persons who keep the group:
+
+    people      = sum of 1
+    rows        = sum of min(n, rows_per_group)
+    counts[j]   = sum of min(c, rows_per_group)                              per row
+    sums[j]     = sum of t - low * min(c, rows_per_group),                   per row
+                  t - low * ... = floor(w * r / c) if c > r else w,  w = (v_1 - low) + ... + (v_c - low)
+    sums[j]     = sum of min(max(v_1 + ... + v_c, low), high)                per person
+
+All in whole steps; per row, `sums` are counted from `low`, so they are never negative and integer division
+means the same everywhere. Whoever has more rows than allowed has all of them counted, each with the weight
+r/c, rather than some of them chosen. Per person, the values of single rows are clamped to
+[-max(|low|, |high|), max(|low|, |high|)] first.
+
+A person in more than `groups_per_person` groups keeps those with the smallest keyed hash of (person, group);
+ties are broken by the group. The key is drawn for the query and is the same for all rows, so the choice is a
+function of the person's own rows. Engines may use different hashes.
+
+**Sensitivity.** With or without one person's rows, everybody else's terms are the same, because each is a
+function of that person's own rows and of the key. So at most `groups_per_person` groups change, `people`
+by 1, `rows` and `counts` by r, a sum per row (after adding back low * count) by r * max(|low|, |high|), a sum
+per person by max(|low|, |high|). Nothing here depends on the order of rows or on how they are partitioned,
+and nothing can overflow: see `fixed_point`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from pbdp.tables.fixed_point import FixedPoint
+from pbdp.tables.keys import KeyTable
+
+Index = npt.NDArray[np.int64]
+Per = Literal["row", "person"]
+# Rows of one person in one group: (w mod c) * r must stay below 2^62 with c below 2^40 or so.
+MOST_ROWS_PER_GROUP = 1 << 20
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Value:
+    """A column to sum up, with bounds for each row, or for each person and group."""
+
+    column: str
+    fixed: FixedPoint
+    per: Per = "row"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BoundedAggregation:
+    """The query that every engine runs.
+
+    `unit` is the column that says whose row it is, None if every person has one row. `keys` are the public
+    groups, None where every group of the data is wanted (a private selection follows); `only` then holds
+    public values that some of the columns are restricted to. `groups_per_person` is None where nobody can be
+    in too many groups; `rows_per_group` where no measure counts rows.
+    """
+
+    unit: str | None
+    by: tuple[str, ...]
+    keys: KeyTable | None
+    values: tuple[Value, ...] = ()
+    groups_per_person: int | None = None
+    rows_per_group: int | None = None
+    only: tuple[KeyTable, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Aggregates:
+    """One entry for each group that has data, in any order: private numbers, which noise is still to cover.
+
+    `group` is the row of the public key table; without one `found` holds the groups that are in the data.
+    """
+
+    group: Index
+    people: Index
+    rows: Index
+    counts: tuple[Index, ...]
+    sums: tuple[Index, ...]
+    found: KeyTable | None = None
+    _length: int = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        columns = (self.group, self.people, self.rows, *self.counts, *self.sums)
+        lengths = {len(column) for column in columns}
+        if len(lengths) != 1 or any(column.dtype != np.int64 for column in columns):
+            raise AssertionError("an engine returns whole 64-bit columns of one length")
+        object.__setattr__(self, "_length", lengths.pop())
+
+    def __len__(self) -> int:
+        return self._length

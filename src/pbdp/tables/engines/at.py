@@ -1,0 +1,112 @@
+"""Which engine serves the data that was given."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from pbdp.errors import ContradictionError, InputError
+from pbdp.tables.engines.duckdb import DuckDBSource
+from pbdp.tables.engines.files import TAKEN, files_at
+from pbdp.tables.engines.frames import comes_from, missing_package
+from pbdp.tables.engines.held import Held, HeldDatabase, HeldFiles, HeldFrame, HeldRelation
+from pbdp.tables.engines.interface import Source
+
+_SERVERS = ("postgresql://", "postgres://")
+_DATABASES = (".duckdb", ".ddb")
+
+
+def source_of(data: Any, table: str | None = None) -> Source:
+    """The engine for this data; `table` names a table or view inside a database.
+
+    "postgresql://user@host/shop", table="visits"     PostgreSQL
+    "shop.duckdb", table="visits"                     DuckDB
+    "visits.parquet", "2024/*.csv", [several files]   DuckDB
+    pandas and Arrow tables, DuckDB relations         DuckDB
+    {"user": [...], "city": [...]}                    DuckDB
+    Polars frames                                     Polars
+    Spark DataFrames                                  Spark
+    """
+    if isinstance(data, str) and data.startswith(_SERVERS):
+        return _in_postgres(data, table)
+    if isinstance(data, str | Path) and str(data).endswith(_DATABASES):
+        return DuckDBSource(held=_in_database(Path(data).expanduser(), table))
+    if table is not None:
+        raise ContradictionError("table", "left out where the data is not a database", repr(table))
+    if comes_from(data, "pyspark"):
+        from pbdp.tables.engines.spark import SparkSource
+
+        return SparkSource(data)
+    if comes_from(data, "polars") and hasattr(data, "lazy"):
+        from pbdp.tables.engines.polars import PolarsSource
+
+        return PolarsSource(data)
+    return DuckDBSource(held=_held(data))
+
+
+def _in_postgres(url: str, table: str | None) -> Source:
+    from pbdp.tables.engines.postgres import PostgresSource
+
+    if table is None:
+        raise InputError("table", "given for a database", "nothing", "Name a table or view: table='visits'.")
+    return PostgresSource(url=url, table=table)
+
+
+def _in_database(path: Path, table: str | None) -> HeldDatabase:
+    if not path.is_file():
+        raise InputError("data", "a DuckDB database file", str(path), "It is not there.")
+    if table is None:
+        raise InputError("table", "given for a database", "nothing", "Name a table or view: table='visits'.")
+    return HeldDatabase(path=path, table=table)
+
+
+def _held(data: Any) -> Held:
+    match data:
+        case str() | Path():
+            return HeldFiles(files=files_at(data))
+        case Mapping():
+            return HeldFrame(frame=_checked_mapping(data), place="columns in memory")
+        case Sequence() if data and all(isinstance(entry, str | Path) for entry in data):
+            return HeldFiles(files=files_at(data))
+    if comes_from(data, "_duckdb") or comes_from(data, "duckdb"):
+        if hasattr(data, "project"):
+            return HeldRelation(relation=data)
+        raise InputError("data", "a relation of the connection", "a connection", "Give con.table('visits').")
+    if comes_from(data, "pandas") and hasattr(data, "columns"):
+        return HeldFrame(frame=data, place="a pandas table")
+    if (arrow := _as_arrow(data)) is not None:
+        return HeldFrame(frame=arrow, place="an Arrow table")
+    raise InputError(
+        "data",
+        f"files ({TAKEN}, .duckdb), a PostgreSQL URL, or a pandas, Polars, Arrow, DuckDB or Spark table",
+        f"something of type {type(data).__name__}",
+    )
+
+
+def _as_arrow(data: Any) -> Any:
+    """An Arrow table, record batch or data set, or what offers itself as an Arrow stream; None otherwise."""
+    if comes_from(data, "pyarrow"):
+        if hasattr(data, "read_next_batch"):
+            remedy = "It can be read once only: give reader.read_all(), or a pyarrow data set."
+            raise InputError("data", "an Arrow table or data set", "a reader", remedy)
+        return data if hasattr(data, "schema") else None
+    # a single column offers a stream too
+    if not hasattr(data, "__arrow_c_stream__") or comes_from(data, "pandas") or comes_from(data, "polars"):
+        return None
+    try:
+        import pyarrow as pa
+    except ImportError:
+        raise missing_package("pyarrow") from None
+    try:
+        return pa.table(data)
+    except (pa.ArrowException, TypeError, ValueError):
+        return None
+
+
+def _checked_mapping(data: Mapping[Any, Any]) -> Mapping[Any, Any]:
+    if strange := [str(name) for name, column in data.items() if not hasattr(column, "__len__")]:
+        raise InputError("data", "columns with entries", f"none in {', '.join(strange)}")
+    if not data or len({len(column) for column in data.values()}) > 1:
+        raise InputError("data", "columns of one length", "others" if data else "no column")
+    return data

@@ -1,0 +1,171 @@
+"""What SQL engines write differently: names, numbers, hashes, casts that must not fail, and sums.
+
+Whatever a row holds, no expression here fails on it: text is cast with TRY_CAST or guarded by CASE, and null
+and NaN are told before `least` and `greatest`, which skip nulls.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from pbdp.tables.engines.interface import ColumnKind
+from pbdp.tables.keys import Kind
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Dialect:
+    """How an engine writes what engines write differently; this class is DuckDB's way.
+
+    Types of the key kinds come in `types`; `quote` is the quotation mark of identifiers.
+    """
+
+    engine: str
+    quote: str = '"'
+    double: str = "DOUBLE"
+    divided: str = "//"
+    types: tuple[tuple[Kind, str], ...] = (
+        ("text", "VARCHAR"),
+        ("integer", "BIGINT"),
+        ("boolean", "BOOLEAN"),
+        ("date", "DATE"),
+    )
+
+    def name(self, identifier: str) -> str:
+        """A quoted identifier."""
+        return f"{self.quote}{identifier.replace(self.quote, 2 * self.quote)}{self.quote}"
+
+    def literal(self, number: float) -> str:
+        """A double, with all its digits."""
+        return f"CAST('{number!r}' AS {self.double})"
+
+    def hash(self, choice_key: int, columns: Sequence[str]) -> str:
+        """A 64-bit hash of the key and the columns: each of a person's groups is as likely to have the least.
+
+        DuckDB joins hashes of several columns by exclusive or, so that the group's own hash would decide how
+        often it is first; the hash of the hash does away with that.
+        """
+        return f"hash(hash(CAST({choice_key} AS BIGINT), {', '.join(columns)}))"
+
+    def number(self, column: str, held: ColumnKind) -> str:
+        """A value as a double, null where it is none; true is 1 and false is 0."""
+        if held == "untyped":
+            flag = f"CASE lower({column}) WHEN 'true' THEN 1 WHEN 'false' THEN 0 END"
+            return f"coalesce(TRY_CAST({column} AS DOUBLE), {flag})"
+        return f"CAST({column} AS DOUBLE)"
+
+    def is_number(self, expression: str) -> str:
+        """Whether a double is neither null nor NaN; `isnan` of null is false on some engines."""
+        return f"{expression} IS NOT NULL AND NOT isnan({expression})"
+
+    def person(self, column: str, held: ColumnKind) -> str:
+        """Whose row it is; NaN, which pandas writes for null, is nobody."""
+        return (
+            f"CASE WHEN NOT isnan(CAST({column} AS DOUBLE)) THEN {column} END" if held == "number" else column
+        )
+
+    def key(self, column: str, held: ColumnKind, wanted: Kind) -> str:
+        """A key column as `wanted`, null where it is no such thing.
+
+        A cast to whole numbers rounds fractions: only a number that is the same after it is a key. So no
+        row has two keys, even where doubles cannot tell the keys apart.
+        """
+        written = self.tried(column, wanted)
+        if wanted == "integer" and held in ("number", "untyped"):
+            return f"CASE WHEN CAST({written} AS DOUBLE) = TRY_CAST({column} AS DOUBLE) THEN {written} END"
+        return written
+
+    def tried(self, column: str, wanted: Kind) -> str:
+        """A column as a kind of key, null where it cannot be; no two keys may be equal to it."""
+        written = f"TRY_CAST({column} AS {dict(self.types)[wanted]})"
+        match wanted:
+            case "text":
+                # a column may be declared to ignore case, and a row must not match "Paris" and "paris" both
+                return f"({written} COLLATE C)"
+            case "date":
+                return f"CASE WHEN isfinite({written}) THEN {written} END"
+            case _:
+                return written
+
+    def steps(self, number: str, low: float, high: float, per_unit: float) -> str:
+        """floor(min(max(x, low), high) * per_unit + 1/2), still a double."""
+        clamped = f"least(greatest({number}, {self.literal(low)}), {self.literal(high)})"
+        return f"floor({clamped} * {self.literal(per_unit)} + {self.literal(0.5)})"
+
+    def total(self, expression: str) -> str:
+        """A sum as BIGINT, 0 of nothing; it must fail where 64 bits do not hold it."""
+        return f"coalesce(CAST(sum({expression}) AS BIGINT), 0)"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _PostgresDialect(Dialect):
+    """PostgreSQL: no TRY_CAST, but a typed table; casts that can fail are guarded by CASE."""
+
+    def hash(self, choice_key: int, columns: Sequence[str]) -> str:
+        # hashes of columns are added up, so all persons would have the groups in one order, only turned
+        return (
+            f"hashint8extended(hash_record_extended(ROW({', '.join(columns)}), {choice_key}), {choice_key})"
+        )
+
+    def number(self, column: str, held: ColumnKind) -> str:
+        whole = f"CAST({column} AS int)" if held == "boolean" else column
+        return f"CAST({whole} AS {self.double})"
+
+    def is_number(self, expression: str) -> str:
+        return f"{expression} <> 'NaN'"
+
+    def person(self, column: str, held: ColumnKind) -> str:
+        return f"nullif({column}, 'NaN')" if held == "number" else column
+
+    def key(self, column: str, held: ColumnKind, wanted: Kind) -> str:
+        match wanted:
+            case "text":
+                # one meaning of equality for all tables: the same bytes
+                return f'(CAST({column} AS text) COLLATE "C")'
+            case "date":
+                return f"CASE WHEN isfinite({column}) THEN {column} END"
+            case "integer" if held == "number":
+                inside = f"{column} >= -9223372036854775808 AND {column} < 9223372036854775808"
+                # NaN is above every number here
+                return f"CASE WHEN {inside} AND {column} = floor({column}) THEN CAST({column} AS bigint) END"
+            case _:
+                return f"CAST({column} AS {dict(self.types)[wanted]})"
+
+    def steps(self, number: str, low: float, high: float, per_unit: float) -> str:
+        written = Dialect.steps(self, number, low, high, per_unit)
+        if per_unit >= 1:
+            return written
+        # a product that underflows is an error in PostgreSQL; less than a quarter of a step counts as 0
+        tiny, none = self.literal(0.25 / per_unit), self.literal(0.0)
+        return f"CASE WHEN abs({number}) < {tiny} THEN {none} ELSE {written} END"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _SparkDialect(Dialect):
+    """Spark SQL, with or without ANSI mode."""
+
+    def tried(self, column: str, wanted: Kind) -> str:
+        return f"TRY_CAST({column} AS {dict(self.types)[wanted]})"
+
+    def hash(self, choice_key: int, columns: Sequence[str]) -> str:
+        return f"xxhash64({choice_key}L, {', '.join(columns)})"
+
+    def total(self, expression: str) -> str:
+        # `sum` wraps around without ANSI mode; `try_sum` is null where it would, and for no numbers
+        whole = f"coalesce(try_sum({expression}), CAST(raise_error('overflow') AS BIGINT))"
+        return f"CASE WHEN count({expression}) = 0 THEN 0L ELSE {whole} END"
+
+
+DUCKDB = Dialect(engine="DuckDB")
+POSTGRES = _PostgresDialect(
+    engine="PostgreSQL",
+    double="float8",
+    divided="/",
+    types=(("text", "text"), ("integer", "bigint"), ("boolean", "boolean"), ("date", "date")),
+)
+SPARK = _SparkDialect(
+    engine="Spark",
+    quote="`",
+    divided="div",
+    types=(("text", "STRING"), ("integer", "BIGINT"), ("boolean", "BOOLEAN"), ("date", "DATE")),
+)

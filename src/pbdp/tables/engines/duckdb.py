@@ -1,0 +1,197 @@
+"""DuckDB, the engine that runs in this process: files, tables in memory, DuckDB relations and databases.
+
+Every query has a connection of its own, which is closed after it. What does not fit into memory is written
+to a folder that only this user may enter, made for the query in the system's place for temporary files
+(TMPDIR) and removed after it; DuckDB's own habit is a folder `.tmp` where the program was started, which
+stays. Extensions are never fetched from the network.
+
+A relation belongs to the user's connection and is read from there as a stream of Arrow batches.
+"""
+
+from __future__ import annotations
+
+import re
+import tempfile
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import wraps
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar, cast
+
+from pbdp.tables.bounded import Aggregates, BoundedAggregation
+from pbdp.tables.engines.dialects import DUCKDB
+from pbdp.tables.engines.frames import missing_package
+from pbdp.tables.engines.held import Held
+from pbdp.tables.engines.interface import ColumnKind, EngineError
+from pbdp.tables.engines.sql import aggregates_from, aggregation_sql, key_tables
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+    from duckdb import DuckDBPyConnection
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+_KINDS: dict[str, ColumnKind] = {
+    "VARCHAR": "text",
+    "BOOLEAN": "boolean",
+    "DATE": "date",
+    "FLOAT": "number",
+    "DOUBLE": "number",
+    '"NULL"': "untyped",  # a column of nothing but null can be read as anything
+    **dict.fromkeys(("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT"), "integer"),
+    **dict.fromkeys(("UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT", "UHUGEINT"), "integer"),
+}
+# Decimals of more digits, which do not fit into 64 bits, are made doubles by way of text.
+_DIGITS_IN_64_BITS = 18
+
+
+def _failures_told(method: Callable[P, R]) -> Callable[P, R]:
+    """A method whose DuckDB errors are turned into ours: its messages quote rows of the data."""
+
+    @wraps(method)
+    def told(*given: P.args, **named: P.kwargs) -> R:
+        try:
+            import duckdb
+            import pyarrow as pa
+        except ImportError as missing:
+            raise missing_package(str(missing.name)) from None
+        try:
+            return method(*given, **named)
+        except (duckdb.Error, pa.ArrowException) as error:
+            failed = _told(error)
+        # raised here rather than where it was caught, so that the original does not hang on to it
+        raise failed
+
+    return told
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DuckDBSource:
+    """A table that DuckDB reads. `memory_limit` ("2GB") and `threads` are passed on to it."""
+
+    held: Held
+    memory_limit: str | None = None
+    threads: int | None = None
+
+    @property
+    def engine(self) -> str:
+        return _engine()
+
+    @property
+    def place(self) -> str:
+        return self.held.place
+
+    @_failures_told
+    def kinds(self) -> Mapping[str, ColumnKind]:
+        with _connection() as connection:
+            return {name: kind_of(written) for name, written in self.held.types(connection).items()}
+
+    @_failures_told
+    def aggregate(self, asked: BoundedAggregation, choice_key: int) -> Aggregates:
+        values = [value.column for value in asked.values]
+        used = dict.fromkeys([*asked.by, *values, *([asked.unit] if asked.unit else [])])
+        with _connection(self.memory_limit, self.threads) as connection:
+            types = self.held.types(connection, list(used))
+            kinds = {name: kind_of(written) for name, written in types.items()}
+            doubles = {
+                name: f"CAST(CAST(d.{DUCKDB.name(name)} AS VARCHAR) AS DOUBLE)"
+                for name in values
+                if not _plain_cast_is_nearest(types[name])
+            }
+            query = aggregation_sql(
+                asked,
+                DUCKDB,
+                choice_key=choice_key,
+                data=self.held.opened(connection, list(used)),
+                keys=_keys(connection, asked),
+                kinds=kinds,
+                doubles=doubles,
+            )
+            found = cast("dict[str, npt.NDArray[Any]]", connection.execute(query).fetchnumpy())
+        return aggregates_from(found, asked, kinds)
+
+
+def kind_of(written: str) -> ColumnKind:
+    """The kind of a DuckDB type, from how it is written."""
+    if decimal := re.fullmatch(r"DECIMAL\(\d+,(\d+)\)", written):
+        return "integer" if decimal[1] == "0" else "number"
+    if written.startswith("ENUM("):
+        return "text"
+    if written.startswith(("TIMESTAMP", "TIME")):
+        return "time"
+    return "untyped" if written == "CSV" else _KINDS.get(written, "other")
+
+
+def _plain_cast_is_nearest(written: str) -> bool:
+    """Whether DuckDB's cast of the type to DOUBLE is correctly rounded; by way of text it always is.
+
+    Numbers of 128 bits are sometimes one digit off, in the last place, because they are cast in two halves.
+    """
+    if decimal := re.fullmatch(r"DECIMAL\((\d+),\d+\)", written):
+        return int(decimal[1]) <= _DIGITS_IN_64_BITS
+    return written not in ("HUGEINT", "UHUGEINT")
+
+
+def _engine() -> str:
+    import duckdb
+
+    return f"DuckDB {duckdb.__version__}"
+
+
+@contextmanager
+def _connection(memory_limit: str | None = None, threads: int | None = None) -> Iterator[DuckDBPyConnection]:
+    """A fresh DuckDB that leaves nothing behind."""
+    import duckdb
+
+    config: dict[str, str | bool | int | float | list[str]] = {
+        "preserve_insertion_order": "false",
+        "autoinstall_known_extensions": "false",
+        "python_enable_replacements": "false",
+    }
+    if memory_limit is not None:
+        config["memory_limit"] = memory_limit
+    if threads is not None:
+        config["threads"] = threads
+    with tempfile.TemporaryDirectory(prefix="pbdp-duckdb-") as folder:
+        connection = duckdb.connect(config={**config, "temp_directory": folder})
+        try:
+            yield connection
+        finally:
+            connection.close()
+
+
+def _keys(connection: DuckDBPyConnection, asked: BoundedAggregation) -> list[str]:
+    names = []
+    for number, table in enumerate(key_tables(asked)):
+        connection.register("listed", table.arrow(index="g"))
+        columns = ", ".join([*table.columns, "CAST(g AS INTEGER) AS g"])
+        connection.execute(f"CREATE TEMP TABLE keys{number} AS SELECT {columns} FROM listed")  # noqa: S608
+        connection.unregister("listed")
+        names.append(f"keys{number}")
+    return names
+
+
+_TOLD = (
+    ("Expected Number of Columns", "a CSV line with more or fewer fields than the header"),
+    ("unterminated quote", "a CSV field with a quote that does not end"),
+    ("Maximum line size", "a CSV line that is too long"),
+    ("not utf-8 encoded", "text that is not UTF-8"),
+    ("reached an invalid state", "CSV that is not as RFC 4180 has it"),
+)
+_REMEDIES = {
+    "OutOfMemoryException": "Give it more memory, or a TMPDIR with more space.",
+    "IOException": "Is the file there, readable, whole, and not open for writing elsewhere?",
+    "CatalogException": "Is the table in this database?",
+}
+
+
+def _told(error: Exception) -> EngineError:
+    message, kind = str(error), type(error).__name__
+    for phrase, failure in _TOLD:
+        if phrase in message:
+            remedy = (
+                "Clean the file, or write it as Parquet: a row that is left out would be missed silently."
+            )
+            return EngineError(_engine(), failure, remedy)
+    return EngineError(_engine(), kind, _REMEDIES.get(kind, ""))

@@ -1,0 +1,189 @@
+"""Tables in files: which files a path means, and how DuckDB is told to read them.
+
+**Parquet** has a schema. **CSV** has none, so its columns are all read as text, and only the header, which is
+public, says what they are called and what separates them; what a field holds is decided field by field (a
+number that cannot be read is null) and never by looking at a sample of the data. The rules are those of RFC
+4180: UTF-8, a header, double quotes around fields with separators, quotes or line ends. An empty field is
+null, a quoted empty field is an empty text. A line with more or fewer fields than the header, or with a quote
+that does not end, is refused as a whole file: to skip it would lose somebody's rows silently.
+"""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal, TextIO
+
+from pbdp.errors import InputError
+from pbdp.tables.engines.dialects import DUCKDB
+
+Format = Literal["parquet", "csv"]
+_ENDINGS: dict[str, Format] = {
+    ".parquet": "parquet",
+    ".pq": "parquet",
+    ".csv": "csv",
+    ".csv.gz": "csv",
+    ".tsv": "csv",
+    ".tsv.gz": "csv",
+}
+TAKEN = ", ".join(_ENDINGS)
+_SEPARATORS = (",", ";", "\t", "|")
+# Lines longer than this are taken for a quote that never ends.
+_LONGEST_LINE = 16_000_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CsvHeader:
+    """The names in the first line of a CSV file, and what separates them."""
+
+    names: tuple[str, ...]
+    separator: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TableFiles:
+    """Files of one format that hold the rows of one table."""
+
+    paths: tuple[Path, ...]
+    format: Format
+
+    @property
+    def place(self) -> str:
+        """The first file, and how many there are."""
+        first, *others = self.paths
+        return f"{first.resolve()}{f' and {len(others)} more' if others else ''}"
+
+    def header(self) -> CsvHeader | None:
+        """The header of CSV files, which must be the same in all of them; None for Parquet."""
+        if self.format == "parquet":
+            return None
+        first, *others = self.paths
+        header = _header_of(first)
+        if different := next((path for path in others if _header_of(path) != header), None):
+            raise InputError(
+                "data", f"CSV files with the header of {first.name}", f"another header in {different.name}"
+            )
+        return header
+
+    def scan(self) -> str:
+        """The rows, as something that DuckDB can select from."""
+        paths = f"[{', '.join(map(_literal, map(_as_pattern, self.paths)))}]"
+        header = self.header()
+        if header is None:
+            return f"read_parquet({paths})"
+        # our own names in the reader, because it knows no two names that differ in case alone, nor empty ones
+        columns = ", ".join(f"'c{place}': 'VARCHAR'" for place in range(len(header.names)))
+        options = {
+            "columns": f"{{{columns}}}",
+            "auto_detect": "false",
+            "header": "true",
+            "delim": _literal(header.separator),
+            "quote": "'\"'",
+            "escape": "'\"'",
+            "nullstr": "''",
+            "allow_quoted_nulls": "false",
+            "strict_mode": "true",
+            "null_padding": "false",
+            "ignore_errors": "false",
+            "hive_partitioning": "false",
+            "max_line_size": str(_LONGEST_LINE),
+        }
+        named = ", ".join(
+            f"c{place} AS {DUCKDB.name(name)}" for place, name in enumerate(header.names) if name
+        )
+        written = ", ".join(f"{name} = {option}" for name, option in options.items())
+        return f"(SELECT {named} FROM read_csv({paths}, {written}))"  # noqa: S608  # all of it is quoted
+
+
+def files_at(given: str | Path | Sequence[str | Path]) -> TableFiles:
+    """The files that a path, a pattern, a folder or a list of them means."""
+    listed = [given] if isinstance(given, str | Path) else list(given)
+    if not listed:
+        raise InputError("data", "at least one file", "an empty list")
+    paths = tuple(path for entry in listed for path in _matching(str(entry)))
+    endings = [_ending(path) for path in paths]
+    formats = {_ENDINGS[ending] for ending in endings}
+    if len(formats) > 1:
+        raise InputError("data", "files of one format", " and ".join(sorted(set(endings))))
+    if len(set(paths)) < len(paths):
+        raise InputError("data", "different files", "some twice", "Their rows would count twice.")
+    return TableFiles(paths=paths, format=formats.pop())
+
+
+def _matching(entry: str) -> list[Path]:
+    if re.match(r"[a-zA-Z][a-zA-Z0-9+.-]+://", entry):
+        what = entry.partition("://")[0]
+        remedy = "Copy the files here, or give a DuckDB relation that reads them."
+        raise InputError("data", "files of this machine, or postgresql://...", f"{what}://...", remedy)
+    path = Path(entry).expanduser()
+    if path.is_file():
+        return [path]
+    if path.is_dir():
+        if found := sorted(file for file in path.rglob("*") if file.is_file() and _known(file)):
+            return found
+        raise InputError("data", f"a folder with files that end with {TAKEN}", entry, "There are none in it.")
+    pattern = path.absolute()
+    matching = Path(pattern.anchor).glob(str(pattern.relative_to(pattern.anchor)))
+    if found := sorted(file for file in matching if file.is_file()):
+        return found
+    raise InputError(
+        "data", "a file, a folder or a pattern such as visits/*.parquet", entry, "It is not there."
+    )
+
+
+def _known(path: Path) -> bool:
+    return any(path.name.lower().endswith(ending) for ending in _ENDINGS)
+
+
+def _ending(path: Path) -> str:
+    for ending in _ENDINGS:
+        if path.name.lower().endswith(ending):
+            return ending
+    raise InputError(
+        "data", f"a file that ends with {TAKEN}", path.name, "Write the table as Parquet or CSV."
+    )
+
+
+def _as_pattern(path: Path) -> str:
+    """A path that means itself where DuckDB looks for patterns."""
+    return re.sub(r"([*?\[])", r"[\1]", str(path.absolute()))
+
+
+def _literal(text: str) -> str:
+    return "'" + text.replace("'", "''") + "'"
+
+
+def _header_of(path: Path) -> CsvHeader:
+    try:
+        with _opened(path) as file:
+            separator = "\t" if ".tsv" in _ending(path) else _separator_in(file.readline())
+            file.seek(0)
+            names = next(csv.reader(file, delimiter=separator, strict=True), [])
+    except (UnicodeDecodeError, EOFError, csv.Error, gzip.BadGzipFile):
+        names, separator = None, ","
+    if names is None:
+        raise InputError(f"the header of {path.name}", "CSV in UTF-8", "something else", "Save it as UTF-8.")
+    if not any(names):
+        raise InputError(f"the first line of {path.name}", "a header with the names of the columns", "empty")
+    folded = [name.casefold() for name in names if name]
+    if doubles := sorted({name for name in folded if folded.count(name) > 1}):
+        raise InputError(
+            f"the header of {path.name}", "names that differ in more than case", ", ".join(doubles)
+        )
+    return CsvHeader(names=tuple(names), separator=separator)
+
+
+def _opened(path: Path) -> TextIO:
+    # utf-8-sig: spreadsheets write a byte order mark
+    if path.name.lower().endswith(".gz"):
+        return gzip.open(path, "rt", encoding="utf-8-sig", newline="")
+    return path.open(encoding="utf-8-sig", newline="")
+
+
+def _separator_in(header: str) -> str:
+    bare = re.sub(r'"(?:[^"]|"")*"', "", header)
+    return max(_SEPARATORS, key=bare.count)

@@ -1,0 +1,157 @@
+"""Where the rows that DuckDB reads may be: in files, in memory, in a relation, in a database file.
+
+DuckDB takes names that differ in case alone for one. A column that is asked for is found by its exact name,
+and refused where another one could be taken for it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
+
+from pbdp.errors import InputError
+from pbdp.tables.engines.dialects import DUCKDB
+from pbdp.tables.engines.files import TableFiles
+from pbdp.tables.engines.frames import arrow_table, column_names, is_dataset, type_of
+from pbdp.tables.engines.sql import name_parts
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from duckdb import DuckDBPyConnection, DuckDBPyRelation
+
+
+class Held(Protocol):
+    """Where the rows are."""
+
+    @property
+    def place(self) -> str:
+        """What the data is called."""
+
+    def types(
+        self, connection: DuckDBPyConnection, columns: Sequence[str] | None = None
+    ) -> Mapping[str, str]:
+        """The columns (at least these, if given) and their types in DuckDB."""
+
+    def opened(self, connection: DuckDBPyConnection, columns: Sequence[str]) -> str:
+        """Something that the connection can select these columns from."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HeldFiles:
+    """Parquet or CSV files."""
+
+    files: TableFiles
+
+    @property
+    def place(self) -> str:
+        return self.files.place
+
+    def types(
+        self,
+        connection: DuckDBPyConnection,
+        columns: Sequence[str] | None = None,  # noqa: ARG002
+    ) -> Mapping[str, str]:
+        header = self.files.header()
+        if header is not None:
+            return dict.fromkeys((name for name in header.names if name), "CSV")
+        return _described(connection, self.files.scan())
+
+    def opened(self, connection: DuckDBPyConnection, columns: Sequence[str]) -> str:  # noqa: ARG002
+        return self.files.scan()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class HeldFrame:
+    """A table in memory: Arrow table or data set, pandas, or a mapping of columns."""
+
+    frame: Any
+    place: str
+
+    def types(
+        self, connection: DuckDBPyConnection, columns: Sequence[str] | None = None
+    ) -> Mapping[str, str]:
+        wanted = column_names(self.frame) if columns is None else columns
+        return {name: _type_of(connection, type_of(self.frame, name)) for name in wanted}
+
+    def opened(self, connection: DuckDBPyConnection, columns: Sequence[str]) -> str:
+        _check_apart(columns, column_names(self.frame) if is_dataset(self.frame) else columns)
+        wanted = columns or column_names(self.frame)[:1]
+        connection.register("data", arrow_table(self.frame, wanted))
+        return "data"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class HeldRelation:
+    """A relation of a DuckDB connection that the user has."""
+
+    relation: DuckDBPyRelation
+    place: str = "a DuckDB relation"
+
+    def types(
+        self,
+        connection: DuckDBPyConnection,  # noqa: ARG002
+        columns: Sequence[str] | None = None,  # noqa: ARG002
+    ) -> Mapping[str, str]:
+        return dict(zip(self.relation.columns, map(str, self.relation.types), strict=True))
+
+    def opened(self, connection: DuckDBPyConnection, columns: Sequence[str]) -> str:
+        _check_apart(columns, self.relation.columns)
+        wanted = ", ".join(map(DUCKDB.name, columns or self.relation.columns[:1]))
+        chosen = self.relation.project(wanted)
+        # its name until DuckDB 1.4
+        reader = chosen.to_arrow_reader if hasattr(chosen, "to_arrow_reader") else chosen.fetch_arrow_reader
+        connection.register("data", reader())
+        return "data"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HeldDatabase:
+    """A table or view in a DuckDB database file, which is opened for reading only."""
+
+    path: Path
+    table: str
+
+    @property
+    def place(self) -> str:
+        return f"{self.path.resolve()}:{self.table}"
+
+    def types(
+        self,
+        connection: DuckDBPyConnection,
+        columns: Sequence[str] | None = None,  # noqa: ARG002
+    ) -> Mapping[str, str]:
+        return _described(connection, self.opened(connection, ()))
+
+    def opened(self, connection: DuckDBPyConnection, columns: Sequence[str]) -> str:  # noqa: ARG002
+        path = str(self.path.absolute()).replace("'", "''")
+        connection.execute(f"ATTACH IF NOT EXISTS '{path}' AS held (READ_ONLY)")
+        return ".".join(map(DUCKDB.name, ("held", *name_parts(self.table))))
+
+
+def _check_apart(columns: Sequence[str], among: Sequence[str]) -> None:
+    """Refuse a column that DuckDB could mistake for another."""
+    folded = [name.casefold() for name in among]
+    if alike := sorted(name for name in columns if folded.count(name.casefold()) > 1):
+        remedy = "Rename one of them."
+        raise InputError("columns", "different in more than upper and lower case", ", ".join(alike), remedy)
+
+
+def _described(connection: DuckDBPyConnection, data: str) -> dict[str, str]:
+    described = connection.execute(f"SELECT * FROM {data} LIMIT 0").description or []  # noqa: S608
+    return {str(column[0]): str(column[1]) for column in described}
+
+
+def _type_of(connection: DuckDBPyConnection, kind: pa.DataType | None) -> str:
+    """DuckDB's type for an Arrow type; "other" if it cannot read it."""
+    import duckdb
+    import pyarrow as pa
+
+    if kind is None:
+        return "other"
+    try:
+        connection.register("empty", pa.schema([("c", kind)]).empty_table())
+        return _described(connection, "empty")["c"]
+    except duckdb.Error:
+        return "other"

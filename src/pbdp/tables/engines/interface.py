@@ -1,0 +1,77 @@
+"""What an engine can do: tell the columns of a table from its schema, and aggregate it once."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Literal, Protocol
+
+from pbdp.errors import InputError, PbdpError
+from pbdp.tables.bounded import Aggregates, BoundedAggregation
+
+# `untyped`: text of a CSV file, to be read as what is asked for. `number`: floats and decimals.
+ColumnKind = Literal["text", "integer", "number", "boolean", "date", "time", "untyped", "other"]
+NUMERIC: tuple[ColumnKind, ...] = ("integer", "number", "boolean", "untyped")
+GROUPABLE: tuple[ColumnKind, ...] = ("text", "integer", "boolean", "date", "untyped")
+
+
+class Source(Protocol):
+    """A table in the engine that holds it."""
+
+    @property
+    def engine(self) -> str:
+        """Name and version of the engine."""
+
+    @property
+    def place(self) -> str:
+        """What the data is called: a path, a table; without secrets. Part of what makes a request itself."""
+
+    def kinds(self) -> Mapping[str, ColumnKind]:
+        """The columns and what they hold, from the schema alone: no row is read."""
+
+    def aggregate(self, asked: BoundedAggregation, choice_key: int) -> Aggregates:
+        """The bounded aggregates; `choice_key` (63 bits) keys the choice of a person's groups.
+
+        Raises an `EngineError` without any value of the data if the engine fails.
+        """
+
+
+class EngineError(PbdpError):
+    """The engine could not run the query; the message names the kind of failure and no value of the data."""
+
+    def __init__(self, engine: str, failure: str, remedy: str = "") -> None:
+        self.engine = engine
+        self.failure = failure
+        text = (
+            f"{engine} could not run the query ({failure}). Its own message is not repeated, as it may hold "
+            "values of the data."
+        )
+        super().__init__(f"{text} {remedy}" if remedy else text)
+
+
+def check_columns(source: Source, asked: BoundedAggregation) -> None:
+    """Refuse columns that are not there or hold something else, by the schema alone."""
+    kinds = source.kinds()
+    used = [*asked.by, *(value.column for value in asked.values), *([asked.unit] if asked.unit else [])]
+    if missing := sorted({name for name in used if name not in kinds}):
+        raise InputError("columns", f"among those of the table ({', '.join(kinds)})", ", ".join(missing))
+    for value in asked.values:
+        if kinds[value.column] not in NUMERIC:
+            raise InputError(f"column {value.column}", "numbers, to be summed up", kinds[value.column])
+    tables = [*([asked.keys] if asked.keys is not None else []), *asked.only]
+    public = {name: column.kind for table in tables for name, column in table.columns.items()}
+    for name in asked.by:
+        _check_key(name, kinds[name], public.get(name))
+
+
+def _check_key(name: str, held: ColumnKind, wanted: str | None) -> None:
+    """Keys and column must hold the same; whole-number keys may meet floats, as pandas has them."""
+    if held in ("untyped", wanted) or (wanted == "integer" and held == "number"):
+        return
+    if wanted is not None:
+        remedy = f"Give keys of the kind that the column has, or a column of {wanted}."
+        raise InputError(f"column {name}", f"{wanted}, as its keys are", held, remedy)
+    if held not in GROUPABLE:
+        remedy = "Cut it into ranges in a column of its own first."
+        raise InputError(
+            f"column {name}", "text, whole numbers, dates or true/false to group by", held, remedy
+        )

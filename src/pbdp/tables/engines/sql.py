@@ -1,0 +1,276 @@
+"""The query of `pbdp.tables.bounded` as one SQL text, for the engines that speak SQL.
+
+    source   rows with a person p and a key: values in steps, and a hash h of (choice key, person, group)
+    kept     the rows in each person's first `groups_per_person` groups by (h, group): a rank of rows, so that
+             (person, group) pairs are aggregated only once, for the groups that stay
+    pairs    per person and group: n rows, and for each value column c values and their sum w
+    last     per group: the capped sums over persons
+
+Without a unit each row is a person of its own, and the last step reads the source. The bound on groups does
+not rest on the hash: a person's kept rows have at most `groups_per_person` different (h, group), and so at
+most that many groups, even if an engine hashed equal persons differently. A row has one key at most, because
+keys are different from each other and dialects compare them exactly; so the join repeats no row.
+
+All names that the query makes up stand in subqueries of their own, and columns of the data are always
+written with the alias of the data, so a column may have any name.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, cast
+
+import numpy as np
+import numpy.typing as npt
+
+from pbdp.errors import InputError
+from pbdp.tables.bounded import Aggregates, BoundedAggregation, Value
+from pbdp.tables.engines.dialects import DUCKDB, POSTGRES, SPARK, Dialect
+from pbdp.tables.engines.interface import ColumnKind
+from pbdp.tables.keys import KeyColumn, KeyTable, Kind
+
+__all__ = [
+    "DUCKDB",
+    "POSTGRES",
+    "SPARK",
+    "Dialect",
+    "aggregates_from",
+    "aggregation_sql",
+    "found_kinds",
+    "key_tables",
+    "name_parts",
+]
+# numpy's types of the key kinds, as `pbdp.tables.keys` has them
+_ARRAYS: dict[Kind, str] = {"text": "O", "integer": "int64", "boolean": "bool", "date": "datetime64[D]"}
+_MOST_INT32 = (1 << 31) - 1
+
+
+def key_tables(asked: BoundedAggregation) -> tuple[KeyTable, ...]:
+    """The public tables that the query joins: the groups, or else the restrictions of single columns.
+
+    Their columns are called k0, k1, ... by their place in `asked.by`; the public groups also need a column g
+    with the row numbers (`table.arrow(index="g")`).
+    """
+    places = {name: f"k{place}" for place, name in enumerate(asked.by)}
+    return tuple(
+        KeyTable(columns={places[name]: column for name, column in table.columns.items()})
+        for table in _public_tables(asked)
+    )
+
+
+def _public_tables(asked: BoundedAggregation) -> list[KeyTable]:
+    """The tables to join; one without columns joins nothing."""
+    return [table for table in ([asked.keys] if asked.keys is not None else asked.only) if table.columns]
+
+
+def found_kinds(asked: BoundedAggregation, kinds: Mapping[str, ColumnKind]) -> dict[str, Kind]:
+    """What group columns are read as: the kind of their public keys, or their own; a CSV file's are text."""
+    tables = [*([asked.keys] if asked.keys is not None else []), *asked.only]
+    public = {name: column.kind for table in tables for name, column in table.columns.items()}
+    own: dict[str, Kind] = {
+        name: "text" if kinds[name] == "untyped" else cast(Kind, kinds[name])
+        for name in asked.by
+        if name not in public
+    }
+    return {name: public.get(name) or own[name] for name in asked.by}
+
+
+def aggregation_sql(
+    asked: BoundedAggregation,
+    dialect: Dialect,
+    *,
+    choice_key: int,
+    data: str,
+    keys: Sequence[str],
+    kinds: Mapping[str, ColumnKind],
+    doubles: Mapping[str, str] | None = None,
+) -> str:
+    """The query, with the columns g, people, rows, c0, s0, c1, s1, ..., all BIGINT.
+
+    Where the groups are those of the data, k0, k1, ... (of `found_kinds`) stand in place of g; without
+    columns to group by, g is 0. A table without rows gives no group. `data` is a table or a subquery in
+    parentheses; `keys` names the tables of `key_tables`, in their order. `doubles` holds expressions for
+    value columns that a plain cast would not turn into the nearest double (the data has the alias d there).
+    """
+    return _Text(
+        asked=asked,
+        dialect=dialect,
+        choice_key=choice_key,
+        data=data,
+        keys=tuple(keys),
+        kinds=kinds,
+        doubles=doubles or {},
+    ).query()
+
+
+def aggregates_from(
+    columns: Mapping[str, npt.NDArray[Any]], asked: BoundedAggregation, kinds: Mapping[str, ColumnKind]
+) -> Aggregates:
+    """The columns of the query's result, as numpy arrays, as what every engine returns."""
+    whole = {name: column.astype(np.int64) for name, column in columns.items() if name[0] != "k"}
+    people, values = whole["people"], range(len(asked.values))
+    found = None
+    if asked.keys is None:
+        read = found_kinds(asked, kinds)
+        found = KeyTable(
+            columns={
+                name: KeyColumn(kind=kind, values=columns[f"k{place}"].astype(_ARRAYS[kind]))
+                for place, (name, kind) in enumerate(read.items())
+            }
+        )
+    return Aggregates(
+        group=whole["g"] if "g" in whole else np.arange(len(people), dtype=np.int64),
+        people=people,
+        rows=whole["rows"],
+        counts=tuple(whole[f"c{j}"] for j in values),
+        sums=tuple(whole[f"s{j}"] for j in values),
+        found=found,
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Text:
+    """The parts of the query."""
+
+    asked: BoundedAggregation
+    dialect: Dialect
+    choice_key: int
+    data: str
+    keys: tuple[str, ...]
+    kinds: Mapping[str, ColumnKind]
+    doubles: Mapping[str, str]
+
+    @property
+    def group(self) -> list[str]:
+        """The columns that say which group it is."""
+        chosen = self.asked.keys is not None or not self.asked.by
+        return ["g"] if chosen else [f"k{place}" for place in range(len(self.asked.by))]
+
+    def query(self) -> str:
+        asked, group = self.asked, ", ".join(self.group)
+        source = f"({self.source()}) AS source"
+        if asked.unit is None:
+            return self.last(source, self.numbers_of_rows())
+        if self.ranked:
+            columns = ", ".join(["p", *self.group, *self.values])
+            rank = f"dense_rank() OVER (PARTITION BY p ORDER BY h, {group})"
+            ranked = f"SELECT {columns}, {rank} AS place FROM {source}"  # noqa: S608
+            source = f"({ranked}) AS kept WHERE place <= {asked.groups_per_person}"
+        return self.last(f"({self.pairs(source)}) AS pairs", self.numbers_of_pairs())
+
+    @property
+    def ranked(self) -> bool:
+        """Whether somebody may be in too many groups; without columns to group by there is one."""
+        return self.asked.groups_per_person is not None and bool(self.asked.by)
+
+    @property
+    def values(self) -> list[str]:
+        return [f"v{place}" for place in range(len(self.asked.values))]
+
+    def column(self, name: str) -> str:
+        return f"d.{self.dialect.name(name)}"
+
+    def source(self) -> str:
+        """Rows with a person and a key."""
+        asked, dialect = self.asked, self.dialect
+        read = found_kinds(asked, self.kinds)
+        own = [dialect.key(self.column(name), self.kinds[name], read[name]) for name in asked.by]
+        joins: list[str] = []
+        public: dict[str, str] = {}
+        for number, (name, table) in enumerate(zip(self.keys, _public_tables(asked), strict=True)):
+            places = [asked.by.index(column) for column in table.columns]
+            same = [f"{own[place]} = t{number}.k{place}" for place in places]
+            public |= {f"k{place}": f"t{number}.k{place}" for place in places}
+            joins.append(f"JOIN {name} AS t{number} ON {' AND '.join(same)}")
+        if self.group == ["g"]:
+            made = {"g": "t0.g" if asked.by else "0"}
+        else:
+            made = dict(zip(self.group, own, strict=True)) | public
+        wanted = [f"{made[key]} IS NOT NULL" for key in self.group if self.group != ["g"]]
+        if asked.unit is not None:
+            person = dialect.person(self.column(asked.unit), self.kinds[asked.unit])
+            wanted.append(f"{person} IS NOT NULL")
+            if self.ranked:
+                made["h"] = dialect.hash(self.choice_key, [person, *(made[key] for key in self.group)])
+            made["p"] = person
+        made |= dict(zip(self.values, map(self.value, asked.values), strict=True))
+        columns = ", ".join(f"{written} AS {name}" for name, written in made.items())
+        where = f" WHERE {' AND '.join(wanted)}" if wanted else ""
+        selected = f"SELECT {columns} FROM {self.data} AS d"  # noqa: S608  # names are quoted by the dialect
+        return " ".join([selected, *joins]) + where
+
+    def value(self, value: Value) -> str:
+        """A value in steps: per row counted from low and not negative, per person within the larger bound."""
+        dialect, fixed, held = self.dialect, value.fixed, self.kinds[value.column]
+        number = self.doubles.get(value.column) or dialect.number(self.column(value.column), held)
+        furthest = max(abs(fixed.low), abs(fixed.high))
+        low, high = (fixed.low, fixed.high) if value.per == "row" else (-furthest, furthest)
+        steps = dialect.steps(number, low, high, fixed.per_unit)
+        largest = fixed.width if value.per == "row" else math.ceil(furthest * fixed.per_unit)
+        if value.per == "row":
+            steps = f"{steps} - {dialect.literal(float(fixed.low_steps))}"
+        there = f"{number} IS NOT NULL" if held in ("integer", "boolean") else dialect.is_number(number)
+        kind = "INTEGER" if largest <= _MOST_INT32 else "BIGINT"
+        return f"CASE WHEN {there} THEN CAST({steps} AS {kind}) END"
+
+    def pairs(self, source: str) -> str:
+        """Rows, values and sums of every person in every group."""
+        made = [f"count({v}) AS c{j}, {self.dialect.total(v)} AS w{j}" for j, v in enumerate(self.values)]
+        keys = ", ".join(["p", *self.group])
+        columns = ", ".join([keys, "count(*) AS n", *made])
+        return f"SELECT {columns} FROM {source} GROUP BY {keys}"  # noqa: S608
+
+    def numbers_of_pairs(self) -> dict[str, str]:
+        """The last columns, from what each person has in a group."""
+        total, most = self.dialect.total, self.asked.rows_per_group
+        made = {"people": "count(*)", "rows": total(_capped("n", most))}
+        for j, value in enumerate(self.asked.values):
+            c, w = f"c{j}", f"w{j}"
+            made[c] = total(_capped(c, most))
+            if value.per == "person":
+                w = _clamped(w, value)
+            elif most is not None:
+                # floor(w * most / c) without a product beyond 64 bits
+                over = self.dialect.divided
+                part = f"(({w} {over} {c}) * {most} + (({w} % {c}) * {most}) {over} {c})"
+                w = f"CASE WHEN {c} > {most} THEN {part} ELSE {w} END"
+            made[f"s{j}"] = total(w)
+        return made
+
+    def numbers_of_rows(self) -> dict[str, str]:
+        """The last columns, where every row is a person."""
+        made = {"people": "count(*)", "rows": "count(*)"}
+        for j, (v, value) in enumerate(zip(self.values, self.asked.values, strict=True)):
+            made[f"c{j}"] = f"count({v})"
+            made[f"s{j}"] = self.dialect.total(
+                v if value.per == "row" else _clamped(f"coalesce({v}, 0)", value)
+            )
+        return made
+
+    def last(self, source: str, numbers: Mapping[str, str]) -> str:
+        group = self.group
+        names = [f"CAST({group[0]} AS BIGINT) AS g"] if group == ["g"] else list(group)
+        names += [f"{written} AS {self.dialect.name(name)}" for name, written in numbers.items()]
+        return f"SELECT {', '.join(names)} FROM {source} GROUP BY {', '.join(group)}"  # noqa: S608
+
+
+def _capped(number: str, most: int | None) -> str:
+    return number if most is None else f"least({number}, {most})"
+
+
+def _clamped(steps: str, value: Value) -> str:
+    return f"least(greatest({steps}, {value.fixed.low_steps}), {value.fixed.high_steps})"
+
+
+def name_parts(table: str) -> tuple[str, ...]:
+    """The schema, if given, and the name of a table: `visits`, `shop.visits`, `"my.shop"."the visits"`."""
+    parts = re.findall(r'(?:^|\.)(?:"((?:[^"]|"")+)"|([^".]+))', table)
+    written = ".".join(f'"{quoted}"' if quoted else plain for quoted, plain in parts)
+    if not parts or written != table:
+        raise InputError(
+            "table", "a name, with its schema perhaps", repr(table), "Write visits or shop.visits."
+        )
+    return tuple(quoted.replace('""', '"') or plain for quoted, plain in parts)

@@ -1,0 +1,270 @@
+"""Public groups: typed columns of keys, one row a group."""
+
+from __future__ import annotations
+
+import datetime
+import hashlib
+import math
+from collections.abc import Iterable, Mapping, Sequence, Set
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from pbdp.errors import InputError
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+Kind = Literal["text", "integer", "boolean", "date"]
+# Beyond this many groups a list is taken for a mistake.
+MOST_GROUPS = 50_000_000
+# How the keys of each kind are held, and the days that Python knows.
+_ARRAYS: dict[Kind, str] = {"text": "O", "integer": "<i8", "boolean": "?", "date": "<M8[D]"}
+_DAYS = (np.datetime64("0001-01-01"), np.datetime64("9999-12-31"))
+_LIST = 'Write ["Paris", "Rome"], or range(1, 13).'
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class KeyColumn:
+    """Keys of one kind. Arrays: objects (text), int64, bool or datetime64[D]."""
+
+    kind: Kind
+    values: npt.NDArray[Any]
+
+    def __post_init__(self) -> None:
+        if self.values.ndim != 1 or self.values.dtype != np.dtype(_ARRAYS[self.kind]):
+            raise AssertionError(f"keys of kind {self.kind} are held in one row of {_ARRAYS[self.kind]}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class KeyTable:
+    """Named key columns of equal length; no two rows are the same. Without columns it has one row.
+
+    Groups that were found in data may be none at all; lists of public ones are refused where they are empty.
+    """
+
+    columns: Mapping[str, KeyColumn]
+
+    def __post_init__(self) -> None:
+        if len({len(column.values) for column in self.columns.values()}) > 1:
+            raise InputError("keys", "columns of one length", "different lengths")
+        if len(self) > MOST_GROUPS:
+            raise _too_many(len(self))
+        if self._has_duplicates():
+            raise InputError("keys", "different from each other", "some twice", "List every group once.")
+
+    def __len__(self) -> int:
+        return next((len(column.values) for column in self.columns.values()), 1)
+
+    def _has_duplicates(self) -> bool:
+        """Rows with different hashes differ; only where two are the same are the keys themselves compared."""
+        hashes = np.zeros(len(self), dtype=np.uint64)
+        for column in self.columns.values():
+            hashes = _mixed(hashes ^ _hashed(column))
+        hashes.sort()
+        if not np.any(hashes[1:] == hashes[:-1]):
+            return False
+        rows = zip(*(column.values.tolist() for column in self.columns.values()), strict=True)
+        return len(set(rows)) < len(self)
+
+    def arrow(self, index: str | None = None) -> pa.Table:
+        """The keys as an Arrow table; `index` names one more column with the row numbers (int64)."""
+        import pyarrow as pa
+
+        types = {"text": pa.string(), "integer": pa.int64(), "boolean": pa.bool_(), "date": pa.date32()}
+        arrays = {
+            name: pa.array(column.values, type=types[column.kind]) for name, column in self.columns.items()
+        }
+        if index is not None:
+            arrays[index] = pa.array(np.arange(len(self), dtype=np.int64))
+        return pa.table(arrays)
+
+    def taken(self, rows: npt.NDArray[np.int64]) -> KeyTable:
+        """The keys at these rows."""
+        return KeyTable(
+            columns={
+                name: KeyColumn(kind=column.kind, values=column.values[rows])
+                for name, column in self.columns.items()
+            }
+        )
+
+    def digest(self) -> str:
+        """SHA-256 of the names, kinds and keys in their order; the same on every machine."""
+        found = hashlib.sha256()
+        for name, column in self.columns.items():
+            found.update(f"{name!r} {column.kind} {len(column.values)}\n".encode())
+            if column.kind == "text":
+                # the lengths say where a key ends, whatever characters it has
+                written = [key.encode() for key in column.values.tolist()]
+                found.update(np.fromiter(map(len, written), dtype="<i8", count=len(written)).tobytes())
+                found.update(b"".join(written))
+            else:
+                found.update(column.values.astype(_ARRAYS[column.kind]).tobytes())
+        return found.hexdigest()
+
+
+def _hashed(column: KeyColumn) -> npt.NDArray[np.uint64]:
+    if column.kind == "text":
+        hashes = np.fromiter(map(hash, column.values.tolist()), dtype=np.int64, count=len(column.values))
+        return hashes.view(np.uint64)
+    return column.values.astype(np.int64).view(np.uint64)
+
+
+def _mixed(words: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
+    """The finaliser of SplitMix64 (Steele, Lea and Flood, 2014): one to one, and all bits depend on all."""
+    words = words + np.uint64(0x9E3779B97F4A7C15)
+    words = (words ^ (words >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    words = (words ^ (words >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return words ^ (words >> np.uint64(31))
+
+
+def key_column(name: str, keys: Iterable[object]) -> KeyColumn:
+    """Keys of one column: all text, all whole numbers, all true/false or all dates.
+
+    A list, a range, an array, or a column of pandas, polars or Arrow; a set is sorted.
+    """
+    what = f"keys of {name}"
+    if isinstance(keys, str | bytes | Mapping) or not isinstance(keys, Iterable):
+        raise InputError(what, "a list", _short(keys), _LIST)
+    if isinstance(keys, range):
+        return KeyColumn(kind="integer", values=_counted(what, keys))
+    listed = _listed(what, keys)
+    if not listed:
+        raise InputError(what, "at least one", "none", "List the groups to publish.")
+    kinds = {_kind_of(what, held) for held in set(map(type, listed))}
+    if len(kinds) > 1:
+        raise InputError(what, "of one kind", " and ".join(sorted(kinds)))
+    kind = kinds.pop()
+    if isinstance(keys, Set):
+        listed.sort()
+    return KeyColumn(kind=kind, values=_array(what, kind, listed))
+
+
+def _short(keys: object) -> str:
+    """What was given, as it may be very long."""
+    text = repr(keys)
+    return text if len(text) < 80 else f"something of type {type(keys).__name__}"
+
+
+def _counted(what: str, keys: range) -> npt.NDArray[np.int64]:
+    """The numbers of a range; its length is looked at before any memory is asked for."""
+    if not keys:
+        raise InputError(what, "at least one", "an empty range", "A range ends before its second number.")
+    last = keys[-1]
+    if (count := (last - keys.start) // keys.step + 1) > MOST_GROUPS:
+        raise _too_many(count)
+    if not all(-(1 << 63) <= end < 1 << 63 for end in (keys.start, last)):
+        raise InputError(what, "64-bit whole numbers", "larger ones")
+    return np.fromiter(keys, dtype=np.int64, count=count)
+
+
+def _listed(what: str, keys: Any) -> list[Any]:
+    """The keys as Python's own objects."""
+    if isinstance(keys, np.ndarray):
+        if keys.ndim != 1:
+            raise InputError(what, "a list", f"an array of {keys.ndim} dimensions", _LIST)
+        days = keys.dtype == np.dtype("M8[D]")
+        if days and not np.all((keys >= _DAYS[0]) & (keys <= _DAYS[1])):
+            raise InputError(what, "days of the years 1 to 9999", "others, or nothing (NaT)")
+        # `tolist` would make whole numbers of times in nanoseconds
+        listed: list[Any] = list(keys) if keys.dtype.kind in "Mm" and not days else keys.tolist()
+        return listed
+    for way in ("to_pylist", "to_list", "tolist"):  # Arrow, polars, pandas
+        if hasattr(keys, way):
+            return list(getattr(keys, way)())
+    return list(keys)
+
+
+def _kind_of(what: str, held: type) -> Kind:
+    if issubclass(held, bool | np.bool):
+        return "boolean"
+    if issubclass(held, int | np.integer) and held.__name__ != "timedelta64":
+        return "integer"  # numpy counts lengths of time among them
+    if issubclass(held, str):
+        return "text"
+    if issubclass(held, datetime.date) and not issubclass(held, datetime.datetime):
+        return "date"
+    told = {type(None): "nothing (null)", float: "a number that may have a fraction, or NaN"}
+    if issubclass(held, datetime.datetime | np.datetime64):
+        told[held] = "a time"
+    raise InputError(
+        what,
+        "texts, whole numbers, dates or true/false",
+        told.get(held, f"something of type {held.__name__}"),
+        "Rows without a key are left out; cut numbers and times into ranges in a column of its own first.",
+    )
+
+
+def _array(what: str, kind: Kind, listed: list[Any]) -> npt.NDArray[Any]:
+    match kind:
+        case "text":
+            values = np.empty(len(listed), dtype=object)
+            # of a text that is an enumeration's member, say, only the text
+            values[:] = [key if type(key) is str else str.__str__(key) for key in listed]
+            try:
+                "".join(values.tolist()).encode()
+            except UnicodeEncodeError:
+                raise InputError(what, "text", "half a character (a lone surrogate)") from None
+            return values
+        case "integer":
+            try:
+                return np.array([*map(int, listed)], dtype=np.int64)
+            except OverflowError:
+                raise InputError(what, "64-bit whole numbers", "a larger one") from None
+        case _:
+            return np.array(listed, dtype=_ARRAYS[kind])
+
+
+def _too_many(groups: int) -> InputError:
+    return InputError("keys", f"at most {MOST_GROUPS:,} groups", f"{groups:,}", "List fewer combinations.")
+
+
+def crossed(columns: Mapping[str, KeyColumn]) -> KeyTable:
+    """Every combination of the keys of each column, the last column fastest."""
+    total = math.prod(len(column.values) for column in columns.values())
+    if total > MOST_GROUPS:
+        raise _too_many(total)
+    made, before = {}, 1
+    for name, column in columns.items():
+        length = len(column.values)
+        after = total // (before * length) if total else 0
+        made[name] = KeyColumn(kind=column.kind, values=np.tile(np.repeat(column.values, after), before))
+        before *= length
+    return KeyTable(columns=made)
+
+
+def key_table(by: Sequence[str], table: Any) -> KeyTable:
+    """Public groups from a table with one column for each of `by`: a mapping, pandas, polars or Arrow."""
+    columns = _columns_of(table)
+    if missing := [name for name in by if name not in columns]:
+        raise InputError("keys", f"a table with the columns {', '.join(by)}", f"no {', '.join(missing)}")
+    return KeyTable(columns={name: key_column(name, columns[name]) for name in by})
+
+
+def _columns_of(table: Any) -> dict[str, Any]:
+    """The columns by their names, as text."""
+    if isinstance(table, Mapping):
+        return {str(name): column for name, column in table.items()}
+    if hasattr(table, "collect_schema") and hasattr(table, "collect"):  # a lazy polars frame
+        table = table.collect()
+    if hasattr(table, "column_names"):  # Arrow
+        return {name: table.column(name) for name in table.column_names}
+    if hasattr(table, "columns") and hasattr(table, "__getitem__"):  # pandas and polars
+        labels = list(table.columns)
+        if doubles := sorted({str(label) for label in labels if labels.count(label) > 1}):
+            raise InputError("keys", "a table with columns of different names", ", ".join(doubles))
+        return {str(label): table[label] for label in labels}
+    raise InputError(
+        "keys", "a table: a mapping, pandas, polars or Arrow", f"something of type {type(table).__name__}"
+    )
+
+
+def integer_range(text: str) -> range | None:
+    """`1..12` as a range that ends with 12, or None for other text."""
+    first, dots, last = text.partition("..")
+    try:
+        return range(int(first), int(last) + 1) if dots else None
+    except ValueError:
+        return None

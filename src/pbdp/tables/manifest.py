@@ -1,0 +1,133 @@
+"""The manifest of a published table: what was asked, which noise answered, what is guaranteed, who paid.
+
+It holds nothing of the data but what is published. A reviewer checks it with `verify`.
+"""
+
+from __future__ import annotations
+
+import datetime
+import json
+from dataclasses import asdict
+from typing import Any
+
+from pbdp import __version__
+from pbdp.planning.joint_storage import joint_record
+from pbdp.planning.pricing import fingerprint
+from pbdp.requirement.neighbours import NEIGHBOURS
+from pbdp.tables.measures import Mean, Measure, Sum
+from pbdp.tables.plan import TablePlan
+from pbdp.tables.query import Query
+from pbdp.tables.query_record import query_record
+from pbdp.tables.table import ReleasedTable, digest_of
+
+FORMAT = "pbdp-table"
+VERSION = 1
+
+Record = dict[str, Any]
+
+
+def manifest_bytes(table: ReleasedTable, name: str, content: bytes) -> bytes:
+    """The manifest of a table that was written as these bytes into a file of this name."""
+    record = manifest_record(table) | {
+        "table": {
+            "file": name,
+            "sha256": digest_of(content),
+            "rows": len(table),
+            "columns": column_notes(table.plan.query),
+        }
+    }
+    return (json.dumps(record, indent=2, allow_nan=False) + "\n").encode()
+
+
+def manifest_record(table: ReleasedTable) -> Record:
+    """Everything but the file."""
+    plan = table.plan
+    return {
+        "format": FORMAT,
+        "version": VERSION,
+        "pbdp": __version__,
+        "created": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
+        "certificate": {
+            "epsilon": plan.epsilon,
+            "delta": plan.delta,
+            "neighbours": plan.query.neighbours,
+            "statement": statement(plan),
+        },
+        "query": query_record(plan.query),
+        "plan": plan_record(plan),
+        "engine": table.engine,
+        "ledger": None if table.payment is None else asdict(table.payment),
+        "insecure_test_seed": table.insecure_test_seed,
+    }
+
+
+def plan_record(plan: TablePlan) -> Record:
+    """The joint plan, with the numbers that its parts are for."""
+    return {
+        "joint": joint_record(plan.joint),
+        "fingerprint": fingerprint(plan.joint),
+        "numbers": [number.label for number in plan.numbers],
+        "threshold": None if plan.threshold is None else plan.threshold.threshold,
+        "promised_means": promised_means(plan),
+    }
+
+
+def promised_means(plan: TablePlan) -> dict[str, float | None]:
+    """The widths that means have in groups of their least size."""
+    return {
+        measure.name: plan.promised(measure) for measure in plan.query.measures if isinstance(measure, Mean)
+    }
+
+
+def statement(plan: TablePlan, epsilon: float | None = None) -> str:
+    """The guarantee in a sentence, with the plan's epsilon or with one that was written down for it."""
+    query = plan.query
+    loss = plan.epsilon if epsilon is None else epsilon
+    whose = "one row" if query.unit is None else f"all rows with the same {query.unit}"
+    return (
+        f"The whole table is ({loss:.6g}, {plan.delta:g})-differentially private for neighbouring "
+        f"data in which {NEIGHBOURS[query.neighbours]}; a person is {whose}. Widths and intervals speak "
+        "of the bounded aggregates."
+    )
+
+
+def bounds_in_words(query: Query) -> str:
+    """The contribution bounds in a sentence."""
+    if query.unit is None:
+        return "Every person has one row."
+    parts = []
+    if query.groups_per_person is not None:
+        parts.append(
+            f"Nobody counts in more than {query.groups_per_person} groups; a random choice of theirs is kept."
+        )
+    if query.aggregation.rows_per_group is not None:
+        parts.append(
+            f"Nobody counts with more than {query.rows_per_group} rows in a group; who has more counts with "
+            "all of them, each with a smaller weight."
+        )
+    return " ".join(parts) or "People count once."
+
+
+def column_notes(query: Query) -> dict[str, str]:
+    """What every published column means."""
+    notes = dict.fromkeys(query.columns, "the group")
+    for measure in query.measures:
+        notes |= {
+            measure.name: f"{_meaning(measure)}, with noise",
+            f"{measure.name}_bounded_within": "how far the number is from the bounded aggregate at most",
+            f"{measure.name}_bounded_low": "lower end of an interval for the bounded aggregate",
+            f"{measure.name}_bounded_high": "upper end of that interval",
+            f"{measure.name}_confidence": "how often the interval holds the bounded aggregate, at least",
+        }
+    return notes
+
+
+def _meaning(measure: Measure) -> str:
+    """A measure in words, bounds included."""
+    match measure:
+        case Sum():
+            whose = "each row's value" if measure.per == "row" else "each person's sum"
+            return f"sum of {measure.column}, {whose} clamped to {measure.low:g} to {measure.high:g}"
+        case Mean():
+            return f"mean of {measure.column}, clamped to {measure.low:g} to {measure.high:g}"
+    return {"Count": "rows", "People": "people"}[type(measure).__name__]

@@ -1,0 +1,134 @@
+"""A table's plan: noise for every number of every group, with one certificate for all of it together."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from pbdp.errors import InputError
+from pbdp.planning.together import JointPlan, Part, narrowest_together, plan_together
+from pbdp.requirement.requirement import Requirement
+from pbdp.tables.measures import Mean
+from pbdp.tables.numbers import Number, labels_of_mean, numbers_of
+from pbdp.tables.query import Query
+from pbdp.tables.selection import Threshold, Thresholds
+
+if TYPE_CHECKING:
+    from pbdp.ledger.budget import Budget
+    from pbdp.tables.table import ReleasedTable
+
+# The share of delta that pays for groups of one person which a selection publishes. The threshold grows with
+# its logarithm only, and ledgers set little aside for outputs that a neighbour cannot produce.
+SELECTION_SHARE = 0.05
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class TablePlan:
+    """A query, the numbers that answer it, and the joint plan whose parts are their noise, in order.
+
+    A selection's threshold has the last part.
+    """
+
+    query: Query
+    numbers: tuple[Number, ...]
+    joint: JointPlan
+    threshold: Threshold | None = None
+
+    @property
+    def epsilon(self) -> float:
+        """Guaranteed privacy loss of the whole table for one person, at `delta`."""
+        return self.joint.epsilon
+
+    @property
+    def delta(self) -> float:
+        """The delta that epsilon holds at, selection included."""
+        return self.query.delta
+
+    def part(self, label: str) -> Part:
+        """The noise of one number."""
+        for number, part in zip(self.numbers, self.joint.parts, strict=False):
+            if number.label == label:
+                return part
+        raise InputError("label", f"among {', '.join(number.label for number in self.numbers)}", repr(label))
+
+    def promised(self, measure: Mean) -> float | None:
+        """The width that a mean has in groups of `at_least` rows; None without a minimum size."""
+        from pbdp.tables.numbers import furthest_from_middle
+
+        if measure.at_least is None:
+            return None
+        value = self.query.aggregation.values[self.query.value_of(measure)]
+        sum_label, count_label = labels_of_mean(measure)
+        a, b = _width(self.part(sum_label).requirement), _width(self.part(count_label).requirement)
+        if measure.at_least <= b:
+            return None
+        return (a + furthest_from_middle(value) * b) / (measure.at_least - b)
+
+    def release(
+        self,
+        data: Any,
+        *,
+        table: str | None = None,
+        budget: Budget | None = None,
+        key: str | None = None,
+        insecure_test_seed: int | None = None,
+    ) -> ReleasedTable:
+        """Publish the table of this data: a file, a data frame, a database (`table` names what is in it).
+
+        A `budget` pays before the data is read. The same `key` brings back the same table; without one, the
+        query and the name of the data are the key. `insecure_test_seed` repeats the noise, for tests.
+        """
+        from pbdp.tables.engines.at import source_of
+        from pbdp.tables.release import release_table
+
+        source = source_of(data, table)
+        return release_table(self, source, budget=budget, key=key, insecure_test_seed=insecure_test_seed)
+
+
+def plan_table(query: Query) -> TablePlan:
+    """The plan with the least joint epsilon that was found, or with the narrowest widths for an epsilon."""
+    thresholds, missing = _thresholds(query)
+    given = [[(option.requirement, option.design) for option in thresholds]] if thresholds else []
+    if query.epsilon is None:
+        numbers = numbers_of(query)
+        joint = plan_together(_requirements(numbers), given=given, missing=missing)
+    else:
+        joint = narrowest_together(
+            lambda factor: _requirements(numbers_of(query, factor)),
+            query.epsilon,
+            given=given,
+            missing=missing,
+        )
+        numbers = tuple(
+            Number(label=number.label, quantity=number.quantity, requirement=part.requirement)
+            for number, part in zip(numbers_of(query, 1.0), joint.parts, strict=False)
+        )
+    chosen = None
+    if thresholds:
+        last = joint.parts[-1]
+        chosen = next(option for option in thresholds if option.design == last.design)
+    return TablePlan(query=query, numbers=numbers, joint=joint, threshold=chosen)
+
+
+def _requirements(numbers: Sequence[Number]) -> list[Requirement]:
+    return [number.requirement for number in numbers]
+
+
+def _thresholds(query: Query) -> tuple[list[Threshold], float]:
+    if query.select is None:
+        return [], 0.0
+    missing = query.delta * SELECTION_SHARE
+    thresholds = Thresholds(
+        selection=query.select,
+        groups=query.groups_touched,
+        missing=missing,
+        delta=query.delta,
+        neighbours=query.neighbours,
+    )
+    return thresholds.options(), missing
+
+
+def _width(requirement: Requirement) -> float:
+    """The half-width of a number of a mean, which is the same for every answer."""
+    return float(requirement.region.offsets(0.0)[0])

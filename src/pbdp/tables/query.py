@@ -1,0 +1,229 @@
+"""A query: whose data, which groups, which numbers, how accurate. Checked once, before any data is read."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from pbdp.domains import positive, probability, whole
+from pbdp.errors import ContradictionError, InputError
+from pbdp.requirement.neighbours import NEIGHBOURS
+from pbdp.tables.bounded import MOST_ROWS_PER_GROUP, BoundedAggregation, Value
+from pbdp.tables.fixed_point import USUAL_ROWS, FixedPoint
+from pbdp.tables.keys import KeyColumn, KeyTable, crossed, key_column, key_table
+from pbdp.tables.measures import Count, Mean, Measure, People, Sum, column_name, is_open
+from pbdp.tables.selection import Selection
+
+if TYPE_CHECKING:
+    from pbdp.tables.plan import TablePlan
+
+# Columns that are published beside a number start with its name.
+SUFFIXES = ("", "_bounded_within", "_bounded_low", "_bounded_high", "_confidence")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Query:
+    """A group-by table to be published.
+
+    `unit` is the column that says whose row it is; None means that every person has one row. `by` names the
+    columns to group by, each with its public keys (`{"city": ["Paris", "Rome"], "month": range(1, 13)}`:
+    every combination is a group), or without keys (`["city"]`), if `keys` is a table of public groups or
+    `select` a `Selection`. Nobody counts in more than `groups_per_person` groups, nor with more than
+    `rows_per_group` rows in one of them.
+
+    Accuracies belong to the measures, or else `epsilon` is given and widths are found. `confidence` is for
+    measures that have none of their own. A table of more than `most_rows` rows needs that raised.
+    """
+
+    unit: str | None
+    by: Mapping[str, Any] | Sequence[str]
+    measures: Sequence[Measure]
+    delta: float
+    confidence: float = 0.95
+    groups_per_person: int | None = None
+    rows_per_group: int | None = None
+    keys: Any = None
+    select: Selection | None = None
+    epsilon: float | None = None
+    neighbours: str = "add/remove"
+    most_rows: int = USUAL_ROWS
+    groups: KeyTable | None = field(init=False)
+    only: tuple[KeyTable, ...] = field(init=False)
+    aggregation: BoundedAggregation = field(init=False)
+
+    def __post_init__(self) -> None:
+        probability("delta", self.delta, "It should be far below one over the number of people; 1e-6, say.")
+        probability("confidence", self.confidence)
+        whole("most_rows", self.most_rows)
+        if self.neighbours not in tuple(NEIGHBOURS):
+            raise InputError("neighbours", " or ".join(NEIGHBOURS), repr(self.neighbours))
+        if self.unit is not None:
+            column_name("unit", self.unit)
+        _check_by(self.by)
+        self._check_measures()
+        groups, only = self._groups()
+        object.__setattr__(self, "groups", groups)
+        object.__setattr__(self, "only", only)
+        self._check_bounds()
+        object.__setattr__(self, "aggregation", self._aggregation())
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns to group by."""
+        return tuple(self.by)
+
+    @property
+    def groups_touched(self) -> int:
+        """The most groups that differ between neighbours: those of one person, or of two if replaced."""
+        mine = self.groups_per_person if self.unit is not None and self.groups_per_person else 1
+        if self.groups is not None:
+            mine = min(mine, len(self.groups))
+        touched = 2 * mine if self.neighbours == "replace" else mine
+        return touched if self.groups is None else min(touched, len(self.groups))
+
+    @property
+    def rows_counted(self) -> int:
+        """The most rows of one person in one group that count."""
+        return 1 if self.unit is None else self.rows_per_group or 1
+
+    def confidence_of(self, measure: Measure) -> float:
+        """The measure's own confidence, or the query's."""
+        return self.confidence if measure.confidence is None else measure.confidence
+
+    def plan(self) -> TablePlan:
+        """The noise with the least joint epsilon that was found for all measures; no data is read."""
+        from pbdp.tables.plan import plan_table
+
+        return plan_table(self)
+
+    def _check_measures(self) -> None:
+        _check_kinds(self.measures)
+        names = [measure.name for measure in self.measures]
+        published = [*self.by, *(name + suffix for name in names for suffix in SUFFIXES)]
+        if doubles := sorted({name for name in published if published.count(name) > 1}):
+            raise InputError("names", "different for every column", ", ".join(doubles), "Name the measures.")
+        left_open = [measure.name for measure in self.measures if is_open(measure)]
+        if self.epsilon is None and left_open:
+            raise ContradictionError(
+                f"within of {', '.join(left_open)}",
+                "given, or an epsilon to find it from",
+                "neither",
+                "Say how near the truth: within=50, or within='5%+10'.",
+            )
+        if self.epsilon is not None:
+            positive("epsilon", self.epsilon)
+            if not left_open:
+                raise ContradictionError(
+                    "epsilon", "left out where all widths are given", f"{self.epsilon:g}", "It is found then."
+                )
+
+    def _groups(self) -> tuple[KeyTable | None, tuple[KeyTable, ...]]:
+        """The public groups, or public values that single columns are restricted to before a selection."""
+        by = self.by
+        if len(set(by)) < len(tuple(by)):
+            raise InputError("by", "different columns", ", ".join(by))
+        listed: dict[str, KeyColumn] = {
+            name: key_column(name, keys)
+            for name, keys in (by.items() if isinstance(by, Mapping) else ())
+            if keys is not None
+        }
+        if self.keys is not None:
+            if listed or self.select is not None:
+                raise ContradictionError("keys", "the only groups", "a table and others")
+            return key_table(tuple(by), self.keys), ()
+        open_columns = [name for name in by if name not in listed]
+        if self.select is not None:
+            if not open_columns:
+                raise ContradictionError("select", "used with a column without keys", "keys for all of them")
+            return None, tuple(KeyTable(columns={name: column}) for name, column in listed.items())
+        if open_columns:
+            raise InputError(
+                f"keys of {', '.join(open_columns)}",
+                "listed, or left to a private selection",
+                "neither",
+                "Which groups appear in the data is private too: a group of one person would show that this "
+                "person is there. List the public keys, or give select=Selection(people=100) to publish "
+                "groups with about so many people.",
+            )
+        return crossed(listed), ()
+
+    def _check_bounds(self) -> None:
+        if self.unit is None:
+            for name in ("groups_per_person", "rows_per_group"):
+                if getattr(self, name) is not None:
+                    raise ContradictionError(
+                        name, "left out where every person has one row", getattr(self, name)
+                    )
+            return
+        single = self.groups is not None and len(self.groups) == 1
+        if self.groups_per_person is None and not single:
+            raise InputError(
+                "groups_per_person",
+                "given",
+                "nothing",
+                "In how many groups may one person count? More keeps more of the data and needs more noise.",
+            )
+        if self.groups_per_person is not None:
+            whole("groups_per_person", self.groups_per_person)
+        if self.rows_per_group is not None:
+            if whole("rows_per_group", self.rows_per_group) > MOST_ROWS_PER_GROUP:
+                raise InputError("rows_per_group", f"at most {MOST_ROWS_PER_GROUP:,}", self.rows_per_group)
+        elif rows := [m.name for m in self.measures if _counts_rows(m)]:
+            raise InputError(
+                "rows_per_group",
+                f"given for {', '.join(rows)}",
+                "nothing",
+                "How many rows of one person may count in a group? Or count people, or sum per='person'.",
+            )
+
+    def _aggregation(self) -> BoundedAggregation:
+        values = dict.fromkeys(
+            Value(
+                column=measure.column,
+                fixed=FixedPoint(
+                    low=measure.low, high=measure.high, whole=measure.whole, most_rows=self.most_rows
+                ),
+                per=measure.per if isinstance(measure, Sum) and self.unit is not None else "row",
+            )
+            for measure in self.measures
+            if isinstance(measure, Sum | Mean)
+        )
+        limit = self.groups_per_person if self.unit is not None else None
+        if limit is not None and self.groups is not None and limit >= len(self.groups):
+            limit = None
+        return BoundedAggregation(
+            unit=self.unit,
+            by=self.columns,
+            keys=self.groups,
+            values=tuple(values),
+            groups_per_person=limit,
+            rows_per_group=self.rows_per_group if any(map(_counts_rows, self.measures)) else None,
+            only=self.only,
+        )
+
+    def value_of(self, measure: Sum | Mean) -> int:
+        """Which of the aggregation's values a measure is about."""
+        per = measure.per if isinstance(measure, Sum) and self.unit is not None else "row"
+        fixed = FixedPoint(low=measure.low, high=measure.high, whole=measure.whole, most_rows=self.most_rows)
+        return self.aggregation.values.index(Value(column=measure.column, fixed=fixed, per=per))
+
+
+def _check_kinds(measures: object) -> None:
+    if not isinstance(measures, Sequence) or not measures:
+        raise InputError("measures", "at least one", "none", "Count(within=50), say.")
+    strange = [type(one).__name__ for one in measures if not isinstance(one, Count | People | Sum | Mean)]
+    if strange:
+        raise InputError("measures", "Count, People, Sum or Mean", ", ".join(strange))
+
+
+def _check_by(by: object) -> None:
+    if isinstance(by, str) or not isinstance(by, Mapping | Sequence):
+        how = 'Write {"city": ["Paris", "Rome"]}, or ["city"] with keys or select.'
+        raise InputError("by", "columns, with their keys or without", ascii(by), how)
+    for name in by:
+        column_name("by", name)
+
+
+def _counts_rows(measure: Measure) -> bool:
+    return isinstance(measure, Count | Mean) or (isinstance(measure, Sum) and measure.per == "row")

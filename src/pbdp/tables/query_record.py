@@ -1,0 +1,134 @@
+"""Queries as plain records: in query files, in manifests, and as the public text of a ledger's entry."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, fields
+from typing import Any
+
+from pbdp.errors import InputError
+from pbdp.tables.key_records import keys_from_record, keys_record
+from pbdp.tables.keys import KeyTable
+from pbdp.tables.measures import Count, Mean, Measure, People, Sum
+from pbdp.tables.query import Query
+from pbdp.tables.selection import Selection
+
+Record = dict[str, Any]
+KINDS: dict[str, type[Measure]] = {"count": Count, "people": People, "sum": Sum, "mean": Mean}
+_SETTINGS = (
+    "delta",
+    "confidence",
+    "groups_per_person",
+    "rows_per_group",
+    "epsilon",
+    "neighbours",
+    "most_rows",
+)
+# More keys than this are named by their digest; they are in the published table.
+MOST_LISTED = 10_000
+
+
+def query_record(query: Query) -> Record:
+    """The query as JSON can hold it; `query_from_record` reads it back."""
+    return {
+        "unit": query.unit,
+        "by": _by_record(query),
+        "measures": [_measure_record(measure) for measure in query.measures],
+        "select": None if query.select is None else asdict(query.select),
+    } | {name: getattr(query, name) for name in _SETTINGS}
+
+
+def query_text(query: Query) -> str:
+    """The record as canonical text."""
+    return json.dumps(query_record(query), sort_keys=True, separators=(",", ":"), ensure_ascii=True)
+
+
+def key_of(query: Query, place: str) -> str:
+    """The key of a request that was given none: the same query of the same data is the same request."""
+    return "table " + hashlib.sha256(f"{query_text(query)}\n{place}".encode()).hexdigest()
+
+
+def query_from_record(record: Mapping[str, Any], groups: KeyTable | None = None) -> Query:
+    """The query of `query_record`; `groups` are the public groups where the record only has their digest."""
+    by, keys = _by(record["by"], groups)
+    select = record.get("select")
+    known = {"unit", "by", "measures", "select", *_SETTINGS}
+    if unknown := sorted(set(record) - known):
+        raise InputError("names in the query", f"among {', '.join(sorted(known))}", ", ".join(unknown))
+    return Query(
+        unit=record["unit"],
+        by=by,
+        keys=keys,
+        measures=[measure_from_record(measure) for measure in record["measures"]],
+        select=None if select is None else _made("select", Selection, select),
+        **{name: record[name] for name in _SETTINGS if record.get(name) is not None},
+    )
+
+
+def measure_from_record(record: Mapping[str, Any]) -> Measure:
+    """A measure from its kind and settings."""
+    settings = dict(record)
+    kind = settings.pop("kind", None)
+    if not isinstance(kind, str) or kind not in KINDS:
+        raise InputError(
+            f"kind of measure {settings.get('name', '')}".strip(), " or ".join(KINDS), repr(kind)
+        )
+    within = settings.get("within")
+    if isinstance(within, list):
+        settings["within"] = tuple(within)
+    made: Measure = _made(f"measure {settings.get('name', kind)}", KINDS[kind], settings)
+    return made
+
+
+def _made(what: str, kind: type[Any], settings: object) -> Any:
+    """A value object from settings; names that it does not have are refused by name."""
+    names = [field.name for field in fields(kind) if field.init]
+    if not isinstance(settings, Mapping):
+        raise InputError(what, "settings by name", type(settings).__name__)
+    if unknown := sorted(set(settings) - set(names)):
+        raise InputError(f"names in {what}", f"among {', '.join(names)}", ", ".join(unknown))
+    needed = [field.name for field in fields(kind) if field.init and field.default is field.default_factory]
+    if missing := [name for name in needed if name not in settings]:
+        raise InputError(f"{', '.join(missing)} of {what}", "given", "nothing")
+    return kind(**settings)
+
+
+def _measure_record(measure: Measure) -> Record:
+    kind = next(name for name, made in KINDS.items() if isinstance(measure, made))
+    return {"kind": kind} | {name: value for name, value in asdict(measure).items() if value is not None}
+
+
+def _by_record(query: Query) -> Record:
+    """Keys by column where they are crossed, as a table otherwise; their digest alone if they are many."""
+    record: Record = {"columns": list(query.columns)}
+    if query.groups is None:
+        if query.only:
+            record["only"] = [keys_record(table) for table in query.only]
+        return record
+    record |= {"groups": len(query.groups), "digest": query.groups.digest()}
+    if len(query.groups) <= MOST_LISTED:
+        record["keys"] = keys_record(query.groups)
+    else:
+        # a published CSV file has no types, and its keys must be read as what they are
+        record["kinds"] = {name: column.kind for name, column in query.groups.columns.items()}
+    return record
+
+
+def _by(record: Mapping[str, Any], groups: KeyTable | None) -> tuple[Any, Any]:
+    columns = record["columns"]
+    if "keys" in record:
+        groups = keys_from_record(record["keys"])
+    elif "digest" not in record:
+        only = {
+            name: column.values
+            for one in record.get("only", ())
+            for name, column in keys_from_record(one).columns.items()
+        }
+        return {name: only.get(name) for name in columns}, None
+    if groups is None:
+        raise InputError("table", "given, as its keys are too many for the manifest", "none")
+    if groups.digest() != record["digest"]:
+        raise InputError("keys", "those of the query", "others")
+    return tuple(columns), {name: column.values for name, column in groups.columns.items()}

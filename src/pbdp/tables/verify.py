@@ -1,0 +1,209 @@
+"""Checking a manifest: every claim in it is computed again, from the query and the noise that it names."""
+
+from __future__ import annotations
+
+import json
+import math
+from contextlib import nullcontext
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pbdp.errors import InputError, PbdpError
+from pbdp.mechanism.grid import LinearGrid
+from pbdp.planning.joint_storage import joint_from_record
+from pbdp.planning.pricing import fingerprint
+from pbdp.planning.together import JointPlan
+from pbdp.tables.faults import Check, FaultError, checked
+from pbdp.tables.manifest import FORMAT, VERSION, promised_means, statement
+from pbdp.tables.measures import Mean, is_open
+from pbdp.tables.numbers import Number, labels_of_mean, numbers_of
+from pbdp.tables.plan import TablePlan
+from pbdp.tables.query import Query
+from pbdp.tables.query_record import query_from_record
+from pbdp.tables.selection import Threshold
+from pbdp.tables.verify_file import PublishedFile, check_notes, check_numbers, file_of, keys_in
+from pbdp.tables.verify_payment import check_payment
+
+if TYPE_CHECKING:
+    from pbdp.ledger.ledger import Ledger
+
+SAME = 1e-9
+_EPSILON = "certificate"
+
+Record = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class VerifiedTable:
+    """What became of every claim of a manifest; `epsilon` is None where no plan could be made out."""
+
+    checks: tuple[Check, ...]
+    epsilon: float | None
+    delta: float | None
+
+    @property
+    def holds(self) -> bool:
+        """Whether nothing that was looked at is wrong."""
+        return all(check.holds is not False for check in self.checks)
+
+
+def read_manifest(path: Path) -> Record:
+    """The manifest in a file."""
+    try:
+        record = json.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise InputError("manifest", "readable", path, f"{error.strerror}.") from None
+    except (ValueError, RecursionError):
+        raise InputError("manifest", "JSON", path, "It is made by `pbdp tables -o`.") from None
+    if not isinstance(record, dict) or record.get("format") != FORMAT:
+        raise InputError("manifest", "one of a pbdp table", path, "It is made by `pbdp tables -o`.")
+    if record.get("version") != VERSION:
+        raise InputError("version of the manifest", f"{VERSION}", record.get("version"), "Upgrade pbdp.")
+    return record
+
+
+def verify_manifest(
+    path: str | Path, *, table: str | Path | None = None, ledger: str | None = None
+) -> VerifiedTable:
+    """Check a manifest, its table (by default the file that it names, beside it) and the ledger if given.
+
+    Refused if the manifest, or a table or ledger that was named, cannot be read; a claim that does not hold
+    is an outcome.
+    """
+    from pbdp.ledger.ledger import Ledger
+
+    place = Path(path)
+    record = read_manifest(place)
+    with nullcontext() if ledger is None else Ledger.open(ledger) as opened:
+        try:
+            return _verified(record, place, None if table is None else Path(table), opened)
+        except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError, AssertionError):
+            raise InputError("manifest", "complete", f"{place}, with missing or broken fields") from None
+
+
+def _verified(record: Record, place: Path, table: Path | None, ledger: Ledger | None) -> VerifiedTable:
+    file, check_file = file_of(record, place, table)
+    by = record["query"]["by"]
+    listed_elsewhere = "digest" in by and "keys" not in by
+    if listed_elsewhere and file is None and check_file.holds is None:
+        raise InputError("table", "there, as its keys are too many for the manifest", "none", "Name it.")
+    try:
+        if listed_elsewhere and file is None:
+            raise FaultError("its keys are in a table that is not the one that was published")
+        plan = _plan(record, file if listed_elsewhere else None)
+    except (FaultError, PbdpError) as fault:
+        return VerifiedTable(
+            checks=(Check(name="plan", holds=False, words=str(fault)), check_file), epsilon=None, delta=None
+        )
+    checks = [
+        checked(_EPSILON, lambda: _certificate(record, plan)),
+        checked("bounds and accuracy", lambda: _requirements(record, plan)),
+        checked("selection", lambda: _selection(record, plan)),
+        checked("columns", lambda: check_notes(record, plan.query)),
+        check_file,
+        checked("numbers in the table", lambda: check_numbers(plan, file)),
+        checked("ledger", lambda: check_payment(record, plan, ledger, file)),
+    ]
+    if record["insecure_test_seed"] is not None:
+        words = "The noise came from a test seed: nothing is protected. Never publish this table."
+        checks.append(Check(name="noise", holds=False, words=words))
+    return VerifiedTable(checks=tuple(checks), epsilon=plan.epsilon, delta=plan.delta)
+
+
+def _plan(record: Record, file: PublishedFile | None) -> TablePlan:
+    """The plan that the manifest describes; its epsilon is composed again from the tables of noise."""
+    query = query_from_record(record["query"], None if file is None else keys_in(file))
+    joint = joint_from_record(record["plan"]["joint"])
+    numbers, threshold = _numbers(query, joint, record)
+    return TablePlan(query=query, numbers=numbers, joint=joint, threshold=threshold)
+
+
+def _numbers(query: Query, joint: JointPlan, record: Record) -> tuple[tuple[Number, ...], Threshold | None]:
+    """The numbers with the requirements of the plan's parts, and the threshold of the last part."""
+    asked = numbers_of(query, 1.0)
+    expected = len(asked) + (query.select is not None)
+    if [number.label for number in asked] != record["plan"]["numbers"] or len(joint.parts) != expected:
+        raise FaultError("the plan is for other numbers than the query asks for")
+    numbers = tuple(
+        replace(number, requirement=part.requirement)
+        for number, part in zip(asked, joint.parts, strict=False)
+    )
+    if query.select is None:
+        return numbers, None
+    last, threshold = joint.parts[-1], record["plan"]["threshold"]
+    if isinstance(threshold, bool) or not isinstance(threshold, int):
+        raise FaultError("the selection has no threshold")
+    return numbers, Threshold(threshold=threshold, requirement=last.requirement, design=last.design)
+
+
+def _certificate(record: Record, plan: TablePlan) -> str:
+    """The joint epsilon was computed again when the plan was read; the manifest must say the same."""
+    claim = record["certificate"]
+    if not math.isclose(claim["epsilon"], plan.epsilon, rel_tol=SAME) or claim["delta"] != plan.delta:
+        raise FaultError(
+            f"the noise has epsilon {plan.epsilon:.6g} at delta {plan.delta:g}, not what is claimed"
+        )
+    if plan.joint.delta != plan.delta or claim["neighbours"] != plan.query.neighbours:
+        raise FaultError("the certificate is for another delta or for other neighbours than the query")
+    if claim["statement"] != statement(plan, claim["epsilon"]):
+        raise FaultError("the statement says something else than the certificate")
+    if record["plan"]["fingerprint"] != fingerprint(plan.joint):
+        raise FaultError("the fingerprint is not that of the plan")
+    return f"epsilon {plan.epsilon:.6g} at delta {plan.delta:g}, composed again from the noise tables"
+
+
+def _requirements(record: Record, plan: TablePlan) -> str:
+    """Every part has the sensitivity and the number of groups of the query, and the accuracy asked for."""
+    query = plan.query
+    asked = numbers_of(query, 1.0)
+    found_widths = {
+        label
+        for measure in query.measures
+        if is_open(measure)
+        for label in (labels_of_mean(measure) if isinstance(measure, Mean) else (measure.name,))
+    }
+    for wanted, number, part in zip(asked, plan.numbers, plan.joint.parts, strict=False):
+        have, want = number.requirement, wanted.requirement
+        if number.label in found_widths:
+            want = replace(want, region=have.region)
+        if have != want:
+            raise FaultError(f"the noise of {number.label} was planned for something else")
+        if part.confidence < have.confidence:
+            raise FaultError(f"the noise of {number.label} is less accurate than promised")
+    if query.epsilon is not None and plan.epsilon > query.epsilon * (1 + SAME):
+        raise FaultError(f"the query allows epsilon {query.epsilon:g}, which is less than the plan's")
+    if record["plan"]["promised_means"] != promised_means(plan):
+        raise FaultError("means are promised other widths than the noise gives")
+    several = "s" if len(asked) > 1 else ""
+    return f"{len(asked)} number{several} a group; neighbours differ in {query.groups_touched} of the groups"
+
+
+def _selection(record: Record, plan: TablePlan) -> str:
+    """Lone people are hidden as often as `missing` says, and large groups published as often as asked."""
+    query, threshold, part = plan.query, plan.threshold, plan.joint.parts[-1]
+    if query.select is None or threshold is None:
+        if plan.joint.missing or record["plan"]["threshold"] is not None:
+            raise FaultError("there is no selection, but a threshold")
+        return "not needed: the groups are public"
+    design, asked = part.design, query.select
+    plain = isinstance(design.grid, LinearGrid) and design.grid.step == 1
+    if not plain or design.offset or design.boost or design.clamp is not None:
+        # what the threshold hides was proved for noise that is added to whole counts as it is
+        raise FaultError("the counts of people have noise of another kind than a selection")
+    if query.groups_touched * threshold.lone_share > Fraction(plan.joint.missing):
+        raise FaultError("groups of one person are published more often than the certificate allows")
+    wanted = replace(
+        part.requirement,
+        confidence=asked.confidence,
+        sensitivity=1.0,
+        delta=query.delta,
+        releases=query.groups_touched,
+        neighbours=query.neighbours,
+        integer=True,
+    )
+    reaches = float(part.requirement.region.offsets(0.0)[0]) == asked.people - threshold.threshold
+    if not reaches or part.requirement != wanted or part.confidence < asked.confidence:
+        raise FaultError("the threshold does not publish the groups that were asked for")
+    return f"groups of {asked.people} people are published with confidence {asked.confidence:g}"

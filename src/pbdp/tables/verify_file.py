@@ -1,0 +1,210 @@
+"""The published file, read again: its keys and numbers must be those that the manifest speaks of."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from pbdp.errors import InputError
+from pbdp.noise.kernel import Array
+from pbdp.tables.faults import Check, FaultError, UnknownError
+from pbdp.tables.key_records import keys_from_record
+from pbdp.tables.keys import KeyTable, Kind, key_table
+from pbdp.tables.manifest import column_notes
+from pbdp.tables.measures import Mean
+from pbdp.tables.plan import TablePlan
+from pbdp.tables.published import Column, Columns, published_columns, releaser_of, typed
+from pbdp.tables.query import Query
+from pbdp.tables.table import SEED_COLUMN, digest_of
+
+SAME = 1e-9
+
+Record = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PublishedFile:
+    """The bytes of a table, with its manifest's record of it."""
+
+    content: bytes
+    record: Record
+
+    def read(self, kinds: dict[str, Kind], whole: tuple[str, ...] = ()) -> Any:
+        """An Arrow table. CSV has no types: keys are of these kinds or else text, other columns numbers."""
+        import pyarrow as pa
+
+        try:
+            if str(self.record["table"]["file"]).lower().endswith(".parquet") or self._is_parquet:
+                from pyarrow import parquet
+
+                return parquet.read_table(io.BytesIO(self.content))
+            return self._csv(pa, kinds, whole)
+        except pa.ArrowException:
+            raise FaultError("the table cannot be read") from None
+
+    @property
+    def _is_parquet(self) -> bool:
+        return self.content.startswith(b"PAR1")
+
+    def _csv(self, pa: Any, kinds: dict[str, Kind], whole: tuple[str, ...]) -> Any:
+        from pyarrow import csv
+
+        parsing = csv.ParseOptions(newlines_in_values=True)
+        types = {"text": pa.string(), "integer": pa.int64(), "boolean": pa.bool_(), "date": pa.date32()}
+        by = list(self.record["query"]["by"]["columns"])
+        names = csv.open_csv(io.BytesIO(self.content), parse_options=parsing).schema.names
+        columns = {name: pa.int64() if name in whole else pa.float64() for name in names}
+        columns |= {name: types[kinds.get(name, "text")] for name in by}
+        converting = csv.ConvertOptions(column_types=columns)
+        return csv.read_csv(io.BytesIO(self.content), parse_options=parsing, convert_options=converting)
+
+
+def file_of(record: Record, place: Path, table: Path | None) -> tuple[PublishedFile | None, Check]:
+    """The published file, and whether its bytes are those of the manifest."""
+    name = "table"
+    known = record["table"]
+    path = place.with_name(Path(known["file"]).name) if table is None else table
+    try:
+        content = path.read_bytes()
+    except OSError as error:
+        if table is not None:
+            raise InputError("table", "readable", table, f"{error.strerror}.") from None
+        return None, Check(
+            name=name, holds=None, words=f"{path} is not there; name the table to have it checked"
+        )
+    if digest_of(content) != known["sha256"]:
+        return None, Check(name=name, holds=False, words=f"{path} is not the file that was published")
+    return PublishedFile(content=content, record=record), Check(
+        name=name, holds=True, words=f"{path}, unchanged"
+    )
+
+
+def keys_in(file: PublishedFile) -> KeyTable:
+    """The public keys in the file, where there are too many of them for the manifest."""
+    by = file.record["query"]["by"]
+    return key_table(tuple(by["columns"]), file.read(by["kinds"]))
+
+
+def check_notes(record: Record, query: Query) -> str:
+    """What the manifest says of the columns is what they are."""
+    known = record["table"]
+    if known["columns"] != column_notes(query):
+        raise FaultError("the columns are described as something else than the query's")
+    if query.groups is not None and known["rows"] != len(query.groups):
+        raise FaultError(f"{len(query.groups):,} public groups are not {known['rows']} rows")
+    return f"{len(known['columns'])} columns, {known['rows']:,} rows"
+
+
+def check_numbers(plan: TablePlan, file: PublishedFile | None) -> str:
+    """Keys, widths, intervals and confidences, computed again from the query and the published values."""
+    if file is None:
+        raise UnknownError("no table to look at")
+    table = _read(plan, file)
+    _check_keys(plan.query, table, file.record)
+    labels = {number.label: number.requirement.integer for number in plan.numbers}
+    published = [label for label in labels if label in table.column_names]
+    if empty := [label for label in published if table[label].null_count]:
+        raise FaultError(f"numbers are missing in column {', '.join(empty)}")
+    values: dict[str, Column] = {label: typed(table[label].to_numpy(), labels[label]) for label in published}
+    means = [measure for measure in plan.query.measures if isinstance(measure, Mean)]
+    single = [measure for measure in plan.query.measures if not isinstance(measure, Mean)]
+    found = published_columns(plan, values, single)
+    _compare(found, table, "does not follow from the published numbers")
+    for mean in means:
+        _check_mean(plan, mean, table)
+    note = (
+        "; sums and counts behind means are not in the table, so these are checked for consistency alone"
+        if means
+        else ""
+    )
+    return f"{len(table.column_names)} columns follow from the query and the numbers{note}"
+
+
+def check_stored(
+    plan: TablePlan, groups: KeyTable, values: Mapping[str, Column], file: PublishedFile
+) -> None:
+    """The file holds these numbers of these groups: what a ledger stored."""
+    table = _read(plan, file)
+    if table.num_rows != len(next(iter(values.values()))):
+        raise FaultError("the ledger stored another number of groups than the table has")
+    _compare(published_columns(plan, values), table, "is not what the ledger stored")
+    keys = groups.arrow()
+    for name in plan.query.columns:
+        if list(map(str, keys[name].to_pylist())) != list(map(str, table[name].to_pylist())):
+            raise FaultError(f"column {name} is not what the ledger stored")
+
+
+def _read(plan: TablePlan, file: PublishedFile) -> Any:
+    """The table, if it has the columns of the query and no others."""
+    query, record = plan.query, file.record
+    known = [query.groups] if query.groups is not None else list(query.only)
+    kinds = {name: column.kind for keys in known for name, column in keys.columns.items()}
+    whole = tuple(number.label for number in plan.numbers if number.requirement.integer)
+    table = file.read(kinds, whole)
+    seeded = record["insecure_test_seed"] is not None
+    expected = [*column_notes(query), *([SEED_COLUMN] if seeded else [])]
+    if table.column_names != expected:
+        strange = [name for name in table.column_names if name not in expected]
+        what = f"other columns: {', '.join(strange)}" if strange else "fewer columns, or in another order"
+        raise FaultError(f"the table has {what}")
+    if table.num_rows != record["table"]["rows"]:
+        raise FaultError(f"the table has {table.num_rows:,} rows, not {record['table']['rows']}")
+    return table
+
+
+def _check_keys(query: Query, table: Any, record: Record) -> None:
+    """Public groups are those of the query, in order; selected ones keep within what is public of them."""
+    if table.num_rows == 0 or not query.columns:
+        return
+    keys = key_table(query.columns, table)
+    if query.groups is not None:
+        if keys.digest() != record["query"]["by"]["digest"]:
+            raise FaultError("the groups in the table are not those of the query")
+        return
+    for one in record["query"]["by"].get("only", ()):
+        for name, column in keys_from_record(one).columns.items():
+            if not set(keys.columns[name].values.tolist()) <= set(column.values.tolist()):
+                raise FaultError(f"groups in the table have other keys of {name} than the query")
+
+
+def _check_mean(plan: TablePlan, mean: Mean, table: Any) -> None:
+    """A mean within its interval and bounds, the width that follows from both, and the right confidence."""
+    name = mean.name
+    value, within, low, high, confidence = (
+        _floats(table[f"{name}{suffix}"])
+        for suffix in ("", "_bounded_within", "_bounded_low", "_bounded_high", "_confidence")
+    )
+    promised = (1 - 2**-50) * np.prod(
+        [releaser_of(plan.part(label)).confidence for label in (f"{name}: sum", f"{name}: count")]
+    )
+    fixed = plan.query.aggregation.values[plan.query.value_of(mean)].fixed
+    least, most = fixed.low_steps * fixed.step, fixed.high_steps * fixed.step
+    known = ~np.isnan(value)
+    width = np.fmax(np.abs(value - low), np.abs(high - value))
+    sound = (
+        np.allclose(confidence, promised, rtol=1e-12, atol=0)
+        and bool(np.all((least <= low) & (low <= high) & (high <= most)))
+        and bool(np.all((value[known] >= least) & (value[known] <= most)))
+        and np.allclose(within[known], width[known], rtol=SAME, atol=0)
+    )
+    if not sound:
+        raise FaultError(f"columns of {name} contradict each other or the plan")
+
+
+def _compare(found: Columns, table: Any, words: str) -> None:
+    for name, column in found.items():
+        have = _floats(table[name])
+        want = column.astype(np.float64)
+        # whole numbers as they are; ends of intervals may differ in the last digits on another machine
+        same = have == want if column.dtype == np.int64 else np.isclose(have, want, SAME, 0, equal_nan=True)
+        if not np.all(same):
+            raise FaultError(f"column {name} {words}")
+
+
+def _floats(column: Any) -> Array:
+    return np.asarray(column.to_numpy(), dtype=np.float64)

@@ -1,0 +1,184 @@
+"""All engines give the numbers of the definition, for every order and partitioning of the rows."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable
+from dataclasses import replace
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+from pbdp.tables.bounded import BoundedAggregation
+from pbdp.tables.engines.at import source_of
+from pbdp.tables.engines.duckdb import DuckDBSource
+from tests.tables.engines.asking import CHOICE_KEY, answered, asking, sums, value
+from tests.tables.engines.holding import Holding, in_duckdb
+from tests.tables.forms import as_parquet, as_polars
+from tests.tables.random_tables import Case, random_case
+from tests.tables.reference import Group, reference
+
+Engine = tuple[str, Holding]
+# How many random tables are tried: DuckDB starts anew for each.
+TABLES = {"polars": 400, "duckdb": 30, "postgres": 40}
+
+
+def test_engines_agree_with_the_definition_where_nobody_exceeds_the_groups(engine: Engine) -> None:
+    name, holding = engine
+    groups = 0
+    for seed in range(TABLES[name]):
+        case = random_case(np.random.default_rng(seed))
+        expected = reference(case.rows, case.asked)
+        assert answered(holding(case), case.asked) == expected, seed
+        groups += len(expected)
+    assert groups > TABLES[name]
+
+
+def test_engines_agree_with_the_definition_where_people_exceed_the_groups(engine: Engine) -> None:
+    """Which groups somebody keeps is asked of the engine, about that person alone."""
+    name, holding = engine
+    for seed in range(TABLES[name] // 20):
+        case = random_case(np.random.default_rng(seed), exceeding=True, unit=True)
+        asked = case.asked
+        own = {
+            person: list(answered(holding(replace(case, rows=_rows_of(case, person))), asked))
+            for person in {row[str(asked.unit)] for row in case.rows} - {None}
+        }
+
+        def chosen(person: Hashable, _: list[Group], own: dict[Any, list[Group]] = own) -> list[Group]:
+            return own[person]
+
+        assert answered(holding(case), asked) == reference(case.rows, asked, chosen)
+
+
+def _rows_of(case: Case, person: object) -> list[dict[str, object]]:
+    return [row for row in case.rows if row[str(case.asked.unit)] == person]
+
+
+def test_the_order_of_rows_does_not_matter(engine: Engine) -> None:
+    name, holding = engine
+    rng = np.random.default_rng(7)
+    for _ in range(TABLES[name] // 10):
+        case = random_case(rng, exceeding=True)
+        expected = answered(holding(case), case.asked)
+        assert answered(holding(case.shuffled(rng)), case.asked) == expected
+        assert answered(holding(replace(case, rows=case.rows[::-1])), case.asked) == expected
+
+
+def test_chunks_and_parts_of_persons_do_not_matter_to_polars(monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(8)
+    for _ in range(20):
+        case = random_case(rng, exceeding=True, unit=True, most_rows=300)
+        frame = as_polars(case)
+        expected = answered(source_of(frame), case.asked)
+        cuts = [0, *sorted(rng.integers(0, len(frame) + 1, 6).tolist()), len(frame)]
+        slices = [frame[start:end] for start, end in pairwise(cuts)]
+        assert answered(source_of(pl.concat(slices, rechunk=False)), case.asked) == expected
+        assert answered(source_of(pl.concat([part.lazy() for part in slices])), case.asked) == expected
+        with monkeypatch.context() as patched:
+            patched.setattr("pbdp.tables.engines.polars._ROWS_IN_PART", 10)
+            assert answered(source_of(frame), case.asked) == expected
+
+
+def test_row_groups_and_threads_do_not_matter_to_duckdb(tmp_path: Path) -> None:
+    rng = np.random.default_rng(9)
+    for _ in range(4):
+        case = random_case(rng, exceeding=True, unit=True, most_rows=300)
+        expected = answered(in_duckdb(case), case.asked)
+        source = source_of(as_parquet(case.shuffled(rng), tmp_path / "rows.parquet", rows_in_group=1))
+        assert isinstance(source, DuckDBSource)
+        for threads in (1, 4):
+            assert answered(replace(source, threads=threads), case.asked) == expected
+
+
+def test_the_choice_key_decides_who_keeps_what(engine: Engine) -> None:
+    _, holding = engine
+    case = Case(
+        rows=[{"person": person, "city": city} for person in range(200) for city in "abcd"],
+        held={"person": "integer", "city": "text"},
+        asked=asking({"city": ["a", "b", "c", "d"]}, unit="person", groups=1),
+    )
+    first, again, other = (
+        answered(holding(case), case.asked, key) for key in (CHOICE_KEY, CHOICE_KEY, CHOICE_KEY + 1)
+    )
+    assert first == again
+    assert first != other
+    assert sum(people for people, *_ in first.values()) == 200
+
+
+def test_values_of_one_person_are_weighed_down_to_the_rows_allowed(engine: Engine) -> None:
+    """Seven values count as three, each with the weight 3/7, rounded down once; null and NaN do not count."""
+    amounts = [10.0, 11.0, 12.0, 13.0, 14.0, 15.0, 17.0, None, math.nan]
+    case = _one_person(amounts, replace(asking({}, unit="person"), rows_per_group=3))
+    asked = replace(
+        case.asked,
+        values=(
+            value("amount", 8, 20, whole=True),
+            value("amount", 8, 12, whole=True),
+            value("amount", 0, 1e3),
+        ),
+    )
+    fixed = asked.values[2].fixed
+    whole_sum = sum(int(amount / fixed.step) for amount in (10, 11, 12, 13, 14, 15, 17))
+    assert answered(engine[1](case), asked) == {
+        (): (
+            1,
+            3,
+            (3, 3, 3),
+            ((2 + 3 + 4 + 5 + 6 + 7 + 9) * 3 // 7, (2 + 3 + 4 * 5) * 3 // 7, whole_sum * 3 // 7),
+        )
+    }
+
+
+@pytest.mark.parametrize(
+    ("amounts", "low", "high", "expected"),
+    [
+        ([30.0, 30.0, 30.0], 0, 50, 50),
+        ([30.0, -30.0, 30.0], 0, 50, 30),
+        ([-30.0, -30.0], 0, 50, 0),
+        ([-30.0, -30.0], -40, 50, -40),
+        ([1e300, -10.0], 0, 50, 40),
+        ([math.inf, -math.inf, 7.0], -50, 50, 7),
+        ([None, math.nan], -50, 50, 0),
+        ([None], 5, 50, 5),
+        ([None], -50, -5, -5),
+    ],
+)
+def test_sums_of_one_person_stay_within_the_bounds(
+    engine: Engine, amounts: list[float | None], low: float, high: float, expected: int
+) -> None:
+    case = _one_person(amounts, asking({}, unit="person"))
+    asked = replace(case.asked, values=(value("amount", low, high, per="person", whole=True),))
+    assert sums(answered(engine[1](case), asked)) == {(): (expected,)}
+
+
+def _one_person(amounts: list[float | None], asked: BoundedAggregation) -> Case:
+    return Case(
+        rows=[{"person": 7, "amount": amount} for amount in amounts],
+        held={"person": "integer", "amount": "number"},
+        asked=asked,
+    )
+
+
+def test_keys_with_nul_and_without_data_do_no_harm(engine: Engine) -> None:
+    """PostgreSQL has no text with NUL, so no row can have such a key there."""
+    name, holding = engine
+    cities = ["nul\0", "nul", "nul\0\0"] if name != "postgres" else ["nul", "other"]
+    case = Case(
+        rows=[{"person": number, "city": city} for number, city in enumerate(cities)],
+        held={"person": "integer", "city": "text"},
+        asked=asking({"city": [*cities, "nobody"]}, unit="person", groups=1),
+    )
+    expected: dict[Group, int] = {(city,): 1 for city in cities}
+    assert {group: people for group, (people, *_) in answered(holding(case), case.asked).items()} == expected
+
+
+def test_a_table_without_rows_has_no_groups(engine: Engine) -> None:
+    _, holding = engine
+    for seed in range(4):
+        case = replace(random_case(np.random.default_rng(seed), public=bool(seed % 2)), rows=[])
+        assert answered(holding(case), case.asked) == {}

@@ -1,0 +1,119 @@
+from __future__ import annotations
+
+import datetime
+import gzip
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from pbdp.errors import InputError
+from pbdp.tables.engines.at import source_of
+from pbdp.tables.engines.interface import EngineError
+from tests.tables.engines.asking import SECRET, answered, asking, hides, people, value
+from tests.tables.forms import as_csv
+from tests.tables.random_tables import random_case
+from tests.tables.reference import reference
+
+
+def test_csv_files_are_read_as_the_keys_are(tmp_path: Path) -> None:
+    rng = np.random.default_rng(5)
+    for _ in range(12):
+        case = random_case(rng, csv=True, public=True)
+        found = answered(source_of(as_csv(case, tmp_path / "x.csv")), case.asked)
+        assert found == reference(case.rows, case.asked)
+
+
+def _csv(folder: Path, text: str, name: str = "x.csv") -> Path:
+    path = folder / name
+    path.write_bytes(text.encode())
+    return path
+
+
+def test_junk_in_a_number_column_is_null(tmp_path: Path) -> None:
+    fields = ["abc", "", " 7 ", "1e400", "-1e400", "nan", "inf", "1,5", '""', "0x1F", "7.5", "1e-400", "None"]
+    lines = "".join(f"{n};{field}\n" for n, field in enumerate(fields))
+    source = source_of(_csv(tmp_path, "user;spend\n" + lines))
+    asked = asking({}, unit="user", values=[value("spend", -10, 10, whole=True)])
+    # 7, 10, -10, 10, 7.5 rounded to 8, 0
+    assert answered(source, asked) == {(): (13, 13, (6,), (25 + 6 * 10,))}
+
+
+def test_csv_keys_of_every_kind(tmp_path: Path) -> None:
+    lines = ["5,true,2024-02-29,x", "5.0,TRUE,2024-2-29,x", "5.4,maybe,29.2.2024,X", ",,,", '"5","t","x",""']
+    source = source_of(_csv(tmp_path, "n,flag,day,text\n" + "\n".join(lines)))
+    assert set(source.kinds().values()) == {"untyped"}
+    assert people(answered(source, asking({"n": [5]}))) == {(5,): 3}
+    assert people(answered(source, asking({"flag": [True]}))) == {(True,): 3}
+    day = datetime.date(2024, 2, 29)
+    assert people(answered(source, asking({"day": [day]}))) == {(day,): 2}
+    assert people(answered(source, asking({"text": ["x", ""]}))) == {("x",): 2, ("",): 1}
+
+
+@pytest.mark.parametrize("separator", [",", ";", "\t", "|"])
+def test_csv_as_programs_write_it(separator: str, tmp_path: Path) -> None:
+    lines = [["user", "the, city;|\t"], ["1", 'say "x"'], ["2", "two\nlines"], ["3", "🙂"], ["4", ""]]
+    text = "\r\n".join(
+        separator.join('"' + field.replace('"', '""') + '"' for field in line) for line in lines
+    )
+    keys = [line[1] for line in lines[1:]]
+    expected = {(key,): 1 for key in keys}
+    asked = asking({"the, city;|\t": keys}, unit="user")
+    assert people(answered(source_of(_csv(tmp_path, "\ufeff" + text + "\r\n")), asked)) == expected
+    packed = tmp_path / "x.csv.gz"
+    packed.write_bytes(gzip.compress(text.encode()))
+    assert people(answered(source_of(packed), asked)) == expected
+    if separator == "\t":
+        assert people(answered(source_of(_csv(tmp_path, text, "x.TSV")), asked)) == expected
+
+
+@pytest.mark.parametrize(
+    ("line", "failure"),
+    [
+        (f"1,{SECRET},3", "more or fewer fields"),
+        (SECRET, "more or fewer fields"),
+        (f'1,"{SECRET}', "quote that does not end"),
+        (f'1,"{SECRET}"x', "quote that does not end"),
+    ],
+)
+def test_a_broken_csv_line_is_refused_without_its_text(line: str, failure: str, tmp_path: Path) -> None:
+    source = source_of(_csv(tmp_path, f"user,city\n1,Rome\n{line}\n2,Rome\n"))
+    with pytest.raises(EngineError, match=failure) as refused:
+        answered(source, asking({"city": ["Rome"]}, unit="user"))
+    hides(refused.value)
+    # a query that does not need the broken field either
+    with pytest.raises(EngineError, match=failure):
+        answered(source, asking({}, unit="user"))
+
+
+def test_text_that_is_not_utf8_is_refused_without_it(tmp_path: Path) -> None:
+    path = tmp_path / "x.csv"
+    lines = b"".join(b"%d,Rome\n" % n for n in range(100_000))
+    path.write_bytes(b"user,city\n" + lines + SECRET.encode() + b",\xff\xfe\n")
+    with pytest.raises(EngineError, match="UTF-8") as refused:
+        answered(source_of(path), asking({"city": ["Rome"]}, unit="user"))
+    hides(refused.value)
+    path.write_bytes(b"user,\xff\xfe\n1,2\n")
+    with pytest.raises(InputError, match="UTF-8"):
+        source_of(path).kinds()
+
+
+@pytest.mark.parametrize("text", ["", "\n", ",,\n1,2,3\n", "city,City\n1,2\n", "a,a\n1,2\n"])
+def test_csv_needs_a_header(text: str, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="header"):
+        source_of(_csv(tmp_path, text)).kinds()
+
+
+def test_csv_files_of_one_table_have_one_header(tmp_path: Path) -> None:
+    paths = [_csv(tmp_path, "user,city\n1,Rome\n", "a.csv"), _csv(tmp_path, "user,city\n2,Rome\n", "b.csv")]
+    assert people(answered(source_of(paths), asking({"city": ["Rome"]}, unit="user"))) == {("Rome",): 2}
+    _csv(tmp_path, "city,user\nRome,3\n", "b.csv")
+    with pytest.raises(InputError, match=r"another header in b\.csv"):
+        source_of(paths).kinds()
+
+
+def test_a_file_name_with_signs_of_patterns_means_itself(tmp_path: Path) -> None:
+    _csv(tmp_path, "user\n1\n2\n3\n", "x1.csv")
+    for name in ("x[1].csv", "x*.csv", "x?.csv", "it's.csv", "[.csv"):
+        source = source_of(_csv(tmp_path, "user\n1\n", name))
+        assert people(answered(source, asking({}, unit="user"))) == {(): 1}

@@ -1,0 +1,134 @@
+"""What engines must return: the definition of `pbdp.tables.bounded` in dicts and loops, from its words.
+
+Two things that the words leave open are settled here: a row with a null in any group column is in no group,
+with public groups or without; and a bound that is None bounds nothing (min(n, None) = n).
+"""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from decimal import Decimal
+from typing import Any
+
+from pbdp.tables.bounded import Aggregates, BoundedAggregation, Value
+from pbdp.tables.keys import KeyTable
+
+Row = Mapping[str, Any]
+Group = tuple[Any, ...]
+# people, rows, counts[j], sums[j]
+Measured = tuple[int, int, tuple[int, ...], tuple[int, ...]]
+Chosen = Callable[[Hashable, list[Group]], list[Group]]
+
+
+def reference(
+    rows: Sequence[Row], asked: BoundedAggregation, chosen: Chosen | None = None
+) -> dict[Group, Measured]:
+    """What an engine returns for these rows, for each group that somebody keeps.
+
+    `chosen` says which groups a person keeps who is in too many; without it nobody may be.
+    """
+    of_person: dict[Hashable, dict[Group, list[Row]]] = defaultdict(lambda: defaultdict(list))
+    for number, row in enumerate(rows):
+        person = number if asked.unit is None else row[asked.unit]
+        group = group_of(row, asked)
+        if person is not None and group is not None:
+            of_person[person][group].append(row)
+
+    totals: dict[Group, list[Measured]] = defaultdict(list)
+    for person, groups in of_person.items():
+        kept = list(groups)
+        if asked.groups_per_person is not None and len(kept) > asked.groups_per_person:
+            if chosen is None:
+                raise AssertionError(
+                    "somebody is in more than groups_per_person groups: say which are chosen"
+                )
+            kept = chosen(person, kept)
+            if len(kept) != asked.groups_per_person or not set(kept) <= set(groups):
+                raise AssertionError("exactly groups_per_person of the person's groups are kept")
+        for group in kept:
+            totals[group].append(_part_of_one(groups[group], asked))
+    return {group: _added(parts) for group, parts in totals.items()}
+
+
+def group_of(row: Row, asked: BoundedAggregation) -> Group | None:
+    """The group of a row, None if it has none or none that is wanted."""
+    group = tuple(row[name] for name in asked.by)
+    if any(key is None for key in group):
+        return None
+    for table in asked.only:
+        if tuple(row[name] for name in table.columns) not in listed(table):
+            return None
+    # Python compares 1 with 1.0 and with 1.5 exactly, and so does this
+    if asked.keys is not None and group not in listed(asked.keys, asked.by):
+        return None
+    return tuple(int(key) if isinstance(key, float | Decimal) else key for key in group)
+
+
+def listed(table: KeyTable, by: Sequence[str] | None = None) -> dict[Group, int]:
+    """The rows of a key table, each with its number."""
+    names = tuple(table.columns) if by is None else by
+    columns = [table.columns[name].values.tolist() for name in names]
+    return {group: number for number, group in enumerate(zip(*columns, strict=True))} if names else {(): 0}
+
+
+def _part_of_one(rows: list[Row], asked: BoundedAggregation) -> Measured:
+    """What one person adds to one group."""
+    capped_counts, sums = [], []
+    for value in asked.values:
+        count, total = _count_and_sum([row[value.column] for row in rows], value, asked.rows_per_group)
+        capped_counts.append(count)
+        sums.append(total)
+    return 1, _capped(len(rows), asked.rows_per_group), tuple(capped_counts), tuple(sums)
+
+
+def _count_and_sum(column: list[Any], value: Value, most: int | None) -> tuple[int, int]:
+    numbers = [float(x) for x in column if x is not None and not math.isnan(x)]
+    count = len(numbers)
+    low, high = value.fixed.low, value.fixed.high
+    low_steps, high_steps = _steps(low, low, high, value), _steps(high, low, high, value)
+    if value.per == "person":
+        furthest = max(abs(low), abs(high))
+        total = sum(_steps(x, -furthest, furthest, value) for x in numbers)
+        return _capped(count, most), min(max(total, low_steps), high_steps)
+    above = sum(_steps(x, low, high, value) - low_steps for x in numbers)
+    if most is not None and count > most:
+        return most, above * most // count
+    return count, above
+
+
+def _steps(x: float, low: float, high: float, value: Value) -> int:
+    """floor(x / step + 1/2) of the clamped value, with the 1/2 added in doubles."""
+    return math.floor(min(max(x, low), high) / value.fixed.step + 0.5)
+
+
+def _capped(number: int, most: int | None) -> int:
+    return number if most is None else min(number, most)
+
+
+def _added(parts: list[Measured]) -> Measured:
+    people, rows, counts, sums = zip(*parts, strict=True)
+    return (
+        sum(people),
+        sum(rows),
+        tuple(sum(column) for column in zip(*counts, strict=True)),
+        tuple(sum(column) for column in zip(*sums, strict=True)),
+    )
+
+
+def as_reference(found: Aggregates, asked: BoundedAggregation) -> dict[Group, Measured]:
+    """An engine's answer in the form of `reference`."""
+    table = asked.keys if asked.keys is not None else found.found
+    if table is None:
+        if len(found):
+            raise AssertionError("without public keys the engine says which groups it found")
+        return {}
+    groups = list(listed(table, asked.by))
+    counts = list(zip(*(column.tolist() for column in found.counts), strict=True)) or [()] * len(found)
+    sums = list(zip(*(column.tolist() for column in found.sums), strict=True)) or [()] * len(found)
+    numbers = found.group.tolist()
+    if len(set(numbers)) != len(numbers):
+        raise AssertionError("an engine returns every group once")
+    parts = zip(found.people.tolist(), found.rows.tolist(), counts, sums, strict=True)
+    return {groups[number]: part for number, part in zip(numbers, parts, strict=True)}
