@@ -1,0 +1,7 @@
+"""`pbdp tables`: private group-by tables, asked for in a query file or with flags."""
+
+from __future__ import annotations
+
+from pbdp.cli.tables.command import add_to
+
+__all__ = ["add_to"]

@@ -1,0 +1,208 @@
+"""Queries as flags: the same settings as in a query file, for a quick question about a file.
+
+pbdp tables visits.parquet --unit user_id --by city=Paris,Rome --by month=1..12 --count 50
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from pbdp.errors import ContradictionError, InputError
+from pbdp.requirement.neighbours import NEIGHBOURS
+
+if TYPE_CHECKING:
+    from pbdp.cli.tables.key_text import Keys, Written
+
+# What stands for a width that is to be found.
+OPEN = "?"
+# What comes without a name, in order, and how many of it must.
+_LEADING: dict[str, tuple[tuple[str, ...], int]] = {
+    "count": (("within",), 0),
+    "people": (("within",), 0),
+    "sum": (("column", "low", "high", "within"), 3),
+    "mean": (("column", "low", "high", "within", "at_least"), 3),
+}
+_NAMED = ("within", "name", "confidence", "per", "whole", "at_least", "count_within")
+_TEXTS = ("column", "name", "per")
+_TRUTHS = {"true": True, "false": False}
+_SIMPLE = (
+    "unit",
+    "one_row_per_person",
+    "groups_per_person",
+    "rows_per_group",
+    "delta",
+    "confidence",
+    "epsilon",
+    "neighbours",
+    "most_rows",
+    "keys",
+    "text_keys",
+)
+
+
+class _Measure(argparse.Action):
+    """Measures of all kinds in one list, in the order in which they were given."""
+
+    def __call__(
+        self, _parser: Any, namespace: argparse.Namespace, values: Any, _option: str | None = None
+    ) -> None:
+        namespace.measures = [*(namespace.measures or []), (self.const, list(values))]
+
+
+def add_flags(parser: argparse.ArgumentParser) -> None:
+    """Declare what a query file could say too."""
+    people = parser.add_argument_group("whose data (instead of a query file)")
+    people.add_argument("--unit", metavar="COLUMN", help="the column that says whose row it is")
+    people.add_argument(
+        "--one-row-per-person", action="store_true", default=None, help="nobody has more than one row"
+    )
+    people.add_argument("--groups-per-person", type=int, metavar="N", help="nobody counts in more groups")
+    people.add_argument(
+        "--rows-per-group", type=int, metavar="N", help="nobody counts with more rows in one group"
+    )
+    people.add_argument("--neighbours", choices=sorted(NEIGHBOURS), help="default: add/remove")
+    people.add_argument("--most-rows", type=int, metavar="N", help="for tables of more than 2^36 rows")
+    groups = parser.add_argument_group("which groups")
+    groups.add_argument(
+        "--by",
+        action="append",
+        metavar="COLUMN=KEYS",
+        help="group by a column with these public keys: city=Paris,Rome or month=1..12 (may be repeated; "
+        "a key in double quotes is text and may hold commas). COLUMN=? with --select",
+    )
+    groups.add_argument("--keys", metavar="FILE", help="a .csv or .parquet file with a row for each group")
+    groups.add_argument(
+        "--text-keys",
+        action="append",
+        metavar="COLUMN",
+        help="keys of this column are text, even if they look like numbers (may be repeated)",
+    )
+    groups.add_argument(
+        "--select", type=int, metavar="PEOPLE", help="publish the groups that have about so many people"
+    )
+    groups.add_argument(
+        "--select-confidence",
+        type=float,
+        metavar="P",
+        help="how often groups of so many people are published, at least; default: 0.95",
+    )
+    measures = parser.add_argument_group(
+        "which numbers (each may be repeated; WITHIN is 50 or 5%+10; settings: name=, confidence=, ...)"
+    )
+    for kind, metavar, words in (
+        ("count", ("WITHIN", "SETTING=VALUE"), "rows"),
+        ("people", ("WITHIN", "SETTING=VALUE"), "people"),
+        ("sum", ("COLUMN LOW HIGH WITHIN", "SETTING=VALUE"), "sums; per=person bounds each person's sum"),
+        (
+            "mean",
+            ("COLUMN LOW HIGH WITHIN AT_LEAST", "SETTING=VALUE"),
+            "means, near the truth in groups of AT_LEAST rows; or count_within=N instead of the last two",
+        ),
+    ):
+        measures.add_argument(
+            f"--{kind}",
+            dest="measures",
+            action=_Measure,
+            const=kind,
+            nargs="*" if kind in ("count", "people") else "+",
+            metavar=metavar,
+            help=words,
+        )
+    privacy = parser.add_argument_group("how private, how sure")
+    privacy.add_argument("--delta", type=float, metavar="D", help="far below one over the number of people")
+    privacy.add_argument("--confidence", type=float, metavar="P", help="of every width; default: 0.95")
+    privacy.add_argument(
+        "--epsilon", type=float, metavar="E", help="find the widths that are left out or ? for this epsilon"
+    )
+
+
+def flags_given(options: argparse.Namespace) -> list[str]:
+    """The flags of a query that were used."""
+    names = [
+        name for name in (*_SIMPLE, "by", "select", "select_confidence") if getattr(options, name) is not None
+    ]
+    kinds = dict.fromkeys(kind for kind, _ in options.measures or ())
+    return [f"--{name.replace('_', '-')}" for name in (*names, *kinds)]
+
+
+def settings_of(options: argparse.Namespace) -> dict[str, Any]:
+    """The settings of the flags, as `asked_of` takes them."""
+    settings: dict[str, Any] = {
+        name: getattr(options, name) for name in _SIMPLE if getattr(options, name) is not None
+    }
+    if options.by is not None:
+        settings["by"] = _by(options.by, options.text_keys or ())
+    if options.keys is None:
+        listed_keys, as_text = settings.get("by", {}), settings.pop("text_keys", ())
+        if strange := [name for name in as_text if listed_keys.get(name) is None]:
+            raise ContradictionError("--text-keys", "used for columns with keys", ", ".join(strange))
+    if options.select is not None:
+        settings["select"] = {"people": options.select}
+        if options.select_confidence is not None:
+            settings["select"]["confidence"] = options.select_confidence
+    elif options.select_confidence is not None:
+        raise ContradictionError("--select-confidence", "used with --select", "no --select")
+    settings["measures"] = [_measure(kind, words) for kind, words in options.measures or ()]
+    return settings
+
+
+def _by(given: Sequence[str], as_text: Sequence[str]) -> dict[str, Keys | None]:
+    """Columns in the order of their first appearance, each with all its keys."""
+    from pbdp.cli.tables.key_text import NO_KEYS, listed, typed
+
+    written: dict[str, list[Written] | None] = {}
+    for text in given:
+        column, equals, keys = text.partition("=")
+        more = None if not equals or keys.strip() == NO_KEYS else listed(column, keys)
+        if column in written and (more is None or written[column] is None):
+            raise ContradictionError(f"keys of {column}", "listed or not", "both")
+        written[column] = more if more is None else [*(written.get(column) or ()), *more]
+    return {
+        column: None if keys is None else typed(column, keys, column in as_text)
+        for column, keys in written.items()
+    }
+
+
+def _measure(kind: str, words: Sequence[str]) -> dict[str, Any]:
+    """A measure from `COLUMN LOW HIGH WITHIN name=...`."""
+    leading, needed = _LEADING[kind]
+    plain = next(
+        (at for at, word in enumerate(words) if word.partition("=")[0] in _NAMED and "=" in word), len(words)
+    )
+    if not needed <= plain <= len(leading):
+        wanted = " ".join(name.upper() for name in leading)
+        raise InputError(
+            f"--{kind}",
+            f"followed by {wanted}",
+            " ".join(words) or "nothing",
+            "Put the data before the flags." if plain > len(leading) else "Settings such as name=x follow.",
+        )
+    found: dict[str, Any] = {"kind": kind}
+    for name, word in zip(leading, words[:plain], strict=False):
+        found[name] = _value(name, word)
+    for word in words[plain:]:
+        name, equals, text = word.partition("=")
+        if not equals or name not in _NAMED:
+            raise InputError(
+                f"settings of --{kind}", f"{', '.join(f'{one}=' for one in _NAMED)} or nothing", repr(word)
+            )
+        if name in found:
+            raise ContradictionError(f"{name} of --{kind}", "given once", "twice")
+        found[name] = _value(name, text)
+    return {name: value for name, value in found.items() if value is not None}
+
+
+def _value(name: str, text: str) -> Any:
+    """A setting as what it is: text, true or false, or a number; what is none is refused later, by name."""
+    if name in _TEXTS:
+        return text
+    if name == "whole":
+        return _TRUTHS.get(text, text)
+    if text == OPEN:
+        return None
+    try:
+        return float(text)
+    except ValueError:
+        return text

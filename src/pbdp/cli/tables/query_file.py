@@ -1,0 +1,126 @@
+"""Query files: what to publish of which data, in TOML.
+
+    data = "visits.parquet"
+    unit = "user_id"
+    groups_per_person = 3
+    rows_per_group = 5
+    delta = 1e-6
+
+    [by]
+    city = ["Paris", "Rome"]
+    month = "1..12"
+
+    [visits]
+    kind = "count"
+    within = 50
+
+Every table but [by] and [select] is a measure, and its name is the name of the column that is published. A
+measure that has to be called like something else in the file takes another heading and says `name = "by"`.
+"""
+
+from __future__ import annotations
+
+import datetime
+import math
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from pbdp.cli.tables.asked import OWN
+from pbdp.cli.tables.key_text import NO_KEYS, range_in
+from pbdp.errors import InputError
+
+ENDING = ".toml"
+_LARGEST = 2**63
+_BY = 'Write city = ["Paris", "Rome"], month = "1..12", or country = "?" with [select].'
+
+
+def settings_in(path: Path) -> dict[str, Any]:
+    """The settings of a query file, as `asked_of` takes them."""
+    record = _read(path)
+    by, select = record.pop("by", None), record.pop("select", None)
+    settings = {name: value for name, value in record.items() if name in OWN}
+    tables = {name: value for name, value in record.items() if name not in OWN}
+    for name, value in settings.items():
+        if isinstance(value, dict):
+            remedy = f'A measure of that name is written [another] with name = "{name}".'
+            raise InputError(name, "a setting", f"a table [{name}]", remedy)
+    if unknown := [name for name, value in tables.items() if not isinstance(value, dict)]:
+        raise InputError(
+            "names before the first table", f"among {', '.join((*OWN, 'by'))}", ", ".join(unknown)
+        )
+    if by is not None:
+        settings["by"] = _by(by)
+    if select is not None:
+        if not isinstance(select, dict):
+            raise InputError("select", "a table", repr(select), "Write [select], then people = 100.")
+        settings["select"] = select
+    settings["measures"] = [_measure(name, table) for name, table in tables.items()]
+    return settings
+
+
+def _read(path: Path) -> dict[str, Any]:
+    try:
+        record = tomllib.loads(path.read_text(encoding="utf-8-sig"))
+    except OSError as error:
+        raise InputError("query file", "readable", path, f"{error.strerror}.") from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise InputError("query file", "valid TOML", path, f"{error}.") from None
+    except (ValueError, RecursionError):
+        # numbers of thousands of digits, lists in lists in lists
+        raise InputError("query file", "valid TOML of a usual size", path) from None
+    _check_numbers(record)
+    return record
+
+
+def _check_numbers(value: object) -> None:
+    """Whole numbers beyond 64 bits cannot even be told in a message."""
+    match value:
+        case dict():
+            for part in value.values():
+                _check_numbers(part)
+        case list():
+            for part in value:
+                _check_numbers(part)
+        case int() if not -_LARGEST <= value < _LARGEST:
+            digits = math.ceil(abs(value).bit_length() * math.log10(2))
+            raise InputError("numbers", "within 64 bits", f"one of about {digits} digits")
+
+
+def _by(by: object) -> Any:
+    """Columns with their keys, or a list of columns whose keys come from a file or a selection."""
+    if isinstance(by, list):
+        if not all(isinstance(name, str) for name in by):
+            raise InputError("by", "a list of columns, or a table [by]", repr(by), _BY)
+        return by
+    if not isinstance(by, Mapping):
+        raise InputError("by", "a table of columns with their keys", repr(by), _BY)
+    return {name: _keys(name, keys) for name, keys in by.items()}
+
+
+def _keys(column: str, keys: object) -> Any:
+    match keys:
+        case list():
+            return keys
+        case str() if keys == NO_KEYS:
+            return None
+        case str() if (spread := range_in(column, keys)) is not None:
+            return spread
+        case dict() | datetime.time():
+            what = "a table" if isinstance(keys, dict) else "a time"
+        case _:
+            what = repr(keys)
+    raise InputError(f"keys of {column}", 'a list, a range such as "1..12", or "?"', what, _BY)
+
+
+def _measure(name: str, table: Mapping[str, Any]) -> dict[str, Any]:
+    if "kind" not in table:
+        nested = [inner for inner, value in table.items() if isinstance(value, dict)]
+        remedy = (
+            f"Measures are not nested: write [{nested[0]}], not [{name}.{nested[0]}]."
+            if nested
+            else 'Every table but [by] and [select] is a measure; write kind = "count" into it, say.'
+        )
+        raise InputError(f"kind of [{name}]", "count, people, sum or mean", "nothing", remedy)
+    return {"name": name} | dict(table)

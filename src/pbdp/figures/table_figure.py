@@ -1,0 +1,93 @@
+"""A picture of a published table: for each measure the groups, their numbers and their intervals."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from pbdp.errors import InputError
+from pbdp.figures.canvas import COLOURS, new_figure
+from pbdp.tables.table import ReleasedTable
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+# More groups than these are not legible beside an axis.
+MOST_GROUPS = 30
+MOST_COLUMNS = 3
+LONGEST_NAME = 28
+# Inches for a group, and for what is around them.
+ROW, MARGIN, LEAST = 0.23, 1.5, 3.0
+# Where the legend starts below an axis, in inches.
+LEGEND = -0.45
+
+
+def draw_table(table: ReleasedTable) -> Figure:
+    """A panel for each measure: a dot and an interval for each of the first groups, in their order."""
+    measures = [measure.name for measure in table.plan.query.measures]
+    shown = min(len(table), MOST_GROUPS)
+    if not shown:
+        raise InputError("plot", "of a table with groups", "one without", "None had enough people.")
+    columns = min(len(measures), MOST_COLUMNS)
+    rows = -(-len(measures) // columns)
+    figure, panels = new_figure(rows, columns)
+    height = max(LEAST, MARGIN + ROW * shown)
+    figure.set_size_inches(6.4 * columns, rows * height)
+    names = group_names(table, shown)
+    for panel, measure in zip(panels, measures, strict=False):
+        _dots(panel, table, measure, names)
+        panel.legend(
+            fontsize=8, loc="upper center", bbox_to_anchor=(0.5, LEGEND / height), ncols=2, frameon=False
+        )
+    for panel in panels[len(measures) :]:
+        panel.set_visible(False)
+    what = f"first {shown} of {len(table):,} groups" if shown < len(table) else _counted(shown)
+    mark = "; from a test seed, not private" if table.insecure_test_seed is not None else ""
+    figure.suptitle(f"{what}: epsilon {table.plan.epsilon:.4g} at delta {table.plan.delta:g}{mark}")
+    return figure
+
+
+def _counted(groups: int) -> str:
+    return f"{groups:,} group{'' if groups == 1 else 's'}"
+
+
+def group_names(table: ReleasedTable, shown: int) -> list[str]:
+    """The keys of each group as one short text."""
+    columns = [column.values[:shown].astype(str).tolist() for column in table.groups.columns.values()]
+    if not columns:
+        return ["all"] * shown
+    names = (", ".join(keys) for keys in zip(*columns, strict=True))
+    return [_short(name) for name in names]
+
+
+def _short(name: str) -> str:
+    shown = name if name.isprintable() else ascii(name)
+    shown = shown if len(shown) <= LONGEST_NAME else f"{shown[: LONGEST_NAME - 1]}…"
+    # a pair of these would start a formula
+    return shown.replace("$", r"\$")
+
+
+def _dots(panel: Axes, table: ReleasedTable, measure: str, names: list[str]) -> None:
+    """Dots with intervals, the first group on top. Ends at infinity run out of the picture."""
+    places = np.arange(len(names))[::-1]
+    values, low, high = (
+        table.columns[f"{measure}{suffix}"][: len(names)].astype(np.float64)
+        for suffix in ("", "_bounded_low", "_bounded_high")
+    )
+    confidence = float(table.columns[f"{measure}_confidence"][0])
+    ends = np.concatenate([values, low, high])
+    ends = ends[np.isfinite(ends)]
+    least, most = (float(ends.min()), float(ends.max())) if len(ends) else (0.0, 1.0)
+    room = 0.05 * (most - least) or 1.0
+    low, high = np.maximum(low, least - 2 * room), np.minimum(high, most + 2 * room)
+    share = f"{100 * confidence:.4g} % interval for the bounded number"
+    panel.hlines(places, low, high, color=COLOURS[0], lw=2, label=share)
+    for end in (low, high):
+        panel.plot(end, places, "|", color=COLOURS[0], ms=7)
+    panel.plot(values, places, "o", ms=5, color=COLOURS[1], label="published")
+    panel.set_xlim(least - room, most + room)
+    panel.set_ylim(-0.8, len(names) - 0.2)
+    panel.set_yticks(places, names, fontsize=9)
+    panel.set_title(_short(measure))

@@ -1,0 +1,80 @@
+"""Pictures of tables: the facts in them, not the pixels."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from matplotlib.figure import Figure
+
+from pbdp.errors import InputError
+from pbdp.figures.canvas import save
+from pbdp.figures.table_figure import MOST_GROUPS, draw_table
+from pbdp.tables import Count, People, Query, ReleasedTable
+
+
+def released(groups: list[str], **rest: Any) -> ReleasedTable:
+    """A table with made-up numbers: 10 for the first group, 20 for the second, and so on."""
+    query = Query(
+        unit=None,
+        by={"city": groups},
+        measures=[Count(within=5, name="visits"), People(within=9)],
+        delta=1e-6,
+    )
+    numbers = 10 * np.arange(1, len(groups) + 1)
+    values = {"visits": numbers, "people": numbers + 1}
+    assert query.groups is not None
+    return ReleasedTable(plan=query.plan(), groups=query.groups, values=values, engine="none", **rest)
+
+
+def text_of(figure: Figure, folder: Path) -> str:
+    save(figure, folder / "f.svg")
+    return (folder / "f.svg").read_text(encoding="utf-8")
+
+
+def test_dots_and_intervals_are_those_of_the_table(tmp_path: Path) -> None:
+    table = released(["Paris", "Rome", "$5 and $6"])
+    figure = draw_table(table)
+    visits, people = figure.axes
+    low, high, dots = visits.lines
+    assert np.asarray(dots.get_xdata()).tolist() == [10, 20, 30]
+    # the first group is on top
+    assert np.asarray(dots.get_ydata()).tolist() == [2, 1, 0]
+    assert np.asarray(low.get_xdata()).tolist() == [5, 15, 25]
+    assert np.asarray(high.get_xdata()).tolist() == [15, 25, 35]
+    assert np.asarray(people.lines[-1].get_xdata()).tolist() == [11, 21, 31]
+    text = text_of(figure, tmp_path)
+    for words in (
+        "3 groups",
+        f"epsilon {table.plan.epsilon:.4g}",
+        "95 % interval",
+        "Paris",
+        "$5 and $6",
+        "visits",
+    ):
+        assert words in text
+
+
+def test_many_groups_are_cut_and_said_to_be(tmp_path: Path) -> None:
+    names = [f"place {number} with a name that is far too long" for number in range(MOST_GROUPS + 5)]
+    text = text_of(draw_table(released(names)), tmp_path)
+    assert f"first {MOST_GROUPS} of {MOST_GROUPS + 5} groups" in text
+    assert f"place {MOST_GROUPS - 1} with" in text
+    assert f"place {MOST_GROUPS} with" not in text
+    assert "far too long" not in text
+
+
+def test_a_test_seed_is_marked(tmp_path: Path) -> None:
+    with pytest.warns(UserWarning, match="tests only"):
+        table = released(["a"], insecure_test_seed=1)
+    assert "from a test seed, not private" in text_of(draw_table(table), tmp_path)
+
+
+def test_a_table_without_groups_has_no_picture() -> None:
+    table = released(["a"])
+    empty = {name: values[:0] for name, values in table.values.items()}
+    with pytest.raises(InputError, match="None had enough people"):
+        draw_table(replace(table, values=empty))
