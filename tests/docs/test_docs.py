@@ -23,6 +23,7 @@ def test_code_blocks_run(page: Path, tmp_path: Path) -> None:
     folder = Path(sys.executable).parent
     environment = os.environ | {"PATH": f"{folder}{os.pathsep}{os.environ['PATH']}"}
     environment["PBDP_STATE"] = str(tmp_path / "state")
+    (tmp_path / "examples").symlink_to(ROOT / "examples")  # readers are in the project's folder
     python: list[str] = []
     for name, content in FILE.findall(page.read_text(encoding="utf-8")):
         (tmp_path / name).write_text(content, encoding="utf-8")
