@@ -15,7 +15,7 @@ MAKEFLAGS += --no-print-directory
 help: ## list the targets
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 16
 
-demo: $(READY) ## plan a noise for a count, release it from a budget, and check the sampler
+demo: $(READY) ## plan a noise for a count, release it from a budget, check the sampler, publish a table
 	@mkdir -p build && rm -rf build/demo && mkdir build/demo
 	@echo "A count must be within 5 of the truth 90 % of the time. The noise with the least privacy loss:"
 	@echo
@@ -34,9 +34,20 @@ demo: $(READY) ## plan a noise for a count, release it from a budget, and check 
 	@echo "A million draws from the real sampler, held against the certificate:"
 	@echo
 	$(BIN)/pbdp audit build/demo/plan.json --confidence 0.999999
+	@echo
+	@echo "A table of 48,842 people of a census (examples/adult.toml): first what it costs, before any data is read"
+	@echo
+	$(BIN)/pbdp tables examples/adult.toml --dry-run
+	@echo
+	@echo "Then the table itself, paid for, and the check that anyone can make of it:"
+	@echo
+	$(DEMO) ledger create census --epsilon 5 --delta 1e-5
+	$(DEMO) tables examples/adult.toml --dataset census -o build/demo/adult.csv --plot build/demo/adult.png
+	@head -5 build/demo/adult.csv
+	$(BIN)/pbdp verify build/demo/adult.csv.manifest.json --ledger build/demo/ledger.db
 
 test: lint types imports ## lint, types, import directions, then all tests
-	@$(BIN)/pytest -n 2
+	@$(BIN)/pytest -n 2 --dist loadfile
 
 check: test ## the same as `make test`
 

@@ -1,10 +1,14 @@
 """Engines: each runs the one definition in `pbdp.tables.bounded` where the data lives.
 
-interface   what an engine can do
-at          which engine serves the data that was given
-sql         the query as SQL, for the engines that speak it
-duckdb      files, pandas, polars and Arrow tables, DuckDB relations
-postgres    a PostgreSQL table or view
-spark       a Spark DataFrame
-polars      Polars frames, in Polars itself
+    interface   what an engine can do
+    at          which engine serves the data that was given
+    sql         the query as SQL, for the engines that speak it
+    dialects    what those engines write differently
+    duckdb      the engine of this process: runs the SQL over what is held
+    held        where DuckDB's rows are: files, tables in memory, relations, databases
+    files       CSV and Parquet files, and how strictly they are read
+    frames      pandas, Arrow and plain columns, as Arrow
+    postgres    a PostgreSQL table or view
+    spark       a Spark DataFrame
+    polars      Polars frames, in Polars itself
 """
