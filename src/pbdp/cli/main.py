@@ -10,12 +10,25 @@ from collections.abc import Sequence
 from typing import Any, NoReturn
 
 from pbdp import __version__
-from pbdp.cli import audit, interval, ledger, local, noise, plan, release, together, vector
+from pbdp.cli import (
+    audit,
+    interval,
+    ledger,
+    local,
+    noise,
+    plan,
+    release,
+    reproduce,
+    tables,
+    together,
+    vector,
+    verify,
+)
 from pbdp.cli.outcome import Outcome
 from pbdp.errors import PbdpError
 
-# Exit codes: 0 done, 1 an audit or a ledger with a fault, 2 the request cannot be used as it is, 3 it does
-# not fit into the budget, 130 interrupted.
+# Exit codes: 0 done, 1 an audit, a ledger or a table with a fault, 2 the request cannot be used as it is,
+# 3 it does not fit into the budget, 130 interrupted.
 REFUSED = 2
 INTERRUPTED = 130
 PARTLY_RELEASED = "What was written counts as released; drawing again is another release."
@@ -64,7 +77,8 @@ def parser() -> argparse.ArgumentParser:
     )
     top.add_argument("--version", action="version", version=f"pbdp {__version__}")
     commands = top.add_subparsers(dest="command", metavar="COMMAND", required=True)
-    for command in (plan, noise, release, interval, audit, ledger, together, vector, local):
+    usual = (plan, noise, release, interval, audit, ledger, together, vector, local, reproduce)
+    for command in (*usual, tables, verify):
         command.add_to(commands)
     return top
 

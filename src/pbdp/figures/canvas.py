@@ -18,8 +18,10 @@ DASHES = ("-", "--", "-.", ":", (0, (5, 1)), (0, (3, 1, 1, 1)), (0, (1, 1)))
 FORMATS = (".png", ".svg", ".pdf")
 
 
-def new_figure(rows: int, columns: int) -> tuple[Figure, list[Axes]]:
-    """A figure in the format of a slide, and its panels in reading order."""
+def new_figure(
+    rows: int, columns: int, *, width: float = 6.4, height: float = 4.4
+) -> tuple[Figure, list[Axes]]:
+    """A figure and its panels in reading order, each in the format of a slide unless told (in inches)."""
     try:
         import matplotlib as mpl
         from matplotlib.figure import Figure as NewFigure
@@ -30,11 +32,16 @@ def new_figure(rows: int, columns: int) -> tuple[Figure, list[Axes]]:
     with mpl.rc_context(
         rc={"font.size": 12, "svg.fonttype": "none", "axes.spines.top": False, "axes.spines.right": False}
     ):
-        figure = NewFigure(figsize=(6.4 * columns, 4.4 * rows), layout="constrained")
+        figure = NewFigure(figsize=(width * columns, height * rows), layout="constrained")
         panels = [figure.add_subplot(rows, columns, index + 1) for index in range(rows * columns)]
     for panel in panels:
         panel.grid(visible=True, alpha=0.25)
     return figure, panels
+
+
+def legend_below(panel: Axes, *, columns: int = 1) -> None:
+    """A legend under the panel, where it hides no curve whatever the curves are."""
+    panel.legend(fontsize=10, loc="upper center", bbox_to_anchor=(0.5, -0.16), ncols=columns, frameon=False)
 
 
 def checked_path(name: str) -> Path:

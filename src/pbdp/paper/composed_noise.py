@@ -1,0 +1,129 @@
+"""Exact composition of continuous noise: bounds from both sides for T releases, from one pair of answers.
+
+The line of outputs is cut into cells, at the ends of the two regions and finely between them. A cell has
+probability p at the one answer and p' at the other, and within it the loss goes steadily from one value to
+another, l <= h.
+
+- From above: the cell is replaced by two outputs with losses l and h that have p and p' in total. Given p and
+  p', that is the law of the loss in [l, h] whose curve δ(ε) is largest everywhere (the curve of an atom is
+  convex in e^-loss), so it dominates in any composition (see `privacy.composition.loss_law`). What lies
+  beyond the last cells counts as an infinite loss, or has its loss raised to that at the edge.
+- From below: publishing only the cell is a function of the output, so its composition loses no more.
+
+For absolute error the pair (0, Δ) stands for all neighbours, by (1) of `privacy.exact.neighbours` at
+epsilon >= 0, and at negative ones because δ(-ε) = 1 - e^-ε + e^-ε δ'(ε) with δ' of the mirrored pair.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from pbdp.domains import positive, whole
+from pbdp.errors import InputError
+from pbdp.mechanism.boosted import Boosted
+from pbdp.noise.kernel import Array
+from pbdp.privacy.bounds import Bounds
+from pbdp.privacy.composition.composed import compose
+from pbdp.privacy.composition.loss_law import LossLaw
+from pbdp.privacy.composition.release import Release, pair_release
+
+CELLS = 12_000
+# Kernel mass beyond the last cell on either side.
+TAIL = 1e-22
+# Probabilities of cells are exact to this much of themselves, losses in absolute terms; both are raised.
+ROUNDING = 1e-11
+# Losses in a cell closer than this are one.
+SAME = 1e-9
+PRECISION = 1e-3
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CutPair:
+    """The output laws at two neighbouring answers, cell by cell."""
+
+    first: Array
+    second: Array
+    loss_left: Array
+    loss_right: Array
+
+    def above(self) -> Release:
+        """A release that loses at least as much as the pair (in this direction)."""
+        low = np.minimum(self.loss_left, self.loss_right)[1:-1]
+        high = np.maximum(self.loss_left, self.loss_right)[1:-1]
+        p, second = self.first[1:-1], self.second[1:-1]
+        apart = high - low > SAME
+        width = np.where(apart, high - low, 1.0)
+        # p' e^h / p lies between 1 and e^(h-l); the share at l is (p' e^h / p - 1) / (e^(h-l) - 1)
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+            excess = np.expm1(np.log(second / p) + high)
+        share = np.where(apart & (p > 0), excess / np.expm1(width), 0.0)
+        # rounding may move the share by 1e-12 over the width; less of it at the lower end is pessimistic
+        share = np.clip(np.nan_to_num(share) - np.where(apart, 1e-12 / width, 0.0), 0.0, 1.0)
+        ends = self.first[[0, -1]]
+        edges = np.array([self.loss_right[0], self.loss_left[-1]])
+        beyond = int(np.argmin(edges))  # the side where the loss only falls further
+        losses = np.concatenate([low, high, edges[[beyond]]])
+        masses = np.concatenate([p * share, p * (1 - share), ends[[beyond]]]) * (1 + ROUNDING)
+        order = np.argsort(losses, kind="stable")
+        kept = order[masses[order] > 0]
+        law = LossLaw(losses=losses[kept] + ROUNDING, masses=masses[kept], infinite=float(ends[1 - beyond]))
+        return Release(covered=(law,))
+
+    def below(self) -> Release:
+        """A release that loses no more than the pair: only the cell is published."""
+        return pair_release(
+            self.first / math.fsum(self.first), self.second / math.fsum(self.second), one_way=True
+        )
+
+
+def cut_pair(mechanism: Boosted, answer: float, other: float) -> CutPair:
+    """The laws of a boosted kernel at two answers, on cells that reach far into both tails."""
+    if answer == other:
+        raise InputError("other", "another answer", other)
+    kernel, laws = mechanism.kernel, (mechanism.law_at(answer), mechanism.law_at(other))
+    reach = float(kernel.upper_quantile(TAIL))
+    low, high = min(answer, other) - reach, max(answer, other) + reach
+    cuts = {law.answer + end for law in laws for end in (-law.below, law.above)} | {answer, other}
+    inner = np.array(sorted(cut for cut in cuts if low < cut < high))
+    edges = np.unique(np.concatenate([np.linspace(low, high, CELLS), inner]))
+    edges = np.concatenate([[-np.inf], edges, [np.inf]])
+    middle = np.concatenate([[edges[1] - 1], (edges[1:-2] + edges[2:-1]) / 2, [edges[-2] + 1]])
+    masses, weights = [], []
+    for law in laws:
+        inside = (middle >= law.answer - law.below) & (middle <= law.answer + law.above)
+        constant = float(mechanism.normaliser(law.below, law.above))
+        weight = np.where(inside, 1.0, 1 - mechanism.boost) / constant
+        masses.append(weight * kernel.mass(edges[:-1] - law.answer, edges[1:] - law.answer))
+        weights.append(np.log(weight))
+    offset = weights[0] - weights[1]
+
+    def loss(at: Array) -> Array:
+        finite = np.clip(at, edges[1], edges[-2])
+        plain = kernel.log_density(finite - answer) - kernel.log_density(finite - other)
+        return np.asarray(plain + offset)
+
+    return CutPair(first=masses[0], second=masses[1], loss_left=loss(edges[:-1]), loss_right=loss(edges[1:]))
+
+
+def composed_epsilon(mechanism: Boosted, sensitivity: float, releases: int, delta: float) -> Bounds:
+    """Epsilon of T releases at delta, over all neighbours; noise that only moves with the answer."""
+    positive("sensitivity", sensitivity)
+    kernel, region = mechanism.kernel, mechanism.region
+    if not (mechanism.follows_answer and kernel.is_unimodal and kernel.is_symmetric):
+        raise InputError("mechanism", "symmetric noise that only moves with the answer", kernel.family)
+    if mechanism.boost > 0 and not region.mirror_symmetric:
+        raise InputError("region", "even", region.describe())
+    cut = cut_pair(mechanism, 0.0, sensitivity)
+    T = whole("releases", releases)
+    upper = compose([(cut.above(), T)], PRECISION).epsilon_at(delta).upper
+    lower = compose([(cut.below(), T)], PRECISION).epsilon_at(delta).lower
+    return Bounds(lower=min(lower, upper), upper=upper)
+
+
+def composed_at_least(mechanism: Boosted, pair: tuple[float, float], releases: int, delta: float) -> float:
+    """An epsilon that T releases at delta cannot go below: that of one pair of neighbours, all T times."""
+    cut = cut_pair(mechanism, *pair)
+    return compose([(cut.below(), whole("releases", releases))], PRECISION).epsilon_at(delta).lower
