@@ -11,4 +11,6 @@
     postgres    a PostgreSQL table or view
     spark       a Spark DataFrame
     polars      Polars frames, in Polars itself
+
+Every one of them is compared with the same plain reference in the tests.
 """
