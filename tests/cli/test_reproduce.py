@@ -14,7 +14,7 @@ import pytest
 
 from pbdp.cli import reproduce as command
 from pbdp.cli.reproduce import _Telling
-from pbdp.paper.run import Standing
+from pbdp.paper.running.run import Standing
 from tests.cli.commands import PBDP, assert_refused, run
 
 QUICK = ["reproduce", "--quick", "--only", "1"]

@@ -8,8 +8,8 @@ import pytest
 from scipy.stats import norm
 
 from pbdp.paper import broken_bounds
+from pbdp.paper.accuracy.violation import intervals_of
 from pbdp.paper.experiment import Row
-from pbdp.paper.violation import intervals_of
 from tests.paper.boosted_reference import gaussian_delta, hockey_stick, printed_rate, renyi
 
 

@@ -14,7 +14,7 @@ from pbdp.cli.progress import Progress
 
 if TYPE_CHECKING:
     from pbdp.paper.reproduction import Reproduction
-    from pbdp.paper.run import Standing
+    from pbdp.paper.running.run import Standing
 
 FOLDER = "pbdp-reproduction"
 # Seconds between two lines where there is no terminal.
@@ -55,8 +55,8 @@ def run(options: argparse.Namespace) -> Outcome:
     """Compute, draw, report."""
     from pbdp.figures.canvas import new_figure
     from pbdp.paper.experiments import EXPERIMENTS, chosen_experiments
-    from pbdp.paper.kept import opened_folder
     from pbdp.paper.reproduction import reproduce
+    from pbdp.paper.running.kept import opened_folder
 
     chosen = chosen_experiments(options.only)
     new_figure(1, 1)  # without matplotlib the refusal comes before the work

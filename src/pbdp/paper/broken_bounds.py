@@ -11,8 +11,8 @@ from pbdp.errors import InputError
 from pbdp.figures.canvas import COLOURS, legend_below, new_figure
 from pbdp.mechanism.boosted import Boosted
 from pbdp.noise.gaussian import Gaussian
+from pbdp.paper.accuracy.violation import AnswerPair, Witness, best_witness, intervals_of, pair_at
 from pbdp.paper.experiment import Experiment, Finding, Row, Settings
-from pbdp.paper.violation import AnswerPair, Witness, best_witness, intervals_of, pair_at
 from pbdp.privacy.exact.accountant import ExactAccountant
 from pbdp.privacy.exact.divergences import HockeyStick, Renyi
 from pbdp.privacy.exact.neighbours import Worst, worst_neighbours

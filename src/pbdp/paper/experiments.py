@@ -5,17 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from pbdp.errors import InputError
-from pbdp.paper import (
-    adult,
-    broken_bounds,
-    composition,
-    confidence,
-    feasible,
-    noise_shapes,
-    runtime,
-    width,
-)
+from pbdp.paper import adult, broken_bounds, noise_shapes
+from pbdp.paper.accuracy import confidence, width
 from pbdp.paper.experiment import Experiment
+from pbdp.paper.many_releases import composition
+from pbdp.paper.ranges import feasible
+from pbdp.paper.times import runtime
 
 EXPERIMENTS: tuple[Experiment, ...] = tuple(
     module.EXPERIMENT

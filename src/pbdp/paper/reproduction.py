@@ -11,10 +11,10 @@ from typing import Any
 
 from pbdp.cli.output.whole_file import new_file
 from pbdp.paper.experiment import Experiment
-from pbdp.paper.kept import CASES, KeptCases, code_version
-from pbdp.paper.report import Made, record_of, report_of
-from pbdp.paper.result import Result, result_of
-from pbdp.paper.run import Tell, compute_missing, rows_of
+from pbdp.paper.report.report import Made, record_of, report_of
+from pbdp.paper.report.result import Result, result_of
+from pbdp.paper.running.kept import CASES, KeptCases, code_version
+from pbdp.paper.running.run import Tell, compute_missing, rows_of
 
 REPORT, FINDINGS = "report.html", "findings.json"
 

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from pbdp.noise.gaussian import Gaussian
-from pbdp.paper.boosted_gaussian import BoostedGaussian, best_boosted_gaussian, boosted_gaussian
-from pbdp.paper.requirements import Aligned
+from pbdp.paper.accuracy.boosted_gaussian import BoostedGaussian, best_boosted_gaussian, boosted_gaussian
+from pbdp.paper.accuracy.requirements import Aligned
 from pbdp.privacy.exact.accountant import delta_of_pair
 from pbdp.privacy.published.figure import absolute as published_absolute
 from pbdp.privacy.published.measure import AtDelta, AtOrder, Measure

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from pbdp.paper.compared import compared
-from pbdp.paper.confidence import CONFIDENCES, EXPERIMENT
-from pbdp.paper.curves import BEST, EXACT, PUBLISHED
+from pbdp.paper.accuracy.compared import compared
+from pbdp.paper.accuracy.confidence import CONFIDENCES, EXPERIMENT
+from pbdp.paper.accuracy.curves import BEST, EXACT, PUBLISHED
 from pbdp.paper.experiment import Row, Settings, canonical
 
 

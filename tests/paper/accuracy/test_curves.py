@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from mpmath import MPContext
 
-from pbdp.paper.curves import EMPTY, rows_at
-from pbdp.paper.requirements import Aligned
+from pbdp.paper.accuracy.curves import EMPTY, rows_at
+from pbdp.paper.accuracy.requirements import Aligned
 from pbdp.privacy.published.measure import AtDelta, AtOrder, Measure
 
 mp = MPContext()

@@ -5,8 +5,8 @@ import math
 import numpy as np
 import pytest
 
-from pbdp.paper.plain_noise import plain_kernels, staircase
-from pbdp.paper.requirements import Aligned
+from pbdp.paper.accuracy.plain_noise import plain_kernels, staircase
+from pbdp.paper.accuracy.requirements import Aligned
 from pbdp.privacy.exact.accountant import plain_accountant
 from pbdp.privacy.published.measure import AtDelta
 

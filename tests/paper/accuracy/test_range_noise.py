@@ -7,7 +7,7 @@ from scipy.stats import norm
 from pbdp.errors import InputError
 from pbdp.mechanism.boosted import Boosted
 from pbdp.noise.gaussian import Gaussian
-from pbdp.paper.range_noise import RangeNoise, clamped, truncated
+from pbdp.paper.accuracy.range_noise import RangeNoise, clamped, truncated
 from pbdp.privacy.exact.accountant import ExactAccountant, plain_accountant
 from pbdp.privacy.published.measure import AtDelta, AtOrder
 from pbdp.requirement.fixed import FixedRegion

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from pbdp.errors import InputError
-from pbdp.paper.requirements import MEASURES, REGIONS, Aligned, aligned_of, measure_in_words
+from pbdp.paper.accuracy.requirements import MEASURES, REGIONS, Aligned, aligned_of, measure_in_words
 from pbdp.privacy.published.label import Reading
 from pbdp.privacy.published.measure import AtDelta, Measure
 from pbdp.requirement.fixed import FixedRegion

@@ -9,10 +9,17 @@ from mpmath import MPContext
 from pbdp.errors import InputError
 from pbdp.mechanism.boosted import Boosted
 from pbdp.noise.gaussian import Gaussian
-from pbdp.paper.composed_violation import piece_loss
-from pbdp.paper.curves import rows_at, witness_of
-from pbdp.paper.requirements import Aligned, aligned_of
-from pbdp.paper.violation import AnswerPair, Witness, best_witness, intervals_of, pair_at, two_point_renyi
+from pbdp.paper.accuracy.curves import rows_at, witness_of
+from pbdp.paper.accuracy.requirements import Aligned, aligned_of
+from pbdp.paper.accuracy.violation import (
+    AnswerPair,
+    Witness,
+    best_witness,
+    intervals_of,
+    pair_at,
+    two_point_renyi,
+)
+from pbdp.paper.many_releases.composed_violation import piece_loss
 from pbdp.privacy.composition.composed import compose
 from pbdp.privacy.composition.release import pair_release
 from pbdp.privacy.exact.accountant import ExactAccountant

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from pbdp.paper.compared import compared, having
-from pbdp.paper.curves import BEST, EXACT, PUBLISHED
+from pbdp.paper.accuracy.compared import compared, having
+from pbdp.paper.accuracy.curves import BEST, EXACT, PUBLISHED
+from pbdp.paper.accuracy.width import CONFIDENCE, EXPERIMENT, WIDTHS
 from pbdp.paper.experiment import Row, Settings, canonical
-from pbdp.paper.width import CONFIDENCE, EXPERIMENT, WIDTHS
 
 MOVING = ("as published", EXACT, BEST, "plain gaussian", "plain laplace", "staircase", "planner")
 

@@ -10,8 +10,8 @@ from pbdp.errors import InputError
 from pbdp.mechanism.boosted import Boosted
 from pbdp.noise.gaussian import Gaussian
 from pbdp.noise.laplace import Laplace
-from pbdp.paper import composed_noise
-from pbdp.paper.composed_noise import composed_at_least, composed_epsilon
+from pbdp.paper.many_releases import composed_noise
+from pbdp.paper.many_releases.composed_noise import composed_at_least, composed_epsilon
 from pbdp.privacy.exact.accountant import ExactAccountant, plain_accountant
 from pbdp.requirement.absolute import AbsoluteRegion
 from pbdp.requirement.relative import RelativeRegion

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 from scipy.stats import norm
 
-from pbdp.paper import fixed_range
 from pbdp.paper.experiment import Row, Settings
-from pbdp.paper.feasible import EXPERIMENT
-from pbdp.paper.fixed_range import BOOSTED, BOUNDED, CLASSICAL, EACH, ONE
+from pbdp.paper.ranges import fixed_range
+from pbdp.paper.ranges.feasible import EXPERIMENT
+from pbdp.paper.ranges.fixed_range import BOOSTED, BOUNDED, CLASSICAL, EACH, ONE
 from tests.paper.boosted_reference import (
     gaussian_delta,
     hockey_stick,

@@ -14,11 +14,11 @@ import pytest
 
 from pbdp.errors import InputError, PbdpError
 from pbdp.paper.experiments import EXPERIMENTS, chosen_experiments
-from pbdp.paper.kept import opened_folder
-from pbdp.paper.report import Made, record_of, report_of
+from pbdp.paper.report.report import Made, record_of, report_of
+from pbdp.paper.report.result import csv_text, result_of
+from pbdp.paper.report.slips import slip_tables
 from pbdp.paper.reproduction import reproduce
-from pbdp.paper.result import csv_text, result_of
-from pbdp.paper.slips import slip_tables
+from pbdp.paper.running.kept import opened_folder
 from tests.paper.toy import COUNT, toy
 
 VOID = {"meta", "img", "br", "hr", "link", "input"}
@@ -145,7 +145,7 @@ def test_the_slips_are_listed_in_full() -> None:
     for table in tables:
         assert len(table.rows) >= 5
         assert all(len(row) == len(table.columns) for row in table.rows)
-    source = Path(__file__).parents[2] / "src/pbdp/privacy/published/SLIPS.md"
+    source = Path(__file__).parents[3] / "src/pbdp/privacy/published/SLIPS.md"
     lines = [line for line in source.read_text(encoding="utf-8").splitlines() if line.startswith("|")]
     assert sum(len(table.rows) + 2 for table in tables) == len(lines)
 

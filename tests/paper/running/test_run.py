@@ -16,8 +16,8 @@ import pytest
 
 from pbdp.errors import InputError
 from pbdp.paper.experiment import Finding
-from pbdp.paper.kept import CASES, KeptCases, Outcome, opened_folder
-from pbdp.paper.run import (
+from pbdp.paper.running.kept import CASES, KeptCases, Outcome, opened_folder
+from pbdp.paper.running.run import (
     CaseError,
     InterruptedRunError,
     Standing,
@@ -30,8 +30,8 @@ from tests.paper.toy import COUNT, dies, fails_at_three, toy
 PROGRAM = """
 import sys
 from pathlib import Path
-from pbdp.paper.kept import KeptCases
-from pbdp.paper.run import compute_missing
+from pbdp.paper.running.kept import KeptCases
+from pbdp.paper.running.run import compute_missing
 from tests.paper.toy import toy
 if __name__ == "__main__":
     folder = Path(sys.argv[1])
@@ -158,7 +158,7 @@ def test_a_killed_run_goes_on_where_it_stopped_and_leaves_no_process(tmp_path: P
     (tmp_path / CASES).mkdir()
     program = tmp_path / "program.py"
     program.write_text(PROGRAM, encoding="utf-8")
-    root = str(Path(__file__).parents[2])
+    root = str(Path(__file__).parents[3])
     run = subprocess.Popen(
         [sys.executable, str(program), str(tmp_path)], env=os.environ | {"PYTHONPATH": root}
     )

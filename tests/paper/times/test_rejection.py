@@ -9,8 +9,8 @@ from scipy.stats import chi2, norm
 from pbdp.mechanism.boosted import Boosted
 from pbdp.noise.gaussian import Gaussian
 from pbdp.noise.laplace import Laplace
-from pbdp.paper import runtime, sampling_times
-from pbdp.paper.rejection import rejection_sample
+from pbdp.paper.times import runtime, sampling_times
+from pbdp.paper.times.rejection import rejection_sample
 from pbdp.requirement.absolute import AbsoluteRegion
 from pbdp.requirement.fixed import FixedRegion
 from pbdp.requirement.region import Region

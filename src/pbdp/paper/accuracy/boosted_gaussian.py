@@ -16,7 +16,7 @@ from pbdp.mechanism.boosted import Boosted
 from pbdp.mechanism.rate import boost_for
 from pbdp.noise.gaussian import Gaussian
 from pbdp.noise.kernel import Array
-from pbdp.paper.requirements import Aligned
+from pbdp.paper.accuracy.requirements import Aligned
 from pbdp.privacy.bounds import Bounds
 from pbdp.privacy.exact.accountant import ExactAccountant, smallest_epsilon
 from pbdp.privacy.exact.divergences import HockeyStick, Renyi, largest_deltas

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from pbdp.paper.curves import EXACT, PUBLISHED
+from pbdp.paper.accuracy.curves import EXACT, PUBLISHED
+from pbdp.paper.accuracy.requirements import measure_in_words
 from pbdp.paper.experiment import Row, Value
-from pbdp.paper.requirements import measure_in_words
 
 KEY = (
     *("region", "sensitivity", "delta", "order", "width", "confidence", "theta", "spread", "reading"),

@@ -6,10 +6,10 @@ from collections import Counter
 from collections.abc import Sequence
 from statistics import median
 
-from pbdp.paper.compared import Compared, compared, having, spread_of
-from pbdp.paper.curves import ANY_KERNEL, BEST, EXACT, MAIN, PUBLISHED, VARIED
+from pbdp.paper.accuracy.compared import Compared, compared, having, spread_of
+from pbdp.paper.accuracy.curves import ANY_KERNEL, BEST, EXACT, MAIN, PUBLISHED, VARIED
+from pbdp.paper.accuracy.requirements import THETA
 from pbdp.paper.experiment import Finding, Row
-from pbdp.paper.requirements import THETA
 
 Points = Sequence[Compared]
 PLAIN = "plain gaussian"

@@ -18,17 +18,17 @@ from dataclasses import dataclass
 
 from pbdp.errors import CannotCertifyError
 from pbdp.noise.gaussian import Gaussian
-from pbdp.paper.boosted_gaussian import (
+from pbdp.paper.accuracy.boosted_gaussian import (
     BoostedGaussian,
     best_boosted_gaussian,
     boosted_gaussian,
     exact_epsilon,
 )
+from pbdp.paper.accuracy.plain_noise import SAFE, plain_kernels
+from pbdp.paper.accuracy.range_noise import clamped, truncated
+from pbdp.paper.accuracy.requirements import Aligned, aligned_of
+from pbdp.paper.accuracy.violation import Witness, best_witness, intervals_of, pair_at
 from pbdp.paper.experiment import Row, Settings
-from pbdp.paper.plain_noise import SAFE, plain_kernels
-from pbdp.paper.range_noise import clamped, truncated
-from pbdp.paper.requirements import Aligned, aligned_of
-from pbdp.paper.violation import Witness, best_witness, intervals_of, pair_at
 from pbdp.planning.families import FAMILIES
 from pbdp.planning.limit.of_plan import limit_of
 from pbdp.planning.planner import plan_for

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from pbdp.paper.compared import Compared, compared, having, spread_of
-from pbdp.paper.curves import EXACT, MAIN, PUBLISHED, READ, VARIED, witness_of
+from pbdp.paper.accuracy.compared import Compared, compared, having, spread_of
+from pbdp.paper.accuracy.curves import EXACT, MAIN, PUBLISHED, READ, VARIED, witness_of
+from pbdp.paper.accuracy.requirements import REGIONS, aligned_of
 from pbdp.paper.experiment import Finding, Row
-from pbdp.paper.requirements import REGIONS, aligned_of
 
 Points = Sequence[Compared]
 

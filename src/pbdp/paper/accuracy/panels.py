@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from pbdp.figures.canvas import COLOURS, new_figure
-from pbdp.paper.curves import BEST, EXACT, MAIN, PUBLISHED
+from pbdp.paper.accuracy.curves import BEST, EXACT, MAIN, PUBLISHED
+from pbdp.paper.accuracy.requirements import measure_in_words
 from pbdp.paper.experiment import Row
-from pbdp.paper.requirements import measure_in_words
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -12,7 +12,7 @@ from pbdp.noise.gaussian import Gaussian
 from pbdp.noise.kernel import Kernel
 from pbdp.noise.laplace import Laplace
 from pbdp.noise.staircase import Staircase
-from pbdp.paper.requirements import Aligned
+from pbdp.paper.accuracy.requirements import Aligned
 from pbdp.privacy.root import bracketed_root
 
 # Scales are this much smaller than the root, so that rounding never takes from the confidence.

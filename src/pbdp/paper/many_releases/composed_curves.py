@@ -15,17 +15,17 @@ import numpy as np
 from pbdp.mechanism.boosted import Boosted
 from pbdp.noise.gaussian import Gaussian
 from pbdp.noise.kernel import Array
-from pbdp.paper.boosted_gaussian import (
+from pbdp.paper.accuracy.boosted_gaussian import (
     BoostedGaussian,
     best_boosted_gaussian,
     boosted_gaussian,
     exact_epsilon,
 )
-from pbdp.paper.composed_noise import composed_at_least, composed_epsilon
-from pbdp.paper.curves import BEST, EXACT, MAIN, PUBLISHED, VARIED
+from pbdp.paper.accuracy.curves import BEST, EXACT, MAIN, PUBLISHED, VARIED
+from pbdp.paper.accuracy.plain_noise import SAFE, plain_kernels
+from pbdp.paper.accuracy.requirements import REGIONS, Aligned, aligned_of
 from pbdp.paper.experiment import Row, Settings
-from pbdp.paper.plain_noise import SAFE, plain_kernels
-from pbdp.paper.requirements import REGIONS, Aligned, aligned_of
+from pbdp.paper.many_releases.composed_noise import composed_at_least, composed_epsilon
 from pbdp.planning.limit.of_plan import limit_of
 from pbdp.planning.planner import plan_for
 from pbdp.privacy.bounds import Bounds

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from pbdp.domains import positive, whole
-from pbdp.paper.violation import AnswerPair
+from pbdp.paper.accuracy.violation import AnswerPair
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

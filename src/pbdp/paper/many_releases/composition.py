@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from pbdp.figures.canvas import new_figure
-from pbdp.paper.composed_curves import rows_for
-from pbdp.paper.composition_findings import PLAIN, composition_findings
-from pbdp.paper.curves import BEST, EXACT, MAIN, PUBLISHED
+from pbdp.paper.accuracy.curves import BEST, EXACT, MAIN, PUBLISHED
+from pbdp.paper.accuracy.panels import BLACK, BLUE, GREEN, ORANGE, PINK, SKY
+from pbdp.paper.accuracy.requirements import Aligned, measure_in_words
 from pbdp.paper.experiment import Experiment, Row, Settings
-from pbdp.paper.panels import BLACK, BLUE, GREEN, ORANGE, PINK, SKY
-from pbdp.paper.requirements import Aligned, measure_in_words
+from pbdp.paper.many_releases.composed_curves import rows_for
+from pbdp.paper.many_releases.composition_findings import PLAIN, composition_findings
 from pbdp.privacy.published.measure import AtDelta, AtOrder, Measure
 
 if TYPE_CHECKING:

@@ -6,12 +6,12 @@ import math
 from collections import Counter
 from collections.abc import Sequence
 
-from pbdp.paper.compared import spread_of
-from pbdp.paper.composed_violation import piece_loss
-from pbdp.paper.curves import BEST, EXACT, MAIN, PUBLISHED, VARIED
+from pbdp.paper.accuracy.compared import spread_of
+from pbdp.paper.accuracy.curves import BEST, EXACT, MAIN, PUBLISHED, VARIED
+from pbdp.paper.accuracy.requirements import aligned_of, measure_in_words
+from pbdp.paper.accuracy.violation import pair_at
 from pbdp.paper.experiment import Finding, Row
-from pbdp.paper.requirements import aligned_of, measure_in_words
-from pbdp.paper.violation import pair_at
+from pbdp.paper.many_releases.composed_violation import piece_loss
 
 PLAIN = "plain gaussian"
 Totals = dict[int, dict[str, Row]]

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from pbdp.figures.canvas import COLOURS, DASHES, legend_below, new_figure
 from pbdp.paper.experiment import Experiment, Row
-from pbdp.paper.fixed_range import (
+from pbdp.paper.ranges.fixed_range import (
     BOOSTED,
     BOUNDED,
     CLASSICAL,
@@ -23,7 +23,7 @@ from pbdp.paper.fixed_range import (
     cases,
     compute,
 )
-from pbdp.paper.fixed_range_findings import findings
+from pbdp.paper.ranges.fixed_range_findings import findings
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -7,8 +7,9 @@ from typing import Any
 
 from pbdp.mechanism.boosted import Boosted
 from pbdp.noise.gaussian import Gaussian
+from pbdp.paper.accuracy.violation import best_witness, pair_at
 from pbdp.paper.experiment import Finding, Row
-from pbdp.paper.fixed_range import (
+from pbdp.paper.ranges.fixed_range import (
     BOOSTED,
     BOUNDED,
     CONFIDENCE,
@@ -21,7 +22,6 @@ from pbdp.paper.fixed_range import (
     SENSITIVITY,
     SIGMA,
 )
-from pbdp.paper.violation import best_witness, pair_at
 from pbdp.privacy.exact.accountant import ExactAccountant
 from pbdp.privacy.published.measure import AtDelta
 from pbdp.requirement.fixed import FixedRegion

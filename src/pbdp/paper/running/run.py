@@ -18,7 +18,7 @@ from typing import TypeAlias
 
 from pbdp.errors import PbdpError
 from pbdp.paper.experiment import Experiment, Row, Settings, canonical
-from pbdp.paper.kept import KeptCases, Outcome
+from pbdp.paper.running.kept import KeptCases, Outcome
 
 # Seconds between two looks at the clock while all workers are busy.
 LOOK = 0.5

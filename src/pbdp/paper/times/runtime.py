@@ -9,7 +9,7 @@ import numpy as np
 
 from pbdp.figures.canvas import COLOURS, DASHES, legend_below, new_figure
 from pbdp.paper.experiment import Experiment, Finding, Row
-from pbdp.paper.sampling_times import (
+from pbdp.paper.times.sampling_times import (
     CHOICES,
     CONFIDENCE,
     DRAWN_CHOICE,

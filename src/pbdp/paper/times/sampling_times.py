@@ -16,7 +16,7 @@ from pbdp.mechanism.grid import grid_for
 from pbdp.mechanism.rate import boost_for
 from pbdp.noise.gaussian import Gaussian
 from pbdp.paper.experiment import Row, Settings
-from pbdp.paper.rejection import rejection_sample
+from pbdp.paper.times.rejection import rejection_sample
 from pbdp.privacy.published.figure import absolute
 from pbdp.privacy.published.measure import measure_of
 from pbdp.privacy.published.optimum import Search

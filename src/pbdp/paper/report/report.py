@@ -14,9 +14,9 @@ from typing import Any
 
 from pbdp import __version__
 from pbdp.paper.experiment import Finding
-from pbdp.paper.result import Result
-from pbdp.paper.slips import SlipTable, slip_tables
-from pbdp.paper.template import page
+from pbdp.paper.report.result import Result
+from pbdp.paper.report.slips import SlipTable, slip_tables
+from pbdp.paper.report.template import page
 
 TITLE = "The privacy-boosting paper, reproduced and checked"
 PAPER = "Meeting Utility Constraints in Differential Privacy: A Privacy-Boosting Approach"

@@ -1,0 +1,1 @@
+"""Figures 2 and 3: epsilon against the width of the region and against the confidence."""

@@ -1,0 +1,1 @@
+"""Figure 6: many releases of one mechanism."""

@@ -1,0 +1,1 @@
+"""Figure 5: a fixed range."""

@@ -1,0 +1,1 @@
+"""What is written: figures, tables, findings, and the page that holds them."""

@@ -1,0 +1,1 @@
+"""Cases in worker processes, each kept when it is finished."""
