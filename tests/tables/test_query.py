@@ -130,6 +130,18 @@ def test_a_query_comes_back_from_its_record(changes: dict[str, Any]) -> None:
     assert query_text(query_from_record(query_record(asked))) == query_text(asked)
 
 
+def test_the_text_for_a_ledger_stays_short_and_still_tells_queries_apart() -> None:
+    names = [f"a rather long name of a shop, number {i}" for i in range(5000)]
+    texts = {
+        query_text(made(by={"shop": names})),
+        query_text(made(by={"shop": names[::-1]})),
+        query_text(made(by={"shop": names, "city": None}, select=Selection(people=50))),
+        query_text(made(by={"shop": names[1:], "city": None}, select=Selection(people=50))),
+    }
+    assert len(texts) == 4
+    assert all(len(text) < 5000 for text in texts)
+
+
 def test_many_keys_are_named_by_their_digest() -> None:
     asked = made(by={"shop": range(20_000)})
     record = query_record(asked)

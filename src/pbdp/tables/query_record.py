@@ -28,6 +28,8 @@ _SETTINGS = (
 )
 # More keys than this are named by their digest; they are in the published table.
 MOST_LISTED = 10_000
+# A ledger takes texts of twice this many characters.
+LONGEST_TEXT = 50_000
 
 
 def query_record(query: Query) -> Record:
@@ -41,8 +43,18 @@ def query_record(query: Query) -> Record:
 
 
 def query_text(query: Query) -> str:
-    """The record as canonical text."""
-    return json.dumps(query_record(query), sort_keys=True, separators=(",", ":"), ensure_ascii=True)
+    """The record as canonical text, for a ledger; keys that would make it long are named by their digest."""
+    record = query_record(query)
+    text = _canonical(record)
+    if len(text) <= LONGEST_TEXT:
+        return text
+    only = [table.digest() for table in query.only]
+    short = {name: value for name, value in record["by"].items() if name != "keys"}
+    return _canonical(record | {"by": short | ({"only": only} if only else {})})
+
+
+def _canonical(record: Record) -> str:
+    return json.dumps(record, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
 
 
 def key_of(query: Query, place: str) -> str:

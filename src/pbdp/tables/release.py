@@ -166,8 +166,9 @@ def _drawn(plan: TablePlan, groups: KeyTable, aggregates: Aggregates, keystream:
 def _noisy(part: Part, answers: Index | Array, keystream: Keystream) -> Column:
     """Answers with the noise of their part, drawn from the table that was accounted for."""
     releaser = releaser_of(part)
-    if isinstance(part.design.grid, LinearGrid):
-        furthest = _FURTHEST * part.design.grid.step
+    linear = isinstance(part.design.grid, LinearGrid)
+    if linear or part.requirement.integer:
+        furthest = _FURTHEST * (part.design.grid.step if linear else 1.0)
         answers = typed(np.clip(answers, -furthest, furthest), answers.dtype == np.int64)
     steps = releaser.publisher.steps_of(answers)
     published = releaser.publisher.values_of(releaser.output_steps(steps, keystream))
