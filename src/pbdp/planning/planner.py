@@ -22,6 +22,8 @@ from pbdp.requirement.requirement import Requirement
 # Epsilons this close (relative) are a tie, which goes to the simpler family.
 TIE = 1e-4
 SIMPLICITY = {family: rank for rank, family in enumerate(ALL_FAMILIES)}
+# A Rényi certificate over all answers takes seconds up to this sensitivity in steps, and minutes beyond.
+MOST_RENYI_STEPS = 4
 
 
 def grids_of(requirement: Requirement) -> list[Grid]:
@@ -73,8 +75,14 @@ def _designs(requirement: Requirement, families: tuple[str, ...], per_answer: bo
         goal = goal_on(grid, requirement)
         region = grid.region_in_steps(requirement.region)
         yield from candidates(grid, region, goal, families, requirement.scale)
-        if per_answer and requirement.releases == 1 and isinstance(region, RelativeRegion | CustomRegion):
+        searched = per_answer and requirement.releases == 1 and _searchable(goal)
+        if searched and isinstance(region, RelativeRegion | CustomRegion):
             yield from per_answer_candidates(grid, region, goal, families)
+
+
+def _searchable(goal: Goal) -> bool:
+    """Whether laws that change with the answer can be certified in seconds; Rényi moments take longest."""
+    return goal.order is None or goal.sensitivity <= MOST_RENYI_STEPS
 
 
 def goal_on(grid: Grid, requirement: Requirement) -> Goal:
