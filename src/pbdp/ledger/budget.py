@@ -167,14 +167,19 @@ class Budget:
             again=again,
             disjoint=disjoint,
         )
+        stored, reservation = self.answered(request, lambda: _packed(draw()))
+        return Paid(values=_unpacked(stored), reservation=reservation)
+
+    def answered(self, request: Request, draw: Callable[[], bytes]) -> tuple[bytes, Reservation]:
+        """Pay for a request, have its answer drawn unless it was, and store it; refusals say what to do."""
         try:
             reservation = self.ledger.reserve(request)
         except BudgetExceededError as refusal:
             raise refusal.told(self.rule.in_words, self.rule.advice()) from None
         stored = reservation.stored_answer
         if stored is None:
-            stored = self.ledger.settle(reservation, _packed(draw()))
-        return Paid(values=_unpacked(stored), reservation=reservation)
+            stored = self.ledger.settle(reservation, draw())
+        return stored, reservation
 
 
 def _packed(values: Numbers) -> bytes:

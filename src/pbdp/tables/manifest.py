@@ -16,7 +16,7 @@ from pbdp.planning.pricing import fingerprint
 from pbdp.requirement.neighbours import NEIGHBOURS
 from pbdp.tables.measures import Mean, Measure, Sum
 from pbdp.tables.plan import TablePlan
-from pbdp.tables.query import Query
+from pbdp.tables.query import Query, columns_of
 from pbdp.tables.query_record import query_record
 from pbdp.tables.table import ReleasedTable, digest_of
 
@@ -112,13 +112,14 @@ def column_notes(query: Query) -> dict[str, str]:
     """What every published column means."""
     notes = dict.fromkeys(query.columns, "the group")
     for measure in query.measures:
-        notes |= {
-            measure.name: f"{_meaning(measure)}, with noise",
-            f"{measure.name}_bounded_within": "how far the number is from the bounded aggregate at most",
-            f"{measure.name}_bounded_low": "lower end of an interval for the bounded aggregate",
-            f"{measure.name}_bounded_high": "upper end of that interval",
-            f"{measure.name}_confidence": "how often the interval holds the bounded aggregate, at least",
-        }
+        words = (
+            f"{_meaning(measure)}, with noise",
+            "how far the number is from the bounded aggregate at most",
+            "lower end of an interval for the bounded aggregate",
+            "upper end of that interval",
+            "how often the interval holds the bounded aggregate, at least",
+        )
+        notes |= dict(zip(columns_of(measure.name), words, strict=True))
     return notes
 
 

@@ -16,6 +16,7 @@ from pbdp.release.releaser import Releaser
 from pbdp.tables.bounded import Index
 from pbdp.tables.measures import Mean, Measure, Sum
 from pbdp.tables.numbers import labels_of_mean
+from pbdp.tables.query import columns_of
 
 if TYPE_CHECKING:
     from pbdp.planning.together import Part
@@ -82,13 +83,9 @@ def _mean(plan: TablePlan, measure: Mean, values: Mapping[str, Column]) -> Colum
 def _columns(name: str, values: Column, low: Array, high: Array, confidence: float) -> Columns:
     width = np.fmax(np.abs(values - low), np.abs(high - values))
     whole = values.dtype == np.int64
-    return {
-        name: values,
-        f"{name}_bounded_within": _whole(width) if whole else width,
-        f"{name}_bounded_low": _whole(low) if whole else low,
-        f"{name}_bounded_high": _whole(high) if whole else high,
-        f"{name}_confidence": np.full(len(values), confidence),
-    }
+    beside = [_whole(column) if whole else column for column in (width, low, high)]
+    columns = [values, *beside, np.full(len(values), confidence)]
+    return dict(zip(columns_of(name), columns, strict=True))
 
 
 def _whole(column: Array) -> Column:

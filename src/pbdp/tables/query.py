@@ -18,8 +18,13 @@ from pbdp.tables.selection import Selection
 if TYPE_CHECKING:
     from pbdp.tables.plan import TablePlan
 
-# Columns that are published beside a number start with its name.
+# The columns of a measure: the number, its width, the two ends of its interval, its confidence.
 SUFFIXES = ("", "_bounded_within", "_bounded_low", "_bounded_high", "_confidence")
+
+
+def columns_of(measure: str) -> list[str]:
+    """The published columns of a measure of this name."""
+    return [measure + suffix for suffix in SUFFIXES]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -100,7 +105,7 @@ class Query:
     def _check_measures(self) -> None:
         _check_kinds(self.measures)
         names = [measure.name for measure in self.measures]
-        published = [*self.by, *(name + suffix for name in names for suffix in SUFFIXES)]
+        published = [*self.by, *(column for name in names for column in columns_of(name))]
         if doubles := sorted({name for name in published if published.count(name) > 1}):
             raise InputError("names", "different for every column", ", ".join(doubles), "Name the measures.")
         left_open = [measure.name for measure in self.measures if is_open(measure)]
@@ -178,17 +183,7 @@ class Query:
             )
 
     def _aggregation(self) -> BoundedAggregation:
-        values = dict.fromkeys(
-            Value(
-                column=measure.column,
-                fixed=FixedPoint(
-                    low=measure.low, high=measure.high, whole=measure.whole, most_rows=self.most_rows
-                ),
-                per=measure.per if isinstance(measure, Sum) and self.unit is not None else "row",
-            )
-            for measure in self.measures
-            if isinstance(measure, Sum | Mean)
-        )
+        values = dict.fromkeys(self._value(one) for one in self.measures if isinstance(one, Sum | Mean))
         limit = self.groups_per_person if self.unit is not None else None
         if limit is not None and self.groups is not None and limit >= len(self.groups):
             limit = None
@@ -204,9 +199,13 @@ class Query:
 
     def value_of(self, measure: Sum | Mean) -> int:
         """Which of the aggregation's values a measure is about."""
-        per = measure.per if isinstance(measure, Sum) and self.unit is not None else "row"
+        return self.aggregation.values.index(self._value(measure))
+
+    def _value(self, measure: Sum | Mean) -> Value:
         fixed = FixedPoint(low=measure.low, high=measure.high, whole=measure.whole, most_rows=self.most_rows)
-        return self.aggregation.values.index(Value(column=measure.column, fixed=fixed, per=per))
+        # where every person has one row, bounds for rows are bounds for people
+        per = measure.per if isinstance(measure, Sum) and self.unit is not None else "row"
+        return Value(column=measure.column, fixed=fixed, per=per)
 
 
 def _check_kinds(measures: object) -> None:

@@ -107,12 +107,11 @@ def _paid(plan: TablePlan, source: Source, budget: Budget, key: str | None) -> t
         again=True,
     )
     try:
-        reservation = budget.ledger.reserve(request)
+        stored, reservation = budget.answered(
+            request, lambda: draw(plan, source, SecureKeystream()).packed(plan)
+        )
     except BudgetExceededError as refusal:
         raise refusal.told(budget.rule.in_words, _advice(plan, budget, refusal)) from None
-    stored = reservation.stored_answer
-    if stored is None:
-        stored = budget.ledger.settle(reservation, draw(plan, source, SecureKeystream()).packed(plan))
     return Drawn.unpacked(plan, stored), _payment(budget, reservation)
 
 

@@ -17,9 +17,10 @@ from pbdp.tables.key_records import keys_from_record
 from pbdp.tables.keys import KeyTable, Kind, key_table
 from pbdp.tables.manifest import column_notes
 from pbdp.tables.measures import Mean
+from pbdp.tables.numbers import labels_of_mean
 from pbdp.tables.plan import TablePlan
 from pbdp.tables.published import Column, Columns, published_columns, releaser_of, typed
-from pbdp.tables.query import Query
+from pbdp.tables.query import Query, columns_of
 from pbdp.tables.table import SEED_COLUMN, digest_of
 
 SAME = 1e-9
@@ -175,12 +176,9 @@ def _check_keys(query: Query, table: Any, record: Record) -> None:
 def _check_mean(plan: TablePlan, mean: Mean, table: Any) -> None:
     """A mean within its interval and bounds, the width that follows from both, and the right confidence."""
     name = mean.name
-    value, within, low, high, confidence = (
-        _floats(table[f"{name}{suffix}"])
-        for suffix in ("", "_bounded_within", "_bounded_low", "_bounded_high", "_confidence")
-    )
+    value, within, low, high, confidence = (_floats(table[column]) for column in columns_of(name))
     promised = (1 - 2**-50) * np.prod(
-        [releaser_of(plan.part(label)).confidence for label in (f"{name}: sum", f"{name}: count")]
+        [releaser_of(plan.part(label)).confidence for label in labels_of_mean(mean)]
     )
     fixed = plan.query.aggregation.values[plan.query.value_of(mean)].fixed
     least, most = fixed.low_steps * fixed.step, fixed.high_steps * fixed.step

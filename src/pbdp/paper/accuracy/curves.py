@@ -27,6 +27,7 @@ from pbdp.paper.accuracy.boosted_gaussian import (
 from pbdp.paper.accuracy.plain_noise import SAFE, plain_kernels
 from pbdp.paper.accuracy.range_noise import clamped, truncated
 from pbdp.paper.accuracy.requirements import Aligned, aligned_of
+from pbdp.paper.accuracy.row_parts import bounds_part, kernel_part, planned_rows
 from pbdp.paper.accuracy.violation import Witness, best_witness, intervals_of, pair_at
 from pbdp.paper.experiment import Row, Settings
 from pbdp.planning.families import FAMILIES
@@ -66,7 +67,7 @@ def rows_at(settings: Settings) -> list[Row]:
     aligned, part = aligned_of(settings), str(settings["part"])
     chosen = _published(aligned)
     rows = [
-        {"kind": PUBLISHED, "epsilon": chosen.epsilon, **_kernel(chosen.gaussian)},
+        {"kind": PUBLISHED, "epsilon": chosen.epsilon, **kernel_part(chosen.gaussian)},
         _exact(chosen),
     ]
     if part != READ:
@@ -94,7 +95,7 @@ def _published(aligned: Aligned) -> _Chosen:
 def _exact(chosen: _Chosen) -> Row:
     """The exact epsilon of the same mechanism; where it exceeds the published one, a pair that shows it."""
     bounds = chosen.gaussian.epsilon()
-    row: Row = {"kind": EXACT, **_bounds(bounds), **_kernel(chosen.gaussian)}
+    row: Row = {"kind": EXACT, **bounds_part(bounds), **kernel_part(chosen.gaussian)}
     if bounds.lower <= chosen.epsilon:
         return row
     witness = _witness(chosen)
@@ -137,10 +138,10 @@ def _witness(chosen: _Chosen) -> Witness:
 def _moving_rows(aligned: Aligned, chosen: _Chosen) -> list[Row]:
     """What else meets a requirement whose region moves with the answer."""
     best, bounds = _best(aligned, chosen)
-    rows: list[Row] = [{"kind": BEST, **_bounds(bounds), **_kernel(best)}]
+    rows: list[Row] = [{"kind": BEST, **bounds_part(bounds), **kernel_part(best)}]
     for kind, kernel in plain_kernels(aligned).items():
         found = exact_epsilon(plain_accountant(kernel, aligned.sensitivity), aligned.measure)
-        rows.append({"kind": kind, **_bounds(found), "family": kernel.family})
+        rows.append({"kind": kind, **bounds_part(found), "family": kernel.family})
     return rows + _planned(aligned, FAMILIES)
 
 
@@ -170,10 +171,10 @@ def _fixed_rows(aligned: Aligned, chosen: _Chosen) -> list[Row]:
         rows.append({"kind": ANY_KERNEL, "epsilon": epsilon, "sigma": sigma})
     kernel = Gaussian(sigma=aligned.given_sigma)
     plain = exact_epsilon(plain_accountant(kernel, aligned.sensitivity), aligned.measure)
-    rows.append({"kind": "plain gaussian", **_bounds(plain), "family": "gaussian", "sigma": kernel.sigma})
+    rows.append({"kind": "plain gaussian", **bounds_part(plain), "family": "gaussian", "sigma": kernel.sigma})
     for kind, way in (("clamped", clamped), ("truncated", truncated)):
         found = way(kernel.sigma, aligned.half_width, aligned.sensitivity).epsilon(aligned.measure)
-        rows.append({"kind": kind, **_bounds(found), "family": f"{kind} gaussian", "sigma": kernel.sigma})
+        rows.append({"kind": kind, **bounds_part(found), "family": f"{kind} gaussian", "sigma": kernel.sigma})
     if isinstance(aligned.measure, AtDelta):
         rows += _planned(aligned, ("gaussian",))
     return rows
@@ -189,28 +190,7 @@ def _planned(aligned: Aligned, families: tuple[str, ...]) -> list[Row]:
         plan = plan_for(requirement, families, per_answer=False)
     except CannotCertifyError:
         return []
-    rows: list[Row] = [
-        {
-            "kind": "planner",
-            "epsilon": plan.epsilon,
-            "epsilon_lower": plan.chosen.certificate.epsilon_lower,
-            "family": plan.mechanism.name,
-            "boost": plan.mechanism.boost,
-        }
-    ]
-    limit = limit_of(requirement, plan.epsilon)
-    if limit is not None:
-        rows.append({"kind": "limit", "epsilon": limit.epsilon, "family": f"any {limit.subject}"})
-    return rows
-
-
-def _bounds(bounds: Bounds) -> Row:
-    return {"epsilon": bounds.upper, "epsilon_lower": bounds.lower}
-
-
-def _kernel(gaussian: BoostedGaussian) -> Row:
-    name = "boosted gaussian" if gaussian.boost > 0 else "gaussian"
-    return {"family": name, "sigma": gaussian.sigma, "boost": gaussian.boost}
+    return planned_rows(plan, limit_of(requirement, plan.epsilon))
 
 
 def witness_of(row: Row) -> Witness:

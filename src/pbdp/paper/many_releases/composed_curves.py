@@ -24,11 +24,11 @@ from pbdp.paper.accuracy.boosted_gaussian import (
 from pbdp.paper.accuracy.curves import BEST, EXACT, MAIN, PUBLISHED, VARIED
 from pbdp.paper.accuracy.plain_noise import SAFE, plain_kernels
 from pbdp.paper.accuracy.requirements import REGIONS, Aligned, aligned_of
+from pbdp.paper.accuracy.row_parts import bounds_part, kernel_part, planned_rows
 from pbdp.paper.experiment import Row, Settings
 from pbdp.paper.many_releases.composed_noise import composed_at_least, composed_epsilon
 from pbdp.planning.limit.of_plan import limit_of
 from pbdp.planning.planner import plan_for
-from pbdp.privacy.bounds import Bounds
 from pbdp.privacy.composition.estimate import approximate_epsilon
 from pbdp.privacy.exact.accountant import plain_accountant
 from pbdp.privacy.published.measure import AtDelta, AtOrder
@@ -93,8 +93,8 @@ def _delta_rows(aligned: Aligned, delta: float, releases: int) -> list[Row]:
     chosen = published_choice(aligned)
     exact = composed_epsilon(chosen.mechanism, aligned.sensitivity, releases, delta)
     rows: list[Row] = [
-        {"kind": PUBLISHED, "epsilon": published_total(chosen, releases), **_kernel(chosen)},
-        {"kind": EXACT, **_bounds(exact), **_kernel(chosen)},
+        {"kind": PUBLISHED, "epsilon": published_total(chosen, releases), **kernel_part(chosen)},
+        {"kind": EXACT, **bounds_part(exact), **kernel_part(chosen)},
     ]
     plain = plain_kernels(aligned)
     gaussian, laplace = plain["plain gaussian"], plain["plain laplace"]
@@ -107,19 +107,24 @@ def _delta_rows(aligned: Aligned, delta: float, releases: int) -> list[Row]:
         best, found = (unboosted, wide) if wide.upper < exact.upper else (chosen, exact)
     unshaped = Boosted(kernel=laplace, region=AbsoluteRegion.even(aligned.half_width), boost=0.0)
     rows += [
-        {"kind": BEST, **_bounds(found), **_kernel(best)},
-        {"kind": "plain gaussian", **_bounds(wide), "family": "gaussian"},
+        {"kind": BEST, **bounds_part(found), **kernel_part(best)},
+        {"kind": "plain gaussian", **bounds_part(wide), "family": "gaussian"},
         {
             "kind": "plain laplace",
-            **_bounds(composed_epsilon(unshaped, aligned.sensitivity, releases, delta)),
+            **bounds_part(composed_epsilon(unshaped, aligned.sensitivity, releases, delta)),
             "family": "laplace",
         },
     ]
     suited = _published_for(aligned, releases)
     suited_exact = composed_epsilon(suited.mechanism, aligned.sensitivity, releases, delta)
     rows += [
-        {"kind": PUBLISHED, "part": VARIED, "epsilon": published_total(suited, releases), **_kernel(suited)},
-        {"kind": EXACT, "part": VARIED, **_bounds(suited_exact), **_kernel(suited)},
+        {
+            "kind": PUBLISHED,
+            "part": VARIED,
+            "epsilon": published_total(suited, releases),
+            **kernel_part(suited),
+        },
+        {"kind": EXACT, "part": VARIED, **bounds_part(suited_exact), **kernel_part(suited)},
     ]
     return rows + _planned(aligned, releases)
 
@@ -171,8 +176,8 @@ def _other_rows(aligned: Aligned, delta: float, releases: int) -> list[Row]:
         pairs.append(chosen.bad_pair(published_total(chosen, 1)))
     lower = max(composed_at_least(chosen.mechanism, pair, releases, delta) for pair in pairs)
     return [
-        {"kind": PUBLISHED, "epsilon": published, **_kernel(chosen)},
-        {"kind": EXACT, "epsilon_lower": lower, **_kernel(chosen)},
+        {"kind": PUBLISHED, "epsilon": published, **kernel_part(chosen)},
+        {"kind": EXACT, "epsilon_lower": lower, **kernel_part(chosen)},
     ]
 
 
@@ -186,14 +191,14 @@ def _renyi_rows(aligned: Aligned) -> list[Row]:
     """Absolute error, one release, at a Rényi order."""
     chosen, best = published_choice(aligned), best_boosted_gaussian(aligned)
     rows: list[Row] = [
-        {"kind": PUBLISHED, "epsilon": published_total(chosen, 1), **_kernel(chosen)},
-        {"kind": EXACT, **_bounds(chosen.epsilon()), **_kernel(chosen)},
-        {"kind": BEST, **_bounds(best.epsilon()), **_kernel(best)},
+        {"kind": PUBLISHED, "epsilon": published_total(chosen, 1), **kernel_part(chosen)},
+        {"kind": EXACT, **bounds_part(chosen.epsilon()), **kernel_part(chosen)},
+        {"kind": BEST, **bounds_part(best.epsilon()), **kernel_part(best)},
     ]
     plain = plain_kernels(aligned)
     for kind in ("plain gaussian", "plain laplace"):
         found = exact_epsilon(plain_accountant(plain[kind], aligned.sensitivity), aligned.measure)
-        rows.append({"kind": kind, **_bounds(found), "family": plain[kind].family})
+        rows.append({"kind": kind, **bounds_part(found), "family": plain[kind].family})
     return rows + _planned(aligned, 1)
 
 
@@ -201,25 +206,5 @@ def _planned(aligned: Aligned, releases: int) -> list[Row]:
     """The planner's choice for T releases, whose family follows T, and the limit where one is proved."""
     requirement = aligned.asked(releases)
     plan = plan_for(requirement)
-    rows: list[Row] = [
-        {
-            "kind": "planner",
-            "epsilon": plan.epsilon,
-            "epsilon_lower": plan.chosen.certificate.epsilon_lower,
-            "family": plan.mechanism.name,
-            "boost": plan.mechanism.boost,
-        }
-    ]
-    limit = limit_of(requirement, plan.epsilon)
-    if limit is not None and isinstance(aligned.measure, AtDelta):
-        rows.append({"kind": "limit", "epsilon": limit.epsilon, "family": f"any {limit.subject}"})
-    return rows
-
-
-def _bounds(bounds: Bounds) -> Row:
-    return {"epsilon": bounds.upper, "epsilon_lower": bounds.lower}
-
-
-def _kernel(gaussian: BoostedGaussian) -> Row:
-    name = "boosted gaussian" if gaussian.boost > 0 else "gaussian"
-    return {"family": name, "sigma": gaussian.sigma, "boost": gaussian.boost}
+    limited = isinstance(aligned.measure, AtDelta)
+    return planned_rows(plan, limit_of(requirement, plan.epsilon) if limited else None)

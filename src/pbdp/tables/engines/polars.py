@@ -21,17 +21,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
-
-import numpy as np
+from typing import TYPE_CHECKING
 
 from pbdp.tables.bounded import Aggregates, BoundedAggregation, Value
 from pbdp.tables.engines.interface import ColumnKind, EngineError
-from pbdp.tables.engines.sql import found_kinds
-from pbdp.tables.keys import KeyColumn, KeyTable, Kind
+from pbdp.tables.engines.sql import aggregates_from, found_kinds
+from pbdp.tables.keys import KeyTable, Kind
 
 if TYPE_CHECKING:
-    import numpy.typing as npt
     import polars as pl
 
 # About a million rows at a time are fastest; more than 64 parts would be scanned for too often.
@@ -139,24 +136,8 @@ class PolarsSource:
         if most is not None and int(found["read"].sum()) > most:
             failure = f"there are more than {most:,} rows, for which sums may not fit into 64 bits"
             raise EngineError(self.engine, failure, "Raise most_rows.")
-        whole = {name: found[name].to_numpy().astype(np.int64) for name in found.columns if name[0] != "k"}
-        listed = None
-        if asked.keys is None:
-            listed = KeyTable(
-                columns={
-                    name: KeyColumn(kind=kind, values=_key_array(found[key], kind))
-                    for key, (name, kind) in zip(_key_names(asked), read.items(), strict=True)
-                }
-            )
-        values = range(len(asked.values))
-        return Aggregates(
-            group=whole["g"] if "g" in whole else np.arange(len(found), dtype=np.int64),
-            people=whole["people"],
-            rows=whole["rows"],
-            counts=tuple(whole[f"c{place}"] for place in values),
-            sums=tuple(whole[f"s{place}"] for place in values),
-            found=listed,
-        )
+        columns = {name: found[name].to_numpy() for name in found.columns if name != "read"}
+        return aggregates_from(columns, asked, read)
 
 
 def _kind_of(held: pl.DataType) -> ColumnKind:
@@ -205,11 +186,6 @@ def _numbered(groups: pl.DataFrame, choice_key: int) -> pl.DataFrame:
         # hashed again for each column, so that the order of the columns counts
         hashed = hashed.hash(choice_key) ^ pl.col(key).hash(choice_key)
     return groups.with_row_index("g").with_columns(pl.col("g").cast(pl.UInt32), h=hashed)
-
-
-def _key_array(column: pl.Series, kind: Kind) -> npt.NDArray[Any]:
-    array: npt.NDArray[Any] = column.to_numpy()
-    return array.astype(object) if kind == "text" else array
 
 
 def _type_of(kind: Kind) -> pl.DataType:
