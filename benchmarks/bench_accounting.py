@@ -1,7 +1,7 @@
 """The exact accountant against cheaper things that are not guarantees.
 
 First: delta at many epsilons for one pair of answers of a boosted Gaussian, against the closed form of the
-plain Gaussian on the same vector. Second: the exact epsilon of a mechanism over all neighbours, against the
+plain Gaussian on the same vector. Second: the exact epsilon of a mechanism over all neighbors, against the
 figure as published.
 
 Run: python benchmarks/bench_accounting.py
@@ -18,15 +18,15 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import ndtr
 
+from pbdp.accounting.exact.accountant import ExactAccountant, delta_of_pair
+from pbdp.accounting.published.figure import published_epsilon
+from pbdp.mechanism.absolute import AbsoluteRegion
 from pbdp.mechanism.boosted import Boosted
+from pbdp.mechanism.fixed import FixedRegion
 from pbdp.mechanism.rate import boost_for
+from pbdp.mechanism.region import Region
+from pbdp.mechanism.relative import RelativeRegion
 from pbdp.noise.gaussian import Gaussian
-from pbdp.privacy.exact.accountant import ExactAccountant, delta_of_pair
-from pbdp.privacy.published.figure import published_epsilon
-from pbdp.requirement.absolute import AbsoluteRegion
-from pbdp.requirement.fixed import FixedRegion
-from pbdp.requirement.region import Region
-from pbdp.requirement.relative import RelativeRegion
 
 PAIR_RUNS, SEARCH_RUNS = 41, 5
 CONFIDENCE = 0.8
@@ -74,8 +74,8 @@ def pairs_of_answers() -> None:
         print(f"{row} {exact / plain:>6.1f}")
 
 
-def all_neighbours() -> None:
-    print("epsilon at delta 1e-5, boosted Gaussian, all neighbours with answers up to 2 apart")
+def all_neighbors() -> None:
+    print("epsilon at delta 1e-5, boosted Gaussian, all neighbors with answers up to 2 apart")
     print(f"{'region':<32} {'exact':>8} {'published':>10} {'exact':>12} {'published':>12} {'ratio':>8}")
     regions: list[Region] = [
         AbsoluteRegion.even(2.0),
@@ -102,7 +102,7 @@ def all_neighbours() -> None:
 def main() -> None:
     pairs_of_answers()
     print()
-    all_neighbours()
+    all_neighbors()
 
 
 if __name__ == "__main__":

@@ -16,11 +16,11 @@ from functools import partial
 import numpy as np
 from dp_accounting.pld import privacy_loss_distribution as rival
 
+from pbdp.accounting.bounds import Bounds
+from pbdp.accounting.composition.composed import compose
+from pbdp.accounting.composition.estimate import approximate_epsilon
+from pbdp.accounting.composition.release import table_release
 from pbdp.mechanism.weights import WeightTable, integer_weights
-from pbdp.privacy.bounds import Bounds
-from pbdp.privacy.composition.composed import compose
-from pbdp.privacy.composition.estimate import approximate_epsilon
-from pbdp.privacy.composition.release import table_release
 
 SIGMA, DELTA = 20.0, 1e-6
 COUNTS = (1, 10, 100, 1000, 10000)

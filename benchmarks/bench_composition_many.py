@@ -20,13 +20,13 @@ import numpy as np
 from dp_accounting.pld import privacy_loss_distribution as rival
 
 import pbdp
+from pbdp.accounting.bounds import Bounds
+from pbdp.accounting.composition.composed import compose
+from pbdp.accounting.composition.release import table_release
+from pbdp.accounting.filters.approximate_renyi import approximate_renyi
+from pbdp.accounting.filters.design_loss import design_loss
 from pbdp.mechanism.weights import WeightTable, integer_weights
 from pbdp.planning.pricing import fingerprint, make_rule, price
-from pbdp.privacy.bounds import Bounds
-from pbdp.privacy.composition.composed import compose
-from pbdp.privacy.composition.release import table_release
-from pbdp.privacy.filters.approximate_renyi import approximate_renyi
-from pbdp.privacy.filters.design_loss import design_loss
 
 DELTA = 1e-6
 NARROWEST, WIDEST = 20.0, 60.0

@@ -7,14 +7,14 @@ from __future__ import annotations
 
 import time
 
+from pbdp.mechanism.absolute import AbsoluteRegion
 from pbdp.mechanism.grid import whole_numbers
 from pbdp.planning.candidates import candidates
 from pbdp.planning.certificate import certify, meets
 from pbdp.planning.free_form.candidates import free_form_candidates
 from pbdp.planning.shapes import Goal, problem_of
-from pbdp.requirement.absolute import AbsoluteRegion
 
-PARAMETRIC = ("laplace", "gaussian", "staircase", "generalised normal", "huber", "cosine")
+PARAMETRIC = ("laplace", "gaussian", "staircase", "generalized normal", "huber", "cosine")
 CONFIDENCE, DELTA = 0.9, 1e-6
 RELEASES = (2, 3, 5, 6, 8, 10, 20, 30, 100, 300, 1000, 10_000, 100_000)
 # width, sensitivity, releases

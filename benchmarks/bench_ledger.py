@@ -66,7 +66,7 @@ def request(number: int) -> Request:
         cost={"renyi": 7},
         package=1,
         values=1,
-        neighbours="add/remove",
+        neighbors="add/remove",
         query="SELECT count(*) FROM visits",
         key=f"request {number}",
     )

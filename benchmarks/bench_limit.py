@@ -9,9 +9,9 @@ import time
 from collections.abc import Callable
 from typing import TypeVar
 
+from pbdp.accounting.exact.tables import table_epsilon
 from pbdp.planning.limit.best_table import best_table
 from pbdp.planning.limit.search import least_epsilon
-from pbdp.privacy.exact.tables import table_epsilon
 
 T = TypeVar("T")
 

@@ -1,4 +1,4 @@
-"""Randomising against multi-freq-ldpy's GRR client, and aggregation, in the same run.
+"""Randomizing against multi-freq-ldpy's GRR client, and aggregation, in the same run.
 
 Where multi-freq-ldpy is installed (for instance in a virtual environment whose Python is named in
 MULTI_FREQ_LDPY), its own GRR_Client is timed. It is compiled with numba, called once a user, and uses numpy's
@@ -76,7 +76,7 @@ def rival_seconds(count: int, epsilon: float) -> tuple[str, float]:
     return "a copy of its GRR_Client without numba (it is not installed)", taken / len(values)
 
 
-def randomising() -> None:
+def randomizing() -> None:
     values = np.random.default_rng().integers(AGES.start, AGES.stop, USERS)
     domains: dict[str, Domain] = {
         "plain GRR": without_categories(AGES),
@@ -93,16 +93,16 @@ def randomising() -> None:
         made["local hashing"] = local_hashing(domains["categories of 10"], epsilon)
         made["unary encoding"] = unary_encoding(domains["categories of 10"], epsilon)
         for label, mechanism in made.items():
-            mechanism.randomise(values[:10])
+            mechanism.randomize(values[:10])
             few = label == "unary encoding"
             some = values[: USERS // 10] if few else values
-            taken = best(lambda m=mechanism, v=some: m.randomise(v), 3 if few else 9) / len(some)  # type: ignore[misc]
+            taken = best(lambda m=mechanism, v=some: m.randomize(v), 3 if few else 9) / len(some)  # type: ignore[misc]
             print(f"  {label:<18} {1e9 * taken:8.1f} ns a user   {rival / taken:7.1f} times as fast")
 
 
 def aggregating() -> None:
     mechanism = boosted_response(in_blocks(AGES, 10), 5.0, 2.0)
-    reports = mechanism.randomise(np.random.default_rng().integers(10, 101, REPORTS)).values
+    reports = mechanism.randomize(np.random.default_rng().integers(10, 101, REPORTS)).values
     chunk = 1_000_000
 
     def counted() -> object:
@@ -136,6 +136,6 @@ def in_an_engine() -> None:
 
 
 if __name__ == "__main__":
-    randomising()
+    randomizing()
     aggregating()
     in_an_engine()

@@ -17,7 +17,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from pbdp.sampling.keystream import SecureKeystream
+from pbdp.release.keystream import SecureKeystream
 from pbdp.tables import Count, People, Query, Sum
 from pbdp.tables.bounded import Aggregates, BoundedAggregation
 from pbdp.tables.engines.at import source_of

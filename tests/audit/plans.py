@@ -8,8 +8,8 @@ from functools import cache
 from typing import Any
 
 import pbdp
-from pbdp.requirement.absolute import AbsoluteRegion
-from pbdp.requirement.custom import CustomRegion
+from pbdp.mechanism.absolute import AbsoluteRegion
+from pbdp.mechanism.custom import CustomRegion
 
 _ASKED: dict[str, dict[str, Any]] = {
     "whole": {"within": 5, "confidence": 0.9, "delta": 1e-6, "integer": True},

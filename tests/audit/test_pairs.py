@@ -1,4 +1,4 @@
-"""The answers that are drawn at: neighbours in truth, as far apart as they may be, and the hardest one."""
+"""The answers that are drawn at: neighbors in truth, as far apart as they may be, and the hardest one."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def test_the_pair_loses_all_that_is_claimed(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_a_given_answer_is_paired_with_a_neighbour(name: str) -> None:
+def test_a_given_answer_is_paired_with_a_neighbor(name: str) -> None:
     plan = plan_named(name)
     low, high = answer_range(plan)
     answers = [x for x in (0, 7, 120) if low <= x <= high]
@@ -85,8 +85,8 @@ def test_an_answer_that_the_plan_is_not_for_is_refused() -> None:
         pairs_of(plan_named("real"), math.inf)
 
 
-def test_an_answer_too_large_for_a_float_to_tell_its_neighbours_is_refused() -> None:
-    with pytest.raises(pbdp.InputError, match="have neighbours"):
+def test_an_answer_too_large_for_a_float_to_tell_its_neighbors_is_refused() -> None:
+    with pytest.raises(pbdp.InputError, match="have neighbors"):
         pairs_of(plan_named("log"), 1e20)
 
 

@@ -12,7 +12,7 @@ import numpy.typing as npt
 import pbdp
 
 Array = npt.NDArray[np.float64]
-Pair = tuple[Array, Array]  # the probabilities of two neighbours, output by output
+Pair = tuple[Array, Array]  # the probabilities of two neighbors, output by output
 
 
 def rows(plan: pbdp.Plan, answer: int, other: int) -> Pair:
@@ -27,7 +27,7 @@ def rows(plan: pbdp.Plan, answer: int, other: int) -> Pair:
     return first, second
 
 
-def neighbours(plan: pbdp.Plan, answers: Sequence[int]) -> list[Pair]:
+def neighbors(plan: pbdp.Plan, answers: Sequence[int]) -> list[Pair]:
     """All pairs of different answers that one person may make of one another."""
     most = plan.requirement.sensitivity
     pairs = itertools.permutations(answers, 2)

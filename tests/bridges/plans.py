@@ -14,10 +14,10 @@ def count() -> pbdp.Plan:
 
 
 @cache
-def two_counts(neighbours: str = "add/remove") -> pbdp.Plan:
+def two_counts(neighbors: str = "add/remove") -> pbdp.Plan:
     """Two whole numbers that move by up to two each."""
     return pbdp.plan(
-        within=3, confidence=0.9, sensitivity=2, delta=1e-5, integer=True, releases=2, neighbours=neighbours
+        within=3, confidence=0.9, sensitivity=2, delta=1e-5, integer=True, releases=2, neighbors=neighbors
     )
 
 

@@ -50,7 +50,7 @@ def test_one_plan_costs_its_own_epsilon() -> None:
 
 def test_a_plan_event_is_all_releases_of_the_plan() -> None:
     plan = plans.two_counts()
-    accountant, pairs = spent(PlanEvent(plan)), brute.neighbours(plan, range(3))
+    accountant, pairs = spent(PlanEvent(plan)), brute.neighbors(plan, range(3))
     assert accountant.get_epsilon(1e-5) == pytest.approx(plan.epsilon, rel=1e-9)
     for epsilon in EPSILONS:
         truth = max(brute.delta(brute.joined(one, two), epsilon) for one in pairs for two in pairs)
@@ -62,8 +62,8 @@ def test_different_plans_add_up() -> None:
     accountant = spent(PlanEvent(one), PlanEvent(two))
     pairs = [
         brute.joined(first, second)
-        for first in brute.neighbours(one, range(2))
-        for second in brute.neighbours(two, range(2))
+        for first in brute.neighbors(one, range(2))
+        for second in brute.neighbors(two, range(2))
     ]
     truth = max(brute.epsilon(pair, 1e-6) for pair in pairs)
     assert truth <= accountant.get_epsilon(1e-6) <= truth * (1 + 2e-4)
@@ -72,7 +72,7 @@ def test_different_plans_add_up() -> None:
 @pytest.mark.parametrize("family", ["boosted laplace", "truncated gaussian"])
 def test_a_law_that_changes_with_the_answer_is_covered_for_every_answer(family: str) -> None:
     plan = plans.ranged(family)
-    pairs = brute.neighbours(plan, range(21))
+    pairs = brute.neighbors(plan, range(21))
     once, twice = spent(PlanEvent(plan)), spent(dp_event.SelfComposedDpEvent(PlanEvent(plan), 2))
     truth = max(brute.epsilon(pair, 1e-3) for pair in pairs)
     assert truth * (1 - 1e-9) <= once.get_epsilon(1e-3) <= truth * 1.05
@@ -85,11 +85,11 @@ def test_a_law_that_changes_with_the_answer_is_covered_for_every_answer(family: 
 
 def test_a_renyi_plan_is_accounted_by_its_table() -> None:
     plan = plans.renyi()
-    truth = max(brute.epsilon(pair, 1e-6) for pair in brute.neighbours(plan, range(2)))
+    truth = max(brute.epsilon(pair, 1e-6) for pair in brute.neighbors(plan, range(2)))
     assert truth <= spent(PlanEvent(plan)).get_epsilon(1e-6) <= truth * (1 + 1e-9)
 
 
-def test_a_claim_is_dominated_by_randomised_response() -> None:
+def test_a_claim_is_dominated_by_randomized_response() -> None:
     accountant = spent(dp_event.SelfComposedDpEvent(PlanEvent(Claim(epsilon=0.4, delta=1e-4)), 3))
     high, low = 0.9999 / (1 + math.exp(-0.4)), 0.9999 / (1 + math.exp(0.4))
     pair = np.array([1e-4, high, low, 0.0]), np.array([0.0, low, high, 1e-4])
@@ -110,7 +110,7 @@ def test_discrete_gaussian_noise_agrees_with_theirs() -> None:
         ours = spent(dp_event.SelfComposedDpEvent(PlanEvent(plain), count)).get_epsilon(1e-6)
         assert ours <= theirs.self_compose(count).get_epsilon_for_delta(1e-6) * (1 + 1e-4)
         if count <= 2:
-            pairs = brute.neighbours(plain, range(2))
+            pairs = brute.neighbors(plain, range(2))
             joined = [brute.joined(*([pair] * count)) for pair in pairs]
             assert ours >= max(brute.epsilon(pair, 1e-6) for pair in joined) * (1 - 1e-12)
 
@@ -134,7 +134,7 @@ def test_a_plan_and_their_gaussian_agree_with_the_mixed_closed_form() -> None:
     accountant = spent(PlanEvent(plan), dp_accounting.GaussianDpEvent(sigma))
     for epsilon in EPSILONS:
         truths = []
-        for p, q in brute.neighbours(plan, range(2)):
+        for p, q in brute.neighbors(plan, range(2)):
             both = (p > 0) & (q > 0)
             losses = np.log(p[both] / q[both])
             deltas = [gaussian_delta(sigma, epsilon - loss) for loss in losses]
@@ -162,7 +162,7 @@ def test_their_events_agree_with_their_accountant(event: Any) -> None:
 
 
 @pytest.mark.parametrize("relation", [REPLACE, SPECIAL])
-def test_every_randomised_response_counts(relation: Any) -> None:
+def test_every_randomized_response_counts(relation: Any) -> None:
     """dp-accounting 0.6 composes one of them, whatever the count."""
     noise, count = 0.6, 8
     event = dp_accounting.RandomizedResponseDpEvent(noise, 2)
@@ -220,7 +220,7 @@ def one_sided() -> tuple[Any, brute.Pair]:
     return made, pair
 
 
-def test_directions_are_kept_apart_where_neighbours_have_one() -> None:
+def test_directions_are_kept_apart_where_neighbors_have_one() -> None:
     made, pair = one_sided()
     accountant = spent(dp_event.SelfComposedDpEvent(PldEvent(made, ADD), 3))
     for epsilon in (0.2, 0.8, 1.5):
@@ -241,7 +241,7 @@ def test_directions_are_mixed_where_a_record_is_replaced() -> None:
 # ------------------------------------------------------------------------------------------- refusals
 
 
-def test_a_plan_for_other_neighbours_is_refused() -> None:
+def test_a_plan_for_other_neighbors_is_refused() -> None:
     replaced = PlanEvent(plans.two_counts("replace"))
     assert spent(replaced, relation=REPLACE).get_epsilon(1e-5) > 0
     for accountant, event in (

@@ -11,13 +11,13 @@ from dp_accounting.pld import common
 from dp_accounting.pld import privacy_loss_distribution as rival
 from dp_accounting.pld.pld_pmf import DensePLDPmf
 
+from pbdp.accounting.composition.composed import compose
+from pbdp.accounting.composition.release import distribution_release, pair_release, table_release
 from pbdp.bridges.dp_accounting import from_dp_accounting, plan_to_pld, to_dp_accounting
 from pbdp.errors import InputError
 from pbdp.planning.pricing.priced import Claim
-from pbdp.privacy.composition.composed import compose
-from pbdp.privacy.composition.release import distribution_release, pair_release, table_release
+from tests.accounting.composition.laws import gaussian_table
 from tests.bridges import brute, plans
-from tests.privacy.composition.laws import gaussian_table
 
 
 def test_an_exported_release_composes_there_to_an_upper_bound() -> None:
@@ -95,14 +95,14 @@ def test_a_release_with_infinite_losses_only_is_exported() -> None:
 def test_a_plan_is_exported_at_its_own_epsilon() -> None:
     plan = plans.count()
     exported = plan_to_pld(plan).get_epsilon_for_delta(1e-6)
-    truth = max(brute.epsilon(pair, 1e-6) for pair in brute.neighbours(plan, range(2)))
+    truth = max(brute.epsilon(pair, 1e-6) for pair in brute.neighbors(plan, range(2)))
     assert truth * (1 - 1e-12) <= exported <= plan.epsilon * (1 + 1e-4)
 
 
 def test_all_releases_of_a_plan_are_exported() -> None:
     plan = plans.two_counts()
     exported = plan_to_pld(plan, 1e-5)
-    pairs = brute.neighbours(plan, range(3))
+    pairs = brute.neighbors(plan, range(3))
     for epsilon in (0.3, 1.0, 2.0, 3.0):
         truth = max(brute.delta(brute.joined(one, two), epsilon) for one in pairs for two in pairs)
         assert truth * (1 - 1e-9) <= exported.get_delta_for_epsilon(epsilon) <= truth * (1 + 1e-3) + 1e-12

@@ -157,7 +157,7 @@ def test_real_vectors_need_a_release_for_each_number() -> None:
 def test_another_delta_may_be_asked_for() -> None:
     plan = plans.count()
     epsilon, delta = opendp_measurement(plan, delta=1e-3).map(1)
-    truth = max(brute.epsilon(pair, 1e-3) for pair in brute.neighbours(plan, range(2)))
+    truth = max(brute.epsilon(pair, 1e-3) for pair in brute.neighbors(plan, range(2)))
     assert delta == 1e-3
     assert truth * (1 - 1e-12) <= epsilon <= truth * (1 + 1e-9)
     with pytest.raises(CannotCertifyError, match="no finite epsilon at delta 1e-30"):
@@ -169,7 +169,7 @@ def test_a_renyi_plan_needs_a_delta_and_is_certified_by_its_table() -> None:
     with pytest.raises(InputError, match="delta must be given for a Rényi plan"):
         opendp_measurement(plan)
     epsilon, delta = opendp_measurement(plan, delta=1e-6).map(1)
-    for pair in brute.neighbours(plan, range(2)):
+    for pair in brute.neighbors(plan, range(2)):
         assert brute.delta(pair, epsilon) <= delta < brute.delta(pair, epsilon * (1 - 1e-6))
 
 

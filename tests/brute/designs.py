@@ -9,19 +9,19 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from pbdp.accounting.exact import renyi
+from pbdp.accounting.exact.divergences import hockey_sticks
+from pbdp.accounting.exact.pairs import Pairs
+from pbdp.mechanism.absolute import AbsoluteRegion
 from pbdp.mechanism.boosted import Boosted
 from pbdp.noise.binomial import Binomial
 from pbdp.noise.discrete_gaussian import DiscreteGaussian
 from pbdp.noise.discrete_laplace import DiscreteLaplace
-from pbdp.noise.generalised_normal import GeneralisedNormal
+from pbdp.noise.generalized_normal import GeneralizedNormal
 from pbdp.noise.grid_staircase import GridStaircase
 from pbdp.noise.huber import Huber
 from pbdp.noise.kernel import Kernel
 from pbdp.noise.table import TableKernel
-from pbdp.privacy.exact import renyi
-from pbdp.privacy.exact.divergences import hockey_sticks
-from pbdp.privacy.exact.pairs import Pairs
-from pbdp.requirement.absolute import AbsoluteRegion
 from tests.brute import force
 
 Array = npt.NDArray[np.float64]
@@ -39,7 +39,7 @@ class Noise:
     rate: float = math.inf
 
     def log_masses(self, n: force.Real) -> force.Real:
-        return force.normalised(self.log_weight(n))
+        return force.normalized(self.log_weight(n))
 
 
 def gaussian(rng: Random) -> Noise:
@@ -75,24 +75,24 @@ def huber(rng: Random) -> Noise:
     )
 
 
-def generalised_normal(rng: Random) -> Noise:
+def generalized_normal(rng: Random) -> Noise:
     scale, shape = log_uniform(rng, 0.6, 5), rng.choice([1.0, 1.5, 2.0, rng.uniform(1, 4)])
     return Noise(
-        family="generalised normal",
-        kernel=GeneralisedNormal(scale=scale, shape=shape).on_grid(),
-        log_weight=lambda n: force.generalised_normal(n, scale, shape),
+        family="generalized normal",
+        kernel=GeneralizedNormal(scale=scale, shape=shape).on_grid(),
+        log_weight=lambda n: force.generalized_normal(n, scale, shape),
         reach=math.ceil(scale * 48 ** (1 / shape)) + 10,
     )
 
 
 def staircase(rng: Random) -> Noise:
-    loss, width, centre = rng.uniform(0.3, 3), int(rng.integers(1, 9)), int(rng.integers(0, 13))
+    loss, width, center = rng.uniform(0.3, 3), int(rng.integers(1, 9)), int(rng.integers(0, 13))
     loss = max(loss, width / 6)
     return Noise(
         family="staircase",
-        kernel=GridStaircase(loss=loss, width=width, centre=centre),
-        log_weight=lambda n: force.staircase(n, loss, width, centre),
-        reach=math.ceil(centre + width * (48 / loss + 1)) + 10,
+        kernel=GridStaircase(loss=loss, width=width, center=center),
+        log_weight=lambda n: force.staircase(n, loss, width, center),
+        reach=math.ceil(center + width * (48 / loss + 1)) + 10,
         rate=loss,
     )
 
@@ -127,7 +127,7 @@ def table(rng: Random) -> Noise:
 
 
 Maker = Callable[[Random], Noise]
-UNBOUNDED: tuple[Maker, ...] = (gaussian, laplace, huber, generalised_normal, staircase)
+UNBOUNDED: tuple[Maker, ...] = (gaussian, laplace, huber, generalized_normal, staircase)
 UNIMODAL: tuple[Maker, ...] = (*UNBOUNDED, binomial)
 LATTICE: tuple[Maker, ...] = (*UNIMODAL, table)
 
@@ -169,11 +169,11 @@ class Block:
         return force.worst_shift(laws, self.sensitivity, force.renyi(self.order)).astype(float)
 
     def claims(self) -> tuple[Array, Array]:
-        """Lower and upper figure of each design, from pbdp's vectorised functions at the largest shift."""
+        """Lower and upper figure of each design, from pbdp's vectorized functions at the largest shift."""
         kernel = self.noise.kernel
         mechanism = Boosted(kernel=kernel, region=AbsoluteRegion.even(0.0), boost=self.boost)
         below, above = np.tile(self.below, 2), np.tile(self.above, 2)
-        scale = -np.log(mechanism.normaliser(below, above))
+        scale = -np.log(mechanism.normalizer(below, above))
         everywhere = np.full(len(below), np.inf)
         pairs = Pairs(
             shift=np.concatenate([self.sensitivity, -self.sensitivity]).astype(np.float64),
@@ -197,8 +197,8 @@ def block(rng: Random, size: int, at_a_loss: bool = False) -> Block:
     """A random block. `at_a_loss` puts epsilon exactly where a flat stretch of the loss may be."""
     order = float(rng.uniform(1.05, 6)) if rng.random() < 0.25 and not at_a_loss else None
     families = UNIMODAL if order is None else UNBOUNDED
-    # the crossing of the generalised normal is found by iteration, so it comes up less often
-    weights = np.array([0.2 if family is generalised_normal else 1.0 for family in families])
+    # the crossing of the generalized normal is found by iteration, so it comes up less often
+    weights = np.array([0.2 if family is generalized_normal else 1.0 for family in families])
     noise = families[rng.choice(len(families), p=weights / weights.sum())](rng)
     below, above = offsets(rng, size)
     sensitivity = rng.integers(1, force.PAD + 1, size)

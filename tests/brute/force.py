@@ -47,7 +47,7 @@ def laplace(n: Real, scale: npt.ArrayLike) -> Real:
     return -np.abs(n) / real(scale)
 
 
-def generalised_normal(n: Real, scale: npt.ArrayLike, shape: npt.ArrayLike) -> Real:
+def generalized_normal(n: Real, scale: npt.ArrayLike, shape: npt.ArrayLike) -> Real:
     return real(-((np.abs(n) / real(scale)) ** real(shape)))
 
 
@@ -56,13 +56,13 @@ def huber(n: Real, sigma: npt.ArrayLike, knee: npt.ArrayLike) -> Real:
     return np.where(x <= c, -(x**2) / (2 * variance), -(c * x - c**2 / 2) / variance)
 
 
-def staircase(n: Real, loss: npt.ArrayLike, width: npt.ArrayLike, centre: npt.ArrayLike) -> Real:
-    steps = np.ceil((np.abs(n) - real(centre)) / real(width))
+def staircase(n: Real, loss: npt.ArrayLike, width: npt.ArrayLike, center: npt.ArrayLike) -> Real:
+    steps = np.ceil((np.abs(n) - real(center)) / real(width))
     return real(-real(loss) * np.maximum(steps, 0))
 
 
 def binomial(n: Real, trials: int) -> Real:
-    """log C(trials, trials/2 + n), as the product of the ratios of neighbouring coefficients."""
+    """log C(trials, trials/2 + n), as the product of the ratios of neighboring coefficients."""
     half = trials // 2
     k = np.arange(half).astype(np.longdouble)
     falls = np.concatenate([real([0.0]), np.cumsum(np.log((half - k) / (half + k + 1)))])
@@ -87,7 +87,7 @@ def log_sum(terms: Real) -> Real:
     return np.asarray(np.log(np.sum(np.exp(terms - top), axis=-1)) + top[..., 0])
 
 
-def normalised(log_weights: Real) -> Real:
+def normalized(log_weights: Real) -> Real:
     """Weights divided by their sum."""
     return log_weights - log_sum(log_weights)[..., None]
 
@@ -102,7 +102,7 @@ def boosted(log_mass: Real, n: Real, below: npt.ArrayLike, above: npt.ArrayLike,
     """Log-masses of the boosted law: one row an entry of the offsets."""
     with np.errstate(divide="ignore"):
         log_rest = np.log(1 - np.longdouble(boost))
-    return normalised(log_mass + np.where(inside(n, below, above), real(0), log_rest))
+    return normalized(log_mass + np.where(inside(n, below, above), real(0), log_rest))
 
 
 def boost_of(log_mass: Real, n: Real, below: float, above: float, confidence: float) -> float:

@@ -50,8 +50,8 @@ def huber(sigma: float, knee: float) -> Density:
     return Density(log_weight=log_weight, kinks=(-knee, knee), scale=min(sigma, sigma**2 / knee), reach=reach)
 
 
-def generalised_normal(scale: float, shape: float) -> Density:
-    """|x|^shape is not smooth at zero, so panels halve towards it."""
+def generalized_normal(scale: float, shape: float) -> Density:
+    """|x|^shape is not smooth at zero, so panels halve toward it."""
     near = [scale * 2.0**-k for k in range(40)]
     return Density(
         log_weight=lambda x: -((np.abs(x) / scale) ** shape),
@@ -61,15 +61,15 @@ def generalised_normal(scale: float, shape: float) -> Density:
     )
 
 
-def staircase(loss: float, width: float, centre: float) -> Density:
+def staircase(loss: float, width: float, center: float) -> Density:
     def log_weight(x: Array) -> Array:
-        return np.asarray(-loss * np.maximum(np.ceil((np.abs(x) - centre) / width), 0))
+        return np.asarray(-loss * np.maximum(np.ceil((np.abs(x) - center) / width), 0))
 
     # edges beyond the reach as well, for Rényi sums, which look further
     steps = math.ceil(46 / loss)
-    edges = [centre + j * width for j in range(steps + 50)]
+    edges = [center + j * width for j in range(steps + 50)]
     return Density(
-        log_weight=log_weight, kinks=(*(-e for e in edges), *edges), scale=width, reach=centre + steps * width
+        log_weight=log_weight, kinks=(*(-e for e in edges), *edges), scale=width, reach=center + steps * width
     )
 
 
@@ -89,7 +89,7 @@ class Law:
         return np.array([*ends, *(self.answer + k for k in self.density.kinks)])
 
     def log_weight(self, y: Array) -> Array:
-        """Log-density up to the normaliser; a panel's middle tells on which side of a region end it lies."""
+        """Log-density up to the normalizer; a panel's middle tells on which side of a region end it lies."""
         middle = y.mean(axis=-1, keepdims=True)
         inside = (middle >= self.low) & (middle <= self.high)
         with np.errstate(divide="ignore"):

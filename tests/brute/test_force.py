@@ -16,7 +16,7 @@ def test_masses_of_the_geometric_law() -> None:
     n = force.noise_values(100)
     r = math.exp(-1 / 2)
 
-    masses = np.exp(force.normalised(force.laplace(n, 2.0)))
+    masses = np.exp(force.normalized(force.laplace(n, 2.0)))
 
     assert float(masses[100 + force.PAD + 3]) == pytest.approx((1 - r) / (1 + r) * r**3, rel=1e-14)
 
@@ -24,7 +24,7 @@ def test_masses_of_the_geometric_law() -> None:
 def test_masses_of_the_binomial_law() -> None:
     n = force.noise_values(6)
 
-    masses = np.exp(force.normalised(force.binomial(n, 10)))
+    masses = np.exp(force.normalized(force.binomial(n, 10)))
 
     assert np.allclose(
         masses.astype(float)[force.PAD + 1 : force.PAD + 12], [math.comb(10, k) / 2**10 for k in range(11)]
@@ -36,7 +36,7 @@ def test_masses_of_the_binomial_law() -> None:
 def test_delta_of_the_geometric_law(epsilon: float) -> None:
     """For shift 1 all n <= 0 have loss 1/b: delta = max(0, P(n <= 0) - e^eps P(n <= -1))."""
     n = force.noise_values(110)
-    laws = np.exp(force.normalised(force.laplace(n, 2.0)))[None]
+    laws = np.exp(force.normalized(force.laplace(n, 2.0)))[None]
     with mp.workdps(30):
         r = mp.exp(mp.mpf(-1) / 2)
         exact = max(mp.mpf(0), 1 / (1 + r) - mp.exp(mp.mpf(epsilon)) * r / (1 + r))
@@ -48,7 +48,7 @@ def test_delta_of_the_geometric_law(epsilon: float) -> None:
 
 def test_boosting_scales_what_is_outside() -> None:
     n = force.noise_values(4)
-    flat = force.normalised(force.table(n, [0.25] * 4, -1))
+    flat = force.normalized(force.table(n, [0.25] * 4, -1))
 
     law = np.exp(force.boosted(flat, n, 0.0, 1.0, 0.5)).astype(float)[0]
 
@@ -57,7 +57,7 @@ def test_boosting_scales_what_is_outside() -> None:
 
 def test_worst_shift_is_the_worst_pair_of_equal_laws() -> None:
     n = force.noise_values(30)
-    law = np.exp(force.boosted(force.normalised(force.gaussian(n, 2.0)), n, 1.0, 4.0, 0.7))
+    law = np.exp(force.boosted(force.normalized(force.gaussian(n, 2.0)), n, 1.0, 4.0, 0.7))
     figure = force.hockey_stick(0.2)
 
     both = force.worst_pair(np.repeat(law, 6, axis=0), 4, figure)
@@ -100,7 +100,7 @@ def boosted_gaussian(
 
 @pytest.mark.parametrize("epsilon", [0.0, 0.4, 1.1, 2.0])
 @pytest.mark.parametrize(
-    "density", [quadrature.gaussian(1.3), quadrature.generalised_normal(1.3 * math.sqrt(2), 2.0)]
+    "density", [quadrature.gaussian(1.3), quadrature.generalized_normal(1.3 * math.sqrt(2), 2.0)]
 )
 def test_quadrature_agrees_with_forty_digits(density: quadrature.Density, epsilon: float) -> None:
     one, two = (0.0, -1.25, 2.0), (0.875, -0.5, 3.0)

@@ -11,7 +11,7 @@ from pbdp.audit.audit import CONFIDENCE, DRAWS
 from pbdp.cli import progress as progress_module
 from pbdp.cli.main import main
 from pbdp.planning.plan import Plan
-from pbdp.sampling.sampler import Sampler
+from pbdp.release.sampler import Sampler
 from tests.cli.commands import Done, assert_refused, run, run_command
 from tests.cli.plans import save_plans
 from tests.cli.test_release_command import Terminal
@@ -96,7 +96,7 @@ def test_answers_are_drawn_at_as_asked(plans: Plans, capsys: Capture) -> None:
         (["--answer", "1.5"], "answer must be a whole number"),
         (["--answer", "1e20"], "answer must be"),
         (["--plot", "x.bmp"], ".png"),
-        (["--neighbours", "replace"], "replace neighbours"),
+        (["--neighbors", "replace"], "replace neighbors"),
     ],
 )
 def test_bad_requests_are_refused(options: list[str], word: str, plans: Plans, capsys: Capture) -> None:

@@ -138,7 +138,7 @@ def test_the_plot_is_written(plans: Plans, tmp_path: Path, capsys: Capture) -> N
         (["12", "--answers", "0", "1e300"], "answer must be"),
         (["12", "--plot", "x.bmp"], ".png"),
         (["12", "--plot", "/nowhere/x.png"], "can be written"),
-        (["12", "--neighbours", "replace"], "replace neighbours"),
+        (["12", "--neighbors", "replace"], "replace neighbors"),
     ],
 )
 def test_bad_requests_are_refused(options: list[str], word: str, plans: Plans, capsys: Capture) -> None:

@@ -247,7 +247,7 @@ class TestRandomize:
         done = local(capsys, folder, *words, "--insecure-test-seed", "7")
         survey = load_configuration(folder / "survey.json")
         with pytest.warns(UserWarning, match="tests only"):
-            expected = survey.randomise([37, 52, 18], insecure_test_seed=7)
+            expected = survey.randomize([37, 52, 18], insecure_test_seed=7)
         rows = list(csv.reader(done.out.splitlines()))
         assert rows[0] == ["report", "survey", "insecure_test_seed"]
         assert rows[1:] == [[str(report), survey.fingerprint, "7"] for report in expected.values]
@@ -587,7 +587,7 @@ class TestEstimate:
             assert_refused(local(capsys, folder, "estimate", "@survey.json", *words), "count in row 2")
 
 
-@pytest.mark.parametrize("mechanism", ["unary encoding", "local hashing", "plain randomised response"])
+@pytest.mark.parametrize("mechanism", ["unary encoding", "local hashing", "plain randomized response"])
 @pytest.mark.parametrize("ending", ["csv", "parquet"])
 def test_every_mechanism_makes_the_round_trip(
     capsys: Capture, tmp_path: Path, mechanism: str, ending: str

@@ -106,10 +106,10 @@ def test_answers_that_a_plan_does_not_serve_are_refused(folder: Path, capsys: Ca
 
 
 def test_the_relation_that_is_relied_on_is_compared(folder: Path, capsys: Capture) -> None:
-    assert noise(capsys, folder, "whole", "--answer", "1", "--neighbours", "add/remove").code == 0
-    done = noise(capsys, folder, "whole", "--answer", "1", "--neighbours", "replace")
-    assert_refused(done, "plan must be for replace neighbours", "got add/remove")
-    assert_refused(noise(capsys, folder, "whole", "--answer", "1", "--neighbours", "x"), "--neighbours")
+    assert noise(capsys, folder, "whole", "--answer", "1", "--neighbors", "add/remove").code == 0
+    done = noise(capsys, folder, "whole", "--answer", "1", "--neighbors", "replace")
+    assert_refused(done, "plan must be for replace neighbors", "got add/remove")
+    assert_refused(noise(capsys, folder, "whole", "--answer", "1", "--neighbors", "x"), "--neighbors")
 
 
 def test_files_that_are_no_plans_are_refused(folder: Path, capsys: Capture, tmp_path: Path) -> None:

@@ -90,7 +90,7 @@ def test_output_writes_a_plan_that_loads(capsys: Capture, tmp_path: Path) -> Non
             [*WIDTH, "--confidence", "0.9", "--sensitivity", "1", "--rdp-order", "10", "--integer", *FAST],
             {"rdp_order": 10, "delta": None},
         ),
-        ([*WIDTH, "--neighbours", "replace", *REST], {"neighbours": "replace"}),
+        ([*WIDTH, "--neighbors", "replace", *REST], {"neighbors": "replace"}),
         (["--within", "5", "--step", "0.5", *RANGE_REST], {"step": 0.5}),
     ],
 )
@@ -180,7 +180,7 @@ REFUSED: dict[str, tuple[list[str], list[str]]] = {
     "releases 0": ([*WIDTH, *REST, "--releases", "0"], ["releases must be"]),
     "releases 1.5": ([*WIDTH, *REST, "--releases", "1.5"], ["--releases"]),
     "family": ([*WIDTH, *REST, "--family", "uniform"], ["--family", "uniform"]),
-    "neighbours": ([*WIDTH, *REST, "--neighbours", "friends"], ["--neighbours", "friends"]),
+    "neighbors": ([*WIDTH, *REST, "--neighbors", "friends"], ["--neighbors", "friends"]),
     "below alone": (["--below", "2", *REST], ["--below and --above must be given together"]),
     "below and within": (["--below", "2", "--above", "3", *WIDTH, *REST], ["--below and --above"]),
     "below -1": (["--below", "-1", "--above", "3", *REST], ["within must be"]),

@@ -86,7 +86,7 @@ def test_json_is_one_object_with_all_that_holds(plans: Plans, capsys: Capture) -
     assert (record["confidence"], record["within"]) == (plan.confidence, 5)
     assert (record["releases"], record["disjoint"], record["count"]) == (1, False, 1)
     assert record["releases_enforced"] == "this call only"
-    assert record["neighbours"] == "add/remove"
+    assert record["neighbors"] == "add/remove"
     assert "interval" not in record
 
 
@@ -229,7 +229,7 @@ LEAKS: list[list[str]] = [
     ["--interval", f"{PRIVATE}x"],
     ["--format", PRIVATE],
     ["--input-format", PRIVATE],
-    ["--neighbours", PRIVATE],
+    ["--neighbors", PRIVATE],
     ["--insecure-test-seed", f"{PRIVATE}.5", "1"],
     [f"--foo={PRIVATE}"],
     ["--foo", PRIVATE],
@@ -287,7 +287,7 @@ def test_answers_that_a_plan_does_not_serve_are_refused(plans: Plans, capsys: Ca
         (["5", "-o", "/dev/null"], "an ordinary file"),
         (["5", "-o", "/"], "an ordinary file"),
         (["5", "--json", "--format", "csv"], "--format"),
-        (["5", "--neighbours", "replace"], "replace neighbours"),
+        (["5", "--neighbors", "replace"], "replace neighbors"),
         (["5", "--interval", "0"], "--interval"),
         (["5", "--interval", "99"], "--interval"),
     ],

@@ -18,8 +18,8 @@ import pyarrow.parquet as pq
 import pytest
 
 import pbdp
+from pbdp.mechanism.absolute import AbsoluteRegion
 from pbdp.planning.plan import Plan
-from pbdp.requirement.absolute import AbsoluteRegion
 from tests.cli.commands import PBDP, Done, assert_refused, run, run_piped
 from tests.cli.plans import save_plans
 

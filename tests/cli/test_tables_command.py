@@ -190,7 +190,7 @@ def test_a_dry_run_says_when_it_does_not_fit(folder: Path, capsys: Capture) -> N
         json.loads(tables(capsys, "x.csv", *COUNT, "--dry-run", "--json", *ledger).out)["budget"]["fits"]
         is False
     )
-    replaced = tables(capsys, "x.csv", *COUNT, "--neighbours", "replace", "--dry-run", *ledger)
+    replaced = tables(capsys, "x.csv", *COUNT, "--neighbors", "replace", "--dry-run", *ledger)
     assert "It would be refused" in replaced.out
 
 
@@ -268,7 +268,7 @@ def test_outputs_that_exist_are_refused_before_anything_is_paid(folder: Path, ca
         (["--data", "visits.csv"], "used with a query file"),
         (["--table", "visits"], "table"),
         (["--json", "--format", "csv"], "--format"),
-        (["--colour"], "unrecognized"),
+        (["--color"], "unrecognized"),
     ],
 )
 def test_options_that_do_not_belong_together(

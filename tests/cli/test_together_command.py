@@ -58,7 +58,7 @@ def test_json_holds_every_part(tmp_path: Path, capsys: pytest.CaptureFixture[str
         ("", "one table"),
         ("delta = 1e-6", "one table"),
         ("nonsense", "TOML"),
-        ("colour = 1\n[a]\nwithin=5", "colour"),
+        ("color = 1\n[a]\nwithin=5", "color"),
         ("[a]\nwithin = 5\nconfidence = 0.9", "sensitivity"),
         ("delta = 1e-6\n[a]\nwithin = 5\nconfidence = 2\nsensitivity = 1", "confidence"),
         ("delta = 1e-6\n[a]\nconfidence = 0.9\nsensitivity = 1", "within"),

@@ -127,7 +127,7 @@ def one_more(number: int) -> int:
 TAMPERED: list[tuple[str, Callable[[Record], object], str]] = [
     ("public.csv", put("certificate", "epsilon", to=half), "certificate"),
     ("public.csv", put("certificate", "delta", to=1e-9), "certificate"),
-    ("public.csv", put("certificate", "neighbours", to="replace"), "certificate"),
+    ("public.csv", put("certificate", "neighbors", to="replace"), "certificate"),
     ("public.csv", put("certificate", "statement", to="(0.1, 1e-9)-DP"), "certificate"),
     ("public.csv", put("plan", "fingerprint", to="0" * 64), "certificate"),
     ("public.csv", put("plan", "joint", "epsilon", to=half), "plan"),
@@ -144,7 +144,7 @@ TAMPERED: list[tuple[str, Callable[[Record], object], str]] = [
     ("public.csv", put("query", "groups_per_person", to=1), "bounds and accuracy"),
     ("public.csv", put("query", "rows_per_group", to=2), "bounds and accuracy"),
     ("public.csv", put("query", "confidence", to=0.99), "bounds and accuracy"),
-    ("public.csv", put("query", "neighbours", to="replace"), "certificate"),
+    ("public.csv", put("query", "neighbors", to="replace"), "certificate"),
     ("public.csv", put("query", "delta", to=1e-9), "certificate"),
     ("public.csv", put("query", "delta", to=2), "plan"),
     ("public.csv", put("query", "unit", to=None), "plan"),

@@ -12,7 +12,7 @@ import pbdp
 from pbdp.figures.canvas import save
 from pbdp.figures.likelihood_curve import likelihood_curve
 from pbdp.figures.likelihood_figure import draw_likelihood
-from pbdp.requirement.absolute import AbsoluteRegion
+from pbdp.mechanism.absolute import AbsoluteRegion
 
 
 @pytest.fixture(scope="module")

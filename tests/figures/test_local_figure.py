@@ -52,7 +52,7 @@ def test_estimates_are_drawn_with_their_intervals_and_the_truth(tmp_path: Path) 
 def test_reports_from_a_seed_are_marked(tmp_path: Path) -> None:
     mechanism = boosted_response(DOMAIN, 5.0, 2.0)
     with pytest.warns(UserWarning, match="tests only"):
-        reports = mechanism.randomise([20, 30, 40], insecure_test_seed=1)
+        reports = mechanism.randomize([20, 30, 40], insecure_test_seed=1)
     made = estimate(mechanism, count_reports(mechanism, reports))
     assert "from a test seed, not private" in text_of(draw_estimates(made), tmp_path)
 

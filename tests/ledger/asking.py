@@ -26,7 +26,7 @@ def request(**changes: Any) -> Request:
         "cost": {"renyi": 10},
         "package": 1,
         "values": 1,
-        "neighbours": "add/remove",
+        "neighbors": "add/remove",
     }
     return Request(**{**usual, **changes})
 

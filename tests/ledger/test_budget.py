@@ -120,12 +120,10 @@ def test_rules_other_than_the_first_work_too(url: str) -> None:
 
 
 def test_relations_are_never_mixed(url: str) -> None:
-    other = pbdp.plan(
-        within=20, confidence=0.9, sensitivity=1, delta=1e-8, integer=True, neighbours="replace"
-    )
+    other = pbdp.plan(within=20, confidence=0.9, sensitivity=1, delta=1e-8, integer=True, neighbors="replace")
     with Ledger.create(url) as ledger:
         budget = Budget.create(ledger, "visits", epsilon=1, delta=1e-6)
-        with pytest.raises(InputError, match="neighbours"):
+        with pytest.raises(InputError, match="neighbors"):
             budget.release(other, 5)
 
 

@@ -20,7 +20,7 @@ def test_a_new_dataset_has_its_whole_budget(url: str) -> None:
 
         assert state == ledger.dataset("visits")
         assert (state.spent, state.remaining) == ({"a": 0, "b": 0}, {"a": 5, "b": 0})
-        assert (state.rule, state.neighbours, state.note) == (RULE, "replace", "from the clinic")
+        assert (state.rule, state.neighbors, state.note) == (RULE, "replace", "from the clinic")
         assert state.releases == 0
 
 
@@ -117,10 +117,10 @@ def test_more_numbers_than_the_plan_is_for_are_refused_before_anything() -> None
         request(package=5, values=6)
 
 
-def test_another_neighbouring_relation_is_refused(url: str) -> None:
+def test_another_neighboring_relation_is_refused(url: str) -> None:
     with ledger_with_visits(url) as ledger:
         with pytest.raises(InputError, match="'add/remove', as everything on visits; got 'replace'"):
-            ledger.reserve(request(neighbours="replace"))
+            ledger.reserve(request(neighbors="replace"))
         assert ledger.dataset("visits").spent == {"renyi": 0}
 
 
@@ -171,7 +171,7 @@ def test_a_quote_says_what_a_request_would_cost_and_spends_nothing(url: str) -> 
         ({"cost": {}}, "cost must be whole numbers"),
         ({"package": 0}, "package must be a whole number of at least 1"),
         ({"values": 1.0}, "values must be a whole number"),
-        ({"neighbours": "both"}, "neighbours must be 'add/remove' or 'replace'"),
+        ({"neighbors": "both"}, "neighbors must be 'add/remove' or 'replace'"),
         ({"key": ""}, "key must be 1 to 200"),
         ({"key": "\ud800"}, "key must be 1 to 200"),
         ({"query": "\ud800"}, "UTF-8"),
@@ -193,12 +193,12 @@ def test_bad_requests_are_refused_in_words(wrong: dict[str, Any], message: str) 
         ({"rule": {"a": object()}}, "JSON cannot hold"),
         ({"rule": {"a": float("nan")}}, "JSON cannot hold"),
         ({"rule": {1: 2}}, "JSON would change"),
-        ({"neighbours": "none"}, "neighbours must be"),
+        ({"neighbors": "none"}, "neighbors must be"),
         ({"note": 5}, "note must be a text"),
     ],
 )
 def test_bad_datasets_are_refused_in_words(file: Path, wrong: dict[str, Any], message: str) -> None:
-    usual: dict[str, Any] = {"name": "visits", "limits": {"a": 1}, "rule": RULE, "neighbours": "replace"}
+    usual: dict[str, Any] = {"name": "visits", "limits": {"a": 1}, "rule": RULE, "neighbors": "replace"}
     with Ledger.create(file) as ledger:
         with pytest.raises(InputError, match=message):
             ledger.create_dataset(**{**usual, **wrong})

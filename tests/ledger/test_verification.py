@@ -107,7 +107,7 @@ def test_a_last_spend_that_is_hidden_from_the_index_is_noticed_when_spending(fil
 
 def test_a_spend_that_is_filed_under_another_dataset_is_noticed_when_spending(filled: str) -> None:
     tamper(filled, "UPDATE record SET dataset = 'stays' WHERE sequence = 14")
-    asked = request(dataset="stays", plan=plan_number(1), neighbours="replace")
+    asked = request(dataset="stays", plan=plan_number(1), neighbors="replace")
     with Ledger.open(filled) as ledger, pytest.raises(DamagedLedgerError, match="filed under a wrong name"):
         ledger.reserve(asked)
 

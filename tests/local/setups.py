@@ -51,8 +51,8 @@ def is_near(domain: Domain, name: str, x: int, y: int) -> bool:
     half = {"line": 1, "short line": 1, "wide line": 2, "ring": 2}[name]
     if name == "ring":
         return min((x - y) % n, (y - x) % n) <= half
-    centre = min(max(x, half), n - 1 - half)
-    return abs(centre - y) <= half
+    center = min(max(x, half), n - 1 - half)
+    return abs(center - y) <= half
 
 
 @cache

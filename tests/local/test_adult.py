@@ -1,4 +1,4 @@
-"""The paper's finding on real ages: plain randomised response is best for values and worst for categories."""
+"""The paper's finding on real ages: plain randomized response is best for values and worst for categories."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def test_the_papers_finding(size: int) -> None:
     assert 0 < found.best["trade-off"] < 5
 
 
-def test_larger_categories_suffer_more_from_plain_randomised_response() -> None:
+def test_larger_categories_suffer_more_from_plain_randomized_response() -> None:
     ten, five = (age_errors(size, points=2) for size in (10, 5))
     assert ten.category[-1] / ten.category[0] > five.category[-1] / five.category[0] > 2
 

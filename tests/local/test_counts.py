@@ -52,7 +52,7 @@ FORMS: dict[str, Any] = {
 def test_reports_come_in_the_form_of_the_values_and_are_counted(name: str, form: str) -> None:
     mechanism = ALL[name]
     column = FORMS[form](some(mechanism, 100))
-    reports = mechanism.randomise(column)
+    reports = mechanism.randomize(column)
     assert type(reports.values) is type(column)
     assert reports.fingerprint == mechanism.fingerprint
     if isinstance(column, pd.Series):
@@ -73,7 +73,7 @@ def test_reports_come_in_the_form_of_the_values_and_are_counted(name: str, form:
 @pytest.mark.parametrize("name", ALL)
 def test_one_person(name: str) -> None:
     value = ALL[name].domain.values[0]
-    report = ALL[name].randomise(value).values
+    report = ALL[name].randomize(value).values
     assert isinstance(report, int | str)
     assert count_reports(ALL[name], report).users == 1
 
@@ -81,10 +81,10 @@ def test_one_person(name: str) -> None:
 @pytest.mark.parametrize("kind", [np.int8, np.uint8, np.int16, np.int32, np.uint64])
 def test_whole_numbers_keep_their_type(kind: type) -> None:
     values: Any = np.array(some(AGES, 50)).astype(kind)
-    reports = AGES.randomise(values).values
+    reports = AGES.randomize(values).values
     assert reports.dtype == kind
     assert count_reports(AGES, reports).users == 50
-    assert pl.Series(AGES.randomise(pl.Series(values)).values).dtype == pl.Series(values).dtype
+    assert pl.Series(AGES.randomize(pl.Series(values)).values).dtype == pl.Series(values).dtype
 
 
 def test_numbers_that_int64_cannot_hold_are_unknown() -> None:
@@ -97,13 +97,13 @@ def test_numbers_that_int64_cannot_hold_are_unknown() -> None:
 def test_a_seed_gives_the_same_reports_and_marks_them() -> None:
     values = some(AGES, 100)
     with pytest.warns(InsecureTestSeedWarning):
-        first, second = (AGES.randomise(values, insecure_test_seed=3) for _ in range(2))
+        first, second = (AGES.randomize(values, insecure_test_seed=3) for _ in range(2))
     assert first == second
     assert first.insecure_test_seed == 3
     assert count_reports(AGES, first).insecure_test
-    secure = AGES.randomise(values)
+    secure = AGES.randomize(values)
     assert secure.insecure_test_seed is None
-    assert secure.values != AGES.randomise(values).values
+    assert secure.values != AGES.randomize(values).values
     assert not count_reports(AGES, secure).insecure_test
 
 
@@ -133,14 +133,14 @@ def test_a_seed_gives_the_same_reports_and_marks_them() -> None:
 )
 def test_true_values_outside_the_domain_are_refused_without_being_shown(values: Any) -> None:
     with pytest.raises(InputError) as caught:
-        AGES.randomise(values)
+        AGES.randomize(values)
     for secret in ("101", "20", "21", "-922"):
         assert secret not in str(caught.value)
 
 
 def test_an_empty_column() -> None:
     for mechanism in ALL.values():
-        assert mechanism.randomise([]).values == []
+        assert mechanism.randomize([]).values == []
         assert count_reports(mechanism, []).users == 0
 
 
@@ -181,7 +181,7 @@ def test_bad_encoded_reports_are_counted_and_not_used() -> None:
 
 def test_reports_of_another_configuration_are_refused() -> None:
     other = boosted_response(DOMAINS["ages"], 3.0, 1.4)
-    reports = other.randomise(some(AGES, 30))
+    reports = other.randomize(some(AGES, 30))
     assert count_reports(AGES, reports).refused == {"another configuration": 30}
     assert count_reports(AGES, reports).users == 0
     assert count_reports(AGES, [20, 30], fingerprint=other.fingerprint).refused_reports == 2
@@ -202,7 +202,7 @@ def same(first: Counts, second: Counts) -> bool:
 @pytest.mark.parametrize("name", ALL)
 def test_chunks_and_collectors_and_databases_give_the_same_counts(name: str) -> None:
     mechanism = ALL[name]
-    reports = mechanism.randomise(some(mechanism, 3000)).values
+    reports = mechanism.randomize(some(mechanism, 3000)).values
     bad = [*reports, None, None, -77 if isinstance(reports[0], int) else "??"]
     whole = count_reports(mechanism, bad)
     assert whole.refused == {"null": 2, "unknown value": 1}

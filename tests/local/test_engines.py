@@ -29,7 +29,7 @@ def test_a_group_by_over_files_is_the_same_as_counting_here(
     mechanism: LocalMechanism, tmp_path: Path
 ) -> None:
     values = np.random.default_rng(2).choice(np.array(mechanism.domain.values), 5000)
-    reports = mechanism.randomise(values)
+    reports = mechanism.randomize(values)
     column = pd.DataFrame({"report": reports.values})
     column[:2000].to_parquet(tmp_path / "first.parquet")
     column[2000:].to_parquet(tmp_path / "second.parquet")

@@ -17,7 +17,7 @@ from pbdp.local.estimate import estimate
 from pbdp.local.hashing import local_hashing
 from pbdp.local.mechanism import LocalMechanism
 from pbdp.local.unary import unary_encoding
-from pbdp.sampling.keystream import InsecureTestKeystream
+from pbdp.release.keystream import InsecureTestKeystream
 from tests.local.setups import DOMAINS, SETUPS, is_near, matrix, response, some_truth
 
 Floats = npt.NDArray[np.float64]
@@ -41,7 +41,7 @@ def test_unbiased_with_the_exact_variance(setup: tuple[str, float, float], kind:
     mechanism = response(setup)
     domain, rows = mechanism.domain, matrix(mechanism, name)
     if epsilon0 == 0 and (kind == "value" or not hasattr(domain, "sizes")) and name != "plain":
-        if name == "ring":  # its neighbourhoods differ enough to be told apart even so
+        if name == "ring":  # its neighborhoods differ enough to be told apart even so
             return
         with pytest.raises(CannotCertifyError, match="epsilon0"):
             mechanism.estimates(kind, np.ones(domain.count, dtype=np.int64), domain.count)
@@ -149,7 +149,7 @@ def test_the_intervals_are_those_of_the_estimate_function() -> None:
     mechanism = MECHANISMS["ages"]
     codes = some_truth(mechanism.domain, 1000)
     with pytest.warns(UserWarning, match="tests only"):
-        reports = mechanism.randomise(np.array(mechanism.domain.values)[codes], insecure_test_seed=5)
+        reports = mechanism.randomize(np.array(mechanism.domain.values)[codes], insecure_test_seed=5)
     counts = count_reports(mechanism, reports)
     made = estimate(mechanism, counts, "category", confidence=0.9)
     people, variance = mechanism.estimates("category", counts.tally, 1000)
@@ -197,7 +197,7 @@ def test_a_projection_is_the_nearest_histogram_and_says_that_it_is_biased() -> N
     assert valid.people == pytest.approx(nearest, abs=1e-3)
 
 
-def test_neighbourhoods_overlap_and_are_not_projected() -> None:
+def test_neighborhoods_overlap_and_are_not_projected() -> None:
     mechanism = boosted_response(on_scale(range(8), 3), 1.0, 0.9)
     counts = count_reports(mechanism, np.arange(8))
     with pytest.raises(InputError, match="do not overlap"):

@@ -56,7 +56,7 @@ BORDERS = [(1.0, 9), (1.0, 13), (2.0, 22), (2.0, 26), (3.0, 60), (3.0, 65)]
 
 
 @pytest.mark.parametrize(("epsilon", "count"), BORDERS)
-def test_randomised_response_is_chosen_below_the_known_border(epsilon: float, count: int) -> None:
+def test_randomized_response_is_chosen_below_the_known_border(epsilon: float, count: int) -> None:
     """d < 3 e^eps + 2 (Wang et al. 2017), for values that hardly anyone holds."""
     domain = without_categories(range(count))
     plan = plan_local(domain, LeastError(category=0, expected=np.eye(1, count)[0]), epsilon=epsilon)
@@ -73,7 +73,7 @@ def test_large_domains_and_small_epsilon_get_another_mechanism() -> None:
     assert plan.chosen.family == "unary encoding"
     response = next(entry for entry in plan.others if entry.family == "boosted response")
     assert response.cost > 50 * plan.chosen.cost
-    counts = plan.mechanism.randomise([1, 2, 999])
+    counts = plan.mechanism.randomize([1, 2, 999])
     assert len(counts.values) == 3
 
 

@@ -20,7 +20,7 @@ EPSILONS = [0.1, 0.5, 1.0, 2.0, 4.0, 7.0]
 
 @pytest.mark.parametrize("epsilon", EPSILONS)
 @pytest.mark.parametrize("count", [2, 10, 91])
-def test_plain_randomised_response(epsilon: float, count: int) -> None:
+def test_plain_randomized_response(epsilon: float, count: int) -> None:
     """Their equation 4: n (d - 2 + e^eps)/(e^eps - 1)^2 for values that nobody holds."""
     spread = boosted_response(without_categories(range(count)), epsilon, epsilon).spread("value")
     nobody = np.zeros(count)

@@ -7,21 +7,21 @@ import math
 import numpy as np
 import pytest
 
+from pbdp.accounting.exact.accountant import ExactAccountant
 from pbdp.errors import CannotCertifyError, InputError
+from pbdp.mechanism.absolute import AbsoluteRegion
 from pbdp.mechanism.boosted import Boosted
+from pbdp.mechanism.custom import CustomRegion
+from pbdp.mechanism.fixed import FixedRegion
 from pbdp.mechanism.rate import boost_for, least_confidence
+from pbdp.mechanism.region import Region
+from pbdp.mechanism.relative import RelativeRegion
 from pbdp.noise.discrete_gaussian import DiscreteGaussian
 from pbdp.noise.discrete_laplace import DiscreteLaplace
 from pbdp.noise.gaussian import Gaussian
 from pbdp.noise.kernel import Kernel
 from pbdp.noise.laplace import Laplace
 from pbdp.noise.table import TableKernel
-from pbdp.privacy.exact.accountant import ExactAccountant
-from pbdp.requirement.absolute import AbsoluteRegion
-from pbdp.requirement.custom import CustomRegion
-from pbdp.requirement.fixed import FixedRegion
-from pbdp.requirement.region import Region
-from pbdp.requirement.relative import RelativeRegion
 from tests.brute import designs, force, quadrature
 
 
@@ -192,7 +192,7 @@ def test_a_boost_outside_zero_to_one_is_refused(boost: float) -> None:
 
 def test_no_boost_is_the_plain_kernel() -> None:
     n = force.noise_values(60)
-    plain = np.exp(force.normalised(force.gaussian(n, 3.0))).astype(float)
+    plain = np.exp(force.normalized(force.gaussian(n, 3.0))).astype(float)
     law = Boosted(kernel=DiscreteGaussian(sigma=3.0), region=AbsoluteRegion.even(2.0), boost=0.0).law_at(0)
 
     assert np.allclose(law.density(n.astype(float)), plain, rtol=1e-12, atol=1e-250)
@@ -228,9 +228,9 @@ def test_hard_bounds_that_follow_the_data_have_no_finite_epsilon_but_a_delta(
 
 
 def test_delta_of_hard_bounds_is_what_only_one_answer_can_give() -> None:
-    """At a large epsilon only the outputs outside the neighbour's region count: 2 of the 9 cells."""
+    """At a large epsilon only the outputs outside the neighbor's region count: 2 of the 9 cells."""
     n = force.noise_values(40)
-    law = np.exp(force.boosted(force.normalised(force.gaussian(n, 3.0)), n, 4.0, 4.0, 1.0))[0].astype(float)
+    law = np.exp(force.boosted(force.normalized(force.gaussian(n, 3.0)), n, 4.0, 4.0, 1.0))[0].astype(float)
     mechanism = Boosted(kernel=DiscreteGaussian(sigma=3.0), region=AbsoluteRegion.even(4.0), boost=1.0)
 
     claim = ExactAccountant(mechanism=mechanism, sensitivity=2).delta_at(50.0)

@@ -1,4 +1,4 @@
-"""Grids: steps are powers of two, answers round half up, and no neighbours are further apart than it says."""
+"""Grids: steps are powers of two, answers round half up, and no neighbors are further apart than it says."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 
 from pbdp.errors import InputError
+from pbdp.mechanism.absolute import AbsoluteRegion
+from pbdp.mechanism.fixed import FixedRegion
 from pbdp.mechanism.grid import LinearGrid, grid_for, whole_numbers
 from pbdp.mechanism.log_grid import LogGrid, log_grid_for
-from pbdp.requirement.absolute import AbsoluteRegion
-from pbdp.requirement.fixed import FixedRegion
-from pbdp.requirement.relative import RelativeRegion
+from pbdp.mechanism.relative import RelativeRegion
 
 
 @pytest.mark.parametrize("step", [2.0**-40, 0.25, 0.5, 1, 8, 2.0**60])
@@ -87,7 +87,7 @@ def test_the_sensitivity_in_steps_is_rounded_up(sensitivity: float, step: float,
     assert LinearGrid(step=step, rounded=True).sensitivity_in_steps(sensitivity) == steps
 
 
-def test_no_two_neighbours_are_further_apart_than_the_sensitivity_in_steps() -> None:
+def test_no_two_neighbors_are_further_apart_than_the_sensitivity_in_steps() -> None:
     chance = random.Random(1)
     for _ in range(2000):
         grid = LinearGrid(step=2.0 ** chance.randint(-4, 2), rounded=True)
@@ -145,7 +145,7 @@ def test_a_width_that_no_grid_fits_is_refused(width: float) -> None:
 @pytest.mark.parametrize("nonnegative", [False, True])
 @pytest.mark.parametrize(("theta", "tau"), [(0.05, 10), (0.5, 2.5), (0.9, 0.1)])
 def test_a_logarithmic_grid_never_underestimates(theta: float, tau: float, nonnegative: bool) -> None:
-    """No neighbours are further apart than it says, and its region of steps lies inside the one asked for."""
+    """No neighbors are further apart than it says, and its region of steps lies inside the one asked for."""
     region = RelativeRegion(theta=theta, tau=tau, nonnegative=nonnegative)
     grid = log_grid_for(region)
     inside = grid.region_in_steps(region)

@@ -9,15 +9,15 @@ import pytest
 
 from pbdp.errors import CannotCertifyError
 from pbdp.mechanism.design import Design
+from pbdp.mechanism.fixed import FixedRegion
 from pbdp.mechanism.grid import whole_numbers
+from pbdp.mechanism.region import Region
+from pbdp.mechanism.relative import RelativeRegion
 from pbdp.mechanism.reweighted import ReweightedTable
 from pbdp.mechanism.weights import TOTAL, integer_weights
 from pbdp.noise.discrete_gaussian import DiscreteGaussian
 from pbdp.noise.discrete_laplace import DiscreteLaplace
 from pbdp.noise.kernel import LatticeKernel
-from pbdp.requirement.fixed import FixedRegion
-from pbdp.requirement.region import Region
-from pbdp.requirement.relative import RelativeRegion
 
 KERNELS: tuple[LatticeKernel, ...] = (DiscreteGaussian(sigma=9.0), DiscreteLaplace(scale=3.0))
 REGIONS: tuple[Region, ...] = (

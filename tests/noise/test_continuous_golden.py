@@ -10,12 +10,12 @@ import numpy as np
 import pytest
 
 from pbdp.noise.gaussian import Gaussian
-from pbdp.noise.generalised_normal import GeneralisedNormal
+from pbdp.noise.generalized_normal import GeneralizedNormal
 from pbdp.noise.huber import Huber
 from pbdp.noise.kernel import Array, LogConcaveKernel
 from pbdp.noise.laplace import Laplace
 
-FAMILIES = {"gaussian": Gaussian, "laplace": Laplace, "generalised normal": GeneralisedNormal, "huber": Huber}
+FAMILIES = {"gaussian": Gaussian, "laplace": Laplace, "generalized normal": GeneralizedNormal, "huber": Huber}
 LAWS: list[dict[str, Any]] = json.loads(
     (Path(__file__).parent / "golden" / "continuous.json").read_text(encoding="utf-8")
 )
@@ -76,7 +76,7 @@ def test_masses_keep_twelve_digits_in_narrow_and_far_intervals(law: dict[str, An
 @each_law
 def test_log_moments_hold_the_exact_value(law: dict[str, Any]) -> None:
     kernel, moments = kernel_of(law), law["moments"]
-    is_bound = law["family"] == "generalised normal" and law["parameters"]["shape"] > 1
+    is_bound = law["family"] == "generalized normal" and law["parameters"]["shape"] > 1
     for order in {row["order"] for row in moments}:
         rows = [row for row in moments if row["order"] == order]
         low, high, shift, exact = (column(rows, name) for name in ("low", "high", "shift", "log_moment"))
@@ -84,7 +84,7 @@ def test_log_moments_hold_the_exact_value(law: dict[str, Any]) -> None:
         if is_bound:
             assert np.all(lower <= exact)
             assert np.all(exact <= upper)
-            # Above 1e15 neighbouring floats are further apart than the integrand is wide.
+            # Above 1e15 neighboring floats are further apart than the integrand is wide.
             known = np.abs(exact) < 1e15
             assert known.sum() >= 6
             assert np.all((upper - lower)[known] < 2e-5 + 2e-13 * np.abs(exact[known]))

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from pbdp.noise.gaussian import Gaussian
-from pbdp.noise.generalised_normal import GeneralisedNormal
+from pbdp.noise.generalized_normal import GeneralizedNormal
 from pbdp.noise.huber import Huber
 from pbdp.noise.kernel import Array, LogConcaveKernel
 from pbdp.noise.laplace import Laplace
@@ -16,10 +16,10 @@ from pbdp.noise.laplace import Laplace
 KERNELS: list[LogConcaveKernel] = [
     Gaussian(sigma=1.7),
     Laplace(scale=0.8),
-    GeneralisedNormal(scale=2.0, shape=1.0),
-    GeneralisedNormal(scale=2.0, shape=1.05),
-    GeneralisedNormal(scale=0.7, shape=1.5),
-    GeneralisedNormal(scale=3.0, shape=6.0),
+    GeneralizedNormal(scale=2.0, shape=1.0),
+    GeneralizedNormal(scale=2.0, shape=1.05),
+    GeneralizedNormal(scale=0.7, shape=1.5),
+    GeneralizedNormal(scale=3.0, shape=6.0),
     Huber(sigma=1.7, knee=2.5),
     Huber(sigma=3.0, knee=0.4),
 ]

@@ -31,8 +31,8 @@ def test_log_moment_over_the_line_is_the_known_renyi_divergence(order: float, sh
     assert lower == upper == pytest.approx(order * (order - 1) * shift**2 / (2 * 2.5**2), rel=1e-14)
 
 
-def test_log_moment_far_from_its_centre_keeps_its_digits() -> None:
-    # At order 1000 the centre is at -3996: an interval near zero is in a tail of exp(-8e6).
+def test_log_moment_far_from_its_center_keeps_its_digits() -> None:
+    # At order 1000 the center is at -3996: an interval near zero is in a tail of exp(-8e6).
     low, high, shift, order = 1.0, 1.0 + 2.0**-30, 4.0, 1000.0
     value = Gaussian(sigma=1.0).log_moment(low, high, shift, order)[0]
     # Over so short an interval the exponent is straight.

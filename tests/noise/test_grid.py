@@ -74,7 +74,7 @@ def test_loss_and_family_are_those_of_the_density() -> None:
 
 def test_it_is_log_concave_where_the_density_is() -> None:
     assert GridKernel(continuous=Laplace(scale=2.0)).is_log_concave
-    assert not GridKernel(continuous=Staircase(loss=0.5, width=2.0, centre=1.0)).is_log_concave
+    assert not GridKernel(continuous=Staircase(loss=0.5, width=2.0, center=1.0)).is_log_concave
 
 
 def test_too_fine_a_step_is_refused_at_once() -> None:

@@ -13,7 +13,7 @@ from pbdp.noise.grid_staircase import GridStaircase
 
 
 def test_the_steps() -> None:
-    masses = GridStaircase(loss=math.log(2), width=2, centre=1).masses(6)
+    masses = GridStaircase(loss=math.log(2), width=2, center=1).masses(6)
 
     np.testing.assert_allclose(masses[6:] / masses[6], [1, 1, 1 / 2, 1 / 2, 1 / 4, 1 / 4, 1 / 8], rtol=1e-14)
     # 3 points of the plateau and on each side 2 (1/2 + 1/4 + ...) = 2
@@ -21,7 +21,7 @@ def test_the_steps() -> None:
 
 
 def test_steps_of_one_point_are_the_discrete_laplace_law() -> None:
-    kernel, laplace = GridStaircase(loss=0.4, width=1, centre=0), DiscreteLaplace(scale=2.5)
+    kernel, laplace = GridStaircase(loss=0.4, width=1, center=0), DiscreteLaplace(scale=2.5)
     n = np.arange(-30, 31)
 
     np.testing.assert_allclose(kernel.density(n), laplace.density(n), rtol=1e-13)
@@ -29,11 +29,11 @@ def test_steps_of_one_point_are_the_discrete_laplace_law() -> None:
     assert kernel.is_log_concave
 
 
-@pytest.mark.parametrize("centre", [0, 1, 2, 3, 8])
+@pytest.mark.parametrize("center", [0, 1, 2, 3, 8])
 @pytest.mark.parametrize("width", [1, 2, 3, 5])
 @pytest.mark.parametrize("shift", [1, 2, 3, 4, 7, 10])
-def test_the_largest_loss_is_the_largest_of_all_losses(shift: int, width: int, centre: int) -> None:
-    kernel = GridStaircase(loss=0.3, width=width, centre=centre)
+def test_the_largest_loss_is_the_largest_of_all_losses(shift: int, width: int, center: int) -> None:
+    kernel = GridStaircase(loss=0.3, width=width, center=center)
     y = np.arange(-60, 61.0)
 
     losses = kernel.log_density(y) - kernel.log_density(y - shift)
@@ -43,12 +43,12 @@ def test_the_largest_loss_is_the_largest_of_all_losses(shift: int, width: int, c
 
 
 def test_only_steps_of_one_point_are_log_concave() -> None:
-    assert GridStaircase(loss=0.3, width=1, centre=4).is_log_concave
-    assert not GridStaircase(loss=0.3, width=2, centre=4).is_log_concave
+    assert GridStaircase(loss=0.3, width=1, center=4).is_log_concave
+    assert not GridStaircase(loss=0.3, width=2, center=4).is_log_concave
 
 
 def test_family() -> None:
-    assert GridStaircase(loss=0.3, width=2, centre=4).family == "staircase"
+    assert GridStaircase(loss=0.3, width=2, center=4).family == "staircase"
 
 
 @pytest.mark.parametrize(
@@ -57,10 +57,10 @@ def test_family() -> None:
         ({"loss": 0.0}, "loss must be a finite number above 0"),
         ({"width": 0}, "width must be a whole number of at least 1"),
         ({"width": 1.5}, "width must be a whole number of at least 1"),
-        ({"centre": -1}, "centre must be a whole number of at least 0"),
+        ({"center": -1}, "center must be a whole number of at least 0"),
         ({"loss": 1e-14}, "Use a coarser step"),
     ],
 )
 def test_parameters_outside_their_domain_are_refused(change: dict[str, float], message: str) -> None:
     with pytest.raises(InputError, match=message):
-        GridStaircase(**{"loss": 0.5, "width": 2, "centre": 3} | change)  # type: ignore[arg-type]
+        GridStaircase(**{"loss": 0.5, "width": 2, "center": 3} | change)  # type: ignore[arg-type]

@@ -13,7 +13,7 @@ import pytest
 from pbdp.noise.binomial import Binomial
 from pbdp.noise.discrete_gaussian import DiscreteGaussian
 from pbdp.noise.discrete_laplace import DiscreteLaplace
-from pbdp.noise.generalised_normal import GeneralisedNormal
+from pbdp.noise.generalized_normal import GeneralizedNormal
 from pbdp.noise.grid import GridKernel
 from pbdp.noise.grid_staircase import GridStaircase
 from pbdp.noise.huber import Huber
@@ -26,7 +26,7 @@ LATTICES: dict[str, Callable[..., LatticeKernel]] = {
     "DiscreteGaussian": DiscreteGaussian,
     "DiscreteLaplace": DiscreteLaplace,
     "GridStaircase": GridStaircase,
-    "GeneralisedNormal": lambda **given: GridKernel(continuous=GeneralisedNormal(**given)),
+    "GeneralizedNormal": lambda **given: GridKernel(continuous=GeneralizedNormal(**given)),
     "Huber": lambda **given: GridKernel(continuous=Huber(**given)),
 }
 

@@ -26,7 +26,7 @@ rows = st.lists(st.floats(0, 1), min_size=1, max_size=12).filter(lambda row: sum
 kernels = st.one_of(
     st.builds(DiscreteGaussian, sigma=scales),
     st.builds(DiscreteLaplace, scale=scales),
-    st.builds(GridStaircase, loss=st.floats(0.05, 5), width=st.integers(1, 9), centre=st.integers(0, 20)),
+    st.builds(GridStaircase, loss=st.floats(0.05, 5), width=st.integers(1, 9), center=st.integers(0, 20)),
     st.builds(Binomial, trials=st.integers(1, 300).map(lambda half: 2 * half)),
     st.builds(GridKernel, continuous=st.builds(Huber, sigma=st.floats(0.5, 10.0), knee=knees)),
     st.builds(
@@ -40,7 +40,7 @@ EVERY = (
     DiscreteGaussian(sigma=2.5),
     DiscreteGaussian(sigma=40.0),
     DiscreteLaplace(scale=3.0),
-    GridStaircase(loss=0.5, width=4, centre=5),
+    GridStaircase(loss=0.5, width=4, center=5),
     Binomial(trials=40),
     GridKernel(continuous=Huber(sigma=2.0, knee=3.0)),
     TableKernel(probabilities=(0.25, 0.5, 0.25), start=-1),

@@ -13,11 +13,11 @@ from pbdp.errors import InputError
 from pbdp.noise.grid_staircase import GridStaircase
 from pbdp.noise.staircase import Staircase
 
-kernels = st.builds(Staircase, loss=st.floats(0.05, 5), width=st.floats(0.2, 5), centre=st.floats(0.1, 10))
+kernels = st.builds(Staircase, loss=st.floats(0.05, 5), width=st.floats(0.2, 5), center=st.floats(0.1, 10))
 
 
 def test_the_steps() -> None:
-    kernel = Staircase(loss=math.log(2), width=2.0, centre=1.0)
+    kernel = Staircase(loss=math.log(2), width=2.0, center=1.0)
 
     # the plateau is 2 long and on each side lie 2 (1/2 + 1/4 + ...) = 2
     np.testing.assert_allclose(
@@ -47,15 +47,15 @@ def test_cdf_and_survival_add_up_to_one(kernel: Staircase, x: float) -> None:
 @settings(deadline=None)
 @given(kernels, st.floats(1e-200, 0.999999))
 def test_quantiles_invert_the_tails(kernel: Staircase, u: float) -> None:
-    # what rounding x does: x is below centre + 470 width/loss and density/survival at most exp(loss)/width
-    tolerance = 1e-15 * math.exp(kernel.loss) * (kernel.centre / kernel.width + 500 / kernel.loss)
+    # what rounding x does: x is below center + 470 width/loss and density/survival at most exp(loss)/width
+    tolerance = 1e-15 * math.exp(kernel.loss) * (kernel.center / kernel.width + 500 / kernel.loss)
 
     assert float(kernel.survival(kernel.upper_quantile(u))) == pytest.approx(u, rel=tolerance)
     assert float(kernel.cdf(kernel.quantile(u))) == pytest.approx(u, rel=tolerance)
 
 
 def test_infinite_arguments() -> None:
-    kernel = Staircase(loss=0.5, width=1.0, centre=2.5)
+    kernel = Staircase(loss=0.5, width=1.0, center=2.5)
 
     assert kernel.cdf([-np.inf, np.inf]).tolist() == [0, 1]
     assert kernel.log_density(np.inf) == -np.inf
@@ -64,10 +64,10 @@ def test_infinite_arguments() -> None:
     assert kernel.upper_quantile([0, 1]).tolist() == [np.inf, -np.inf]
 
 
-@pytest.mark.parametrize("centre", [0.2, 1.0, 2.5])
+@pytest.mark.parametrize("center", [0.2, 1.0, 2.5])
 @pytest.mark.parametrize("shift", [0.3, 1.0, 1.01, 2.5, 3.0])
-def test_the_largest_loss_is_the_largest_of_all_losses(shift: float, centre: float) -> None:
-    kernel = Staircase(loss=0.7, width=1.0, centre=centre)
+def test_the_largest_loss_is_the_largest_of_all_losses(shift: float, center: float) -> None:
+    kernel = Staircase(loss=0.7, width=1.0, center=center)
     y = np.linspace(-15, 15, 30011)  # an odd number, so that hardly any point is a break
 
     losses = kernel.log_density(y) - kernel.log_density(y - shift)
@@ -76,7 +76,7 @@ def test_the_largest_loss_is_the_largest_of_all_losses(shift: float, centre: flo
 
 
 def test_a_shift_just_above_the_width_costs_a_whole_step_more() -> None:
-    kernel = Staircase(loss=0.7, width=0.3, centre=1.0)
+    kernel = Staircase(loss=0.7, width=0.3, center=1.0)
 
     assert kernel.largest_loss(0.3) == 0.7
     assert kernel.largest_loss(math.nextafter(0.3, 1)) == 1.4
@@ -84,7 +84,7 @@ def test_a_shift_just_above_the_width_costs_a_whole_step_more() -> None:
 
 
 def test_breaks_are_where_the_density_jumps() -> None:
-    kernel = Staircase(loss=0.5, width=2.0, centre=0.75)
+    kernel = Staircase(loss=0.5, width=2.0, center=0.75)
 
     breaks = kernel.breaks(5.0)
 
@@ -96,17 +96,17 @@ def test_breaks_are_where_the_density_jumps() -> None:
 
 def test_too_many_breaks_are_refused() -> None:
     with pytest.raises(InputError, match="reach must be at most 8388608 steps"):
-        Staircase(loss=0.5, width=1e-9, centre=1.0).breaks(5.0)
+        Staircase(loss=0.5, width=1e-9, center=1.0).breaks(5.0)
 
 
-@pytest.mark.parametrize("centre", [0.5, 3.0, 3.9])
-def test_on_the_grid_masses_are_proportional_to_the_density(centre: float) -> None:
-    kernel = Staircase(loss=0.5, width=2.0, centre=centre)
+@pytest.mark.parametrize("center", [0.5, 3.0, 3.9])
+def test_on_the_grid_masses_are_proportional_to_the_density(center: float) -> None:
+    kernel = Staircase(loss=0.5, width=2.0, center=center)
     n = np.arange(-15, 16)
 
     grid = kernel.on_grid()
 
-    assert grid == GridStaircase(loss=0.5, width=2, centre=math.floor(centre))
+    assert grid == GridStaircase(loss=0.5, width=2, center=math.floor(center))
     np.testing.assert_allclose(
         grid.density(n) / grid.density(0), kernel.density(n) / kernel.density(0), rtol=1e-14
     )
@@ -114,17 +114,17 @@ def test_on_the_grid_masses_are_proportional_to_the_density(centre: float) -> No
 
 def test_only_whole_widths_go_on_the_grid() -> None:
     with pytest.raises(InputError, match=r"width must be a whole number of steps; got 1\.5"):
-        Staircase(loss=0.5, width=1.5, centre=2.0).on_grid()
+        Staircase(loss=0.5, width=1.5, center=2.0).on_grid()
 
 
-@pytest.mark.parametrize("name", ["loss", "width", "centre"])
+@pytest.mark.parametrize("name", ["loss", "width", "center"])
 def test_parameters_must_be_positive(name: str) -> None:
     with pytest.raises(InputError, match=f"{name} must be a finite number above 0"):
-        Staircase(**{"loss": 0.5, "width": 1.0, "centre": 2.0} | {name: 0.0})
+        Staircase(**{"loss": 0.5, "width": 1.0, "center": 2.0} | {name: 0.0})
 
 
 def test_it_says_what_it_is() -> None:
-    kernel = Staircase(loss=0.5, width=1.0, centre=2.0)
+    kernel = Staircase(loss=0.5, width=1.0, center=2.0)
 
     assert (kernel.family, kernel.is_symmetric, kernel.is_unimodal) == ("staircase", True, True)
     assert kernel.support == (-math.inf, math.inf)

@@ -18,7 +18,7 @@ NODES, WEIGHTS = np.polynomial.legendre.leggauss(120)
 def log_density(
     y: npt.ArrayLike, answer: float, ends: Ends, sigma: float, boost: float
 ) -> npt.NDArray[np.float64]:
-    """Log of the boosted density, normalised by its own sum."""
+    """Log of the boosted density, normalized by its own sum."""
     y = np.asarray(y, dtype=np.float64)
     inside = ndtr((ends[1] - answer) / sigma) - ndtr((ends[0] - answer) / sigma)
     with np.errstate(divide="ignore"):

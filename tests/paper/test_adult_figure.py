@@ -1,4 +1,4 @@
-"""Figure 7: the ends are randomised response and categories only; exact errors by brute force."""
+"""Figure 7: the ends are randomized response and categories only; exact errors by brute force."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def of(row: Row, name: str) -> float:
 
 
 def grr_value_error(values: int, epsilon: float) -> float:
-    """Mean variance of estimated shares under plain randomised response, from its definition."""
+    """Mean variance of estimated shares under plain randomized response, from its definition."""
     ages = adult_ages()
     people = sum(ages.values())
     counts = np.array([ages.get(age, 0) for age in range(10, 10 + values)], dtype=float)
@@ -32,7 +32,7 @@ def grr_value_error(values: int, epsilon: float) -> float:
     return float(variance.mean() / people**2)
 
 
-def test_the_right_end_is_plain_randomised_response(rows: list[Row]) -> None:
+def test_the_right_end_is_plain_randomized_response(rows: list[Row]) -> None:
     for size in adult.SIZES:
         last = [r for r in rows if r["kind"] == "errors" and r["size"] == size and r["epsilon0"] == 5.0]
         assert len(last) == 2

@@ -8,7 +8,10 @@ from functools import cache
 import numpy as np
 import pytest
 
+from pbdp.accounting.composition.composed import compose
+from pbdp.accounting.composition.release import table_release
 from pbdp.errors import CannotCertifyError, InputError
+from pbdp.mechanism.absolute import AbsoluteRegion
 from pbdp.mechanism.design import Design
 from pbdp.mechanism.grid import whole_numbers
 from pbdp.mechanism.weights import integer_weights
@@ -21,12 +24,9 @@ from pbdp.planning.free_form.levels import Layout, even_levels
 from pbdp.planning.free_form.newton import divergence_of, least_divergence
 from pbdp.planning.free_form.search import free_form_law
 from pbdp.planning.shapes import Goal, Problem, problem_of
-from pbdp.privacy.composition.composed import compose
-from pbdp.privacy.composition.release import table_release
-from pbdp.requirement.absolute import AbsoluteRegion
 
 DELTA = 1e-6
-PARAMETRIC = ("laplace", "gaussian", "staircase", "generalised normal", "huber", "cosine")
+PARAMETRIC = ("laplace", "gaussian", "staircase", "generalized normal", "huber", "cosine")
 
 # points in the region, sensitivity, confidence, order: plateaus narrower and wider than the sensitivity
 LAYOUTS = [(41, 1, 0.9, 23.0), (42, 1, 0.9, 4.0), (11, 4, 0.8, 3.0), (13, 4, 0.7, 2.0), (9, 3, 0.5, 1.3)]
@@ -80,7 +80,7 @@ def test_lumped_outputs_have_the_moment_of_the_whole_table(
     points: int, sensitivity: int, confidence: float, order: float
 ) -> None:
     layout, levels = optimum(points, sensitivity, confidence, order)
-    first, second = layout.neighbours(levels)
+    first, second = layout.neighbors(levels)
     lumped = float(np.sum(first**order * second ** (1 - order)))
     assert moment(layout.masses(levels), sensitivity, order) == pytest.approx(lumped, rel=1e-10)
 
@@ -121,11 +121,11 @@ def test_no_falling_law_of_the_same_confidence_has_a_smaller_moment(
 
     Symmetric laws that fall outwards and have the confidence are mixtures of pairs of uniform laws, one that
     holds at least the confidence and one that holds less. The moment is convex, so it is the least of all if
-    it falls towards no such pair.
+    it falls toward no such pair.
     """
     layout, levels = optimum(points, sensitivity, confidence, order)
     masses = layout.masses(levels)
-    # the ratio of neighbours goes on at either end as it was
+    # the ratio of neighbors goes on at either end as it was
     inner = masses[sensitivity:] / masses[:-sensitivity]
     ratio = np.concatenate([np.full(sensitivity, inner[0]), inner, np.full(sensitivity, inner[-1])])
     slope = order * ratio[:-sensitivity] ** (order - 1) + (1 - order) * ratio[sensitivity:] ** order
@@ -133,11 +133,11 @@ def test_no_falling_law_of_the_same_confidence_has_a_smaller_moment(
     middle = len(masses) // 2
     half = np.cumsum((slope + slope[::-1])[middle:])
     half -= slope[middle] if len(masses) % 2 else 0.0
-    towards = half / widths
+    toward = half / widths
     held = np.minimum(points / widths, 1.0)
     near, far = held >= confidence, held < confidence
     share = (confidence - held[far]) / (held[near][:, None] - held[far])
-    change = share * towards[near][:, None] + (1 - share) * towards[far] - slope @ masses
+    change = share * toward[near][:, None] + (1 - share) * toward[far] - slope @ masses
     assert change.size > 50
     assert change.min() >= -1e-8 * moment(masses, sensitivity, order)
 
@@ -150,7 +150,7 @@ def test_moving_levels_at_random_raises_the_moment(
     least = divergence_of(layout, Power(order=order), levels)
     generator = np.random.default_rng(7)
     for size in np.geomspace(1e-3, 1, 30):
-        moved = layout.normalised(levels + size * generator.normal(size=len(levels)))
+        moved = layout.normalized(levels + size * generator.normal(size=len(levels)))
         assert divergence_of(layout, Power(order=order), moved) > least
 
 
@@ -165,7 +165,7 @@ def test_f_of_the_others_is_the_composed_delta_of_one_release_less() -> None:
     layout, levels = optimum(41, 1, 0.9, 12.0)
     masses = layout.masses(levels)
     table = integer_weights(masses, -(len(masses) // 2))
-    others = Others.of(*layout.neighbours(levels), releases=10, delta=DELTA, epsilon=1.0, blur=1e-4)
+    others = Others.of(*layout.neighbors(levels), releases=10, delta=DELTA, epsilon=1.0, blur=1e-4)
     # f is known up to a factor only: f(u) ~ u · delta of nine releases at epsilon - ln u
     nine = compose([(table_release(table, 1), 9)])
     losses = np.array([-0.05, 0.0, 0.05])

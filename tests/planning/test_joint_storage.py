@@ -15,10 +15,10 @@ import pytest
 
 import pbdp
 from pbdp.errors import InputError, PlanFileError
+from pbdp.mechanism.custom import CustomRegion
 from pbdp.planning.joint_storage import joint_from_record, joint_record
 from pbdp.planning.pricing import fingerprint
 from pbdp.planning.together import JointPlan, plan_together
-from pbdp.requirement.custom import CustomRegion
 from tests.planning.together.requirements import FEW, count
 
 Record = dict[str, Any]
@@ -69,7 +69,7 @@ def test_a_joint_plan_comes_back_equal(kind: str) -> None:
 def test_the_record_names_what_is_promised() -> None:
     record = record_of()
     assert record["epsilon"] == joint().epsilon
-    assert (record["delta"], record["missing"], record["neighbours"]) == (1e-6, 1e-8, "add/remove")
+    assert (record["delta"], record["missing"], record["neighbors"]) == (1e-6, 1e-8, "add/remove")
     assert [part["releases"] for part in record["parts"]] == [1, 3]
     assert record["parts"][1]["mechanism"]["family"] == joint().parts[1].design.name
 
@@ -107,7 +107,7 @@ EDITS: dict[str, Callable[[Record], None]] = {
     "less than nothing set aside": _set("missing", value=lambda x: -x),
     "nothing set aside": _set("missing", value=lambda _: 0.0),
     "another proof": _set("method", value=lambda _: "believed"),
-    "another relation": _set("neighbours", value=lambda _: "nobody"),
+    "another relation": _set("neighbors", value=lambda _: "nobody"),
     "a part less": _set("parts", value=lambda parts: parts[:1]),
     "no parts": _set("parts", value=lambda _: []),
     "a part twice": _set("parts", value=lambda parts: [*parts, parts[0]]),

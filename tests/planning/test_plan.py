@@ -16,9 +16,9 @@ import pytest
 import pbdp
 from pbdp.cli.main import main
 from pbdp.errors import InputError
+from pbdp.mechanism.custom import CustomRegion
 from pbdp.planning.plan import Plan
 from pbdp.planning.planner import TIE
-from pbdp.requirement.custom import CustomRegion
 from tests.planning.judge import (
     Answer,
     Law,
@@ -116,7 +116,7 @@ def assert_confident(printed: Printed, region: Region, answers: Iterable[Answer]
 
 
 def assert_private(printed: Printed, pairs: Sequence[Pair]) -> None:
-    """No pair of neighbours, in either order, needs more than delta at epsilon."""
+    """No pair of neighbors, in either order, needs more than delta at epsilon."""
     delta = printed.plan.requirement.delta
     assert delta is not None
     for first, second in printed.pairs(pairs):
@@ -125,7 +125,7 @@ def assert_private(printed: Printed, pairs: Sequence[Pair]) -> None:
 
 
 def assert_reached(printed: Printed, pairs: Sequence[Pair]) -> None:
-    """At the figure that is said to be reached some pair of neighbours needs all of delta."""
+    """At the figure that is said to be reached some pair of neighbors needs all of delta."""
     delta, lower, upper = (
         printed.plan.requirement.delta,
         printed.certificate.epsilon_lower,

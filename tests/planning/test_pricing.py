@@ -13,7 +13,13 @@ from pathlib import Path
 import pytest
 
 import pbdp
+from pbdp.accounting.bounds import Bounds
+from pbdp.accounting.composition.composed import compose
+from pbdp.accounting.composition.release import table_release
+from pbdp.accounting.exact.tables import table_delta
+from pbdp.accounting.filters.approximate_renyi import approximate_renyi
 from pbdp.errors import CannotCertifyError, ContradictionError, InputError
+from pbdp.mechanism.custom import CustomRegion
 from pbdp.planning.plan import Plan
 from pbdp.planning.pricing import (
     BatchRule,
@@ -30,12 +36,6 @@ from pbdp.planning.pricing import (
     rule_from_record,
 )
 from pbdp.planning.vectors import VectorPlan, plan_vector
-from pbdp.privacy.bounds import Bounds
-from pbdp.privacy.composition.composed import compose
-from pbdp.privacy.composition.release import table_release
-from pbdp.privacy.exact.tables import table_delta
-from pbdp.privacy.filters.approximate_renyi import approximate_renyi
-from pbdp.requirement.custom import CustomRegion
 
 
 @lru_cache(maxsize=32)
@@ -111,25 +111,25 @@ def test_a_rule_comes_back_from_its_record(kind: str) -> None:
 
 
 @pytest.mark.parametrize("kind", RULES)
-def test_another_neighbouring_relation_is_refused(kind: str) -> None:
-    with pytest.raises(InputError, match="neighbours must be 'add/remove'"):
-        rule_called(kind).cost(count(neighbours="replace"))
+def test_another_neighboring_relation_is_refused(kind: str) -> None:
+    with pytest.raises(InputError, match="neighbors must be 'add/remove'"):
+        rule_called(kind).cost(count(neighbors="replace"))
 
 
 @pytest.mark.parametrize(
     "record",
     [
         {},
-        {"rule": "renyi", "epsilon": "3", "delta": "1e-6", "neighbours": "add/remove"},
-        {"rule": "sum", "epsilon": 3, "delta": "1e-6", "neighbours": "add/remove"},
-        {"rule": "sum", "epsilon": "3", "delta": "1e-6", "neighbours": "nobody"},
-        {"rule": "later", "epsilon": "3", "delta": "1e-6", "neighbours": "add/remove"},
-        {"rule": "batch", "epsilon": "3", "delta": "1e-6", "neighbours": "add/remove", "plans": 3},
+        {"rule": "renyi", "epsilon": "3", "delta": "1e-6", "neighbors": "add/remove"},
+        {"rule": "sum", "epsilon": 3, "delta": "1e-6", "neighbors": "add/remove"},
+        {"rule": "sum", "epsilon": "3", "delta": "1e-6", "neighbors": "nobody"},
+        {"rule": "later", "epsilon": "3", "delta": "1e-6", "neighbors": "add/remove"},
+        {"rule": "batch", "epsilon": "3", "delta": "1e-6", "neighbors": "add/remove", "plans": 3},
         {
             "rule": "batch",
             "epsilon": "3",
             "delta": "1e-6",
-            "neighbours": "add/remove",
+            "neighbors": "add/remove",
             "epsilon_lower": "2",
             "epsilon_upper": "3.0000001",
             "plans": {"0" * 64: 1},
@@ -354,7 +354,7 @@ def test_different_plans_have_different_fingerprints() -> None:
         count(within=6),
         count(confidence=0.91),
         count(delta=1e-8),
-        count(neighbours="replace"),
+        count(neighbors="replace"),
         count(releases=2),
         count(families=("gaussian",)),
         Claim(epsilon=0.1),

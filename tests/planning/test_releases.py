@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 import pbdp
+from pbdp.mechanism.requirement import Requirement
+from pbdp.mechanism.within import region_within
 from pbdp.planning.explain import explanation
 from pbdp.planning.together import plan_together
-from pbdp.requirement.requirement import Requirement
-from pbdp.requirement.within import region_within
 
 # Total epsilon at delta 1e-6, within 20, confidence 0.9, sensitivity 1, by releases.
 KNOWN = {5: 0.5613, 10: 1.009, 30: 1.913, 100: 3.752, 1000: 14.50}
@@ -96,7 +96,7 @@ def test_requirements_of_different_kinds_are_not_mixed() -> None:
         sensitivity=1,
         delta=1e-6,
         integer=True,
-        neighbours="replace",
+        neighbors="replace",
     )
     renyi = Requirement(region=region_within(20), confidence=0.9, sensitivity=1, rdp_order=3, integer=True)
     for pair in ([one, other], [one, renyi], []):

@@ -16,9 +16,9 @@ import pytest
 
 import pbdp
 from pbdp.errors import InputError, PlanFileError
+from pbdp.mechanism.absolute import AbsoluteRegion
+from pbdp.mechanism.custom import CustomRegion
 from pbdp.planning.plan import Plan
-from pbdp.requirement.absolute import AbsoluteRegion
-from pbdp.requirement.custom import CustomRegion
 
 Record = dict[str, Any]
 Place = tuple[str | int, ...]
@@ -27,7 +27,7 @@ ASKED: dict[str, dict[str, Any]] = {
     "width": {"within": 3, "integer": True, "families": ("laplace", "gaussian")},
     "staircase": {"within": 3, "integer": True, "sensitivity": 2, "families": ("staircase", "huber")},
     "lopsided": {"within": (2, 7), "integer": True, "families": ("laplace", "gaussian")},
-    "real": {"within": 2.5, "step": 0.5, "families": ("laplace", "generalised normal")},
+    "real": {"within": 2.5, "step": 0.5, "families": ("laplace", "generalized normal")},
     "percentage": {"within": "40%+3", "integer": True, "families": ("gaussian",)},
     "range": {"range": (0, 20), "scale": 5, "integer": True, "families": ("laplace",)},
     "bounds": {"within": 3, "range": (0, 20), "integer": True, "families": ("laplace",)},
@@ -108,12 +108,12 @@ def test_a_plan_asked_for_in_other_kinds_of_number_comes_back_equal(tmp_path: Pa
 
 def test_the_relation_that_is_relied_on_is_compared(plans: dict[str, Plan], tmp_path: Path) -> None:
     record = record_of(plans["width"], tmp_path)
-    assert Plan.load(written(record, tmp_path), neighbours="add/remove") == plans["width"]
-    with pytest.raises(PlanFileError, match=r"replace neighbours; got add/remove\. .*make a plan"):
-        Plan.load(written(record, tmp_path), neighbours="replace")
-    record["neighbours"] = "replace"
-    with pytest.raises(PlanFileError, match="add/remove neighbours; got replace"):
-        Plan.load(written(record, tmp_path), neighbours="add/remove")
+    assert Plan.load(written(record, tmp_path), neighbors="add/remove") == plans["width"]
+    with pytest.raises(PlanFileError, match=r"replace neighbors; got add/remove\. .*make a plan"):
+        Plan.load(written(record, tmp_path), neighbors="replace")
+    record["neighbors"] = "replace"
+    with pytest.raises(PlanFileError, match="add/remove neighbors; got replace"):
+        Plan.load(written(record, tmp_path), neighbors="add/remove")
 
 
 def test_a_plan_with_a_function_cannot_be_saved(tmp_path: Path) -> None:
@@ -233,7 +233,7 @@ EDITS: dict[str, tuple[str, Callable[[Record], None]]] = {
     "whole answers dropped": ("width", _set("requirement", "integer", value=lambda _: False)),
     "rounding dropped": ("real", _set("mechanism", "grid", "rounded", value=lambda _: False)),
     "two releases": ("width", _set("releases", value=lambda _: 2)),
-    "neighbours unknown": ("width", _set("neighbours", value=lambda _: "friends")),
+    "neighbors unknown": ("width", _set("neighbors", value=lambda _: "friends")),
     "version later": ("width", _set("version", value=lambda _: 2)),
     "version in letters": ("width", _set("version", value=lambda _: "x")),
     "version missing": ("width", _drop("version")),

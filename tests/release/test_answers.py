@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from pbdp.errors import InputError
 from pbdp.mechanism.grid import LinearGrid
 from pbdp.release.answers import read_answers
-from tests.sampling.plans import plan_of
+from tests.release.plans import plan_of
 
 STEPS = (2.0**-8, 1.0, 8.0)
 
@@ -41,7 +41,7 @@ def test_whole_numbers_are_rounded_exactly(values: list[int], step: float) -> No
 
 
 @pytest.mark.parametrize("step", STEPS)
-def test_halves_are_rounded_up_and_their_neighbours_are_not(step: float) -> None:
+def test_halves_are_rounded_up_and_their_neighbors_are_not(step: float) -> None:
     grid = LinearGrid(step=step, rounded=True)
     half = np.array([0.5, -0.5, 1.5, 1000001.5]) * step
     assert grid.steps_of_floats(half).tolist() == [1, 0, 2, 1000002]

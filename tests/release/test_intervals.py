@@ -9,7 +9,7 @@ import pytest
 
 from pbdp.errors import InputError
 from pbdp.planning.plan import Plan
-from tests.sampling.plans import KINDS, plan_of
+from tests.release.plans import KINDS, plan_of
 
 ANSWERS = (0, 1, 9, 25, 30)
 EXACT = [kind for kind in KINDS if kind != "renyi"]

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import pbdp
-from pbdp.requirement.absolute import AbsoluteRegion
+from pbdp.mechanism.absolute import AbsoluteRegion
 
 
 @pytest.fixture(scope="module")

@@ -8,7 +8,7 @@ import pytest
 import pbdp
 from pbdp.errors import InputError
 from pbdp.release.releaser import InsecureTestSeedWarning, Released
-from tests.sampling.plans import KINDS, plan_of
+from tests.release.plans import KINDS, plan_of
 
 
 @pytest.mark.parametrize("kind", KINDS)

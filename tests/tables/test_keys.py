@@ -34,7 +34,7 @@ DAY = datetime.date(2024, 2, 29)
 NOON = datetime.datetime(2024, 2, 29, 12, tzinfo=datetime.UTC)
 
 
-class Colour(str, enum.Enum):  # noqa: UP042  # whose str() is not its text
+class Color(str, enum.Enum):  # noqa: UP042  # whose str() is not its text
     RED = "red"
 
 
@@ -48,7 +48,7 @@ class Size(enum.IntEnum):
         (["b", "a"], "text", ["b", "a"]),
         (("",), "text", [""]),
         (["nul\0", "nul\0\0", "nul"], "text", ["nul\0", "nul\0\0", "nul"]),
-        ([Colour.RED, np.str_("x")], "text", ["red", "x"]),
+        ([Color.RED, np.str_("x")], "text", ["red", "x"]),
         (np.array(["x", "yy"]), "text", ["x", "yy"]),
         ({"b", "a", "c"}, "text", ["a", "b", "c"]),
         (pd.Series(["x", "y"], dtype="category"), "text", ["x", "y"]),

@@ -65,9 +65,9 @@ def random_rows(rng: np.random.Generator, people: int) -> list[Row]:
 BOUNDS = [(0.0, 4.0), (-3.0, 2.0), (-5.0, -1.0), (2.0, 5.0), (0.1, 0.7)]
 
 
-@pytest.mark.parametrize("neighbours", ["add/remove", "replace"])
+@pytest.mark.parametrize("neighbors", ["add/remove", "replace"])
 @pytest.mark.parametrize(("low", "high"), BOUNDS)
-def test_nobody_moves_a_number_by_more_than_its_sensitivity(low: float, high: float, neighbours: str) -> None:
+def test_nobody_moves_a_number_by_more_than_its_sensitivity(low: float, high: float, neighbors: str) -> None:
     asked = query(
         [
             Count(within=5),
@@ -76,7 +76,7 @@ def test_nobody_moves_a_number_by_more_than_its_sensitivity(low: float, high: fl
             Sum(column="x", low=low, high=high, within=5, per="person", name="by person"),
             Mean(column="x", low=low, high=high, count_within=5),
         ],
-        neighbours=neighbours,
+        neighbors=neighbors,
     )
     numbers = numbers_of(asked)
     rng = np.random.default_rng(7)
@@ -84,7 +84,7 @@ def test_nobody_moves_a_number_by_more_than_its_sensitivity(low: float, high: fl
     for _ in range(150):
         rows = random_rows(rng, 4)
         without = [row for row in rows if row["who"] != 0]
-        if neighbours == "replace":
+        if neighbors == "replace":
             without += [{**row, "who": 0} for row in random_rows(rng, 4) if row["who"] == 0]
         one, other = aggregates(rows, asked), aggregates(without, asked)
         for number in numbers:
@@ -93,7 +93,7 @@ def test_nobody_moves_a_number_by_more_than_its_sensitivity(low: float, high: fl
     for number in numbers:
         declared = number.requirement.sensitivity
         assert most[number.label] <= declared, number.label
-        assert most[number.label] >= declared * (0.45 if neighbours == "replace" else 0.7), number.label
+        assert most[number.label] >= declared * (0.45 if neighbors == "replace" else 0.7), number.label
 
 
 def test_sums_are_those_of_the_clamped_values() -> None:

@@ -30,7 +30,7 @@ def test_keys_are_crossed() -> None:
     assert asked.groups is not None
     assert len(asked.groups) == 24
     assert asked.groups_touched == 3
-    assert made(neighbours="replace").groups_touched == 6
+    assert made(neighbors="replace").groups_touched == 6
 
 
 def test_keys_taken_silently_from_the_data_are_refused_with_the_reason() -> None:
@@ -68,7 +68,7 @@ def test_keys_taken_silently_from_the_data_are_refused_with_the_reason() -> None
         ({"by": {"city": [datetime.datetime(2026, 1, 1)]}}, "a time"),
         ({"delta": 0}, "delta"),
         ({"confidence": 1.0}, "confidence"),
-        ({"neighbours": "swap"}, "neighbours"),
+        ({"neighbors": "swap"}, "neighbors"),
         ({"select": Selection(people=50)}, "without keys"),
         ({"keys": {"city": ["a"], "month": [1]}}, "the only groups"),
         ({"most_rows": 0}, "most_rows"),
@@ -122,7 +122,7 @@ def test_bounds_that_nobody_can_exceed_are_not_enforced() -> None:
         {"by": {"city": None, "month": [1, 2]}, "select": Selection(people=40, confidence=0.9)},
         {"measures": [Count(), Mean(column="x", low=0, high=1)], "epsilon": 2.0},
         {"unit": None, "groups_per_person": None, "rows_per_group": None},
-        {"measures": [Count(within=(3, 5), confidence=0.8)], "neighbours": "replace", "most_rows": 10**6},
+        {"measures": [Count(within=(3, 5), confidence=0.8)], "neighbors": "replace", "most_rows": 10**6},
     ],
 )
 def test_a_query_comes_back_from_its_record(changes: dict[str, Any]) -> None:

@@ -17,7 +17,7 @@ from pbdp.tables.selection import Thresholds
 Law = npt.NDArray[np.float64]
 
 
-def planned(groups: int, neighbours: str = "add/remove", delta: float = 1e-3) -> TablePlan:
+def planned(groups: int, neighbors: str = "add/remove", delta: float = 1e-3) -> TablePlan:
     return Query(
         unit="user",
         by=["city"],
@@ -25,7 +25,7 @@ def planned(groups: int, neighbours: str = "add/remove", delta: float = 1e-3) ->
         measures=[People(within=6, confidence=0.8)],
         groups_per_person=groups,
         delta=delta,
-        neighbours=neighbours,
+        neighbors=neighbors,
     ).plan()
 
 
@@ -61,7 +61,7 @@ def hockey_stick(one: list[Law], other: list[Law], epsilon: float) -> float:
 
 
 @pytest.mark.parametrize("groups", [1, 2])
-def test_selected_tables_keep_their_certificate_over_all_neighbours(groups: int) -> None:
+def test_selected_tables_keep_their_certificate_over_all_neighbors(groups: int) -> None:
     plan = planned(groups)
     # numbers far out are lumped together, which can only hide a difference of less than 1e-9
     lowest, highest = -60, 90
@@ -88,16 +88,16 @@ def test_a_lower_threshold_would_break_the_certificate() -> None:
     assert hockey_stick([alone], [nobody], plan.epsilon) > plan.delta
 
 
-@pytest.mark.parametrize("neighbours", ["add/remove", "replace"])
+@pytest.mark.parametrize("neighbors", ["add/remove", "replace"])
 @pytest.mark.parametrize("groups", [1, 3, 40])
-def test_lone_people_are_hidden_and_large_groups_shown(groups: int, neighbours: str) -> None:
-    plan = planned(groups, neighbours, delta=1e-6) if groups < 40 else None
+def test_lone_people_are_hidden_and_large_groups_shown(groups: int, neighbors: str) -> None:
+    plan = planned(groups, neighbors, delta=1e-6) if groups < 40 else None
     thresholds = Thresholds(
         selection=Selection(people=200, confidence=0.9),
         groups=groups,
         missing=5e-7,
         delta=1e-6,
-        neighbours=neighbours,
+        neighbors=neighbors,
     )
     for option in thresholds.options():
         table = option.design.table_at(0.0)
@@ -109,7 +109,7 @@ def test_lone_people_are_hidden_and_large_groups_shown(groups: int, neighbours: 
         assert shown >= Fraction(0.9)
         # the widest noise: a few per cent more would not do
         assert 200 - option.threshold > 0
-    if plan is not None and neighbours == "replace":
+    if plan is not None and neighbors == "replace":
         assert plan.query.groups_touched == 2 * groups
 
 

@@ -8,11 +8,11 @@ from collections.abc import Iterator
 import numpy as np
 
 from pbdp.audit.samples import acceptable
+from pbdp.mechanism.absolute import AbsoluteRegion
 from pbdp.mechanism.boosted import region_masses
 from pbdp.mechanism.log_grid import LogGrid
 from pbdp.mechanism.rate import hardest_answers
 from pbdp.planning.plan import Plan
-from pbdp.requirement.absolute import AbsoluteRegion
 
 Answer = int | float
 

@@ -36,8 +36,8 @@ def audit_plan(
     """Draw `draws` numbers at each of several hypothetical answers and test all that the plan claims of them.
 
     `draw(answer, count)` gives `count` published numbers for a true answer; the answers are made up, so no
-    private data are touched. Without `answers` the neighbours on which most can be seen are taken; with
-    them, each is drawn at beside its neighbour. The statements of the audit are all true with at least the
+    private data are touched. Without `answers` the neighbors on which most can be seen are taken; with
+    them, each is drawn at beside its neighbor. The statements of the audit are all true with at least the
     probability `confidence`. `progress(done, total)` hears of the draws as they are made.
     """
     if not isinstance(plan, Plan):

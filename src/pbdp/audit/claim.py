@@ -1,6 +1,6 @@
 """What a plan claims of the privacy loss of one number, and what two probabilities prove against it.
 
-Let P and P' be the laws of the output at two neighbouring answers, and A a set of outputs.
+Let P and P' be the laws of the output at two neighboring answers, and A a set of outputs.
 
 **At a delta.** (epsilon, delta)-DP says P(A) <= e^epsilon P'(A) + delta, so epsilon is at least
 log((P(A) - delta)/P'(A)), which falls when P(A) is replaced by something smaller, P'(A) by something larger.
@@ -23,9 +23,9 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from pbdp.accounting.exact.tables import table_epsilon
 from pbdp.noise.kernel import Array
 from pbdp.planning.plan import Plan
-from pbdp.privacy.exact.tables import table_epsilon
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

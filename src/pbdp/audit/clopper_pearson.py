@@ -1,6 +1,6 @@
 """Exact bounds for a probability from a count (Clopper and Pearson 1934), and exact binomial tails.
 
-Of n independent draws k were hits. With I the regularised incomplete beta function,
+Of n independent draws k were hits. With I the regularized incomplete beta function,
 
     P(Bin(n, p) >= k) = I_p(k, n - k + 1),
 

@@ -4,7 +4,7 @@ Four kinds are tried, in each direction, and each is tested on draws that had no
 
 - where the plan's own laws differ most: the outputs whose public loss log(p/p') is above a threshold;
 - half-lines: all outputs up to, or from, some number (these find a wrong scale, shift or tail);
-- outputs that were seen more often at one answer than at the other, in groups of neighbouring outputs;
+- outputs that were seen more often at one answer than at the other, in groups of neighboring outputs;
 - the same by the lowest bits of the output, where there are enough outputs for that.
 
 A kind is an order of groups of places (see `samples`), its candidates are the first so many groups, and the
@@ -67,7 +67,7 @@ def number_of_kinds(line: Array) -> int:
 
 def chosen_events(claim: Claim, two: Two) -> list[Event]:
     """One event of each kind, chosen without a look at the last part of the draws."""
-    events = [_by_public_loss(claim, two), _half_line(claim, two), _by_neighbourhood(claim, two)]
+    events = [_by_public_loss(claim, two), _half_line(claim, two), _by_neighborhood(claim, two)]
     return events if number_of_kinds(two.line) == len(events) else [*events, _by_lowest_bits(claim, two)]
 
 
@@ -149,8 +149,8 @@ def _learned(claim: Claim, two: Two, groups: Groups, kind: str, words: str) -> E
     return Event(kind=kind, words=words, places=ranked < size)
 
 
-def _by_neighbourhood(claim: Claim, two: Two) -> Event:
-    """Groups of neighbouring points with enough draws in each; all gaps are one more group."""
+def _by_neighborhood(claim: Claim, two: Two) -> Event:
+    """Groups of neighboring points with enough draws in each; all gaps are one more group."""
     points = (two.first[LEARN] + two.second[LEARN])[1::2]
     groups = np.zeros(2 * len(points) + 1, dtype=np.intp)
     for number, start in enumerate(group_starts(points.astype(np.float64), LEAST_IN_GROUP)):
@@ -166,7 +166,7 @@ def _by_lowest_bits(claim: Claim, two: Two) -> Event:
 
 
 def group_starts(weights: Array, least: float) -> Iterator[int]:
-    """Where groups of neighbouring cells begin, each as small as a total of `least` allows."""
+    """Where groups of neighboring cells begin, each as small as a total of `least` allows."""
     total = np.cumsum(weights)
     start, before = 0, 0.0
     while start == 0 or total[-1] - before >= least:

@@ -2,7 +2,7 @@
 
 Four tests at every answer, each with an eye for something else:
 
-- **cells** (Pearson's chi-square): neighbouring outputs are joined until enough draws are expected in each
+- **cells** (Pearson's chi-square): neighboring outputs are joined until enough draws are expected in each
   group. Its p-value is that of the limiting law, the only approximation here.
 - **distribution** (Kolmogorov's distance D between the distribution functions): p = 2·exp(-2nD²), which holds
   for every law and every n (Massart 1990), discrete ones included.
@@ -125,7 +125,7 @@ def fit_finding(samples: list[Sample], error: float) -> FitFinding:
 
 
 def pooled(sample: Sample, least: float) -> tuple[Counts, Counts, Array]:
-    """First cells, counts and expected counts of groups of neighbouring outputs."""
+    """First cells, counts and expected counts of groups of neighboring outputs."""
     expected = sample.draws * sample.law.probability
     starts = np.fromiter(group_starts(expected, least), dtype=np.int64)
     return starts, np.add.reduceat(sample.counts, starts), np.add.reduceat(expected, starts)

@@ -1,4 +1,4 @@
-"""A statistical lower bound for the privacy loss, from draws at neighbouring answers.
+"""A statistical lower bound for the privacy loss, from draws at neighboring answers.
 
 Every event is tested on draws that had no part in choosing it (see `events`): with probability at least
 1 - error/tests its bounds on P(A) from below and P'(A) from above both hold, and then so does the loss that

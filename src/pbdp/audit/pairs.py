@@ -1,4 +1,4 @@
-"""The hypothetical answers that are drawn at: neighbours whose laws differ as much as the plan allows."""
+"""The hypothetical answers that are drawn at: neighbors whose laws differ as much as the plan allows."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 
+from pbdp.accounting.exact.divergences import HockeyStick, Renyi
+from pbdp.accounting.exact.neighbors import worst_neighbors
 from pbdp.audit.answers import Answer, answer_at, answer_range, as_planned
 from pbdp.audit.claim import Claim
 from pbdp.audit.events import best_public_event
@@ -15,17 +17,15 @@ from pbdp.errors import InputError
 from pbdp.mechanism.grid import LinearGrid
 from pbdp.mechanism.log_grid import LogGrid
 from pbdp.planning.plan import Plan
-from pbdp.privacy.exact.divergences import HockeyStick, Renyi
-from pbdp.privacy.exact.neighbours import worst_neighbours
 
 # An answer like any other, where any will do; grids finer than the least step hold it no longer.
 ORDINARY_ANSWER = 1000
 LEAST_STEP = 2.0**-30
-# Positions within one step that are tried, because rounding may make neighbours one step further apart.
+# Positions within one step that are tried, because rounding may make neighbors one step further apart.
 POSITIONS = 16
-# The worst neighbours need not be known to more digits than a million draws can tell apart.
+# The worst neighbors need not be known to more digits than a million draws can tell apart.
 SEARCH_TOLERANCE = 1e-2
-# The worst neighbours at a part of the claimed epsilon differ less, but on outputs that are drawn more often.
+# The worst neighbors at a part of the claimed epsilon differ less, but on outputs that are drawn more often.
 SHARES = (1.0, 0.5)
 # Pairs that promise the same, but for this share, are told apart by their order.
 TIE = 1e-3
@@ -105,10 +105,10 @@ def _places(plan: Plan, shift: int) -> Iterator[tuple[int, int]]:
 
 
 def _worst_pairs(plan: Plan, claim: Claim, steps: int) -> Iterator[tuple[int, int]]:
-    """Answer and shift, in steps, of the worst neighbours at the claim and at parts of it."""
+    """Answer and shift, in steps, of the worst neighbors at the claim and at parts of it."""
     for share in SHARES if claim.order is None else (1.0,):
         figure = Renyi(claim.order) if claim.order is not None else HockeyStick(share * claim.epsilon)
-        worst = worst_neighbours(plan.mechanism.mechanism, steps, figure, SEARCH_TOLERANCE)
+        worst = worst_neighbors(plan.mechanism.mechanism, steps, figure, SEARCH_TOLERANCE)
         yield int(worst.answer), int(worst.other - worst.answer)
 
 
@@ -158,10 +158,10 @@ def _most(plan: Plan) -> Answer:
 
 
 def _pairs_at(plan: Plan, answer: Answer) -> Iterator[AnswerPair]:
-    """The answer with its furthest neighbours above and below, as far as the plan has them."""
+    """The answer with its furthest neighbors above and below, as far as the plan has them."""
     low, high = answer_range(plan)
     others = {min(answer + _most(plan), high), max(answer - _most(plan), low)} - {answer}
     if not others:
-        raise InputError("answers", "hypothetical answers that have neighbours", "one that has none")
+        raise InputError("answers", "hypothetical answers that have neighbors", "one that has none")
     for other in sorted(others):
         yield AnswerPair(first=answer, second=as_planned(plan, other))

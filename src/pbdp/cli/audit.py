@@ -11,7 +11,7 @@ from pbdp.cli.noise import LONG_EXPONENT
 from pbdp.cli.outcome import Outcome
 from pbdp.cli.progress import Progress
 from pbdp.errors import InputError
-from pbdp.requirement.neighbours import NEIGHBOURS
+from pbdp.mechanism.neighbors import NEIGHBORS
 
 if TYPE_CHECKING:
     from pbdp.planning.plan import Plan
@@ -44,7 +44,7 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
         "--answer",
         action="append",
         metavar="Q",
-        help="a made-up answer to draw at, beside its neighbour (may be repeated); "
+        help="a made-up answer to draw at, beside its neighbor (may be repeated); "
         "default: where most can be seen",
     )
     parser.add_argument("--draws", type=int, metavar="N", help="numbers for each answer; default: 1000000")
@@ -55,7 +55,10 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
         help="of all statements together; default: 0.999",
     )
     parser.add_argument(
-        "--neighbours", choices=sorted(NEIGHBOURS), help="refuse the plan unless it is for this relation"
+        "--neighbors",
+        "--neighbours",
+        choices=sorted(NEIGHBORS),
+        help="refuse the plan unless it is for this relation",
     )
     parser.add_argument("--plot", metavar="FILE", help="draw the audit into a .png, .svg or .pdf file")
     parser.add_argument("--json", action="store_true", help="print one JSON object")
@@ -70,7 +73,7 @@ def run(options: argparse.Namespace) -> Outcome:
 
     picture = checked_path(options.plot) if options.plot else None
     given = None if options.answer is None else [_answer(text) for text in options.answer]
-    plan = Plan.load(options.plan, neighbours=options.neighbours)
+    plan = Plan.load(options.plan, neighbors=options.neighbors)
     with Progress() as progress:
         audit = audit_plan(
             plan,

@@ -14,8 +14,8 @@ from pbdp.cli.ledger_words import paid_words
 from pbdp.errors import InputError
 from pbdp.noise.kernel import Array
 from pbdp.release.answers import read_answers
+from pbdp.release.keystream import InsecureTestKeystream, SecureKeystream
 from pbdp.release.publisher import Index
-from pbdp.sampling.keystream import InsecureTestKeystream, SecureKeystream
 
 if TYPE_CHECKING:
     from pbdp.planning.plan import Plan

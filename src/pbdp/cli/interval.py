@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 from pbdp.cli.noise import LONG_EXPONENT
 from pbdp.cli.text import bar, columns
 from pbdp.errors import InputError
-from pbdp.requirement.absolute import AbsoluteRegion
-from pbdp.requirement.neighbours import NEIGHBOURS
-from pbdp.requirement.relative import RelativeRegion
+from pbdp.mechanism.absolute import AbsoluteRegion
+from pbdp.mechanism.neighbors import NEIGHBORS
+from pbdp.mechanism.relative import RelativeRegion
 
 if TYPE_CHECKING:
     from pbdp.figures.likelihood_curve import LikelihoodCurve
@@ -49,7 +49,10 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
         "--answers", nargs=2, metavar=("LOW", "HIGH"), help="candidates between these (else the likely ones)"
     )
     parser.add_argument(
-        "--neighbours", choices=sorted(NEIGHBOURS), help="refuse the plan unless it is for this relation"
+        "--neighbors",
+        "--neighbours",
+        choices=sorted(NEIGHBORS),
+        help="refuse the plan unless it is for this relation",
     )
     parser.add_argument("--plot", metavar="FILE", help="draw it into a .png, .svg or .pdf file")
     parser.add_argument(
@@ -72,7 +75,7 @@ def run(options: argparse.Namespace) -> str:
         probability("--confidence", options.confidence, "Write 0.99 for 99 %.")
     published = _number("published number", options.published)
     between = _between(options.answers)
-    plan = Plan.load(options.plan, neighbours=options.neighbours)
+    plan = Plan.load(options.plan, neighbors=options.neighbors)
     curve = likelihood_curve(plan, published, most=MOST if options.json else ROWS, between=between)
     asked = (None,) if options.confidence is None else (None, options.confidence)
     intervals = [

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from pbdp.cli.ledger_words import history_table, money, paragraph, status_table, verification_words
 from pbdp.cli.outcome import Outcome
 from pbdp.errors import ContradictionError, InputError
-from pbdp.requirement.neighbours import NEIGHBOURS
+from pbdp.mechanism.neighbors import NEIGHBORS
 
 if TYPE_CHECKING:
     from pbdp.ledger.ledger import Ledger
@@ -63,7 +63,7 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
         metavar="PLAN[:TIMES]",
         help="a plan of the batch and how often it is used (may be repeated)",
     )
-    create.add_argument("--neighbours", choices=sorted(NEIGHBOURS), default="add/remove")
+    create.add_argument("--neighbors", "--neighbours", choices=sorted(NEIGHBORS), default="add/remove")
     create.add_argument("--note", help="a public remark")
 
     status = _part(parts, "status", _status, "what is spent and what remains")
@@ -146,7 +146,7 @@ def _create(options: argparse.Namespace) -> Outcome:
             delta=options.delta,
             order=options.order,
             plans=plans,
-            neighbours=options.neighbours,
+            neighbors=options.neighbors,
         )
         ledger = made = Ledger.create(place)
     with ledger:
@@ -158,7 +158,7 @@ def _create(options: argparse.Namespace) -> Outcome:
             rule=rule,
             order=options.order,
             plans=plans,
-            neighbours=options.neighbours,
+            neighbors=options.neighbors,
             note=options.note,
         )
         if options.json:
@@ -191,7 +191,7 @@ def _record(budget: Any) -> dict[str, Any]:
         "delta": budget.rule.delta,
         "rule": state.rule,
         "guarantee": budget.rule.describe(),
-        "neighbours": state.neighbours,
+        "neighbors": state.neighbors,
         "limits": state.limits,
         "spent": state.spent,
         "remaining": state.remaining,

@@ -59,7 +59,7 @@ def status_table(place: str, budgets: Sequence[Budget]) -> str:
             ]
         )
         left = " and ".join(rule.in_words(name, amount) for name, amount in _told(state).items())
-        remarks.append(f"{state.name}: {left} left. Neighbours: {state.neighbours}.")
+        remarks.append(f"{state.name}: {left} left. Neighbors: {state.neighbors}.")
         if len(budgets) == 1:
             remarks.append(paragraph(rule.describe()))
     return "\n".join([f"Ledger {place}", "", columns(rows, right=(1, 2, 4, 5)), "", *remarks])

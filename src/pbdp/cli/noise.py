@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from pbdp.cli.text import bar, columns
 from pbdp.errors import InputError
-from pbdp.requirement.neighbours import NEIGHBOURS
+from pbdp.mechanism.neighbors import NEIGHBORS
 
 if TYPE_CHECKING:
     from pbdp.planning.plan import Plan
@@ -34,7 +34,10 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
     parser.add_argument("plan", metavar="PLAN", help="a plan saved with `pbdp plan -o`")
     parser.add_argument("--answer", required=True, metavar="Q", help="the true answer to look at")
     parser.add_argument(
-        "--neighbours", choices=sorted(NEIGHBOURS), help="refuse the plan unless it is for this relation"
+        "--neighbors",
+        "--neighbours",
+        choices=sorted(NEIGHBORS),
+        help="refuse the plan unless it is for this relation",
     )
     parser.add_argument(
         "--json", action="store_true", help="print {output, probability, missing_mass}, every output"
@@ -46,7 +49,7 @@ def run(options: argparse.Namespace) -> str:
     """Load and check the plan, then list its law."""
     from pbdp.planning.plan import Plan
 
-    plan = Plan.load(options.plan, neighbours=options.neighbours)
+    plan = Plan.load(options.plan, neighbors=options.neighbors)
     answer = _number(options.answer)
     law = plan.law_at(answer)
     if options.json:
@@ -78,7 +81,7 @@ def _words(plan: Plan, answer: Fraction, law: OutputLaw) -> str:
     inside = (outputs >= float(answer) - below) & (outputs <= float(answer) + above)
     top = int(np.argmax(probability))
     likely = np.flatnonzero(probability > SHOWN * probability[top])
-    # groups of an odd number of outputs, one of them centred on the likeliest
+    # groups of an odd number of outputs, one of them centered on the likeliest
     group = 2 * ((int(likely[-1]) - int(likely[0])) // (2 * ROWS)) + 1
     first = top - group // 2 - group * max(0, -(-(top - group // 2 - int(likely[0])) // group))
     rows, shown = [["output", "probability", ""]], 0.0

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from pbdp.cli.text import columns, percent, rounded_down, rounded_up
 from pbdp.errors import InputError
+from pbdp.mechanism.neighbors import NEIGHBORS
 from pbdp.planning.families import ALL_FAMILIES
-from pbdp.requirement.neighbours import NEIGHBOURS
 
 if TYPE_CHECKING:
     from pbdp.planning.plan import Plan
@@ -19,7 +19,7 @@ FAR = 1.5
 # Other certified noise laws that are listed.
 SHOWN = 8
 # Kernel parameters that are lengths, and so scale with the step.
-LENGTHS = {"sigma", "scale", "knee", "width", "centre"}
+LENGTHS = {"sigma", "scale", "knee", "width", "center"}
 
 EXAMPLES = """examples:
   pbdp plan --within 5 --confidence 0.9 --sensitivity 1 --delta 1e-6 --integer -o plan.json
@@ -73,7 +73,11 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
         "--step", type=float, metavar="STEP", help="grid for real answers, a power of two (found if left out)"
     )
     answers.add_argument(
-        "--neighbours", choices=sorted(NEIGHBOURS), default="add/remove", help="default: add/remove"
+        "--neighbors",
+        "--neighbours",
+        choices=sorted(NEIGHBORS),
+        default="add/remove",
+        help="default: add/remove",
     )
     privacy = parser.add_argument_group("privacy")
     privacy.add_argument(
@@ -123,7 +127,7 @@ def run(options: argparse.Namespace) -> str:
         nonnegative=options.nonnegative,
         releases=options.releases,
         simultaneous=options.simultaneous,
-        neighbours=options.neighbours,
+        neighbors=options.neighbors,
         step=options.step,
         families=tuple(options.family) if options.family else None,
     )
@@ -167,8 +171,8 @@ def _words(made: Plan) -> str:
         ("Confidence", f"{percent(made.confidence)} for every true answer"),
         ("Noise", f"{design.name} on {made.grid.describe()}: {_parameters(made)}"),
         (
-            "Neighbours",
-            f"{requirement.neighbours}; one person changes the answer by at most {requirement.sensitivity:g}",
+            "Neighbors",
+            f"{requirement.neighbors}; one person changes the answer by at most {requirement.sensitivity:g}",
         ),
         ("Proof", certificate.method),
     ]
@@ -216,5 +220,5 @@ def _parameters(made: Plan) -> str:
     if 0 < made.mechanism.boost < 1:
         parts.append(f"boost {made.mechanism.boost:.4g}")
     if made.mechanism.offset:
-        parts.append(f"centred {made.mechanism.offset * step:+.4g} from the answer")
+        parts.append(f"centered {made.mechanism.offset * step:+.4g} from the answer")
     return ", ".join(parts) + ("" if linear else " (in steps)")

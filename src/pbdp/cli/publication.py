@@ -79,7 +79,7 @@ class Publication:
             "epsilon": plan.epsilon,
             "delta": plan.delta,
             "rdp_order": plan.rdp_order,
-            "neighbours": requirement.neighbours,
+            "neighbors": requirement.neighbors,
             "releases": requirement.releases,
             "disjoint": self.disjoint,
             "releases_enforced": self.drawn.enforced,

@@ -12,7 +12,7 @@ from pbdp.cli.ledger import add_place, place_of
 from pbdp.cli.outcome import Outcome
 from pbdp.cli.progress import Progress
 from pbdp.errors import ContradictionError, InputError
-from pbdp.requirement.neighbours import NEIGHBOURS
+from pbdp.mechanism.neighbors import NEIGHBORS
 
 if TYPE_CHECKING:
     from pbdp.cli.input.column import PrivateColumn
@@ -68,7 +68,10 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
         "--disjoint", action="store_true", help="no person affects more than one of the numbers"
     )
     releases.add_argument(
-        "--neighbours", choices=sorted(NEIGHBOURS), help="refuse the plan unless it is for this relation"
+        "--neighbors",
+        "--neighbours",
+        choices=sorted(NEIGHBORS),
+        help="refuse the plan unless it is for this relation",
     )
     budget = parser.add_argument_group("who counts")
     add_place(budget)
@@ -112,7 +115,7 @@ def run(options: argparse.Namespace) -> Outcome:
     _check(options)
     target = checked_target(options.output, options.force) if options.output else None
     written = _format(options)
-    plan = Plan.load(options.plan, neighbours=options.neighbours)
+    plan = Plan.load(options.plan, neighbors=options.neighbors)
     with Progress() as progress:
         column = _column(options, progress)
         kept = ready_columns(column.kept, written)

@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Any
 
 from pbdp.cli.text import columns, percent, rounded_up
 from pbdp.errors import InputError
+from pbdp.spelling import names_now
 
 if TYPE_CHECKING:
+    from pbdp.mechanism.requirement import Requirement
     from pbdp.planning.together import JointPlan
-    from pbdp.requirement.requirement import Requirement
 
 EXAMPLE = """the file, in TOML:
   delta = 1e-6
@@ -30,7 +31,7 @@ EXAMPLE = """the file, in TOML:
   confidence = 0.9
   sensitivity = 10
 """
-COMMON = {"delta", "neighbours"}
+COMMON = {"delta", "neighbors"}
 OWN = {"within", "below", "above", "confidence", "sensitivity", "integer", "nonnegative", "releases", "step"}
 
 
@@ -65,7 +66,7 @@ def _requirements(path: Path) -> dict[str, Requirement]:
         raise InputError("file", "readable", path, f"{error.strerror}.") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise InputError("file", "valid TOML", path, f"{error}.") from None
-    common = {name: value for name, value in record.items() if not isinstance(value, dict)}
+    common = {name: value for name, value in names_now(record).items() if not isinstance(value, dict)}
     tables = {name: value for name, value in record.items() if isinstance(value, dict)}
     if unknown := sorted(set(common) - COMMON):
         raise InputError(
@@ -77,8 +78,8 @@ def _requirements(path: Path) -> dict[str, Requirement]:
 
 
 def _requirement(name: str, table: dict[str, Any], common: dict[str, Any]) -> Requirement:
-    from pbdp.requirement.requirement import Requirement
-    from pbdp.requirement.within import region_within
+    from pbdp.mechanism.requirement import Requirement
+    from pbdp.mechanism.within import region_within
 
     if unknown := sorted(set(table) - OWN):
         raise InputError(f"names in [{name}]", f"among {', '.join(sorted(OWN))}", ", ".join(unknown))

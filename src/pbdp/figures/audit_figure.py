@@ -10,7 +10,7 @@ from pbdp.audit.fit import LEAST_EXPECTED, pooled
 from pbdp.audit.report import Audit
 from pbdp.audit.samples import Sample, acceptable
 from pbdp.audit.words import answer_text, down, percent_down, percent_up, up
-from pbdp.figures.canvas import COLOURS, new_figure
+from pbdp.figures.canvas import COLORS, new_figure
 from pbdp.planning.plan import Plan
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ def draw_audit(audit: Audit, plan: Plan) -> Figure:
         f"Audit: {'PASS' if audit.passed else 'FAIL (' + ', '.join(audit.failures) + ')'}, "
         f"{audit.draws:,} draws at each answer, {100 * audit.confidence:.6g} % confidence\n"
         f"{audit.requirement}, {audit.mechanism} noise",
-        color="black" if audit.passed else COLOURS[1],
+        color="black" if audit.passed else COLORS[1],
     )
     return figure
 
@@ -74,9 +74,9 @@ def _frequencies(panel: Axes, sample: Sample, plan: Plan) -> None:
     margin = 0.04 * (middle[-1] - middle[0])
     left, right = middle[0] - margin, middle[-1] + margin
     panel.axvspan(
-        max(low, left), min(high, right), color=COLOURS[5], alpha=0.25, lw=0, label="meets the requirement"
+        max(low, left), min(high, right), color=COLORS[5], alpha=0.25, lw=0, label="meets the requirement"
     )
-    panel.plot(middle, law, color=COLOURS[1], lw=2, label="the plan's law", zorder=1)
+    panel.plot(middle, law, color=COLORS[1], lw=2, label="the plan's law", zorder=1)
     seen = share > 0
     panel.errorbar(
         middle[seen],
@@ -86,11 +86,11 @@ def _frequencies(panel: Axes, sample: Sample, plan: Plan) -> None:
         fmt=".",
         ms=5,
         lw=1,
-        color=COLOURS[0],
+        color=COLORS[0],
         label=f"drawn, ± {USUAL} standard errors",
         zorder=2,
     )
-    per = "" if size == 1 else f", mean of {size} neighbours"
+    per = "" if size == 1 else f", mean of {size} neighbors"
     panel.set(
         title=f"Drawn at answer {answer_text(sample.answer)}, and the law",
         xlabel="published number",
@@ -104,7 +104,7 @@ def _frequencies(panel: Axes, sample: Sample, plan: Plan) -> None:
 
 def _deviations(panel: Axes, samples: list[Sample]) -> None:
     """How far each group of outputs is off, in units of what chance does."""
-    panel.axhspan(-USUAL, USUAL, color=COLOURS[5], alpha=0.25, lw=0)
+    panel.axhspan(-USUAL, USUAL, color=COLORS[5], alpha=0.25, lw=0)
     for index, sample in enumerate(samples):
         starts, counts, expected = pooled(sample, LEAST_EXPECTED)
         if len(starts) > MOST_POINTS:
@@ -118,7 +118,7 @@ def _deviations(panel: Axes, samples: list[Sample]) -> None:
             marker="os"[index],
             ms=4,
             ls="",
-            color=COLOURS[2 * index],
+            color=COLORS[2 * index],
             label=f"answer {answer_text(sample.answer)}",
         )
     furthest = max(1.3 * float(np.max(np.abs(panel.get_ylim()))), 5.5)
@@ -142,7 +142,7 @@ def _loss(panel: Axes, audit: Audit) -> None:
     furthest = 1.18 * max(claim.epsilon, audit.loss.epsilon_lower)
     for row, (kind, epsilon) in enumerate(best.items()):
         broken = epsilon > claim.epsilon
-        panel.barh(row, epsilon, height=0.4, color=COLOURS[1] if broken else COLOURS[0])
+        panel.barh(row, epsilon, height=0.4, color=COLORS[1] if broken else COLORS[0])
         panel.annotate(
             f"{KINDS[kind]}: {down(epsilon)}",
             (0.01 * furthest, row - 0.25),
@@ -172,11 +172,11 @@ def _accuracy(panel: Axes, audit: Audit) -> None:
     claimed = audit.accuracy.claimed
     shown = sorted(audit.accuracy.intervals, key=lambda interval: interval.high)[:MOST_ANSWERS]
     for row, interval in enumerate(shown):
-        colour = COLOURS[1] if interval.high < claimed else COLOURS[0]
+        color = COLORS[1] if interval.high < claimed else COLORS[0]
         panel.plot(
-            [interval.low, interval.high], [row, row], color=colour, lw=3, solid_capstyle="butt", zorder=3
+            [interval.low, interval.high], [row, row], color=color, lw=3, solid_capstyle="butt", zorder=3
         )
-        panel.plot([interval.share], [row], "o", color=colour, zorder=3)
+        panel.plot([interval.share], [row], "o", color=color, zorder=3)
         between = f"{percent_down(interval.low)} to {percent_up(interval.high)}"
         panel.annotate(
             f"answer {answer_text(interval.answer)}: {between}",

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pbdp.figures.canvas import COLOURS, DASHES, new_figure
+from pbdp.figures.canvas import COLORS, DASHES, new_figure
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -25,11 +25,11 @@ def draw_budget(budgets: Sequence[tuple[DatasetState, Sequence[Entry]]]) -> Figu
     for index, (state, entries) in enumerate(budgets):
         times = [np.datetime64(datetime.fromisoformat(entry.time).replace(tzinfo=None)) for entry in entries]
         shares = [100 * _share(entry, state) for entry in entries]
-        colour = COLOURS[index % len(COLOURS)]
+        color = COLORS[index % len(COLORS)]
         panel.step(
-            times, shares, where="post", color=colour, linestyle=DASHES[index % len(DASHES)], label=state.name
+            times, shares, where="post", color=color, linestyle=DASHES[index % len(DASHES)], label=state.name
         )
-        panel.plot(times, shares, "o", color=colour, markersize=4)
+        panel.plot(times, shares, "o", color=color, markersize=4)
     panel.axhline(100, color="#000000", linewidth=1.2)
     panel.annotate(
         "limit",

@@ -1,4 +1,4 @@
-"""One style for every picture: legible on a slide, in print and for colour-blind readers."""
+"""One style for every picture: legible on a slide, in print and for color-blind readers."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-# Okabe and Ito (2008): told apart with every common kind of colour blindness.
-COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
-# Lines differ in their dashes too, for print in grey.
+# Okabe and Ito (2008): told apart with every common kind of color blindness.
+COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
+# Lines differ in their dashes too, for print in gray.
 DASHES = ("-", "--", "-.", ":", (0, (5, 1)), (0, (3, 1, 1, 1)), (0, (1, 1)))
 FORMATS = (".png", ".svg", ".pdf")
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pbdp.figures.canvas import COLOURS, new_figure
+from pbdp.figures.canvas import COLORS, new_figure
 from pbdp.figures.likelihood_curve import LikelihoodCurve, likelihood_curve
 from pbdp.planning.plan import Plan
 
@@ -32,7 +32,7 @@ def draw_likelihood(plan: Plan, published: float, confidence: float | None = Non
     low, high = float(interval.low[0]) - half, float(interval.high[0]) + half
     _shade(panel, curve, low, high, f"holds the true answer with confidence {_percent(interval.confidence)}")
     _curve(panel, curve)
-    panel.axvline(published, color=COLOURS[1], lw=1.5, ls="--", label=f"published: {published:.12g}")
+    panel.axvline(published, color=COLORS[1], lw=1.5, ls="--", label=f"published: {published:.12g}")
     asked = f"{plan.requirement.describe()}, {_percent(plan.requirement.confidence)} of the time"
     panel.set(
         title=f"What {published:.12g} says of the true answer\n(plan: {asked})",
@@ -55,12 +55,12 @@ def _shade(panel: Axes, curve: LikelihoodCurve, low: float, high: float, label: 
     margin = 0.03 * (last - first) or 1.0
     left = first - margin if math.isinf(low) else low
     right = last + margin if math.isinf(high) else high
-    panel.axvspan(left, right, color=COLOURS[5], alpha=0.25, lw=0, label=label)
+    panel.axvspan(left, right, color=COLORS[5], alpha=0.25, lw=0, label=label)
     panel.set_xlim(min(first, left) - margin, max(last, right) + margin)
 
 
 def _curve(panel: Axes, curve: LikelihoodCurve) -> None:
     if len(curve.answers) <= LINES:
-        panel.vlines(curve.answers, 0, curve.likelihood, color=COLOURS[0], lw=3)
+        panel.vlines(curve.answers, 0, curve.likelihood, color=COLORS[0], lw=3)
     else:
-        panel.fill_between(curve.answers, curve.likelihood, color=COLOURS[0], lw=0, step="mid")
+        panel.fill_between(curve.answers, curve.likelihood, color=COLORS[0], lw=0, step="mid")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pbdp.errors import InputError
-from pbdp.figures.canvas import COLOURS, DASHES, new_figure
+from pbdp.figures.canvas import COLORS, DASHES, new_figure
 from pbdp.local.adult import AgeErrors
 from pbdp.local.estimate import Estimate
 from pbdp.local.goal import Within
@@ -40,7 +40,7 @@ def draw_estimates(*estimates: Estimate, truth: Array | None = None) -> Figure:
 def _intervals(panel: Axes, made: Estimate, truth: Array | None) -> None:
     places, users = np.arange(len(made.names)), made.users
     if truth is not None:
-        panel.step(places, truth / users, where="mid", color=COLOURS[6], label="truth")
+        panel.step(places, truth / users, where="mid", color=COLORS[6], label="truth")
     label = "estimate (projected: biased)" if made.biased else "estimate"
     # caps, because intervals may be shorter than a dot is wide
     panel.errorbar(
@@ -48,12 +48,12 @@ def _intervals(panel: Axes, made: Estimate, truth: Array | None) -> None:
         (made.low + made.high) / (2 * users),
         yerr=(made.high - made.low) / (2 * users),
         fmt="none",
-        ecolor=COLOURS[0],
+        ecolor=COLORS[0],
         elinewidth=1.5,
         capsize=6 if len(places) <= MOST_NAMES else 2,
         label=f"{100 * made.confidence:g} % interval ({made.method})",
     )
-    panel.plot(places, made.share, "o", ms=3, color=COLOURS[1], label=label)
+    panel.plot(places, made.share, "o", ms=3, color=COLORS[1], label=label)
     panel.axhline(0, color="0.4", lw=1)
     shown = places[:: max(1, -(-len(places) // MOST_NAMES))]
     panel.set_xticks(shown, [str(made.names[place]) for place in shown], rotation=60, ha="right", fontsize=8)
@@ -68,7 +68,7 @@ def draw_comparison(plan: LocalPlan) -> Figure:
     by_epsilon = isinstance(plan.goal, Within)
     lengths = [entry.epsilon if by_epsilon else float(np.sqrt(entry.cost)) for entry in entries]
     places = np.arange(len(entries))[::-1]
-    panel.barh(places, lengths, color=[COLOURS[0], *(["0.7"] * (len(entries) - 1))])
+    panel.barh(places, lengths, color=[COLORS[0], *(["0.7"] * (len(entries) - 1))])
     for place, length in zip(places, lengths, strict=True):
         panel.annotate(f" {length:.4g}", (length, place), va="center")
     panel.set_yticks(places, [entry.family for entry in entries])
@@ -93,7 +93,7 @@ def draw_age_errors(*experiments: AgeErrors) -> Figure:
             panel.plot(
                 found.epsilon0[known],
                 exact[known],
-                color=COLOURS[index],
+                color=COLORS[index],
                 ls=DASHES[index],
                 label=f"{name} frequency, exact",
             )
@@ -102,12 +102,12 @@ def draw_age_errors(*experiments: AgeErrors) -> Figure:
                     found.epsilon0,
                     simulated,
                     "o",
-                    color=COLOURS[index],
+                    color=COLORS[index],
                     ms=4,
                     label=f"{name} frequency, {found.surveys} surveys",
                 )
         for index, (name, best) in enumerate(found.best.items()):
-            panel.axvline(best, color=COLOURS[2 + index], ls=":", label=f"best for {name}: {best:.3g}")
+            panel.axvline(best, color=COLORS[2 + index], ls=":", label=f"best for {name}: {best:.3g}")
         panel.set(
             title=f"Ages in categories of {found.size}, epsilon {found.epsilon:g}",
             xlabel="epsilon0",

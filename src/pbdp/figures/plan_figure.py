@@ -10,19 +10,19 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from pbdp.accounting.exact.divergences import largest_deltas
+from pbdp.accounting.exact.neighbors import listed_neighbors
+from pbdp.accounting.exact.pairs import neighbors
 from pbdp.errors import PbdpError
-from pbdp.figures.canvas import COLOURS, DASHES, new_figure, save
+from pbdp.figures.canvas import COLORS, DASHES, new_figure, save
+from pbdp.mechanism.absolute import AbsoluteRegion
 from pbdp.mechanism.design import Design
+from pbdp.mechanism.region import Region
+from pbdp.mechanism.relative import RelativeRegion
+from pbdp.mechanism.requirement import Requirement
 from pbdp.planning.limit.of_plan import limit_of
 from pbdp.planning.plan import Certified, Plan
 from pbdp.planning.planner import plan_for
-from pbdp.privacy.exact.divergences import largest_deltas
-from pbdp.privacy.exact.neighbours import listed_neighbours
-from pbdp.privacy.exact.pairs import neighbours
-from pbdp.requirement.absolute import AbsoluteRegion
-from pbdp.requirement.region import Region
-from pbdp.requirement.relative import RelativeRegion
-from pbdp.requirement.requirement import Requirement
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -57,12 +57,12 @@ def _noise(panel: Axes, plan: Plan) -> None:
     below, above = (float(offset) for offset in plan.requirement.region.offsets(float(answer)))
     kept = law.probability > 1e-3 * law.probability.max()
     panel.axvspan(
-        answer - below, answer + above, color=COLOURS[5], alpha=0.25, lw=0, label="meets the requirement"
+        answer - below, answer + above, color=COLORS[5], alpha=0.25, lw=0, label="meets the requirement"
     )
     if np.count_nonzero(kept) <= 120:
-        panel.vlines(law.output[kept], 0, law.probability[kept], color=COLOURS[0], lw=3)
+        panel.vlines(law.output[kept], 0, law.probability[kept], color=COLORS[0], lw=3)
     else:
-        panel.fill_between(law.output[kept], law.probability[kept], color=COLOURS[0], lw=0, step="mid")
+        panel.fill_between(law.output[kept], law.probability[kept], color=COLORS[0], lw=0, step="mid")
     panel.set(
         title=f"Noise: what is published when the truth is {answer}",
         xlabel="published number",
@@ -77,15 +77,15 @@ def _profiles(panel: Axes, plan: Plan, shown: tuple[Certified, ...]) -> None:
     most = max(2.0 * plan.epsilon, 1e-6)
     epsilon = np.linspace(0.0, most, 160)
     for index, entry in enumerate(shown):
-        listed = listed_neighbours(entry.design.mechanism, _steps(plan, entry.design))
+        listed = listed_neighbors(entry.design.mechanism, _steps(plan, entry.design))
         if listed is None:
             continue
         mechanism = entry.design.mechanism
-        _, upper = partial(largest_deltas, mechanism, neighbours(mechanism, *listed))(epsilon)
+        _, upper = partial(largest_deltas, mechanism, neighbors(mechanism, *listed))(epsilon)
         panel.plot(
             epsilon,
             np.maximum(upper, 1e-300),
-            color=COLOURS[index],
+            color=COLORS[index],
             ls=DASHES[index],
             label=entry.design.name,
         )
@@ -93,7 +93,7 @@ def _profiles(panel: Axes, plan: Plan, shown: tuple[Certified, ...]) -> None:
     if plan.delta is not None:
         panel.axhline(plan.delta, color="0.4", lw=1)
         panel.annotate(f"delta {plan.delta:g}", (most, plan.delta), ha="right", va="bottom", color="0.3")
-        panel.plot([plan.epsilon], [plan.delta], "o", color=COLOURS[0])
+        panel.plot([plan.epsilon], [plan.delta], "o", color=COLORS[0])
     panel.set(
         title="Privacy profile",
         xlabel="epsilon",
@@ -165,7 +165,7 @@ def _prices(
     for index, name in enumerate(names):
         if curves[name]:
             xs, ys = zip(*curves[name], strict=True)
-            panel.plot(xs, ys, color=COLOURS[index], ls=DASHES[index], marker=".", label=name)
+            panel.plot(xs, ys, color=COLORS[index], ls=DASHES[index], marker=".", label=name)
     if limits:
         panel.plot(*zip(*limits, strict=True), color="black", lw=4, alpha=0.25, label="proven limit")
     panel.set(xlabel=label, ylabel="epsilon", yscale="log")

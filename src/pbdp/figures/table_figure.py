@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pbdp.errors import InputError
-from pbdp.figures.canvas import COLOURS, new_figure
+from pbdp.figures.canvas import COLORS, new_figure
 from pbdp.tables.table import ReleasedTable
 
 if TYPE_CHECKING:
@@ -83,10 +83,10 @@ def _dots(panel: Axes, table: ReleasedTable, measure: str, names: list[str]) -> 
     room = 0.05 * (most - least) or 1.0
     low, high = np.maximum(low, least - 2 * room), np.minimum(high, most + 2 * room)
     share = f"{100 * confidence:.4g} % interval for the bounded number"
-    panel.hlines(places, low, high, color=COLOURS[0], lw=2, label=share)
+    panel.hlines(places, low, high, color=COLORS[0], lw=2, label=share)
     for end in (low, high):
-        panel.plot(end, places, "|", color=COLOURS[0], ms=7)
-    panel.plot(values, places, "o", ms=5, color=COLOURS[1], label="published")
+        panel.plot(end, places, "|", color=COLORS[0], ms=7)
+    panel.plot(values, places, "o", ms=5, color=COLORS[1], label="published")
     panel.set_xlim(least - room, most + room)
     panel.set_ylim(-0.8, len(names) - 0.2)
     panel.set_yticks(places, names, fontsize=9)

@@ -71,7 +71,7 @@ class Book:
             limits=origin["limits"],
             spent=spent,
             rule=origin["rule"],
-            neighbours=origin["neighbours"],
+            neighbors=origin["neighbours"],
             note=origin["note"],
             releases=content["releases"],
             created=made.time,

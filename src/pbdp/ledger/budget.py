@@ -27,6 +27,7 @@ from pbdp.planning.pricing.priced import Priced
 from pbdp.release.answers import read_answers, restorer
 from pbdp.release.publisher import Index
 from pbdp.release.releaser import SCALARS
+from pbdp.spelling import neighbours_too
 
 Numbers = Array | Index
 # Limits that agree to one part in this many are the same.
@@ -55,6 +56,7 @@ class Budget:
     rule: Rule
 
     @classmethod
+    @neighbours_too
     def create(
         cls,
         ledger: Ledger,
@@ -65,12 +67,12 @@ class Budget:
         rule: str = "renyi",
         order: float | None = None,
         plans: Iterable[tuple[Priced, int]] | None = None,
-        neighbours: str = "add/remove",
+        neighbors: str = "add/remove",
         note: str | None = None,
     ) -> Budget:
         """Give a dataset (epsilon, delta) to spend, once. `rule` says how spends add up (see `pricing`)."""
-        made = make_rule(rule, epsilon=epsilon, delta=delta, order=order, plans=plans, neighbours=neighbours)
-        ledger.create_dataset(dataset, made.limits(), made.record(), made.neighbours, note)
+        made = make_rule(rule, epsilon=epsilon, delta=delta, order=order, plans=plans, neighbors=neighbors)
+        ledger.create_dataset(dataset, made.limits(), made.record(), made.neighbors, note)
         return cls(ledger=ledger, dataset=dataset, rule=made)
 
     @classmethod
@@ -161,7 +163,7 @@ class Budget:
             cost=self.rule.cost(plan),
             package=plan.requirement.releases,
             values=count,
-            neighbours=plan.requirement.neighbours,
+            neighbors=plan.requirement.neighbors,
             query=query,
             key=key,
             again=again,

@@ -65,7 +65,7 @@ def spend_content(request: Request, key: str, dataset: DatasetState, charged: Ch
         "query": request.query,
         "key": key,
         "fingerprint": request.fingerprint(key),
-        "neighbours": request.neighbours,
+        "neighbours": request.neighbors,
         "values": request.values,
         "disjoint": request.disjoint,
         "units": request.units,
@@ -79,13 +79,13 @@ def spend_content(request: Request, key: str, dataset: DatasetState, charged: Ch
 
 
 def _check_terms(request: Request, dataset: DatasetState) -> None:
-    """The request must be priced in the dataset's amounts and hold for its neighbouring relation."""
-    if request.neighbours != dataset.neighbours:
+    """The request must be priced in the dataset's amounts and hold for its neighboring relation."""
+    if request.neighbors != dataset.neighbors:
         raise InputError(
-            "neighbours",
-            f"{dataset.neighbours!r}, as everything on {dataset.name}",
-            repr(request.neighbours),
-            "Guarantees for different neighbouring relations do not add up; plan with the same one.",
+            "neighbors",
+            f"{dataset.neighbors!r}, as everything on {dataset.name}",
+            repr(request.neighbors),
+            "Guarantees for different neighboring relations do not add up; plan with the same one.",
         )
     if request.cost.keys() != dataset.limits.keys():
         rule = f"in the amounts that {dataset.name} is limited in ({', '.join(dataset.limits)})"

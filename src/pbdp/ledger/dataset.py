@@ -21,7 +21,7 @@ class DatasetState:
     limits: Amounts
     spent: Amounts
     rule: dict[str, Any]
-    neighbours: str
+    neighbors: str
     note: str | None
     releases: int
     created: str

@@ -30,7 +30,7 @@ from pbdp.ledger.guard import Guard
 from pbdp.ledger.history import Entry, entries_of
 from pbdp.ledger.record import FORMAT, Payload, Record, canonical
 from pbdp.ledger.recovery import Gap
-from pbdp.ledger.request import Quote, Request, Reservation, checked_neighbours
+from pbdp.ledger.request import Quote, Request, Reservation, checked_neighbors
 from pbdp.ledger.stores.at import store_at
 from pbdp.ledger.stores.interface import Store, Writing
 from pbdp.ledger.verification import Verification, Walk
@@ -57,7 +57,7 @@ class Ledger:
 
         def begin(store: Store) -> Guard:
             reached("genesis begun")
-            store.initialise(first)
+            store.initialize(first)
             reached("genesis committed")
             guard = Guard(store)
             guard.meet()
@@ -128,7 +128,7 @@ class Ledger:
         return (*self._guard.notes, *self._guard.store.notes())
 
     def create_dataset(
-        self, name: str, limits: Amounts, rule: dict[str, Any], neighbours: str, note: str | None = None
+        self, name: str, limits: Amounts, rule: dict[str, Any], neighbors: str, note: str | None = None
     ) -> DatasetState:
         """Give a dataset its budget, once. `rule` is any JSON object; it is kept as it is."""
         limits = checked_amounts("limits", limits)
@@ -138,7 +138,7 @@ class Ledger:
             "dataset": checked_name("dataset", name),
             "limits": limits,
             "rule": _checked_rule(rule),
-            "neighbours": checked_neighbours(neighbours),
+            "neighbours": checked_neighbors(neighbors),
             "note": note,
             "spent": none_of(limits),
             "releases": 0,

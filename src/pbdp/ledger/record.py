@@ -19,7 +19,7 @@ from typing import Any
 
 FORMAT = "pbdp ledger 1"
 NO_PREVIOUS = "0" * 64
-# What each kind of record says, and of which type it is.
+# What each kind of record says, and of which type it is; format 1 spells `neighbours` like this.
 FIELDS: dict[str, dict[str, type | UnionType]] = {
     "genesis": {"ledger": str, "format": str},
     "dataset": {

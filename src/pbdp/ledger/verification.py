@@ -47,7 +47,7 @@ class _FaultError(Exception):
 @dataclass(slots=True, kw_only=True)
 class _Budget:
     limits: Amounts
-    neighbours: str
+    neighbors: str
     spent: Amounts
     releases: int = 0
 
@@ -140,14 +140,14 @@ class Walk:
         _hold(content["releases"] == 0 and not any(content["spent"].values()), "starts with something spent")
         _hold(content["spent"].keys() == content["limits"].keys(), "starts with the wrong amounts")
         self._budgets[content["dataset"]] = _Budget(
-            limits=content["limits"], neighbours=content["neighbours"], spent=content["spent"]
+            limits=content["limits"], neighbors=content["neighbours"], spent=content["spent"]
         )
 
     def _spend(self, sequence: int, content: Payload) -> None:
         _hold(content["dataset"] in self._budgets, "spends on a dataset that does not exist")
         budget = self._budgets[content["dataset"]]
         _hold(content["key"] not in self._keys, "uses a request key a second time")
-        _hold(content["neighbours"] == budget.neighbours, "mixes neighbouring relations")
+        _hold(content["neighbours"] == budget.neighbors, "mixes neighboring relations")
         request = Request(
             dataset=content["dataset"],
             plan=content["plan"],
@@ -155,7 +155,7 @@ class Walk:
             cost=content["cost"],
             package=content["package"],
             values=content["values"],
-            neighbours=content["neighbours"],
+            neighbors=content["neighbours"],
             query=content["query"],
             disjoint=content["disjoint"],
         )

@@ -95,7 +95,7 @@ class Witness:
                 self._replace(joined, seen, heads)
 
     def restart(self, counted: Memory, seen: Memory) -> None:
-        """Forget what was `counted` by a recovery, in favour of what is seen now.
+        """Forget what was `counted` by a recovery, in favor of what is seen now.
 
         Datasets that only the witness knows were lost; it goes on knowing them. If another process was here
         first, and has gone on since, this is one more thing that was seen.

@@ -1,9 +1,9 @@
-"""The local model: people randomise at home, and a server estimates how often each value occurs.
+"""The local model: people randomize at home, and a server estimates how often each value occurs.
 
 domain = in_blocks(range(10, 101), 10)                       local.domain
 plan = plan_local(domain, Within(category=0.01, users=45_222))   local.plan, local.goal
 save_configuration(plan.mechanism, "survey.json")            local.configuration
-reports = load_configuration("survey.json").randomise(ages)  at home
+reports = load_configuration("survey.json").randomize(ages)  at home
 counts = count_reports(plan.mechanism, reports)              local.counts
 estimate(plan.mechanism, counts, "category")                 local.estimate
 """

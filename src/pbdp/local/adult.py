@@ -21,7 +21,7 @@ from pbdp.local.goal import LeastError
 from pbdp.local.mechanism import CATEGORY, VALUE
 from pbdp.local.plan import best_epsilon0
 from pbdp.noise.kernel import Array
-from pbdp.sampling.keystream import InsecureTestKeystream, SecureKeystream
+from pbdp.release.keystream import InsecureTestKeystream, SecureKeystream
 
 AGES = range(10, 101)
 EPSILON = 5.0

@@ -11,17 +11,17 @@ import numpy.typing as npt
 from pbdp.local.domain import Codes, Domain
 from pbdp.local.law import IntegerLaw, part_sizes, part_values
 from pbdp.mechanism.weights import TOTAL
-from pbdp.sampling.keystream import Words
+from pbdp.release.keystream import Words
 
 # Up to so many different divisors, one division by each is faster than a division by an array.
 FEW = 4
-# Entries of a table of all neighbourhoods that still fits into the processor's cache.
+# Entries of a table of all neighborhoods that still fits into the processor's cache.
 LARGEST_TABLE = 1 << 16
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Arithmetic:
-    """What the divisions need to know; neighbouring categories with the same weights are one block.
+    """What the divisions need to know; neighboring categories with the same weights are one block.
 
     Block i has the reports from `firsts[i]` on, for u from `edges[i]` on, `far[i]` for each. In class c, a
     code's report is the value itself for u below `lows[c] + near[c]`, and then one place further for each
@@ -38,7 +38,7 @@ class Arithmetic:
     near: Words
     class_of: npt.NDArray[np.intp]
     table: Codes | None
-    # plain randomised response has no report that is near but not the value
+    # plain randomized response has no report that is near but not the value
     only_itself: bool
     # whether most reports are near the true value: a matter of the law, not of the people
     mostly_near: bool
@@ -148,7 +148,7 @@ def arithmetic_of(domain: Domain, law: IntegerLaw) -> Arithmetic:
 
 
 def _table(domain: Domain) -> Codes | None:
-    """The code `place` places after each code in its neighbourhood, or None for large domains."""
+    """The code `place` places after each code in its neighborhood, or None for large domains."""
     width = int(domain.size.max())
     if domain.count * width > LARGEST_TABLE:
         return None

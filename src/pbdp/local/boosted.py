@@ -1,4 +1,4 @@
-"""Boosted randomised response: a report is the true value, one near it, or any other.
+"""Boosted randomized response: a report is the true value, one near it, or any other.
 
 How a client draws, from one random word w below 2^64 (all numbers whole, `//` rounds down):
     u = w // 4;  B = sum over categories k of n_k far_k  (a scale of N values: N far)
@@ -7,7 +7,7 @@ How a client draws, from one random word w below 2^64 (all numbers whole, `//` r
     else:       e = u - B - (own_j - far_j), with j the category of the true value x
                 if e < 0, report x
                 else k = e // (near_j - far_j) and report the value 1 + k places after x in its category
-                (on a scale: in its neighbourhood), going on at its first value after its last
+                (on a scale: in its neighborhood), going on at its first value after its last
 Each report has exactly the weight the configuration says: far from the first case, own - far or near - far
 from the second. Only look-ups depend on the true value; which case occurs does not.
 """
@@ -28,14 +28,14 @@ from pbdp.local.mechanism import VALUE, LocalMechanism
 from pbdp.local.response_estimator import response_estimates, response_spread
 from pbdp.local.spread import Spread
 from pbdp.noise.kernel import Array
-from pbdp.sampling.keystream import Words
+from pbdp.release.keystream import Words
 
 SPARE_BITS = np.uint64(2)
 
 
 @dataclass(frozen=True, kw_only=True)
 class BoostedResponse(LocalMechanism):
-    """The paper's randomiser, for categories of any sizes and for scales; epsilon0 = epsilon is plain GRR."""
+    """The paper's randomizer, for categories of any sizes and for scales; epsilon0 = epsilon is plain GRR."""
 
     law: IntegerLaw
     # what was asked for; the law says what is drawn
@@ -98,7 +98,7 @@ class BoostedResponse(LocalMechanism):
 
 
 def boosted_response(domain: Domain, epsilon: float, epsilon0: float) -> BoostedResponse:
-    """The randomiser with the given epsilon (an upper bound: the certified one may be 1e-12 less)."""
+    """The randomizer with the given epsilon (an upper bound: the certified one may be 1e-12 less)."""
     return BoostedResponse(
         domain=domain, law=integer_law(domain, epsilon, epsilon0), epsilon0=float(epsilon0)
     )

@@ -1,4 +1,4 @@
-"""What a randomiser certifies: the logarithm of its largest column ratio, rounded up."""
+"""What a randomizer certifies: the logarithm of its largest column ratio, rounded up."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def epsilon_of(ratio: Fraction) -> float:
 def largest_ratio(columns: Iterable[Iterable[int]]) -> Fraction:
     """Largest over smallest weight in a column, over all columns of a matrix of integer weights.
 
-    A randomiser with P(y|x) = weight/total is epsilon-LDP if and only if P(y|x) <= e^epsilon P(y|x') for all
+    A randomizer with P(y|x) = weight/total is epsilon-LDP if and only if P(y|x) <= e^epsilon P(y|x') for all
     y, x, x', which is this ratio (Kasiviswanathan et al. 2011, definition). A zero beside a positive weight
     has no finite ratio and is refused.
     """

@@ -57,7 +57,7 @@ class Domain(ABC):
     @property
     @abstractmethod
     def groups(self) -> tuple[str, ...]:
-        """Names of the categories, or of the neighbourhoods of a scale."""
+        """Names of the categories, or of the neighborhoods of a scale."""
 
     @abstractmethod
     def group_sums(self, by_value: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
@@ -77,7 +77,7 @@ class CategoryDomain(Domain):
         if any(size < 1 for size in self.sizes) or sum(self.sizes) != self.count:
             raise InputError("categories", "not empty, and together all values", "others")
         if len(self.sizes) < 2:
-            raise InputError("categories", "two or more", "one", "With one, nothing is learnt from it.")
+            raise InputError("categories", "two or more", "one", "With one, nothing is learned from it.")
         if len(set(self.names)) != len(self.sizes):
             raise InputError("category names", "one different name for each category", f"{len(self.names)}")
         sizes = np.array(self.sizes, dtype=np.int64)
@@ -95,10 +95,10 @@ class CategoryDomain(Domain):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScaleDomain(Domain):
-    """Values in their order, each with a neighbourhood of `width` values, itself in the middle.
+    """Values in their order, each with a neighborhood of `width` values, itself in the middle.
 
-    On a ring the last value is next to the first. On a line the neighbourhood of a value near an end is moved
-    inwards until it fits. So every neighbourhood has `width` values, which keeps all rows of the matrix
+    On a ring the last value is next to the first. On a line the neighborhood of a value near an end is moved
+    inwards until it fits. So every neighborhood has `width` values, which keeps all rows of the matrix
     permutations of each other and the paper's probabilities exact.
     """
 
@@ -153,12 +153,12 @@ def in_blocks(values: Iterable[Hashable], size: int) -> CategoryDomain:
 
 
 def without_categories(values: Iterable[Hashable]) -> CategoryDomain:
-    """Every value a category of its own: boosted response is then plain randomised response (GRR)."""
+    """Every value a category of its own: boosted response is then plain randomized response (GRR)."""
     return in_blocks(values, 1)
 
 
 def on_scale(values: Iterable[Hashable], width: int, *, ring: bool = False) -> ScaleDomain:
-    """A rating scale: neighbourhoods of `width` values (odd, counting the value) on a line or a ring."""
+    """A rating scale: neighborhoods of `width` values (odd, counting the value) on a line or a ring."""
     return ScaleDomain(values=_plain(values), width=width, ring=ring)
 
 

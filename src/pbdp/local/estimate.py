@@ -58,7 +58,7 @@ class Estimate:
         Water-filling (Duchi et al. 2008): subtract the same number from all, cut at zero.
         """
         if self.overlapping:
-            raise InputError("estimate", "over groups that do not overlap", "neighbourhoods of a scale")
+            raise InputError("estimate", "over groups that do not overlap", "neighborhoods of a scale")
         falling = np.sort(self.people)[::-1]
         excess = (np.cumsum(falling) - self.users) / np.arange(1, len(falling) + 1)
         # rounding must not leave none, so the first always counts
@@ -131,7 +131,7 @@ def normal_quantile(miss: float) -> float:
 def bernstein_half_width(spread: Spread, users: int, miss: float) -> Array:
     """t with P(|estimate - truth| >= t) <= miss for every truth and any number of users, by group.
 
-    Bernstein (1927): 2 exp(-t^2/2 / (V + M t/3)) for a sum of independent centred parts of size at most M
+    Bernstein (1927): 2 exp(-t^2/2 / (V + M t/3)) for a sum of independent centered parts of size at most M
     and variance V together; V is at most users times the worst one, and t solves equality.
     """
     odds = math.log(2 / miss)

@@ -142,7 +142,7 @@ def families_for(domain: Domain, goal: Goal) -> tuple[Family, ...]:
     """All that can serve the goal; those that ask only for the category where no value matters."""
     found: list[Family] = [
         BoostedFamily(domain=domain, name="boosted response"),
-        BoostedFamily(domain=domain, name="plain randomised response", plain=True),
+        BoostedFamily(domain=domain, name="plain randomized response", plain=True),
         PureFamily(domain=domain, name="local hashing", made=local_hashing, largest_epsilon=HASHING_EPSILON),
     ]
     unary = domain.count <= UNARY_DOMAIN

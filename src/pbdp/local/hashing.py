@@ -1,4 +1,4 @@
-"""Optimised local hashing (OLH; Wang et al. 2017): everyone hashes to g values and randomises the hash.
+"""Optimized local hashing (OLH; Wang et al. 2017): everyone hashes to g values and randomizes the hash.
 
 g is a prime near e^epsilon + 1, and value number v is written with m digits in base g, v = v_0 + v_1 g + ...
 The hash with coefficients a_0 .. a_{m-1} is h(v) = (a_0 v_0 + ... ) mod g. Two different values collide with
@@ -35,9 +35,9 @@ from pbdp.local.pure import pure_estimates, pure_value_spread
 from pbdp.local.spread import DenseSpread, Spread, unknowable
 from pbdp.mechanism.weights import TOTAL
 from pbdp.noise.kernel import Array
-from pbdp.sampling.keystream import Words
+from pbdp.release.keystream import Words
 
-# e^10 values of a hash; beyond it randomised response is better anyway, unless there are more values still.
+# e^10 values of a hash; beyond it randomized response is better anyway, unless there are more values still.
 LARGEST_EPSILON = 10.0
 # Comparing categories looks at every pair of values.
 LARGEST_COMPARED = 512
@@ -198,8 +198,8 @@ class LocalHashing(LocalMechanism):
         follows = (self.own - self.other) / TOTAL
         second = follows * squared + (1 - follows) * uniform[:, None]
         first = (sizes * q)[:, None] + members * (p - q)
-        centred = second - 2 * (sizes * q)[:, None] * first + ((sizes * q) ** 2)[:, None]
-        return DenseSpread(matrix=centred / (p - q) ** 2 - members, reach=sizes * (1 / (p - q) + 1))
+        centered = second - 2 * (sizes * q)[:, None] * first + ((sizes * q) ** 2)[:, None]
+        return DenseSpread(matrix=centered / (p - q) ** 2 - members, reach=sizes * (1 / (p - q) + 1))
 
     def _lines_through(self, x: int) -> Codes:
         """For each value the number, from 1 on, of the line through it and x; 0 for x itself."""
@@ -212,7 +212,7 @@ class LocalHashing(LocalMechanism):
 
 
 def local_hashing(domain: Domain, epsilon: float) -> LocalHashing:
-    """Optimised local hashing with at most the given epsilon and the prime g of least variance."""
+    """Optimized local hashing with at most the given epsilon and the prime g of least variance."""
     epsilon, _ = checked_epsilons(epsilon, 0.0)
     if epsilon > LARGEST_EPSILON:
         raise InputError("epsilon", f"at most {LARGEST_EPSILON:g} for local hashing", f"{epsilon:g}")

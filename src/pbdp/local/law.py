@@ -1,4 +1,4 @@
-"""The law of boosted randomised response: ideal shares, and the integer weights that are drawn.
+"""The law of boosted randomized response: ideal shares, and the integer weights that are drawn.
 
 A report y has probability own if it is the true value, near if it is another value near the true one, far
 otherwise. In every configuration the law is a mixture of two: with weight sum of far, a report that does not
@@ -37,7 +37,7 @@ class Shares:
 
 
 def part_sizes(domain: Domain) -> tuple[int, ...]:
-    """Neighbourhood sizes for each part with weights of its own: the categories, or the one of a scale."""
+    """Neighborhood sizes for each part with weights of its own: the categories, or the one of a scale."""
     return domain.sizes if isinstance(domain, CategoryDomain) else (int(domain.size[0]),)
 
 
@@ -53,7 +53,7 @@ def checked_epsilons(epsilon: float, epsilon0: float) -> tuple[float, float]:
     if not 0 <= epsilon0 <= epsilon:
         raise InputError(
             "epsilon0",
-            "from 0 (only the category is reported) to epsilon (plain randomised response)",
+            "from 0 (only the category is reported) to epsilon (plain randomized response)",
             f"{epsilon0:g}",
         )
     return float(epsilon), float(epsilon0)
@@ -64,7 +64,7 @@ def ideal_shares(domain: Domain, epsilon: float, epsilon0: float) -> Shares:
 
     With r = e^(epsilon - epsilon0) and d_j = e^epsilon + (n_j - 1) r - n_j, the boost is
     D = 1/(1 + sum n_j/d_j) and far_j = D/d_j: row j adds up to sum n_k far_k + far_j d_j = (1 - D) + D. For a
-    scale of N values with neighbourhoods of n, far = 1/(d + N) and D = d far, as in the paper's proposition,
+    scale of N values with neighborhoods of n, far = 1/(d + N) and D = d far, as in the paper's proposition,
     which the first formula gives for equal categories.
     """
     near_gain = math.expm1(epsilon - epsilon0)

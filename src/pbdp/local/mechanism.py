@@ -1,4 +1,4 @@
-"""What every local randomiser does: draw reports from words, count them, and know its own law."""
+"""What every local randomizer does: draw reports from words, count them, and know its own law."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from pbdp.local.domain import Codes, Domain, Value
 from pbdp.local.fingerprint import fingerprint_of
 from pbdp.local.spread import Spread
 from pbdp.noise.kernel import Array
+from pbdp.release.keystream import SLACK, WORD, InsecureTestKeystream, Keystream, SecureKeystream, Words
 from pbdp.release.releaser import InsecureTestSeedWarning
-from pbdp.sampling.keystream import SLACK, WORD, InsecureTestKeystream, Keystream, SecureKeystream, Words
 
 # Words drawn at a time: what is made of them stays in the processor's cache.
 CHUNK = 1 << 15
@@ -31,7 +31,7 @@ VALUE, CATEGORY = "value", "category"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reports:
-    """Randomised reports in the form of the values, and the fingerprint of the configuration they belong to.
+    """Randomized reports in the form of the values, and the fingerprint of the configuration they belong to.
 
     `insecure_test_seed` is None unless they came from such a seed, in which case nothing is protected.
     """
@@ -51,7 +51,7 @@ class Reports:
 
 @dataclass(frozen=True, kw_only=True)
 class LocalMechanism(ABC):
-    """A randomiser that people run at home, with what a server needs to estimate from its reports."""
+    """A randomizer that people run at home, with what a server needs to estimate from its reports."""
 
     domain: Domain
 
@@ -85,7 +85,7 @@ class LocalMechanism(ABC):
 
     @abstractmethod
     def report_codes(self, reports: npt.NDArray[Any]) -> Codes:
-        """The code of each report that travelled, or a negative one (see `columns`)."""
+        """The code of each report that traveled, or a negative one (see `columns`)."""
 
     @property
     @abstractmethod
@@ -114,7 +114,7 @@ class LocalMechanism(ABC):
         """The look-up of the domain's values."""
         return Lookup(values=self.domain.values)
 
-    def randomise(self, values: object, *, insecure_test_seed: int | None = None) -> Reports:
+    def randomize(self, values: object, *, insecure_test_seed: int | None = None) -> Reports:
         """One independent report for each value: in the form of the values, drawn with a secure generator.
 
         Each report costs its person `epsilon`; whoever reports k times spends up to k times as much.

@@ -55,7 +55,7 @@ class LocalPlan:
 
     @property
     def mechanism(self) -> LocalMechanism:
-        """The randomiser."""
+        """The randomizer."""
         return self.chosen.mechanism
 
     def record(self) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Estimators for boosted randomised response: category first, then value; a matrix inverse for scales.
+"""Estimators for boosted randomized response: category first, then value; a matrix inverse for scales.
 
 From the count C_j of reports in category j and c_x of reports of value x, with N reports in all,
     F_j = (C_j - N n_j far_j) / D,      f_x = (c_x - F_j (near_j - far_j) - N far_j) / (own_j - near_j),
@@ -24,7 +24,7 @@ from pbdp.noise.kernel import Array
 LEAST_DIFFERENCE = 2.0**-30
 LARGEST_CONDITION = 1e10
 LARGEST_SCALE = 4096
-NOT_KNOWABLE = "Reports say nothing about values within a neighbourhood here. Use a larger epsilon0."
+NOT_KNOWABLE = "Reports say nothing about values within a neighborhood here. Use a larger epsilon0."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

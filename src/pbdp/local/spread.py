@@ -3,7 +3,7 @@
 An estimate is a sum of one coefficient L(report) for each person, whose mean is 1 if that person is in the
 group and 0 otherwise. People's reports are independent, so with f_x people holding x
     Var = sum over x of f_x Var_x,      Var_x = E[L(report)^2 | x] - (1 if x is in the group, else 0).
-These are variances for given people, over the randomisers only; nothing is approximated.
+These are variances for given people, over the randomizers only; nothing is approximated.
 """
 
 from __future__ import annotations
@@ -82,7 +82,7 @@ class ValueSpread(Spread):
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class GroupSpread(Spread):
-    """Estimates of categories or neighbourhoods: one person adds `inside` if x is in it, else `outside`."""
+    """Estimates of categories or neighborhoods: one person adds `inside` if x is in it, else `outside`."""
 
     domain: Domain
     inside: Array

@@ -1,4 +1,4 @@
-"""Optimised unary encoding (OUE; Wang et al. 2017): one bit for each value, each flipped on its own.
+"""Optimized unary encoding (OUE; Wang et al. 2017): one bit for each value, each flipped on its own.
 
 How a client draws, from ceil(n/2) random words below 2^64 for n values: word i gives the numbers r[2i] = its
 low 32 bits and r[2i + 1] = its high 32 bits. Bit v of the report is 1 if r[v] < 2^31 for the true value v,
@@ -28,11 +28,11 @@ from pbdp.local.mechanism import VALUE, LocalMechanism
 from pbdp.local.pure import pure_estimates, pure_value_spread
 from pbdp.local.spread import GroupSpread, Spread
 from pbdp.noise.kernel import Array
-from pbdp.sampling.keystream import Words
+from pbdp.release.keystream import Words
 
 BITS = 32
 HALF = np.uint32(1 << (BITS - 1))
-# Beyond it noise has few bits left, and randomised response is better anyway.
+# Beyond it noise has few bits left, and randomized response is better anyway.
 LARGEST_EPSILON = 12.0
 LARGEST_DOMAIN = 1 << 16
 # What each character stands for as a hexadecimal digit: -1 for none, as for all beyond the table.
@@ -154,7 +154,7 @@ def unary_spread(domain: Domain, p: float, q: float, *, values: bool) -> Spread:
 
 
 def unary_encoding(domain: Domain, epsilon: float) -> UnaryEncoding:
-    """Optimised unary encoding with at most the given epsilon."""
+    """Optimized unary encoding with at most the given epsilon."""
     epsilon, _ = checked_epsilons(epsilon, 0.0)
     if epsilon > LARGEST_EPSILON:
         raise InputError("epsilon", f"at most {LARGEST_EPSILON:g} for unary encoding", f"{epsilon:g}")

@@ -17,8 +17,8 @@ import numpy as np
 import numpy.typing as npt
 
 from pbdp.errors import InputError
+from pbdp.mechanism.region import Region
 from pbdp.noise.kernel import Array, Kernel, LatticeKernel
-from pbdp.requirement.region import Region
 
 
 def region_masses(kernel: Kernel, below: npt.ArrayLike, above: npt.ArrayLike) -> tuple[Array, Array]:
@@ -55,7 +55,7 @@ class Boosted:
         """Whether the law of (output - answer) is the same for all answers."""
         return self.boost == 0 or self.region.follows_answer
 
-    def normaliser(self, below: npt.ArrayLike, above: npt.ArrayLike) -> Array:
+    def normalizer(self, below: npt.ArrayLike, above: npt.ArrayLike) -> Array:
         """C = 1 - q·pbar for a region that reaches `below` and `above` its answer."""
         inside, outside = region_masses(self.kernel, below, above)
         return inside + (1 - self.boost) * outside
@@ -84,7 +84,7 @@ class BoostedLaw:
 
     @property
     def _constant(self) -> float:
-        return float(self.mechanism.normaliser(self.below, self.above))
+        return float(self.mechanism.normalizer(self.below, self.above))
 
     def log_density(self, y: npt.ArrayLike) -> Array:
         """Log density (continuous) or log mass (lattice) at outputs y."""
@@ -99,7 +99,7 @@ class BoostedLaw:
         return np.exp(self.log_density(y))
 
     def _weighted(self, low: Array, high: Array) -> Array:
-        """Unnormalised boosted mass of the noise interval [low, high]."""
+        """Unnormalized boosted mass of the noise interval [low, high]."""
         kernel = self.mechanism.kernel
         inner = kernel.mass(np.maximum(low, -self.below), np.minimum(high, self.above))
         if isinstance(kernel, LatticeKernel):

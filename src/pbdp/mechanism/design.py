@@ -10,16 +10,16 @@ import numpy as np
 
 from pbdp.errors import CannotCertifyError
 from pbdp.mechanism.boosted import Boosted
+from pbdp.mechanism.custom import CustomRegion
+from pbdp.mechanism.fixed import FixedRegion
 from pbdp.mechanism.grid import Grid
 from pbdp.mechanism.log_grid import LogGrid
 from pbdp.mechanism.rate import hardest_answers
+from pbdp.mechanism.region import Region
+from pbdp.mechanism.relative import RelativeRegion
 from pbdp.mechanism.reweighted import SLOPE_MARGIN, ReweightedTable
-from pbdp.mechanism.weights import BITS, CENTRE_SHARE, LARGEST_TABLE, TOTAL, WeightTable, integer_weights
+from pbdp.mechanism.weights import BITS, CENTER_SHARE, LARGEST_TABLE, TOTAL, WeightTable, integer_weights
 from pbdp.noise.kernel import Array, LatticeKernel
-from pbdp.requirement.custom import CustomRegion
-from pbdp.requirement.fixed import FixedRegion
-from pbdp.requirement.region import Region
-from pbdp.requirement.relative import RelativeRegion
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,7 +69,7 @@ class Design:
         noise = np.arange(-reach, reach + 1)
         weight = np.where((noise >= -below) & (noise <= above), 1.0, 1 - self.boost)
         masses = self.kernel.masses(reach) * weight
-        return np.asarray(masses / float(self.mechanism.normaliser(below, above)))
+        return np.asarray(masses / float(self.mechanism.normalizer(below, above)))
 
     def table_at(self, answer: float) -> WeightTable:
         """The integer weights of the kernel noise for this answer, before offset and clamping."""
@@ -87,7 +87,7 @@ class Design:
 
         Rounding down takes less than one unit a value, and the ideal masses carry the kernel's relative
         error. Where the base table of the plain kernel is reweighted, what is wrong with it (its rounding and
-        the share given to its centre) counts 2/C times, and the tails are rounded down once more:
+        the share given to its center) counts 2/C times, and the tails are rounded down once more:
         |wB/C_B - wf/C_f| <= 2 |w (B - f)| / C, summed over the cells.
         """
         rounding = (2 * self.reach + 2) / TOTAL
@@ -95,12 +95,12 @@ class Design:
             return rounding + 2e-12
         constant = self._least_constant()
         slopes = 2 * SLOPE_MARGIN + 2.0**-51 / constant
-        return rounding + 2 * (rounding + CENTRE_SHARE) / constant + slopes + 2e-12
+        return rounding + 2 * (rounding + CENTER_SHARE) / constant + slopes + 2e-12
 
     def _least_constant(self) -> float:
         """A lower bound for C over all answers; it grows with the mass in the region."""
         answers = hardest_answers(self.kernel, self.region)
-        return float(np.min(self.mechanism.normaliser(*self.region.offsets(answers)))) * (1 - 1e-9)
+        return float(np.min(self.mechanism.normalizer(*self.region.offsets(answers)))) * (1 - 1e-9)
 
     def least_weight(self, region: Region) -> int:
         """Smallest weight, over all answers, of the outputs in the region of that answer."""

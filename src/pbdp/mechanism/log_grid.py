@@ -26,11 +26,11 @@ import numpy.typing as npt
 
 from pbdp.domains import positive
 from pbdp.errors import CannotCertifyError, InputError
+from pbdp.mechanism.absolute import AbsoluteRegion
 from pbdp.mechanism.grid import STEPS_IN_WIDTH, Grid, not_whole, power_of_two_below
+from pbdp.mechanism.region import Region
+from pbdp.mechanism.relative import RelativeRegion
 from pbdp.noise.kernel import Array
-from pbdp.requirement.absolute import AbsoluteRegion
-from pbdp.requirement.region import Region
-from pbdp.requirement.relative import RelativeRegion
 
 # |theta·g| <= 710 for every double, and log1p, the product and the quotient are good to a few units in the
 # last place: 710 · 2^-50 is below this.

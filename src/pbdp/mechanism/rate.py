@@ -8,13 +8,13 @@ import numpy as np
 
 from pbdp.domains import probability
 from pbdp.errors import CannotCertifyError
+from pbdp.mechanism.absolute import AbsoluteRegion
 from pbdp.mechanism.boosted import Boosted, region_masses
+from pbdp.mechanism.custom import CustomRegion
+from pbdp.mechanism.fixed import FixedRegion
+from pbdp.mechanism.region import Region
+from pbdp.mechanism.relative import RelativeRegion
 from pbdp.noise.kernel import Array, Kernel, LatticeKernel
-from pbdp.requirement.absolute import AbsoluteRegion
-from pbdp.requirement.custom import CustomRegion
-from pbdp.requirement.fixed import FixedRegion
-from pbdp.requirement.region import Region
-from pbdp.requirement.relative import RelativeRegion
 
 # What the kernel's own rounding (1e-12 relative, see pbdp.noise.kernel) can take off a confidence.
 KERNEL_ERROR = 4e-12
@@ -24,7 +24,7 @@ def hardest_answers(kernel: Kernel, region: Region) -> Array:
     """Answers among which the one with the least kernel mass in its region is sure to be.
 
     Absolute: all alike. Relative: the smallest |Q|. Fixed range: the mass of [low - Q, high - Q] under a
-    symmetric unimodal law rises towards the middle of the range, so the two ends; other laws: every answer.
+    symmetric unimodal law rises toward the middle of the range, so the two ends; other laws: every answer.
     """
     match region:
         case AbsoluteRegion():

@@ -5,7 +5,7 @@ whose region covers the cells lo..hi-1 of it, weights L = P(lo) to the left of t
 the right, the boosted law has C = 1 - q (L + R)/T and the slopes 1/C inside and (1 - q)/C outside. Tails are
 scaled one by one and rounded down,
 
-    G(j) = tail(P(j)) left of the centre,    G(j) = T - tail(T - P(j)) right of it,
+    G(j) = tail(P(j)) left of the center,    G(j) = T - tail(T - P(j)) right of it,
 
 so that the weights of the cells G(j+1) - G(j) are whole numbers with total T, and everything lost to rounding
 goes to the truth itself. G can be evaluated at any j without the rest of the table: a draw is a binary
@@ -77,7 +77,7 @@ class ReweightedTable:
             )
         sums = np.zeros(len(self.base.weights) + 1, dtype=np.uint64)
         np.cumsum(self.base.weights.astype(np.uint64), out=sums[1:])
-        from_left = np.arange(len(sums)) <= self._centre
+        from_left = np.arange(len(sums)) <= self._center
         object.__setattr__(self, "_sums", sums)
         object.__setattr__(self, "_from_left", from_left)
         object.__setattr__(self, "_tails", np.where(from_left, sums, np.uint64(TOTAL) - sums))
@@ -90,7 +90,7 @@ class ReweightedTable:
         return len(self.base.weights)
 
     @property
-    def _centre(self) -> int:
+    def _center(self) -> int:
         return -self.base.start
 
     def _pieces(self, below: npt.ArrayLike, above: npt.ArrayLike) -> _Pieces:
@@ -100,8 +100,8 @@ class ReweightedTable:
         first = np.ceil(-np.minimum(np.array(below, dtype=np.float64, ndmin=1), reach)).astype(np.int64)
         last = np.floor(np.minimum(np.array(above, dtype=np.float64, ndmin=1), reach)).astype(np.int64)
         # np.clip does the same in three times the time, which counts for a single release
-        low = np.minimum(np.maximum(first - self.base.start, 0), self._centre)
-        high = np.minimum(np.maximum(last + 1 - self.base.start, self._centre + 1), self.cells)
+        low = np.minimum(np.maximum(first - self.base.start, 0), self._center)
+        high = np.minimum(np.maximum(last + 1 - self.base.start, self._center + 1), self.cells)
         left, right = self._sums[low], np.uint64(TOTAL) - self._sums[high]
         constant = 1.0 - self.boost * ((left + right).astype(np.float64) / TOTAL)
         unit = 2.0 ** (BITS - self._spare) * (1 - SLOPE_MARGIN)

@@ -17,8 +17,8 @@ from pbdp.noise.kernel import Array
 
 BITS = 62
 TOTAL = 1 << BITS
-# Share given to the centre up front, so that rounding of the ideal masses cannot leave it below a neighbour.
-CENTRE_SHARE = 2.0**-42
+# Share given to the center up front, so that rounding of the ideal masses cannot leave it below a neighbor.
+CENTER_SHARE = 2.0**-42
 LARGEST_TABLE = 1 << 25
 
 
@@ -55,8 +55,8 @@ class WeightTable:
     def is_unimodal(self) -> bool:
         """Whether weights never rise away from noise zero."""
         steps = np.diff(self.weights)
-        centre = -self.start
-        return bool(np.all(steps[:centre] >= 0) and np.all(steps[centre:] <= 0))
+        center = -self.start
+        return bool(np.all(steps[:center] >= 0) and np.all(steps[center:] <= 0))
 
     @property
     def is_symmetric(self) -> bool:
@@ -64,17 +64,17 @@ class WeightTable:
         return self.start == 1 - self.stop and bool(np.array_equal(self.weights, self.weights[::-1]))
 
 
-def integer_weights(masses: Array, start: int, centre_share: float = CENTRE_SHARE) -> WeightTable:
+def integer_weights(masses: Array, start: int, center_share: float = CENTER_SHARE) -> WeightTable:
     """The table of an ideal law with the given masses at start, start + 1, ...; zero must be among them."""
     if len(masses) > LARGEST_TABLE:
         raise CannotCertifyError(
             f"The noise would need a table of {len(masses):,} values. Use a coarser step."
         )
-    weights = np.floor(np.asarray(masses) * (TOTAL * (1 - centre_share))).astype(np.int64)
-    centre = -start
-    weights[centre] = 0
-    weights[centre] = TOTAL - int(weights.sum())
-    if weights[centre] < 0:
+    weights = np.floor(np.asarray(masses) * (TOTAL * (1 - center_share))).astype(np.int64)
+    center = -start
+    weights[center] = 0
+    weights[center] = TOTAL - int(weights.sum())
+    if weights[center] < 0:
         raise AssertionError("masses add up to more than one")
     kept = np.flatnonzero(weights)
     first, last = int(kept[0]), int(kept[-1])

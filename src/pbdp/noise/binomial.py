@@ -1,4 +1,4 @@
-"""Centred binomial noise."""
+"""Centered binomial noise."""
 
 from __future__ import annotations
 

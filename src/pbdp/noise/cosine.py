@@ -1,4 +1,4 @@
-"""Cosine noise: a squared cosine in the centre, exponential tails; the law of least Fisher information."""
+"""Cosine noise: a squared cosine in the center, exponential tails; the law of least Fisher information."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class Cosine(LogConcaveKernel):
 
     @property
     def _total(self) -> float:
-        """Integral of the unnormalised density: c + sin(2·angle)/(2ω) + 2cos²(angle)/slope."""
+        """Integral of the unnormalized density: c + sin(2·angle)/(2ω) + 2cos²(angle)/slope."""
         return (
             self.knee
             + math.sin(2 * self.angle) / (2 * self._omega)
@@ -69,13 +69,13 @@ class Cosine(LogConcaveKernel):
         )
 
     def _left_tail(self, distance: Array) -> Array:
-        """P(noise <= -distance) for distance >= 0: the rest of the centre and the tail, both positive."""
+        """P(noise <= -distance) for distance >= 0: the rest of the center and the tail, both positive."""
         near = np.minimum(distance, self.knee)
-        centre = self._centre(near, np.full_like(near, self.knee))
+        center = self._center(near, np.full_like(near, self.knee))
         beyond = math.cos(self.angle) ** 2 / self.slope * np.exp(-self.slope * (distance - near))
-        return np.asarray((centre + beyond) / self._total)
+        return np.asarray((center + beyond) / self._total)
 
-    def _centre(self, low: Array, high: Array) -> Array:
+    def _center(self, low: Array, high: Array) -> Array:
         """Integral of cos²(ωx) over [low, high]: half the length l plus sin(ωl)·cos(2ω·middle)/(2ω)."""
         length, omega = high - low, self._omega
         return np.asarray(length / 2 + np.sin(omega * length) * np.cos(omega * (low + high)) / (2 * omega))
@@ -89,7 +89,7 @@ class Cosine(LogConcaveKernel):
         return self.cdf(-np.asarray(x, dtype=np.float64))
 
     def quantile(self, u: ArrayLike) -> Array:
-        """Closed form in the tails, by halving in the centre."""
+        """Closed form in the tails, by halving in the center."""
         level = np.asarray(u, dtype=np.float64)
         small = np.minimum(level, 1 - level)
         at_knee = float(self._left_tail(np.asarray(self.knee)))
@@ -107,20 +107,20 @@ class Cosine(LogConcaveKernel):
         return -self.quantile(u)
 
     def mass(self, low: ArrayLike, high: ArrayLike) -> Array:
-        """The part in the centre and the two parts in the tails, added."""
+        """The part in the center and the two parts in the tails, added."""
         low, high = np.broadcast_arrays(np.asarray(low, dtype=np.float64), np.asarray(high, dtype=np.float64))
         c = self.knee
         left, right = np.clip(low, -c, c), np.clip(high, -c, c)
-        centre = np.where(right > left, self._centre(left, np.maximum(left, right)), 0.0)
+        center = np.where(right > left, self._center(left, np.maximum(left, right)), 0.0)
         height = math.cos(self.angle) ** 2 / self.slope
-        tails = np.zeros_like(centre)
+        tails = np.zeros_like(center)
         for near, far in ((low, high), (-high, -low)):
             start = np.maximum(near, c)
             with np.errstate(invalid="ignore"):
                 length = np.maximum(far - start, 0.0)
                 part = np.exp(-self.slope * (start - c)) * -np.expm1(-self.slope * length)
             tails = tails + np.where(far > start, part, 0.0)
-        return np.asarray((centre + height * tails) / self._total)
+        return np.asarray((center + height * tails) / self._total)
 
     def largest_loss(self, shift: float) -> float:
         return self.slope * abs(shift)

@@ -1,4 +1,4 @@
-"""Staircase noise that ends: the mass of the endless tail goes to the centre, and the ends weigh delta."""
+"""Staircase noise that ends: the mass of the endless tail goes to the center, and the ends weigh delta."""
 
 from __future__ import annotations
 

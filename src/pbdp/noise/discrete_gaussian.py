@@ -76,7 +76,7 @@ class DiscreteGaussian(TabulatedLattice):
         return math.log(sigma * math.sqrt(2 * math.pi)) + math.log1p(waves)
 
     def _tail(self, n: Array) -> Array:
-        """Σ_{k >= n} exp(-k²/2σ²), over the normaliser; for large σ the integral and its correction."""
+        """Σ_{k >= n} exp(-k²/2σ²), over the normalizer; for large σ the integral and its correction."""
         if self.sigma < _SMOOTH:
             return TabulatedLattice._tail(self, n)
         z = np.minimum(n / self.sigma, _FARTHEST_Z)

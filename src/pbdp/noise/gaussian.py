@@ -93,14 +93,14 @@ class Gaussian(LogConcaveKernel):
     def log_moment(
         self, low: ArrayLike, high: ArrayLike, shift: ArrayLike, order: float
     ) -> tuple[Array, Array]:
-        """Log of the integral of f(y)^α f(y-s)^(1-α): a Gaussian again, centred at (1-α)s.
+        """Log of the integral of f(y)^α f(y-s)^(1-α): a Gaussian again, centered at (1-α)s.
 
         The exponent is log f(y) + (α-1) s(s-2y)/2σ², whose integral over the line is exp(α(α-1)s²/2σ²)
         (Mironov 2017, proposition 7). Exact up to rounding, of about 1e-15 of the exponent at its peak.
         """
         order = above_one("order", order)
         low, high, s = np.broadcast_arrays(*(np.asarray(v, dtype=np.float64) for v in (low, high, shift)))
-        centre = (1 - order) * s
+        center = (1 - order) * s
         bend = -1.0 / self.sigma**2
 
         def exponent(y: Array) -> Array:
@@ -108,7 +108,7 @@ class Gaussian(LogConcaveKernel):
             return np.asarray(self.log_density(y) + (order - 1) * loss)
 
         value = log_integral(
-            low, high, centre, exponent=exponent, slope=lambda y: bend * (y - centre), curvature=bend
+            low, high, center, exponent=exponent, slope=lambda y: bend * (y - center), curvature=bend
         )
         return value, value
 

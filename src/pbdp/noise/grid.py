@@ -12,7 +12,7 @@ from pbdp.errors import InputError
 from pbdp.noise.kernel import Array, Kernel, LatticeKernel, LogConcaveKernel
 from pbdp.noise.tabulated_lattice import LOG_FLOOR, LONGEST_TABLE, TabulatedLattice, first_end
 
-# What the normaliser may leave out on each side.
+# What the normalizer may leave out on each side.
 _LEFT_OUT = 1e-18
 
 
@@ -23,7 +23,7 @@ class GridKernel(TabulatedLattice):
     `continuous` is any symmetric continuous kernel whose density falls away from zero; where it is
     log-concave so is this law. Its privacy loss at whole outputs and shifts is that of `continuous`.
 
-    Guaranteed: the normaliser to 1e-14, relatively; tails to 1e-12 down to 1e-250, as far as
+    Guaranteed: the normalizer to 1e-14, relatively; tails to 1e-12 down to 1e-250, as far as
     `continuous.log_density` is accurate to 1e-13 there. A density that is still above exp(-705) after 2**23
     steps is refused.
     """
@@ -36,7 +36,7 @@ class GridKernel(TabulatedLattice):
             raise InputError("continuous", "a continuous noise kernel", repr(kernel))
         if not (kernel.is_symmetric and kernel.is_unimodal):
             raise InputError("continuous", "symmetric with a density that falls away from 0", repr(kernel))
-        # The normaliser is at least 1/2, so a log-mass is at most log 2 above the log-density.
+        # The normalizer is at least 1/2, so a log-mass is at most log 2 above the log-density.
         if not float(kernel.log_density(float(LONGEST_TABLE))) < LOG_FLOOR - 1:
             raise InputError(
                 "scale",

@@ -15,24 +15,24 @@ from pbdp.noise.symmetric_lattice import FARTHEST, SymmetricLattice
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GridStaircase(SymmetricLattice):
-    """Noise on the whole numbers with P(noise = n) ∝ exp(-loss max(0, ceil((|n| - centre)/width))).
+    """Noise on the whole numbers with P(noise = n) ∝ exp(-loss max(0, ceil((|n| - center)/width))).
 
-    A plateau of 2 centre + 1 points, then steps of `width` points, each exp(-loss) times as high as the one
-    before (Geng and Viswanath 2014, with a plateau of any length). Width and centre are in steps of the grid.
+    A plateau of 2 center + 1 points, then steps of `width` points, each exp(-loss) times as high as the one
+    before (Geng and Viswanath 2014, with a plateau of any length). Width and center are in steps of the grid.
     Every figure is a finite geometric sum of positive terms, within 1e-12 relatively down to 1e-250.
     """
 
     loss: float
     width: int
-    centre: int
+    center: int
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "loss", positive("loss", self.loss))
         object.__setattr__(self, "width", whole("width", self.width))
-        object.__setattr__(self, "centre", whole("centre", self.centre, least=0))
-        if not self.centre + self.width * (1 + 750 / self.loss) <= FARTHEST:
-            reach = f"width {self.width}, centre {self.centre} and loss {self.loss:g}"
-            raise InputError("centre + 750 width/loss", "at most 2**52", reach, "Use a coarser step.")
+        object.__setattr__(self, "center", whole("center", self.center, least=0))
+        if not self.center + self.width * (1 + 750 / self.loss) <= FARTHEST:
+            reach = f"width {self.width}, center {self.center} and loss {self.loss:g}"
+            raise InputError("center + 750 width/loss", "at most 2**52", reach, "Use a coarser step.")
 
     @property
     def family(self) -> str:
@@ -56,10 +56,10 @@ class GridStaircase(SymmetricLattice):
     @property
     def _total(self) -> float:
         """The sum of exp(-loss k(n)) over all n."""
-        return 2 * (self.centre + self._beyond) + 1
+        return 2 * (self.center + self._beyond) + 1
 
     def _level(self, n: Array) -> Array:
-        return np.maximum(np.ceil((n - self.centre) / self.width), 0.0)
+        return np.maximum(np.ceil((n - self.center) / self.width), 0.0)
 
     def _log_mass(self, n: Array) -> Array:
         return -self.loss * self._level(n) - math.log(self._total)
@@ -67,14 +67,14 @@ class GridStaircase(SymmetricLattice):
     def _tail(self, n: Array) -> Array:
         """What is left of n's own step from n on, and all the steps below it."""
         level = self._level(n)
-        left = self.centre + self.width * level - n + 1
+        left = self.center + self.width * level - n + 1
         return np.asarray(np.exp(-self.loss * level) * ((left + self._beyond) / self._total))
 
     def _run(self, first: Array, last: Array) -> Array:
         """Part of the step of `first`, the whole steps between, and part of the step of `last`."""
         top, bottom = self._level(first), self._level(last)
-        left = self.centre + self.width * top - first + 1
-        right = last - (self.centre + self.width * (bottom - 1))
+        left = self.center + self.width * top - first + 1
+        right = last - (self.center + self.width * (bottom - 1))
         between = self.width * np.expm1(-self.loss * np.maximum(bottom - top - 1, 0)) / math.expm1(-self.loss)
         several = (
             np.exp(-self.loss * top) * left
@@ -89,4 +89,4 @@ class GridStaircase(SymmetricLattice):
         points = u * self._total
         level = np.maximum(np.ceil(np.log(self._beyond / points) / self.loss), 0.0)
         left = points * np.exp(self.loss * level) - self._beyond
-        return np.asarray(np.ceil(self.centre + self.width * level + 1 - left))
+        return np.asarray(np.ceil(self.center + self.width * level + 1 - left))

@@ -1,4 +1,4 @@
-"""Huber noise: a Gaussian centre with Laplace tails."""
+"""Huber noise: a Gaussian center with Laplace tails."""
 
 from __future__ import annotations
 
@@ -46,8 +46,8 @@ class Huber(LogConcaveKernel):
     def _log_total(self) -> float:
         """Log of the integral of exp(-h(x)): σ√(2π) erf(c/σ√2) + 2(σ²/c) exp(-c²/2σ²)."""
         ratio = self.knee / self.sigma
-        centre = math.sqrt(2 * math.pi) * math.erf(ratio / math.sqrt(2))
-        return math.log(self.sigma) + math.log(centre + 2 * math.exp(-ratio * ratio / 2) / ratio)
+        center = math.sqrt(2 * math.pi) * math.erf(ratio / math.sqrt(2))
+        return math.log(self.sigma) + math.log(center + 2 * math.exp(-ratio * ratio / 2) / ratio)
 
     def log_density(self, x: ArrayLike) -> Array:
         """-min(|x|, c)(|x| - min(|x|, c)/2)/σ² less the log of the integral of its exponential."""
@@ -57,13 +57,13 @@ class Huber(LogConcaveKernel):
 
     def _left_tail(self, distance: Array) -> Array:
         """P(noise <= -distance) for distance >= 0: a Gaussian part up to the knee, an exponential beyond."""
-        centre = falling_integral(
+        center = falling_integral(
             np.maximum(self.knee - distance, 0.0),
             np.minimum(distance, self.knee) * self._curvature,
             -self._curvature,
         )
         beyond = self.sigma * (self.sigma / self.knee)
-        return self.density(distance) * centre + beyond * self.density(np.maximum(distance, self.knee))
+        return self.density(distance) * center + beyond * self.density(np.maximum(distance, self.knee))
 
     def cdf(self, x: ArrayLike) -> Array:
         """The left tail up to zero, one minus its mirror image right of it."""
@@ -86,8 +86,8 @@ class Huber(LogConcaveKernel):
         factor = self.sigma * math.sqrt(2 * math.pi) * math.exp(-self._log_total)
         with np.errstate(divide="ignore", invalid="ignore"):
             beyond = -self.knee + self.sigma * (self.sigma / self.knee) * np.log(lower / tail)
-        centre = self.sigma * ndtri(ndtr(-self.knee / self.sigma) + np.maximum(lower - tail, 0.0) / factor)
-        left = np.where(lower < tail, beyond, np.minimum(centre, 0.0))
+        center = self.sigma * ndtri(ndtr(-self.knee / self.sigma) + np.maximum(lower - tail, 0.0) / factor)
+        left = np.where(lower < tail, beyond, np.minimum(center, 0.0))
         return np.where(u > 0.5, -left, left)
 
     def upper_quantile(self, u: ArrayLike) -> Array:

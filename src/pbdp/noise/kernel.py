@@ -27,7 +27,7 @@ ArrayLike = npt.ArrayLike
 class Kernel(ABC):
     """A law of additive noise whose mode is zero.
 
-    All methods are vectorised. Tails keep a relative error of at most 1e-12 wherever the value is above
+    All methods are vectorized. Tails keep a relative error of at most 1e-12 wherever the value is above
     1e-250, so `survival` and not `1 - cdf` is to be used on the right and `cdf` on the left.
     """
 

@@ -23,7 +23,7 @@ from pbdp.noise.kernel import Array
 _DEPTH = 60.0
 _DISTANCES = 2.0 ** np.arange(-45.0, 45.0, 0.25)
 _PANELS = 1024
-# Panels shrink towards the cuts, where φ'' may be infinite.
+# Panels shrink toward the cuts, where φ'' may be infinite.
 _GRADING = (1 - np.cos(np.linspace(0.0, np.pi, _PANELS + 1))) / 2
 
 

@@ -23,23 +23,23 @@ _NIL = 750.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Staircase(StepKernel):
-    """Noise with density ∝ exp(-loss k(x)), k(x) = max(0, ceil((|x| - centre)/width)).
+    """Noise with density ∝ exp(-loss k(x)), k(x) = max(0, ceil((|x| - center)/width)).
 
-    A plateau from -centre to centre, then steps `width` wide, each exp(-loss) times as high as the last: the
+    A plateau from -center to center, then steps `width` wide, each exp(-loss) times as high as the last: the
     optimal noise of Geng and Viswanath (2014), with a plateau of any length. All figures are geometric sums
     of positive terms, within 1e-12 relatively down to 1e-250, up to the rounding of the ends given.
     """
 
     loss: float
     width: float
-    centre: float
+    center: float
 
     def __post_init__(self) -> None:
-        for name in ("loss", "width", "centre"):
+        for name in ("loss", "width", "center"):
             object.__setattr__(self, name, positive(name, getattr(self, name)))
         if not self._far < 1e300:
-            parts = f"width {self.width:g}, centre {self.centre:g} and loss {self.loss:g}"
-            raise InputError("centre + 750 width/loss", "below 1e300", parts, "Use a larger loss.")
+            parts = f"width {self.width:g}, center {self.center:g} and loss {self.loss:g}"
+            raise InputError("center + 750 width/loss", "below 1e300", parts, "Use a larger loss.")
 
     @property
     def family(self) -> str:
@@ -54,7 +54,7 @@ class Staircase(StepKernel):
     @property
     def _far(self) -> float:
         """A point beyond which the density is zero as a double."""
-        return self.centre + self.width * (1 + _NIL / self.loss)
+        return self.center + self.width * (1 + _NIL / self.loss)
 
     @property
     def _beyond(self) -> float:
@@ -64,14 +64,14 @@ class Staircase(StepKernel):
     @property
     def _total(self) -> float:
         """The integral of exp(-loss k(x)) over the line."""
-        return 2 * (self.centre + self._beyond)
+        return 2 * (self.center + self._beyond)
 
     def _level(self, x: Array) -> Array:
         """k(x) for 0 <= x."""
-        return np.maximum(np.ceil((x - self.centre) / self.width), 0.0)
+        return np.maximum(np.ceil((x - self.center) / self.width), 0.0)
 
     def log_density(self, x: ArrayLike) -> Array:
-        """-loss k(x), less the log of the normaliser 2 (centre + width/(exp(loss) - 1))."""
+        """-loss k(x), less the log of the normalizer 2 (center + width/(exp(loss) - 1))."""
         x = np.abs(np.asarray(x, dtype=np.float64))
         return np.asarray(-self.loss * self._level(x) - math.log(self._total))
 
@@ -80,7 +80,7 @@ class Staircase(StepKernel):
         x = np.minimum(x, self._far)
         level = self._level(x)
         # At the end of a step a rounding may put x on either side; the tail is the same there.
-        left = np.maximum(self.centre + self.width * level - x, 0.0)
+        left = np.maximum(self.center + self.width * level - x, 0.0)
         return np.asarray(np.exp(-self.loss * level) * ((left + self._beyond) / self._total))
 
     def cdf(self, x: ArrayLike) -> Array:
@@ -103,9 +103,9 @@ class Staircase(StepKernel):
         length = np.minimum(u, 1 - u) * self._total
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
             level = np.maximum(np.ceil(np.log(self._beyond / length) / self.loss), 0.0)
-            longest = np.where(level == 0, self.centre, self.width)
+            longest = np.where(level == 0, self.center, self.width)
             left = np.clip(length * np.exp(self.loss * level) - self._beyond, 0.0, longest)
-            x = np.where(length > 0, self.centre + self.width * level - left, np.inf)
+            x = np.where(length > 0, self.center + self.width * level - left, np.inf)
         return np.where(u < 0.5, x, -x)
 
     def mass(self, low: ArrayLike, high: ArrayLike) -> Array:
@@ -120,8 +120,8 @@ class Staircase(StepKernel):
         near = np.minimum(near, self._far)
         far = np.clip(far, near, self._far)
         top, bottom = self._level(near), self._level(far)
-        left = np.maximum(self.centre + self.width * top - near, 0.0)
-        right = np.maximum(far - (self.centre + self.width * (bottom - 1)), 0.0)
+        left = np.maximum(self.center + self.width * top - near, 0.0)
+        right = np.maximum(far - (self.center + self.width * (bottom - 1)), 0.0)
         between = self.width * np.expm1(-self.loss * np.maximum(bottom - top - 1, 0)) / math.expm1(-self.loss)
         several = (
             np.exp(-self.loss * top) * left
@@ -132,16 +132,16 @@ class Staircase(StepKernel):
         return np.asarray(np.where(top == bottom, one, several) / self._total)
 
     def breaks(self, reach: float) -> Array:
-        """±(centre + j width) within [-reach, reach], sorted; nothing is left out.
+        """±(center + j width) within [-reach, reach], sorted; nothing is left out.
 
-        Between two neighbouring breaks, and beyond the last two up to ±reach, the density is constant.
+        Between two neighboring breaks, and beyond the last two up to ±reach, the density is constant.
         """
-        if reach < self.centre:
+        if reach < self.center:
             return np.empty(0)
-        count = math.floor((finite("reach", reach) - self.centre) / self.width) + 1
+        count = math.floor((finite("reach", reach) - self.center) / self.width) + 1
         if count > _MOST_BREAKS:
             raise InputError("reach", f"at most {_MOST_BREAKS} steps of width {self.width:g}", f"{reach:g}")
-        right = self.centre + self.width * np.arange(count + 1)
+        right = self.center + self.width * np.arange(count + 1)
         right = right[right <= reach]
         return np.concatenate((-right[::-1], right))
 
@@ -149,9 +149,9 @@ class Staircase(StepKernel):
         """loss ceil(shift/width), exactly for the doubles given.
 
         Proof. The loss at y is loss (k(y - s) - k(y)). As |y - s| <= |y| + s, with equality for y <= 0, and k
-        never falls away from 0, the supremum is that of k(v + s) - k(v) over v >= 0. For v = centre + t with
+        never falls away from 0, the supremum is that of k(v + s) - k(v) over v >= 0. For v = center + t with
         t >= 0 it is ceil((t + s)/width) - ceil(t/width), at most ceil(s/width) as ceil(a + b) <= ceil(a) +
-        ceil(b). For v < centre it is k(v + s) <= k(centre + s) = ceil(s/width). It is attained at v = centre,
+        ceil(b). For v < center it is k(v + s) <= k(center + s) = ceil(s/width). It is attained at v = center,
         and just below as well since ceil is continuous from the left: null sets do not matter.
         """
         steps = math.ceil(abs(Fraction(finite("shift", shift))) / Fraction(self.width))
@@ -160,10 +160,10 @@ class Staircase(StepKernel):
     def on_grid(self) -> GridStaircase:
         """The staircase on the whole numbers, for a width of whole steps.
 
-        A whole n is within centre + j width if and only if it is within floor(centre) + j width.
+        A whole n is within center + j width if and only if it is within floor(center) + j width.
         """
         from pbdp.noise.grid_staircase import GridStaircase
 
         if not self.width.is_integer():
             raise InputError("width", "a whole number of steps", f"{self.width:g}", "Use another step.")
-        return GridStaircase(loss=self.loss, width=int(self.width), centre=math.floor(self.centre))
+        return GridStaircase(loss=self.loss, width=int(self.width), center=math.floor(self.center))

@@ -20,7 +20,7 @@ class _Sums:
     """Sums of a row of N probabilities, in every form a question about them needs.
 
     lower[i] is the sum of the first i and upper[i] that of all but the first i, each added from its own end.
-    pairs[0] is the row and pairs[k+1] the sums of neighbours in pairs[k], so that any run is a sum of at most
+    pairs[0] is the row and pairs[k+1] the sums of neighbors in pairs[k], so that any run is a sum of at most
     two terms of each.
     """
 
@@ -117,13 +117,13 @@ class TableKernel(_KeepsSums):
 
     @property
     def is_symmetric(self) -> bool:
-        """Whether the table, centred at zero, reads the same from both ends."""
+        """Whether the table, centered at zero, reads the same from both ends."""
         low, high = self.support
         return low == -high and bool((self._row == self._row[::-1]).all())
 
     @property
     def is_unimodal(self) -> bool:
-        """Whether zero is within the table and no entry is larger than its neighbour towards zero."""
+        """Whether zero is within the table and no entry is larger than its neighbor toward zero."""
         low, high = self.support
         if not low <= 0 <= high:
             return False

@@ -73,9 +73,9 @@ def first_end(is_far: Callable[[Array], npt.NDArray[np.bool_]]) -> int:
 
 
 class TabulatedLattice(SymmetricLattice):
-    """A symmetric lattice law known by weights that need a normaliser and have no closed-form tail.
+    """A symmetric lattice law known by weights that need a normalizer and have no closed-form tail.
 
-    Normaliser and table are computed when first asked for and kept with the object, outside its fields;
+    Normalizer and table are computed when first asked for and kept with the object, outside its fields;
     masses alone never need the table.
     """
 

@@ -187,7 +187,7 @@ def findings(rows: list[Row]) -> list[Finding]:
     trade = {size: found.best["trade-off"] for size, found in merged.items()}
     return [
         Finding(
-            text="General randomised response (ε0 = ε) is the best choice for value frequencies and the "
+            text="General randomized response (ε0 = ε) is the best choice for value frequencies and the "
             "worst for "
             "category frequencies: from ε0 = 0 to ε the category error only rises, the value error only "
             "falls. At "
@@ -206,7 +206,7 @@ def findings(rows: list[Row]) -> list[Finding]:
             holds=worse[SIZES[0]] > worse[SIZES[1]],
         ),
         Finding(
-            text=f"The ends are what the paper says: at ε0 = ε plain randomised response, at ε0 = 0 all "
+            text=f"The ends are what the paper says: at ε0 = ε plain randomized response, at ε0 = 0 all "
             f"values of a category "
             f"are alike (only categories can then be estimated); between, the probabilities are the "
             f"printed ones "
@@ -244,9 +244,9 @@ EXPERIMENT = Experiment(
     number=7,
     name="7-adult-ages",
     title="Adult ages: value against category frequencies",
-    claim=f"With ε = {EPSILON:g} fixed, ε0 from 0 to ε moves the boosted randomised response from the "
+    claim=f"With ε = {EPSILON:g} fixed, ε0 from 0 to ε moves the boosted randomized response from the "
     f"best estimate of "
-    "category frequencies to the best estimate of value frequencies. Plain randomised response (ε0 = ε) "
+    "category frequencies to the best estimate of value frequencies. Plain randomized response (ε0 = ε) "
     "is best for "
     "values and worst for categories, the more so the larger the categories; a trade-off lies between. "
     "Pure local "

@@ -7,21 +7,21 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from pbdp.accounting.exact.accountant import ExactAccountant
+from pbdp.accounting.exact.divergences import HockeyStick, Renyi
+from pbdp.accounting.exact.neighbors import Worst, worst_neighbors
+from pbdp.accounting.published.measure import AtDelta, AtOrder, Measure
+from pbdp.accounting.published.optimum import Search
+from pbdp.accounting.published.special_cases import AbsoluteError, Case, RelativeError, plain_sigma
 from pbdp.errors import InputError
-from pbdp.figures.canvas import COLOURS, legend_below, new_figure
+from pbdp.figures.canvas import COLORS, legend_below, new_figure
+from pbdp.mechanism.absolute import AbsoluteRegion
 from pbdp.mechanism.boosted import Boosted
+from pbdp.mechanism.region import Region
+from pbdp.mechanism.relative import RelativeRegion
 from pbdp.noise.gaussian import Gaussian
 from pbdp.paper.accuracy.violation import AnswerPair, Witness, best_witness, intervals_of, pair_at
 from pbdp.paper.experiment import Experiment, Finding, Row, Settings
-from pbdp.privacy.exact.accountant import ExactAccountant
-from pbdp.privacy.exact.divergences import HockeyStick, Renyi
-from pbdp.privacy.exact.neighbours import Worst, worst_neighbours
-from pbdp.privacy.published.measure import AtDelta, AtOrder, Measure
-from pbdp.privacy.published.optimum import Search
-from pbdp.privacy.published.special_cases import AbsoluteError, Case, RelativeError, plain_sigma
-from pbdp.requirement.absolute import AbsoluteRegion
-from pbdp.requirement.region import Region
-from pbdp.requirement.relative import RelativeRegion
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -104,7 +104,7 @@ def compute(settings: Settings) -> list[Row]:
             exact = accountant.delta_at(at)
         case "renyi":
             published, measure = loss.renyi_at(at), AtOrder(order=at)
-            worst, level = worst_neighbours(mechanism, sensitivity, Renyi(at)), 0.0
+            worst, level = worst_neighbors(mechanism, sensitivity, Renyi(at)), 0.0
             exact = accountant.renyi_at(at)
         case "epsilon":
             published, measure = loss.epsilon_at(at), AtDelta(delta=at)
@@ -125,7 +125,7 @@ def compute(settings: Settings) -> list[Row]:
 
 
 def _worst(mechanism: Boosted, sensitivity: float, epsilon: float) -> Worst:
-    return worst_neighbours(mechanism, sensitivity, HockeyStick(epsilon), 1e-6)
+    return worst_neighbors(mechanism, sensitivity, HockeyStick(epsilon), 1e-6)
 
 
 def _region(tau: float, theta: float) -> Region:
@@ -162,11 +162,11 @@ def _panel(panel: Axes, row: Any) -> None:
     loss = law.law_at(pair.answer).log_density(y) - law.law_at(pair.other).log_density(y)
     for index, (low, high) in enumerate(intervals_of(row["outputs"])):
         label = "the set of outputs A" if index == 0 else None
-        panel.axvspan(max(low, y[0]), min(high, y[-1]), color=COLOURS[4], alpha=0.3, lw=0, label=label)
-    panel.plot(y, loss, color=COLOURS[0], label="log p(y|Q) / p(y|Q')")
+        panel.axvspan(max(low, y[0]), min(high, y[-1]), color=COLORS[4], alpha=0.3, lw=0, label=label)
+    panel.plot(y, loss, color=COLORS[0], label="log p(y|Q) / p(y|Q')")
     if row["kind"] != "renyi":
         epsilon = row["at"] if row["kind"] == "delta" else row["published"]
-        panel.axhline(epsilon, color=COLOURS[1], ls="--", label=f"ε = {epsilon:.3g}")
+        panel.axhline(epsilon, color=COLORS[1], ls="--", label=f"ε = {epsilon:.3g}")
     panel.set(
         title=f"{row['shown']}: Q = {row['answer']:.4g}, Q' = {row['other']:.4g}",
         xlabel="output y",

@@ -1,4 +1,4 @@
-"""Figure 1: the boosted Gaussian around two neighbouring answers, for the three kinds of region."""
+"""Figure 1: the boosted Gaussian around two neighboring answers, for the three kinds of region."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pbdp.errors import InputError
-from pbdp.figures.canvas import COLOURS, DASHES, new_figure
+from pbdp.figures.canvas import COLORS, DASHES, new_figure
+from pbdp.mechanism.absolute import AbsoluteRegion
 from pbdp.mechanism.boosted import Boosted
+from pbdp.mechanism.fixed import FixedRegion
 from pbdp.mechanism.rate import boost_for
+from pbdp.mechanism.region import Region
+from pbdp.mechanism.relative import RelativeRegion
 from pbdp.noise.gaussian import Gaussian
 from pbdp.paper.experiment import Experiment, Finding, Row, Settings
-from pbdp.requirement.absolute import AbsoluteRegion
-from pbdp.requirement.fixed import FixedRegion
-from pbdp.requirement.region import Region
-from pbdp.requirement.relative import RelativeRegion
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -80,7 +80,7 @@ def compute(settings: Settings) -> list[Row]:
 def _check(mechanism: Boosted) -> Row:
     """The least confidence over many answers, and the total of the density that is furthest from one.
 
-    The total is integrated from the density, piece by piece, not taken from the formula that normalises it.
+    The total is integrated from the density, piece by piece, not taken from the formula that normalizes it.
     """
     from scipy.integrate import quad
 
@@ -129,14 +129,14 @@ def _panel(panel: Axes, rows: list[Row]) -> None:
         curve: list[Any] = [row for row in rows if row["answer"] == answer]
         y = [row["y"] for row in curve]
         name = "Q(X')" if index else "Q(X)"
-        style: Any = {"color": COLOURS[index], "ls": DASHES[index]}
+        style: Any = {"color": COLORS[index], "ls": DASHES[index]}
         panel.plot(
             y, [row["boosted"] for row in curve], lw=2, label=f"boosted at {name} = {answer:g}", **style
         )
         panel.plot(y, [row["kernel"] for row in curve], lw=1, alpha=0.6, label=f"plain at {name}", **style)
         for end, label in ((curve[0]["low"], f"ends of the region of {name}"), (curve[0]["high"], None)):
-            panel.axvline(end, color=COLOURS[index], lw=1.2, label=label)
-        panel.plot([answer], [0], marker="^", ms=8, color=COLOURS[index], clip_on=False)
+            panel.axvline(end, color=COLORS[index], lw=1.2, label=label)
+        panel.plot([answer], [0], marker="^", ms=8, color=COLORS[index], clip_on=False)
 
 
 def findings(rows: list[Row]) -> list[Finding]:
@@ -164,10 +164,10 @@ def findings(rows: list[Row]) -> list[Finding]:
             text="Outputs just inside the region are "
             + ", ".join(f"{jump:.2f} ({name})" for name, jump in jumps.items())
             + " times as likely as just outside. Where the region moves with the answer, an output between "
-            "two edges is preferred by one neighbour only, and this factor tells the two apart: it is the "
+            "two edges is preferred by one neighbor only, and this factor tells the two apart: it is the "
             "loss L2 = "
             + ", ".join(f"{np.log(jumps[name]):.3f} ({name})" for name in ("relative", "absolute"))
-            + ". A fixed range never moves, so both neighbours share its edges.",
+            + ". A fixed range never moves, so both neighbors share its edges.",
             figures={f"step_{name}": jump for name, jump in jumps.items()},
         ),
     ]
@@ -177,7 +177,7 @@ EXPERIMENT = Experiment(
     number=1,
     name="1-noise-shapes",
     title="Boosted noise for the three kinds of region",
-    claim="An illustration: the boosted density with a Gaussian kernel at two neighbouring answers. Inside "
+    claim="An illustration: the boosted density with a Gaussian kernel at two neighboring answers. Inside "
     "the preferred region it is the kernel's times a constant, outside it is smaller by the factor 1 - q. "
     "It is a probability law, and every answer falls into its region with probability ρ at least.",
     chosen=f"The figure has no numbers. Chosen: answers {ANSWERS[0]:g} and {ANSWERS[1]:g}, σ = {SIGMA:g}, "

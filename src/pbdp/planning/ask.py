@@ -5,21 +5,23 @@ from __future__ import annotations
 from dataclasses import replace
 
 from pbdp.errors import ContradictionError, InputError
+from pbdp.mechanism.absolute import AbsoluteRegion
+from pbdp.mechanism.fixed import FixedRegion
+from pbdp.mechanism.region import Region
+from pbdp.mechanism.requirement import Requirement
+from pbdp.mechanism.within import Unknown, Within, region_within, unknown_of
 from pbdp.planning.families import ALL_FAMILIES, FAMILIES
 from pbdp.planning.inverse import Budget, WidthFamily, largest_confidence, narrowest
 from pbdp.planning.limit.of_plan import limit_of
 from pbdp.planning.plan import Plan
 from pbdp.planning.planner import plan_for
-from pbdp.requirement.absolute import AbsoluteRegion
-from pbdp.requirement.fixed import FixedRegion
-from pbdp.requirement.region import Region
-from pbdp.requirement.requirement import Requirement
-from pbdp.requirement.within import Unknown, Within, region_within, unknown_of
+from pbdp.spelling import neighbours_too, word_now
 
 # Widths beyond this many sensitivities, and below its inverse, are not looked at.
 FURTHEST = 1e6
 
 
+@neighbours_too
 def plan(
     *,
     within: Within | None = None,
@@ -35,7 +37,7 @@ def plan(
     region: Region | None = None,
     releases: int = 1,
     simultaneous: bool = False,
-    neighbours: str = "add/remove",
+    neighbors: str = "add/remove",
     step: float | None = None,
     families: tuple[str, ...] | None = None,
 ) -> Plan:
@@ -66,7 +68,7 @@ def plan(
         rdp_order=rdp_order,
         releases=releases,
         simultaneous=simultaneous,
-        neighbours=neighbours,
+        neighbors=neighbors,
         integer=integer,
         step=step,
         scale=scale,
@@ -154,6 +156,7 @@ def _families(families: object) -> tuple[str, ...]:
         families = (families,)
     if not isinstance(families, tuple | list | set):
         raise InputError("families", "a list of names", repr(families))
+    families = [word_now(family) if isinstance(family, str) else family for family in families]
     unknown = [family for family in families if family not in ALL_FAMILIES]
     if unknown or not families:
         raise InputError("family", f"among {', '.join(ALL_FAMILIES)}", ", ".join(unknown) or "none")

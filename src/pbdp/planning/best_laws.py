@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from pbdp.errors import InputError
+from pbdp.mechanism.absolute import AbsoluteRegion
 from pbdp.mechanism.design import Design
 from pbdp.mechanism.grid import Grid
 from pbdp.noise.cut_staircase import CutStaircase
@@ -14,7 +15,6 @@ from pbdp.planning.limit.best_table import RESERVE, best_table
 from pbdp.planning.limit.cut_staircase import cut_epsilon, cut_levels
 from pbdp.planning.limit.question import Question
 from pbdp.planning.shapes import Problem
-from pbdp.requirement.absolute import AbsoluteRegion
 
 # Below this delta the cut staircase is as good as the linear program; above this size the program is slow.
 LEAST_DELTA = 5e-3

@@ -7,9 +7,14 @@ from collections.abc import Iterator
 from contextlib import suppress
 
 from pbdp.errors import InputError
+from pbdp.mechanism.absolute import AbsoluteRegion
+from pbdp.mechanism.custom import CustomRegion
 from pbdp.mechanism.design import Design
+from pbdp.mechanism.fixed import FixedRegion
 from pbdp.mechanism.grid import Grid
 from pbdp.mechanism.rate import boost_for
+from pbdp.mechanism.region import Region
+from pbdp.mechanism.relative import RelativeRegion
 from pbdp.noise.discrete_gaussian import DiscreteGaussian
 from pbdp.noise.discrete_laplace import DiscreteLaplace
 from pbdp.noise.kernel import LatticeKernel
@@ -18,11 +23,6 @@ from pbdp.planning.free_form.candidates import free_form_candidates
 from pbdp.planning.scales import best_shape, boosted_scale
 from pbdp.planning.shapes import Goal, Problem, ShapeFamily, problem_of, shape_families
 from pbdp.planning.tightest import tightest
-from pbdp.requirement.absolute import AbsoluteRegion
-from pbdp.requirement.custom import CustomRegion
-from pbdp.requirement.fixed import FixedRegion
-from pbdp.requirement.region import Region
-from pbdp.requirement.relative import RelativeRegion
 
 
 def candidates(

@@ -6,25 +6,25 @@ import math
 from dataclasses import dataclass
 from fractions import Fraction
 
+from pbdp.accounting.bounds import Bounds
+from pbdp.accounting.composition.composed import compose
+from pbdp.accounting.composition.release import table_release
+from pbdp.accounting.exact.accountant import ExactAccountant, epsilon_of_pair
+from pbdp.accounting.exact.tables import table_epsilon
 from pbdp.errors import CannotCertifyError
 from pbdp.mechanism.design import Design, rounded_down
+from pbdp.mechanism.region import Region
 from pbdp.mechanism.weights import TOTAL, WeightTable
 from pbdp.planning.shapes import Goal
-from pbdp.privacy.bounds import Bounds
-from pbdp.privacy.composition.composed import compose
-from pbdp.privacy.composition.release import table_release
-from pbdp.privacy.exact.accountant import ExactAccountant, epsilon_of_pair
-from pbdp.privacy.exact.tables import table_epsilon
-from pbdp.requirement.region import Region
 
 # The largest share of delta that the rounding of answer-dependent tables may use up.
 LARGEST_RESERVE = 0.01
 
 FROM_TABLE = "sum over the table of integer weights, every shift"
-OVER_ANSWERS = "exact law, every pair of neighbouring answers, plus the distance of the tables from it"
+OVER_ANSWERS = "exact law, every pair of neighboring answers, plus the distance of the tables from it"
 COMPOSED = "convolution of the privacy losses of the table of integer weights, every shift"
 ADDED = "sum over the table of integer weights, every shift, added up over the releases"
-IDEAL_RENYI = "exact law before rounding to a table, every pair of neighbouring answers"
+IDEAL_RENYI = "exact law before rounding to a table, every pair of neighboring answers"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,7 +48,7 @@ def certify(design: Design, region: Region, goal: Goal) -> Certificate:
         raise CannotCertifyError(
             f"{design.name} noise has no finite epsilon at "
             + (f"delta {delta:g}" if delta is not None else f"order {rdp_order:g}")
-            + "; outputs that only one of two neighbours can produce are too likely."
+            + "; outputs that only one of two neighbors can produce are too likely."
         )
     return Certificate(
         epsilon=epsilon.upper,

@@ -6,9 +6,9 @@ import math
 
 import numpy as np
 
+from pbdp.accounting.composition.estimate import approximate_epsilon
 from pbdp.noise.kernel import Array
 from pbdp.planning.shapes import Problem, Shape
-from pbdp.privacy.composition.estimate import approximate_epsilon
 
 # Above this half-width the estimate uses a coarser table; the certificate never does.
 FINEST_HALF_WIDTH = 64
@@ -55,7 +55,7 @@ def estimated_loss(shape: Shape, problem: Problem, scales: Array) -> Array:
         return approximate_epsilon(
             np.exp(log_first), round(shift / spacing), goal.releases, goal.delta or 0.0
         )
-    # outputs at or beyond the neighbour's answer never have a loss above zero
+    # outputs at or beyond the neighbor's answer never have a loss above zero
     kept = x[0] < shift
     return _epsilon(log_first[:, kept], log_second[:, kept], goal.delta or 0.0)
 

@@ -9,11 +9,11 @@ _CHARACTER = {
     "gaussian": "loses more and more the further an output is from the answer",
     "staircase": "is flat over stretches as wide as the sensitivity, with an edge on the edge of the region",
     "cut staircase": "is a staircase that ends, and spends delta on its ends",
-    "generalised normal": "lies between Laplace and Gaussian noise, or beyond",
-    "huber": "has a Gaussian centre and Laplace tails, so its loss is bounded",
+    "generalized normal": "lies between Laplace and Gaussian noise, or beyond",
+    "huber": "has a Gaussian center and Laplace tails, so its loss is bounded",
     "cosine": "has the least Fisher information, which counts when many losses add up",
     "linear program": "is what the linear program over all noise laws gives",
-    "free form": "was optimised point by point for this number of releases",
+    "free form": "was optimized point by point for this number of releases",
 }
 
 

@@ -7,7 +7,7 @@ FAMILIES = (
     "gaussian",
     "staircase",
     "cut staircase",
-    "generalised normal",
+    "generalized normal",
     "huber",
     "cosine",
     "linear program",

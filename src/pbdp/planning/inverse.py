@@ -12,10 +12,10 @@ from dataclasses import dataclass, replace
 
 from pbdp.domains import positive
 from pbdp.errors import CannotCertifyError, InputError, PbdpError
+from pbdp.mechanism.region import Region
+from pbdp.mechanism.requirement import Requirement
 from pbdp.planning.plan import Plan
 from pbdp.planning.planner import plan_for
-from pbdp.requirement.region import Region
-from pbdp.requirement.requirement import Requirement
 
 # How close (relative, on the searched scale) the search comes to the best value.
 TOLERANCE = 1e-6
@@ -81,7 +81,7 @@ def narrowest(requirement: Requirement, budget: Budget, family: WidthFamily) -> 
 
 
 def _furthest(at: Callable[[float], Plan | None], easy: float, hard: float, reason: str) -> Plan:
-    """The plan furthest from `easy` towards `hard` that exists, by halving."""
+    """The plan furthest from `easy` toward `hard` that exists, by halving."""
     best, low, high = None, easy, hard
     while high - low > TOLERANCE:
         middle = (low + high) / 2

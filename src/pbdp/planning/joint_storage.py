@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 from pbdp.errors import InputError, PlanFileError
+from pbdp.mechanism.custom import CustomRegion
 from pbdp.planning.certificate import meets
 from pbdp.planning.storage import (
     SAME,
@@ -16,7 +17,7 @@ from pbdp.planning.storage import (
     requirement_record,
 )
 from pbdp.planning.together.joint_plan import JointPlan, Part, joint_epsilon
-from pbdp.requirement.custom import CustomRegion
+from pbdp.spelling import read_now
 
 FORMAT = "pbdp-joint-plan"
 VERSION = 1
@@ -34,7 +35,7 @@ def joint_record(joint: JointPlan) -> Record:
         "delta": joint.delta,
         "missing": joint.missing,
         "method": joint.method,
-        "neighbours": joint.neighbours,
+        "neighbors": joint.neighbors,
         "parts": [_part_record(part) for part in joint.parts],
     }
 
@@ -49,7 +50,7 @@ def joint_from_record(record: object) -> JointPlan:
         remedy = "It was made by a later pbdp; upgrade." if later else "Make the plan again."
         raise PlanFileError("version of the record", f"{VERSION}", version, remedy)
     with refused_if_broken("joint plan"):
-        return _rebuilt(record)
+        return _rebuilt(read_now(record))
 
 
 def _part_record(part: Part) -> Record:
@@ -72,7 +73,7 @@ def _part_record(part: Part) -> Record:
 
 def _rebuilt(record: Record) -> JointPlan:
     delta, missing = _number(record["delta"]), _number(record["missing"])
-    parts = tuple(_part(claim, delta, record["neighbours"]) for claim in record["parts"])
+    parts = tuple(_part(claim, delta, record["neighbors"]) for claim in record["parts"])
     if not parts:
         raise LookupError("no parts")
     bounds, method = joint_epsilon([(part.release(), part.releases) for part in parts], delta, missing)
@@ -90,9 +91,9 @@ def _rebuilt(record: Record) -> JointPlan:
     )
 
 
-def _part(claim: Record, delta: float, neighbours: object) -> Part:
+def _part(claim: Record, delta: float, neighbors: object) -> Part:
     requirement = requirement_from_record(
-        {**claim, "delta": delta, "rdp_order": None, "neighbours": neighbours}
+        {**claim, "delta": delta, "rdp_order": None, "neighbors": neighbors}
     )
     part = Part(requirement=requirement, design=design_from_record(claim["mechanism"], requirement))
     region = part.design.grid.region_in_steps(requirement.region)

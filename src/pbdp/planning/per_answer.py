@@ -1,6 +1,6 @@
 """The paper's data-dependent mechanism: noise boosted in the region of each answer.
 
-The best scale is looked for at a sample of neighbouring answers; the certificate later takes them all.
+The best scale is looked for at a sample of neighboring answers; the certificate later takes them all.
 """
 
 from __future__ import annotations
@@ -11,21 +11,21 @@ from functools import partial
 
 import numpy as np
 
+from pbdp.accounting.exact.accountant import smallest_epsilon
+from pbdp.accounting.exact.divergences import Renyi, largest_deltas
+from pbdp.accounting.exact.neighbors import some_neighbors
+from pbdp.accounting.exact.pairs import neighbors
 from pbdp.mechanism.boosted import Boosted
+from pbdp.mechanism.custom import CustomRegion
 from pbdp.mechanism.design import Design
 from pbdp.mechanism.grid import Grid
 from pbdp.mechanism.rate import boost_for
+from pbdp.mechanism.region import Region
+from pbdp.mechanism.relative import RelativeRegion
 from pbdp.noise.kernel import LatticeKernel
 from pbdp.planning.scales import plain_scale
 from pbdp.planning.shapes import Goal, problem_of, shape_families
 from pbdp.planning.tightest import tightest
-from pbdp.privacy.exact.accountant import smallest_epsilon
-from pbdp.privacy.exact.divergences import Renyi, largest_deltas
-from pbdp.privacy.exact.neighbours import some_neighbours
-from pbdp.privacy.exact.pairs import neighbours
-from pbdp.requirement.custom import CustomRegion
-from pbdp.requirement.region import Region
-from pbdp.requirement.relative import RelativeRegion
 
 FAMILIES = ("laplace", "gaussian")
 # Multiples of the plain scale that are tried first, then around the best of them.
@@ -56,12 +56,12 @@ def per_answer_candidates(
 
 
 def _loss(kernel: LatticeKernel, region: Region, goal: Goal) -> float:
-    """Privacy loss over a sample of neighbours: a lower value for the search, not a guarantee."""
+    """Privacy loss over a sample of neighbors: a lower value for the search, not a guarantee."""
     boost = boost_for(kernel, region, goal.confidence)
     if boost in {0.0, 1.0}:
         return math.inf
     mechanism = Boosted(kernel=kernel, region=region, boost=boost)
-    pairs = neighbours(mechanism, *some_neighbours(mechanism, goal.sensitivity))
+    pairs = neighbors(mechanism, *some_neighbors(mechanism, goal.sensitivity))
     if goal.order is not None:
         return float(np.max(Renyi(goal.order).of(mechanism, pairs)[0]))
 

@@ -10,8 +10,16 @@ from typing import Any
 
 import numpy as np
 
+from pbdp.accounting.published.figure import published_epsilon
+from pbdp.mechanism.absolute import AbsoluteRegion
 from pbdp.mechanism.design import Design
+from pbdp.mechanism.fixed import FixedRegion
 from pbdp.mechanism.grid import Grid
+from pbdp.mechanism.neighbors import NEIGHBORS
+from pbdp.mechanism.region import Region
+from pbdp.mechanism.relative import RelativeRegion
+from pbdp.mechanism.requirement import Requirement
+from pbdp.mechanism.within import text_of
 from pbdp.noise.discrete_gaussian import DiscreteGaussian
 from pbdp.noise.discrete_laplace import DiscreteLaplace
 from pbdp.noise.gaussian import Gaussian
@@ -19,18 +27,10 @@ from pbdp.noise.kernel import Array, Kernel
 from pbdp.noise.laplace import Laplace
 from pbdp.planning.certificate import Certificate
 from pbdp.planning.limit.of_plan import KnownLimit
-from pbdp.privacy.published.figure import published_epsilon
 from pbdp.release.intervals import likelihoods, output_steps
 from pbdp.release.law import OutputLaw, Weights, law_at
 from pbdp.release.publisher import Number, Publisher
 from pbdp.release.releaser import Releaser
-from pbdp.requirement.absolute import AbsoluteRegion
-from pbdp.requirement.fixed import FixedRegion
-from pbdp.requirement.neighbours import NEIGHBOURS
-from pbdp.requirement.region import Region
-from pbdp.requirement.relative import RelativeRegion
-from pbdp.requirement.requirement import Requirement
-from pbdp.requirement.within import text_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -133,7 +133,7 @@ class Plan:
         """What the guarantee rests on."""
         requirement, steps = self.requirement, self.grid.sensitivity_in_steps(self.requirement.sensitivity)
         lines = [
-            f"Neighbours: {NEIGHBOURS[requirement.neighbours]}; that changes the true answer by at most "
+            f"Neighbors: {NEIGHBORS[requirement.neighbors]}; that changes the true answer by at most "
             f"{requirement.sensitivity:g} ({steps} step{'s' if steps > 1 else ''} of the grid).",
             _releases_in_words(requirement),
             f"Outputs are {self.grid.describe()}; rounding the answer to them is part of the guarantee.",
@@ -228,11 +228,11 @@ class Plan:
         save_plan(self, Path(path))
 
     @classmethod
-    def load(cls, path: str | Path, neighbours: str | None = None) -> Plan:
-        """Read a plan and check every figure in it again; `neighbours` is the relation that is relied on."""
+    def load(cls, path: str | Path, neighbors: str | None = None) -> Plan:
+        """Read a plan and check every figure in it again; `neighbors` is the relation that is relied on."""
         from pbdp.planning.storage import load_plan
 
-        return load_plan(Path(path), neighbours)
+        return load_plan(Path(path), neighbors)
 
 
 def _releases_in_words(requirement: Requirement) -> str:

@@ -6,18 +6,18 @@ import math
 from collections.abc import Iterator
 
 from pbdp.errors import CannotCertifyError
+from pbdp.mechanism.custom import CustomRegion
 from pbdp.mechanism.design import Design
 from pbdp.mechanism.grid import Grid, LinearGrid, grid_for, whole_numbers
 from pbdp.mechanism.log_grid import log_grid_for
+from pbdp.mechanism.relative import RelativeRegion
+from pbdp.mechanism.requirement import Requirement
 from pbdp.planning.candidates import candidates
 from pbdp.planning.certificate import certify, meets
 from pbdp.planning.families import ALL_FAMILIES, FAMILIES
 from pbdp.planning.per_answer import per_answer_candidates
 from pbdp.planning.plan import Certified, Plan, region_width
 from pbdp.planning.shapes import Goal
-from pbdp.requirement.custom import CustomRegion
-from pbdp.requirement.relative import RelativeRegion
-from pbdp.requirement.requirement import Requirement
 
 # Epsilons this close (relative) are a tie, which goes to the simpler family.
 TIE = 1e-4

@@ -10,10 +10,10 @@ import math
 
 import numpy as np
 
+from pbdp.accounting.root import bracketed_root
 from pbdp.mechanism.rate import KERNEL_ERROR
 from pbdp.planning.estimate import distance_to_tail, estimated_loss
 from pbdp.planning.shapes import Problem, Shape, ShapeFamily
-from pbdp.privacy.root import bracketed_root
 
 # Boosting pays when the width is of the order of the sensitivity; beyond this ratio it is not looked for.
 LARGEST_RATIO = 256
@@ -81,9 +81,9 @@ def best_shape(family: ShapeFamily, problem: Problem) -> tuple[Shape, float]:
     for _ in range(SHAPE_ROUNDS if problem.goal.releases > 1 else 0):
         known = sorted(tried)
         at = known.index(min(tried, key=lambda parameter: tried[parameter][0]))
-        for neighbour in (known[max(at - 1, 0)], known[min(at + 1, len(known) - 1)]):
-            if neighbour != known[at]:
-                look((known[at] + neighbour) / 2)
+        for neighbor in (known[max(at - 1, 0)], known[min(at + 1, len(known) - 1)]):
+            if neighbor != known[at]:
+                look((known[at] + neighbor) / 2)
     _, shape, scale = min(tried.values(), key=lambda entry: entry[0])
     return shape, scale
 

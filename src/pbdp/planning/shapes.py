@@ -13,21 +13,21 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from pbdp.accounting.root import bracketed_root
+from pbdp.mechanism.absolute import AbsoluteRegion
 from pbdp.noise.cosine import Cosine
 from pbdp.noise.discrete_gaussian import DiscreteGaussian
 from pbdp.noise.discrete_laplace import DiscreteLaplace
-from pbdp.noise.generalised_normal import GeneralisedNormal
+from pbdp.noise.generalized_normal import GeneralizedNormal
 from pbdp.noise.grid import GridKernel
 from pbdp.noise.grid_staircase import GridStaircase
 from pbdp.noise.huber import Huber
 from pbdp.noise.kernel import Array, LatticeKernel
-from pbdp.privacy.root import bracketed_root
-from pbdp.requirement.absolute import AbsoluteRegion
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Goal:
-    """What is minimised (total epsilon at `delta`, or Rényi loss at `order`) and under what, in steps."""
+    """What is minimized (total epsilon at `delta`, or Rényi loss at `order`) and under what, in steps."""
 
     confidence: float
     sensitivity: int
@@ -103,26 +103,26 @@ def _laplace(problem: Problem) -> ShapeFamily:
 def _staircase(problem: Problem) -> ShapeFamily:
     """Steps as wide as the sensitivity, one of their edges on the edge of the region."""
     width = problem.goal.sensitivity
-    centre = problem.reach % width
+    center = problem.reach % width
     return ShapeFamily(
         shape=lambda _: Shape(
             family="staircase",
             start=1.0,
-            log_density=lambda x, scale: -np.maximum(np.ceil((np.abs(x) - centre) / width), 0.0) / scale,
-            kernel=lambda scale: GridStaircase(loss=1 / scale, width=width, centre=centre),
+            log_density=lambda x, scale: -np.maximum(np.ceil((np.abs(x) - center) / width), 0.0) / scale,
+            kernel=lambda scale: GridStaircase(loss=1 / scale, width=width, center=center),
         )
     )
 
 
-def _generalised_normal(problem: Problem) -> ShapeFamily:
+def _generalized_normal(problem: Problem) -> ShapeFamily:
     """exp(-|x/s|^shape) for shapes between Laplace and beyond Gaussian."""
 
     def shape(power: float) -> Shape:
         return Shape(
-            family="generalised normal",
+            family="generalized normal",
             start=problem.reach + 1.0,
             log_density=lambda x, scale: -((np.abs(x) / scale) ** power),
-            kernel=lambda scale: GridKernel(continuous=GeneralisedNormal(scale=scale, shape=power)),
+            kernel=lambda scale: GridKernel(continuous=GeneralizedNormal(scale=scale, shape=power)),
         )
 
     return ShapeFamily(shape=shape, parameters=(1.2, 1.5, 1.8, 2.5), few=(1.2, 2.5))
@@ -173,12 +173,12 @@ def _cosine(problem: Problem) -> ShapeFamily:
 
 
 def _least_information_angle(confidence: float) -> float:
-    """The angle a at which the centre holds the confidence p: (a + sin a cos a)(1 - p) = p cos²a / tan a."""
+    """The angle a at which the center holds the confidence p: (a + sin a cos a)(1 - p) = p cos²a / tan a."""
 
     def short(angle: float) -> float:
-        centre = angle + math.sin(angle) * math.cos(angle)
+        center = angle + math.sin(angle) * math.cos(angle)
         tails = math.cos(angle) ** 2 / math.tan(angle)
-        return confidence - centre / (centre + tails)
+        return confidence - center / (center + tails)
 
     return bracketed_root(short, 1e-6, math.pi / 2 - 1e-6)
 
@@ -187,7 +187,7 @@ _MAKERS: dict[str, Callable[[Problem], ShapeFamily]] = {
     "laplace": _laplace,
     "gaussian": _gaussian,
     "staircase": _staircase,
-    "generalised normal": _generalised_normal,
+    "generalized normal": _generalized_normal,
     "huber": _huber,
     "cosine": _cosine,
 }

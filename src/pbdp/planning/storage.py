@@ -11,14 +11,20 @@ from pathlib import Path
 from typing import Any
 
 from pbdp.errors import InputError, PbdpError, PlanFileError
+from pbdp.mechanism.absolute import AbsoluteRegion
+from pbdp.mechanism.custom import CustomRegion
 from pbdp.mechanism.design import Design
+from pbdp.mechanism.fixed import FixedRegion
 from pbdp.mechanism.grid import Grid, LinearGrid
 from pbdp.mechanism.log_grid import LogGrid
+from pbdp.mechanism.region import Region
+from pbdp.mechanism.relative import RelativeRegion
+from pbdp.mechanism.requirement import Requirement
 from pbdp.noise.cosine import Cosine
 from pbdp.noise.cut_staircase import CutStaircase
 from pbdp.noise.discrete_gaussian import DiscreteGaussian
 from pbdp.noise.discrete_laplace import DiscreteLaplace
-from pbdp.noise.generalised_normal import GeneralisedNormal
+from pbdp.noise.generalized_normal import GeneralizedNormal
 from pbdp.noise.grid import GridKernel
 from pbdp.noise.grid_staircase import GridStaircase
 from pbdp.noise.huber import Huber
@@ -27,12 +33,7 @@ from pbdp.noise.table import TableKernel
 from pbdp.planning.limit.of_plan import limit_of
 from pbdp.planning.plan import Certified, Plan
 from pbdp.planning.planner import certified
-from pbdp.requirement.absolute import AbsoluteRegion
-from pbdp.requirement.custom import CustomRegion
-from pbdp.requirement.fixed import FixedRegion
-from pbdp.requirement.region import Region
-from pbdp.requirement.relative import RelativeRegion
-from pbdp.requirement.requirement import Requirement
+from pbdp.spelling import read_now
 
 FORMAT = "pbdp-plan"
 VERSION = 1
@@ -44,13 +45,13 @@ Record = dict[str, Any]
 _KERNELS: dict[str, tuple[tuple[str, ...], Callable[..., LatticeKernel]]] = {
     "gaussian": (("sigma",), DiscreteGaussian),
     "laplace": (("scale",), DiscreteLaplace),
-    "staircase": (("loss", "width", "centre"), GridStaircase),
+    "staircase": (("loss", "width", "center"), GridStaircase),
     "cut staircase": (("loss", "width", "plateau", "levels", "end"), CutStaircase),
     "linear program": (("probabilities", "start", "label"), TableKernel),
     "free form": (("probabilities", "start", "label"), TableKernel),
-    "generalised normal": (
+    "generalized normal": (
         ("scale", "shape"),
-        lambda scale, shape: GridKernel(continuous=GeneralisedNormal(scale=scale, shape=shape)),
+        lambda scale, shape: GridKernel(continuous=GeneralizedNormal(scale=scale, shape=shape)),
     ),
     "cosine": (("knee", "angle"), lambda knee, angle: GridKernel(continuous=Cosine(knee=knee, angle=angle))),
     "huber": (("sigma", "knee"), lambda sigma, knee: GridKernel(continuous=Huber(sigma=sigma, knee=knee))),
@@ -78,7 +79,7 @@ def plan_record(plan: Plan) -> Record:
         ],
         "limit": None if plan.limit is None else {"epsilon": plan.limit.epsilon, "kind": plan.limit.kind},
         "published_epsilon": plan.published,
-        "neighbours": requirement.neighbours,
+        "neighbors": requirement.neighbors,
         "requirement": requirement_record(requirement),
         "certificate": {
             "epsilon_lower": certificate.epsilon_lower,
@@ -107,16 +108,16 @@ def save_plan(plan: Plan, path: Path) -> None:
         raise InputError("plan file", "a path that can be written", path, str(error.strerror)) from None
 
 
-def load_plan(path: Path, neighbours: str | None = None) -> Plan:
+def load_plan(path: Path, neighbors: str | None = None) -> Plan:
     """Read a plan, compute every certificate in it again, and refuse it if a claim no longer holds."""
     record = _read(path)
     with refused_if_broken(str(path)):
         plan = _rebuilt(record)
-    if neighbours is not None and plan.requirement.neighbours != neighbours:
+    if neighbors is not None and plan.requirement.neighbors != neighbors:
         raise PlanFileError(
             "plan",
-            f"for {neighbours} neighbours",
-            plan.requirement.neighbours,
+            f"for {neighbors} neighbors",
+            plan.requirement.neighbors,
             "A guarantee for one relation says nothing about the other; make a plan for yours.",
         )
     return plan
@@ -142,7 +143,7 @@ def refused_if_broken(name: str) -> Iterator[None]:
 def read_json(path: Path, remedy: str) -> Any:
     """The JSON of a plan file, whatever it holds."""
     try:
-        return json.loads(path.read_text(encoding="utf-8"))
+        return read_now(json.loads(path.read_text(encoding="utf-8")))
     except OSError as error:
         raise PlanFileError("plan file", "readable", path, f"{error.strerror}.") from None
     except (ValueError, RecursionError):
@@ -265,7 +266,7 @@ def requirement_from_record(record: Record) -> Requirement:
         rdp_order=record["rdp_order"],
         releases=record["releases"],
         simultaneous=_flag(asked["simultaneous"]),
-        neighbours=record["neighbours"],
+        neighbors=record["neighbors"],
         integer=_flag(asked["integer"]),
         step=asked["step"],
         scale=asked["scale"],

@@ -6,9 +6,9 @@ import math
 
 import numpy as np
 
-from pbdp.requirement.absolute import AbsoluteRegion
-from pbdp.requirement.custom import CustomRegion
-from pbdp.requirement.relative import RelativeRegion
+from pbdp.mechanism.absolute import AbsoluteRegion
+from pbdp.mechanism.custom import CustomRegion
+from pbdp.mechanism.relative import RelativeRegion
 
 
 def tightest(region: RelativeRegion | CustomRegion) -> AbsoluteRegion:

@@ -21,16 +21,16 @@ import numpy as np
 
 from pbdp.domains import probability
 from pbdp.errors import InputError
+from pbdp.mechanism.absolute import AbsoluteRegion
+from pbdp.mechanism.fixed import FixedRegion
 from pbdp.mechanism.grid import FURTHEST_STEP, LinearGrid
 from pbdp.mechanism.log_grid import LogGrid
+from pbdp.mechanism.region import Region
+from pbdp.mechanism.relative import RelativeRegion
 from pbdp.mechanism.weights import TOTAL
 from pbdp.noise.kernel import Array
 from pbdp.release.law import Weights
 from pbdp.release.publisher import Index, Publisher
-from pbdp.requirement.absolute import AbsoluteRegion
-from pbdp.requirement.fixed import FixedRegion
-from pbdp.requirement.region import Region
-from pbdp.requirement.relative import RelativeRegion
 
 # Where the requirement says nothing of the distance (a fixed range), intervals have this confidence.
 USUAL_CONFIDENCE = 0.95

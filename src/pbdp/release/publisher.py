@@ -12,10 +12,10 @@ import numpy.typing as npt
 
 from pbdp.errors import InputError
 from pbdp.mechanism.design import Design
+from pbdp.mechanism.fixed import FixedRegion
 from pbdp.mechanism.grid import Grid, LinearGrid
+from pbdp.mechanism.requirement import Requirement
 from pbdp.noise.kernel import Array
-from pbdp.requirement.fixed import FixedRegion
-from pbdp.requirement.requirement import Requirement
 
 Index = npt.NDArray[np.int64]
 Number = int | float | Fraction | Decimal

@@ -14,7 +14,9 @@ import numpy as np
 from pbdp.errors import InputError
 from pbdp.mechanism.design import Design
 from pbdp.mechanism.grid import FURTHEST_STEP, LinearGrid
+from pbdp.mechanism.requirement import Requirement
 from pbdp.noise.kernel import Array
+from pbdp.release.alias import AliasTable
 from pbdp.release.answers import Answers, read_answers, restorer
 from pbdp.release.intervals import (
     USUAL_CONFIDENCE,
@@ -22,12 +24,10 @@ from pbdp.release.intervals import (
     confidence_intervals,
     requirement_intervals,
 )
+from pbdp.release.keystream import InsecureTestKeystream, Keystream, SecureKeystream
 from pbdp.release.law import Weights
 from pbdp.release.publisher import Index, Publisher
-from pbdp.requirement.requirement import Requirement
-from pbdp.sampling.alias import AliasTable
-from pbdp.sampling.keystream import InsecureTestKeystream, Keystream, SecureKeystream
-from pbdp.sampling.sampler import MovingSampler, Sampler, sampler_of
+from pbdp.release.sampler import MovingSampler, Sampler, sampler_of
 
 SCALARS = (int, float, Fraction, Decimal, np.integer, np.floating)
 _SECURE = SecureKeystream()

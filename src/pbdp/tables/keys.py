@@ -113,7 +113,7 @@ def _hashed(column: KeyColumn) -> npt.NDArray[np.uint64]:
 
 
 def _mixed(words: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
-    """The finaliser of SplitMix64 (Steele, Lea and Flood, 2014): one to one, and all bits depend on all."""
+    """The finalizer of SplitMix64 (Steele, Lea and Flood, 2014): one to one, and all bits depend on all."""
     words = words + np.uint64(0x9E3779B97F4A7C15)
     words = (words ^ (words >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     words = (words ^ (words >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)

@@ -11,9 +11,9 @@ from dataclasses import asdict
 from typing import Any
 
 from pbdp import __version__
+from pbdp.mechanism.neighbors import NEIGHBORS
 from pbdp.planning.joint_storage import joint_record
 from pbdp.planning.pricing import fingerprint
-from pbdp.requirement.neighbours import NEIGHBOURS
 from pbdp.tables.measures import Mean, Measure, Sum
 from pbdp.tables.plan import TablePlan
 from pbdp.tables.query import Query, columns_of
@@ -50,7 +50,7 @@ def manifest_record(table: ReleasedTable) -> Record:
         "certificate": {
             "epsilon": plan.epsilon,
             "delta": plan.delta,
-            "neighbours": plan.query.neighbours,
+            "neighbors": plan.query.neighbors,
             "statement": statement(plan),
         },
         "query": query_record(plan.query),
@@ -85,8 +85,8 @@ def statement(plan: TablePlan, epsilon: float | None = None) -> str:
     loss = plan.epsilon if epsilon is None else epsilon
     whose = "one row" if query.unit is None else f"all rows with the same {query.unit}"
     return (
-        f"The whole table is ({loss:.6g}, {plan.delta:g})-differentially private for neighbouring "
-        f"data in which {NEIGHBOURS[query.neighbours]}; a person is {whose}. Widths and intervals speak "
+        f"The whole table is ({loss:.6g}, {plan.delta:g})-differentially private for neighboring "
+        f"data in which {NEIGHBORS[query.neighbors]}; a person is {whose}. Widths and intervals speak "
         "of the bounded aggregates."
     )
 

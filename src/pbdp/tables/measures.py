@@ -7,7 +7,7 @@ from typing import TypeAlias
 
 from pbdp.domains import finite, positive, probability
 from pbdp.errors import ContradictionError, InputError
-from pbdp.requirement.within import Within, region_within
+from pbdp.mechanism.within import Within, region_within
 from pbdp.tables.bounded import Per
 
 PERS: tuple[Per, ...] = ("row", "person")

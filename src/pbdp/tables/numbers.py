@@ -13,10 +13,10 @@ from typing import Literal
 import numpy as np
 
 from pbdp.errors import InputError
+from pbdp.mechanism.region import Region
+from pbdp.mechanism.requirement import Requirement
+from pbdp.mechanism.within import Within, region_within
 from pbdp.noise.kernel import Array
-from pbdp.requirement.region import Region
-from pbdp.requirement.requirement import Requirement
-from pbdp.requirement.within import Within, region_within
 from pbdp.tables.bounded import Aggregates, Index, Value
 from pbdp.tables.measures import Count, Mean, Measure, People, Sum
 from pbdp.tables.query import Query
@@ -45,7 +45,7 @@ class Quantity:
             return 1.0
         return self.value.fixed.step * self.value.fixed.steps_in_sum_step
 
-    def sensitivity(self, neighbours: str) -> float:
+    def sensitivity(self, neighbors: str) -> float:
         """The most that one person changes it in one group; exact, as a multiple of `unit`.
 
         Proved in `bounded`: a person contributes between `low` and `high` for each of at most `rows` rows, or
@@ -56,7 +56,7 @@ class Quantity:
             return 1.0 if self.of == "people" else float(self.rows)
         low, high = self._ends(self.value)
         times = self.rows if self.value.per == "row" else 1
-        most = max(high, 0) - min(low, 0) if neighbours == "replace" else max(abs(low), abs(high))
+        most = max(high, 0) - min(low, 0) if neighbors == "replace" else max(abs(low), abs(high))
         steps = -(-times * most // self.value.fixed.steps_in_sum_step)
         return steps * self.unit
 
@@ -192,14 +192,14 @@ def _mean_widths(
         ), count_width
     if measure.count_within is not None:
         return most * measure.count_within, measure.count_within
-    width = max(float(math.floor(_open_width(factor) * count.sensitivity(query.neighbours))), 1.0)
+    width = max(float(math.floor(_open_width(factor) * count.sensitivity(query.neighbors))), 1.0)
     return most * width, width
 
 
 def _width(within: Within | None, quantity: Quantity, query: Query, factor: float | None) -> Within:
     if within is not None:
         return within
-    width = _open_width(factor) * quantity.sensitivity(query.neighbours)
+    width = _open_width(factor) * quantity.sensitivity(query.neighbors)
     return max(float(math.floor(width)), 1.0) if quantity.is_whole else width
 
 
@@ -213,9 +213,9 @@ def _requirement(query: Query, quantity: Quantity, region: Region, confidence: f
     return Requirement(
         region=region,
         confidence=confidence,
-        sensitivity=quantity.sensitivity(query.neighbours),
+        sensitivity=quantity.sensitivity(query.neighbors),
         delta=query.delta,
         releases=query.groups_touched,
-        neighbours=query.neighbours,
+        neighbors=query.neighbors,
         integer=quantity.is_whole,
     )

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from pbdp.errors import InputError
+from pbdp.mechanism.requirement import Requirement
 from pbdp.planning.together import JointPlan, Part, narrowest_together, plan_together
-from pbdp.requirement.requirement import Requirement
 from pbdp.tables.measures import Mean
 from pbdp.tables.numbers import Number, labels_of_mean, numbers_of
 from pbdp.tables.query import Query
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from pbdp.tables.table import ReleasedTable
 
 # The share of delta that pays for groups of one person which a selection publishes. The threshold grows with
-# its logarithm only, and ledgers set little aside for outputs that a neighbour cannot produce.
+# its logarithm only, and ledgers set little aside for outputs that a neighbor cannot produce.
 SELECTION_SHARE = 0.05
 
 
@@ -124,7 +124,7 @@ def _thresholds(query: Query) -> tuple[list[Threshold], float]:
         groups=query.groups_touched,
         missing=missing,
         delta=query.delta,
-        neighbours=query.neighbours,
+        neighbors=query.neighbors,
     )
     return thresholds.options(), missing
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from pbdp.domains import positive, probability, whole
 from pbdp.errors import ContradictionError, InputError
-from pbdp.requirement.neighbours import NEIGHBOURS
+from pbdp.mechanism.neighbors import NEIGHBORS
 from pbdp.tables.bounded import MOST_ROWS_PER_GROUP, BoundedAggregation, Value
 from pbdp.tables.fixed_point import USUAL_ROWS, FixedPoint
 from pbdp.tables.keys import KeyColumn, KeyTable, crossed, key_column, key_table
@@ -51,7 +51,7 @@ class Query:
     keys: Any = None
     select: Selection | None = None
     epsilon: float | None = None
-    neighbours: str = "add/remove"
+    neighbors: str = "add/remove"
     most_rows: int = USUAL_ROWS
     groups: KeyTable | None = field(init=False)
     only: tuple[KeyTable, ...] = field(init=False)
@@ -61,8 +61,8 @@ class Query:
         probability("delta", self.delta, "It should be far below one over the number of people; 1e-6, say.")
         probability("confidence", self.confidence)
         whole("most_rows", self.most_rows)
-        if self.neighbours not in tuple(NEIGHBOURS):
-            raise InputError("neighbours", " or ".join(NEIGHBOURS), repr(self.neighbours))
+        if self.neighbors not in tuple(NEIGHBORS):
+            raise InputError("neighbors", " or ".join(NEIGHBORS), repr(self.neighbors))
         if self.unit is not None:
             column_name("unit", self.unit)
         _check_by(self.by)
@@ -80,11 +80,11 @@ class Query:
 
     @property
     def groups_touched(self) -> int:
-        """The most groups that differ between neighbours: those of one person, or of two if replaced."""
+        """The most groups that differ between neighbors: those of one person, or of two if replaced."""
         mine = self.groups_per_person if self.unit is not None and self.groups_per_person else 1
         if self.groups is not None:
             mine = min(mine, len(self.groups))
-        touched = 2 * mine if self.neighbours == "replace" else mine
+        touched = 2 * mine if self.neighbors == "replace" else mine
         return touched if self.groups is None else min(touched, len(self.groups))
 
     @property

@@ -9,6 +9,7 @@ from dataclasses import asdict, fields
 from typing import Any
 
 from pbdp.errors import InputError
+from pbdp.spelling import names_now
 from pbdp.tables.key_records import keys_from_record, keys_record
 from pbdp.tables.keys import KeyTable
 from pbdp.tables.measures import Count, Mean, Measure, People, Sum
@@ -23,7 +24,7 @@ _SETTINGS = (
     "groups_per_person",
     "rows_per_group",
     "epsilon",
-    "neighbours",
+    "neighbors",
     "most_rows",
 )
 # More keys than this are named by their digest; they are in the published table.
@@ -45,6 +46,7 @@ def query_record(query: Query) -> Record:
 def query_text(query: Query) -> str:
     """The record as canonical text, for a ledger; keys that would make it long are named by their digest."""
     record = query_record(query)
+    record["neighbours"] = record.pop("neighbors")  # as requests were named from the first version on
     text = _canonical(record)
     if len(text) <= LONGEST_TEXT:
         return text
@@ -64,6 +66,7 @@ def key_of(query: Query, place: str) -> str:
 
 def query_from_record(record: Mapping[str, Any], groups: KeyTable | None = None) -> Query:
     """The query of `query_record`; `groups` are the public groups where the record only has their digest."""
+    record = names_now(record)
     by, keys = _by(record["by"], groups)
     select = record.get("select")
     known = {"unit", "by", "measures", "select", *_SETTINGS}

@@ -19,7 +19,7 @@ from pbdp.noise.kernel import Array
 from pbdp.planning.pricing import fingerprint
 from pbdp.planning.pricing.priced import name_of
 from pbdp.planning.together import Part
-from pbdp.sampling.keystream import InsecureTestKeystream, Keystream, SecureKeystream
+from pbdp.release.keystream import InsecureTestKeystream, Keystream, SecureKeystream
 from pbdp.tables.bounded import Aggregates, Index
 from pbdp.tables.engines.interface import Source, check_columns
 from pbdp.tables.key_records import key_order, keys_from_record, keys_record
@@ -101,7 +101,7 @@ def _paid(plan: TablePlan, source: Source, budget: Budget, key: str | None) -> t
         cost=budget.rule.cost(plan.joint),
         package=1,
         values=1,
-        neighbours=plan.query.neighbours,
+        neighbors=plan.query.neighbors,
         query=query_text(plan.query),
         key=key or key_of(plan.query, source.place),
         again=True,

@@ -6,7 +6,7 @@ published because its published number happens to be high.
 
 **Theorem.** Let p = P(1 + noise >= threshold), let k groups belong to one person, and let the counts'
 noise together with all other noise be (epsilon, delta')-DP for k groups. Then the whole is
-(epsilon, delta' + k p)-DP for add/remove neighbours, and (epsilon, delta' + 2 k p)-DP where one is replaced.
+(epsilon, delta' + k p)-DP for add/remove neighbors, and (epsilon, delta' + 2 k p)-DP where one is replaced.
 
 *Proof.* Let D have the person, D' not. Groups with somebody else in them are in both, and what is published
 of them is a function of noise that is accounted for: P_r and Q_r are their laws. A group that the person is
@@ -32,14 +32,14 @@ from fractions import Fraction
 import numpy as np
 
 from pbdp.domains import probability, whole
+from pbdp.mechanism.absolute import AbsoluteRegion
 from pbdp.mechanism.design import Design
 from pbdp.mechanism.grid import LinearGrid
+from pbdp.mechanism.requirement import Requirement
 from pbdp.mechanism.weights import TOTAL
 from pbdp.noise.discrete_gaussian import DiscreteGaussian
 from pbdp.noise.discrete_laplace import DiscreteLaplace
 from pbdp.noise.kernel import LatticeKernel
-from pbdp.requirement.absolute import AbsoluteRegion
-from pbdp.requirement.requirement import Requirement
 
 # Noise for counts that only a threshold sees: light tails matter, and what it costs beside the other noise.
 _KERNELS: tuple[Callable[[float], LatticeKernel], ...] = (
@@ -91,7 +91,7 @@ class Thresholds:
     groups: int
     missing: float
     delta: float
-    neighbours: str
+    neighbors: str
 
     @property
     def most_lone(self) -> Fraction:
@@ -136,7 +136,7 @@ class Thresholds:
             sensitivity=1.0,
             delta=self.delta,
             releases=self.groups,
-            neighbours=self.neighbours,
+            neighbors=self.neighbors,
             integer=True,
         )
         option = Threshold(threshold=threshold, requirement=requirement, design=design)

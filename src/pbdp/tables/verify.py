@@ -15,6 +15,7 @@ from pbdp.mechanism.grid import LinearGrid
 from pbdp.planning.joint_storage import joint_from_record
 from pbdp.planning.pricing import fingerprint
 from pbdp.planning.together import JointPlan
+from pbdp.spelling import read_now, word_now
 from pbdp.tables.faults import Check, FaultError, checked
 from pbdp.tables.manifest import FORMAT, VERSION, promised_means, statement
 from pbdp.tables.measures import Mean, is_open
@@ -140,14 +141,14 @@ def _numbers(query: Query, joint: JointPlan, record: Record) -> tuple[tuple[Numb
 
 def _certificate(record: Record, plan: TablePlan) -> str:
     """The joint epsilon was computed again when the plan was read; the manifest must say the same."""
-    claim = record["certificate"]
+    claim = read_now(record["certificate"])
     if not math.isclose(claim["epsilon"], plan.epsilon, rel_tol=SAME) or claim["delta"] != plan.delta:
         raise FaultError(
             f"the noise has epsilon {plan.epsilon:.6g} at delta {plan.delta:g}, not what is claimed"
         )
-    if plan.joint.delta != plan.delta or claim["neighbours"] != plan.query.neighbours:
-        raise FaultError("the certificate is for another delta or for other neighbours than the query")
-    if claim["statement"] != statement(plan, claim["epsilon"]):
+    if plan.joint.delta != plan.delta or claim["neighbors"] != plan.query.neighbors:
+        raise FaultError("the certificate is for another delta or for other neighbors than the query")
+    if word_now(claim["statement"]) != statement(plan, claim["epsilon"]):
         raise FaultError("the statement says something else than the certificate")
     if record["plan"]["fingerprint"] != fingerprint(plan.joint):
         raise FaultError("the fingerprint is not that of the plan")
@@ -177,7 +178,7 @@ def _requirements(record: Record, plan: TablePlan) -> str:
     if record["plan"]["promised_means"] != promised_means(plan):
         raise FaultError("means are promised other widths than the noise gives")
     several = "s" if len(asked) > 1 else ""
-    return f"{len(asked)} number{several} a group; neighbours differ in {query.groups_touched} of the groups"
+    return f"{len(asked)} number{several} a group; neighbors differ in {query.groups_touched} of the groups"
 
 
 def _selection(record: Record, plan: TablePlan) -> str:
@@ -200,7 +201,7 @@ def _selection(record: Record, plan: TablePlan) -> str:
         sensitivity=1.0,
         delta=query.delta,
         releases=query.groups_touched,
-        neighbours=query.neighbours,
+        neighbors=query.neighbors,
         integer=True,
     )
     reaches = float(part.requirement.region.offsets(0.0)[0]) == asked.people - threshold.threshold

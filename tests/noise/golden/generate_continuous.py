@@ -22,10 +22,10 @@ LAWS: list[dict[str, Any]] = [
     {"family": "gaussian", "parameters": {"sigma": 1.0}},
     {"family": "gaussian", "parameters": {"sigma": 2.7}},
     {"family": "laplace", "parameters": {"scale": 0.8}},
-    {"family": "generalised normal", "parameters": {"scale": 1.7, "shape": 1.0}},
-    {"family": "generalised normal", "parameters": {"scale": 1.7, "shape": 1.3}},
-    {"family": "generalised normal", "parameters": {"scale": 1.7, "shape": 2.0}},
-    {"family": "generalised normal", "parameters": {"scale": 2.5, "shape": 4.5}},
+    {"family": "generalized normal", "parameters": {"scale": 1.7, "shape": 1.0}},
+    {"family": "generalized normal", "parameters": {"scale": 1.7, "shape": 1.3}},
+    {"family": "generalized normal", "parameters": {"scale": 1.7, "shape": 2.0}},
+    {"family": "generalized normal", "parameters": {"scale": 2.5, "shape": 4.5}},
     {"family": "huber", "parameters": {"sigma": 1.7, "knee": 2.5}},
     {"family": "huber", "parameters": {"sigma": 3.0, "knee": 0.4}},
     {"family": "huber", "parameters": {"sigma": 0.5, "knee": 7.0}},
@@ -48,7 +48,7 @@ def energy(law: dict[str, Any]) -> Callable[[Any], Any]:
     return {
         "gaussian": lambda x: x * x / (2 * p["sigma"] ** 2),
         "laplace": lambda x: abs(x) / p["scale"],
-        "generalised normal": lambda x: abs(x / p["scale"]) ** p["shape"],
+        "generalized normal": lambda x: abs(x / p["scale"]) ** p["shape"],
         "huber": huber,
     }[law["family"]]
 

@@ -37,7 +37,7 @@ def laplace(scale: float) -> Weights:
         weight *= ratio
 
 
-def generalised_normal(scale: float, shape: float) -> Weights:
+def generalized_normal(scale: float, shape: float) -> Weights:
     n = 0
     while True:
         yield exp(-((n / mpf(scale)) ** mpf(shape)))
@@ -51,15 +51,15 @@ def huber(sigma: float, knee: float) -> Weights:
         n += 1
 
 
-def staircase(loss: float, width: int, centre: int) -> Weights:
+def staircase(loss: float, width: int, center: int) -> Weights:
     n = 0
     while True:
-        yield exp(-mpf(loss) * max(0, -((centre - n) // width)))
+        yield exp(-mpf(loss) * max(0, -((center - n) // width)))
         n += 1
 
 
 def coins(trials: int) -> Weights:
-    """C(trials, trials/2 + n), by the ratio of neighbours."""
+    """C(trials, trials/2 + n), by the ratio of neighbors."""
     half, n = trials // 2, 0
     weight = binomial(trials, half)
     while True:
@@ -121,12 +121,12 @@ def case(kernel: str, parameters: dict[str, Any], tail: Callable[[int], Any], mo
     runs = [(0, 0), (-2, 1)]
     for n in points:
         runs += [(n, n), (n, n + 3), (n, n + n // 8 + 1), (-n, n), (-1, n)]
-    centred = (*(-n for n in points), -1, 0, 1, *points)
+    centered = (*(-n for n in points), -1, 0, 1, *points)
     return {
         "kernel": kernel,
         "parameters": parameters,
-        "cdf": [[n, float(cdf(n))] for n in centred if kept(cdf(n))],
-        "survival": [[n, float(survival(n))] for n in centred if kept(survival(n))],
+        "cdf": [[n, float(cdf(n))] for n in centered if kept(cdf(n))],
+        "survival": [[n, float(survival(n))] for n in centered if kept(survival(n))],
         "mass": [[a, b, float(mass(a, b))] for a, b in runs if kept(mass(a, b))],
         "quantile": [[u, quantile(u)] for u in PROBABILITIES],
     }
@@ -154,25 +154,25 @@ def wide_gaussian(sigma: float) -> dict[str, Any]:
     return case("DiscreteGaussian", {"sigma": sigma}, tail, 40 * int(sigma))
 
 
-def steps(loss: float, width: float, centre: float) -> dict[str, Any]:
+def steps(loss: float, width: float, center: float) -> dict[str, Any]:
     """The continuous staircase: the length of (a, b] in each step times its height."""
     heights = [exp(-mpf(loss) * j) for j in range(int(760 / loss) + 2)]
-    ends = [mpf(0), *(mpf(centre) + mpf(width) * j for j in range(len(heights)))]
+    ends = [mpf(0), *(mpf(center) + mpf(width) * j for j in range(len(heights)))]
 
     def area(a: Any, b: Any) -> Any:
         parts = zip(heights, ends, ends[1:], strict=False)
         return sum(h * max(mpf(0), min(b, end) - max(a, start)) for h, start, end in parts)
 
     def height(x: float) -> Any:
-        return exp(-mpf(loss) * max(0, ceil((mpf(x) - mpf(centre)) / mpf(width))))
+        return exp(-mpf(loss) * max(0, ceil((mpf(x) - mpf(center)) / mpf(width))))
 
     total = 2 * area(mpf(0), ends[-1])
-    reaches = [0.5 * centre, centre, centre + 0.3 * width, centre + 7.25 * width, centre + 100 / loss * width]
-    reaches.append(centre + 560 / loss * width)
+    reaches = [0.5 * center, center, center + 0.3 * width, center + 7.25 * width, center + 100 / loss * width]
+    reaches.append(center + 560 / loss * width)
     runs = [(a, a + d) for a in reaches for d in (1e-6 * width, 0.8 * width, 3.5 * width)]
     both = [(-a, b) for a in reaches[:4] for b in reaches[:4]]
     return {
-        "parameters": {"loss": loss, "width": width, "centre": centre},
+        "parameters": {"loss": loss, "width": width, "center": center},
         "survival": [[x, float(area(mpf(x), ends[-1]) / total)] for x in reaches],
         "mass": [[a, b, float(area(mpf(a), mpf(b)) / total)] for a, b in runs]
         + [[a, b, float((area(mpf(0), mpf(-a)) + area(mpf(0), mpf(b))) / total)] for a, b in both],
@@ -188,12 +188,12 @@ def main() -> None:
     cases += [wide_gaussian(1e9)]
     cases += [summed("DiscreteLaplace", laplace, scale=s) for s in (0.05, 0.9, 20.3, 500.5)]
     cases += [
-        summed("GridStaircase", staircase, loss=loss, width=width, centre=centre)
-        for loss, width, centre in ((0.5, 4, 5), (3.0, 1, 0), (0.02, 7, 30), (12.0, 40, 11))
+        summed("GridStaircase", staircase, loss=loss, width=width, center=center)
+        for loss, width, center in ((0.5, 4, 5), (3.0, 1, 0), (0.02, 7, 30), (12.0, 40, 11))
     ]
     cases += [summed("Binomial", coins, trials=trials) for trials in (2, 10, 40, 1000, 10**6)]
     cases += [
-        summed("GeneralisedNormal", generalised_normal, scale=a, shape=b)
+        summed("GeneralizedNormal", generalized_normal, scale=a, shape=b)
         for a, b in ((3.0, 1.5), (40.0, 3.0))
     ]
     cases += [summed("Huber", huber, sigma=s, knee=c) for s, c in ((2.0, 3.0), (15.0, 20.5), (9.0, 0.4))]

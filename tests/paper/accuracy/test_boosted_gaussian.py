@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from pbdp.accounting.exact.accountant import delta_of_pair
+from pbdp.accounting.published.figure import absolute as published_absolute
+from pbdp.accounting.published.measure import AtDelta, AtOrder, Measure
 from pbdp.noise.gaussian import Gaussian
 from pbdp.paper.accuracy.boosted_gaussian import BoostedGaussian, best_boosted_gaussian, boosted_gaussian
 from pbdp.paper.accuracy.requirements import Aligned
-from pbdp.privacy.exact.accountant import delta_of_pair
-from pbdp.privacy.published.figure import absolute as published_absolute
-from pbdp.privacy.published.measure import AtDelta, AtOrder, Measure
 from tests.paper import boosted_law as brute
 
 
@@ -110,7 +110,7 @@ def test_no_pair_of_a_scan_exceeds_the_certified_figure_and_one_reaches_it(order
 
 
 @pytest.mark.parametrize("measure", [AtDelta(delta=1e-5), AtOrder(order=10.0)])
-def test_the_best_sigma_beats_its_neighbours_and_the_plain_one(measure: Measure) -> None:
+def test_the_best_sigma_beats_its_neighbors_and_the_plain_one(measure: Measure) -> None:
     point = aligned("absolute", 5.0, 0.8, 4.0, measure)
     best = best_boosted_gaussian(point)
     near = [boosted_gaussian(point, best.sigma * factor) for factor in (0.9, 1.1)]

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 from mpmath import MPContext
 
+from pbdp.accounting.published.measure import AtDelta, AtOrder, Measure
 from pbdp.paper.accuracy.curves import EMPTY, rows_at
 from pbdp.paper.accuracy.requirements import Aligned
-from pbdp.privacy.published.measure import AtDelta, AtOrder, Measure
 
 mp = MPContext()
 mp.dps = 25

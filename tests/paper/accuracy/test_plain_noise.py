@@ -5,10 +5,10 @@ import math
 import numpy as np
 import pytest
 
+from pbdp.accounting.exact.accountant import plain_accountant
+from pbdp.accounting.published.measure import AtDelta
 from pbdp.paper.accuracy.plain_noise import plain_kernels, staircase
 from pbdp.paper.accuracy.requirements import Aligned
-from pbdp.privacy.exact.accountant import plain_accountant
-from pbdp.privacy.published.measure import AtDelta
 
 
 @pytest.mark.parametrize(("size", "rho", "sensitivity"), [(5.0, 0.9, 1.0), (5.0, 0.8, 4.0), (40.0, 0.6, 4.0)])

@@ -4,13 +4,13 @@ import numpy as np
 import pytest
 from scipy.stats import norm
 
+from pbdp.accounting.exact.accountant import ExactAccountant, plain_accountant
+from pbdp.accounting.published.measure import AtDelta, AtOrder
 from pbdp.errors import InputError
 from pbdp.mechanism.boosted import Boosted
+from pbdp.mechanism.fixed import FixedRegion
 from pbdp.noise.gaussian import Gaussian
 from pbdp.paper.accuracy.range_noise import RangeNoise, clamped, truncated
-from pbdp.privacy.exact.accountant import ExactAccountant, plain_accountant
-from pbdp.privacy.published.measure import AtDelta, AtOrder
-from pbdp.requirement.fixed import FixedRegion
 
 SIGMA, HALF, SHIFT = 2.0, 4.0, 1.5
 CELLS = 20_000

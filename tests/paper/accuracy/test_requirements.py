@@ -4,11 +4,11 @@ import json
 
 import pytest
 
+from pbdp.accounting.published.label import Reading
+from pbdp.accounting.published.measure import AtDelta, Measure
 from pbdp.errors import InputError
+from pbdp.mechanism.fixed import FixedRegion
 from pbdp.paper.accuracy.requirements import MEASURES, REGIONS, Aligned, aligned_of, measure_in_words
-from pbdp.privacy.published.label import Reading
-from pbdp.privacy.published.measure import AtDelta, Measure
-from pbdp.requirement.fixed import FixedRegion
 
 
 def aligned(region: str, measure: Measure = MEASURES[0]) -> Aligned:

@@ -6,7 +6,14 @@ from itertools import pairwise
 import pytest
 from mpmath import MPContext
 
+from pbdp.accounting.composition.composed import compose
+from pbdp.accounting.composition.release import pair_release
+from pbdp.accounting.exact.accountant import ExactAccountant
+from pbdp.accounting.exact.divergences import Renyi
+from pbdp.accounting.exact.neighbors import worst_neighbors
+from pbdp.accounting.published.measure import AtDelta, AtOrder, Measure
 from pbdp.errors import InputError
+from pbdp.mechanism.absolute import AbsoluteRegion
 from pbdp.mechanism.boosted import Boosted
 from pbdp.noise.gaussian import Gaussian
 from pbdp.paper.accuracy.curves import rows_at, witness_of
@@ -20,13 +27,6 @@ from pbdp.paper.accuracy.violation import (
     two_point_renyi,
 )
 from pbdp.paper.many_releases.composed_violation import piece_loss
-from pbdp.privacy.composition.composed import compose
-from pbdp.privacy.composition.release import pair_release
-from pbdp.privacy.exact.accountant import ExactAccountant
-from pbdp.privacy.exact.divergences import Renyi
-from pbdp.privacy.exact.neighbours import worst_neighbours
-from pbdp.privacy.published.measure import AtDelta, AtOrder, Measure
-from pbdp.requirement.absolute import AbsoluteRegion
 
 mp = MPContext()
 mp.dps = 20
@@ -103,7 +103,7 @@ def test_the_set_where_the_loss_exceeds_epsilon_gives_the_exact_delta() -> None:
 
 def test_a_renyi_witness_never_exceeds_the_exact_figure() -> None:
     mechanism = Boosted(kernel=Gaussian(sigma=4.0), region=AbsoluteRegion.even(2.5), boost=0.8)
-    exact = worst_neighbours(mechanism, 1.0, Renyi(3.0)).upper
+    exact = worst_neighbors(mechanism, 1.0, Renyi(3.0)).upper
     witness = best_witness(PAIR, AtOrder(order=3.0), 0.0)
 
     assert 0.5 * exact < witness.renyi_at(3.0) <= exact

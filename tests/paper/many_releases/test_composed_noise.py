@@ -6,15 +6,15 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
+from pbdp.accounting.exact.accountant import ExactAccountant, plain_accountant
 from pbdp.errors import InputError
+from pbdp.mechanism.absolute import AbsoluteRegion
 from pbdp.mechanism.boosted import Boosted
+from pbdp.mechanism.relative import RelativeRegion
 from pbdp.noise.gaussian import Gaussian
 from pbdp.noise.laplace import Laplace
 from pbdp.paper.many_releases import composed_noise
 from pbdp.paper.many_releases.composed_noise import composed_at_least, composed_epsilon
-from pbdp.privacy.exact.accountant import ExactAccountant, plain_accountant
-from pbdp.requirement.absolute import AbsoluteRegion
-from pbdp.requirement.relative import RelativeRegion
 from tests.paper import boosted_law as brute
 
 SIGMA, BOOST = 4.5, 0.7

@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 from mpmath import MPContext
 
+from pbdp.accounting.published.measure import AtDelta
 from pbdp.paper.accuracy.requirements import Aligned
 from pbdp.paper.experiment import Row, Settings, canonical
 from pbdp.paper.many_releases.composed_curves import best_sigma, published_choice, published_total
 from pbdp.paper.many_releases.composition import COUNTS, EXPERIMENT, FEW_COUNTS
-from pbdp.privacy.published.measure import AtDelta
 
 mp = MPContext()
 mp.dps = 25

@@ -132,7 +132,7 @@ def test_l1_is_the_printed_one_and_the_exact_renyi_loss_that_of_brute_force(
 
 
 def test_signs_and_sizes_of_l1() -> None:
-    # the printed neighbour is outside [-10, 10] for a sensitivity of 30, and L1 is negative there
+    # the printed neighbor is outside [-10, 10] for a sensitivity of 30, and L1 is negative there
     assert added(NARROW, 30.0, 2.0, 0.999)["l1_published"] < -1
     assert added(NARROW, 30.0, 2.0, 0.999)["l1_mended"] > 0.3
     assert added(WIDE, 30.0, 2.0, 1.0)["epsilon_exact"] is None

@@ -6,15 +6,15 @@ import numpy as np
 import pytest
 from scipy.stats import chi2, norm
 
+from pbdp.mechanism.absolute import AbsoluteRegion
 from pbdp.mechanism.boosted import Boosted
+from pbdp.mechanism.fixed import FixedRegion
+from pbdp.mechanism.region import Region
+from pbdp.mechanism.relative import RelativeRegion
 from pbdp.noise.gaussian import Gaussian
 from pbdp.noise.laplace import Laplace
 from pbdp.paper.times import runtime, sampling_times
 from pbdp.paper.times.rejection import rejection_sample
-from pbdp.requirement.absolute import AbsoluteRegion
-from pbdp.requirement.fixed import FixedRegion
-from pbdp.requirement.region import Region
-from pbdp.requirement.relative import RelativeRegion
 
 DRAWS = 200_000
 REGIONS: dict[str, tuple[Region, float]] = {

@@ -4,6 +4,7 @@ from fractions import Fraction
 
 import pytest
 
+from pbdp.accounting.exact.tables import table_epsilon
 from pbdp.errors import CannotCertifyError
 from pbdp.mechanism.weights import TOTAL, integer_weights
 from pbdp.noise.discrete_laplace import DiscreteLaplace
@@ -12,7 +13,6 @@ from pbdp.planning.limit.closed_form import staircase_epsilon
 from pbdp.planning.limit.cut_staircase import cut_epsilon, cut_masses
 from pbdp.planning.limit.question import Question
 from pbdp.planning.limit.search import least_epsilon
-from pbdp.privacy.exact.tables import table_epsilon
 
 CASES = [
     (5, 5, 0.9, 1, 1e-5),

@@ -33,7 +33,7 @@ def test_without_delta_the_staircase_meets_the_bound_exactly(question: Question)
 @settings(max_examples=60, deadline=None)
 def test_the_miss_is_that_of_the_lattice_staircase(sensitivity: int, within: int, loss: float) -> None:
     question = Question.about(within, within, 0.9, sensitivity, 0.0)
-    kernel = GridStaircase(loss=loss, width=sensitivity, centre=within % sensitivity)
+    kernel = GridStaircase(loss=loss, width=sensitivity, center=within % sensitivity)
     inside = math.fsum(kernel.masses(within))
 
     assert 1 - question.staircase_miss(loss) == pytest.approx(inside, rel=1e-10)

@@ -6,10 +6,10 @@ import pytest
 from scipy.stats import binom
 
 import pbdp
+from pbdp.mechanism.absolute import AbsoluteRegion
+from pbdp.mechanism.requirement import Requirement
 from pbdp.planning.limit.of_plan import limit_of
 from pbdp.planning.limit.search import least_epsilon
-from pbdp.requirement.absolute import AbsoluteRegion
-from pbdp.requirement.requirement import Requirement
 
 
 @pytest.mark.parametrize(

@@ -32,7 +32,7 @@ def product_of(pairs: Sequence[tuple[Masses, Masses]]) -> tuple[Masses, Masses]:
     return first, second
 
 
-def neighbours_of(joint: JointPlan) -> Iterator[tuple[Masses, Masses]]:
+def neighbors_of(joint: JointPlan) -> Iterator[tuple[Masses, Masses]]:
     """All combinations of outputs of a plan, for all shifts that one person can cause in every number."""
     every = [part for part in joint.parts for _ in range(int(part.requirement.releases))]
     limits = [int(part.requirement.sensitivity) for part in every]
@@ -48,4 +48,4 @@ def hockey_stick(first: Masses, second: Masses, epsilon: float) -> float:
 
 def worst(joint: JointPlan, epsilon: float) -> float:
     """The largest delta at epsilon over all shifts."""
-    return max(hockey_stick(first, second, epsilon) for first, second in neighbours_of(joint))
+    return max(hockey_stick(first, second, epsilon) for first, second in neighbors_of(joint))

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from pbdp.requirement.requirement import Requirement
-from pbdp.requirement.within import region_within
+from pbdp.mechanism.requirement import Requirement
+from pbdp.mechanism.within import region_within
 
 FEW = ("laplace", "gaussian", "huber")
 

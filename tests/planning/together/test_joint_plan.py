@@ -15,11 +15,11 @@ from hypothesis import strategies as st
 import pbdp
 from pbdp.errors import CannotCertifyError, ContradictionError, InputError
 from pbdp.mechanism.design import Design
+from pbdp.mechanism.requirement import Requirement
 from pbdp.planning.certificate import ADDED
 from pbdp.planning.together import JointPlan, plan_together
 from pbdp.planning.together.joint_plan import noise_delta
 from pbdp.planning.together.search import _fitted
-from pbdp.requirement.requirement import Requirement
 from tests.planning.together.enumeration import hockey_stick, pair_of, product_of, worst
 from tests.planning.together.requirements import FEW, count
 
@@ -102,7 +102,7 @@ def selection(delta: float) -> tuple[Requirement, Design]:
     return options_of(count(3, confidence=0.8, delta=delta), families=("laplace",))[0][0]
 
 
-def test_groups_that_one_neighbour_lacks_are_paid_for() -> None:
+def test_groups_that_one_neighbor_lacks_are_paid_for() -> None:
     """All outputs of a private selection: one group in both datasets, one in the larger one only.
 
     A group is published with a noisy count if noise of its own lifts it over the threshold.
@@ -188,8 +188,8 @@ def test_what_does_not_fit_is_refused() -> None:
         plan_together([count()], given=[[]])
     with pytest.raises(ContradictionError, match="delta"):
         plan_together([count(delta=1e-7)], given=[[(asked, design)]])
-    with pytest.raises(ContradictionError, match="neighbours"):
-        plan_together([count(neighbours="replace")], given=[[(asked, design)]])
+    with pytest.raises(ContradictionError, match="neighbors"):
+        plan_together([count(neighbors="replace")], given=[[(asked, design)]])
     with pytest.raises(InputError, match="at least one"):
         plan_together(())
 
@@ -214,14 +214,14 @@ def test_alike_requirements_are_fitted_once() -> None:
 
 def test_a_joint_plan_checks_itself() -> None:
     joint = small()
-    assert (joint.neighbours, joint.releases) == ("add/remove", 3)
+    assert (joint.neighbors, joint.releases) == ("add/remove", 3)
     for wrong in (
         {"delta": 1e-7},
         {"missing": 1e-6},
         {"epsilon": math.inf},
         {"epsilon_lower": joint.epsilon * 1.01},
         {"parts": ()},
-        {"parts": (joint.parts[0], replace(joint.parts[1], requirement=count(20, neighbours="replace")))},
+        {"parts": (joint.parts[0], replace(joint.parts[1], requirement=count(20, neighbors="replace")))},
     ):
         with pytest.raises(InputError):
             replace(joint, **wrong)

@@ -8,9 +8,9 @@ from collections.abc import Callable, Sequence
 import pytest
 
 from pbdp.errors import CannotCertifyError, ContradictionError, InputError
+from pbdp.mechanism.absolute import AbsoluteRegion
+from pbdp.mechanism.requirement import Requirement
 from pbdp.planning.together import narrowest_together, plan_together
-from pbdp.requirement.absolute import AbsoluteRegion
-from pbdp.requirement.requirement import Requirement
 from tests.planning.together.requirements import FEW, count
 
 Make = Callable[[float], Sequence[Requirement]]

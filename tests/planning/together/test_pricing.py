@@ -12,10 +12,12 @@ from pathlib import Path
 import pytest
 
 import pbdp
+from pbdp.accounting.filters.approximate_renyi import approximate_renyi
 from pbdp.errors import CannotCertifyError, InputError
 from pbdp.ledger.budget import Budget
 from pbdp.ledger.ledger import Ledger
 from pbdp.ledger.request import Request
+from pbdp.mechanism.custom import CustomRegion
 from pbdp.planning.pricing import (
     Claim,
     RenyiRule,
@@ -26,21 +28,19 @@ from pbdp.planning.pricing import (
     make_rule,
     price,
 )
-from pbdp.planning.pricing.priced import name_of, neighbours_of
+from pbdp.planning.pricing.priced import name_of, neighbors_of
 from pbdp.planning.together import JointPlan, plan_together
-from pbdp.privacy.filters.approximate_renyi import approximate_renyi
-from pbdp.requirement.custom import CustomRegion
 from tests.planning.together.enumeration import worst
 from tests.planning.together.requirements import FEW, count
 
 
 @lru_cache(maxsize=8)
-def visits(missing: float = 1e-9, delta: float = 1e-6, neighbours: str = "add/remove") -> JointPlan:
+def visits(missing: float = 1e-9, delta: float = 1e-6, neighbors: str = "add/remove") -> JointPlan:
     """A table with three measures."""
     asked = [
-        count(30, releases=3, delta=delta, neighbours=neighbours),
-        count(50, sensitivity=2, releases=3, delta=delta, neighbours=neighbours),
-        count(30, releases=3, delta=delta, neighbours=neighbours),
+        count(30, releases=3, delta=delta, neighbors=neighbors),
+        count(50, sensitivity=2, releases=3, delta=delta, neighbors=neighbors),
+        count(30, releases=3, delta=delta, neighbors=neighbors),
     ]
     return plan_together(asked, FEW, missing=missing)
 
@@ -177,19 +177,19 @@ def test_names_and_relations() -> None:
     assert name_of(visits()) == f"joint plan of 3 (3 x {names[0]})"
     two = plan_together([count(9)], FEW, given=[[(part.requirement, part.design)] for part in visits().parts])
     assert name_of(two) == f"joint plan of 4 ({two.parts[0].design.name}, 3 x {names[0]})"
-    assert neighbours_of(visits(neighbours="replace")) == "replace"
+    assert neighbors_of(visits(neighbors="replace")) == "replace"
     for kind in ("renyi", "sum"):
-        with pytest.raises(InputError, match="neighbours must be 'add/remove'"):
-            make_rule(kind, epsilon=3, delta=1e-5).cost(visits(neighbours="replace"))
-    with pytest.raises(InputError, match="neighbours must be 'add/remove'"):
-        batch_rule([(visits(neighbours="replace"), 1)], epsilon=3, delta=1e-5)
+        with pytest.raises(InputError, match="neighbors must be 'add/remove'"):
+            make_rule(kind, epsilon=3, delta=1e-5).cost(visits(neighbors="replace"))
+    with pytest.raises(InputError, match="neighbors must be 'add/remove'"):
+        batch_rule([(visits(neighbors="replace"), 1)], epsilon=3, delta=1e-5)
 
 
 def test_fingerprints_tell_joint_plans_apart() -> None:
     joint = visits()
     others = [
         visits(0.0),
-        visits(neighbours="replace"),
+        visits(neighbors="replace"),
         visits(delta=2e-6),
         replace(joint, parts=joint.parts[:2]),
         replace(joint, parts=(joint.parts[1], joint.parts[0], joint.parts[2])),
@@ -236,7 +236,7 @@ def test_a_ledger_keeps_the_spend_of_joint_plans(rule: str, tmp_path: Path) -> N
                 cost=budget.rule.cost(visits()),
                 package=visits().releases,
                 values=visits().releases,
-                neighbours=neighbours_of(visits()),
+                neighbors=neighbors_of(visits()),
                 again=True,
             )
             ledger.settle(ledger.reserve(request), b"[]")

@@ -12,9 +12,9 @@ from typing import Any
 
 import pytest
 
-from pbdp.privacy.composition.composed import compose
-from pbdp.privacy.composition.release import pair_release
-from pbdp.privacy.filters.claimed import claimed_release
+from pbdp.accounting.composition.composed import compose
+from pbdp.accounting.composition.release import pair_release
+from pbdp.accounting.filters.claimed import claimed_release
 
 Law = Mapping[Any, Fraction]
 GROWTHS = [Fraction(1), Fraction(9, 8), Fraction(3, 2), Fraction(2), Fraction(5)]
@@ -66,7 +66,7 @@ def merged(law: Mapping[object, Fraction]) -> dict[object, Fraction]:
 
 
 def bound(pairs: list[tuple[Law, Law]], missing: Fraction, growth: Fraction) -> Fraction:
-    """m + (1-m)·d, where d is the delta of the noise of the groups that both neighbours have."""
+    """m + (1-m)·d, where d is the delta of the noise of the groups that both neighbors have."""
     first: dict[object, Fraction] = {(): Fraction(1)}
     second: dict[object, Fraction] = {(): Fraction(1)}
     for p, q in pairs:
@@ -143,7 +143,7 @@ def test_any_pair_that_keeps_to_the_setting_keeps_the_bound(seed: int) -> None:
 
 
 def test_chances_that_follow_the_other_outputs_break_the_bound() -> None:
-    """A misses a exactly where B is 1, which has probability m under one neighbour: not the setting."""
+    """A misses a exactly where B is 1, which has probability m under one neighbor: not the setting."""
     missing, growth = Fraction(1, 10), Fraction(2)
     p, q = {0: Fraction(9, 10), 1: missing}, {0: Fraction(3, 4), 1: Fraction(1, 4)}
     with_person = {("a", 0): p[0], ("other", 1): p[1]}

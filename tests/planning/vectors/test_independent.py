@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 import pbdp
+from pbdp.accounting.exact.tables import table_delta
 from pbdp.planning.vectors import VectorPlan, plan_vector
 from pbdp.planning.vectors.independent import IndependentNoise
-from pbdp.privacy.exact.tables import table_delta
 
 
 def plan(dimensions: int, **more: float | None) -> VectorPlan:

@@ -13,8 +13,8 @@ import pytest
 from scipy.stats import chi, chi2, gamma
 
 from pbdp.planning.vectors.length import CELLS, LENGTH_ERROR, LengthLaw
-from pbdp.sampling.keystream import InsecureTestKeystream, SecureKeystream
-from pbdp.sampling.spherical import LENGTH_BITS
+from pbdp.release.keystream import InsecureTestKeystream, SecureKeystream
+from pbdp.release.spherical import LENGTH_BITS
 
 UNIT = 1 << LENGTH_BITS
 SECURE = SecureKeystream()

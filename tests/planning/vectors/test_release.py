@@ -25,8 +25,8 @@ from pbdp.planning.vectors.product_laplace import ProductLaplace
 from pbdp.planning.vectors.release import ReleasedVector, TableSampler
 from pbdp.planning.vectors.spherical_gaussian import SphericalGaussian
 from pbdp.planning.vectors.spherical_laplace import SphericalLaplace
+from pbdp.release.keystream import InsecureTestKeystream, SecureKeystream
 from pbdp.release.releaser import InsecureTestSeedWarning
-from pbdp.sampling.keystream import InsecureTestKeystream, SecureKeystream
 
 Array = npt.NDArray[np.float64]
 # A true fit is rejected once in a thousand million runs.
@@ -293,8 +293,8 @@ def test_published_numbers_keep_epsilon_and_delta_one_by_one(family: str) -> Non
             above = np.where(y > 0, np.exp(-np.abs(y) / design.scale) / 2, 0.5)
         else:
             edge, kept = rounding.room(made.requirement), design.kept
-            centre = 2 * norm.cdf(edge / design.sigma) - 1
-            constant = centre + kept * (1 - centre)
+            center = 2 * norm.cdf(edge / design.sigma) - 1
+            constant = center + kept * (1 - center)
             tail = norm.cdf(-np.abs(y) / design.sigma)
             outer = norm.cdf(-edge / design.sigma)
             small = np.where(np.abs(y) >= edge, kept * tail, kept * outer + tail - outer) / constant

@@ -50,7 +50,7 @@ ASKED: dict[str, Any] = {
         ({"delta": 1}, "delta"),
         ({"delta": math.nan}, "delta"),
         ({"delta": None}, "delta"),
-        ({"neighbours": "twins"}, "neighbours"),
+        ({"neighbors": "twins"}, "neighbors"),
         ({"integer": 1}, "integer"),
         ({"integer": False, "step": 0.3}, "step"),
         ({"integer": False, "step": -1}, "step"),

@@ -43,7 +43,7 @@ def test_rounding_costs_a_thousandth_of_the_width_and_a_ten_thousandth_of_the_se
     assert rounding.sensitivity(asked) <= asked.sensitivity * (1 + 1.3e-4)
 
 
-def test_rounded_answers_of_neighbours_are_never_further_apart_than_counted() -> None:
+def test_rounded_answers_of_neighbors_are_never_further_apart_than_counted() -> None:
     asked = requirement(dimensions=3, sensitivity=0.75)
     rounding = Rounding(step=0.5, answer_step=0.25)
     draw = np.random.default_rng(4)

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from scipy.stats import chi2, gamma
 
+from pbdp.accounting.exact.ball import BallAccountant
 from pbdp.errors import CannotCertifyError
 from pbdp.planning.vectors import plan_vector
 from pbdp.planning.vectors.design import VectorCertified
@@ -18,8 +19,7 @@ from pbdp.planning.vectors.rounding import Rounding
 from pbdp.planning.vectors.spherical import best_boosted, boosted_gaussian, plain_gaussian
 from pbdp.planning.vectors.spherical_gaussian import SphericalGaussian
 from pbdp.planning.vectors.spherical_laplace import SphericalLaplace
-from pbdp.privacy.exact.ball import BallAccountant
-from tests.privacy.test_ball import to_twenty_digits
+from tests.accounting.test_ball import to_twenty_digits
 
 
 def plan(dimensions: int, within: float, confidence: float = 0.9, delta: float = 1e-6) -> VectorPlan:
@@ -141,7 +141,7 @@ def test_random_requirements_hold_what_is_promised(seed: int) -> None:
         norm="l2",
         sensitivity=float(np.exp(draw.uniform(-1, 1))),
         delta=float(10 ** draw.uniform(-10, -3)),
-        neighbours=str(draw.choice(["add/remove", "replace"])),
+        neighbors=str(draw.choice(["add/remove", "replace"])),
     )
 
     assert made.confidence >= made.requirement.confidence

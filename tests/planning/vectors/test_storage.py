@@ -23,7 +23,7 @@ def made(norm: str) -> VectorPlan:
         sensitivity=1.0,
         delta=1e-6,
         integer=norm != "l2",
-        neighbours="replace",
+        neighbors="replace",
         touches=None if norm == "l2" else 2,
     )
 
@@ -64,7 +64,7 @@ TAMPERED: list[tuple[str, tuple[str | int, ...], object]] = [
     ("l2", ("sensitivity",), 0.5),
     ("l2", ("norm",), "l1"),
     ("l2", ("norm",), "l3"),
-    ("l2", ("neighbours",), "twins"),
+    ("l2", ("neighbors",), "twins"),
     ("l2", ("mechanism", "kernel"), "cosine"),
     ("l2", ("mechanism", "scale"), 100.0),
     ("l2", ("mechanism", "scale"), None),
@@ -145,12 +145,12 @@ def test_something_else_is_refused(record: object) -> None:
 def test_a_saved_plan_is_loaded_checked_and_released_from(norm: str, tmp_path: Path) -> None:
     path = tmp_path / "plan.json"
     made(norm).save(path)
-    plan = VectorPlan.load(str(path), neighbours="replace")
+    plan = VectorPlan.load(str(path), neighbors="replace")
 
     assert plan == made(norm)
     assert len(plan.release([1, 2, 3])) == 3
     with pytest.raises(PlanFileError, match="add/remove"):
-        VectorPlan.load(path, neighbours="add/remove")
+        VectorPlan.load(path, neighbors="add/remove")
     record = json.loads(path.read_text())
     record["epsilon"] *= 0.99
     path.write_text(json.dumps(record))

@@ -93,13 +93,13 @@ def test_order_and_partitions_change_nothing(url: str) -> None:
     }
 
 
-def test_kinds_come_from_the_catalogue(url: str) -> None:
+def test_kinds_come_from_the_catalog(url: str) -> None:
     with psycopg.connect(url) as connection:
-        connection.execute("CREATE SCHEMA \"My Shop\"; CREATE TYPE colour AS ENUM ('red', 'blue')")
+        connection.execute("CREATE SCHEMA \"My Shop\"; CREATE TYPE color AS ENUM ('red', 'blue')")
         connection.execute("CREATE DOMAIN age AS int2 CHECK (VALUE >= 0); CREATE DOMAIN old AS age")
         connection.execute(
             'CREATE TABLE "My Shop"."Visits" (a int2, b int4, c int8, d numeric(9, 2), e float4, f float8, '
-            "g text, h varchar(9), i char(9), j bool, k date, l timestamp, m timestamptz, n time, o colour, "
+            "g text, h varchar(9), i char(9), j bool, k date, l timestamp, m timestamptz, n time, o color, "
             "p uuid, q old, r json, s int[], gone int)"
         )
         connection.execute('ALTER TABLE "My Shop"."Visits" DROP COLUMN gone')

@@ -1,13 +1,13 @@
 """A `PrivacyAccountant` for dp-accounting that knows plans, and composes with pbdp's own bounds.
 
 **What is promised.** Let every event be dominated, in each of two directions ("remove": from the larger
-dataset to the smaller, "add": back), by a pair of laws. For one pair of neighbours all events go in the same
+dataset to the smaller, "add": back), by a pair of laws. For one pair of neighbors all events go in the same
 direction, so their adaptive composition is dominated by the product of the pairs of that direction (Zhu, Dong
 and Wang 2022), and delta is at most the larger of the two products' deltas. Plans enter with a pair that
 covers a change of the answer either way, so they serve both directions. Replacing a record has no direction
 that all events share: there every event enters with a pair that covers both of its own.
 
-The products are composed by `privacy.composition`, whose upper bounds hold with all rounding included. The
+The products are composed by `accounting.composition`, whose upper bounds hold with all rounding included. The
 pairs of plans come from their tables of integer weights; those of dp-accounting's events from dp-accounting
 itself, whose rounding of one event, before any composition, is trusted.
 
@@ -26,13 +26,13 @@ from dp_accounting import dp_event, privacy_accountant
 from dp_accounting.pld.pld_privacy_accountant import PLDAccountant
 from dp_accounting.privacy_accountant import NeighboringRelation
 
+from pbdp.accounting.composition.composed import PRECISION, Composed, compose
+from pbdp.accounting.composition.release import Release, distribution_release
 from pbdp.bridges.dp_accounting.distributions import STEP, from_dp_accounting
 from pbdp.bridges.dp_accounting.events import PlanEvent, PldEvent
 from pbdp.domains import positive
 from pbdp.errors import PbdpError
 from pbdp.planning.pricing.composition import compose_plans
-from pbdp.privacy.composition.composed import PRECISION, Composed, compose
-from pbdp.privacy.composition.release import Release, distribution_release
 
 Parts = tuple[tuple[Release, int], ...]
 

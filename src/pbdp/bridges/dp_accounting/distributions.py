@@ -10,15 +10,15 @@ import numpy as np
 import numpy.typing as npt
 from dp_accounting.pld import pld_pmf, privacy_loss_distribution
 
+from pbdp.accounting.composition.discretize import dominating
+from pbdp.accounting.composition.loss_distribution import LossDistribution
+from pbdp.accounting.composition.loss_law import LARGEST_LOSS
+from pbdp.accounting.composition.release import Release
 from pbdp.domains import positive
 from pbdp.errors import InputError
 from pbdp.noise.kernel import Array
 from pbdp.planning.pricing.composition import compose_plans
 from pbdp.planning.pricing.priced import Priced
-from pbdp.privacy.composition.discretise import dominating
-from pbdp.privacy.composition.loss_distribution import LossDistribution
-from pbdp.privacy.composition.loss_law import LARGEST_LOSS
-from pbdp.privacy.composition.release import Release
 
 # dp-accounting's own default interval.
 STEP = 1e-4
@@ -31,7 +31,7 @@ _LARGEST_LACK = 1e-9
 def plan_to_pld(plan: Priced, step: float = STEP) -> Any:
     """All releases of a plan as one pessimistic `PrivacyLossDistribution`, to be composed with others.
 
-    It holds for the plan's own neighbouring relation, which the distribution does not carry: compose it with
+    It holds for the plan's own neighboring relation, which the distribution does not carry: compose it with
     those of the same relation only, and of the same interval `step`. One release is an upper bound with all
     rounding included (see `to_dp_accounting`). What is done from there on, the composition of several
     releases to begin with, is dp-accounting's arithmetic: pessimistic in its steps, but its Fourier

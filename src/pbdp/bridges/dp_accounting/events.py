@@ -11,7 +11,7 @@ from dp_accounting.privacy_accountant import NeighboringRelation
 
 from pbdp.errors import InputError
 from pbdp.planning.plan import Plan
-from pbdp.planning.pricing.priced import Claim, Priced, name_of, neighbours_of
+from pbdp.planning.pricing.priced import Claim, Priced, name_of, neighbors_of
 from pbdp.planning.vectors.plan import VectorPlan
 
 # "replace special" is for mechanisms that know a zero record; plans do not say what theirs is.
@@ -30,7 +30,7 @@ class PlanEvent(dp_event.DpEvent):  # type: ignore[misc]  # dp-accounting ships 
     """One package of a plan: all the numbers of its `releases`, each moved by one person's sensitivity.
 
     `plan` may also be a plan for vectors (one vector), or a `Claim` of (epsilon, delta) for a mechanism of
-    which nothing else is known. Its own neighbouring relation must be that of the accountant.
+    which nothing else is known. Its own neighboring relation must be that of the accountant.
     """
 
     plan: Priced = attr.ib(repr=_shown)
@@ -41,13 +41,13 @@ class PlanEvent(dp_event.DpEvent):  # type: ignore[misc]  # dp-accounting ships 
 
     @property
     def relation(self) -> NeighboringRelation:
-        """The neighbouring relation that the plan is for, in dp-accounting's words."""
-        return RELATIONS[neighbours_of(self.plan)]
+        """The neighboring relation that the plan is for, in dp-accounting's words."""
+        return RELATIONS[neighbors_of(self.plan)]
 
 
 @attr.s(frozen=True, slots=True, auto_attribs=True, eq=False)
 class PldEvent(dp_event.DpEvent):  # type: ignore[misc]  # dp-accounting ships no annotations
-    """A mechanism given by its pessimistic `PrivacyLossDistribution`, for one neighbouring relation.
+    """A mechanism given by its pessimistic `PrivacyLossDistribution`, for one neighboring relation.
 
     For mechanisms that dp-accounting has a distribution for, but no event, such as
     `from_discrete_gaussian_mechanism` and `from_privacy_parameters`, or for one composed by hand. The

@@ -10,7 +10,7 @@ not move have the same law for both inputs, and at most as many move as the plan
 published is (epsilon, delta)-indistinguishable by the plan's certificate. Larger distances are refused; the
 certificate says nothing of them.
 
-Which datasets are neighbours is said in OpenDP's own terms, by the distance asked of the whole pipeline.
+Which datasets are neighbors is said in OpenDP's own terms, by the distance asked of the whole pipeline.
 """
 
 from __future__ import annotations

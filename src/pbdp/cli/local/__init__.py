@@ -1,4 +1,4 @@
-"""`pbdp local`: surveys in which people randomise their own answers, planned, run and evaluated."""
+"""`pbdp local`: surveys in which people randomize their own answers, planned, run and evaluated."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
     """Declare the command and its parts."""
     top = commands.add_parser(
         "local",
-        help="surveys in which everyone randomises the own answer before it is sent",
-        description="Surveys in which everyone randomises the own answer before it is sent, so that no one,\n"
+        help="surveys in which everyone randomizes the own answer before it is sent",
+        description="Surveys in which everyone randomizes the own answer before it is sent, so that no one,\n"
         "the collector included, ever sees a true one: plan a survey, make reports, estimate from them.",
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,

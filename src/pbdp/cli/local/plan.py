@@ -1,4 +1,4 @@
-"""`pbdp local plan`: the best randomiser for a survey, or the least epsilon for an accuracy."""
+"""`pbdp local plan`: the best randomizer for a survey, or the least epsilon for an accuracy."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
     """Declare the command."""
     parser = commands.add_parser(
         "plan",
-        help="find the best way to randomise answers, or the least epsilon for an accuracy",
-        description="Find the best way for people to randomise their answers at an epsilon,\n"
+        help="find the best way to randomize answers, or the least epsilon for an accuracy",
+        description="Find the best way for people to randomize their answers at an epsilon,\n"
         "or the one that meets an accuracy with the least epsilon.",
         epilog=EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,

@@ -20,7 +20,7 @@ from pbdp.local.columns import NULL, UNKNOWN, WRONG_TYPE
 if TYPE_CHECKING:
     from pbdp.cli.local.cells import Cells
     from pbdp.local.mechanism import LocalMechanism
-    from pbdp.sampling.keystream import Keystream
+    from pbdp.release.keystream import Keystream
 
 ENDINGS = {".csv": "csv", ".txt": "csv", ".parquet": "parquet", ".pq": "parquet"}
 # What a cell that is no value of the survey holds.
@@ -74,7 +74,7 @@ def run(options: argparse.Namespace) -> Outcome:
     """Draw block by block into a file that gets its name when all is well, or print when all is well."""
     from pbdp.cli.output.whole_file import checked_target, new_file
     from pbdp.local.configuration import load_configuration
-    from pbdp.sampling.keystream import InsecureTestKeystream, SecureKeystream
+    from pbdp.release.keystream import InsecureTestKeystream, SecureKeystream
 
     _check(options)
     target = checked_target(options.output, options.force) if options.output else None
@@ -120,7 +120,7 @@ def _write(
             hint = "" if options.column or block.first else HEADER
             reports.write(_reports(mechanism, block.cells, keystream, block.place, hint))
             count += len(block.cells)
-            progress.tell("randomising row", count, block.total)
+            progress.tell("randomizing row", count, block.total)
     if not count:
         raise InputError("input", "one answer or more", "none")
     return count

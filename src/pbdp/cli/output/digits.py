@@ -8,7 +8,7 @@ from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
 
 
 def plain_digits(number: float) -> str:
-    """The fewest digits that tell the number from its neighbours, no exponent, and no `.0`."""
+    """The fewest digits that tell the number from its neighbors, no exponent, and no `.0`."""
     return _plain(repr(float(number)))
 
 

@@ -21,7 +21,7 @@ Settings = Mapping[str, Any]
 
 TEXTS = ("data", "table", "unit", "keys")
 COUNTS = ("groups_per_person", "rows_per_group", "most_rows")
-OWN = (*TEXTS, "one_row_per_person", "text_keys", *COUNTS, "delta", "confidence", "epsilon", "neighbours")
+OWN = (*TEXTS, "one_row_per_person", "text_keys", *COUNTS, "delta", "confidence", "epsilon", "neighbors")
 _NUMBERS = ("low", "high", "within", "confidence", "count_within")
 
 
@@ -57,7 +57,7 @@ def asked_of(settings: Settings, folder: Path, read: Sequence[Path] = ()) -> Ask
         **counts,
         **{
             name: as_float(settings[name])
-            for name in ("confidence", "epsilon", "neighbours")
+            for name in ("confidence", "epsilon", "neighbors")
             if name in settings
         },
     )

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from pbdp.errors import ContradictionError, InputError
-from pbdp.requirement.neighbours import NEIGHBOURS
+from pbdp.mechanism.neighbors import NEIGHBORS
 
 if TYPE_CHECKING:
     from pbdp.cli.tables.key_text import Keys, Written
@@ -35,7 +35,7 @@ _SIMPLE = (
     "delta",
     "confidence",
     "epsilon",
-    "neighbours",
+    "neighbors",
     "most_rows",
     "keys",
     "text_keys",
@@ -62,7 +62,7 @@ def add_flags(parser: argparse.ArgumentParser) -> None:
     people.add_argument(
         "--rows-per-group", type=int, metavar="N", help="nobody counts with more rows in one group"
     )
-    people.add_argument("--neighbours", choices=sorted(NEIGHBOURS), help="default: add/remove")
+    people.add_argument("--neighbors", "--neighbours", choices=sorted(NEIGHBORS), help="default: add/remove")
     people.add_argument("--most-rows", type=int, metavar="N", help="for tables of more than 2^36 rows")
     groups = parser.add_argument_group("which groups")
     groups.add_argument(

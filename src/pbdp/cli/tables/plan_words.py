@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 from pbdp.cli.ledger_words import WIDTH, paragraph
 from pbdp.cli.text import columns, percent, rounded_up
 from pbdp.errors import PbdpError
+from pbdp.mechanism.neighbors import NEIGHBORS
+from pbdp.mechanism.within import text_of
 from pbdp.planning.pricing import fingerprint
-from pbdp.requirement.neighbours import NEIGHBOURS
-from pbdp.requirement.within import text_of
 from pbdp.tables.manifest import bounds_in_words, statement
 from pbdp.tables.measures import Mean, Measure
 from pbdp.tables.numbers import labels_of_mean
@@ -37,7 +37,7 @@ def plan_words(plan: TablePlan, budget: Budget | None) -> str:
             "Privacy",
             f"epsilon {rounded_up(plan.epsilon)} for the whole table at delta {plan.delta:g} (certified)",
         ),
-        ("", f"neighbours: {NEIGHBOURS[query.neighbours]}"),
+        ("", f"neighbors: {NEIGHBORS[query.neighbors]}"),
         ("Proof", plan.joint.method),
     ]
     if plan.threshold is not None and query.select is not None:
@@ -81,7 +81,7 @@ def plan_facts(plan: TablePlan, budget: Budget | None) -> Record:
         "epsilon": plan.epsilon,
         "epsilon_lower": plan.joint.epsilon_lower,
         "delta": plan.delta,
-        "neighbours": query.neighbours,
+        "neighbors": query.neighbors,
         "method": plan.joint.method,
         "statement": statement(plan),
         "unit": query.unit,

@@ -30,6 +30,7 @@ from typing import Any
 from pbdp.cli.tables.asked import OWN
 from pbdp.cli.tables.key_text import NO_KEYS, range_in
 from pbdp.errors import InputError
+from pbdp.spelling import names_now
 
 ENDING = ".toml"
 _LARGEST = 2**63
@@ -38,7 +39,7 @@ _BY = 'Write city = ["Paris", "Rome"], month = "1..12", or country = "?" with [s
 
 def settings_in(path: Path) -> dict[str, Any]:
     """The settings of a query file, as `asked_of` takes them."""
-    record = _read(path)
+    record = names_now(_read(path))
     by, select = record.pop("by", None), record.pop("select", None)
     settings = {name: value for name, value in record.items() if name in OWN}
     tables = {name: value for name, value in record.items() if name not in OWN}

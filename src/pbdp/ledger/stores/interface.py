@@ -85,7 +85,7 @@ class Store(Protocol):
     def place(self) -> str:
         """Where it is, in words for people; never with a password."""
 
-    def initialise(self, first: Callable[[Writing], None]) -> None:
+    def initialize(self, first: Callable[[Writing], None]) -> None:
         """Make the tables and let `first` write the first record in one transaction, where nothing is."""
 
     def writing(self) -> AbstractContextManager[Writing]:

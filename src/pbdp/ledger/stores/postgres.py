@@ -109,7 +109,7 @@ class PostgresStore:
         ledger = self._schema.removeprefix(SCHEMA)
         return f"postgresql://{host}{port}/{database}" + (f"?ledger={ledger[1:]}" if ledger else "")
 
-    def initialise(self, first: Callable[[Writing], None]) -> None:
+    def initialize(self, first: Callable[[Writing], None]) -> None:
         begin = f"{_BEGIN_WRITING}; {_DURABLE}; SELECT pg_advisory_xact_lock({_LOCK})"
         with self._words(), self._transaction(begin) as run:
             if run("SELECT to_regclass(?)", (f"{self._schema}.record",))[0][0] is not None:

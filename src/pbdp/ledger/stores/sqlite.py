@@ -64,8 +64,8 @@ class SqliteStore:
     def place(self) -> str:
         return str(self._path)
 
-    def initialise(self, first: Callable[[Writing], None]) -> None:
-        # A file that an interrupted `initialise` left empty is taken over; the transaction decides who wins.
+    def initialize(self, first: Callable[[Writing], None]) -> None:
+        # A file that an interrupted `initialize` left empty is taken over; the transaction decides who wins.
         try:
             os.close(os.open(self._path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
         except FileExistsError:

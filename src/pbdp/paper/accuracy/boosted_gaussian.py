@@ -1,6 +1,6 @@
 """The boosted Gaussian under exact accounting: the epsilon of one kernel, and the kernel with the least.
 
-The kernel is continuous, as in the paper, and the figure covers all neighbours.
+The kernel is continuous, as in the paper, and the figure covers all neighbors.
 """
 
 from __future__ import annotations
@@ -12,24 +12,24 @@ from functools import partial
 
 import numpy as np
 
+from pbdp.accounting.bounds import Bounds
+from pbdp.accounting.exact.accountant import ExactAccountant, smallest_epsilon
+from pbdp.accounting.exact.divergences import HockeyStick, Renyi, largest_deltas
+from pbdp.accounting.exact.neighbors import listed_neighbors, some_neighbors, worst_neighbors
+from pbdp.accounting.exact.pairs import Pairs, neighbors
+from pbdp.accounting.published.measure import AtDelta, Measure
 from pbdp.mechanism.boosted import Boosted
 from pbdp.mechanism.rate import boost_for
 from pbdp.noise.gaussian import Gaussian
 from pbdp.noise.kernel import Array
 from pbdp.paper.accuracy.requirements import Aligned
-from pbdp.privacy.bounds import Bounds
-from pbdp.privacy.exact.accountant import ExactAccountant, smallest_epsilon
-from pbdp.privacy.exact.divergences import HockeyStick, Renyi, largest_deltas
-from pbdp.privacy.exact.neighbours import listed_neighbours, some_neighbours, worst_neighbours
-from pbdp.privacy.exact.pairs import Pairs, neighbours
-from pbdp.privacy.published.measure import AtDelta, Measure
 
 # Multiples of the plain σ that are looked at first, and how close the search then goes (relative).
 SCAN = np.concatenate([[1.0], np.geomspace(1.01, 64.0, 24)])
 CLOSE = 1e-3
 # Answers that a search looks at for relative error.
 SAMPLE, FINE_SAMPLE = 64, 3000
-# Boxes of neighbours that a search in Rényi measure looks at before it settles for the bounds it has.
+# Boxes of neighbors that a search in Rényi measure looks at before it settles for the bounds it has.
 MOST_BOXES = 1 << 17
 # How close the epsilon of one kernel is found while looking.
 LOOKING = 1e-6
@@ -55,22 +55,22 @@ class BoostedGaussian:
 
     @property
     def accountant(self) -> ExactAccountant:
-        """The exact accountant, over all neighbours."""
+        """The exact accountant, over all neighbors."""
         return ExactAccountant(mechanism=self.mechanism, sensitivity=self.aligned.sensitivity)
 
     def epsilon(self) -> Bounds:
-        """Exact epsilon in the requirement's measure: the upper value is certified over all neighbours."""
+        """Exact epsilon in the requirement's measure: the upper value is certified over all neighbors."""
         measure = self.aligned.measure
         if isinstance(measure, AtDelta):
             return self.accountant.epsilon_at(measure.delta)
-        found = worst_neighbours(
+        found = worst_neighbors(
             self.mechanism, self.aligned.sensitivity, QuickRenyi(measure.order), RENYI_TOLERANCE
         )
         seen = float(np.max(Renyi(measure.order).of(self.mechanism, self._sampled())[0]))
         return Bounds(lower=max(found.lower, min(seen, found.upper), 0.0), upper=max(found.upper, 0.0))
 
     def looked_at(self) -> float:
-        """Epsilon over a sample of neighbours, for searches; exact for absolute error, never too large."""
+        """Epsilon over a sample of neighbors, for searches; exact for absolute error, never too large."""
         mechanism, measure = self.mechanism, self.aligned.measure
         pairs = self._sampled()
         if isinstance(measure, AtDelta):
@@ -78,29 +78,29 @@ class BoostedGaussian:
         return float(np.max(Renyi(measure.order).of(mechanism, pairs)[1]))
 
     def bad_pair(self, epsilon: float) -> tuple[float, float]:
-        """Neighbours with a large delta at `epsilon`, or a large Rényi figure: the worst of a fine sample."""
+        """Neighbors with a large delta at `epsilon`, or a large Rényi figure: the worst of a fine sample."""
         measure = self.aligned.measure
         divergence = HockeyStick(epsilon) if isinstance(measure, AtDelta) else Renyi(measure.order)
         answers, others = self._sample(FINE_SAMPLE)
-        lower, _ = divergence.of(self.mechanism, neighbours(self.mechanism, answers, others))
+        lower, _ = divergence.of(self.mechanism, neighbors(self.mechanism, answers, others))
         at = int(np.argmax(lower))
         return float(answers[at]), float(others[at])
 
     def _sampled(self) -> Pairs:
-        return neighbours(self.mechanism, *self._sample(SAMPLE))
+        return neighbors(self.mechanism, *self._sample(SAMPLE))
 
     def _sample(self, count: int) -> tuple[Array, Array]:
-        """Neighbours that are likely to hold the worst pair: all that matter for absolute error.
+        """Neighbors that are likely to hold the worst pair: all that matter for absolute error.
 
         For relative error the worst answer is where the edge of its region lies among the outputs that decide
         the figure: within a few σ of the truth at a delta, around α sensitivities away at a Rényi order.
         """
         mechanism, (measure, shift) = self.mechanism, (self.aligned.measure, self.aligned.sensitivity)
-        listed = listed_neighbours(mechanism, shift)
+        listed = listed_neighbors(mechanism, shift)
         if listed is not None:
             return listed
         if self.aligned.region == "fixed":
-            return some_neighbours(mechanism, shift)
+            return some_neighbors(mechanism, shift)
         reach = 9 * self.sigma + (0.0 if isinstance(measure, AtDelta) else measure.order * shift)
         furthest = reach / self.aligned.theta
         answers = np.concatenate([[0.0, shift], np.geomspace(furthest / 1e4, furthest, count)])
@@ -133,7 +133,7 @@ def best_boosted_gaussian(aligned: Aligned) -> BoostedGaussian:
     """The boosted Gaussian with the least exact epsilon over σ, from the plain one upwards.
 
     Its σ is found by a scan and a golden section on `looked_at`; whoever promises its epsilon asks for
-    `epsilon()`, which covers all neighbours.
+    `epsilon()`, which covers all neighbors.
     """
 
     def loss(multiple: float) -> float:

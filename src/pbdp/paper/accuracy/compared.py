@@ -33,7 +33,7 @@ class Compared:
         return float(str(self.rows[kind]["epsilon"]))
 
     def at_least(self, kind: str) -> float:
-        """The lower value of an exact epsilon, which a pair of neighbours reaches."""
+        """The lower value of an exact epsilon, which a pair of neighbors reaches."""
         return float(str(self.rows[kind]["epsilon_lower"]))
 
     def ratio(self, kind: str, other: str) -> float:
@@ -42,7 +42,7 @@ class Compared:
 
     @property
     def broken(self) -> bool:
-        """Whether the published epsilon is no upper bound: a pair of neighbours exceeds it."""
+        """Whether the published epsilon is no upper bound: a pair of neighbors exceeds it."""
         return self.at_least(EXACT) > self.epsilon(PUBLISHED) * (1 + 1e-9)
 
     @property

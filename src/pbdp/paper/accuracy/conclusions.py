@@ -205,7 +205,7 @@ def _relative_is_met_by_absolute(points: Points) -> list[Finding]:
             text="A relative region only grows with the answer, so noise boosted within ±τ of every answer "
             "meets the relative requirement too. Noise boosted in each answer's own region needs more at "
             f"{dearer} of {len(ratios)} points: {spread_of(ratios)} times the ε (exact accounting, best σ "
-            "each). Regions that change with the answer tell neighbours apart far from zero, where their "
+            "each). Regions that change with the answer tell neighbors apart far from zero, where their "
             "edges move by (1 ± θ)Δ.",
             figures={
                 "least_ratio": min(ratios),

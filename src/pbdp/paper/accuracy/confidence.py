@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from pbdp.accounting.published.measure import AtDelta, AtOrder, Measure
 from pbdp.paper.accuracy.conclusions import conclusion_findings
 from pbdp.paper.accuracy.curves import MAIN, VARIED, rows_at
 from pbdp.paper.accuracy.differences import published_findings
 from pbdp.paper.accuracy.panels import draw_panels
 from pbdp.paper.accuracy.requirements import MEASURES, REGIONS, THETA, Aligned
 from pbdp.paper.experiment import Experiment, Finding, Row, Settings
-from pbdp.privacy.published.measure import AtDelta, AtOrder, Measure
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -3,7 +3,7 @@
 The kinds of epsilon, each a row:
 
 - "as published": what Propositions 1 and 2 give the Gaussian they choose; never a guarantee;
-- "exact": of that very Gaussian and boost, over all neighbours;
+- "exact": of that very Gaussian and boost, over all neighbors;
 - "exact best": the boosted Gaussian whose σ was chosen by exact accounting, certified;
 - "plain gaussian", "plain laplace", "staircase": continuous noise without a boost, the widest that will do;
 - "planner": the choice of `pbdp.plan` for real answers, on its own grid; "limit": what nothing can go below;
@@ -16,6 +16,9 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+from pbdp.accounting.bounds import Bounds
+from pbdp.accounting.exact.accountant import plain_accountant
+from pbdp.accounting.published.measure import AtDelta
 from pbdp.errors import CannotCertifyError
 from pbdp.noise.gaussian import Gaussian
 from pbdp.paper.accuracy.boosted_gaussian import (
@@ -33,9 +36,6 @@ from pbdp.paper.experiment import Row, Settings
 from pbdp.planning.families import FAMILIES
 from pbdp.planning.limit.of_plan import limit_of
 from pbdp.planning.planner import plan_for
-from pbdp.privacy.bounds import Bounds
-from pbdp.privacy.exact.accountant import plain_accountant
-from pbdp.privacy.published.measure import AtDelta
 
 PUBLISHED, EXACT, BEST = "as published", "exact", "exact best"
 ANY_KERNEL = "as published, any kernel"
@@ -114,7 +114,7 @@ def _witness(chosen: _Chosen) -> Witness:
     """The worst pair, its answers rounded to as few decimals as show nearly as much."""
     gaussian, aligned = chosen.gaussian, chosen.gaussian.aligned
     measure = aligned.measure
-    worst, neighbour = gaussian.bad_pair(chosen.epsilon)
+    worst, neighbor = gaussian.bad_pair(chosen.epsilon)
 
     def shown(answer: float) -> tuple[float, Witness]:
         pair = pair_at(
@@ -122,7 +122,7 @@ def _witness(chosen: _Chosen) -> Witness:
             sigma=gaussian.sigma,
             boost=gaussian.boost,
             answer=answer,
-            other=answer + math.copysign(aligned.sensitivity, neighbour - worst),
+            other=answer + math.copysign(aligned.sensitivity, neighbor - worst),
         )
         found = best_witness(pair, measure, chosen.epsilon)
         return found.value(measure, chosen.epsilon), found
@@ -152,7 +152,7 @@ def _best(aligned: Aligned, chosen: _Chosen) -> tuple[BoostedGaussian, Bounds]:
         BoostedGaussian(aligned=aligned, sigma=aligned.plain_sigma * SAFE, boost=0.0),
         boosted_gaussian(aligned, chosen.gaussian.sigma),
     ]
-    # a figure over some neighbours is never too large, so what is worse there need not be certified
+    # a figure over some neighbors is never too large, so what is worse there need not be certified
     tried.sort(key=BoostedGaussian.looked_at)
     winner, least = tried[0], tried[0].epsilon()
     for other in tried[1:]:

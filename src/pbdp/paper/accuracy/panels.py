@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from pbdp.figures.canvas import COLOURS, new_figure
+from pbdp.figures.canvas import COLORS, new_figure
 from pbdp.paper.accuracy.curves import BEST, EXACT, MAIN, PUBLISHED
 from pbdp.paper.accuracy.requirements import measure_in_words
 from pbdp.paper.experiment import Row
@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-BLUE, VERMILION, GREEN, PINK, ORANGE, SKY, BLACK = COLOURS
-# Colour says the region or the noise; dashes say as published (--), exact (-) or something else.
+BLUE, VERMILION, GREEN, PINK, ORANGE, SKY, BLACK = COLORS
+# Color says the region or the noise; dashes say as published (--), exact (-) or something else.
 MOVING: dict[tuple[str, str], tuple[str, dict[str, Any]]] = {
     ("absolute", "plain gaussian"): ("plain Gaussian", {"color": BLACK, "ls": ":"}),
     ("absolute", PUBLISHED): ("absolute, as published", {"color": BLUE, "ls": "--"}),

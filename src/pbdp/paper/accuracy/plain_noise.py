@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import math
 
+from pbdp.accounting.root import bracketed_root
 from pbdp.noise.gaussian import Gaussian
 from pbdp.noise.kernel import Kernel
 from pbdp.noise.laplace import Laplace
 from pbdp.noise.staircase import Staircase
 from pbdp.paper.accuracy.requirements import Aligned
-from pbdp.privacy.root import bracketed_root
 
 # Scales are this much smaller than the root, so that rounding never takes from the confidence.
 SAFE = 1 - 1e-12
@@ -43,8 +43,8 @@ def staircase(half_width: float, confidence: float, sensitivity: float) -> Stair
         rest = sensitivity
 
     def excess(loss: float) -> float:
-        law = Staircase(loss=loss, width=sensitivity, centre=rest)
+        law = Staircase(loss=loss, width=sensitivity, center=rest)
         return float(law.mass(-half_width, half_width)) - confidence
 
     loss = bracketed_root(excess, 1e-9, 200.0)
-    return Staircase(loss=loss / SAFE, width=sensitivity, centre=rest)
+    return Staircase(loss=loss / SAFE, width=sensitivity, center=rest)

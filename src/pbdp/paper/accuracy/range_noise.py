@@ -1,11 +1,11 @@
-"""Gaussian noise made to fit a fixed range: clamped into it, or cut off outside it, over all neighbours.
+"""Gaussian noise made to fit a fixed range: clamped into it, or cut off outside it, over all neighbors.
 
 Clamping moves outputs beyond an end onto that end; it is a function of the plain output, so its loss is at
 most the plain kernel's. Cutting off (truncation, the boosted mechanism with q = 1) divides by the mass Z(Q)
 inside.
 
 Both families have monotone likelihood ratio in the answer Q, and so the worst set of outputs is a half-line
-and every divergence grows when two answers move apart (see `privacy.exact.neighbours`, statement 2). Hence
+and every divergence grows when two answers move apart (see `accounting.exact.neighbors`, statement 2). Hence
 
     D(Q_i, Q_i + Δ) <= sup over Q in [Q_i, Q_(i+1)] of D(Q, Q + Δ) <= D(Q_i, Q_(i+1) + Δ),                 (1)
 
@@ -21,12 +21,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from pbdp.accounting.bounds import Bounds
+from pbdp.accounting.published.measure import AtDelta, Measure
 from pbdp.domains import above_one, positive, probability
 from pbdp.errors import InputError
 from pbdp.noise.gaussian import Gaussian
 from pbdp.noise.kernel import Array
-from pbdp.privacy.bounds import Bounds
-from pbdp.privacy.published.measure import AtDelta, Measure
 
 # Cells of answers that are looked at first, into how many one is split, and how often.
 CELLS, SPLIT, TURNS = 64, 8, 8

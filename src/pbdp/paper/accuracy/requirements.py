@@ -8,18 +8,24 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from pbdp.accounting.published.label import Reading
+from pbdp.accounting.published.measure import AtDelta, AtOrder, Measure, measure_of
+from pbdp.accounting.published.optimum import Search
+from pbdp.accounting.published.special_cases import (
+    AbsoluteError,
+    Case,
+    FixedRange,
+    RelativeError,
+    plain_sigma,
+)
 from pbdp.domains import positive, probability
 from pbdp.errors import InputError
+from pbdp.mechanism.absolute import AbsoluteRegion
+from pbdp.mechanism.fixed import FixedRegion
+from pbdp.mechanism.region import Region
+from pbdp.mechanism.relative import RelativeRegion
+from pbdp.mechanism.requirement import Requirement
 from pbdp.paper.experiment import Settings
-from pbdp.privacy.published.label import Reading
-from pbdp.privacy.published.measure import AtDelta, AtOrder, Measure, measure_of
-from pbdp.privacy.published.optimum import Search
-from pbdp.privacy.published.special_cases import AbsoluteError, Case, FixedRange, RelativeError, plain_sigma
-from pbdp.requirement.absolute import AbsoluteRegion
-from pbdp.requirement.fixed import FixedRegion
-from pbdp.requirement.region import Region
-from pbdp.requirement.relative import RelativeRegion
-from pbdp.requirement.requirement import Requirement
 
 REGIONS = ("absolute", "relative", "fixed")
 # The relative part of a relative error; the paper gives none.

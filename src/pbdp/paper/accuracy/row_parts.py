@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from pbdp.accounting.bounds import Bounds
 from pbdp.paper.accuracy.boosted_gaussian import BoostedGaussian
 from pbdp.paper.experiment import Row
 from pbdp.planning.limit.of_plan import KnownLimit
 from pbdp.planning.plan import Plan
-from pbdp.privacy.bounds import Bounds
 
 
 def bounds_part(bounds: Bounds) -> Row:

@@ -23,10 +23,10 @@ from itertools import pairwise
 import numpy as np
 from scipy.special import ndtr
 
+from pbdp.accounting.published.measure import AtDelta, Measure
 from pbdp.domains import positive
 from pbdp.errors import InputError
-from pbdp.privacy.published.measure import AtDelta, Measure
-from pbdp.requirement.region import Region
+from pbdp.mechanism.region import Region
 
 Interval = tuple[float, float]
 # Levels of the loss that are tried for a Rényi witness.
@@ -37,7 +37,7 @@ DECIMALS = 4
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AnswerPair:
-    """A boosted Gaussian at an answer and at a neighbouring one, with the regions of both."""
+    """A boosted Gaussian at an answer and at a neighboring one, with the regions of both."""
 
     sigma: float
     boost: float
@@ -226,7 +226,7 @@ def _holds(interval: Interval, y: float) -> int:
 
 
 def _merged(parts: list[Interval]) -> tuple[Interval, ...]:
-    """Neighbouring intervals joined."""
+    """Neighboring intervals joined."""
     merged: list[Interval] = []
     for low, high in parts:
         if merged and merged[-1][1] >= low:

@@ -2,7 +2,7 @@
 
 At a delta: "as published" is Algorithm 1 for the Gaussian that Algorithm 2 chooses for one release, "exact"
 the composition of that very mechanism, "exact best" the boosted Gaussian whose σ suits T releases. For
-relative error and fixed ranges "exact" is one pair of neighbours composed, a lower value only. Rényi figures
+relative error and fixed ranges "exact" is one pair of neighbors composed, a lower value only. Rényi figures
 of T releases are T times that of one.
 """
 
@@ -12,6 +12,11 @@ import math
 
 import numpy as np
 
+from pbdp.accounting.composition.estimate import approximate_epsilon
+from pbdp.accounting.exact.accountant import plain_accountant
+from pbdp.accounting.published.measure import AtDelta, AtOrder
+from pbdp.accounting.published.theorem2 import ComposedLoss
+from pbdp.mechanism.absolute import AbsoluteRegion
 from pbdp.mechanism.boosted import Boosted
 from pbdp.noise.gaussian import Gaussian
 from pbdp.noise.kernel import Array
@@ -29,11 +34,6 @@ from pbdp.paper.experiment import Row, Settings
 from pbdp.paper.many_releases.composed_noise import composed_at_least, composed_epsilon
 from pbdp.planning.limit.of_plan import limit_of
 from pbdp.planning.planner import plan_for
-from pbdp.privacy.composition.estimate import approximate_epsilon
-from pbdp.privacy.exact.accountant import plain_accountant
-from pbdp.privacy.published.measure import AtDelta, AtOrder
-from pbdp.privacy.published.theorem2 import ComposedLoss
-from pbdp.requirement.absolute import AbsoluteRegion
 
 # Multiples of the plain σ among which the best for T releases is looked for, then closer around it.
 SCAN = np.geomspace(1.0, 6.0, 25)

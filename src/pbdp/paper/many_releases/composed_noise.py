@@ -6,11 +6,11 @@ another, l <= h.
 
 - From above: the cell is replaced by two outputs with losses l and h that have p and p' in total. Given p and
   p', that is the law of the loss in [l, h] whose curve δ(ε) is largest everywhere (the curve of an atom is
-  convex in e^-loss), so it dominates in any composition (see `privacy.composition.loss_law`). What lies
+  convex in e^-loss), so it dominates in any composition (see `accounting.composition.loss_law`). What lies
   beyond the last cells counts as an infinite loss, or has its loss raised to that at the edge.
 - From below: publishing only the cell is a function of the output, so its composition loses no more.
 
-For absolute error the pair (0, Δ) stands for all neighbours, by (1) of `privacy.exact.neighbours` at
+For absolute error the pair (0, Δ) stands for all neighbors, by (1) of `accounting.exact.neighbors` at
 epsilon >= 0, and at negative ones because δ(-ε) = 1 - e^-ε + e^-ε δ'(ε) with δ' of the mirrored pair.
 """
 
@@ -21,14 +21,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from pbdp.accounting.bounds import Bounds
+from pbdp.accounting.composition.composed import compose
+from pbdp.accounting.composition.loss_law import LossLaw
+from pbdp.accounting.composition.release import Release, pair_release
 from pbdp.domains import positive, whole
 from pbdp.errors import InputError
 from pbdp.mechanism.boosted import Boosted
 from pbdp.noise.kernel import Array
-from pbdp.privacy.bounds import Bounds
-from pbdp.privacy.composition.composed import compose
-from pbdp.privacy.composition.loss_law import LossLaw
-from pbdp.privacy.composition.release import Release, pair_release
 
 CELLS = 12_000
 # Kernel mass beyond the last cell on either side.
@@ -42,7 +42,7 @@ PRECISION = 1e-3
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CutPair:
-    """The output laws at two neighbouring answers, cell by cell."""
+    """The output laws at two neighboring answers, cell by cell."""
 
     first: Array
     second: Array
@@ -94,7 +94,7 @@ def cut_pair(mechanism: Boosted, answer: float, other: float) -> CutPair:
     masses, weights = [], []
     for law in laws:
         inside = (middle >= law.answer - law.below) & (middle <= law.answer + law.above)
-        constant = float(mechanism.normaliser(law.below, law.above))
+        constant = float(mechanism.normalizer(law.below, law.above))
         weight = np.where(inside, 1.0, 1 - mechanism.boost) / constant
         masses.append(weight * kernel.mass(edges[:-1] - law.answer, edges[1:] - law.answer))
         weights.append(np.log(weight))
@@ -109,7 +109,7 @@ def cut_pair(mechanism: Boosted, answer: float, other: float) -> CutPair:
 
 
 def composed_epsilon(mechanism: Boosted, sensitivity: float, releases: int, delta: float) -> Bounds:
-    """Epsilon of T releases at delta, over all neighbours; noise that only moves with the answer."""
+    """Epsilon of T releases at delta, over all neighbors; noise that only moves with the answer."""
     positive("sensitivity", sensitivity)
     kernel, region = mechanism.kernel, mechanism.region
     if not (mechanism.follows_answer and kernel.is_unimodal and kernel.is_symmetric):
@@ -124,6 +124,6 @@ def composed_epsilon(mechanism: Boosted, sensitivity: float, releases: int, delt
 
 
 def composed_at_least(mechanism: Boosted, pair: tuple[float, float], releases: int, delta: float) -> float:
-    """An epsilon that T releases at delta cannot go below: that of one pair of neighbours, all T times."""
+    """An epsilon that T releases at delta cannot go below: that of one pair of neighbors, all T times."""
     cut = cut_pair(mechanism, *pair)
     return compose([(cut.below(), whole("releases", releases))], PRECISION).epsilon_at(delta).lower

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from pbdp.accounting.published.measure import AtDelta, AtOrder, Measure
 from pbdp.figures.canvas import new_figure
 from pbdp.paper.accuracy.curves import BEST, EXACT, MAIN, PUBLISHED
 from pbdp.paper.accuracy.panels import BLACK, BLUE, GREEN, ORANGE, PINK, SKY
@@ -11,7 +12,6 @@ from pbdp.paper.accuracy.requirements import Aligned, measure_in_words
 from pbdp.paper.experiment import Experiment, Row, Settings
 from pbdp.paper.many_releases.composed_curves import rows_for
 from pbdp.paper.many_releases.composition_findings import PLAIN, composition_findings
-from pbdp.privacy.published.measure import AtDelta, AtOrder, Measure
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -113,7 +113,7 @@ EXPERIMENT = Experiment(
     "that Algorithm 2 chooses for one release, as Section V-D suggests; σ chosen for each T by the published "
     "formula is tried as well. Algorithm 1 is mended where it cannot be run as printed (its index, and a "
     "probability where a loss belongs). Absolute error; relative error (θ = 0.05) and a fixed range (kernel "
-    "as in Figure 2) at δ with a lower value only, from one pair of neighbours composed T times. Noise is "
+    "as in Figure 2) at δ with a lower value only, from one pair of neighbors composed T times. Noise is "
     "continuous; the planner's choice is for real answers on its own grid.",
     cases=cases,
     compute=compute,

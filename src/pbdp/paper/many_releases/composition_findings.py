@@ -84,7 +84,7 @@ def _bound(where: str, totals: Totals) -> list[Finding]:
     proved = all(kinds[EXACT]["epsilon"] is not None for kinds in totals.values())
     if not broken:
         what = (
-            "the exact composition" if proved else "the composition of any pair of neighbours that was tried"
+            "the exact composition" if proved else "the composition of any pair of neighbors that was tried"
         )
         text = (
             f"{where}: as published, the total ε is not below that of {what} at any of {len(factors)} T; "

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from pbdp.figures.canvas import COLOURS, DASHES, legend_below, new_figure
+from pbdp.figures.canvas import COLORS, DASHES, legend_below, new_figure
 from pbdp.paper.experiment import Experiment, Row
 from pbdp.paper.ranges.fixed_range import (
     BOOSTED,
@@ -64,7 +64,7 @@ def _profile_panel(panel: Axes, rows: list[Row]) -> None:
     ]
     for index, (mechanism, column, label) in enumerate(curves):
         found: Any = [row for row in rows if row["mechanism"] == mechanism]
-        style: Any = {"color": COLOURS[index], "ls": DASHES[index], "marker": "osDv"[index], "ms": 4}
+        style: Any = {"color": COLORS[index], "ls": DASHES[index], "marker": "osDv"[index], "ms": 4}
         panel.plot([row["delta"] for row in found], [row[column] for row in found], label=label, **style)
     panel.set(xscale="log", xlabel="δ", ylabel="ε (feasible above the curve)")
     panel.set_ylim(bottom=0)
@@ -74,16 +74,16 @@ def _profile_panel(panel: Axes, rows: list[Row]) -> None:
 def _added_panel(panel: Axes, rows: list[Row]) -> None:
     first: Any = [row for row in rows if row["order"] == ORDERS[0]]
     rho = [row["confidence"] for row in first]
-    panel.plot(rho, [row["l1_published"] for row in first], color=COLOURS[0], lw=2, label="L1 as published")
+    panel.plot(rho, [row["l1_published"] for row in first], color=COLORS[0], lw=2, label="L1 as published")
     if any(row["l1_mended"] != row["l1_published"] for row in first):
         mended = [row["l1_mended"] for row in first]
-        panel.plot(rho, mended, color=COLOURS[4], ls=DASHES[3], lw=2, label="L1, neighbour inside the range")
+        panel.plot(rho, mended, color=COLORS[4], ls=DASHES[3], lw=2, label="L1, neighbor inside the range")
     for index, order in enumerate(ORDERS, start=1):
         found: Any = [row for row in rows if row["order"] == order and row["added_exact"] is not None]
         panel.plot(
             [row["confidence"] for row in found],
             [row["added_exact"] for row in found],
-            color=COLOURS[index],
+            color=COLORS[index],
             ls=DASHES[index],
             marker="osD"[index],
             ms=4,
@@ -105,7 +105,7 @@ EXPERIMENT = Experiment(
     "ρ falls from 1 to 0.7; the decrease does not depend on α and is larger for a narrower range and a "
     "larger Δ. "
     "The authors bound the loss by the kernel's plus L1, for an answer at the end of the range and its "
-    "neighbour Δ "
+    "neighbor Δ "
     "further in.",
     chosen=f"Not given: in (a) the ranges, Δ, and at which δ the kernel has ε0 = {KERNEL_EPSILON:g}. "
     f"Chosen: the ranges of "

@@ -7,20 +7,20 @@ from functools import partial
 
 import numpy as np
 
+from pbdp.accounting.bounds import Bounds
+from pbdp.accounting.exact.accountant import ExactAccountant, smallest_epsilon
+from pbdp.accounting.exact.divergences import HockeyStick, largest_deltas
+from pbdp.accounting.exact.neighbors import worst_neighbors
+from pbdp.accounting.exact.pairs import neighbors
+from pbdp.accounting.published.figure import fixed
+from pbdp.accounting.published.kernel_scale import analytic_sigma, classical_sigma
+from pbdp.accounting.published.label import Reading
+from pbdp.accounting.published.remarks import fixed_renyi
 from pbdp.errors import InputError
 from pbdp.mechanism.boosted import Boosted
+from pbdp.mechanism.fixed import FixedRegion
 from pbdp.noise.gaussian import Gaussian
 from pbdp.paper.experiment import Row, Settings
-from pbdp.privacy.bounds import Bounds
-from pbdp.privacy.exact.accountant import ExactAccountant, smallest_epsilon
-from pbdp.privacy.exact.divergences import HockeyStick, largest_deltas
-from pbdp.privacy.exact.neighbours import worst_neighbours
-from pbdp.privacy.exact.pairs import neighbours
-from pbdp.privacy.published.figure import fixed
-from pbdp.privacy.published.kernel_scale import analytic_sigma, classical_sigma
-from pbdp.privacy.published.label import Reading
-from pbdp.privacy.published.remarks import fixed_renyi
-from pbdp.requirement.fixed import FixedRegion
 
 RANGES = ((-10.0, 10.0), (-50.0, 50.0))
 # Part (a).
@@ -114,18 +114,18 @@ def epsilon_bounds(mechanism: Boosted, sensitivity: float, delta: float, room: f
     """The epsilon at delta of a mechanism on a fixed range, to three digits and quickly.
 
     The lower value is that of the worst of some pairs of answers as far apart as they may be. The upper one
-    is proved over all neighbours: the search over boxes showed delta not to be exceeded there.
+    is proved over all neighbors: the search over boxes showed delta not to be exceeded there.
     """
     low, high = mechanism.region.answers
     shift = min(sensitivity, high - low)
     answers = np.linspace(low, high - shift, 129)
     first, second = np.concatenate([answers, answers + shift]), np.concatenate([answers + shift, answers])
-    pairs = neighbours(mechanism, first, second)
+    pairs = neighbors(mechanism, first, second)
     least = smallest_epsilon(partial(largest_deltas, mechanism, pairs), delta).lower
     margin = room
     while margin < 1:
         upper = least * (1 + margin) + 1e-6
-        worst = worst_neighbours(mechanism, sensitivity, HockeyStick(upper), room, ceiling=delta)
+        worst = worst_neighbors(mechanism, sensitivity, HockeyStick(upper), room, ceiling=delta)
         if worst.upper <= delta:
             return Bounds(lower=least, upper=upper)
         margin *= 2

@@ -5,7 +5,10 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from pbdp.accounting.exact.accountant import ExactAccountant
+from pbdp.accounting.published.measure import AtDelta
 from pbdp.mechanism.boosted import Boosted
+from pbdp.mechanism.fixed import FixedRegion
 from pbdp.noise.gaussian import Gaussian
 from pbdp.paper.accuracy.violation import best_witness, pair_at
 from pbdp.paper.experiment import Finding, Row
@@ -22,9 +25,6 @@ from pbdp.paper.ranges.fixed_range import (
     SENSITIVITY,
     SIGMA,
 )
-from pbdp.privacy.exact.accountant import ExactAccountant
-from pbdp.privacy.published.measure import AtDelta
-from pbdp.requirement.fixed import FixedRegion
 
 # Ratios of an epsilon below this say nothing.
 VISIBLE = 1e-3
@@ -69,7 +69,7 @@ def _exact_order(pairs: list[Any]) -> Finding:
         f"the accuracy of the search). At S = [{boosted['low']:g}, {boosted['high']:g}], δ = {delta:g} "
         f"the boosted "
         f"one needs ε = {boosted['epsilon_exact_lower']:.4f}, the bounded one {epsilon:.4f}. The published "
-        "L1 charges the change of the normaliser on top of the kernel's whole loss; inside the range the two "
+        "L1 charges the change of the normalizer on top of the kernel's whole loss; inside the range the two "
         "partly cancel, and cutting the tails off removes the outputs at which the kernel loses most. "
         "(A fixed range alone is no demand for accuracy: a constant meets it at ε = 0.)",
         figures={
@@ -216,7 +216,7 @@ def _added_findings(rows: list[Any]) -> list[Finding]:
             f"({broken} broken). "
             f"At S = [{least['low']:g}, {least['high']:g}], Δ = {least['sensitivity']:g} two slips offset "
             f"each other: "
-            f"the printed neighbour lies outside the range and L1 is negative "
+            f"the printed neighbor lies outside the range and L1 is negative "
             f"({least['l1_published']:.3f} at ρ = "
             f"{least['confidence']:g}, σ = {least['sigma']:g}; {len(out)} of {len(rows)} points), but ε0 "
             f"is counted "

@@ -88,7 +88,7 @@ def report_of(results: Sequence[Result], made: Made) -> str:
 
 def _introduction() -> str:
     return f"""<p>This page holds every figure of <cite>{_text(PAPER)}</cite>, computed anew: as the paper's
-formulas have it (always labelled <em>as published</em>; never a guarantee) and, beside it, what exact
+formulas have it (always labeled <em>as published</em>; never a guarantee) and, beside it, what exact
 accounting of the very same mechanism gives. Each section says what the paper claims, what it leaves open and
 what was chosen, what is found, and, where a claim does not hold, a pair of answers and a set of outputs with
 which anyone can check that by hand.</p>"""
@@ -113,7 +113,7 @@ def _assumptions() -> str:
     return """<section id="assumptions"><h2>What the authors assume, and what is taken from them as it is</h2>
 <p>The mechanism itself is taken as published: a kernel whose density is multiplied by a constant inside a
 preferred region and by a smaller one outside. So are the requirement (every answer falls into its region with
-probability ρ), the Gaussian kernel of the experiments, and the neighbouring relation: two datasets whose
+probability ρ), the Gaussian kernel of the experiments, and the neighboring relation: two datasets whose
 answers differ by at most Δ. The authors derive the privacy loss as a mixture of the kernel's loss, shifted by
 L1 and by plus or minus L2 with weights W1 and W2, under these assumptions:</p>
 <ul>

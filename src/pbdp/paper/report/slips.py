@@ -1,4 +1,4 @@
-"""The list of slips in the published analysis, as tables: what `pbdp/privacy/published/SLIPS.md` says."""
+"""The list of slips in the published analysis, as tables: what `pbdp/accounting/published/SLIPS.md` says."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class SlipTable:
 
 def slip_tables() -> tuple[str, list[SlipTable]]:
     """The introduction and the tables, in order; marks of emphasis and code are left as they are."""
-    text = files("pbdp.privacy.published").joinpath("SLIPS.md").read_text(encoding="utf-8")
+    text = files("pbdp.accounting.published").joinpath("SLIPS.md").read_text(encoding="utf-8")
     introduction, *sections = re.split(r"^## ", text, flags=re.MULTILINE)
     tables = []
     for section in sections:

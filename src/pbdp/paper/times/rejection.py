@@ -4,7 +4,7 @@ The kernel proposes y; y in the preferred region is accepted, any other with pro
 proposed again. The accepted y has density proportional to w(y) f(y - Q), the boosted law (von Neumann 1951).
 A proposal is accepted with probability C(Q) = 1 - q·pbar(Q), so the number of rounds is geometric with mean
 1/C(Q). For relative error and for a fixed range C depends on the true answer: whoever can measure the time
-learns something that no epsilon accounts for. The samplers of `pbdp.sampling` take the same steps for all.
+learns something that no epsilon accounts for. The samplers of `pbdp.release` take the same steps for all.
 """
 
 from __future__ import annotations

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pbdp.figures.canvas import COLOURS, DASHES, legend_below, new_figure
+from pbdp.figures.canvas import COLORS, DASHES, legend_below, new_figure
 from pbdp.paper.experiment import Experiment, Finding, Row
 from pbdp.paper.times.sampling_times import (
     CHOICES,
@@ -34,14 +34,14 @@ def draw(rows: list[Row]) -> Figure:
     _time_panel(panels[0], rows)
     for index, choice in enumerate(CHOICES):
         found: Any = [row for row in rows if row["kind"] == "choice" and row["choice"] == choice]
-        style: Any = {"color": COLOURS[index], "ls": DASHES[index], "marker": "osDv"[index], "ms": 5}
+        style: Any = {"color": COLORS[index], "ls": DASHES[index], "marker": "osDv"[index], "ms": 5}
         panels[1].plot([r["width"] for r in found], [r["rounds"] - 1 for r in found], label=choice, **style)
     panels[1].set(title="(b) rejected proposals, computed", xlabel="width |S|", ylabel="mean rejected a draw")
     panels[1].set_yscale("log")
     for index, name in enumerate(MOVING):
         found = [row for row in rows if row["kind"] == "answer" and row["region"] == name]
         answers = [row["answer"] for row in found]
-        style = {"color": COLOURS[index], "ls": DASHES[index]}
+        style = {"color": COLORS[index], "ls": DASHES[index]}
         panels[2].plot(answers, [row["rounds"] for row in found], label=f"{name}, computed", **style)
         panels[2].errorbar(
             answers,
@@ -50,7 +50,7 @@ def draw(rows: list[Row]) -> Figure:
             fmt="osD"[index],
             ms=4,
             capsize=2,
-            color=COLOURS[index],
+            color=COLORS[index],
             label=f"{name}, counted",
         )
     panels[2].set(title="(c) proposals tell the answer", xlabel="true answer Q", ylabel="mean proposals")
@@ -68,7 +68,7 @@ def _time_panel(panel: Axes, rows: list[Row]) -> None:
             [row["width"] for row in found],
             middle,
             yerr=spread,
-            color=COLOURS[index],
+            color=COLORS[index],
             ls=DASHES[index],
             marker="osDv"[index],
             ms=5,
@@ -179,7 +179,7 @@ EXPERIMENT = Experiment(
     "10 to 50, parameters from Algorithm 2, 10,000 samples in 100 iterations on an Intel Core i9-14900KF.",
     chosen=f"The paper does not say at which δ Algorithm 2 was run, nor how the sampler was written. "
     f"Chosen: δ = 1e-5; "
-    f"varied: {', '.join(c for c in CHOICES if c != DRAWN_CHOICE)}. All samplers are vectorised, "
+    f"varied: {', '.join(c for c in CHOICES if c != DRAWN_CHOICE)}. All samplers are vectorized, "
     f"{DRAWS:,} draws at a "
     f"time; bars show the middle half of the repeats. Rounds against the answer: ρ = {CONFIDENCE:g}, σ = "
     f"{ROUNDS_SIGMA:g}; {'; '.join(region.describe() for region in MOVING.values())}. Times depend on the "

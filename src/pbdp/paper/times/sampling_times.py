@@ -9,24 +9,24 @@ from pathlib import Path
 
 import numpy as np
 
+from pbdp.accounting.published.figure import absolute
+from pbdp.accounting.published.measure import measure_of
+from pbdp.accounting.published.optimum import Search
+from pbdp.accounting.published.special_cases import plain_sigma
 from pbdp.errors import InputError
+from pbdp.mechanism.absolute import AbsoluteRegion
 from pbdp.mechanism.boosted import Boosted
 from pbdp.mechanism.design import Design
+from pbdp.mechanism.fixed import FixedRegion
 from pbdp.mechanism.grid import grid_for
 from pbdp.mechanism.rate import boost_for
+from pbdp.mechanism.region import Region
+from pbdp.mechanism.relative import RelativeRegion
 from pbdp.noise.gaussian import Gaussian
 from pbdp.paper.experiment import Row, Settings
 from pbdp.paper.times.rejection import rejection_sample
-from pbdp.privacy.published.figure import absolute
-from pbdp.privacy.published.measure import measure_of
-from pbdp.privacy.published.optimum import Search
-from pbdp.privacy.published.special_cases import plain_sigma
-from pbdp.requirement.absolute import AbsoluteRegion
-from pbdp.requirement.fixed import FixedRegion
-from pbdp.requirement.region import Region
-from pbdp.requirement.relative import RelativeRegion
-from pbdp.sampling.keystream import SecureKeystream
-from pbdp.sampling.sampler import sampler_of
+from pbdp.release.keystream import SecureKeystream
+from pbdp.release.sampler import sampler_of
 
 CONFIDENCE, SENSITIVITY = 0.9, 1.0
 DRAWS = 10_000
@@ -102,7 +102,7 @@ def _boosted(sigma: float, region: Region) -> Boosted:
 
 def _rounds_at(mechanism: Boosted, answer: float) -> float:
     """1/C(Q): the mean number of proposals of the rejection sampler."""
-    return float(1 / mechanism.normaliser(*mechanism.region.offsets(answer)))
+    return float(1 / mechanism.normalizer(*mechanism.region.offsets(answer)))
 
 
 def _described(width: float, choice: str) -> Row:

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from pbdp.errors import CannotCertifyError
+from pbdp.mechanism.absolute import AbsoluteRegion
 from pbdp.mechanism.design import Design
 from pbdp.mechanism.grid import Grid
 from pbdp.noise.table import TableKernel
 from pbdp.planning.free_form.search import Progress, free_form_law
 from pbdp.planning.shapes import Problem
-from pbdp.requirement.absolute import AbsoluteRegion
 
 FAMILY = "free form"
 

@@ -1,4 +1,4 @@
-"""What is minimised over one release's law: a divergence, the sum of q f(p/q) over outputs, with f convex.
+"""What is minimized over one release's law: a divergence, the sum of q f(p/q) over outputs, with f convex.
 
 `Power` is the moment of one Rényi order. `Others` is exact: with the law of the other T - 1 releases fixed,
 
@@ -16,8 +16,8 @@ from typing import Protocol
 
 import numpy as np
 
+from pbdp.accounting.composition.saddle_point import cumulants, tilt_for_delta
 from pbdp.noise.kernel import Array
-from pbdp.privacy.composition.saddle_point import cumulants, tilt_for_delta
 
 # Points of the grid of losses to one standard deviation of one release, and the most in all.
 FINENESS = 64
@@ -70,7 +70,7 @@ class Others:
     def of(
         cls, first: Array, second: Array, *, releases: int, delta: float, epsilon: float, blur: float
     ) -> Others:
-        """From the masses of one release under both neighbours, all `releases` being alike.
+        """From the masses of one release under both neighbors, all `releases` being alike.
 
         The others' loss is blurred by a normal error of standard deviation `blur`, or f would have a kink
         wherever a few atoms carry it.

@@ -20,9 +20,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from pbdp.accounting.root import bracketed_root
 from pbdp.errors import CannotCertifyError, InputError
 from pbdp.noise.kernel import Array
-from pbdp.privacy.root import bracketed_root
 
 # Points beyond which the mass is less than this are left out of the table; one weight of a table is 2^-62.
 NEGLIGIBLE = 2.0**-64
@@ -67,20 +67,20 @@ class Layout:
 
     @property
     def pairs(self) -> Array:
-        """How many points of level j have their neighbour on level j + 1 further out, for j < J."""
+        """How many points of level j have their neighbor on level j + 1 further out, for j < J."""
         pairs = np.full(self.steps, float(self.sensitivity))
         pairs[:1] = min(self.plateau, self.sensitivity)
         return pairs
 
-    def normalised(self, log_levels: Array) -> Array:
+    def normalized(self, log_levels: Array) -> Array:
         """The levels with the mass of the region brought to the confidence."""
         return log_levels + math.log(self.confidence / float(self.counts @ np.exp(log_levels)))
 
-    def neighbours(self, log_levels: Array) -> tuple[Array, Array]:
+    def neighbors(self, log_levels: Array) -> tuple[Array, Array]:
         """Masses of all outputs, those of equal loss lumped, under an answer and one that is d less."""
         p = np.exp(log_levels)
         near, far = self.pairs * p[:-1], self.pairs * p[1:]
-        # points of the plateau, or of the first steps, whose neighbour is on the same level
+        # points of the plateau, or of the first steps, whose neighbor is on the same level
         count = abs(self.sensitivity - self.plateau)
         still = [count * p[int(self.plateau < self.sensitivity)]] if count else []
         inner, outer = self.sensitivity * (p[-1] + self.beyond), self.sensitivity * self.beyond
@@ -121,4 +121,4 @@ def even_levels(layout: Layout) -> Array:
         low -= 0.5
     while excess(high) <= 0:
         high += 0.5
-    return layout.normalised(-math.exp(bracketed_root(excess, low, high)) * step)
+    return layout.normalized(-math.exp(bracketed_root(excess, low, high)) * step)

@@ -24,8 +24,8 @@ SOFTEST = 1e-300
 
 
 def least_divergence(layout: Layout, divergence: Divergence, log_levels: Array) -> Array:
-    """The levels of least divergence between an answer and its neighbour; the problem is convex."""
-    levels = layout.normalised(log_levels)
+    """The levels of least divergence between an answer and its neighbor; the problem is convex."""
+    levels = layout.normalized(log_levels)
     value = divergence_of(layout, divergence, levels)
     for _ in range(STEPS):
         change = _newton_step(layout, divergence, levels)
@@ -35,7 +35,7 @@ def least_divergence(layout: Layout, divergence: Divergence, log_levels: Array) 
             break
         part = 1 / max(1.0, bend, size)
         while True:
-            trial = layout.normalised(levels + part * change)
+            trial = layout.normalized(levels + part * change)
             reached = divergence_of(layout, divergence, trial)
             if reached <= value + 1e-12 * abs(value) or part < SMALLEST_STEP:
                 break
@@ -50,7 +50,7 @@ def least_divergence(layout: Layout, divergence: Divergence, log_levels: Array) 
 
 def divergence_of(layout: Layout, divergence: Divergence, log_levels: Array) -> float:
     """The sum of q f(p/q) over all outputs."""
-    first, second = layout.neighbours(log_levels)
+    first, second = layout.neighbors(log_levels)
     return float(second @ divergence(np.log(first / second))[0])
 
 

@@ -13,6 +13,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from pbdp.accounting.composition.composed import compose
+from pbdp.accounting.composition.release import pair_release
+from pbdp.accounting.composition.saddle_point import cumulants, log_delta, tilt_for_delta
 from pbdp.domains import whole
 from pbdp.errors import CannotCertifyError
 from pbdp.noise.kernel import Array
@@ -21,9 +24,6 @@ from pbdp.planning.free_form.levels import Layout, even_levels
 from pbdp.planning.free_form.newton import least_divergence
 from pbdp.planning.limit.best_table import RESERVE, NoiseLaw
 from pbdp.planning.limit.question import Question
-from pbdp.privacy.composition.composed import compose
-from pbdp.privacy.composition.release import pair_release
-from pbdp.privacy.composition.saddle_point import cumulants, log_delta, tilt_for_delta
 
 # Orders (less one) that are looked at: from above to below the one that Gaussian noise would call for.
 ABOVE, BELOW, RATIO = 40.0, 0.4, 1.5
@@ -55,7 +55,7 @@ class _Judge:
         """Total epsilon of all releases; infinite for levels that rise outwards, which are of no use."""
         if np.any(np.diff(log_levels) > 0):
             return math.inf
-        first, second = self.layout.neighbours(log_levels)
+        first, second = self.layout.neighbors(log_levels)
         if self.releases <= MOST_COMPOSED:
             release = pair_release(first, second, one_way=True)
             return compose([(release, self.releases)]).epsilon_at(self.delta).upper
@@ -151,7 +151,7 @@ def _best_answer(judge: _Judge, best: _Found, say: Progress) -> _Found:
     for blur in BLURS:
         for _ in range(ROUNDS):
             divergence = Others.of(
-                *layout.neighbours(best.levels),
+                *layout.neighbors(best.levels),
                 releases=judge.releases,
                 delta=judge.delta,
                 epsilon=best.epsilon,
@@ -160,7 +160,7 @@ def _best_answer(judge: _Judge, best: _Found, say: Progress) -> _Found:
             answer = least_divergence(layout, divergence, best.levels)
             before, part, epsilon, levels = best.epsilon, 1.0, math.inf, answer
             while part > SMALLEST_PART:
-                levels = layout.normalised(best.levels + part * (answer - best.levels))
+                levels = layout.normalized(best.levels + part * (answer - best.levels))
                 epsilon = judge.epsilon(levels)
                 if epsilon < before:
                     break

@@ -1,8 +1,8 @@
 """The noise law that reaches the limit: the linear program's own solution, or the cut staircase beside it.
 
-Here the program is not relaxed: the law is confined to a window, outputs without a neighbour count in full,
+Here the program is not relaxed: the law is confined to a window, outputs without a neighbor count in full,
 and a shift that the solution violates is added until none is left. What comes back is still only a proposal:
-its guarantee is the one that `privacy.exact.tables` certifies for its integer weights.
+its guarantee is the one that `accounting.exact.tables` certifies for its integer weights.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from pbdp.noise.kernel import Array
 from pbdp.planning.limit.closed_form import strongest_closed_form
 from pbdp.planning.limit.cut_staircase import cut_epsilon, cut_masses
 from pbdp.planning.limit.question import Question
-from pbdp.planning.limit.solver import maximise
+from pbdp.planning.limit.solver import maximize
 
 # The window and the number of constraints that are worth a program (about a tenth of a second each).
 LARGEST_PROGRAM = 4000
@@ -144,7 +144,7 @@ def _solve(
     row = np.arange(count)
     has = np.concatenate([place >= shift for shift in shifts])
     there = np.concatenate([fold[np.maximum(place - shift, 0)] for shift in shifts])[has]
-    optimum = maximise(
+    optimum = maximize(
         np.concatenate([inside + TIE_BREAK * nearness, np.zeros(count)]),
         [
             (row, np.tile(fold, len(shifts)), np.ones(count)),

@@ -16,7 +16,7 @@ Weights are bounded, so the sums converge and may be reordered even where a stri
 
 Every mechanism. The same bound holds for any mechanism K(y | x), additive or not, whose answers x may be any
 of arbitrarily many consecutive whole numbers, where any two that differ by one of the shifts can be those of
-neighbours: write p_x(n) = K(x + n | x) and average the inequality of the pair (x, x + s) over x = 1..N. Only
+neighbors: write p_x(n) = K(x + n | x) and average the inequality of the pair (x, x + s) over x = 1..N. Only
 the s answers at one end lack a partner; each adds at most mu[s] / N, so
 
     least confidence over x <= lambda + delta · sum of mu[s] + (sum of mu[s] · s) / N,
@@ -102,7 +102,7 @@ class DualCertificate:
 
     @property
     def shifts(self) -> tuple[int, ...]:
-        """The distances between neighbouring answers that the proof uses."""
+        """The distances between neighboring answers that the proof uses."""
         return tuple(sorted({strip.shift * self.block for strip in self.strips}))
 
     def confidence_bound(self, epsilon: float | None = None, answers: int | None = None) -> float:

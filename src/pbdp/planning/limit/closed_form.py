@@ -55,13 +55,13 @@ def closed_form(question: Question, epsilon: float, block: int = 1) -> DualCerti
     width, steps, miss = coarse.sensitivity, coarse.whole_steps, coarse.staircase_miss(epsilon)
     if epsilon <= 0:
         return DualCertificate(question=question, epsilon=0.0, strips=(), block=block)
-    centre = _central(coarse, miss)
+    center = _central(coarse, miss)
     levels = np.repeat(_levels(coarse, epsilon), width)
-    main = Strip(shift=width, first=-width, weights=np.concatenate([levels, centre.pop(width)]), endless=True)
+    main = Strip(shift=width, first=-width, weights=np.concatenate([levels, center.pop(width)]), endless=True)
     start = width * steps
     others = [
         Strip(shift=shift, first=start + int(np.flatnonzero(row)[0]), weights=np.trim_zeros(row))
-        for shift, row in sorted(centre.items())
+        for shift, row in sorted(center.items())
     ]
     return DualCertificate(question=question, epsilon=epsilon, strips=(*others, main), block=block)
 

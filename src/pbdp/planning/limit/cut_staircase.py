@@ -2,7 +2,7 @@
 
 Levels fall by e^-eps every `sensitivity` points, as in the staircase that is best for delta = 0, but only
 down to a last full level L; one more level of height r ends the law. Only the outputs at the ends then have
-no neighbour to hide behind, and they weigh delta:
+no neighbor to hide behind, and they weigh delta:
 
     D·(x^L - (e^eps - 1)·r) = delta·(c + 2·D·(x + ... + x^L + r)),   0 <= r <= x^{L+1},   x = e^-eps.
 

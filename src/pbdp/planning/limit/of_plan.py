@@ -17,9 +17,9 @@ from dataclasses import dataclass
 
 from scipy.special import bdtrc
 
+from pbdp.mechanism.absolute import AbsoluteRegion
+from pbdp.mechanism.requirement import Requirement
 from pbdp.planning.limit.search import least_epsilon
-from pbdp.requirement.absolute import AbsoluteRegion
-from pbdp.requirement.requirement import Requirement
 
 # Real answers are compared on a lattice of this many points to the sensitivity.
 POINTS_IN_SENSITIVITY = 32

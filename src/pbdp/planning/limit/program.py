@@ -19,7 +19,7 @@ import numpy as np
 from pbdp.noise.kernel import Array
 from pbdp.planning.limit.certificate import Strip
 from pbdp.planning.limit.question import Question
-from pbdp.planning.limit.solver import Entries, Index, maximise
+from pbdp.planning.limit.solver import Entries, Index, maximize
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,7 +28,7 @@ class Scope:
 
     The largest shift is constrained everywhere, endless tails included. `depth` is the width of the window
     beyond the region in units of the sensitivity. With `inner` the other shifts are constrained
-    only at points of the region, and all only where the neighbour lies farther from the middle.
+    only at points of the region, and all only where the neighbor lies farther from the middle.
     """
 
     shifts: tuple[int, ...]
@@ -99,7 +99,7 @@ class Program:
         """The program's value at epsilon, or None if the solver did not finish."""
         growth = float(np.exp(epsilon))
         count = sum(len(rows.points) for rows in self._rows)
-        optimum = maximise(
+        optimum = maximize(
             np.concatenate([self._region, np.zeros(count)]),
             self._entries(growth, count),
             np.concatenate([np.zeros(count), np.full(len(self._rows), self.question.delta), [1.0]]),

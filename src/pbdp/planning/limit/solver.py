@@ -27,7 +27,7 @@ class Optimum:
     prices: Array
 
 
-def maximise(
+def maximize(
     gain: Array, entries: Sequence[Entries], ceiling: Array, time_limit: float = 60.0
 ) -> Optimum | None:
     """The largest gain · x with A x <= ceiling and x >= 0, or None if the solver did not finish."""

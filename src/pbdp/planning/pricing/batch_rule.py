@@ -7,14 +7,14 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 
+from pbdp.accounting.bounds import Bounds
+from pbdp.accounting.filters.amounts import written
 from pbdp.domains import fraction, positive, whole
 from pbdp.errors import InputError
 from pbdp.planning.pricing.composition import compose_plans
 from pbdp.planning.pricing.fingerprint import fingerprint
 from pbdp.planning.pricing.priced import Priced, name_of
 from pbdp.planning.pricing.rule import Amounts, Record, checked_relation, same_relation
-from pbdp.privacy.bounds import Bounds
-from pbdp.privacy.filters.amounts import written
 
 _DIGITS = 64
 
@@ -30,12 +30,12 @@ class BatchRule:
     delta: float
     times: tuple[tuple[str, int], ...]
     found: Bounds
-    neighbours: str = "add/remove"
+    neighbors: str = "add/remove"
 
     def __post_init__(self) -> None:
         positive("epsilon", self.epsilon)
         fraction("delta", self.delta)
-        checked_relation(self.neighbours)
+        checked_relation(self.neighbors)
         if not self.times:
             raise InputError("plans", "at least one in a batch", "none", "Name the plans and how often.")
         for digest, count in self.times:
@@ -67,7 +67,7 @@ class BatchRule:
 
     def cost(self, plan: Priced) -> Amounts:
         """One package of the plan, and none of the others; plans outside the batch are refused."""
-        same_relation(self.neighbours, plan)
+        same_relation(self.neighbors, plan)
         digest, none = fingerprint(plan), dict.fromkeys(self.limits(), 0)
         if digest not in none:
             raise InputError(
@@ -84,7 +84,7 @@ class BatchRule:
             "rule": self.kind,
             "epsilon": repr(float(self.epsilon)),
             "delta": repr(float(self.delta)),
-            "neighbours": self.neighbours,
+            "neighbours": self.neighbors,
             "epsilon_lower": repr(self.found.lower),
             "epsilon_upper": repr(self.found.upper),
             "plans": self.limits(),
@@ -110,13 +110,13 @@ class BatchRule:
 
 
 def batch_rule(
-    plans: Iterable[tuple[Priced, int]], *, epsilon: float, delta: float, neighbours: str = "add/remove"
+    plans: Iterable[tuple[Priced, int]], *, epsilon: float, delta: float, neighbors: str = "add/remove"
 ) -> BatchRule:
     """The rule for these plans, each made so many times; refused if together they exceed (epsilon, delta)."""
     batch = list(plans)
     times: dict[str, int] = {}
     for plan, count in batch:
-        same_relation(neighbours, plan)
+        same_relation(neighbors, plan)
         digest = fingerprint(plan)
         times[digest] = times.get(digest, 0) + whole("times", count)
     # a float just below delta is below the number that delta is written as
@@ -126,5 +126,5 @@ def batch_rule(
         delta=delta,
         times=tuple(sorted(times.items())),
         found=found,
-        neighbours=neighbours,
+        neighbors=neighbors,
     )

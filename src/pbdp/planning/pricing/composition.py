@@ -4,23 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from pbdp.accounting.composition.composed import PRECISION, Composed, compose
+from pbdp.accounting.composition.release import Release
+from pbdp.accounting.filters.amounts import not_below_written
+from pbdp.accounting.filters.claimed import claimed_release
+from pbdp.accounting.filters.design_loss import design_release
 from pbdp.domains import whole
 from pbdp.mechanism.design import Design
 from pbdp.planning.pricing.priced import Priced, noises_of
 from pbdp.planning.together import JointPlan
-from pbdp.privacy.composition.composed import PRECISION, Composed, compose
-from pbdp.privacy.composition.release import Release
-from pbdp.privacy.filters.amounts import not_below_written
-from pbdp.privacy.filters.claimed import claimed_release
-from pbdp.privacy.filters.design_loss import design_release
 
 
 def compose_plans(plans: Iterable[tuple[Priced, int]], precision: float = PRECISION) -> Composed:
     """The packages of all plans together, each made so many times: bounds for epsilon at any delta.
 
     The plans are fixed in advance. What they are asked, and in which order, may follow earlier answers: each
-    number is a function of a draw from one of two laws that were fixed beforehand (see `privacy.filters`).
-    Mechanisms known by their claim enter as randomised response; the lower bound is then zero. So does the
+    number is a function of a draw from one of two laws that were fixed beforehand (see `accounting.filters`).
+    Mechanisms known by their claim enter as randomized response; the lower bound is then zero. So does the
     probability that a joint plan sets aside, as (0, missing): proved in `together.joint_plan`.
     """
     known: dict[tuple[Design, int], Release] = {}

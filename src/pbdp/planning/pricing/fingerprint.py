@@ -8,18 +8,19 @@ from functools import lru_cache
 from typing import Any
 
 from pbdp.errors import InputError
+from pbdp.mechanism.custom import CustomRegion
+from pbdp.mechanism.requirement import Requirement
 from pbdp.planning.plan import Plan
 from pbdp.planning.pricing.priced import Claim, Priced, scalar_plan
 from pbdp.planning.storage import design_record, plan_record, requirement_record
 from pbdp.planning.together import JointPlan
 from pbdp.planning.vectors.plan import VectorPlan
-from pbdp.requirement.custom import CustomRegion
-from pbdp.requirement.requirement import Requirement
+from pbdp.spelling import as_before
 
 # Certified figures are left out: two machines may differ in their last digits (see `storage`), and they
 # follow from the rest. So are what else was compared, texts, and the version of the format.
-_OF_PLANS = ("delta", "rdp_order", "sensitivity", "releases", "mechanism", "neighbours", "requirement")
-_OF_VECTORS = ("delta", "norm", "dimensions", "within", "sensitivity", "neighbours", "requirement")
+_OF_PLANS = ("delta", "rdp_order", "sensitivity", "releases", "mechanism", "neighbors", "requirement")
+_OF_VECTORS = ("delta", "norm", "dimensions", "within", "sensitivity", "neighbors", "requirement")
 
 Record = dict[str, Any]
 
@@ -27,8 +28,13 @@ Record = dict[str, Any]
 @lru_cache(maxsize=1024)
 def fingerprint(plan: Priced) -> str:
     """SHA-256, in hexadecimal, of the plan's requirement and noise as canonical JSON."""
+    essence = _plain(as_before(_essence(plan)))
     text = json.dumps(
-        _plain(_essence(plan)), sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False
+        essence,
+        sort_keys=True,
+        separators=(",", ":"),
+        ensure_ascii=True,
+        allow_nan=False,
     )
     return hashlib.sha256(text.encode()).hexdigest()
 
@@ -51,7 +57,7 @@ def _essence(plan: Priced) -> Record:
     match plan:
         case Claim():
             figures = {"epsilon": float(plan.epsilon), "delta": float(plan.delta)}
-            return {"kind": "claim", **figures, "neighbours": plan.neighbours, "label": plan.label}
+            return {"kind": "claim", **figures, "neighbors": plan.neighbors, "label": plan.label}
         case VectorPlan():
             return _of_vector(plan)
         case JointPlan():
@@ -89,7 +95,7 @@ def _of_joint(plan: JointPlan) -> Record:
             }
         )
     figures = {"delta": plan.delta, "missing": plan.missing}
-    return {"kind": "joint plan", **figures, "neighbours": plan.neighbours, "parts": parts}
+    return {"kind": "joint plan", **figures, "neighbors": plan.neighbors, "parts": parts}
 
 
 def _of_vector(plan: VectorPlan) -> Record:

@@ -9,11 +9,11 @@ from typing import TypeAlias
 from pbdp.domains import fraction, non_negative, whole
 from pbdp.errors import InputError
 from pbdp.mechanism.design import Design
+from pbdp.mechanism.neighbors import NEIGHBORS
 from pbdp.planning.plan import Plan
 from pbdp.planning.together import JointPlan
 from pbdp.planning.vectors.independent import IndependentNoise
 from pbdp.planning.vectors.plan import VectorPlan
-from pbdp.requirement.neighbours import NEIGHBOURS
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,14 +25,14 @@ class Claim:
 
     epsilon: float
     delta: float = 0.0
-    neighbours: str = "add/remove"
+    neighbors: str = "add/remove"
     label: str = "claim"
 
     def __post_init__(self) -> None:
         non_negative("epsilon", self.epsilon)
         fraction("delta", self.delta)
-        if self.neighbours not in tuple(NEIGHBOURS):
-            raise InputError("neighbours", " or ".join(NEIGHBOURS), repr(self.neighbours))
+        if self.neighbors not in tuple(NEIGHBORS):
+            raise InputError("neighbors", " or ".join(NEIGHBORS), repr(self.neighbors))
 
 
 Priced: TypeAlias = Plan | VectorPlan | JointPlan | Claim
@@ -73,9 +73,9 @@ def scalar_plan(plan: Priced) -> Plan | None:
     return plan if isinstance(plan, Plan) else None
 
 
-def neighbours_of(plan: Priced) -> str:
-    """The neighbouring relation that the plan's guarantee is for."""
-    return plan.neighbours if isinstance(plan, Claim | JointPlan) else plan.requirement.neighbours
+def neighbors_of(plan: Priced) -> str:
+    """The neighboring relation that the plan's guarantee is for."""
+    return plan.neighbors if isinstance(plan, Claim | JointPlan) else plan.requirement.neighbors
 
 
 def name_of(plan: Priced) -> str:

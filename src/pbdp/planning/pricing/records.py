@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
+from pbdp.accounting.bounds import Bounds
 from pbdp.errors import ContradictionError, InputError
 from pbdp.planning.pricing.batch_rule import BatchRule, batch_rule
 from pbdp.planning.pricing.priced import Priced
 from pbdp.planning.pricing.renyi_rule import RenyiRule
 from pbdp.planning.pricing.rule import Rule
 from pbdp.planning.pricing.sum_rule import SumRule
-from pbdp.privacy.bounds import Bounds
 
 KINDS = ("renyi", "sum", "batch")
 
@@ -22,7 +22,7 @@ def make_rule(
     delta: float,
     order: float | None = None,
     plans: Iterable[tuple[Priced, int]] | None = None,
-    neighbours: str = "add/remove",
+    neighbors: str = "add/remove",
 ) -> Rule:
     """A new rule: `order` is for `renyi` alone, `plans` (with how often each) for `batch` alone."""
     if kind not in KINDS:
@@ -34,10 +34,10 @@ def make_rule(
         remedy = "Name the plans and how often." if plans is None else "Spend them one by one."
         raise ContradictionError("plans", "given with the rule `batch`, and only then", given, remedy)
     if kind == "renyi":
-        return RenyiRule(epsilon=epsilon, delta=delta, order=order, neighbours=neighbours)
+        return RenyiRule(epsilon=epsilon, delta=delta, order=order, neighbors=neighbors)
     if plans is None:
-        return SumRule(epsilon=epsilon, delta=delta, neighbours=neighbours)
-    return batch_rule(plans, epsilon=epsilon, delta=delta, neighbours=neighbours)
+        return SumRule(epsilon=epsilon, delta=delta, neighbors=neighbors)
+    return batch_rule(plans, epsilon=epsilon, delta=delta, neighbors=neighbors)
 
 
 def rule_from_record(record: Mapping[str, object]) -> Rule:
@@ -47,27 +47,27 @@ def rule_from_record(record: Mapping[str, object]) -> Rule:
     """
     try:
         epsilon, delta = _number(record, "epsilon"), _number(record, "delta")
-        neighbours = str(record["neighbours"])
+        neighbors = str(record["neighbours"])
         match record["rule"]:
             case "renyi":
                 order = _number(record, "order")
-                return RenyiRule(epsilon=epsilon, delta=delta, order=order, neighbours=neighbours)
+                return RenyiRule(epsilon=epsilon, delta=delta, order=order, neighbors=neighbors)
             case "sum":
-                return SumRule(epsilon=epsilon, delta=delta, neighbours=neighbours)
+                return SumRule(epsilon=epsilon, delta=delta, neighbors=neighbors)
             case "batch":
-                return _batch(record, epsilon, delta, neighbours)
+                return _batch(record, epsilon, delta, neighbors)
     except (LookupError, TypeError, ValueError, AttributeError, AssertionError):
         raise InputError("record", "one of a rule", "one with missing or broken fields") from None
     raise InputError("rule", " or ".join(KINDS), repr(record["rule"]), "It may be of a later pbdp; upgrade.")
 
 
-def _batch(record: Mapping[str, object], epsilon: float, delta: float, neighbours: str) -> BatchRule:
+def _batch(record: Mapping[str, object], epsilon: float, delta: float, neighbors: str) -> BatchRule:
     plans = record["plans"]
     if not isinstance(plans, Mapping):
         raise TypeError("not a list of plans")
     found = Bounds(lower=_number(record, "epsilon_lower"), upper=_number(record, "epsilon_upper"))
     return BatchRule(
-        epsilon=epsilon, delta=delta, times=tuple(sorted(plans.items())), found=found, neighbours=neighbours
+        epsilon=epsilon, delta=delta, times=tuple(sorted(plans.items())), found=found, neighbors=neighbors
     )
 
 

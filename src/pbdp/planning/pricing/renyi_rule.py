@@ -6,14 +6,14 @@ from collections import Counter
 from dataclasses import dataclass, field
 from fractions import Fraction
 
+from pbdp.accounting.filters.amounts import NATS, PROBABILITIES, not_below_written, shown
+from pbdp.accounting.filters.approximate_renyi import RenyiLoss
+from pbdp.accounting.filters.claimed import claimed_loss
+from pbdp.accounting.filters.design_loss import design_loss
+from pbdp.accounting.filters.renyi_filter import RenyiFilter
 from pbdp.planning.pricing.priced import Priced, noises_of
 from pbdp.planning.pricing.rule import Amounts, Record, checked_relation, same_relation
 from pbdp.planning.together import JointPlan
-from pbdp.privacy.filters.amounts import NATS, PROBABILITIES, not_below_written, shown
-from pbdp.privacy.filters.approximate_renyi import RenyiLoss
-from pbdp.privacy.filters.claimed import claimed_loss
-from pbdp.privacy.filters.design_loss import design_loss
-from pbdp.privacy.filters.renyi_filter import RenyiFilter
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,11 +26,11 @@ class RenyiRule:
     epsilon: float
     delta: float
     order: float | None = None
-    neighbours: str = "add/remove"
+    neighbors: str = "add/remove"
     _filter: RenyiFilter = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        checked_relation(self.neighbours)
+        checked_relation(self.neighbors)
         if self.order is None:
             made = RenyiFilter.with_best_order(self.epsilon, self.delta)
             object.__setattr__(self, "order", made.order)
@@ -51,7 +51,7 @@ class RenyiRule:
         Rényi plans are priced like all others, at this rule's order, from the table that is drawn from. The
         probability that a joint plan sets aside has the loss (0, missing): proved in `together.joint_plan`.
         """
-        same_relation(self.neighbours, plan)
+        same_relation(self.neighbors, plan)
         noises, order = noises_of(plan), self._filter.order
         if not noises:
             # vectors without a table of their own have a delta, as claims have
@@ -72,7 +72,7 @@ class RenyiRule:
             "epsilon": repr(float(self.epsilon)),
             "delta": repr(float(self.delta)),
             "order": repr(float(self._filter.order)),
-            "neighbours": self.neighbours,
+            "neighbours": self.neighbors,
         }
 
     def describe(self) -> str:
@@ -87,5 +87,5 @@ class RenyiRule:
         return (
             f"Noise planned with rdp_order={self._filter.order:g} costs the least under this rule. Plans "
             "with a delta fit if it is a small fraction of the budget's: some of them put all of it on "
-            "outputs that a neighbour cannot produce."
+            "outputs that a neighbor cannot produce."
         )

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any, Protocol
 
 from pbdp.errors import InputError
-from pbdp.planning.pricing.priced import Priced, neighbours_of
-from pbdp.requirement.neighbours import NEIGHBOURS
+from pbdp.mechanism.neighbors import NEIGHBORS
+from pbdp.planning.pricing.priced import Priced, neighbors_of
 
 Amounts = dict[str, int]
 Record = dict[str, Any]
@@ -16,7 +16,7 @@ class Rule(Protocol):
     """Limits in whole numbers, and the cost of every plan in the same names.
 
     As long as the costs add up to at most the limit of every name, all releases together are
-    (epsilon, delta)-DP for the rule's neighbouring relation.
+    (epsilon, delta)-DP for the rule's neighboring relation.
     """
 
     @property
@@ -32,8 +32,8 @@ class Rule(Protocol):
         """The delta that is promised."""
 
     @property
-    def neighbours(self) -> str:
-        """The neighbouring relation that the promise is for."""
+    def neighbors(self) -> str:
+        """The neighboring relation that the promise is for."""
 
     def limits(self) -> Amounts:
         """What may be spent in all."""
@@ -54,19 +54,19 @@ class Rule(Protocol):
         """How to make plans that cost less under this rule."""
 
 
-def checked_relation(neighbours: str) -> str:
-    """A neighbouring relation that is known."""
-    if neighbours not in tuple(NEIGHBOURS):
-        raise InputError("neighbours", " or ".join(NEIGHBOURS), repr(neighbours))
-    return neighbours
+def checked_relation(neighbors: str) -> str:
+    """A neighboring relation that is known."""
+    if neighbors not in tuple(NEIGHBORS):
+        raise InputError("neighbors", " or ".join(NEIGHBORS), repr(neighbors))
+    return neighbors
 
 
-def same_relation(neighbours: str, plan: Priced) -> None:
+def same_relation(neighbors: str, plan: Priced) -> None:
     """Refuse a plan whose guarantee is for another relation than the budget's."""
-    if neighbours_of(plan) != neighbours:
+    if neighbors_of(plan) != neighbors:
         raise InputError(
-            "neighbours",
-            f"{neighbours!r}, as for everything in this budget",
-            repr(neighbours_of(plan)),
-            "Guarantees for different neighbouring relations do not add up; plan with the same one.",
+            "neighbors",
+            f"{neighbors!r}, as for everything in this budget",
+            repr(neighbors_of(plan)),
+            "Guarantees for different neighboring relations do not add up; plan with the same one.",
         )

@@ -7,6 +7,8 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import lru_cache
 
+from pbdp.accounting.filters.amounts import NATS, PROBABILITIES, shown, written
+from pbdp.accounting.filters.sum_filter import SumFilter
 from pbdp.errors import CannotCertifyError, InputError
 from pbdp.planning.certificate import certify
 from pbdp.planning.plan import Plan
@@ -16,8 +18,6 @@ from pbdp.planning.pricing.rule import Amounts, Record, checked_relation, same_r
 from pbdp.planning.together import JointPlan
 from pbdp.planning.together.joint_plan import noise_delta, noise_epsilon
 from pbdp.planning.vectors.plan import VectorPlan
-from pbdp.privacy.filters.amounts import NATS, PROBABILITIES, shown, written
-from pbdp.privacy.filters.sum_filter import SumFilter
 
 # A delta this much smaller is below the number it is written as: n plans with an nth of the delta fit.
 _BELOW_WRITTEN = 1 - 2.0**-50
@@ -31,11 +31,11 @@ class SumRule:
 
     epsilon: float
     delta: float
-    neighbours: str = "add/remove"
+    neighbors: str = "add/remove"
     _filter: SumFilter = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        checked_relation(self.neighbours)
+        checked_relation(self.neighbors)
         object.__setattr__(self, "_filter", SumFilter(epsilon=self.epsilon, delta=self.delta))
 
     @property
@@ -51,7 +51,7 @@ class SumRule:
         That is not always the plan's own delta: a smaller one may cost hardly any epsilon. Points beyond a
         limit are taken only where there is no other, so that a plan made for the whole budget fits it.
         """
-        same_relation(self.neighbours, plan)
+        same_relation(self.neighbors, plan)
         if isinstance(plan, Claim):
             return self._filter.cost(written(plan.epsilon), written(plan.delta))
         if self.delta == 0:
@@ -71,7 +71,7 @@ class SumRule:
             "rule": self.kind,
             "epsilon": repr(float(self.epsilon)),
             "delta": repr(float(self.delta)),
-            "neighbours": self.neighbours,
+            "neighbours": self.neighbors,
         }
 
     def describe(self) -> str:
@@ -120,7 +120,7 @@ def _cheapest(plan: Plan | JointPlan, limits_of: SumFilter) -> Amounts:
     if not costs:
         raise CannotCertifyError(
             "The plan has no finite epsilon at a delta as small as this budget needs: outputs that only one "
-            "of two neighbours can produce are too likely. Make the plan with a smaller delta."
+            "of two neighbors can produce are too likely. Make the plan with a smaller delta."
         )
     return min(costs, key=lambda entry: entry[:2])[2]
 

@@ -1,8 +1,8 @@
 """A joint plan: designs for several requirements, the epsilon of all of them, and a probability set aside.
 
 **Setting.** A mechanism gives a pair (A, B). B is made of the numbers of all parts, each with noise of its
-own, so that for two neighbours D and D' it has laws P and Q with H_eps(P, Q) <= d(eps) and the same with P
-and Q exchanged, where H_eps(P, Q) is the largest P(F) - e^eps·Q(F). A is what only one of the neighbours can
+own, so that for two neighbors D and D' it has laws P and Q with H_eps(P, Q) <= d(eps) and the same with P
+and Q exchanged, where H_eps(P, Q) is the largest P(F) - e^eps·Q(F). A is what only one of the neighbors can
 produce, unless it takes one value a: under D, under D', and *given any value of B*,
 
     A = a  with probability at least 1 - m.
@@ -28,7 +28,7 @@ P(S) = m, then E = {a} x S has M(D)(E) = 0 and M(D')(E) = Q(S), which may be e^e
     against M(D') is at most that of P~ against Q.
 
 **In a composition** A counts as a release that is (0, m)-DP: given B, its two laws share the mass 1 - m at a,
-so they differ by at most m on any set. Randomised response with (0, m) is mapped to them, for every b (see
+so they differ by at most m on any set. Randomized response with (0, m) is mapped to them, for every b (see
 `claimed`), so (A, B) is a function of it and of B's dominating pair.
 """
 
@@ -39,15 +39,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
+from pbdp.accounting.bounds import Bounds
+from pbdp.accounting.composition.composed import compose
+from pbdp.accounting.composition.release import Release
+from pbdp.accounting.filters.design_loss import design_release
 from pbdp.domains import fraction, non_negative, probability, whole
 from pbdp.errors import ContradictionError, InputError
 from pbdp.mechanism.design import Design, rounded_down
+from pbdp.mechanism.requirement import Requirement
 from pbdp.planning.certificate import ADDED, COMPOSED
-from pbdp.privacy.bounds import Bounds
-from pbdp.privacy.composition.composed import compose
-from pbdp.privacy.composition.release import Release
-from pbdp.privacy.filters.design_loss import design_release
-from pbdp.requirement.requirement import Requirement
 
 # What a sum of products, and a share of delta, may be off by; both are moved to the safe side by as much.
 _ROUNDING = 2.0**-50
@@ -87,7 +87,7 @@ class Part:
 class JointPlan:
     """Designs for several requirements and the epsilon, at `delta`, of all their releases together.
 
-    `missing` is the part of delta that is set aside for outputs that a neighbour can never produce, for the
+    `missing` is the part of delta that is set aside for outputs that a neighbor can never produce, for the
     theorem above; the noise has the rest. `epsilon` is guaranteed for both together. `epsilon_lower` is what
     the noise alone reaches at the whole of delta, if one person may affect each part as its worst pair does.
     """
@@ -108,9 +108,9 @@ class JointPlan:
             raise InputError("epsilon_lower", f"0 to {self.epsilon:.9g}", f"{self.epsilon_lower:.9g}")
 
     @property
-    def neighbours(self) -> str:
-        """The neighbouring relation that the guarantee is for."""
-        return self.parts[0].requirement.neighbours
+    def neighbors(self) -> str:
+        """The neighboring relation that the guarantee is for."""
+        return self.parts[0].requirement.neighbors
 
     @property
     def releases(self) -> int:
@@ -142,10 +142,10 @@ def common_delta(requirements: Sequence[Requirement]) -> float:
     if not requirements:
         raise InputError("requirements", "at least one", "none")
     deltas = {requirement.delta for requirement in requirements}
-    relations = {requirement.neighbours for requirement in requirements}
+    relations = {requirement.neighbors for requirement in requirements}
     if len(relations) > 1:
         raise ContradictionError(
-            "neighbours",
+            "neighbors",
             "the same for all requirements",
             " and ".join(sorted(relations)),
             "Guarantees for different relations do not add up.",

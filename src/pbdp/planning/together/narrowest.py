@@ -13,11 +13,11 @@ from functools import partial
 
 from pbdp.domains import positive
 from pbdp.errors import CannotCertifyError, ContradictionError, InputError, PbdpError
+from pbdp.mechanism.requirement import Requirement
 from pbdp.planning.families import FAMILIES
 from pbdp.planning.together.crossing import Crossing
 from pbdp.planning.together.joint_plan import JointPlan
 from pbdp.planning.together.search import Given, plan_together
-from pbdp.requirement.requirement import Requirement
 
 # How close (relative) the factor comes to the least one, or the epsilon to the one that may be spent.
 TOLERANCE = 1e-3

@@ -13,9 +13,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
+from pbdp.accounting.composition.release import Release
 from pbdp.errors import CannotCertifyError, InputError
+from pbdp.mechanism.absolute import AbsoluteRegion
 from pbdp.mechanism.design import Design
 from pbdp.mechanism.grid import whole_numbers
+from pbdp.mechanism.requirement import Requirement
 from pbdp.planning.certificate import meets
 from pbdp.planning.families import FAMILIES
 from pbdp.planning.planner import plan_for
@@ -27,9 +30,6 @@ from pbdp.planning.together.joint_plan import (
     noise_delta,
     noise_epsilon,
 )
-from pbdp.privacy.composition.release import Release
-from pbdp.requirement.absolute import AbsoluteRegion
-from pbdp.requirement.requirement import Requirement
 
 # Laws of each requirement that are tried together with the others.
 MOST_OPTIONS = 5
@@ -40,7 +40,7 @@ Given = Sequence[Sequence[tuple[Requirement, Design]]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Option:
-    """A part as it may be, with what one of its numbers reveals, discretised once."""
+    """A part as it may be, with what one of its numbers reveals, discretized once."""
 
     part: Part
     release: Release
@@ -57,7 +57,7 @@ def plan_together(
 
     `given` are further parts, after those of `requirements`: for each the requirements and designs to choose
     from, already fitted. All requirements carry the same delta, the total; `missing` of it is set aside for
-    outputs that a neighbour can never produce (see `joint_plan`), and the noise has the rest.
+    outputs that a neighbor can never produce (see `joint_plan`), and the noise has the rest.
     """
     rows = _checked(given)
     delta = common_delta([*requirements, *(part.requirement for row in rows for part in row)])
@@ -76,7 +76,7 @@ def plan_together(
     if math.isinf(bounds.upper):
         raise CannotCertifyError(
             f"The noise of all parts together has no finite epsilon at delta {left:g}: outputs that only one "
-            "of two neighbours can produce are too likely. Use a larger delta, or set less of it aside."
+            "of two neighbors can produce are too likely. Use a larger delta, or set less of it aside."
         )
     return JointPlan(
         parts=tuple(one.part for one in chosen),

@@ -11,8 +11,10 @@ from pbdp.planning.vectors.plan import VectorPlan
 from pbdp.planning.vectors.product_laplace import product_designs
 from pbdp.planning.vectors.requirement import VectorRequirement
 from pbdp.planning.vectors.spherical import spherical_designs
+from pbdp.spelling import neighbours_too
 
 
+@neighbours_too
 def plan_vector(
     *,
     within: float,
@@ -22,7 +24,7 @@ def plan_vector(
     sensitivity: float,
     delta: float,
     integer: bool = False,
-    neighbours: str = "add/remove",
+    neighbors: str = "add/remove",
     touches: int | None = None,
     step: float | None = None,
 ) -> VectorPlan:
@@ -42,7 +44,7 @@ def plan_vector(
         sensitivity=sensitivity,
         delta=delta,
         integer=integer,
-        neighbours=neighbours,
+        neighbors=neighbors,
         touches=touches,
         step=step,
     )

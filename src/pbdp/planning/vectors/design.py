@@ -56,7 +56,7 @@ class VectorDesign(ABC):
 
     @abstractmethod
     def assumptions(self, requirement: VectorRequirement) -> tuple[str, ...]:
-        """What the proof rests on, beyond the neighbours and the sensitivity."""
+        """What the proof rests on, beyond the neighbors and the sensitivity."""
 
     def alternatives(self, requirement: VectorRequirement) -> tuple[Alternative, ...]:  # noqa: ARG002 - for families that compare for themselves
         """What was compared inside this design."""

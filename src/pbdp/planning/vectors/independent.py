@@ -8,14 +8,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from pbdp.errors import PlanFileError
+from pbdp.mechanism.absolute import AbsoluteRegion
+from pbdp.mechanism.requirement import Requirement
 from pbdp.planning.ask import plan
 from pbdp.planning.plan import Alternative, Plan
 from pbdp.planning.storage import plan_record
 from pbdp.planning.vectors.design import Record, VectorCertificate, VectorDesign
 from pbdp.planning.vectors.release import IndependentSampler
 from pbdp.planning.vectors.requirement import VectorRequirement
-from pbdp.requirement.absolute import AbsoluteRegion
-from pbdp.requirement.requirement import Requirement
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,7 +23,7 @@ class IndependentNoise(VectorDesign):
     """The noise of a scalar plan in every coordinate.
 
     The scalar plan counts the coordinates that one person changes as releases. The others have the same law
-    for both neighbours and add nothing. The confidence is joint for all coordinates.
+    for both neighbors and add nothing. The confidence is joint for all coordinates.
     """
 
     plan: Plan
@@ -95,7 +95,7 @@ def independent_design(requirement: VectorRequirement) -> IndependentNoise:
             integer=asked.integer,
             releases=asked.releases,
             simultaneous=asked.simultaneous,
-            neighbours=asked.neighbours,
+            neighbors=asked.neighbors,
             step=asked.step,
         )
     )
@@ -123,7 +123,7 @@ def _releases(
         delta=requirement.delta,
         releases=releases,
         simultaneous=simultaneous,
-        neighbours=requirement.neighbours,
+        neighbors=requirement.neighbors,
         integer=requirement.integer,
         step=requirement.step,
     )
@@ -135,7 +135,7 @@ def loaded_design(record: Record, requirement: VectorRequirement) -> Independent
         # plans are checked on their way from a file
         path = Path(folder) / "plan.json"
         path.write_text(json.dumps(record["plan"]), encoding="utf-8")
-        loaded = Plan.load(path, neighbours=requirement.neighbours)
+        loaded = Plan.load(path, neighbors=requirement.neighbors)
     if loaded.requirement != scalar_requirement(requirement):
         raise PlanFileError(
             "scalar plan", "the one that the vector requirement asks for", "another", "Make the plan again."

@@ -30,9 +30,9 @@ import numpy as np
 from pbdp.mechanism.weights import TOTAL, WeightTable
 from pbdp.noise.kernel import Array
 from pbdp.noise.symmetric_lattice import scale_in_steps
-from pbdp.sampling.alias import AliasTable, alias_table
-from pbdp.sampling.keystream import Keystream
-from pbdp.sampling.spherical import LENGTH_BITS, Index, Length
+from pbdp.release.alias import AliasTable, alias_table
+from pbdp.release.keystream import Keystream
+from pbdp.release.spherical import LENGTH_BITS, Index, Length
 
 LENGTH_ERROR = 2.0**-62
 DEPTH = 50.0

@@ -6,11 +6,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from pbdp.mechanism.neighbors import NEIGHBORS
 from pbdp.planning.plan import Alternative
 from pbdp.planning.vectors.design import Record, VectorCertificate, VectorCertified, VectorDesign
 from pbdp.planning.vectors.release import VectorReleaser
 from pbdp.planning.vectors.requirement import NORMS, VectorRequirement
-from pbdp.requirement.neighbours import NEIGHBOURS
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,7 +88,7 @@ class VectorPlan:
         changed = "each coordinate of the true answer" if asked.norm == "linf" else "the true answer"
         how = "" if asked.norm == "linf" else f" {NORMS[asked.norm]}"
         return (
-            f"Neighbours: {NEIGHBOURS[asked.neighbours]}; that changes {changed} by at most "
+            f"Neighbors: {NEIGHBORS[asked.neighbors]}; that changes {changed} by at most "
             f"{asked.sensitivity:g}{how}.",
             f"One vector of {asked.dimensions} number{'s' if asked.dimensions > 1 else ''} is released; more "
             "releases add to the loss.",
@@ -144,8 +144,8 @@ class VectorPlan:
         save_vector_plan(self, Path(path))
 
     @classmethod
-    def load(cls, path: str | Path, neighbours: str | None = None) -> VectorPlan:
-        """Read a plan and check every figure in it again; `neighbours` is the relation that is relied on."""
+    def load(cls, path: str | Path, neighbors: str | None = None) -> VectorPlan:
+        """Read a plan and check every figure in it again; `neighbors` is the relation that is relied on."""
         from pbdp.planning.vectors.storage import load_vector_plan
 
-        return load_vector_plan(Path(path), neighbours)
+        return load_vector_plan(Path(path), neighbors)

@@ -31,6 +31,7 @@ from functools import lru_cache
 import numpy as np
 from scipy.special import betainc
 
+from pbdp.accounting.root import bracketed_root
 from pbdp.errors import CannotCertifyError
 from pbdp.mechanism.grid import LinearGrid, power_of_two_below, whole_numbers
 from pbdp.mechanism.weights import BITS, LARGEST_TABLE, TOTAL, WeightTable, integer_weights
@@ -39,8 +40,7 @@ from pbdp.noise.symmetric_lattice import scale_in_steps
 from pbdp.planning.vectors.design import Record, VectorCertificate, VectorDesign
 from pbdp.planning.vectors.release import TableSampler
 from pbdp.planning.vectors.requirement import VectorRequirement
-from pbdp.privacy.root import bracketed_root
-from pbdp.sampling.alias import alias_table
+from pbdp.release.alias import alias_table
 
 # Relative error of the incomplete beta function; the largest seen was 4e-13.
 SUM_ERROR = 4e-12
@@ -125,7 +125,7 @@ class ProductLaplace(VectorDesign):
 
 @lru_cache(maxsize=4)
 def _table(scale: float) -> WeightTable:
-    """Integer weights; all but the centre's are below the ideal masses."""
+    """Integer weights; all but the center's are below the ideal masses."""
     reach = reach_of(scale)
     if reach > LARGEST_TABLE // 2:
         raise CannotCertifyError(
@@ -179,7 +179,7 @@ def mass_within(dimensions: int, scale: float, room: int) -> float:
 
 
 def _binomial(dimensions: int, zero: float, away: float, first: int, last: int) -> Array:
-    """P(first..last coordinates are not zero): ratios of neighbours added up in logs, then scaled to one."""
+    """P(first..last coordinates are not zero): ratios of neighbors added up in logs, then scaled to one."""
     if away == 0:
         return np.where(np.arange(first, last + 1) == 0, 1.0, 0.0)
     counts = np.arange(first, last)

@@ -16,12 +16,12 @@ from pbdp.mechanism.grid import Grid, LinearGrid
 from pbdp.noise.kernel import Array
 from pbdp.planning.vectors.requirement import VectorRequirement
 from pbdp.planning.vectors.rounding import Rounding
+from pbdp.release.alias import AliasTable
 from pbdp.release.answers import read_answers
+from pbdp.release.keystream import InsecureTestKeystream, Keystream, SecureKeystream
 from pbdp.release.publisher import Index, Publisher, not_a_number
 from pbdp.release.releaser import SCALARS, InsecureTestSeedWarning, Releaser
-from pbdp.sampling.alias import AliasTable
-from pbdp.sampling.keystream import InsecureTestKeystream, Keystream, SecureKeystream
-from pbdp.sampling.spherical import SphericalNoise
+from pbdp.release.spherical import SphericalNoise
 
 _SECURE = SecureKeystream()
 

@@ -59,7 +59,7 @@ class Rounding:
         return room * (1 - SAFE)
 
     def sensitivity(self, requirement: VectorRequirement) -> float:
-        """How far apart the rounded answers of neighbours are at most, rounded up."""
+        """How far apart the rounded answers of neighbors are at most, rounded up."""
         grown = requirement.sensitivity + self.answer_step * math.sqrt(requirement.dimensions)
         return grown * (1 + SAFE)
 

@@ -8,14 +8,14 @@ from collections.abc import Iterator
 import numpy as np
 from scipy.special import gammaincinv
 
+from pbdp.accounting.exact.ball import BoostedBall
 from pbdp.errors import CannotCertifyError
 from pbdp.planning.vectors.design import VectorDesign
 from pbdp.planning.vectors.requirement import VectorRequirement
 from pbdp.planning.vectors.rounding import rounding_for
 from pbdp.planning.vectors.spherical_gaussian import SphericalGaussian
 from pbdp.planning.vectors.spherical_laplace import widest_laplace
-from pbdp.privacy.exact.ball import BoostedBall
-from pbdp.sampling.spherical import LARGEST_SCALE
+from pbdp.release.spherical import LARGEST_SCALE
 
 # The boosts that are looked at, by the loss -log(1 - boost) that they add: how many, and the largest.
 BOOSTS, LARGEST_BOOST_LOSS = 40, 500.0

@@ -1,6 +1,6 @@
 """Gaussian noise, plain or boosted in a ball, that is the same in all directions.
 
-The law is accounted in `pbdp.privacy.exact.ball`, for rounded answers and the ball that rounding leaves of
+The law is accounted in `pbdp.accounting.exact.ball`, for rounded answers and the ball that rounding leaves of
 the width, at a delta that also covers what the sampler differs by (`sampled`).
 """
 
@@ -11,6 +11,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from pbdp.accounting.exact.ball import BallAccountant, BoostedBall
+from pbdp.accounting.exact.chi_square import cdf
 from pbdp.domains import positive
 from pbdp.errors import CannotCertifyError, InputError
 from pbdp.planning.vectors.design import Record, VectorCertificate, VectorDesign
@@ -19,9 +21,7 @@ from pbdp.planning.vectors.release import SphericalSampler
 from pbdp.planning.vectors.requirement import VectorRequirement
 from pbdp.planning.vectors.rounding import Rounding
 from pbdp.planning.vectors.sampled import SAFE, charge, covered, not_covered
-from pbdp.privacy.exact.ball import BallAccountant, BoostedBall
-from pbdp.privacy.exact.chi_square import cdf
-from pbdp.sampling.spherical import SphericalNoise
+from pbdp.release.spherical import SphericalNoise
 
 # The largest share of delta that sampling may use up.
 LARGEST_RESERVE = 0.5
@@ -129,7 +129,7 @@ class SphericalGaussian(VectorDesign):
         ball = self._ball(requirement)
         square = np.array([(ball.radius / self.sigma) ** 2])
         inside = float(cdf(requirement.dimensions - 1, square)[0])
-        weight = (inside + self.kept * (1 - inside)) / ball.normaliser.lower * (1 + 1e-6)
+        weight = (inside + self.kept * (1 - inside)) / ball.normalizer.lower * (1 + 1e-6)
         sigma = self.sigma / self.rounding.step
         peak = weight / (sigma * math.sqrt(2 * math.pi))
         return self.noise(requirement).error(peak=peak, mean=sigma) * (1 + SAFE)

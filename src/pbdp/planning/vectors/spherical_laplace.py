@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from scipy.special import gammainc, gammaincinv
 
+from pbdp.accounting.exact.chi_square import cdf_error
 from pbdp.domains import positive
 from pbdp.errors import CannotCertifyError
 from pbdp.planning.vectors.design import Record, VectorCertificate, VectorDesign
@@ -20,8 +21,7 @@ from pbdp.planning.vectors.release import SphericalSampler
 from pbdp.planning.vectors.requirement import VectorRequirement
 from pbdp.planning.vectors.rounding import Rounding, rounding_for
 from pbdp.planning.vectors.sampled import SAFE, charge, covered, not_covered
-from pbdp.privacy.exact.chi_square import cdf_error
-from pbdp.sampling.spherical import SphericalNoise
+from pbdp.release.spherical import SphericalNoise
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -17,6 +17,7 @@ from pbdp.planning.vectors.requirement import VectorRequirement
 from pbdp.planning.vectors.rounding import Rounding
 from pbdp.planning.vectors.spherical_gaussian import SphericalGaussian
 from pbdp.planning.vectors.spherical_laplace import SphericalLaplace
+from pbdp.spelling import read_now
 
 FORMAT = "pbdp-vector-plan"
 # 2: Euclidean plans have the steps that answers and outputs are rounded to
@@ -40,7 +41,7 @@ def vector_plan_record(plan: VectorPlan) -> Record:
         "dimensions": asked.dimensions,
         "within": asked.within,
         "sensitivity": asked.sensitivity,
-        "neighbours": asked.neighbours,
+        "neighbors": asked.neighbors,
         "mechanism": _claim(plan, plan.chosen),
         "alternatives": [
             {"family": a.family, "epsilon": a.epsilon, "confidence": a.confidence, "guaranteed": a.guaranteed}
@@ -76,7 +77,7 @@ def vector_plan_from(record: object) -> VectorPlan:
             "It was made by a later pbdp; upgrade." if later else "Make the plan again.",
         )
     try:
-        return _rebuilt(record)
+        return _rebuilt(read_now(record))
     except PlanFileError:
         raise
     except PbdpError as error:
@@ -99,14 +100,14 @@ def save_vector_plan(plan: VectorPlan, path: Path) -> None:
         raise InputError("plan file", "a path that can be written", path, str(error.strerror)) from None
 
 
-def load_vector_plan(path: Path, neighbours: str | None = None) -> VectorPlan:
+def load_vector_plan(path: Path, neighbors: str | None = None) -> VectorPlan:
     """Read a plan and check it; refused if it is for another relation than the one relied on."""
     plan = vector_plan_from(read_json(path, "Make it with `pbdp vector -o FILE`."))
-    if neighbours is not None and plan.requirement.neighbours != neighbours:
+    if neighbors is not None and plan.requirement.neighbors != neighbors:
         raise PlanFileError(
             "plan",
-            f"for {neighbours} neighbours",
-            plan.requirement.neighbours,
+            f"for {neighbors} neighbors",
+            plan.requirement.neighbors,
             "A guarantee for one relation says nothing about the other; make a plan for yours.",
         )
     return plan
@@ -130,7 +131,7 @@ def _rebuilt(record: Record) -> VectorPlan:
         sensitivity=record["sensitivity"],
         delta=record["delta"],
         integer=asked["integer"],
-        neighbours=record["neighbours"],
+        neighbors=record["neighbors"],
         touches=asked["touches"],
         step=asked["step"],
     )

@@ -3,7 +3,7 @@
 A query is one transaction, REPEATABLE READ, so it sees one state of the table. The public keys are copied
 into temporary tables that end with it (the user needs the TEMP privilege); then it is made READ ONLY,
 and only aggregates leave the server. Names are resolved once, and from there on the search path is the
-system's catalogue alone, so that functions and operators mean what they say.
+system's catalog alone, so that functions and operators mean what they say.
 
 Text keys are the same if their bytes are; persons are the same if the column's own type and collation say so.
 """
@@ -178,7 +178,7 @@ class PostgresSource:
             connection.close()
 
     def _found(self, connection: psycopg.Connection[tuple[Any, ...]]) -> tuple[int, str]:
-        """The table's number in the catalogue and its full name, quoted."""
+        """The table's number in the catalog and its full name, quoted."""
         name = ".".join(map(POSTGRES.name, name_parts(self.table)))
         found = connection.execute(_TABLE, {"name": name}).fetchone()
         if found is None:

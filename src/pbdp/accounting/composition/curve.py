@@ -1,0 +1,219 @@
+"""delta of a composition at every epsilon, with an error bound: tilted, convolved, and tilted back.
+
+With x_j the masses of distribution j times e^(tilt·loss) divided by their sum M_j, c the convolution of all
+x_j (each `count` times) and K = sum of count·ln M_j, the finite part of delta is, exactly,
+
+    delta(epsilon) = e^(K - tilt·epsilon) · sum over losses t above epsilon of c(t)·w(t - epsilon),
+    w(t) = e^(-tilt·t)·(1 - e^-t) <= tilt^tilt / (tilt + 1)^(tilt + 1).                                  (1)
+
+Any error in c is thus scaled down to the tail that matters. Errors, all of them in the bound:
+
+- transform: at most (2-norm of the error of c)·(2-norm of w on the grid), and the square of the latter is at
+  most the integral 1/(2·tilt·(2·tilt + 1)·(tilt + 1)) of w² over the step, plus the largest w²;
+- outside the window: mass above it is missing, which adds at most its Chernoff bound times the largest w;
+  mass from either side that entered on the other can only have raised the sum, and is taken off for lower
+  values;
+- rounding of the masses x_j and of sums of positive terms: a relative factor.
+
+Between grid points delta is a straight line in e^epsilon, so no further error arises.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from pbdp.accounting.composition.convolve import convolution
+from pbdp.accounting.composition.loss_distribution import LossDistribution, cell_sums
+from pbdp.accounting.composition.loss_law import UNIT
+from pbdp.accounting.composition.window import Window, tails
+from pbdp.noise.kernel import Array
+
+# Tilted masses below the smallest floats vanish; this covers all of them.
+_VANISHED = 1e-250
+_LARGEST_EXPONENT = 600.0
+_BLOCK = 512
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Curve:
+    """Finite part of delta: values at grid points and the second law's mass above each, to scale.
+
+    The scale is e^(log_moment - tilt·epsilon) at the grid point `reference`. `above` and `below` bound the
+    missing and the superfluous part in units of that factor at epsilon itself, `far` what lies too far
+    right to sum.
+    """
+
+    tilt: float
+    step: float
+    first: int
+    deltas: Array
+    beyond: Array
+    log_moment: float
+    reference: int
+    far: float
+    above: float
+    below: float
+    relative: float
+    peak: float
+
+    @property
+    def lowest(self) -> float:
+        """The least epsilon that the curve knows about."""
+        return self.first * self.step
+
+    @property
+    def middle(self) -> float:
+        """The tilted mean, near which the curve was asked for."""
+        return self.reference * self.step
+
+    def _value(self, epsilon: float) -> float:
+        """The computed curve at epsilon >= lowest."""
+        cell = min(max(math.floor(epsilon / self.step) - self.first, 0), len(self.deltas) - 1)
+        if cell == len(self.deltas) - 1:
+            return 0.0
+        end = (self.first + cell + 1 - self.reference) * self.step
+        rest = max((self.first + cell + 1) * self.step - epsilon, 0.0)
+        line = -math.expm1(-rest) * math.exp(end) * float(self.beyond[cell])
+        return (float(self.deltas[cell + 1]) + line) * self._factor(self.middle)
+
+    def _factor(self, epsilon: float) -> float:
+        return math.exp(min(self.log_moment - self.tilt * epsilon, 700.0))
+
+    def upper(self, epsilon: float) -> float:
+        """Upper bound for the finite part of delta; infinite below the window."""
+        if epsilon < self.lowest:
+            return math.inf
+        missing = self._factor(epsilon) * self.above + self._factor(self.middle) * self.far
+        return (self._value(epsilon) + missing) * (1 + self.relative)
+
+    def lower(self, epsilon: float) -> float:
+        """Lower bound for the finite part of delta of these very masses."""
+        epsilon = max(epsilon, self.lowest)
+        superfluous = self._factor(epsilon) * self.below * (1 + self.relative)
+        value = self._value(epsilon) * (1 - self.relative) - superfluous
+        return max(value, 0.0)
+
+    def chernoff(self, epsilon: float) -> float:
+        """Upper bound e^(K - tilt·epsilon)·max w, good for every epsilon."""
+        return self._factor(epsilon) * self.peak * (1 + self.relative)
+
+
+def composed_curve(parts: Sequence[tuple[LossDistribution, int]], grid: Window) -> Curve:
+    """The curve of the distributions, each taken `count` times, all of them on the window's step."""
+    tilt, step = grid.tilt, grid.step
+    tilted, log_moment, rounding = [], 0.0, 0.0
+    for part, count in parts:
+        exponents = (tilt * step) * part.indices
+        top = float(np.max(exponents))
+        weights = part.masses * np.exp(exponents - top)
+        level = top + math.log(float(np.sum(weights)))
+        weights *= math.exp(top - level)
+        tilted.append((part.indices % grid.cells, weights, count))
+        log_moment += count * level
+        largest = float(np.max(np.abs(exponents)))
+        folds = int(part.indices[-1] - part.indices[0]) // grid.cells + 1
+        rounding += count * UNIT * (8 * largest + 4 * abs(level) + min(folds, len(part.indices)) + 16)
+    convolved = convolution(
+        (cell_sums(cells, weights, grid.cells), count) for cells, weights, count in tilted
+    )
+    below, above = tails([(part.losses(), part.masses, count) for part, count in parts], grid)
+    peak, norm = _peak(tilt), _norm(tilt, step, grid.cells)
+    sums = _sums(convolved.masses, grid)
+    rounding += UNIT * (8 * grid.cells + 8 * sums.exponent + 64)
+    rounding += 4 * UNIT * (abs(log_moment) + abs(tilt * grid.center * step))
+    return Curve(
+        tilt=tilt,
+        step=step,
+        first=sums.first,
+        deltas=sums.deltas,
+        beyond=sums.beyond,
+        log_moment=log_moment,
+        reference=grid.center,
+        far=sums.far,
+        above=convolved.error * norm + peak * above + _VANISHED,
+        below=convolved.error * norm + peak * (above + below) + _VANISHED,
+        relative=math.expm1(1.01 * rounding),
+        peak=peak,
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class _Sums:
+    first: int
+    deltas: Array
+    beyond: Array
+    far: float
+    exponent: float
+
+
+def _sums(masses: Array, grid: Window) -> _Sums:
+    """delta and the second law's mass beyond each grid point, in sums of positive terms only.
+
+    delta_k = sum over i >= k of (x_(i+1) - x_i)·beyond_i, beyond_i = sum over j > i of c_j e^(-(tilt +
+    1)·loss_j).
+
+    Factors are relative to the center of the window, and only cells whose factor is a normal float are
+    summed: the curve starts at the first of them, and mass to the right of the last counts as if its loss
+    were infinite.
+    """
+    rate = (grid.tilt + 1) * grid.step
+    reach = math.floor(_LARGEST_EXPONENT / rate)
+    end = grid.first + grid.cells
+    first, stop = max(grid.center - reach, grid.first), min(grid.center + reach + 1, end)
+    sums = _stretch(masses, first, stop)
+    _scale(sums, -rate, first - grid.center)
+    beyond = np.empty(len(sums))
+    np.cumsum(sums[:0:-1], out=beyond[-2::-1])
+    beyond[-1] = 0.0
+    sums[:] = beyond
+    _scale(sums, grid.step, first - grid.center)
+    np.cumsum(sums[::-1], out=sums[::-1])
+    sums *= math.expm1(grid.step)
+    rest = float(np.sum(_stretch(masses, stop, end)))
+    return _Sums(
+        first=first,
+        deltas=sums,
+        beyond=beyond,
+        far=rest * math.exp(-grid.tilt * grid.step * (stop - grid.center)),
+        exponent=rate * max(grid.center - first, stop - grid.center),
+    )
+
+
+def _stretch(masses: Array, first: int, stop: int) -> Array:
+    """A copy of the cells first, ..., stop - 1 of a cyclic list that is at least as long."""
+    start = first % len(masses)
+    end = start + stop - first
+    if end <= len(masses):
+        return masses[start:end].copy()
+    return np.concatenate([masses[start:], masses[: end - len(masses)]])
+
+
+def _scale(values: Array, rate: float, start: int) -> None:
+    """Multiply the values by e^(rate·k), k = start, start + 1, ...: in blocks, each by two factors."""
+    fine = np.exp(rate * np.arange(_BLOCK))
+    whole = len(values) // _BLOCK
+    blocks = values[: whole * _BLOCK].reshape(whole, _BLOCK)
+    blocks *= fine
+    blocks *= np.exp(rate * (start + _BLOCK * np.arange(whole)))[:, None]
+    tail = values[whole * _BLOCK :]
+    tail *= fine[: len(tail)] * math.exp(rate * (start + whole * _BLOCK))
+
+
+def _peak(tilt: float) -> float:
+    """The largest value of w."""
+    if tilt == 0:
+        return 1.0
+    return math.exp(-tilt * math.log1p(1 / tilt)) / (tilt + 1) * (1 + 1e-12)
+
+
+def _norm(tilt: float, step: float, cells: int) -> float:
+    """Bound for the 2-norm of w on the grid."""
+    peak = _peak(tilt)
+    if tilt == 0:
+        return math.sqrt(cells)
+    integral = 1 / (2 * tilt * (2 * tilt + 1) * (tilt + 1))
+    return math.sqrt(min(integral / step + peak**2, cells * peak**2)) * (1 + 1e-12)

@@ -1,0 +1,127 @@
+"""The law of the privacy loss of one pair of neighbors, atom by atom.
+
+For outputs with probabilities p (first neighbor) and q (second), the loss is ln(p/q) with probability p, and
+
+    delta(epsilon) = P(loss infinite) + sum of p · max(0, 1 - e^(epsilon - loss))      for every real epsilon.
+
+A *measure* below is any finite one on (-inf, +inf]; its curve is the same formula, and releases with
+independent noise compose by convolution: the losses add up. Everything that this package rounds rests on one
+
+    Lemma. If the curve of one factor rises (at every real epsilon), so does that of a convolution:
+    delta of mu * rho at epsilon = integral of delta_mu(epsilon - t) d rho(t), which is monotone in delta_mu.
+
+Hence raising a mass, raising a loss, or replacing an atom by atoms with the same p and q in total (the first
+law is then a function of the second, so the curve cannot fall) is pessimistic in any composition.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from pbdp.errors import InputError
+from pbdp.mechanism.weights import TOTAL, WeightTable
+from pbdp.noise.kernel import Array
+
+UNIT = 2.0**-53
+# Finite losses beyond this are neglected: they count as infinite above and not at all below.
+LARGEST_LOSS = 600.0
+_TOTAL_TOLERANCE = 1e-12
+
+
+def loss_margin(losses: Array) -> Array:
+    """Bound for the rounding error of a loss: one division of two rounded numbers, one logarithm."""
+    return 16 * UNIT * (1 + np.abs(losses))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class LossLaw:
+    """Finite losses in rising order with their masses, and the mass of infinite ones.
+
+    Each loss is within `loss_margin` of the true one and each mass within one part in 2^51. `neglected` is
+    mass whose loss is finite but was set aside: bounds from above count it as infinite, others drop it.
+    """
+
+    losses: Array
+    masses: Array
+    infinite: float
+    neglected: float = 0.0
+
+    def without_extremes(self, mass: float) -> LossLaw:
+        """The law with its largest and its smallest losses, of total mass at most `mass` each, neglected."""
+        first = int(np.searchsorted(np.cumsum(self.masses), mass, side="right"))
+        above = int(np.searchsorted(np.cumsum(self.masses[::-1]), mass, side="right"))
+        stop = len(self.masses) - above
+        if first == above == 0 or first >= stop:
+            return self
+        dropped = math.fsum(self.masses[:first]) + math.fsum(self.masses[stop:])
+        return LossLaw(
+            losses=self.losses[first:stop],
+            masses=self.masses[first:stop],
+            infinite=self.infinite,
+            neglected=self.neglected + dropped,
+        )
+
+    @property
+    def infinite_above(self) -> float:
+        """Upper bound for the mass that counts as infinite."""
+        return (self.infinite + self.neglected) * (1 + 16 * UNIT)
+
+    @property
+    def infinite_below(self) -> float:
+        """Lower bound for the mass of truly infinite losses."""
+        return self.infinite * (1 - 16 * UNIT)
+
+    @property
+    def is_nil(self) -> bool:
+        """Whether both neighbors have the same law."""
+        return self.infinite_above == 0 and not np.any(self.losses)
+
+
+def loss_law(first: npt.ArrayLike, second: npt.ArrayLike) -> LossLaw:
+    """The law of two vectors of probabilities on the same outputs, taken as they stand.
+
+    The second may add up to less than one: the rest lies on outputs that the first cannot produce.
+    """
+    p, q = (np.asarray(masses, dtype=np.float64) for masses in (first, second))
+    if p.ndim != 1 or p.shape != q.shape:
+        raise InputError("second", "as long as first", f"shapes {p.shape} and {q.shape}")
+    for name, masses in (("first", p), ("second", q)):
+        if not (np.all(np.isfinite(masses)) and np.all(masses >= 0)):
+            raise InputError(name, "finite and not negative", "a negative or infinite probability")
+    total = math.fsum(p)
+    if abs(total - 1) > _TOTAL_TOLERANCE:
+        raise InputError("first", "probabilities that add up to 1", f"{total!r}")
+    if math.fsum(q) > 1 + _TOTAL_TOLERANCE:
+        raise InputError("second", "probabilities that add up to at most 1", f"{math.fsum(q)!r}")
+    return _law(p, q)
+
+
+def table_loss_law(table: WeightTable, shift: int) -> LossLaw:
+    """The law of a table of integer weights against its copy moved by `shift`, truncation included."""
+    weights = table.weights
+    moved = np.zeros_like(weights)
+    if 0 <= shift < len(weights):
+        moved[shift:] = weights[: len(weights) - shift]
+    elif -len(weights) < shift < 0:
+        moved[:shift] = weights[-shift:]
+    return _law(weights / float(TOTAL), moved / float(TOTAL))
+
+
+def _law(p: Array, q: Array) -> LossLaw:
+    infinite = math.fsum(p[q == 0])
+    shared = (p > 0) & (q > 0)
+    p, q = p[shared], q[shared]
+    with np.errstate(over="ignore", under="ignore", divide="ignore"):
+        losses = np.log(p / q)
+    kept = np.abs(losses) < LARGEST_LOSS
+    order = np.argsort(losses[kept], kind="stable")
+    return LossLaw(
+        losses=losses[kept][order],
+        masses=p[kept][order],
+        infinite=infinite,
+        neglected=math.fsum(p[~kept]),
+    )

@@ -1,0 +1,1 @@
+"""Exact accounting over all neighbors, rounded to the safe side."""

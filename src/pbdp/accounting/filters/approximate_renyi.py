@@ -1,0 +1,105 @@
+"""The Rényi loss of a finite table of integer weights, apart from the outputs that are counted as missing.
+
+A finite table that moves with the answer has outputs that its neighbor cannot produce, so its Rényi
+divergence is infinite, though the mass of those outputs is some 1e-19. It has an *approximate* one:
+
+    **Definition.** P has the loss (r, m) of order a > 1 against Q if there is a measure P~ <= P with
+    P~(all) >= 1 - m and the integral of p~^a q^(1-a) at most e^((a-1)·r).                               (1)
+
+P~ is P without the outputs that Q lacks, and without others whose loss is so large that they are cheaper
+as missing mass: at the ends of a table weights are 1, 2, 3, ... units of 2^-62, where the loss is that of
+rounding, not of the law. Both figures come from the integer weights: m is exact, r is rounded up.
+
+**Over all neighbors.** A table that never rises away from its mode needs the largest shift t only:
+
+    Let P_s be the table and Q_s the table moved by s, 0 < s < t. By (1) of `exact.neighbors`
+    delta_eps(P_s, Q_s) <= delta_eps(P_t, Q_t) for eps >= 0, and the same with the laws exchanged (a negative
+    shift). Since delta_-eps(P, Q) = 1 - e^-eps + e^-eps·delta_eps(Q, P), it holds for every real eps. By
+    Blackwell (1953) there is a Markov kernel K with K P_t = P_s and K Q_t = Q_s. Take the P~ of (1) for
+    shift t. Then K P~ <= K P_t = P_s, with the same total. The function u^a v^(1-a) is convex and
+    homogeneous, hence phi(sum of u_i, sum of v_i) <= sum of phi(u_i, v_i); with u_i = K(z|y_i) p~(y_i) and
+    v_i = K(z|y_i) q_t(y_i), summed over z, the integral of (1) does not grow. So (r, m) serves shift s.  (2)
+
+The last lines show that *any* processing of the output keeps (r, m): rounding, clamping, publishing on
+another scale. Other tables are looked at for every shift, and the larger r and the larger m are taken.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+import numpy.typing as npt
+
+from pbdp.accounting.exact.tables import table_shifts
+from pbdp.accounting.filters.log_moment import renyi_upper, worth_keeping
+from pbdp.domains import above_one, whole
+from pbdp.errors import InputError
+from pbdp.mechanism.weights import TOTAL, WeightTable
+from pbdp.noise.kernel import Array
+
+Weights = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RenyiLoss:
+    """The loss (r, m) of one release at one order, over all neighbors in both directions.
+
+    `distance` bounds the total-variation distance, for either neighbor, between the law that (r, m) was
+    found for and the one that is drawn from; zero if they are the same.
+    """
+
+    renyi_upper: float
+    missing_upper: Fraction
+    distance: float = 0.0
+
+    def __post_init__(self) -> None:
+        if not (0 <= self.renyi_upper < math.inf and self.missing_upper >= 0 and self.distance >= 0):
+            raise InputError("loss", "finite and not negative", self)
+
+
+def approximate_renyi(
+    table: WeightTable, sensitivity: int, order: float, exchange: float = math.inf
+) -> RenyiLoss:
+    """The loss of a table that moves with the answer, by at most `sensitivity` steps between neighbors.
+
+    Outputs are given up as missing as long as that lowers  r + exchange·m ; by default only those that the
+    neighbor cannot produce.
+    """
+    whole("sensitivity", sensitivity)
+    above_one("order", order)
+    found = [
+        _of_shift(table.weights, shift, order, exchange)
+        for shift in table_shifts(table, sensitivity, table.is_symmetric)
+    ]
+    return RenyiLoss(
+        renyi_upper=max(renyi for renyi, _ in found),
+        missing_upper=Fraction(max(missing for _, missing in found), TOTAL),
+    )
+
+
+def _of_shift(weights: Weights, shift: int, order: float, exchange: float) -> tuple[float, int]:
+    """r and the missing weight of a table against its copy moved by `shift`."""
+    first, second = _overlap(weights, shift)
+    outside = TOTAL - int(np.sum(first))
+    losses, masses = _losses(first, second), first / float(TOTAL)
+    kept = worth_keeping(losses, masses, outside / TOTAL, order, exchange)
+    missing = TOTAL - int(np.sum(first[kept]))
+    return renyi_upper(losses[kept], masses[kept], -(missing / TOTAL), order), missing
+
+
+def _overlap(weights: Weights, shift: int) -> tuple[Weights, Weights]:
+    """The weights of the table and of its moved copy where both have some."""
+    if abs(shift) >= len(weights):
+        return weights[:0], weights[:0]
+    first, second = (weights[shift:], weights[:-shift]) if shift > 0 else (weights[:shift], weights[-shift:])
+    both = (first > 0) & (second > 0)
+    return first[both], second[both]
+
+
+def _losses(first: Weights, second: Weights) -> Array:
+    """log(first / second) to 8 units in the last place, small losses too: differences are whole numbers."""
+    change = (first - second) / np.minimum(first, second).astype(np.float64)
+    return np.asarray(np.copysign(np.log1p(np.abs(change)), change))

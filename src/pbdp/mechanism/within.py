@@ -1,0 +1,126 @@
+"""How users write a width: `5`, `"5%+10"`, or a pair (below, above)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from numbers import Real
+
+from pbdp.domains import positive
+from pbdp.errors import ContradictionError, InputError
+from pbdp.mechanism.absolute import AbsoluteRegion
+from pbdp.mechanism.region import Region
+from pbdp.mechanism.relative import RelativeRegion
+
+Within = float | str | tuple[float, float]
+
+# Below this an answer would have to be astronomical for the percentage to show.
+SMALLEST_PERCENT = 1e-6
+
+_NUMBER = r"[0-9.]+(?:[eE][+-]?[0-9]+)?"
+_RELATIVE = re.compile(rf"^\s*({_NUMBER})\s*%\s*(?:\+\s*({_NUMBER}))?\s*$")
+_UNKNOWN_PERCENT = re.compile(rf"^\s*\?\s*%\s*\+\s*({_NUMBER})\s*$")
+_UNKNOWN_OFFSET = re.compile(rf"^\s*({_NUMBER})\s*%\s*\+\s*\?\s*$")
+_HOW = 'Write 5 for "within 5", 5%+10 for "within 5 % plus 10", or two numbers for below and above.'
+
+
+def region_within(within: object, nonnegative: bool = False) -> Region:
+    """The region that a width describes."""
+    match within:
+        case str():
+            return _from_text(within, nonnegative)
+        case (below, above):
+            return AbsoluteRegion(
+                below=positive("within", below, _HOW), above=positive("within", above, _HOW)
+            )
+        case Real():
+            return AbsoluteRegion.even(positive("within", within, _HOW))
+    raise InputError("within", "a number, a percentage plus a number, or two numbers", repr(within), _HOW)
+
+
+def _from_text(text: str, nonnegative: bool) -> Region:
+    relative = _RELATIVE.match(text)
+    try:
+        if relative is None:
+            even = AbsoluteRegion.even(positive("within", float(text), _HOW))
+            if nonnegative:
+                raise ContradictionError(
+                    "nonnegative", "left out unless the width is relative (5%+10)", nonnegative
+                )
+            return even
+        percent, plus = float(relative[1]), float(relative[2] or 0)
+    except ValueError:
+        raise InputError("within", "a number, or a percentage plus a number", repr(text), _HOW) from None
+    if not 0 < percent < 100:
+        raise InputError(
+            "within",
+            "a percentage above 0 and below 100",
+            f"{text!r}",
+            "A relative error of 100 % or more is met by publishing 0.",
+        )
+    if percent < SMALLEST_PERCENT:
+        raise InputError(
+            "within",
+            f"a percentage of at least {SMALLEST_PERCENT:g}",
+            f"{text!r}",
+            "So small a percentage makes no difference; leave it out.",
+        )
+    if plus <= 0:
+        raise InputError(
+            "within",
+            "a percentage plus a number above 0",
+            f"{text!r}",
+            f"At an answer of 0 a percentage alone allows no error at all; write {percent:g}%+10, say.",
+        )
+    return RelativeRegion(theta=percent / 100, tau=positive("within", plus, _HOW), nonnegative=nonnegative)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Unknown:
+    """A relative width with one part to be found: `?%+10` or `5%+?`."""
+
+    theta: float | None
+    tau: float | None
+
+    def filled(self, nonnegative: bool) -> Callable[[float], Region]:
+        """The region with the missing part filled in."""
+
+        def region(part: float) -> Region:
+            theta = part if self.theta is None else self.theta
+            tau = part if self.tau is None else self.tau
+            return RelativeRegion(theta=theta, tau=tau, nonnegative=nonnegative)
+
+        return region
+
+
+def unknown_of(text: str) -> Unknown | None:
+    """The unknown that a width asks for, or None if it asks for none."""
+    if "?" not in text:
+        return None
+    if match := _UNKNOWN_PERCENT.match(text):
+        return Unknown(theta=None, tau=positive("within", float(match[1]), _HOW))
+    if (match := _UNKNOWN_OFFSET.match(text)) and 0 < float(match[1]) < 100:
+        return Unknown(theta=float(match[1]) / 100, tau=None)
+    raise InputError("within", "?%+10 or 5%+? to have one part of it found", repr(text), _HOW)
+
+
+def text_of(region: Region) -> float | str | list[float] | None:
+    """The width that describes a region, as it is written in a plan file; None for a fixed range."""
+    match region:
+        case AbsoluteRegion():
+            return region.below if region.below == region.above else [region.below, region.above]
+        case RelativeRegion():
+            return f"{_percent(region.theta)}%+{_short(region.tau)}"
+    return None
+
+
+def _percent(theta: float) -> str:
+    """A percentage that is read as `theta`: 7, not 7.000000000000001."""
+    short = _short(theta * 100, digits=12)
+    return short if float(short) / 100 == theta else _short(theta * 100)
+
+
+def _short(number: float, digits: int = 17) -> str:
+    """A number as people write it: 10, not 10.0."""
+    return f"{number:.{digits}g}" if digits < 17 else repr(number).removesuffix(".0")

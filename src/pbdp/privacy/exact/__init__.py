@@ -1,1 +1,0 @@
-"""Exact accounting over all neighbours, rounded to the safe side."""

@@ -1,0 +1,108 @@
+"""Noise for answers on the grid, drawn from the very table that was accounted."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from pbdp.mechanism.design import Design
+from pbdp.mechanism.region import Region
+from pbdp.mechanism.reweighted import ReweightedTable
+from pbdp.release.alias import CHUNK, AliasTable, alias_table
+from pbdp.release.keystream import SLACK, WORD, Keystream
+from pbdp.release.stacked import StackedTables, stacked_tables
+
+Index = npt.NDArray[np.int64]
+
+
+class Sampler(ABC):
+    """Kernel noise, in steps, before offset and clamping."""
+
+    __slots__ = ()
+
+    @abstractmethod
+    def many(self, answers: Index, keystream: Keystream) -> Index:
+        """Independent noise for each answer."""
+
+    @abstractmethod
+    def row(self, answer: Index, keystream: Keystream) -> Index:
+        """Noise for a row of one answer.
+
+        The answer stays a machine word: Python keeps small integers, so that its time would tell them apart.
+        """
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class MovingSampler(Sampler):
+    """One law for all answers."""
+
+    table: AliasTable
+
+    def row(self, answer: Index, keystream: Keystream) -> Index:  # noqa: ARG002 - the law does not depend on it
+        return np.array([self.table.value_of(keystream.word())], dtype=np.int64)
+
+    def many(self, answers: Index, keystream: Keystream) -> Index:
+        return self.table.draw(len(answers), keystream)
+
+
+class _OneWordEach(Sampler):
+    """Answers and words side by side, in parts that stay in the processor's cache."""
+
+    __slots__ = ()
+
+    @abstractmethod
+    def _noise(self, answers: Index, words: npt.NDArray[np.uint64]) -> Index:
+        """The noise for each answer, from its word."""
+
+    def many(self, answers: Index, keystream: Keystream) -> Index:
+        drawn = np.empty(len(answers), dtype=np.int64)
+        stream = keystream.stream()
+        room = min(len(answers), CHUNK)
+        buffer, zeros = bytearray(room * WORD + SLACK), memoryview(bytes(room * WORD))
+        words = np.frombuffer(buffer, dtype="<u8", count=room)
+        for start in range(0, len(answers), CHUNK):
+            part = answers[start : start + CHUNK]
+            stream.fill(buffer, zeros[: len(part) * WORD])
+            drawn[start : start + len(part)] = self._noise(part, words[: len(part)])
+        return drawn
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class StackedSampler(_OneWordEach):
+    """A law for each answer, all of them in tables."""
+
+    tables: StackedTables
+
+    def row(self, answer: Index, keystream: Keystream) -> Index:
+        return self.tables.many(answer, np.array([keystream.word()], dtype=np.uint64))
+
+    def _noise(self, answers: Index, words: npt.NDArray[np.uint64]) -> Index:
+        return self.tables.many(answers, words)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class ReweightedSampler(_OneWordEach):
+    """A law for each answer, too many for tables of all: each draw is a search in the base table."""
+
+    table: ReweightedTable
+    region: Region
+
+    def row(self, answer: Index, keystream: Keystream) -> Index:
+        (below,), (above,) = self.region.offsets(answer.astype(np.float64))
+        return np.array([self.table.one_noise_at(keystream.word(), float(below), float(above))])
+
+    def _noise(self, answers: Index, words: npt.NDArray[np.uint64]) -> Index:
+        return self.table.noise_at(words, *self.region.offsets(answers.astype(np.float64)))
+
+
+def sampler_of(design: Design) -> Sampler:
+    """The sampler of a design's table."""
+    if design.mechanism.follows_answer:
+        return MovingSampler(table=alias_table(design.table_at(0.0)))
+    tables = stacked_tables(design)
+    if tables is not None:
+        return StackedSampler(tables=tables)
+    return ReweightedSampler(table=design.reweighted(), region=design.region)

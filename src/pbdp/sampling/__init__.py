@@ -1,1 +1,0 @@
-"""Drawing from tables of integer weights with a cryptographic generator."""

@@ -1,0 +1,46 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import scipy.fft
+
+from pbdp.accounting.composition.convolve import convolution, transform_error
+from pbdp.noise.kernel import Array
+
+
+def law(cells: int, filled: int, seed: int) -> Array:
+    values = np.zeros(cells)
+    values[:filled] = np.random.default_rng(seed).exponential(size=filled)
+    return np.asarray(values / values.sum())
+
+
+@pytest.mark.parametrize("cells", [1 << 10, 1 << 13, 1 << 16])
+def test_one_transform_stays_far_below_its_bound(cells: int) -> None:
+    values = law(cells, cells, 1)
+    exact = scipy.fft.rfft(values.astype(np.longdouble))
+    error = np.linalg.norm((np.fft.rfft(values) - exact).astype(np.complex128))
+    assert error <= transform_error(cells) * np.linalg.norm(np.fft.rfft(values)) / 4
+
+
+@pytest.mark.parametrize("count", [1, 2, 7, 1000, 10_000])
+def test_powers_are_within_the_stated_error(count: int) -> None:
+    values = law(1 << 14, 90, 2)
+    result = convolution([(values, count)])
+    exact = scipy.fft.irfft(scipy.fft.rfft(values.astype(np.longdouble)) ** count, len(values))
+    error = float(np.linalg.norm((result.masses - exact).astype(np.float64)))
+    assert error <= result.error
+    assert result.error <= 1e-11 * max(count, 10)
+
+
+def test_a_small_convolution_is_exact_to_its_error() -> None:
+    one, two = law(64, 5, 3), law(64, 9, 4)
+    direct = np.convolve(np.convolve(one[:5], one[:5]), two[:9])
+    result = convolution([(one, 2), (two, 1)])
+    assert np.linalg.norm(result.masses[: len(direct)] - direct) <= result.error + 1e-17
+    assert result.error < 1e-12
+
+
+def test_the_stated_error_notices_a_wrong_power() -> None:
+    values = law(1 << 12, 50, 5)
+    right, wrong = convolution([(values, 100)]), convolution([(values, 101)])
+    assert np.linalg.norm(right.masses - wrong.masses) > 1e6 * right.error

@@ -1,0 +1,369 @@
+"""The exact accountant: reference figures, closed forms, and the two theorems that its search rests on."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+import mpmath as mp
+import numpy as np
+import numpy.typing as npt
+import pytest
+
+from pbdp.accounting.exact.accountant import ExactAccountant, delta_of_pair, plain_accountant
+from pbdp.accounting.exact.tables import table_delta, table_epsilon
+from pbdp.mechanism.absolute import AbsoluteRegion
+from pbdp.mechanism.boosted import Boosted
+from pbdp.mechanism.rate import boost_for
+from pbdp.mechanism.region import Region
+from pbdp.mechanism.relative import RelativeRegion
+from pbdp.mechanism.weights import TOTAL, WeightTable
+from pbdp.noise.discrete_laplace import DiscreteLaplace
+from pbdp.noise.gaussian import Gaussian
+from pbdp.noise.huber import Huber
+from pbdp.noise.kernel import Kernel
+from pbdp.noise.laplace import Laplace
+from pbdp.noise.staircase import Staircase
+from pbdp.noise.table import TableKernel
+from tests.brute import designs, force, quadrature
+
+
+def normal_quantile(u: float) -> float:
+    return float(mp.sqrt(2) * mp.erfinv(2 * mp.mpf(u) - 1))
+
+
+def boosted_gaussian(sigma: float, region: Region, confidence: float, sensitivity: float) -> ExactAccountant:
+    kernel = Gaussian(sigma=sigma)
+    mechanism = Boosted(kernel=kernel, region=region, boost=boost_for(kernel, region, confidence))
+    return ExactAccountant(mechanism=mechanism, sensitivity=sensitivity)
+
+
+def plain_sigma(within: float, confidence: float) -> float:
+    """The sigma with mass `confidence` in [-within, within]."""
+    return within / normal_quantile((1 + confidence) / 2)
+
+
+# ----------------------------------------------------------------------------------- reference figures
+
+
+def test_delta_slightly_above_the_plain_scale() -> None:
+    accountant = boosted_gaussian(1.1 * plain_sigma(10, 0.9), AbsoluteRegion.even(10.0), 0.9, 1)
+
+    assert accountant.delta_at(0.5).upper == pytest.approx(1.366e-3, rel=1e-3)
+
+
+def test_renyi_at_four_times_the_plain_scale() -> None:
+    accountant = boosted_gaussian(4 * plain_sigma(10, 0.8), AbsoluteRegion.even(10.0), 0.8, 1)
+
+    assert accountant.renyi_at(2).upper == pytest.approx(0.3549, rel=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("confidence", "sensitivity", "within", "scales", "epsilon"),
+    [(0.9, 1, 2.5, (1.36, 1.48), 1.7275), (0.8, 4, 5.0, (1.94, 2.06), 1.932)],
+)
+def test_least_epsilon_over_sigma(
+    confidence: float, sensitivity: float, within: float, scales: tuple[float, float], epsilon: float
+) -> None:
+    """The valley is narrow, so its bottom is looked for in steps of a thousandth."""
+    plain = plain_sigma(within, confidence)
+
+    def epsilon_at(times: float) -> float:
+        accountant = boosted_gaussian(times * plain, AbsoluteRegion.even(within), confidence, sensitivity)
+        return accountant.epsilon_at(1e-5).upper
+
+    bottom = min(epsilon_at(times) for times in np.linspace(*scales, 121))
+
+    assert bottom == pytest.approx(epsilon, abs=1.5e-3)
+    assert min(epsilon_at(times) for times in (1.0, 1.1, 1.2, 1.7, 2.5, 4.0, 8.0)) > bottom
+
+
+def test_epsilon_of_relative_error_at_the_published_optimum() -> None:
+    """For the published optimum, sigma = 1.998, 2.15 was printed; neighbors near 120 show 2.83."""
+    sigma, theta, tau = 1.9978651963, 0.05, 2.5
+    accountant = boosted_gaussian(sigma, RelativeRegion(theta=theta, tau=tau), 0.9, 1)
+    boost = accountant.mechanism.boost
+    claim = accountant.epsilon_at(1e-5)
+
+    def law(answer: float) -> quadrature.Law:
+        reach = theta * answer + tau
+        return quadrature.Law(
+            density=quadrature.gaussian(sigma),
+            answer=answer,
+            low=answer - reach,
+            high=answer + reach,
+            boost=boost,
+        )
+
+    assert claim.upper == pytest.approx(2.8316, abs=1e-4)
+    assert quadrature.delta(law(119.9), law(118.9), claim.lower * (1 - 1e-3)) > 1e-5
+    assert all(
+        quadrature.delta(law(answer), law(answer + shift), claim.upper) <= 1e-5
+        for answer in np.linspace(1.0, 250.0, 250)
+        for shift in (-1.0, 1.0)
+    )
+
+
+# ---------------------------------------------------------------------------------------- closed forms
+
+
+@pytest.mark.parametrize("sigma", [0.3, 1.0, 7.0])
+@pytest.mark.parametrize("epsilon", [0.0, 0.1, 1.0, 5.0])
+def test_gaussian_delta_is_that_of_balle_and_wang(sigma: float, epsilon: float) -> None:
+    with mp.workdps(40):
+        s, e = mp.mpf(sigma), mp.mpf(epsilon)
+        exact = mp.ncdf(1 / (2 * s) - e * s) - mp.exp(e) * mp.ncdf(-1 / (2 * s) - e * s)
+
+    claim = plain_accountant(Gaussian(sigma=sigma), 1.0).delta_at(epsilon)
+
+    assert claim.lower <= exact <= claim.upper
+    assert claim.upper == pytest.approx(float(exact), rel=1e-7)
+
+
+@pytest.mark.parametrize("scale", [0.4, 3.0])
+@pytest.mark.parametrize("share", [0.0, 0.3, 0.99, 1.5])
+def test_laplace_delta_is_the_closed_form(scale: float, share: float) -> None:
+    epsilon = share * 2 / scale
+    with mp.workdps(40):
+        exact = max(mp.mpf(0), 1 - mp.exp((mp.mpf(epsilon) - 2 / mp.mpf(scale)) / 2))
+
+    claim = plain_accountant(Laplace(scale=scale), 2.0).delta_at(epsilon)
+
+    assert claim.lower <= exact <= claim.upper
+    assert claim.upper == pytest.approx(float(exact), rel=1e-7, abs=1e-14)
+
+
+def test_laplace_delta_at_its_own_pure_epsilon_is_not_below_the_truth() -> None:
+    """Delta/b, rounded down, leaves a delta of 1e-17 to 1e-16, and nothing allows to call it zero."""
+    rng = np.random.default_rng(45)
+    below = []
+    for _ in range(500):
+        scale, shift = float(rng.uniform(0.2, 5)), int(rng.integers(1, 9))
+        epsilon = shift * (1 / scale)
+        with mp.workdps(40):
+            exact = 1 - mp.exp((mp.mpf(epsilon) - shift / mp.mpf(scale)) / 2)
+        claim = plain_accountant(Laplace(scale=scale), shift).delta_at(epsilon).upper
+        if claim < exact:
+            below.append((scale, shift, epsilon, claim, float(exact)))
+
+    assert not below, f"{len(below)} of 500, first: {below[0]}"
+
+
+@pytest.mark.parametrize("order", [1.01, 2.0, 7.5, 64.0])
+def test_gaussian_renyi_is_the_closed_form(order: float) -> None:
+    claim = plain_accountant(Gaussian(sigma=1.7), 3.0).renyi_at(order)
+
+    exact = Fraction(order) * 9 / (2 * Fraction(1.7) ** 2)
+
+    assert Fraction(claim.lower) <= exact <= Fraction(claim.upper)
+    assert claim.upper == pytest.approx(float(exact), rel=1e-10)
+
+
+@pytest.mark.parametrize("order", [1.01, 2.0, 7.5, 64.0])
+def test_laplace_renyi_is_that_of_mironov(order: float) -> None:
+    with mp.workdps(40):
+        a, loss = mp.mpf(order), 3 / mp.mpf(1.7)
+        moment = a * mp.exp((a - 1) * loss) / (2 * a - 1) + (a - 1) * mp.exp(-a * loss) / (2 * a - 1)
+        exact = mp.log(moment) / (a - 1)
+
+    claim = plain_accountant(Laplace(scale=1.7), 3.0).renyi_at(order)
+
+    assert claim.lower <= exact <= claim.upper
+    assert claim.upper == pytest.approx(float(exact), rel=1e-9)
+
+
+@pytest.mark.parametrize("kernel", [Laplace(scale=2.5), DiscreteLaplace(scale=2.5)])
+@pytest.mark.parametrize("boost", [0.0, 0.4, 0.99])
+def test_pure_epsilon_of_boosted_laplace_adds_the_loss_of_the_boost(kernel: Kernel, boost: float) -> None:
+    mechanism = Boosted(kernel=kernel, region=AbsoluteRegion.even(4.0), boost=boost)
+    exact = 3 / 2.5 - math.log1p(-boost)
+
+    claim = ExactAccountant(mechanism=mechanism, sensitivity=3).pure_epsilon()
+
+    assert claim.lower <= exact <= claim.upper
+    assert claim.upper == pytest.approx(exact, rel=1e-11)
+    assert ExactAccountant(mechanism=mechanism, sensitivity=3).epsilon_at(0.0) == claim
+
+
+@pytest.mark.parametrize(
+    ("kernel", "exact"),
+    [
+        (Huber(sigma=2.0, knee=3.0), 3 * 3.0 / 4),
+        (Staircase(loss=0.7, width=2.0, center=1.0), 1.4),
+        (Gaussian(sigma=1.0), math.inf),
+    ],
+)
+def test_pure_epsilon_of_plain_noise(kernel: Kernel, exact: float) -> None:
+    assert plain_accountant(kernel, 3.0).pure_epsilon().upper == pytest.approx(exact, rel=1e-11)
+
+
+# ------------------------------------------------------------------------------------------ theorem (1)
+
+
+def exact_delta(weights: list[int], shift: int, growth: Fraction) -> Fraction:
+    """Hockey-stick of a table and its shift, by rational arithmetic."""
+    moved = {i + shift: w for i, w in enumerate(weights)}
+    gains = (Fraction(w) - growth * moved.get(i, 0) for i, w in enumerate(weights))
+    return sum((gain for gain in gains if gain > 0), Fraction(0)) / sum(weights)
+
+
+def unimodal(rng: designs.Random) -> tuple[list[int], int]:
+    """Random weights that never rise away from the mode, often lopsided or flat, and where the mode is."""
+    left, right = (np.cumsum(rng.integers(0, 5, rng.integers(0, 7))) for _ in range(2))
+    top = max(int(left[-1]) if left.size else 0, int(right[-1]) if right.size else 0) + int(
+        rng.integers(1, 4)
+    )
+    return [*left.tolist(), top, *right[::-1].tolist()], left.size
+
+
+def test_a_larger_shift_of_a_unimodal_law_is_never_better() -> None:
+    rng = np.random.default_rng(40)
+    for _ in range(3000):
+        weights, _ = unimodal(rng)
+        growth = 1 + Fraction(int(rng.integers(0, 60)), 20)
+        for sign in (1, -1):
+            deltas = [exact_delta(weights, sign * shift, growth) for shift in range(1, 8)]
+            assert deltas == sorted(deltas), (weights, sign, growth)
+
+
+def test_a_smaller_shift_of_another_law_can_be_worse() -> None:
+    comb = [1, 0, 2, 0, 3, 0, 2, 0, 1]
+    growth = Fraction(3, 2)
+
+    assert exact_delta(comb, 1, growth) == 1
+    assert exact_delta(comb, 2, growth) < Fraction(1, 2)
+    kernel = TableKernel(probabilities=[w / 9 for w in comb], start=-4)
+    assert plain_accountant(kernel, 2).delta_at(math.log(1.5)).upper == pytest.approx(1, abs=1e-11)
+    table = WeightTable(start=-4, weights=np.array([w * (TOTAL // 16) for w in [1, 0, 4, 0, 6, 0, 4, 0, 1]]))
+    assert table_delta(table, 2, math.log(1.5)).upper == pytest.approx(1, abs=1e-15)
+    assert table_epsilon(table, 2, 0.9).lower == math.inf
+
+
+@pytest.mark.parametrize("boost", [0.0, 0.6])
+def test_delta_of_a_pair_grows_with_the_shift(boost: float) -> None:
+    region = AbsoluteRegion(below=1.5, above=4.0)
+    epsilons = np.linspace(0, 3, 7)
+    for kernel in (Gaussian(sigma=2.0), Laplace(scale=1.5), Staircase(loss=0.8, width=1.5, center=0.5)):
+        mechanism = Boosted(kernel=kernel, region=region, boost=boost)
+        for sign in (1, -1):
+            uppers = [delta_of_pair(mechanism, 0.0, sign * s, epsilons)[1] for s in np.linspace(0.25, 5, 20)]
+            assert np.all(np.diff(uppers, axis=0) >= -1e-11)
+
+
+@pytest.mark.parametrize("sensitivity", [1, 2, 3, 5])
+def test_tables_of_probabilities_are_accounted_over_all_shifts(sensitivity: int) -> None:
+    rng = np.random.default_rng([41, sensitivity])
+    for _ in range(100):
+        weights = rng.integers(0, 6, int(rng.integers(2, 10))).tolist()
+        weights[0] += 1
+        epsilon = float(rng.uniform(0, 2))
+        shifts = [s for size in range(1, sensitivity + 1) for s in (size, -size)]
+        with mp.workdps(40):
+            growth = Fraction(str(mp.exp(mp.mpf(epsilon))))
+        exact = max(exact_delta(weights, s, growth) for s in shifts)
+        kernel = TableKernel(
+            probabilities=[w / sum(weights) for w in weights], start=-int(rng.integers(0, len(weights)))
+        )
+
+        claim = plain_accountant(kernel, sensitivity).delta_at(epsilon)
+
+        assert claim.upper >= exact - Fraction(1, 10**15)
+        assert claim.upper == pytest.approx(float(exact), rel=1e-10, abs=1e-11)
+
+
+# ------------------------------------------------------------------------------------------ theorem (2)
+
+
+@pytest.mark.parametrize(
+    "family", [designs.gaussian, designs.laplace, designs.huber, designs.generalized_normal]
+)
+def test_on_a_fixed_range_neighbors_further_apart_are_never_better(family: designs.Maker) -> None:
+    """delta(Q, Q') against delta(P, P') for all P <= Q < Q' <= P', inside the range and past its ends."""
+    rng = np.random.default_rng(42)
+    for _ in range(25):
+        noise = family(rng)
+        low, high = 0, int(rng.integers(1, 6))
+        answers = np.arange(low - 2, high + 3)
+        n = force.noise_values(noise.reach)
+        boost = float(rng.uniform(0, 1))
+        laws = np.exp(force.boosted(noise.log_masses(n), n, answers - low, high - answers, boost))
+        figure = force.hockey_stick(float(rng.uniform(0, 2)))
+        count = len(answers)
+        for sign in (1, -1):
+            delta = np.zeros((count, count))
+            for i in range(count):
+                for j in range(i + 1, min(count, i + force.PAD + 1)):
+                    one, two = (i, j)[::sign]
+                    delta[i, j] = float(
+                        figure(force.counted(laws[one], 0), force.counted(laws[two], two - one))
+                    )
+            for i in range(count):
+                for j in range(i + 2, min(count, i + force.PAD + 1)):
+                    assert delta[i, j] >= max(delta[i + 1, j], delta[i, j - 1]) - force.ROUNDING
+
+
+# --------------------------------------------------------------------------------------- integer tables
+
+
+def scaled(weights: list[int], start: int) -> WeightTable:
+    """A table proportional to small weights but for what brings its total to 2^62, which the largest gets."""
+    unit = TOTAL // sum(weights)
+    grown = np.array(weights, dtype=np.int64) * unit
+    grown[int(np.argmax(grown))] += TOTAL - int(grown.sum())
+    return WeightTable(start=start, weights=grown)
+
+
+def table_truth(table: WeightTable, sensitivity: int, epsilon: float) -> mp.mpf:
+    """Largest delta over all shifts with 50-digit growth."""
+    weights: npt.NDArray[np.int64] = table.weights
+    with mp.workdps(50):
+        growth = Fraction(str(mp.exp(mp.mpf(epsilon))))
+        shifts = [s for size in range(1, sensitivity + 1) for s in (size, -size)]
+        worst = max(exact_delta([int(w) for w in weights], s, growth) for s in shifts)
+        return mp.mpf(worst.numerator) / worst.denominator
+
+
+def random_table(rng: designs.Random) -> WeightTable:
+    if rng.random() < 0.5:
+        weights, mode = unimodal(rng)
+        return scaled(weights, -mode)
+    weights = rng.integers(0, 9, int(rng.integers(2, 12))).tolist()
+    weights[0] += 1
+    weights[-1] += 1
+    return scaled(weights, -int(rng.integers(0, len(weights))))
+
+
+def test_delta_of_integer_tables() -> None:
+    rng = np.random.default_rng(43)
+    for _ in range(500):
+        table, sensitivity = random_table(rng), int(rng.integers(1, 6))
+        epsilon = float(rng.choice([0.0, rng.uniform(0, 3), math.log(2)]))
+        exact = table_truth(table, sensitivity, epsilon)
+
+        claim = table_delta(table, sensitivity, epsilon)
+
+        assert claim.lower <= exact <= claim.upper, (table, sensitivity, epsilon)
+        assert claim.upper == pytest.approx(float(exact), rel=1e-12, abs=1e-15)
+
+
+def test_epsilon_of_integer_tables() -> None:
+    rng = np.random.default_rng(44)
+    for _ in range(500):
+        table, sensitivity = random_table(rng), int(rng.integers(1, 4))
+        delta = float(rng.choice([rng.uniform(0, 1), 10.0 ** -rng.uniform(1, 15), 1 / 8]))
+
+        claim = table_epsilon(table, sensitivity, delta)
+
+        if math.isinf(claim.upper):
+            assert table_truth(table, sensitivity, 60.0) >= delta * (1 - 1e-12), (table, sensitivity, delta)
+            continue
+        assert table_truth(table, sensitivity, claim.upper) <= delta, (table, sensitivity, delta, claim)
+        if claim.upper > 1e-9:
+            assert table_truth(table, sensitivity, claim.upper * (1 - 1e-6)) > delta, (
+                table,
+                sensitivity,
+                delta,
+                claim,
+            )
+        if claim.lower > 0:
+            assert table_truth(table, sensitivity, claim.lower) > delta, (table, sensitivity, delta, claim)
