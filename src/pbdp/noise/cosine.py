@@ -9,6 +9,7 @@ import numpy as np
 
 from pbdp.domains import positive
 from pbdp.errors import CannotCertifyError, InputError
+from pbdp.noise.family import Family
 from pbdp.noise.kernel import Array, ArrayLike, LatticeKernel, LogConcaveKernel
 
 # Halvings of a bracket of doubles until its ends meet.
@@ -155,3 +156,11 @@ class Cosine(LogConcaveKernel):
         from pbdp.noise.grid import GridKernel
 
         return GridKernel(continuous=self)
+
+
+COSINE = Family(
+    name="cosine",
+    rank=7,
+    law=Cosine,
+    character="has the least Fisher information, which counts when many losses add up",
+)

@@ -10,6 +10,7 @@ import numpy as np
 
 from pbdp.domains import non_negative, positive, whole
 from pbdp.errors import InputError
+from pbdp.noise.family import Family
 from pbdp.noise.kernel import Array, ArrayLike, LatticeKernel
 from pbdp.noise.table import TableKernel
 
@@ -92,3 +93,11 @@ def _tabulated(law: CutStaircase) -> TableKernel:
     return TableKernel(
         probabilities=tuple((row / math.fsum(row)).tolist()), start=-len(side) - law.plateau // 2
     )
+
+
+CUT_STAIRCASE = Family(
+    name="cut staircase",
+    rank=4,
+    law=CutStaircase,
+    character="is a staircase that ends, and spends delta on its ends",
+)

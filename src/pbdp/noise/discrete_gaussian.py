@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import erfcx, ndtri
 
+from pbdp.noise.family import Family
 from pbdp.noise.kernel import Array
 from pbdp.noise.symmetric_lattice import SymmetricLattice, scale_in_steps
 from pbdp.noise.tabulated_lattice import TabulatedLattice
@@ -127,3 +128,11 @@ class DiscreteGaussian(TabulatedLattice):
 
 def _bell(z: Array) -> Array:
     return np.asarray(np.exp(-z * z / 2))
+
+
+GAUSSIAN = Family(
+    name="gaussian",
+    rank=2,
+    law=DiscreteGaussian,
+    character="loses more and more the further an output is from the answer",
+)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from pbdp.noise.family import Family
 from pbdp.noise.kernel import Array
 from pbdp.noise.symmetric_lattice import SymmetricLattice, scale_in_steps
 
@@ -56,3 +57,11 @@ class DiscreteLaplace(SymmetricLattice):
 
     def _tail_guess(self, u: Array) -> Array:
         return np.asarray(np.ceil(-self.scale * np.log(u * (1 + self._ratio))))
+
+
+LAPLACE = Family(
+    name="laplace",
+    rank=1,
+    law=DiscreteLaplace,
+    character="loses the same amount at almost every output, which suits one release",
+)

@@ -11,6 +11,7 @@ from scipy.special import gammainc, gammaincc, gammainccinv, gammaln
 from pbdp.domains import above_one, positive
 from pbdp.errors import InputError
 from pbdp.noise import power_loss
+from pbdp.noise.family import Family
 from pbdp.noise.kernel import Array, ArrayLike, LatticeKernel, LogConcaveKernel
 from pbdp.noise.laplace import Laplace
 from pbdp.noise.power_moment import PowerMoment
@@ -165,3 +166,11 @@ class GeneralizedNormal(LogConcaveKernel):
         from pbdp.noise.grid import GridKernel
 
         return GridKernel(continuous=self)
+
+
+GENERALIZED_NORMAL = Family(
+    name="generalized normal",
+    rank=5,
+    law=GeneralizedNormal,
+    character="lies between Laplace and Gaussian noise, or beyond",
+)

@@ -9,6 +9,7 @@ import numpy as np
 
 from pbdp.domains import positive, whole
 from pbdp.errors import InputError
+from pbdp.noise.family import Family
 from pbdp.noise.kernel import Array
 from pbdp.noise.symmetric_lattice import FARTHEST, SymmetricLattice
 
@@ -90,3 +91,11 @@ class GridStaircase(SymmetricLattice):
         level = np.maximum(np.ceil(np.log(self._beyond / points) / self.loss), 0.0)
         left = points * np.exp(self.loss * level) - self._beyond
         return np.asarray(np.ceil(self.center + self.width * level + 1 - left))
+
+
+STAIRCASE = Family(
+    name="staircase",
+    rank=3,
+    law=GridStaircase,
+    character="is flat over stretches as wide as the sensitivity, with an edge on the edge of the region",
+)

@@ -9,6 +9,7 @@ import numpy as np
 from scipy.special import ndtr, ndtri
 
 from pbdp.domains import above_one, positive
+from pbdp.noise.family import Family
 from pbdp.noise.kernel import Array, ArrayLike, LatticeKernel, LogConcaveKernel
 from pbdp.noise.quadratic_integral import falling_integral, log_integral
 
@@ -199,3 +200,11 @@ class Huber(LogConcaveKernel):
         from pbdp.noise.grid import GridKernel
 
         return GridKernel(continuous=self)
+
+
+HUBER = Family(
+    name="huber",
+    rank=6,
+    law=Huber,
+    character="has a Gaussian center and Laplace tails, so its loss is bounded",
+)

@@ -11,6 +11,7 @@ import numpy as np
 
 from pbdp.domains import whole
 from pbdp.errors import InputError
+from pbdp.noise.family import Family
 from pbdp.noise.kernel import Array, ArrayLike, LatticeKernel
 from pbdp.noise.symmetric_lattice import FARTHEST, unit_interval, without_nan
 
@@ -200,3 +201,20 @@ class TableKernel(_KeepsSums):
     def largest_loss(self, shift: float) -> float:
         """Infinite for any shift but zero: the shifted table leaves the support."""
         return 0.0 if shift == 0 else math.inf
+
+
+LINEAR_PROGRAM = Family(
+    name="linear program",
+    rank=8,
+    law=TableKernel,
+    character="is what the linear program over all noise laws gives",
+)
+
+# Tried only when asked for by name: the table is long, and so is the plan file.
+FREE_FORM = Family(
+    name="free form",
+    rank=9,
+    law=TableKernel,
+    character="was optimized point by point for this number of releases",
+    on_request=True,
+)

@@ -2,19 +2,9 @@
 
 from __future__ import annotations
 
+from pbdp.mechanism.design import Design
+from pbdp.noise.family import families
 from pbdp.planning.plan import Certified, Plan
-
-_CHARACTER = {
-    "laplace": "loses the same amount at almost every output, which suits one release",
-    "gaussian": "loses more and more the further an output is from the answer",
-    "staircase": "is flat over stretches as wide as the sensitivity, with an edge on the edge of the region",
-    "cut staircase": "is a staircase that ends, and spends delta on its ends",
-    "generalized normal": "lies between Laplace and Gaussian noise, or beyond",
-    "huber": "has a Gaussian center and Laplace tails, so its loss is bounded",
-    "cosine": "has the least Fisher information, which counts when many losses add up",
-    "linear program": "is what the linear program over all noise laws gives",
-    "free form": "was optimized point by point for this number of releases",
-}
 
 
 def explanation(plan: Plan) -> list[str]:
@@ -24,7 +14,7 @@ def explanation(plan: Plan) -> list[str]:
     chosen = plan.chosen.design
     lines = [
         f"{len(entries)} noise laws meet the requirement and were certified. "
-        f"{chosen.name} {_CHARACTER.get(chosen.kernel.family, 'was given')}."
+        f"{chosen.name} {_character(chosen) or 'was given'}."
     ]
     if least is not plan.chosen:
         more = 100 * (plan.epsilon / least.certificate.epsilon - 1)
@@ -36,9 +26,9 @@ def explanation(plan: Plan) -> list[str]:
     lines += _boosting(entries)
     lines += [
         f"{entry.design.name} needs {entry.certificate.epsilon / plan.epsilon:.3g} times the epsilon: "
-        f"it {_CHARACTER[entry.design.kernel.family]}."
+        f"it {character}."
         for entry in plan.others
-        if entry.design.kernel.family in _CHARACTER
+        if (character := _character(entry.design))
         and entry.design.kernel.family != chosen.kernel.family
         and entry.design.boost == 0
         and entry.certificate.epsilon > 1.01 * plan.epsilon
@@ -49,6 +39,12 @@ def explanation(plan: Plan) -> list[str]:
             f"Over {releases} releases losses average out: their spread counts more than their largest value."
         )
     return lines
+
+
+def _character(design: Design) -> str | None:
+    """What sets the design's noise apart; None for noise of no family."""
+    family = families().get(design.kernel.family)
+    return None if family is None else family.character
 
 
 def _boosting(entries: list[Certified]) -> list[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import fields, replace
 from pathlib import Path
@@ -20,16 +20,7 @@ from pbdp.mechanism.log_grid import LogGrid
 from pbdp.mechanism.region import Region
 from pbdp.mechanism.relative import RelativeRegion
 from pbdp.mechanism.requirement import Requirement
-from pbdp.noise.cosine import Cosine
-from pbdp.noise.cut_staircase import CutStaircase
-from pbdp.noise.discrete_gaussian import DiscreteGaussian
-from pbdp.noise.discrete_laplace import DiscreteLaplace
-from pbdp.noise.generalized_normal import GeneralizedNormal
-from pbdp.noise.grid import GridKernel
-from pbdp.noise.grid_staircase import GridStaircase
-from pbdp.noise.huber import Huber
-from pbdp.noise.kernel import LatticeKernel
-from pbdp.noise.table import TableKernel
+from pbdp.noise.family import kernel_from, kernel_record
 from pbdp.planning.limit.of_plan import limit_of
 from pbdp.planning.plan import Certified, Plan
 from pbdp.planning.planner import certified
@@ -41,21 +32,6 @@ VERSION = 1
 SAME = 1e-9
 
 Record = dict[str, Any]
-
-_KERNELS: dict[str, tuple[tuple[str, ...], Callable[..., LatticeKernel]]] = {
-    "gaussian": (("sigma",), DiscreteGaussian),
-    "laplace": (("scale",), DiscreteLaplace),
-    "staircase": (("loss", "width", "center"), GridStaircase),
-    "cut staircase": (("loss", "width", "plateau", "levels", "end"), CutStaircase),
-    "linear program": (("probabilities", "start", "label"), TableKernel),
-    "free form": (("probabilities", "start", "label"), TableKernel),
-    "generalized normal": (
-        ("scale", "shape"),
-        lambda scale, shape: GridKernel(continuous=GeneralizedNormal(scale=scale, shape=shape)),
-    ),
-    "cosine": (("knee", "angle"), lambda knee, angle: GridKernel(continuous=Cosine(knee=knee, angle=angle))),
-    "huber": (("sigma", "knee"), lambda sigma, knee: GridKernel(continuous=Huber(sigma=sigma, knee=knee))),
-}
 
 
 def plan_record(plan: Plan) -> Record:
@@ -278,14 +254,10 @@ def requirement_from_record(record: Record) -> Requirement:
 
 def design_record(design: Design) -> Record:
     """A design as JSON."""
-    kernel = design.kernel
-    source = kernel.continuous if isinstance(kernel, GridKernel) else kernel
-    names, _ = _KERNELS[kernel.family]
     return {
         "family": design.name,
         "boost": design.boost,
-        "kernel": kernel.family,
-        "parameters_in_steps": {name: getattr(source, name) for name in names},
+        **kernel_record(design.kernel),
         "region_in_steps": _region_record(design.region),
         "offset_in_steps": design.offset,
         "clamp": design.clamp is not None,
@@ -295,8 +267,6 @@ def design_record(design: Design) -> Record:
 
 def design_from_record(record: Record, requirement: Requirement) -> Design:
     """The design of a record, refused if it is not one that the requirement may have."""
-    names, make = _KERNELS[record["kernel"]]
-    parameters = record["parameters_in_steps"]
     region = _region(record["region_in_steps"])
     clamp = region if _flag(record["clamp"]) else None
     if clamp is not None and not isinstance(clamp, FixedRegion):
@@ -318,7 +288,7 @@ def design_from_record(record: Record, requirement: Requirement) -> Design:
         )
     design = Design(
         grid=grid,
-        kernel=make(**{n: parameters[n] for n in names}),
+        kernel=kernel_from(record["kernel"], record["parameters_in_steps"]),
         region=region,
         boost=record["boost"],
         offset=record["offset_in_steps"],

@@ -1,0 +1,55 @@
+"""The registry of families: who is in it, in which order, and what files keep of a kernel."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from pbdp.noise.binomial import Binomial
+from pbdp.noise.family import families, kernel_from, kernel_record
+from pbdp.noise.kernel import LatticeKernel
+
+# What plan files have held since their first version: the names must not change.
+PARAMETERS: dict[str, dict[str, object]] = {
+    "laplace": {"scale": 2.5},
+    "gaussian": {"sigma": 3.25},
+    "staircase": {"loss": 0.5, "width": 3, "center": 1},
+    "cut staircase": {"loss": 0.5, "width": 2, "plateau": 4, "levels": 3, "end": 0.125},
+    "generalized normal": {"scale": 2.0, "shape": 1.5},
+    "huber": {"sigma": 2.0, "knee": 1.5},
+    "cosine": {"knee": 4.0, "angle": 1.0},
+    "linear program": {"probabilities": (0.25, 0.5, 0.25), "start": -1, "label": "linear program"},
+    "free form": {"probabilities": (0.25, 0.5, 0.25), "start": -1, "label": "free form"},
+}
+
+
+def test_the_simplest_family_comes_first() -> None:
+    assert list(families()) == list(PARAMETERS)
+
+
+def test_ranks_differ_so_that_every_tie_has_one_end() -> None:
+    ranks = [family.rank for family in families().values()]
+    assert len(set(ranks)) == len(ranks)
+
+
+@pytest.mark.parametrize("name", PARAMETERS)
+def test_a_kernel_comes_back_from_its_record(name: str) -> None:
+    kernel = kernel_from(name, PARAMETERS[name])
+    assert isinstance(kernel, LatticeKernel)
+    assert kernel.family == name
+    record = kernel_record(kernel)
+    assert record == {"kernel": name, "parameters_in_steps": PARAMETERS[name]}
+    read = json.loads(json.dumps(record))
+    assert kernel_from(read["kernel"], read["parameters_in_steps"]) == kernel
+
+
+def test_other_fields_of_a_record_are_left_out() -> None:
+    assert kernel_from("laplace", {"scale": 2.5, "note": "x"}) == kernel_from("laplace", {"scale": 2.5})
+
+
+def test_a_kernel_of_no_family_has_no_record() -> None:
+    with pytest.raises(KeyError):
+        kernel_record(Binomial(trials=4))
+    with pytest.raises(KeyError):
+        kernel_from("binomial", {"trials": 4})
