@@ -41,7 +41,6 @@ def state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The folder of witnesses."""
     folder = tmp_path / "state"
     monkeypatch.setenv("PBDP_STATE", str(folder))
-    monkeypatch.delenv("PBDP_CRASH_AT", raising=False)
     return folder
 
 

@@ -1,6 +1,6 @@
-"""SIGKILL at every named point, and at random moments; after each, what is left is checked.
+"""SIGKILL at every moment of a write, and at random ones; after each, what is left is checked.
 
-    python -m tests.ledger.kills named|random PLACE COUNT SEED
+    python -m tests.ledger.kills every|random PLACE COUNT SEED
 
 PLACE is a folder (SQLite) or a postgresql:// URL. Prints one JSON object; `faults` must be empty.
 The thousand kills of a full run: `python benchmarks/bench_ledger_kills.py`.
@@ -18,6 +18,8 @@ import signal
 import sys
 import time
 from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass
 from functools import partial
 from itertools import count
 from pathlib import Path
@@ -25,10 +27,10 @@ from typing import Any
 
 from pbdp.errors import PbdpError
 from pbdp.ledger import Ledger, RolledBackError
-from pbdp.ledger.crash_points import POINTS
 from pbdp.ledger.errors import LedgerExistsError
 from tests.ledger.asking import RULE, ledger_with_visits, plan_number, request
-from tests.ledger.processes import Fate, kill_after, run_to_its_end
+from tests.ledger.moments import COMMITTED, die_at, watch
+from tests.ledger.processes import Fate, Work, kill_after, run_to_its_end
 from tests.ledger.tampering import take_back
 
 ENOUGH = 10**9
@@ -103,8 +105,8 @@ def _request(key: str) -> Any:
     return request(key=key, plan=plan_number(int(key, 16)), cost={"renyi": COST})
 
 
-def _releases(url: str, how_many: int | None) -> Any:
-    def work(say: Any) -> None:
+def _releases(url: str, how_many: int | None) -> Work:
+    def work(say: Callable[[str], None]) -> None:
         with Ledger.open(url) as ledger:
             for _ in range(how_many) if how_many is not None else count():
                 key = secrets.token_hex(8)
@@ -140,99 +142,135 @@ def kill_at_random(place: str, kills: int, seed: int) -> Check:
     return check
 
 
-def kill_in_release(place: str, point: str, check: Check) -> None:
-    url = fresh_place(place)
-    ledger_with_visits(url, ENOUGH).close()
-    fate = run_to_its_end(_releases(url, 1), point)
-    check.hold(fate.signal == signal.SIGKILL, f"{point} was not reached")
-    check.hold(not any(line.startswith("done") for line in fate.said), f"{point}: something left")
-    check.after_kill(url, fate, point)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Step:
+    """Something that writes: how its ledger is prepared, the work itself, and what must hold after a kill.
+
+    `after` is told whether the work had committed, and a label for what is wrong.
+    """
+
+    name: str
+    prepare: Callable[[str], None]
+    work: Callable[[str], Work]
+    after: Callable[[Check, str, Fate, bool, str], None]
+
+
+def kill_at_every_moment(place: str) -> Check:
+    check = Check()
+    for step in STEPS:
+        url = fresh_place(place)
+        step.prepare(url)
+        moments = run_to_its_end(_watched(step.work(url))).said
+        passed = [line.removeprefix("moment ") for line in moments if line.startswith("moment ")]
+        check.hold(COMMITTED in passed, f"{step.name} did not commit: {moments}")
+        for number, moment in enumerate(passed):
+            url, label = fresh_place(place), f"{step.name}, moment {number}: {moment}"
+            step.prepare(url)
+            fate = run_to_its_end(_watched(step.work(url), number))
+            check.hold(fate.signal == signal.SIGKILL, f"{label} was not reached")
+            step.after(check, url, fate, COMMITTED in passed[: number + 1], label)
+    return check
+
+
+def _watched(work: Work, dies_at: int | None = None) -> Work:
+    """The work, saying each moment that it passes, or dying at one."""
+
+    def watched(say: Callable[[str], None]) -> None:
+        watch((lambda moment: say(f"moment {moment}")) if dies_at is None else die_at(dies_at))
+        work(say)
+
+    return watched
+
+
+def _after_release(check: Check, url: str, fate: Fate, _committed: bool, label: str) -> None:
+    check.hold(not any(line.startswith("done") for line in fate.said), f"{label}: something left")
+    check.after_kill(url, fate, label)
     with Ledger.open(url) as ledger:
-        check.hold(ledger.dataset("visits").spent == {"renyi": COST}, f"{point}: not paid once")
+        check.hold(ledger.dataset("visits").spent == {"renyi": COST}, f"{label}: not paid once")
 
 
-def kill_in_creation(place: str, point: str, check: Check) -> None:
-    url = fresh_place(place)
-    fate = run_to_its_end(lambda _: Ledger.create(url).close(), point)
-    if point == "ledger file made" and place.startswith("postgres"):
-        check.hold(fate.signal == 0, "PostgreSQL has no file to make")
-    else:
-        check.hold(fate.signal == signal.SIGKILL, f"{point} was not reached")
+def _after_creation(check: Check, url: str, _fate: Fate, committed: bool, label: str) -> None:
     try:
         Ledger.create(url).close()  # the interrupted one is taken over
+        check.hold(not committed, f"{label}: made twice")
     except LedgerExistsError:
-        check.hold(
-            point in ("genesis committed", "genesis witnessed") or fate.signal == 0, f"{point}: half made"
-        )
+        check.hold(committed, f"{label}: half made")
     with Ledger.open(url) as ledger:
         ledger.create_dataset("visits", {"renyi": COST}, RULE, "add/remove")
-        check.hold(ledger.release(_request("1"), lambda: b"x") == b"x", f"{point}: no release afterwards")
-        check.hold(ledger.verify().sound, f"{point}: not sound")
+        check.hold(ledger.release(_request("1"), lambda: b"x") == b"x", f"{label}: no release afterwards")
+        check.hold(ledger.verify().sound, f"{label}: not sound")
 
 
-def kill_in_dataset(place: str, point: str, check: Check) -> None:
-    url = fresh_place(place)
-    Ledger.create(url).close()
-
-    def work(_: Any) -> None:
+def _dataset_made(url: str) -> Work:
+    def work(_: object) -> None:
         with Ledger.open(url) as ledger:
             ledger.create_dataset("visits", {"renyi": COST}, RULE, "add/remove")
 
-    fate = run_to_its_end(work, point)
-    check.hold(fate.signal == signal.SIGKILL, f"{point} was not reached")
+    return work
+
+
+def _after_dataset(check: Check, url: str, _fate: Fate, committed: bool, label: str) -> None:
     with Ledger.open(url) as ledger:
         there = [state.name for state in ledger.datasets()]
-        committed = point in ("dataset committed", "dataset witnessed")
-        check.hold(there == (["visits"] if committed else []), f"{point}: half made")
+        check.hold(there == (["visits"] if committed else []), f"{label}: half made")
         if not there:
             ledger.create_dataset("visits", {"renyi": COST}, RULE, "add/remove")
-        check.hold(ledger.dataset("visits").remaining == {"renyi": COST}, f"{point}: wrong budget")
-        check.hold(ledger.verify().sound, f"{point}: not sound")
+        check.hold(ledger.dataset("visits").remaining == {"renyi": COST}, f"{label}: wrong budget")
+        check.hold(ledger.verify().sound, f"{label}: not sound")
 
 
-def kill_in_recovery(place: str, point: str, check: Check) -> None:
-    url = fresh_place(place)
+def _taken_back(url: str) -> None:
     with ledger_with_visits(url, ENOUGH) as ledger:
         for key in ("1", "2", "3"):
             ledger.release(_request(key), lambda: b"x")
     take_back(url, 3)  # genesis, dataset, the first spend and its answer stay
-    fate = run_to_its_end(lambda _: Ledger.recover(url, "known").close(), point)
-    check.hold(fate.signal == signal.SIGKILL, f"{point} was not reached")
+
+
+def _after_recovery(check: Check, url: str, _fate: Fate, committed: bool, label: str) -> None:
     try:
         Ledger.open(url).close()
-        check.hold(
-            point in ("recovery committed", "recovery witnessed"), f"{point}: opened without a recovery"
-        )
+        check.hold(committed, f"{label}: opened without a recovery")
     except RolledBackError:
-        check.hold(point in ("recovery begun", "recovery locked", "recovery appended"), f"{point}: refused")
+        check.hold(not committed, f"{label}: refused")
         Ledger.recover(url, "known").close()
     with Ledger.open(url) as ledger:
         check.hold(
-            ledger.dataset("visits").spent == {"renyi": 3 * COST}, f"{point}: the gap was not counted once"
+            ledger.dataset("visits").spent == {"renyi": 3 * COST}, f"{label}: the gap was not counted once"
         )
-        check.hold(ledger.verify().sound, f"{point}: not sound")
+        check.hold(ledger.verify().sound, f"{label}: not sound")
 
 
-def kill_at_named_points(place: str) -> Check:
-    check = Check()
-    for point in POINTS:
-        step = point.split()[0]
-        if step in ("ledger", "genesis"):
-            kill_in_creation(place, point, check)
-        elif step == "dataset":
-            kill_in_dataset(place, point, check)
-        elif step == "recovery":
-            kill_in_recovery(place, point, check)
-        else:
-            kill_in_release(place, point, check)
-            if step == "witness":
-                kill_in_release(place, f"{point}:2", check)  # the one after the answer
-    return check
+STEPS = (
+    Step(
+        name="creation",
+        prepare=lambda _: None,
+        work=lambda url: lambda _: Ledger.create(url).close(),
+        after=_after_creation,
+    ),
+    Step(
+        name="dataset",
+        prepare=lambda url: Ledger.create(url).close(),
+        work=_dataset_made,
+        after=_after_dataset,
+    ),
+    Step(
+        name="release",
+        prepare=lambda url: ledger_with_visits(url, ENOUGH).close(),
+        work=lambda url: _releases(url, 1),
+        after=_after_release,
+    ),
+    Step(
+        name="recovery",
+        prepare=_taken_back,
+        work=lambda url: lambda _: Ledger.recover(url, "known").close(),
+        after=_after_recovery,
+    ),
+)
 
 
 def main(what: str, place: str, kills: int, seed: int) -> None:
     try:
-        check = kill_at_named_points(place) if what == "named" else kill_at_random(place, kills, seed)
+        check = kill_at_every_moment(place) if what == "every" else kill_at_random(place, kills, seed)
     except PbdpError as error:
         print(json.dumps({"faults": [f"{type(error).__name__}: {error}"]}))  # noqa: T201
         return

@@ -50,7 +50,7 @@ class Child:
         return Fate(said=tuple(lines), signal=died)
 
 
-def start(work: Work, crash_at: str | None = None) -> Child:
+def start(work: Work) -> Child:
     """Run `work` in a new process; it is given what to say its lines with."""
     reader, writer = os.pipe()
     process = os.fork()
@@ -58,8 +58,6 @@ def start(work: Work, crash_at: str | None = None) -> Child:
         os.close(writer)
         return Child(process=process, pipe=reader)
     os.close(reader)
-    if crash_at is not None:
-        os.environ["PBDP_CRASH_AT"] = crash_at
     try:
         work(lambda line: _say(writer, line))
     except BaseException:  # noqa: BLE001  # a child must not go on as if it were the parent
@@ -73,9 +71,9 @@ def _say(writer: int, line: str) -> None:
     os.write(writer, f"{line}\n".encode())
 
 
-def run_to_its_end(work: Work, crash_at: str | None = None) -> Fate:
+def run_to_its_end(work: Work) -> Fate:
     """Run `work` in a new process and wait for it."""
-    return start(work, crash_at).fate()
+    return start(work).fate()
 
 
 def kill_after(seconds: float, work: Work, *, once_ready: bool) -> Fate:

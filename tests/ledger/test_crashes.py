@@ -1,4 +1,4 @@
-"""SIGKILL of real processes, at every named point and at random moments, on both stores."""
+"""SIGKILL of real processes, at every moment of a write and at random ones, on both stores."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ def place(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     return str(tmp_path) if request.param == "sqlite" else str(request.getfixturevalue("postgres"))
 
 
-def test_a_kill_at_any_named_point_leaves_nothing_unpaid_and_nothing_half(place: str) -> None:
-    report = kills("named", place)
+def test_a_kill_at_any_moment_of_a_write_leaves_nothing_unpaid_and_nothing_half(place: str) -> None:
+    report = kills("every", place)
     assert report["faults"] == []
     assert all(report["where"][state] > 0 for state in ("not yet paid", "paid", "answered"))
 
 
-def test_a_kill_at_any_moment_leaves_nothing_unpaid_and_nothing_half(place: str) -> None:
+def test_a_kill_at_a_random_moment_leaves_nothing_unpaid_and_nothing_half(place: str) -> None:
     report = kills("random", place, KILLS)
     assert report["faults"] == []
     # the kills did fall between the steps

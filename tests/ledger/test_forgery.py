@@ -19,7 +19,7 @@ FIRST_DATASET = canonical(
         "dataset": "free",
         "limits": {"renyi": 1},
         "rule": {},
-        "neighbors": "replace",
+        "neighbours": "replace",
         "note": None,
         "spent": {"renyi": 0},
         "releases": 0,

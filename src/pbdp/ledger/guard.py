@@ -8,7 +8,6 @@ from dataclasses import replace
 
 from pbdp.errors import InputError
 from pbdp.ledger.book import Book
-from pbdp.ledger.crash_points import reached
 from pbdp.ledger.dataset import DatasetState
 from pbdp.ledger.errors import DamagedLedgerError, LedgerError, RolledBackError
 from pbdp.ledger.record import Payload, Record
@@ -24,9 +23,8 @@ _BEFORE_ALL = -(2**63)
 class Change:
     """A transaction that is being written: the book as it is, and what the witness will be told."""
 
-    def __init__(self, step: str, book: Book, writing: Writing, known: Memory | None) -> None:
+    def __init__(self, book: Book, writing: Writing, known: Memory | None) -> None:
         self.book = book
-        self._step = step
         self._writing = writing
         self._known = known
         self._touched: dict[str, DatasetState] = {}
@@ -50,7 +48,6 @@ class Change:
         record = Record.after(self.book.head, kind, content)
         self._writing.append(record, packed)
         self.book = replace(self.book, head=record)
-        reached(f"{self._step} appended")
         return record
 
     def memory(self) -> Memory:
@@ -99,10 +96,8 @@ class Guard:
             remedy = "There is nothing to recover: open it."
             raise InputError("ledger", "known to this machine", self.store.place, remedy)
         self._witness.check_writable()
-        reached("recovery begun")
         with self.store.writing() as writing:
-            reached("recovery locked")
-            change = Change("recovery", Book.opened(self.store.place, writing), writing, None)
+            change = Change(Book.opened(self.store.place, writing), writing, None)
             if not _is_counted(change.book, known):
                 if self._holds(change.book, known):
                     remedy = "There is no gap to count: open it."
@@ -111,9 +106,7 @@ class Guard:
                 first = _BEFORE_ALL if base is None else base + 1
                 since = writing.rows(first, change.book.head.sequence, answers=False)
                 change.append("recovery", recovery_content(change.book, known, base, since, gap))
-        reached("recovery committed")
         self.meet()
-        reached("recovery witnessed")
 
     @contextmanager
     def reading(self) -> Iterator[Book]:
@@ -127,23 +120,19 @@ class Guard:
             yield book
 
     @contextmanager
-    def writing(self, step: str) -> Iterator[Change]:
+    def writing(self) -> Iterator[Change]:
         """One durable transaction on a store that holds all that is known of it; then the witness is told."""
         self._witness.check_writable()
-        reached(f"{step} begun")
         with self.store.writing() as writing:
-            reached(f"{step} locked")
             book = Book.opened(self.store.place, writing)
             # Asked under the lock: whoever told the witness had committed before.
             known = self._witness.read()
             for memory in (self._seen, known):
                 self._check_holds(book, memory)
-            change = Change(step, book, writing, known)
+            change = Change(book, writing, known)
             yield change
-        reached(f"{step} committed")
         self._seen = change.memory()
         self._witness.note(self._seen)
-        reached(f"{step} witnessed")
 
     def rows(self, *, answers: bool) -> Iterator[Row]:
         """All records up to now; in batches, because a slow reader would keep writers waiting."""

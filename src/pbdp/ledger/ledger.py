@@ -14,7 +14,6 @@ from pbdp.errors import InputError
 from pbdp.ledger.amounts import Amounts, checked_amounts, checked_name, none_of
 from pbdp.ledger.book import packed_answer
 from pbdp.ledger.charge import charge, spend_content
-from pbdp.ledger.crash_points import reached
 from pbdp.ledger.dataset import DatasetState
 from pbdp.ledger.errors import (
     BudgetExceededError,
@@ -50,19 +49,14 @@ class Ledger:
         """A new ledger in a new file, or in a PostgreSQL database (`postgresql://...`)."""
 
         def first(writing: Writing) -> None:
-            reached("genesis locked")
             content = {"ledger": secrets.token_hex(16), "format": FORMAT}
             writing.append(Record.after(None, "genesis", content))
-            reached("genesis appended")
 
         def begin(store: Store) -> Guard:
-            reached("genesis begun")
             store.initialize(first)
-            reached("genesis committed")
             guard = Guard(store)
             guard.meet()
             guard.notes.clear()  # that the witness is new is no news
-            reached("genesis witnessed")
             return guard
 
         return cls._guarded(url, wait, begin)
@@ -143,7 +137,7 @@ class Ledger:
             "spent": none_of(limits),
             "releases": 0,
         }
-        with self._guard.writing("dataset") as change:
+        with self._guard.writing() as change:
             if change.book.reading.dataset_made(name) is not None:
                 raise DatasetExistsError(name)
             recovery = change.book.recovery
@@ -165,7 +159,7 @@ class Ledger:
     def reserve(self, request: Request) -> Reservation:
         """Step 1: pay for a release, durably. Only after this returns may noise be drawn for it."""
         key = request.key if request.key is not None else secrets.token_hex(16)
-        with self._guard.writing("spend") as change:
+        with self._guard.writing() as change:
             state = change.dataset(request.dataset)
             spend = change.book.reading.spend_with(key)
             fresh = spend is None
@@ -201,7 +195,7 @@ class Ledger:
         if reservation.ledger != self.identity:
             raise InputError("reservation", "one of this ledger", "one of another ledger")
         content, packed = packed_answer(answer, reservation.sequence)
-        with self._guard.writing("answer") as change:
+        with self._guard.writing() as change:
             spend = change.book.reading.record(reservation.sequence)
             if spend is None or spend.kind != "spend" or spend.content["key"] != reservation.key:
                 raise InputError("reservation", "one that `reserve` returned", "something else")

@@ -25,7 +25,6 @@ from pathlib import Path
 from typing import Any
 
 from pbdp.ledger.amounts import Amounts
-from pbdp.ledger.crash_points import reached
 from pbdp.ledger.errors import LedgerError
 
 _ENTRY = 40
@@ -117,9 +116,16 @@ class Witness:
             yield int.from_bytes(entry[:8]), entry[8:].hex()
 
     def _replace(self, memory: Memory, seen: Memory, heads: int) -> None:
+        """Under the lock, so nobody else writes any of this."""
+        self._note_head(seen, heads)
+        self._write_aside(memory)
+        self._aside.replace(self._file)
+
+    def _note_head(self, seen: Memory, heads: int) -> None:
         end = os.fstat(heads).st_size // _ENTRY * _ENTRY  # a full disk may have cut an entry short
         os.pwrite(heads, seen.sequence.to_bytes(8) + bytes.fromhex(seen.hash), end)
-        reached("witness head noted")
+
+    def _write_aside(self, memory: Memory) -> None:
         content = {
             "sequence": memory.sequence,
             "hash": memory.hash,
@@ -128,15 +134,11 @@ class Witness:
                 for name, totals in memory.datasets.items()
             },
         }
-        # under the lock, so nobody else writes it
         aside = os.open(self._aside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
         try:
             os.write(aside, json.dumps(content).encode())
         finally:
             os.close(aside)
-        reached("witness written aside")
-        self._aside.replace(self._file)
-        reached("witness in place")
 
     def check_writable(self) -> None:
         """Refuse, before anything is paid, if there is no folder to write to."""
@@ -163,7 +165,6 @@ class Witness:
             heads = os.open(self._heads, os.O_RDWR | os.O_CREAT, 0o600)
             try:
                 fcntl.flock(heads, fcntl.LOCK_EX)
-                reached("witness locked")
                 yield heads
             finally:
                 os.close(heads)

@@ -23,7 +23,6 @@ from pathlib import Path
 from typing import Any
 
 from pbdp.errors import InputError
-from pbdp.ledger.crash_points import reached
 from pbdp.ledger.errors import (
     DamagedLedgerError,
     LedgerError,
@@ -77,7 +76,6 @@ class SqliteStore:
             raise ReadOnlyLedgerError(self.place, "a file cannot be made there") from None
         except OSError as problem:
             raise UnreachableLedgerError(self.place, str(problem.strerror)) from None
-        reached("ledger file made")
         try:
             with self._words(), self._transaction("BEGIN EXCLUSIVE", fresh=True) as run:
                 if run("SELECT 1 FROM sqlite_master", ()) or run("PRAGMA application_id", ())[0][0] != 0:

@@ -1,0 +1,99 @@
+"""Every moment at which a dying process could leave something half: the stores and the witness, wrapped.
+
+`watch` replaces, in this process, what the stores and the witness write with, so that `passing` is told where
+it is: before and after a transaction takes its lock, before each statement that writes, before and after its
+commit, and around each file of the witness. Reads are passed over: dying at one leaves what was there before.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+from unittest.mock import patch
+
+from pbdp.ledger import guard
+from pbdp.ledger.stores.postgres import PostgresStore
+from pbdp.ledger.stores.sqlite import SqliteStore
+from pbdp.ledger.witness import Memory, Witness
+
+COMMITTED = "committed"
+Passing = Callable[[str], None]
+
+
+def watch(passing: Passing) -> None:
+    """From here on this process tells `passing` of every moment."""
+    for store in (SqliteStore, PostgresStore):
+        patch.object(store, "_transaction", _watched(store._transaction, passing)).start()
+    patch.object(guard, "Witness", _watched_witness(passing)).start()
+
+
+def die_at(number: int) -> Passing:
+    """SIGKILL when the moment of this number comes; the first is 0."""
+    passed = 0
+
+    def passing(_: str) -> None:
+        nonlocal passed
+        if passed == number:
+            os.kill(os.getpid(), signal.SIGKILL)
+        passed += 1
+
+    return passing
+
+
+def _watched(transaction: Callable[..., Any], passing: Passing) -> Callable[..., Any]:
+    @contextmanager
+    def watched(store: Any, begin: str, **options: Any) -> Iterator[Any]:
+        # BEGIN alone, and READ ONLY, are how the stores begin to read
+        tell = _nothing if begin == "BEGIN" or "READ ONLY" in begin else passing
+        tell("asked for the lock")  # of SQLite's file when it was just made, too
+        with transaction(store, begin, **options) as run:
+            tell("locked")
+
+            def told(statement: str, values: tuple[object, ...]) -> Any:
+                if not statement.startswith("SELECT"):
+                    tell(statement.partition("(")[0])
+                return run(statement, values)
+
+            yield told
+            tell("committing")
+        tell(COMMITTED)
+
+    return watched
+
+
+def _nothing(_: str) -> None:
+    return
+
+
+def _watched_witness(passing: Passing) -> type[Witness]:
+    class Watched(Witness):
+        def note(self, seen: Memory) -> None:
+            super().note(seen)
+            passing("witnessed")
+
+        def restart(self, counted: Memory, seen: Memory) -> None:
+            super().restart(counted, seen)
+            passing("witnessed")
+
+        @contextmanager
+        def _locked(self) -> Iterator[int]:
+            with super()._locked() as heads:
+                passing("witness locked")
+                yield heads
+
+        def _note_head(self, seen: Memory, heads: int) -> None:
+            super()._note_head(seen, heads)
+            passing("witness head noted")
+
+        def _write_aside(self, memory: Memory) -> None:
+            super()._write_aside(memory)
+            passing("witness written aside")
+
+        def _replace(self, memory: Memory, seen: Memory, heads: int) -> None:
+            super()._replace(memory, seen, heads)
+            passing("witness in place")
+
+    return Watched
