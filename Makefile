@@ -4,13 +4,13 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready
-CODE   := $(wildcard src tests benchmarks)
+CODE   := $(wildcard src tests benchmarks reproduction)
 DEMO   := PBDP_LEDGER=build/demo/ledger.db PBDP_STATE=build/demo/state $(BIN)/pbdp
 PIP    := $(BIN)/python -m pip -qq --disable-pip-version-check
 
 MAKEFLAGS += --no-print-directory
 .DEFAULT_GOAL := help
-.PHONY: help demo test check lint types imports bench lock clean
+.PHONY: help demo test check lint types imports bench reproduce lock clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 16
@@ -64,6 +64,10 @@ imports: $(READY) ## imports between the parts of pbdp go one way
 
 bench: $(READY) ## run the benchmarks, one after the other
 	@for script in $(wildcard benchmarks/bench_*.py); do echo "== $$script"; $(BIN)/python $$script || exit 1; done
+
+reproduce: $(READY) ## draw the paper's figures again, half an hour; goes on where it stopped (QUICK=1: a minute)
+	@mkdir -p build
+	@$(BIN)/pbdp reproduce $(if $(QUICK),--quick -o build/reproduction-quick,-o build/reproduction)
 
 lock: ## renew requirements.lock from pyproject.toml
 	@$(PYTHON) -m venv build/lock

@@ -19,7 +19,6 @@ import numpy.typing as npt
 from scipy.special import ndtr
 
 from pbdp.accounting.exact.accountant import ExactAccountant, delta_of_pair
-from pbdp.accounting.published.figure import published_epsilon
 from pbdp.mechanism.absolute import AbsoluteRegion
 from pbdp.mechanism.boosted import Boosted
 from pbdp.mechanism.fixed import FixedRegion
@@ -27,6 +26,7 @@ from pbdp.mechanism.rate import boost_for
 from pbdp.mechanism.region import Region
 from pbdp.mechanism.relative import RelativeRegion
 from pbdp.noise.gaussian import Gaussian
+from pbdp.published.figure import published_epsilon
 
 PAIR_RUNS, SEARCH_RUNS = 41, 5
 CONFIDENCE = 0.8

@@ -6,6 +6,7 @@ import shutil
 import subprocess
 import sys
 import sysconfig
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -24,17 +25,45 @@ def test_imports_go_one_way() -> None:
     assert done.returncode == 0, done.stdout + done.stderr
 
 
-def test_an_import_against_the_direction_is_found(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("module", "imported"),
+    [("errors", "pbdp.planning"), ("planning.plan", "reproduction"), ("ledger.budget", "pbdp.published")],
+)
+def test_an_import_against_the_direction_is_found(tmp_path: Path, module: str, imported: str) -> None:
     shutil.copytree(ROOT / "src" / "pbdp", tmp_path / "pbdp")
+    shutil.copytree(ROOT / "reproduction", tmp_path / "reproduction")
     shutil.copy(ROOT / "pyproject.toml", tmp_path)
-    with (tmp_path / "pbdp" / "errors.py").open("a", encoding="utf-8") as errors:
-        errors.write("\nimport pbdp.planning\n")
+    path = tmp_path / "pbdp" / f"{module.replace('.', '/')}.py"
+    with path.open("a", encoding="utf-8") as file:
+        file.write(f"\nimport {imported}\n")
 
     # lint-imports looks in the current folder first, so it reads the copy
     done = run(LINT_IMPORTS, "--no-cache", cwd=tmp_path)
 
     assert done.returncode == 1
-    assert "pbdp.errors is not allowed to import pbdp.planning" in done.stdout
+    assert f"pbdp.{module} -> {imported}" in done.stdout
+
+
+def built_wheel(folder: Path, version: str) -> dict[str, str]:
+    """What a wheel holds at its top, but its description; a folder stands for what is in it."""
+    done = run(sys.executable, "-m", "hatchling", "build", "-t", f"wheel:{version}", "-d", folder)
+    assert done.returncode == 0, done.stdout + done.stderr
+    (wheel,) = folder.glob("*.whl")
+    with zipfile.ZipFile(wheel) as files:
+        return {
+            name.partition("/")[0]: "" if "/" in name else files.read(name).decode()
+            for name in files.namelist()
+            if ".dist-info/" not in name
+        }
+
+
+def test_the_wheel_holds_pbdp_alone(tmp_path: Path) -> None:
+    assert built_wheel(tmp_path, "standard").keys() == {"pbdp"}
+
+
+def test_an_editable_install_finds_the_reproduction_too(tmp_path: Path) -> None:
+    (folders,) = built_wheel(tmp_path, "editable").values()
+    assert {Path(folder) for folder in folders.splitlines()} == {ROOT, ROOT / "src"}
 
 
 @pytest.fixture(scope="module")

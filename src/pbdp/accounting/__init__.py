@@ -1,1 +1,1 @@
-"""Privacy accounting: `exact` gives guarantees, `published` the paper's formulas, which are none."""
+"""Privacy accounting: what a mechanism loses, exactly, and what several lose together."""

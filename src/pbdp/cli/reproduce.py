@@ -1,33 +1,30 @@
-"""`pbdp reproduce`: every figure of the paper again, with a report on what holds."""
+"""`pbdp reproduce`: handed over to the package `reproduction`, which is in the repository, not in the wheel.
+
+The package is imported when the command is given and not before: others may have a package of that name.
+"""
 
 from __future__ import annotations
 
 import argparse
-import json
-import sys
-import time
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, TextIO
+from functools import partial
+from importlib import import_module
+from types import ModuleType
 
 from pbdp.cli.outcome import Outcome
-from pbdp.cli.progress import Progress
+from pbdp.errors import PbdpError
 
-if TYPE_CHECKING:
-    from pbdp.paper.reproduction import Reproduction
-    from pbdp.paper.running.run import Standing
+# No argument starts with it, so that every argument is taken as it is, for `reproduction` to read.
+NO_PREFIX = "\0"
 
-FOLDER = "pbdp-reproduction"
-# Seconds between two lines where there is no terminal.
-PAUSE = 30.0
 
-EXAMPLES = """examples:
-  pbdp reproduce --quick
-  pbdp reproduce -o results
-  pbdp reproduce --only 2,5
+class AbsentReproductionError(PbdpError):
+    """pbdp is installed without the paper's figures."""
 
-Every finished case is kept in the folder: a run that was interrupted goes on where it stopped, and one that
-is repeated only draws. --fresh computes everything again. Open report.html in the folder.
-"""
+    def __init__(self) -> None:
+        super().__init__(
+            "the paper's figures are not part of the installed package; get pbdp's source repository and "
+            "run `make reproduce` there."
+        )
 
 
 def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -35,84 +32,22 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
     parser = commands.add_parser(
         "reproduce",
         help="draw the paper's figures again and report what holds",
-        description="Draw every figure of the paper again, as published and exactly accounted, and write a\n"
-        "report on what was claimed, what is found, and by how much they differ.",
-        epilog=EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False,
+        add_help=False,
+        prefix_chars=NO_PREFIX,
     )
-    parser.add_argument(
-        "--quick", action="store_true", help="few points: about a minute instead of half an hour"
-    )
-    parser.add_argument("-o", "--output", metavar="FOLDER", default=FOLDER, help=f"default: {FOLDER}")
-    parser.add_argument("--only", metavar="N,N", help="some figures, such as 2,5 (8 is the supplement)")
-    parser.add_argument("--fresh", action="store_true", help="compute again what an earlier run has kept")
-    parser.add_argument("--json", action="store_true", help="print all findings as one JSON object")
-    parser.set_defaults(run=run)
+    parser.add_argument("arguments", nargs=argparse.REMAINDER)
+    parser.set_defaults(run=partial(_run, partial(type(parser), prog=parser.prog)))
 
 
-def run(options: argparse.Namespace) -> Outcome:
-    """Compute, draw, report."""
-    from pbdp.figures.canvas import new_figure
-    from pbdp.paper.experiments import EXPERIMENTS, chosen_experiments
-    from pbdp.paper.reproduction import reproduce
-    from pbdp.paper.running.kept import opened_folder
-
-    chosen = chosen_experiments(options.only)
-    new_figure(1, 1)  # without matplotlib the refusal comes before the work
-    folder = opened_folder(options.output)
-    with _Telling() as telling:
-        done = reproduce(
-            folder, chosen, known=EXPERIMENTS, quick=options.quick, fresh=options.fresh, tell=telling.tell
-        )
-    if options.json:
-        return Outcome(output=json.dumps({"folder": str(folder), **done.record}, allow_nan=False))
-    return Outcome(output=_words(done))
+def _run(new_parser: partial[argparse.ArgumentParser], options: argparse.Namespace) -> Outcome:
+    outcome: Outcome = _command().run(options.arguments, new_parser)
+    return outcome
 
 
-@dataclass(slots=True)
-class _Telling:
-    """Says how far a run is: on a terminal in one line, elsewhere in a line now and then."""
-
-    stream: TextIO = field(default_factory=lambda: sys.stderr)
-    _progress: Progress = field(init=False)
-    _next: float = field(init=False)
-
-    def __post_init__(self) -> None:
-        self._progress = Progress(stream=self.stream)
-        self._next = time.monotonic() + PAUSE
-
-    def __enter__(self) -> _Telling:
-        return self
-
-    def __exit__(self, *ending: object) -> None:
-        self._progress.__exit__(None, None, None)
-
-    def tell(self, standing: Standing) -> None:
-        left = f", about {_duration(standing.seconds_left)} left:" if standing.seconds_left else ":"
-        self._progress.tell(f"reproducing{left} case", standing.done, standing.total)
-        if not self.stream.isatty() and time.monotonic() >= self._next:
-            self._next = time.monotonic() + PAUSE
-            print(f"reproducing{left} case {standing.done} of {standing.total}", file=self.stream, flush=True)
-
-
-def _duration(seconds: float) -> str:
-    return f"{seconds:.0f} s" if seconds < 90 else f"{seconds / 60:.0f} min"
-
-
-def _words(done: Reproduction) -> str:
-    """Where the report is, and the claims that do not hold."""
-    from pbdp.paper.reproduction import REPORT
-
-    counts = done.record["counts"]
-    lines = [
-        f"{counts['hold']} claims hold, {counts['do_not_hold']} do not; {counts['notes']} notes. "
-        f"Read {done.folder / REPORT}"
-    ]
-    for result in done.results:
-        lines += [
-            f"\n{result.experiment.name}: {finding.text}"
-            for finding in result.findings
-            if finding.holds is False
-        ]
-    return "\n".join(lines)
+def _command() -> ModuleType:
+    try:
+        return import_module("reproduction.command")
+    except ModuleNotFoundError as error:
+        if error.name not in {"reproduction", "reproduction.command"}:
+            raise
+        raise AbsentReproductionError from None

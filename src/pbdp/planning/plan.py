@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 
-from pbdp.accounting.published.figure import published_epsilon
 from pbdp.mechanism.absolute import AbsoluteRegion
 from pbdp.mechanism.design import Design
 from pbdp.mechanism.fixed import FixedRegion
@@ -27,6 +26,7 @@ from pbdp.noise.kernel import Array, Kernel
 from pbdp.noise.laplace import Laplace
 from pbdp.planning.certificate import Certificate
 from pbdp.planning.limit.of_plan import KnownLimit
+from pbdp.published.figure import published_epsilon
 from pbdp.release.intervals import likelihoods, output_steps
 from pbdp.release.law import OutputLaw, Weights, law_at
 from pbdp.release.publisher import Number, Publisher

@@ -1,0 +1,163 @@
+"""The boosted Gaussian under exact accounting: the epsilon of one kernel, and the kernel with the least.
+
+The kernel is continuous, as in the paper, and the figure covers all neighbors.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+
+from pbdp.accounting.bounds import Bounds
+from pbdp.accounting.exact.accountant import ExactAccountant, smallest_epsilon
+from pbdp.accounting.exact.divergences import HockeyStick, Renyi, largest_deltas
+from pbdp.accounting.exact.neighbors import listed_neighbors, some_neighbors, worst_neighbors
+from pbdp.accounting.exact.pairs import Pairs, neighbors
+from pbdp.mechanism.boosted import Boosted
+from pbdp.mechanism.rate import boost_for
+from pbdp.noise.gaussian import Gaussian
+from pbdp.noise.kernel import Array
+from pbdp.published.measure import AtDelta, Measure
+from reproduction.accuracy.requirements import Aligned
+
+# Multiples of the plain σ that are looked at first, and how close the search then goes (relative).
+SCAN = np.concatenate([[1.0], np.geomspace(1.01, 64.0, 24)])
+CLOSE = 1e-3
+# Answers that a search looks at for relative error.
+SAMPLE, FINE_SAMPLE = 64, 3000
+# Boxes of neighbors that a search in Rényi measure looks at before it settles for the bounds it has.
+MOST_BOXES = 1 << 17
+# How close the epsilon of one kernel is found while looking.
+LOOKING = 1e-6
+# How far apart (relative) the two bounds of a searched Rényi figure may stay.
+RENYI_TOLERANCE = 1e-4
+GOLDEN = (math.sqrt(5) - 1) / 2
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BoostedGaussian:
+    """A continuous Gaussian, boosted in the region of the requirement until every answer is confident."""
+
+    aligned: Aligned
+    sigma: float
+    boost: float
+
+    @property
+    def mechanism(self) -> Boosted:
+        """The law of the output for every answer."""
+        return Boosted(
+            kernel=Gaussian(sigma=self.sigma), region=self.aligned.preferred, boost=float(self.boost)
+        )
+
+    @property
+    def accountant(self) -> ExactAccountant:
+        """The exact accountant, over all neighbors."""
+        return ExactAccountant(mechanism=self.mechanism, sensitivity=self.aligned.sensitivity)
+
+    def epsilon(self) -> Bounds:
+        """Exact epsilon in the requirement's measure: the upper value is certified over all neighbors."""
+        measure = self.aligned.measure
+        if isinstance(measure, AtDelta):
+            return self.accountant.epsilon_at(measure.delta)
+        found = worst_neighbors(
+            self.mechanism, self.aligned.sensitivity, QuickRenyi(measure.order), RENYI_TOLERANCE
+        )
+        seen = float(np.max(Renyi(measure.order).of(self.mechanism, self._sampled())[0]))
+        return Bounds(lower=max(found.lower, min(seen, found.upper), 0.0), upper=max(found.upper, 0.0))
+
+    def looked_at(self) -> float:
+        """Epsilon over a sample of neighbors, for searches; exact for absolute error, never too large."""
+        mechanism, measure = self.mechanism, self.aligned.measure
+        pairs = self._sampled()
+        if isinstance(measure, AtDelta):
+            return smallest_epsilon(partial(largest_deltas, mechanism, pairs), measure.delta, LOOKING).upper
+        return float(np.max(Renyi(measure.order).of(mechanism, pairs)[1]))
+
+    def bad_pair(self, epsilon: float) -> tuple[float, float]:
+        """Neighbors with a large delta at `epsilon`, or a large Rényi figure: the worst of a fine sample."""
+        measure = self.aligned.measure
+        divergence = HockeyStick(epsilon) if isinstance(measure, AtDelta) else Renyi(measure.order)
+        answers, others = self._sample(FINE_SAMPLE)
+        lower, _ = divergence.of(self.mechanism, neighbors(self.mechanism, answers, others))
+        at = int(np.argmax(lower))
+        return float(answers[at]), float(others[at])
+
+    def _sampled(self) -> Pairs:
+        return neighbors(self.mechanism, *self._sample(SAMPLE))
+
+    def _sample(self, count: int) -> tuple[Array, Array]:
+        """Neighbors that are likely to hold the worst pair: all that matter for absolute error.
+
+        For relative error the worst answer is where the edge of its region lies among the outputs that decide
+        the figure: within a few σ of the truth at a delta, around α sensitivities away at a Rényi order.
+        """
+        mechanism, (measure, shift) = self.mechanism, (self.aligned.measure, self.aligned.sensitivity)
+        listed = listed_neighbors(mechanism, shift)
+        if listed is not None:
+            return listed
+        if self.aligned.region == "fixed":
+            return some_neighbors(mechanism, shift)
+        reach = 9 * self.sigma + (0.0 if isinstance(measure, AtDelta) else measure.order * shift)
+        furthest = reach / self.aligned.theta
+        answers = np.concatenate([[0.0, shift], np.geomspace(furthest / 1e4, furthest, count)])
+        return np.tile(answers, 2), np.concatenate([answers + shift, answers - shift])
+
+
+@dataclass(frozen=True, slots=True)
+class QuickRenyi(Renyi):
+    """The Rényi divergence, for a search that settles sooner; its bounds hold whenever it stops."""
+
+    def most_boxes(self, mechanism: Boosted) -> int:
+        del mechanism
+        return MOST_BOXES
+
+
+def exact_epsilon(accountant: ExactAccountant, measure: Measure) -> Bounds:
+    """Exact epsilon at a delta or a Rényi order."""
+    if isinstance(measure, AtDelta):
+        return accountant.epsilon_at(measure.delta)
+    return accountant.renyi_at(measure.order)
+
+
+def boosted_gaussian(aligned: Aligned, sigma: float) -> BoostedGaussian:
+    """The Gaussian of this σ with the least boost that keeps the confidence for every answer."""
+    boost = boost_for(Gaussian(sigma=sigma), aligned.preferred, aligned.confidence)
+    return BoostedGaussian(aligned=aligned, sigma=sigma, boost=boost)
+
+
+def best_boosted_gaussian(aligned: Aligned) -> BoostedGaussian:
+    """The boosted Gaussian with the least exact epsilon over σ, from the plain one upwards.
+
+    Its σ is found by a scan and a golden section on `looked_at`; whoever promises its epsilon asks for
+    `epsilon()`, which covers all neighbors.
+    """
+
+    def loss(multiple: float) -> float:
+        return boosted_gaussian(aligned, multiple * aligned.plain_sigma).looked_at()
+
+    return boosted_gaussian(aligned, least_multiple(loss) * aligned.plain_sigma)
+
+
+def least_multiple(loss: Callable[[float], float]) -> float:
+    """The multiple of the plain scale with the least loss: the best of `SCAN`, then a golden section."""
+    values = [loss(float(multiple)) for multiple in SCAN]
+    at = int(np.argmin(values))
+    low, high = float(SCAN[max(at - 1, 0)]), float(SCAN[min(at + 1, len(SCAN) - 1)])
+    best, least = float(SCAN[at]), values[at]
+    left, right = high - GOLDEN * (high - low), low + GOLDEN * (high - low)
+    f_left, f_right = loss(left), loss(right)
+    while high - low > CLOSE * low:
+        if f_left <= f_right:
+            high, right, f_right = right, left, f_left
+            left = high - GOLDEN * (high - low)
+            f_left = loss(left)
+        else:
+            low, left, f_left = left, right, f_right
+            right = low + GOLDEN * (high - low)
+            f_right = loss(right)
+    found, value = (left, f_left) if f_left <= f_right else (right, f_right)
+    return found if value < least else best

@@ -1,0 +1,200 @@
+"""All epsilons of one requirement, side by side: the points of the curves in Figures 2 and 3.
+
+The kinds of epsilon, each a row:
+
+- "as published": what Propositions 1 and 2 give the Gaussian they choose; never a guarantee;
+- "exact": of that very Gaussian and boost, over all neighbors;
+- "exact best": the boosted Gaussian whose σ was chosen by exact accounting, certified;
+- "plain gaussian", "plain laplace", "staircase": continuous noise without a boost, the widest that will do;
+- "planner": the choice of `pbdp.plan` for real answers, on its own grid; "limit": what nothing can go below;
+- for a fixed range, where a kernel's scale is given: "clamped" and "truncated" at that scale, and "as
+  published, any kernel": what Algorithm 2 finds if it may widen the kernel.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from pbdp.accounting.bounds import Bounds
+from pbdp.accounting.exact.accountant import plain_accountant
+from pbdp.errors import CannotCertifyError
+from pbdp.noise.gaussian import Gaussian
+from pbdp.planning.families import FAMILIES
+from pbdp.planning.limit.of_plan import limit_of
+from pbdp.planning.planner import plan_for
+from pbdp.published.measure import AtDelta
+from reproduction.accuracy.boosted_gaussian import (
+    BoostedGaussian,
+    best_boosted_gaussian,
+    boosted_gaussian,
+    exact_epsilon,
+)
+from reproduction.accuracy.plain_noise import SAFE, plain_kernels
+from reproduction.accuracy.range_noise import clamped, truncated
+from reproduction.accuracy.requirements import Aligned, aligned_of
+from reproduction.accuracy.row_parts import bounds_part, kernel_part, planned_rows
+from reproduction.accuracy.violation import Witness, best_witness, intervals_of, pair_at
+from reproduction.experiment import Row, Settings
+
+PUBLISHED, EXACT, BEST = "as published", "exact", "exact best"
+ANY_KERNEL = "as published, any kernel"
+# Cases that vary what the paper leaves out; the reading of a formula concerns the first two kinds only.
+MAIN, VARIED, READ = "main", "varied", "reading"
+# Share of what a pair of answers shows that it must keep when it is rounded to few decimals.
+ENOUGH = 0.97
+
+EMPTY: Row = dict.fromkeys(
+    (
+        *("region", "sensitivity", "delta", "order", "width", "confidence", "theta", "spread", "reading"),
+        *("part", "kind", "epsilon", "epsilon_lower", "family", "sigma", "boost"),
+        *("answer", "other", "set", "probability", "other_probability", "witnessed"),
+    )
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Chosen:
+    """The Gaussian that the published formulas choose, and the epsilon they give it."""
+
+    gaussian: BoostedGaussian
+    epsilon: float
+    any_kernel: tuple[float, float] | None = None
+
+
+def rows_at(settings: Settings) -> list[Row]:
+    """The rows of one requirement; `part` says whether it belongs to a curve or to what is varied."""
+    aligned, part = aligned_of(settings), str(settings["part"])
+    chosen = _published(aligned)
+    rows = [
+        {"kind": PUBLISHED, "epsilon": chosen.epsilon, **kernel_part(chosen.gaussian)},
+        _exact(chosen),
+    ]
+    if part != READ:
+        rows += _fixed_rows(aligned, chosen) if aligned.region == "fixed" else _moving_rows(aligned, chosen)
+    shared = aligned.settings() | {"part": part}
+    return [EMPTY | shared | row for row in rows]
+
+
+def _published(aligned: Aligned) -> _Chosen:
+    """Algorithm 2's choice, first valley; for a fixed range the kernel is given, as none is the best."""
+    if aligned.region != "fixed":
+        best = aligned.published.by_scan()
+        gaussian = BoostedGaussian(aligned=aligned, sigma=best.sigma, boost=best.boost)
+        return _Chosen(gaussian=gaussian, epsilon=best.epsilon)
+    sigma = aligned.given_sigma
+    boost = aligned.case.boost(Gaussian(sigma=sigma), aligned.confidence)
+    widest = aligned.published.by_scan()
+    return _Chosen(
+        gaussian=BoostedGaussian(aligned=aligned, sigma=sigma, boost=boost),
+        epsilon=aligned.published.epsilon_of(sigma),
+        any_kernel=(widest.epsilon, widest.sigma),
+    )
+
+
+def _exact(chosen: _Chosen) -> Row:
+    """The exact epsilon of the same mechanism; where it exceeds the published one, a pair that shows it."""
+    bounds = chosen.gaussian.epsilon()
+    row: Row = {"kind": EXACT, **bounds_part(bounds), **kernel_part(chosen.gaussian)}
+    if bounds.lower <= chosen.epsilon:
+        return row
+    witness = _witness(chosen)
+    first, second = witness.probabilities
+    return row | {
+        "answer": witness.pair.answer,
+        "other": witness.pair.other,
+        "set": witness.text(),
+        "probability": first,
+        "other_probability": second,
+        "witnessed": witness.value(chosen.gaussian.aligned.measure, chosen.epsilon),
+    }
+
+
+def _witness(chosen: _Chosen) -> Witness:
+    """The worst pair, its answers rounded to as few decimals as show nearly as much."""
+    gaussian, aligned = chosen.gaussian, chosen.gaussian.aligned
+    measure = aligned.measure
+    worst, neighbor = gaussian.bad_pair(chosen.epsilon)
+
+    def shown(answer: float) -> tuple[float, Witness]:
+        pair = pair_at(
+            aligned.preferred,
+            sigma=gaussian.sigma,
+            boost=gaussian.boost,
+            answer=answer,
+            other=answer + math.copysign(aligned.sensitivity, neighbor - worst),
+        )
+        found = best_witness(pair, measure, chosen.epsilon)
+        return found.value(measure, chosen.epsilon), found
+
+    most, best = shown(worst)
+    for decimals in range(4):
+        value, found = shown(round(worst, decimals))
+        if value >= ENOUGH * most:
+            return found
+    return best
+
+
+def _moving_rows(aligned: Aligned, chosen: _Chosen) -> list[Row]:
+    """What else meets a requirement whose region moves with the answer."""
+    best, bounds = _best(aligned, chosen)
+    rows: list[Row] = [{"kind": BEST, **bounds_part(bounds), **kernel_part(best)}]
+    for kind, kernel in plain_kernels(aligned).items():
+        found = exact_epsilon(plain_accountant(kernel, aligned.sensitivity), aligned.measure)
+        rows.append({"kind": kind, **bounds_part(found), "family": kernel.family})
+    return rows + _planned(aligned, FAMILIES)
+
+
+def _best(aligned: Aligned, chosen: _Chosen) -> tuple[BoostedGaussian, Bounds]:
+    """The least certified epsilon among the best σ of a search, the plain σ and the published choice."""
+    tried = [
+        best_boosted_gaussian(aligned),
+        BoostedGaussian(aligned=aligned, sigma=aligned.plain_sigma * SAFE, boost=0.0),
+        boosted_gaussian(aligned, chosen.gaussian.sigma),
+    ]
+    # a figure over some neighbors is never too large, so what is worse there need not be certified
+    tried.sort(key=BoostedGaussian.looked_at)
+    winner, least = tried[0], tried[0].epsilon()
+    for other in tried[1:]:
+        if other.looked_at() < least.upper:
+            bounds = other.epsilon()
+            if bounds.upper < least.upper:
+                winner, least = other, bounds
+    return winner, least
+
+
+def _fixed_rows(aligned: Aligned, chosen: _Chosen) -> list[Row]:
+    """Other ways to keep the given noise inside a fixed range."""
+    rows: list[Row] = []
+    if chosen.any_kernel is not None:
+        epsilon, sigma = chosen.any_kernel
+        rows.append({"kind": ANY_KERNEL, "epsilon": epsilon, "sigma": sigma})
+    kernel = Gaussian(sigma=aligned.given_sigma)
+    plain = exact_epsilon(plain_accountant(kernel, aligned.sensitivity), aligned.measure)
+    rows.append({"kind": "plain gaussian", **bounds_part(plain), "family": "gaussian", "sigma": kernel.sigma})
+    for kind, way in (("clamped", clamped), ("truncated", truncated)):
+        found = way(kernel.sigma, aligned.half_width, aligned.sensitivity).epsilon(aligned.measure)
+        rows.append({"kind": kind, **bounds_part(found), "family": f"{kind} gaussian", "sigma": kernel.sigma})
+    if isinstance(aligned.measure, AtDelta):
+        rows += _planned(aligned, ("gaussian",))
+    return rows
+
+
+def _planned(aligned: Aligned, families: tuple[str, ...]) -> list[Row]:
+    """The planner's choice and the limit, where one is proved.
+
+    Laws that change with the answer are left out of the plan: "exact best" is the same search for them.
+    """
+    requirement = aligned.asked()
+    try:
+        plan = plan_for(requirement, families, per_answer=False)
+    except CannotCertifyError:
+        return []
+    return planned_rows(plan, limit_of(requirement, plan.epsilon))
+
+
+def witness_of(row: Row) -> Witness:
+    """The witness that an "exact" row of `rows_at` holds."""
+    aligned = aligned_of(row)
+    numbers = {name: float(str(row[name])) for name in ("sigma", "boost", "answer", "other")}
+    return Witness(pair=pair_at(aligned.preferred, **numbers), intervals=intervals_of(str(row["set"])))

@@ -1,0 +1,210 @@
+"""All epsilons of T releases of one requirement, side by side: the points of the curves in Figure 6.
+
+At a delta: "as published" is Algorithm 1 for the Gaussian that Algorithm 2 chooses for one release, "exact"
+the composition of that very mechanism, "exact best" the boosted Gaussian whose σ suits T releases. For
+relative error and fixed ranges "exact" is one pair of neighbors composed, a lower value only. Rényi figures
+of T releases are T times that of one.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from pbdp.accounting.composition.estimate import approximate_epsilon
+from pbdp.accounting.exact.accountant import plain_accountant
+from pbdp.mechanism.absolute import AbsoluteRegion
+from pbdp.mechanism.boosted import Boosted
+from pbdp.noise.gaussian import Gaussian
+from pbdp.noise.kernel import Array
+from pbdp.planning.limit.of_plan import limit_of
+from pbdp.planning.planner import plan_for
+from pbdp.published.measure import AtDelta, AtOrder
+from pbdp.published.theorem2 import ComposedLoss
+from reproduction.accuracy.boosted_gaussian import (
+    BoostedGaussian,
+    best_boosted_gaussian,
+    boosted_gaussian,
+    exact_epsilon,
+)
+from reproduction.accuracy.curves import BEST, EXACT, MAIN, PUBLISHED, VARIED
+from reproduction.accuracy.plain_noise import SAFE, plain_kernels
+from reproduction.accuracy.requirements import REGIONS, Aligned, aligned_of
+from reproduction.accuracy.row_parts import bounds_part, kernel_part, planned_rows
+from reproduction.experiment import Row, Settings
+from reproduction.many_releases.composed_noise import composed_at_least, composed_epsilon
+
+# Multiples of the plain σ among which the best for T releases is looked for, then closer around it.
+SCAN = np.geomspace(1.0, 6.0, 25)
+CLOSER = 9
+# Points of a lattice to the sensitivity, for estimates, and how many σ it reaches.
+POINTS, REACH = 24, 9.0
+EMPTY: Row = dict.fromkeys(
+    (
+        *("region", "width", "confidence", "sensitivity", "delta", "order", "theta", "spread", "reading"),
+        *("part", "releases", "kind", "epsilon", "epsilon_lower", "family", "sigma", "boost"),
+    )
+)
+
+
+def rows_for(settings: Settings, counts: tuple[int, ...]) -> list[Row]:
+    """The rows of one number of releases (at a delta), or of all of `counts` (Rényi)."""
+    aligned = aligned_of(settings)
+    if isinstance(aligned.measure, AtOrder):
+        single = _renyi_rows(aligned)
+        return [_row(aligned, releases, _times(row, releases)) for releases in counts for row in single]
+    releases = int(str(settings["releases"]))
+    rows = [_row(aligned, releases, row) for row in _delta_rows(aligned, aligned.measure.delta, releases)]
+    for region in REGIONS[1:]:
+        other = aligned_of(aligned.settings() | {"region": region})
+        rows += [_row(other, releases, row) for row in _other_rows(other, aligned.measure.delta, releases)]
+    return rows
+
+
+def _row(aligned: Aligned, releases: int, row: Row) -> Row:
+    return EMPTY | aligned.settings() | {"part": MAIN, "releases": releases} | row
+
+
+def published_choice(aligned: Aligned) -> BoostedGaussian:
+    """What Algorithm 2 chooses for one release; for a fixed range the kernel is given."""
+    if aligned.region == "fixed":
+        sigma = aligned.given_sigma
+        boost = aligned.case.boost(Gaussian(sigma=sigma), aligned.confidence)
+        return BoostedGaussian(aligned=aligned, sigma=sigma, boost=boost)
+    best = aligned.published.by_scan()
+    return BoostedGaussian(aligned=aligned, sigma=best.sigma, boost=best.boost)
+
+
+def published_total(gaussian: BoostedGaussian, releases: int) -> float:
+    """Algorithm 1 (mended) for T releases at the delta, or T times Proposition 2 (Remark 2)."""
+    aligned = gaussian.aligned
+    single = aligned.case.loss(
+        Gaussian(sigma=gaussian.sigma),
+        boost=gaussian.boost,
+        sensitivity=aligned.sensitivity,
+        reading=aligned.reading,
+    )
+    return aligned.measure.epsilon_of(ComposedLoss(single=single, releases=releases))
+
+
+def _delta_rows(aligned: Aligned, delta: float, releases: int) -> list[Row]:
+    """Absolute error at a delta."""
+    chosen = published_choice(aligned)
+    exact = composed_epsilon(chosen.mechanism, aligned.sensitivity, releases, delta)
+    rows: list[Row] = [
+        {"kind": PUBLISHED, "epsilon": published_total(chosen, releases), **kernel_part(chosen)},
+        {"kind": EXACT, **bounds_part(exact), **kernel_part(chosen)},
+    ]
+    plain = plain_kernels(aligned)
+    gaussian, laplace = plain["plain gaussian"], plain["plain laplace"]
+    # T Gaussians with shift Δ lose what one with shift Δ√T does
+    wide = plain_accountant(gaussian, aligned.sensitivity * math.sqrt(releases)).epsilon_at(delta)
+    best = boosted_gaussian(aligned, best_sigma(aligned, delta, releases))
+    found = composed_epsilon(best.mechanism, aligned.sensitivity, releases, delta)
+    if min(wide.upper, exact.upper) < found.upper:
+        unboosted = BoostedGaussian(aligned=aligned, sigma=aligned.plain_sigma * SAFE, boost=0.0)
+        best, found = (unboosted, wide) if wide.upper < exact.upper else (chosen, exact)
+    unshaped = Boosted(kernel=laplace, region=AbsoluteRegion.even(aligned.half_width), boost=0.0)
+    rows += [
+        {"kind": BEST, **bounds_part(found), **kernel_part(best)},
+        {"kind": "plain gaussian", **bounds_part(wide), "family": "gaussian"},
+        {
+            "kind": "plain laplace",
+            **bounds_part(composed_epsilon(unshaped, aligned.sensitivity, releases, delta)),
+            "family": "laplace",
+        },
+    ]
+    suited = _published_for(aligned, releases)
+    suited_exact = composed_epsilon(suited.mechanism, aligned.sensitivity, releases, delta)
+    rows += [
+        {
+            "kind": PUBLISHED,
+            "part": VARIED,
+            "epsilon": published_total(suited, releases),
+            **kernel_part(suited),
+        },
+        {"kind": EXACT, "part": VARIED, **bounds_part(suited_exact), **kernel_part(suited)},
+    ]
+    return rows + _planned(aligned, releases)
+
+
+def best_sigma(aligned: Aligned, delta: float, releases: int) -> float:
+    """The σ at which T boosted Gaussians lose least, by estimates on a fine lattice; certified afterwards."""
+    at = int(np.argmin(_estimates(aligned, SCAN * aligned.plain_sigma, delta, releases)))
+    closer = np.linspace(SCAN[max(at - 1, 0)], SCAN[min(at + 1, len(SCAN) - 1)], CLOSER)
+    at = int(np.argmin(_estimates(aligned, closer * aligned.plain_sigma, delta, releases)))
+    return float(closer[at]) * aligned.plain_sigma
+
+
+def _estimates(aligned: Aligned, sigmas: Array, delta: float, releases: int) -> Array:
+    step = aligned.sensitivity / POINTS
+    reach = math.ceil(REACH * float(sigmas[-1]) / step)
+    noise = np.arange(-reach, reach + 1) * step
+    inside = np.abs(noise) <= aligned.half_width
+    rows = []
+    for sigma in sigmas:
+        weight = np.where(inside, 1.0, 1 - boosted_gaussian(aligned, float(sigma)).boost)
+        masses = weight * np.exp(-0.5 * (noise / sigma) ** 2)
+        rows.append(masses / np.sum(masses))
+    return approximate_epsilon(np.array(rows), POINTS, releases, delta)
+
+
+def _published_for(aligned: Aligned, releases: int) -> BoostedGaussian:
+    """The σ with the least published epsilon for T releases, from the plain one up, in the first valley."""
+    best, least = boosted_gaussian(aligned, aligned.plain_sigma), math.inf
+    for multiple in SCAN:
+        tried = boosted_gaussian(aligned, float(multiple) * aligned.plain_sigma)
+        epsilon = published_total(tried, releases)
+        if epsilon > 1.05 * least:
+            break
+        if epsilon < least:
+            best, least = tried, epsilon
+    return best
+
+
+def _other_rows(aligned: Aligned, delta: float, releases: int) -> list[Row]:
+    """A region that changes with the answer, or a fixed range: as published, and what one pair proves."""
+    chosen = published_choice(aligned)
+    published = published_total(chosen, releases)
+    shift = aligned.sensitivity
+    pairs = [(shift, 0.0), (0.0, shift)]
+    if aligned.region == "fixed":
+        end = aligned.half_width
+        pairs += [(-end, shift - end), (shift - end, -end)]
+    else:
+        pairs.append(chosen.bad_pair(published_total(chosen, 1)))
+    lower = max(composed_at_least(chosen.mechanism, pair, releases, delta) for pair in pairs)
+    return [
+        {"kind": PUBLISHED, "epsilon": published, **kernel_part(chosen)},
+        {"kind": EXACT, "epsilon_lower": lower, **kernel_part(chosen)},
+    ]
+
+
+def _times(row: Row, releases: int) -> Row:
+    """Rényi figures add up: those of one release, T times."""
+    figures = ("epsilon", "epsilon_lower")
+    return row | {name: releases * float(str(row[name])) for name in figures if row.get(name) is not None}
+
+
+def _renyi_rows(aligned: Aligned) -> list[Row]:
+    """Absolute error, one release, at a Rényi order."""
+    chosen, best = published_choice(aligned), best_boosted_gaussian(aligned)
+    rows: list[Row] = [
+        {"kind": PUBLISHED, "epsilon": published_total(chosen, 1), **kernel_part(chosen)},
+        {"kind": EXACT, **bounds_part(chosen.epsilon()), **kernel_part(chosen)},
+        {"kind": BEST, **bounds_part(best.epsilon()), **kernel_part(best)},
+    ]
+    plain = plain_kernels(aligned)
+    for kind in ("plain gaussian", "plain laplace"):
+        found = exact_epsilon(plain_accountant(plain[kind], aligned.sensitivity), aligned.measure)
+        rows.append({"kind": kind, **bounds_part(found), "family": plain[kind].family})
+    return rows + _planned(aligned, 1)
+
+
+def _planned(aligned: Aligned, releases: int) -> list[Row]:
+    """The planner's choice for T releases, whose family follows T, and the limit where one is proved."""
+    requirement = aligned.asked(releases)
+    plan = plan_for(requirement)
+    limited = isinstance(aligned.measure, AtDelta)
+    return planned_rows(plan, limit_of(requirement, plan.epsilon) if limited else None)

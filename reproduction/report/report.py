@@ -1,0 +1,208 @@
+"""The report: what was claimed, what is found, by how much they differ, and how to check it by hand."""
+
+from __future__ import annotations
+
+import base64
+import platform
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from html import escape
+from importlib.metadata import version
+from typing import Any
+
+from pbdp import __version__
+from reproduction.experiment import Finding
+from reproduction.report.result import Result
+from reproduction.report.slips import SlipTable, slip_tables
+from reproduction.report.template import page
+
+TITLE = "The privacy-boosting paper, reproduced and checked"
+PAPER = "Meeting Utility Constraints in Differential Privacy: A Privacy-Boosting Approach"
+VERDICTS = {True: ("holds", "yes"), False: ("does not hold", "no"), None: ("note", "note")}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Made:
+    """When, with what and how a reproduction was made; `missing` names the figures that it leaves out."""
+
+    when: datetime
+    quick: bool
+    code: str
+    missing: tuple[str, ...]
+
+    def record(self) -> dict[str, Any]:
+        """For machines."""
+        return {
+            "made": self.when.isoformat(timespec="seconds"),
+            "quick": self.quick,
+            "pbdp": __version__,
+            "code": self.code,
+            "python": platform.python_version(),
+            "numpy": version("numpy"),
+            "scipy": version("scipy"),
+            "system": platform.platform(terse=True),
+            "missing": list(self.missing),
+        }
+
+    def words(self) -> str:
+        """One paragraph."""
+        size = "a quick run with few points" if self.quick else "a full run"
+        left_out = f" Left out: {', '.join(self.missing)}." if self.missing else ""
+        return (
+            f"Made on {self.when:%Y-%m-%d %H:%M} by pbdp {__version__} (code {self.code[:12]}), {size}, with "
+            f"Python {platform.python_version()}, numpy {version('numpy')}, scipy {version('scipy')}. Every "
+            f"number of a finding was computed in this run or one it resumed.{left_out}"
+        )
+
+
+def record_of(results: Sequence[Result], made: Made) -> dict[str, Any]:
+    """`findings.json`: everything the report says, for machines."""
+    findings = [finding for result in results for finding in result.findings]
+    counts = {
+        "hold": sum(finding.holds is True for finding in findings),
+        "do_not_hold": sum(finding.holds is False for finding in findings),
+        "notes": sum(finding.holds is None for finding in findings),
+    }
+    return {
+        "paper": PAPER,
+        **made.record(),
+        "counts": counts,
+        "figures": [result.record() for result in results],
+    }
+
+
+def report_of(results: Sequence[Result], made: Made) -> str:
+    """`report.html`: one page that needs nothing else."""
+    sections = [
+        _introduction(),
+        _overview(results),
+        _assumptions(),
+        *(_section(result) for result in results),
+        _slips(),
+        _files(results),
+    ]
+    return page(title=TITLE, made=_text(made.words()), body="\n".join(sections))
+
+
+def _introduction() -> str:
+    return f"""<p>This page holds every figure of <cite>{_text(PAPER)}</cite>, computed anew: as the paper's
+formulas have it (always labeled <em>as published</em>; never a guarantee) and, beside it, what exact
+accounting of the very same mechanism gives. Each section says what the paper claims, what it leaves open and
+what was chosen, what is found, and, where a claim does not hold, a pair of answers and a set of outputs with
+which anyone can check that by hand.</p>"""
+
+
+def _overview(results: Sequence[Result]) -> str:
+    rows = "\n".join(
+        f'<tr><td><a href="#{result.experiment.name}">{_number(result)}</a></td>'
+        f"<td>{_verdict(finding)}</td><td>{_text(finding.text)}</td></tr>"
+        for result in results
+        for finding in result.findings
+        if finding.holds is not None
+    )
+    return f"""<section id="overview"><h2>Claims and findings</h2>
+<div class="scroll"><table class="claims"><thead><tr><th scope="col">Where</th><th scope="col">Verdict</th>
+<th scope="col">What is found</th></tr></thead><tbody>
+{rows}
+</tbody></table></div></section>"""
+
+
+def _assumptions() -> str:
+    return """<section id="assumptions"><h2>What the authors assume, and what is taken from them as it is</h2>
+<p>The mechanism itself is taken as published: a kernel whose density is multiplied by a constant inside a
+preferred region and by a smaller one outside. So are the requirement (every answer falls into its region with
+probability ρ), the Gaussian kernel of the experiments, and the neighboring relation: two datasets whose
+answers differ by at most Δ. The authors derive the privacy loss as a mixture of the kernel's loss, shifted by
+L1 and by plus or minus L2 with weights W1 and W2, under these assumptions:</p>
+<ul>
+<li>where the output falls does not depend on the kernel's loss there (Theorem 1 mixes the two as if they were
+independent);</li>
+<li>the weights are the kernel's probabilities, although outputs are drawn from the boosted law;</li>
+<li>one pair of answers, in one direction, is the worst for the part that boosting adds, and the kernel's own
+worst case may be added to it;</li>
+<li>epsilon has a single valley as the kernel widens (Algorithm 2 searches for it).</li>
+</ul>
+<p>Where these lead to a figure that is not an upper bound, that says nothing against the mechanism: its exact
+loss is finite, is shown beside it, and is often smaller than what was published. Where the paper leaves a
+parameter open, another choice may have been theirs; each section varies it.</p></section>"""
+
+
+def _section(result: Result) -> str:
+    experiment = result.experiment
+    picture = base64.b64encode(result.pictures["svg"]).decode()
+    description = f"{_number(result)}: {experiment.title}. The findings below say in words what it shows."
+    findings = "\n".join(f"<li>{_finding(finding)}</li>" for finding in result.findings)
+    return f"""<section id="{experiment.name}"><h2>{_number(result)}: {_text(experiment.title)}</h2>
+<h3>What the paper says</h3><p>{_text(experiment.claim)}</p>
+<h3>What it leaves open, and what was chosen</h3><p>{_text(experiment.chosen)}</p>
+<figure><div class="scroll"><img src="data:image/svg+xml;base64,{picture}" alt="{_text(description)}"></div>
+<figcaption>Files: {_links(result)} ({len(result.rows):,} rows).</figcaption></figure>
+<h3>What is found</h3><ul class="findings">
+{findings}
+</ul></section>"""
+
+
+def _finding(finding: Finding) -> str:
+    text = f"{_verdict(finding)}: {_text(finding.text)}"
+    if not finding.check:
+        return text
+    lines = "\n".join(f"<li>{_text(line)}</li>" for line in finding.check)
+    return (
+        f'{text}\n<details open><summary>Check it by hand</summary><ol class="check">{lines}</ol></details>'
+    )
+
+
+def _slips() -> str:
+    introduction, tables = slip_tables()
+    counts = "; ".join(f"{len(table.rows)} in “{table.title}”" for table in tables)
+    first, *others = tables
+    rest = "\n".join(
+        f"<details open><summary>{_text(table.title)} "
+        f"({len(table.rows)})</summary>{_slip_table(table)}</details>"
+        for table in others
+    )
+    return f"""<section id="slips"><h2>Slips in the text, and how each is handled</h2>
+<p>Most slips are of the pen and are mended where the formulas are evaluated; a few carry the analysis and
+cannot be mended without another one. Listed: {_text(counts)}. The first kind comes first.</p>
+<p>{_marked(introduction)}</p>
+<h3>{_text(first.title)}</h3>{_slip_table(first)}
+{rest}</section>"""
+
+
+def _slip_table(table: SlipTable) -> str:
+    head = "".join(f'<th scope="col">{_marked(name)}</th>' for name in table.columns)
+    rows = "\n".join(f"<tr>{''.join(f'<td>{_marked(cell)}</td>' for cell in row)}</tr>" for row in table.rows)
+    return f'<div class="scroll"><table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table></div>'
+
+
+def _files(results: Sequence[Result]) -> str:
+    rows = "\n".join(f"<tr><td>{_number(result)}</td><td>{_links(result)}</td></tr>" for result in results)
+    return f"""<section id="files"><h2>Files</h2><p>All findings for machines: <a
+href="findings.json">findings.json</a>. Finished cases are kept in <code>cases</code>; with them a repeated
+run only draws.</p><div class="scroll"><table><tbody>{rows}</tbody></table></div></section>"""
+
+
+def _links(result: Result) -> str:
+    return ", ".join(f'<a href="{name}">{name}</a>' for name in result.files)
+
+
+def _number(result: Result) -> str:
+    number = result.experiment.number
+    return f"Figure {number}" if number <= 7 else "Supplement"
+
+
+def _verdict(finding: Finding) -> str:
+    word, style = VERDICTS[finding.holds]
+    return f'<span class="verdict {style}">{word}</span>'
+
+
+def _text(words: str) -> str:
+    return escape(words, quote=True)
+
+
+def _marked(words: str) -> str:
+    """Escaped, with the marks for code and emphasis of the list of slips turned into HTML."""
+    marked = re.sub(r"`([^`]+)`", r"<code>\1</code>", _text(words))
+    return re.sub(r"\*([^*]+)\*", r"<em>\1</em>", marked)

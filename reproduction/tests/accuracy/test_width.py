@@ -1,0 +1,78 @@
+"""Figure 2, on a few of its own cases."""
+
+from __future__ import annotations
+
+import pytest
+
+from reproduction.accuracy.compared import compared, having
+from reproduction.accuracy.curves import BEST, EXACT, PUBLISHED
+from reproduction.accuracy.width import CONFIDENCE, EXPERIMENT, WIDTHS
+from reproduction.experiment import Row, Settings, canonical
+
+MOVING = ("as published", EXACT, BEST, "plain gaussian", "plain laplace", "staircase", "planner")
+
+
+def chosen(case: Settings) -> bool:
+    """Absolute error at α = 10 for Δ = 1, and two cases in which the published curves fail."""
+    absolute = case["region"] == "absolute" and case["order"] == 10.0 and case["width"] in (5.0, 14.0, 40.0)
+    broken = case["order"] == 2.0 and case["width"] == 5.0 and case["region"] != "fixed"
+    return case["part"] == "main" and case["sensitivity"] == 1.0 and (absolute or broken)
+
+
+@pytest.fixture(scope="module")
+def rows() -> list[Row]:
+    varied = next(case for case in EXPERIMENT.cases(False) if case["part"] == "reading")
+    used = [case for case in EXPERIMENT.cases(False) if chosen(case)] + [varied]
+    return [row for case in used for row in EXPERIMENT.compute(case)]
+
+
+def test_every_point_of_the_paper_has_one_case() -> None:
+    full, quick = EXPERIMENT.cases(False), EXPERIMENT.cases(True)
+    main = [case for case in full if case["part"] == "main"]
+
+    assert len(main) == 3 * 2 * 5 * len(WIDTHS)
+    assert len({canonical(case) for case in full}) == len(full)
+    assert {canonical(case) for case in quick} <= {canonical(case) for case in main}
+    assert all(case["confidence"] == CONFIDENCE[float(str(case["sensitivity"]))] for case in full)
+    assert {case["part"] for case in full} == {"main", "varied", "reading"}
+
+
+def test_epsilon_falls_with_the_width(rows: list[Row]) -> None:
+    points = having(compared(rows, "main"), region="absolute", order=10.0)
+
+    assert [point["width"] for point in points] == [5.0, 14.0, 40.0]
+    for kind in MOVING:
+        curve = [point.epsilon(kind) for point in points]
+        assert curve == sorted(curve, reverse=True)
+        assert len(set(curve)) == 3
+
+
+def test_nothing_certified_is_below_the_planner(rows: list[Row]) -> None:
+    for point in compared(rows, "main"):
+        assert all(
+            point.epsilon("planner") <= point.epsilon(kind) * (1 + 1e-9)
+            for kind in MOVING
+            if kind != PUBLISHED
+        )
+
+
+def test_the_findings_name_the_broken_curves_and_show_why(rows: list[Row]) -> None:
+    findings = EXPERIMENT.findings(rows)
+    bounds = {f.text.split()[0]: f for f in findings if "as published, ε is not an upper bound" in f.text}
+
+    assert set(bounds) == {"Absolute", "Relative"}
+    assert not any(f.holds for f in bounds.values())
+    assert bounds["Relative"].figures["largest_factor_in_epsilon"] > 20
+    assert 1.2 < bounds["Absolute"].figures["largest_factor_in_epsilon"] < 1.4
+    assert any("P(A|Q)" in line for line in bounds["Relative"].check)
+    assert any("planner" in f.text and f.holds is None for f in findings)
+    assert all(f.text.endswith(".") for f in findings)
+
+
+def test_every_panel_has_curves_and_axes_in_words(rows: list[Row]) -> None:
+    figure = EXPERIMENT.draw(rows)
+
+    assert len(figure.axes) == 2  # two measures, one sensitivity
+    assert all(panel.lines and panel.get_xlabel() and panel.get_ylabel() == "ε" for panel in figure.axes)
+    assert all(panel.get_yscale() == "log" and panel.get_xscale() == "log" for panel in figure.axes)
+    assert "Δ = 1" in figure.axes[0].get_title()

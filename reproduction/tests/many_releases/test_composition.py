@@ -1,0 +1,143 @@
+"""Figure 6, on a few of its own cases."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import pytest
+from mpmath import MPContext
+
+from pbdp.published.measure import AtDelta
+from reproduction.accuracy.requirements import Aligned
+from reproduction.experiment import Row, Settings, canonical
+from reproduction.many_releases.composed_curves import best_sigma, published_choice, published_total
+from reproduction.many_releases.composition import COUNTS, EXPERIMENT, FEW_COUNTS
+
+mp = MPContext()
+mp.dps = 25
+
+
+def chosen(case: Settings) -> bool:
+    return case["width"] == 10.0 and (case["order"] == 2.0 or case["releases"] in (1, 10, 1000))
+
+
+@pytest.fixture(scope="module")
+def rows() -> list[Row]:
+    return [row for case in EXPERIMENT.cases(True) if chosen(case) for row in EXPERIMENT.compute(case)]
+
+
+def curve(rows: list[Row], kind: str, column: str = "epsilon", *, region: str = "absolute") -> list[float]:
+    found = [
+        (int(str(row["releases"])), float(str(row[column])))
+        for row in rows
+        if row["kind"] == kind
+        and row["region"] == region
+        and row["part"] == "main"
+        and row["delta"] is not None
+    ]
+    return [value for _, value in sorted(found)]
+
+
+def test_both_widths_all_counts_and_measures_have_cases() -> None:
+    full, quick = EXPERIMENT.cases(False), EXPERIMENT.cases(True)
+    at_delta = [case for case in full if case["delta"] is not None]
+
+    assert {case["width"] for case in full} == {10.0, 20.0}
+    assert sorted({int(str(case["releases"])) for case in at_delta}) == list(COUNTS)
+    assert (COUNTS[0], COUNTS[-1]) == (FEW_COUNTS[0], FEW_COUNTS[-1]) == (1, 1000)
+    assert {case["order"] for case in full} == {None, 2.0, 20.0}
+    assert len({canonical(case) for case in full + quick}) == len(full) + len(quick)
+
+
+def test_totals_rise_with_the_number_of_releases(rows: list[Row]) -> None:
+    for kind in ("as published", "exact", "exact best", "plain gaussian", "plain laplace", "planner"):
+        values = curve(rows, kind)
+        assert len(values) == 3
+        assert values == sorted(values)
+    for region in ("relative", "fixed"):
+        values = curve(rows, "exact", "epsilon_lower", region=region)
+        assert len(values) == 3
+        assert values == sorted(values)
+
+
+def test_the_order_of_the_kinds(rows: list[Row]) -> None:
+    for limit, planner, best, exact in zip(
+        curve(rows, "limit"),
+        curve(rows, "planner"),
+        curve(rows, "exact best"),
+        curve(rows, "exact"),
+        strict=False,
+    ):
+        assert limit <= planner <= best <= exact * (1 + 1e-12)
+
+
+def test_the_published_total_is_loose_for_one_release_and_far_too_small_for_many(rows: list[Row]) -> None:
+    published, exact = curve(rows, "as published"), curve(rows, "exact", "epsilon_lower")
+
+    assert published[0] > curve(rows, "exact")[0]
+    assert exact[1] > 1.05 * published[1]
+    assert exact[2] > 2.5 * published[2]
+    # and the exactly accounted choice then needs more than plain noise
+    assert exact[2] > curve(rows, "plain gaussian")[2]
+
+
+def test_renyi_totals_are_multiples_of_one_release(rows: list[Row]) -> None:
+    renyi: list[Any] = [row for row in rows if row["order"] == 2.0 and row["kind"] == "exact"]
+
+    assert [row["releases"] for row in renyi] == list(FEW_COUNTS)
+    assert all(row["epsilon"] == pytest.approx(row["releases"] * renyi[0]["epsilon"]) for row in renyi)
+
+
+def test_two_releases_as_published_are_theorem_2_term_by_term() -> None:
+    aligned = Aligned(
+        region="absolute", size=10.0, confidence=0.9, sensitivity=3.0, measure=AtDelta(delta=1e-5)
+    )
+    gaussian = published_choice(aligned)
+    epsilon = mp.mpf(published_total(gaussian, 2))
+    sigma = mp.mpf(gaussian.sigma)
+    weight = mp.ncdf(-2 / sigma) - mp.ncdf(-5 / sigma)  # Φ(Δ-τ) - Φ(-τ)
+    step = -mp.log(1 - mp.mpf(gaussian.boost))
+    mean = 3 * mp.sqrt(2) / sigma
+
+    def kernels(e: Any) -> Any:
+        """delta of two Gaussians together: of one with shift Δ√2."""
+        return mp.ncdf(mean / 2 - e / mean) - mp.exp(e) * mp.ncdf(-mean / 2 - e / mean)
+
+    steps = {1: weight, -1: weight, 0: 1 - 2 * weight}
+    total = sum(p * r * kernels(epsilon - (i + j) * step) for i, p in steps.items() for j, r in steps.items())
+
+    assert float(total) == pytest.approx(1e-5, rel=1e-9)
+
+
+def test_the_best_sigma_for_many_releases_is_narrower_than_for_one() -> None:
+    aligned = Aligned(
+        region="absolute", size=10.0, confidence=0.9, sensitivity=3.0, measure=AtDelta(delta=1e-5)
+    )
+    one, many = (best_sigma(aligned, 1e-5, count) for count in (1, 1000))
+
+    assert aligned.plain_sigma <= many < one
+
+
+def test_the_findings_show_the_broken_totals_by_hand(rows: list[Row]) -> None:
+    findings = EXPERIMENT.findings(rows)
+    broken = [f for f in findings if f.holds is False and "σ chosen" not in f.text and f.check]
+    (shown,) = broken
+
+    assert shown.text.startswith("δ = 1e-5, within 5: as published, the total ε is not an upper bound")
+    assert "Chebyshev" in shown.check[-1]
+    assert shown.figures["largest exact/published"] > 2.5
+    assert all(math.isfinite(value) for f in findings for value in f.figures.values())
+
+
+def test_the_figure_has_a_panel_for_each_measure_and_one_relative_to_the_plain_gaussian(
+    rows: list[Row],
+) -> None:
+    figure = EXPERIMENT.draw(rows)
+
+    assert [panel.get_ylabel() for panel in figure.axes] == [
+        "total ε",
+        "ε / ε of the plain Gaussian",
+        "total ε",
+    ]
+    assert all(panel.get_xscale() == "log" for panel in figure.axes)

@@ -1,0 +1,92 @@
+"""One number to show beside a plan: the epsilon that the paper would give the same mechanism.
+
+It is a comparison, not a claim. It may lie on either side of the certified epsilon.
+"""
+
+from __future__ import annotations
+
+import math
+
+from pbdp.domains import whole
+from pbdp.mechanism.absolute import AbsoluteRegion
+from pbdp.mechanism.fixed import FixedRegion
+from pbdp.mechanism.region import Region
+from pbdp.mechanism.relative import RelativeRegion
+from pbdp.noise.kernel import Kernel
+from pbdp.published.kernel_profile import LaplaceProfile, has_profile
+from pbdp.published.label import Reading
+from pbdp.published.measure import AtOrder, measure_of
+from pbdp.published.special_cases import AbsoluteError, Case, FixedRange, RelativeError
+from pbdp.published.theorem2 import ComposedLoss
+
+
+def absolute(half_width: float) -> AbsoluteError:
+    """Within `half_width` of the truth."""
+    return AbsoluteError(half_width=half_width)
+
+
+def relative(tau: float, theta: float) -> RelativeError:
+    """Within theta·abs(truth) + tau of the truth."""
+    return RelativeError(tau=tau, theta=theta)
+
+
+def fixed(low: float, high: float) -> FixedRange:
+    """Inside low..high."""
+    return FixedRange(low=low, high=high)
+
+
+def case_of(region: Region) -> Case | None:
+    """The paper's case for a region, or None where it has none (lopsided, one-sided, a function, no offset).
+
+    A relative region without a relative part is treated as absolute: Proposition 4 itself does not reduce to
+    Proposition 6 there.
+    """
+    match region:
+        case AbsoluteRegion() if region.below == region.above > 0:
+            return AbsoluteError(half_width=region.above)
+        case RelativeRegion() if region.tau > 0:
+            return relative(region.tau, region.theta) if region.theta > 0 else absolute(region.tau)
+        case FixedRegion():
+            return FixedRange(low=region.low, high=region.high)
+    return None
+
+
+def published_epsilon(
+    kernel: Kernel,
+    region: Case | Region,
+    *,
+    boost: float,
+    sensitivity: float,
+    delta: float | None = None,
+    order: float | None = None,
+    releases: int = 1,
+    reading: Reading = Reading.PRINTED,
+) -> float | None:
+    """The as-published total epsilon of a boosted kernel at `delta`, or its Rényi epsilon at `order`.
+
+    Propositions 1 to 3 with the weights of Propositions 4 to 6. None where the paper gives no finite figure:
+    a kernel without a closed form (anything but a continuous Gaussian or Laplace), a region it does not
+    treat, delta = 0, a boost of 1 on a region that moves with the answer (but where W1 < delta), several
+    Laplace releases at a delta, or weights that are no probabilities. It is not an upper bound.
+    """
+    measure, T = (
+        None if delta == 0 and order is None else measure_of(delta, order),
+        whole("releases", releases),
+    )
+    case = region if isinstance(region, Case) else case_of(region)
+    if case is None or measure is None or not has_profile(kernel):
+        return None
+    loss = case.loss_or_none(kernel, boost=boost, sensitivity=sensitivity, reading=reading)
+    if loss is None:
+        return None
+    if isinstance(measure, AtOrder):  # Rényi figures add up (Remark 2), whatever the kernel
+        return _finite(T * measure.epsilon_of(loss))
+    if T == 1:
+        return _finite(measure.epsilon_of(loss))
+    if isinstance(loss.profile, LaplaceProfile) or math.isinf(loss.losses.step):
+        return None
+    return _finite(measure.epsilon_of(ComposedLoss(single=loss, releases=T)))
+
+
+def _finite(epsilon: float) -> float | None:
+    return epsilon if math.isfinite(epsilon) else None
