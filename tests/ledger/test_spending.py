@@ -171,7 +171,7 @@ def test_a_quote_says_what_a_request_would_cost_and_spends_nothing(url: str) -> 
         ({"cost": {}}, "cost must be whole numbers"),
         ({"package": 0}, "package must be a whole number of at least 1"),
         ({"values": 1.0}, "values must be a whole number"),
-        ({"neighbors": "both"}, "neighbors must be 'add/remove' or 'replace'"),
+        ({"neighbors": "both"}, "neighbors must be add/remove or replace; got 'both'"),
         ({"key": ""}, "key must be 1 to 200"),
         ({"key": "\ud800"}, "key must be 1 to 200"),
         ({"query": "\ud800"}, "UTF-8"),

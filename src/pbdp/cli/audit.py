@@ -11,7 +11,7 @@ from pbdp.cli.noise import LONG_EXPONENT
 from pbdp.cli.outcome import Outcome
 from pbdp.cli.progress import Progress
 from pbdp.errors import InputError
-from pbdp.mechanism.neighbors import NEIGHBORS
+from pbdp.mechanism.neighbors import Neighbors
 
 if TYPE_CHECKING:
     from pbdp.planning.plan import Plan
@@ -57,7 +57,7 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
     parser.add_argument(
         "--neighbors",
         "--neighbours",
-        choices=sorted(NEIGHBORS),
+        choices=list(Neighbors),
         help="refuse the plan unless it is for this relation",
     )
     parser.add_argument("--plot", metavar="FILE", help="draw the audit into a .png, .svg or .pdf file")

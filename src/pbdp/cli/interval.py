@@ -10,7 +10,7 @@ from pbdp.cli.noise import LONG_EXPONENT
 from pbdp.cli.text import bar, columns
 from pbdp.errors import InputError
 from pbdp.mechanism.absolute import AbsoluteRegion
-from pbdp.mechanism.neighbors import NEIGHBORS
+from pbdp.mechanism.neighbors import Neighbors
 from pbdp.mechanism.relative import RelativeRegion
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
     parser.add_argument(
         "--neighbors",
         "--neighbours",
-        choices=sorted(NEIGHBORS),
+        choices=list(Neighbors),
         help="refuse the plan unless it is for this relation",
     )
     parser.add_argument("--plot", metavar="FILE", help="draw it into a .png, .svg or .pdf file")

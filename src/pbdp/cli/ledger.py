@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from pbdp.cli.ledger_words import history_table, money, paragraph, status_table, verification_words
 from pbdp.cli.outcome import Outcome
 from pbdp.errors import ContradictionError, InputError
-from pbdp.mechanism.neighbors import NEIGHBORS
+from pbdp.mechanism.neighbors import Neighbors
 
 if TYPE_CHECKING:
     from pbdp.ledger.ledger import Ledger
@@ -63,7 +63,7 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
         metavar="PLAN[:TIMES]",
         help="a plan of the batch and how often it is used (may be repeated)",
     )
-    create.add_argument("--neighbors", "--neighbours", choices=sorted(NEIGHBORS), default="add/remove")
+    create.add_argument("--neighbors", "--neighbours", choices=list(Neighbors), default=Neighbors.ADD_REMOVE)
     create.add_argument("--note", help="a public remark")
 
     status = _part(parts, "status", _status, "what is spent and what remains")

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from pbdp.cli.text import bar, columns
 from pbdp.errors import InputError
-from pbdp.mechanism.neighbors import NEIGHBORS
+from pbdp.mechanism.neighbors import Neighbors
 
 if TYPE_CHECKING:
     from pbdp.planning.plan import Plan
@@ -36,7 +36,7 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
     parser.add_argument(
         "--neighbors",
         "--neighbours",
-        choices=sorted(NEIGHBORS),
+        choices=list(Neighbors),
         help="refuse the plan unless it is for this relation",
     )
     parser.add_argument(

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from pbdp.cli.text import columns, percent, rounded_down, rounded_up
 from pbdp.errors import InputError
-from pbdp.mechanism.neighbors import NEIGHBORS
+from pbdp.mechanism.neighbors import Neighbors
 from pbdp.planning.families import ALL_FAMILIES
 
 if TYPE_CHECKING:
@@ -75,8 +75,8 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
     answers.add_argument(
         "--neighbors",
         "--neighbours",
-        choices=sorted(NEIGHBORS),
-        default="add/remove",
+        choices=list(Neighbors),
+        default=Neighbors.ADD_REMOVE,
         help="default: add/remove",
     )
     privacy = parser.add_argument_group("privacy")

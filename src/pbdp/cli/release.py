@@ -12,7 +12,7 @@ from pbdp.cli.ledger import add_place, place_of
 from pbdp.cli.outcome import Outcome
 from pbdp.cli.progress import Progress
 from pbdp.errors import ContradictionError, InputError
-from pbdp.mechanism.neighbors import NEIGHBORS
+from pbdp.mechanism.neighbors import Neighbors
 
 if TYPE_CHECKING:
     from pbdp.cli.input.column import PrivateColumn
@@ -70,7 +70,7 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
     releases.add_argument(
         "--neighbors",
         "--neighbours",
-        choices=sorted(NEIGHBORS),
+        choices=list(Neighbors),
         help="refuse the plan unless it is for this relation",
     )
     budget = parser.add_argument_group("who counts")

@@ -7,7 +7,7 @@ import json
 from typing import TYPE_CHECKING
 
 from pbdp.cli.text import columns, percent, rounded_up
-from pbdp.mechanism.neighbors import NEIGHBORS
+from pbdp.mechanism.neighbors import Neighbors
 
 if TYPE_CHECKING:
     from pbdp.planning.vectors.plan import VectorPlan
@@ -51,7 +51,7 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
     parser.add_argument("--touches", type=int, metavar="K", help="most coordinates that one person changes")
     parser.add_argument("--integer", action="store_true", help="answers are whole numbers")
     parser.add_argument("--step", type=float, metavar="STEP", help="grid for real answers, a power of two")
-    parser.add_argument("--neighbors", "--neighbours", choices=sorted(NEIGHBORS), default="add/remove")
+    parser.add_argument("--neighbors", "--neighbours", choices=list(Neighbors), default=Neighbors.ADD_REMOVE)
     parser.add_argument("-o", "--output", metavar="FILE", help="save the plan")
     parser.add_argument("--json", action="store_true", help="print one JSON object")
     parser.set_defaults(run=run)

@@ -20,6 +20,7 @@ from pbdp.ledger.dataset import DatasetState
 from pbdp.ledger.errors import BudgetExceededError
 from pbdp.ledger.ledger import Ledger
 from pbdp.ledger.request import Request, Reservation
+from pbdp.mechanism.neighbors import Neighbors
 from pbdp.noise.kernel import Array
 from pbdp.planning.plan import Plan
 from pbdp.planning.pricing import Price, Rule, fingerprint, make_rule, price, rule_from_record
@@ -67,7 +68,7 @@ class Budget:
         rule: str = "renyi",
         order: float | None = None,
         plans: Iterable[tuple[Priced, int]] | None = None,
-        neighbors: str = "add/remove",
+        neighbors: str = Neighbors.ADD_REMOVE,
         note: str | None = None,
     ) -> Budget:
         """Give a dataset (epsilon, delta) to spend, once. `rule` says how spends add up (see `pricing`)."""

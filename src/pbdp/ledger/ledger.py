@@ -29,10 +29,11 @@ from pbdp.ledger.guard import Guard
 from pbdp.ledger.history import Entry, entries_of
 from pbdp.ledger.record import FORMAT, Payload, Record, canonical
 from pbdp.ledger.recovery import Gap
-from pbdp.ledger.request import Quote, Request, Reservation, checked_neighbors
+from pbdp.ledger.request import Quote, Request, Reservation
 from pbdp.ledger.stores.at import store_at
 from pbdp.ledger.stores.interface import Store, Writing
 from pbdp.ledger.verification import Verification, Walk
+from pbdp.mechanism.neighbors import Neighbors
 
 # Seconds to wait for another program that holds the ledger.
 WAIT = 30.0
@@ -132,7 +133,7 @@ class Ledger:
             "dataset": checked_name("dataset", name),
             "limits": limits,
             "rule": _checked_rule(rule),
-            "neighbours": checked_neighbors(neighbors),
+            "neighbours": Neighbors(neighbors),
             "note": note,
             "spent": none_of(limits),
             "releases": 0,

@@ -9,18 +9,11 @@ from dataclasses import dataclass
 from pbdp.errors import InputError
 from pbdp.ledger.amounts import Amounts, checked_amounts, checked_name
 from pbdp.ledger.record import canonical
-from pbdp.mechanism.neighbors import NEIGHBORS
+from pbdp.mechanism.neighbors import Neighbors
 
 LONGEST_KEY = 200
 LONGEST_QUERY = 100_000
 _PLAN = re.compile(r"[0-9a-f]{16,128}")
-
-
-def checked_neighbors(neighbors: object) -> str:
-    """One of the two neighboring relations."""
-    if neighbors not in NEIGHBORS:
-        raise InputError("neighbors", " or ".join(map(repr, NEIGHBORS)), ascii(neighbors))
-    return str(neighbors)
 
 
 def _checked_plan(plan: object) -> None:
@@ -75,7 +68,7 @@ class Request:
         object.__setattr__(self, "cost", checked_amounts("cost", self.cost))
         _count("package", self.package)
         _count("values", self.values)
-        checked_neighbors(self.neighbors)
+        object.__setattr__(self, "neighbors", Neighbors(self.neighbors))
         if self.key is not None:
             _checked_key(self.key)
         if self.query is not None:

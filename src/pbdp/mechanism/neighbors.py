@@ -2,7 +2,36 @@
 
 from __future__ import annotations
 
-NEIGHBORS = {
-    "add/remove": "one person is added or removed",
-    "replace": "one person's data is replaced",
-}
+from enum import StrEnum
+from typing import NoReturn
+
+from pbdp.errors import InputError
+
+
+class Neighbors(StrEnum):
+    """A neighboring relation; `Neighbors("replace")` reads one, and refuses what is none.
+
+    It is its own text, in files and in comparisons, so callers may write the text wherever it is asked for.
+    """
+
+    ADD_REMOVE = "add/remove"
+    REPLACE = "replace"
+
+    @property
+    def description(self) -> str:
+        """How two neighbors differ."""
+        if self is Neighbors.REPLACE:
+            return "one person's data is replaced"
+        return "one person is added or removed"
+
+    @property
+    def people(self) -> int:
+        """How many people's data neighbors differ in: one who comes or goes, or an old and a new one."""
+        return 2 if self is Neighbors.REPLACE else 1
+
+    @classmethod
+    def _missing_(cls, value: object) -> NoReturn:
+        raise InputError("neighbors", " or ".join(cls), ascii(value)) from None
+
+    def __repr__(self) -> str:
+        return repr(self.value)

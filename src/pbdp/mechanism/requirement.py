@@ -9,7 +9,7 @@ from pbdp.domains import above_one, positive, probability, whole
 from pbdp.errors import ContradictionError, InputError
 from pbdp.mechanism.custom import CustomRegion
 from pbdp.mechanism.fixed import FixedRegion
-from pbdp.mechanism.neighbors import NEIGHBORS
+from pbdp.mechanism.neighbors import Neighbors
 from pbdp.mechanism.region import Region
 
 # Sensitivities outside leave no room in a double for the steps around them.
@@ -35,7 +35,7 @@ class Requirement:
     rdp_order: float | None = None
     releases: int = 1
     simultaneous: bool = False
-    neighbors: str = "add/remove"
+    neighbors: str = Neighbors.ADD_REMOVE
     integer: bool = False
     step: float | None = None
     scale: float | None = None
@@ -54,8 +54,7 @@ class Requirement:
             raise InputError("integer", "true or false", repr(self.integer))
         self._check_privacy()
         whole("releases", self.releases)
-        if self.neighbors not in tuple(NEIGHBORS):
-            raise InputError("neighbors", " or ".join(NEIGHBORS), repr(self.neighbors))
+        object.__setattr__(self, "neighbors", Neighbors(self.neighbors))
         if self.step is not None:
             positive("step", self.step, "It is the grid for real answers, a power of two; 0.25, say.")
         if self.integer and self.step not in (None, 1):

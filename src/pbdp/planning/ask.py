@@ -7,6 +7,7 @@ from dataclasses import replace
 from pbdp.errors import ContradictionError, InputError
 from pbdp.mechanism.absolute import AbsoluteRegion
 from pbdp.mechanism.fixed import FixedRegion
+from pbdp.mechanism.neighbors import Neighbors
 from pbdp.mechanism.region import Region
 from pbdp.mechanism.requirement import Requirement
 from pbdp.mechanism.within import Unknown, Within, region_within, unknown_of
@@ -37,7 +38,7 @@ def plan(
     region: Region | None = None,
     releases: int = 1,
     simultaneous: bool = False,
-    neighbors: str = "add/remove",
+    neighbors: str = Neighbors.ADD_REMOVE,
     step: float | None = None,
     families: tuple[str, ...] | None = None,
 ) -> Plan:

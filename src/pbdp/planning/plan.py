@@ -14,7 +14,7 @@ from pbdp.mechanism.absolute import AbsoluteRegion
 from pbdp.mechanism.design import Design
 from pbdp.mechanism.fixed import FixedRegion
 from pbdp.mechanism.grid import Grid
-from pbdp.mechanism.neighbors import NEIGHBORS
+from pbdp.mechanism.neighbors import Neighbors
 from pbdp.mechanism.region import Region
 from pbdp.mechanism.relative import RelativeRegion
 from pbdp.mechanism.requirement import Requirement
@@ -133,8 +133,8 @@ class Plan:
         """What the guarantee rests on."""
         requirement, steps = self.requirement, self.grid.sensitivity_in_steps(self.requirement.sensitivity)
         lines = [
-            f"Neighbors: {NEIGHBORS[requirement.neighbors]}; that changes the true answer by at most "
-            f"{requirement.sensitivity:g} ({steps} step{'s' if steps > 1 else ''} of the grid).",
+            f"Neighbors: {Neighbors(requirement.neighbors).description}; that changes the true answer by "
+            f"at most {requirement.sensitivity:g} ({steps} step{'s' if steps > 1 else ''} of the grid).",
             _releases_in_words(requirement),
             f"Outputs are {self.grid.describe()}; rounding the answer to them is part of the guarantee.",
         ]

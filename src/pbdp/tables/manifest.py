@@ -11,7 +11,7 @@ from dataclasses import asdict
 from typing import Any
 
 from pbdp import __version__
-from pbdp.mechanism.neighbors import NEIGHBORS
+from pbdp.mechanism.neighbors import Neighbors
 from pbdp.planning.joint_storage import joint_record
 from pbdp.planning.pricing import fingerprint
 from pbdp.tables.measures import Mean, Measure, Sum
@@ -86,8 +86,8 @@ def statement(plan: TablePlan, epsilon: float | None = None) -> str:
     whose = "one row" if query.unit is None else f"all rows with the same {query.unit}"
     return (
         f"The whole table is ({loss:.6g}, {plan.delta:g})-differentially private for neighboring "
-        f"data in which {NEIGHBORS[query.neighbors]}; a person is {whose}. Widths and intervals speak "
-        "of the bounded aggregates."
+        f"data in which {Neighbors(query.neighbors).description}; a person is {whose}. Widths and "
+        "intervals speak of the bounded aggregates."
     )
 
 

@@ -13,6 +13,7 @@ from typing import Literal
 import numpy as np
 
 from pbdp.errors import InputError
+from pbdp.mechanism.neighbors import Neighbors
 from pbdp.mechanism.region import Region
 from pbdp.mechanism.requirement import Requirement
 from pbdp.mechanism.within import Within, region_within
@@ -56,7 +57,8 @@ class Quantity:
             return 1.0 if self.of == "people" else float(self.rows)
         low, high = self._ends(self.value)
         times = self.rows if self.value.per == "row" else 1
-        most = max(high, 0) - min(low, 0) if neighbors == "replace" else max(abs(low), abs(high))
+        two = neighbors == Neighbors.REPLACE
+        most = max(high, 0) - min(low, 0) if two else max(abs(low), abs(high))
         steps = -(-times * most // self.value.fixed.steps_in_sum_step)
         return steps * self.unit
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from pbdp.domains import positive, probability, whole
 from pbdp.errors import ContradictionError, InputError
-from pbdp.mechanism.neighbors import NEIGHBORS
+from pbdp.mechanism.neighbors import Neighbors
 from pbdp.tables.bounded import MOST_ROWS_PER_GROUP, BoundedAggregation, Value
 from pbdp.tables.fixed_point import USUAL_ROWS, FixedPoint
 from pbdp.tables.keys import KeyColumn, KeyTable, crossed, key_column, key_table
@@ -51,7 +51,7 @@ class Query:
     keys: Any = None
     select: Selection | None = None
     epsilon: float | None = None
-    neighbors: str = "add/remove"
+    neighbors: str = Neighbors.ADD_REMOVE
     most_rows: int = USUAL_ROWS
     groups: KeyTable | None = field(init=False)
     only: tuple[KeyTable, ...] = field(init=False)
@@ -61,8 +61,7 @@ class Query:
         probability("delta", self.delta, "It should be far below one over the number of people; 1e-6, say.")
         probability("confidence", self.confidence)
         whole("most_rows", self.most_rows)
-        if self.neighbors not in tuple(NEIGHBORS):
-            raise InputError("neighbors", " or ".join(NEIGHBORS), repr(self.neighbors))
+        object.__setattr__(self, "neighbors", Neighbors(self.neighbors))
         if self.unit is not None:
             column_name("unit", self.unit)
         _check_by(self.by)
@@ -84,7 +83,7 @@ class Query:
         mine = self.groups_per_person if self.unit is not None and self.groups_per_person else 1
         if self.groups is not None:
             mine = min(mine, len(self.groups))
-        touched = 2 * mine if self.neighbors == "replace" else mine
+        touched = Neighbors(self.neighbors).people * mine
         return touched if self.groups is None else min(touched, len(self.groups))
 
     @property

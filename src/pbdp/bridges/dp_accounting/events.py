@@ -10,14 +10,15 @@ from dp_accounting.pld import privacy_loss_distribution
 from dp_accounting.privacy_accountant import NeighboringRelation
 
 from pbdp.errors import InputError
+from pbdp.mechanism.neighbors import Neighbors
 from pbdp.planning.plan import Plan
 from pbdp.planning.pricing.priced import Claim, Priced, name_of, neighbors_of
 from pbdp.planning.vectors.plan import VectorPlan
 
 # "replace special" is for mechanisms that know a zero record; plans do not say what theirs is.
 RELATIONS = {
-    "add/remove": NeighboringRelation.ADD_OR_REMOVE_ONE,
-    "replace": NeighboringRelation.REPLACE_ONE,
+    Neighbors.ADD_REMOVE: NeighboringRelation.ADD_OR_REMOVE_ONE,
+    Neighbors.REPLACE: NeighboringRelation.REPLACE_ONE,
 }
 
 
@@ -42,7 +43,7 @@ class PlanEvent(dp_event.DpEvent):  # type: ignore[misc]  # dp-accounting ships 
     @property
     def relation(self) -> NeighboringRelation:
         """The neighboring relation that the plan is for, in dp-accounting's words."""
-        return RELATIONS[neighbors_of(self.plan)]
+        return RELATIONS[Neighbors(neighbors_of(self.plan))]
 
 
 @attr.s(frozen=True, slots=True, auto_attribs=True, eq=False)

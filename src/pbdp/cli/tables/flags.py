@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from pbdp.errors import ContradictionError, InputError
-from pbdp.mechanism.neighbors import NEIGHBORS
+from pbdp.mechanism.neighbors import Neighbors
 
 if TYPE_CHECKING:
     from pbdp.cli.tables.key_text import Keys, Written
@@ -62,7 +62,7 @@ def add_flags(parser: argparse.ArgumentParser) -> None:
     people.add_argument(
         "--rows-per-group", type=int, metavar="N", help="nobody counts with more rows in one group"
     )
-    people.add_argument("--neighbors", "--neighbours", choices=sorted(NEIGHBORS), help="default: add/remove")
+    people.add_argument("--neighbors", "--neighbours", choices=list(Neighbors), help="default: add/remove")
     people.add_argument("--most-rows", type=int, metavar="N", help="for tables of more than 2^36 rows")
     groups = parser.add_argument_group("which groups")
     groups.add_argument(

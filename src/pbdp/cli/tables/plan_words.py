@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from pbdp.cli.ledger_words import WIDTH, paragraph
 from pbdp.cli.text import columns, percent, rounded_up
 from pbdp.errors import PbdpError
-from pbdp.mechanism.neighbors import NEIGHBORS
+from pbdp.mechanism.neighbors import Neighbors
 from pbdp.mechanism.within import text_of
 from pbdp.planning.pricing import fingerprint
 from pbdp.tables.manifest import bounds_in_words, statement
@@ -37,7 +37,7 @@ def plan_words(plan: TablePlan, budget: Budget | None) -> str:
             "Privacy",
             f"epsilon {rounded_up(plan.epsilon)} for the whole table at delta {plan.delta:g} (certified)",
         ),
-        ("", f"neighbors: {NEIGHBORS[query.neighbors]}"),
+        ("", f"neighbors: {Neighbors(query.neighbors).description}"),
         ("Proof", plan.joint.method),
     ]
     if plan.threshold is not None and query.select is not None:

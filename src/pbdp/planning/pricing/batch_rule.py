@@ -11,10 +11,11 @@ from pbdp.accounting.bounds import Bounds
 from pbdp.accounting.filters.amounts import written
 from pbdp.domains import fraction, positive, whole
 from pbdp.errors import InputError
+from pbdp.mechanism.neighbors import Neighbors
 from pbdp.planning.pricing.composition import compose_plans
 from pbdp.planning.pricing.fingerprint import fingerprint
 from pbdp.planning.pricing.priced import Priced, name_of
-from pbdp.planning.pricing.rule import Amounts, Record, checked_relation, same_relation
+from pbdp.planning.pricing.rule import Amounts, Record, same_relation
 
 _DIGITS = 64
 
@@ -30,12 +31,12 @@ class BatchRule:
     delta: float
     times: tuple[tuple[str, int], ...]
     found: Bounds
-    neighbors: str = "add/remove"
+    neighbors: str = Neighbors.ADD_REMOVE
 
     def __post_init__(self) -> None:
         positive("epsilon", self.epsilon)
         fraction("delta", self.delta)
-        checked_relation(self.neighbors)
+        object.__setattr__(self, "neighbors", Neighbors(self.neighbors))
         if not self.times:
             raise InputError("plans", "at least one in a batch", "none", "Name the plans and how often.")
         for digest, count in self.times:
@@ -110,7 +111,11 @@ class BatchRule:
 
 
 def batch_rule(
-    plans: Iterable[tuple[Priced, int]], *, epsilon: float, delta: float, neighbors: str = "add/remove"
+    plans: Iterable[tuple[Priced, int]],
+    *,
+    epsilon: float,
+    delta: float,
+    neighbors: str = Neighbors.ADD_REMOVE,
 ) -> BatchRule:
     """The rule for these plans, each made so many times; refused if together they exceed (epsilon, delta)."""
     batch = list(plans)

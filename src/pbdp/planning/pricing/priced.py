@@ -7,9 +7,8 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from pbdp.domains import fraction, non_negative, whole
-from pbdp.errors import InputError
 from pbdp.mechanism.design import Design
-from pbdp.mechanism.neighbors import NEIGHBORS
+from pbdp.mechanism.neighbors import Neighbors
 from pbdp.planning.plan import Plan
 from pbdp.planning.together import JointPlan
 from pbdp.planning.vectors.independent import IndependentNoise
@@ -25,14 +24,13 @@ class Claim:
 
     epsilon: float
     delta: float = 0.0
-    neighbors: str = "add/remove"
+    neighbors: str = Neighbors.ADD_REMOVE
     label: str = "claim"
 
     def __post_init__(self) -> None:
         non_negative("epsilon", self.epsilon)
         fraction("delta", self.delta)
-        if self.neighbors not in tuple(NEIGHBORS):
-            raise InputError("neighbors", " or ".join(NEIGHBORS), repr(self.neighbors))
+        object.__setattr__(self, "neighbors", Neighbors(self.neighbors))
 
 
 Priced: TypeAlias = Plan | VectorPlan | JointPlan | Claim

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 
 from pbdp.accounting.bounds import Bounds
 from pbdp.errors import ContradictionError, InputError
+from pbdp.mechanism.neighbors import Neighbors
 from pbdp.planning.pricing.batch_rule import BatchRule, batch_rule
 from pbdp.planning.pricing.priced import Priced
 from pbdp.planning.pricing.renyi_rule import RenyiRule
@@ -22,7 +23,7 @@ def make_rule(
     delta: float,
     order: float | None = None,
     plans: Iterable[tuple[Priced, int]] | None = None,
-    neighbors: str = "add/remove",
+    neighbors: str = Neighbors.ADD_REMOVE,
 ) -> Rule:
     """A new rule: `order` is for `renyi` alone, `plans` (with how often each) for `batch` alone."""
     if kind not in KINDS:

@@ -11,8 +11,9 @@ from pbdp.accounting.filters.approximate_renyi import RenyiLoss
 from pbdp.accounting.filters.claimed import claimed_loss
 from pbdp.accounting.filters.design_loss import design_loss
 from pbdp.accounting.filters.renyi_filter import RenyiFilter
+from pbdp.mechanism.neighbors import Neighbors
 from pbdp.planning.pricing.priced import Priced, noises_of
-from pbdp.planning.pricing.rule import Amounts, Record, checked_relation, same_relation
+from pbdp.planning.pricing.rule import Amounts, Record, same_relation
 from pbdp.planning.together import JointPlan
 
 
@@ -26,11 +27,11 @@ class RenyiRule:
     epsilon: float
     delta: float
     order: float | None = None
-    neighbors: str = "add/remove"
+    neighbors: str = Neighbors.ADD_REMOVE
     _filter: RenyiFilter = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        checked_relation(self.neighbors)
+        object.__setattr__(self, "neighbors", Neighbors(self.neighbors))
         if self.order is None:
             made = RenyiFilter.with_best_order(self.epsilon, self.delta)
             object.__setattr__(self, "order", made.order)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any, Protocol
 
 from pbdp.errors import InputError
-from pbdp.mechanism.neighbors import NEIGHBORS
 from pbdp.planning.pricing.priced import Priced, neighbors_of
 
 Amounts = dict[str, int]
@@ -52,13 +51,6 @@ class Rule(Protocol):
 
     def advice(self) -> str:
         """How to make plans that cost less under this rule."""
-
-
-def checked_relation(neighbors: str) -> str:
-    """A neighboring relation that is known."""
-    if neighbors not in tuple(NEIGHBORS):
-        raise InputError("neighbors", " or ".join(NEIGHBORS), repr(neighbors))
-    return neighbors
 
 
 def same_relation(neighbors: str, plan: Priced) -> None:

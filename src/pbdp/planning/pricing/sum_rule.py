@@ -10,11 +10,12 @@ from functools import lru_cache
 from pbdp.accounting.filters.amounts import NATS, PROBABILITIES, shown, written
 from pbdp.accounting.filters.sum_filter import SumFilter
 from pbdp.errors import CannotCertifyError, InputError
+from pbdp.mechanism.neighbors import Neighbors
 from pbdp.planning.certificate import certify
 from pbdp.planning.plan import Plan
 from pbdp.planning.planner import goal_on
 from pbdp.planning.pricing.priced import Claim, Priced, scalar_plan
-from pbdp.planning.pricing.rule import Amounts, Record, checked_relation, same_relation
+from pbdp.planning.pricing.rule import Amounts, Record, same_relation
 from pbdp.planning.together import JointPlan
 from pbdp.planning.together.joint_plan import noise_delta, noise_epsilon
 from pbdp.planning.vectors.plan import VectorPlan
@@ -31,11 +32,11 @@ class SumRule:
 
     epsilon: float
     delta: float
-    neighbors: str = "add/remove"
+    neighbors: str = Neighbors.ADD_REMOVE
     _filter: SumFilter = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        checked_relation(self.neighbors)
+        object.__setattr__(self, "neighbors", Neighbors(self.neighbors))
         object.__setattr__(self, "_filter", SumFilter(epsilon=self.epsilon, delta=self.delta))
 
     @property

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from pbdp.errors import CannotCertifyError
+from pbdp.mechanism.neighbors import Neighbors
 from pbdp.planning.vectors.design import VectorCertified, VectorDesign
 from pbdp.planning.vectors.independent import independent_design
 from pbdp.planning.vectors.plan import VectorPlan
@@ -24,7 +25,7 @@ def plan_vector(
     sensitivity: float,
     delta: float,
     integer: bool = False,
-    neighbors: str = "add/remove",
+    neighbors: str = Neighbors.ADD_REMOVE,
     touches: int | None = None,
     step: float | None = None,
 ) -> VectorPlan:

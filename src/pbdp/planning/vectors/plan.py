@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from pbdp.mechanism.neighbors import NEIGHBORS
+from pbdp.mechanism.neighbors import Neighbors
 from pbdp.planning.plan import Alternative
 from pbdp.planning.vectors.design import Record, VectorCertificate, VectorCertified, VectorDesign
 from pbdp.planning.vectors.release import VectorReleaser
@@ -88,7 +88,7 @@ class VectorPlan:
         changed = "each coordinate of the true answer" if asked.norm == "linf" else "the true answer"
         how = "" if asked.norm == "linf" else f" {NORMS[asked.norm]}"
         return (
-            f"Neighbors: {NEIGHBORS[asked.neighbors]}; that changes {changed} by at most "
+            f"Neighbors: {Neighbors(asked.neighbors).description}; that changes {changed} by at most "
             f"{asked.sensitivity:g}{how}.",
             f"One vector of {asked.dimensions} number{'s' if asked.dimensions > 1 else ''} is released; more "
             "releases add to the loss.",

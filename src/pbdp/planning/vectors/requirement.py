@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from pbdp.domains import finite, positive, probability, whole
 from pbdp.errors import ContradictionError, InputError
-from pbdp.mechanism.neighbors import NEIGHBORS
+from pbdp.mechanism.neighbors import Neighbors
 
 NORMS = {
     "linf": "in every coordinate",
@@ -37,7 +37,7 @@ class VectorRequirement:
     sensitivity: float
     delta: float
     integer: bool = False
-    neighbors: str = "add/remove"
+    neighbors: str = Neighbors.ADD_REMOVE
     touches: int | None = None
     step: float | None = None
 
@@ -54,7 +54,7 @@ class VectorRequirement:
             raise InputError("delta", "above 0", 0, "No noise here is certified without one; use 1e-9, say.")
         probability("delta", self.delta, "It should be far below one over the number of people; 1e-6, say.")
         _flag("integer", self.integer)
-        _named("neighbors", self.neighbors, NEIGHBORS)
+        object.__setattr__(self, "neighbors", Neighbors(self.neighbors))
         self._check_grid()
         self._check_touches()
         for name in ("within", "confidence", "sensitivity", "delta", "step"):
