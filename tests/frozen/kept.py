@@ -1,0 +1,66 @@
+"""The one comparison: what an older version said is still said, to the digits that machines share."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from tests.frozen import reading
+
+# Names and texts of files that a later version writes otherwise: the old one, then the new one.
+RENAMED_FIELDS: dict[str, str] = {}
+RENAMED_TEXTS: dict[str, str] = {}
+# Sentences for people: they have to be there, in whatever words.
+SENTENCES = frozenset({"assumptions", "description", "guarantee"})
+# The version of a format may grow; the rest of the record must not suffer from it.
+VERSIONS = frozenset({"version", "pbdp"})
+
+SAME_MACHINE = reading.index()["arithmetic"] == reading.arithmetic()
+# On the same arithmetic the figures are the same but for the order of a sum. On another the last digits
+# differ, and so may all digits of what rounding leaves over.
+RELATIVE, ABSOLUTE = (1e-12, 0.0) if SAME_MACHINE else (1e-9, 1e-12)
+# The same in the units of a ledger, 1e-30.
+MISSING_UNITS = 10**18
+
+
+def assert_kept(old: Any, new: Any, place: str = "") -> None:
+    """Refuse `new` unless it has every field of `old` with the same value; it may have more fields."""
+    match old:
+        case dict():
+            assert isinstance(new, dict), place
+            for name, value in old.items():
+                _assert_field(name, value, new, f"{place}/{name}")
+        case list():
+            assert isinstance(new, list), place
+            assert len(new) == len(old), f"{place}: {len(old)} entries, now {len(new)}"
+            for number, (before, after) in enumerate(zip(old, new, strict=True)):
+                assert_kept(before, after, f"{place}[{number}]")
+        case bool() | None:
+            assert new is old, f"{place}: {old}, now {new}"
+        case int() | float():
+            assert isinstance(new, int | float), place
+            assert not isinstance(new, bool), place
+            assert _close(old, new), f"{place}: {old!r}, now {new!r}"
+        case _:
+            assert new in (old, RENAMED_TEXTS.get(old)), f"{place}: {old!r}, now {new!r}"
+
+
+def _close(old: float, new: float) -> bool:
+    # amounts of ledgers are whole, and too long for floats
+    if SAME_MACHINE and isinstance(old, int) and isinstance(new, int):
+        return old == new
+    return math.isclose(old, new, rel_tol=RELATIVE, abs_tol=ABSOLUTE)
+
+
+def _assert_field(name: str, value: Any, new: dict[str, Any], place: str) -> None:
+    found = name if name in new else RENAMED_FIELDS.get(name, name)
+    assert found in new, f"{place} is gone"
+    if name in VERSIONS:
+        return
+    if name in SENTENCES:
+        assert bool(new[found]) == bool(value), place
+        return
+    if name == "missing" and isinstance(value, int) and not SAME_MACHINE:
+        assert abs(new[found] - value) <= MISSING_UNITS, f"{place}: {value}, now {new[found]}"
+        return
+    assert_kept(value, new[found], place)

@@ -1,0 +1,448 @@
+"""All that these tests ask of pbdp: its names are used here (and in `make`), nowhere else in this folder.
+
+What comes back is plain JSON, under names of this file's own, to be held against `frozen.json`.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import io
+import json
+import math
+import shutil
+import warnings
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy import special
+
+from pbdp.cli.main import main
+from pbdp.cli.tables.asked import asked_of
+from pbdp.cli.tables.query_file import settings_in
+from pbdp.errors import PbdpError
+from pbdp.ledger import Ledger, verify_export
+from pbdp.ledger.budget import Budget
+from pbdp.local.configuration import configuration, load_configuration
+from pbdp.local.counts import count_reports
+from pbdp.local.estimate import estimate
+from pbdp.mechanism.design import Design
+from pbdp.planning.joint_storage import joint_from_record, joint_record
+from pbdp.planning.plan import Plan
+from pbdp.planning.pricing import Priced, fingerprint, make_rule
+from pbdp.planning.pricing.priced import neighbours_of
+from pbdp.planning.vectors.plan import VectorPlan
+from pbdp.release.releaser import InsecureTestSeedWarning
+from pbdp.tables.query_record import key_of, query_from_record, query_record, query_text
+from pbdp.tables.verify import _plan as table_plan_of
+
+HERE = Path(__file__).parent
+INDEX = HERE / "frozen.json"
+
+Record = dict[str, Any]
+# The budget that every plan is priced in.
+EPSILON, DELTA = 3.0, 1e-5
+# The seeds of noise that is drawn again.
+ONE, SEVERAL = 1, 2
+PLACE = "somewhere/data.csv"
+
+
+def index() -> Record:
+    """What was true of every file when it was made."""
+    record: Record = json.loads(INDEX.read_text(encoding="utf-8"))
+    return record
+
+
+def json_in(path: Path) -> Record:
+    """The JSON of a file."""
+    record: Record = json.loads(path.read_text(encoding="utf-8"))
+    return record
+
+
+def digests() -> dict[str, str]:
+    """SHA-256 of every file in the folders beside this one."""
+    files = (path for path in HERE.glob("*/**/*") if path.is_file() and "__pycache__" not in path.parts)
+    return {
+        path.relative_to(HERE).as_posix(): hashlib.sha256(path.read_bytes()).hexdigest()
+        for path in sorted(files)
+    }
+
+
+def arithmetic() -> str:
+    """A digest of what this machine's floats give, to the last digit; another may round otherwise."""
+    points = np.linspace(-30.0, 30.0, 4099)
+    positive = np.abs(points) + 2.0**-20
+    found = [
+        *(f(points) for f in (np.exp, np.expm1, np.cos, np.tanh, special.log_ndtr, special.erf)),
+        *(f(positive) for f in (np.log, np.log1p, np.sqrt, special.gammaln)),
+        positive**1.7,
+        np.cumsum(np.exp(points)),
+        np.array([np.sum(np.exp(points)), np.dot(points, positive), math.exp(0.3), math.log(7.1)]),
+        np.abs(np.fft.rfft(positive)),
+    ]
+    digest = hashlib.sha256()
+    for column in found:
+        digest.update(np.asarray(column, dtype="<f8").tobytes())
+    return digest.hexdigest()
+
+
+# ------------------------------------------------------------------------------------------ plans
+
+
+def plan_facts(path: Path, answers: Sequence[float]) -> Record:
+    """What a plan for single numbers claims, what it costs, and what it publishes for these answers."""
+    plan = Plan.load(path)
+    released = released_by(plan, answers)
+    published = released["several"]["value"]
+    return {
+        "fingerprint": fingerprint(plan),
+        "epsilon": plan.epsilon,
+        "delta": plan.delta,
+        "rdp_order": plan.rdp_order,
+        "confidence": plan.confidence,
+        "within": _plain(plan.within),
+        "family": plan.mechanism.name,
+        "step": plan.grid.step,
+        "limit": None if plan.limit is None else plan.limit.epsilon,
+        "as_published": plan.published,
+        "alternatives": [
+            [other.family, other.epsilon, other.confidence, other.guaranteed] for other in plan.alternatives
+        ],
+        "prices": _prices(plan),
+        "laws": [_law(plan, answer) for answer in answers],
+        "released": released,
+        "intervals": [
+            {
+                "published": number,
+                "own": _plain(plan.interval(number)),
+                "99": _plain(plan.interval(number, 0.99)),
+            }
+            for number in published[:3]
+        ],
+        "likelihood": _plain(plan.likelihood(published[0], list(answers)).tolist()),
+    }
+
+
+def plan_weights(path: Path, answers: Sequence[float]) -> list[str]:
+    """A digest of every whole-number weight of the noise, for each of these answers."""
+    plan = Plan.load(path)
+    return [_weights(plan.mechanism, plan.answer_in_steps(answer)) for answer in answers]
+
+
+def plan_saved_again(path: Path, folder: Path) -> Record:
+    """The file that a plan gives when it is loaded and saved."""
+    Plan.load(path).save(folder / path.name)
+    return json_in(folder / path.name)
+
+
+def released_by(plan: Plan, answers: Sequence[float]) -> Record:
+    """One number, and a list of them, with the noise of test seeds."""
+    with seeded():
+        one = plan.release(answers[0], interval=True, insecure_test_seed=ONE)
+        several = plan.release(list(answers) * 3, disjoint=True, interval=True, insecure_test_seed=SEVERAL)
+    return {
+        name: {
+            "value": _plain(made.value),
+            "low": _plain(made.low),
+            "high": _plain(made.high),
+            "confidence": made.confidence,
+        }
+        for name, made in (("one", one), ("several", several))
+    }
+
+
+def vector_facts(path: Path) -> Record:
+    """What a plan for vectors claims, what it costs, and what it publishes."""
+    plan = VectorPlan.load(path)
+    with seeded():
+        released = plan.release([3 * place for place in range(plan.dimensions)], insecure_test_seed=ONE)
+    return {
+        "fingerprint": fingerprint(plan),
+        "epsilon": plan.epsilon,
+        "delta": plan.delta,
+        "confidence": plan.confidence,
+        "within": plan.within,
+        "norm": plan.norm,
+        "dimensions": plan.dimensions,
+        "sensitivity": plan.sensitivity,
+        "family": plan.mechanism.name,
+        "design": type(plan.mechanism).__name__,
+        "alternatives": [
+            [other.family, other.epsilon, other.confidence, other.guaranteed] for other in plan.alternatives
+        ],
+        "prices": _prices(plan),
+        "released": _plain(released.value),
+    }
+
+
+def vector_saved_again(path: Path, folder: Path) -> Record:
+    """The file that a vector plan gives when it is loaded and saved."""
+    VectorPlan.load(path).save(folder / path.name)
+    return json_in(folder / path.name)
+
+
+def joint_facts(path: Path) -> Record:
+    """What a joint plan claims and what it costs."""
+    joint = joint_from_record(json_in(path))
+    return {
+        "fingerprint": fingerprint(joint),
+        "epsilon": joint.epsilon,
+        "epsilon_lower": joint.epsilon_lower,
+        "delta": joint.delta,
+        "missing": joint.missing,
+        "noise_delta": joint.noise_delta,
+        "releases": joint.releases,
+        "parts": [[part.design.name, part.confidence, part.releases, part.steps] for part in joint.parts],
+        "prices": _prices(joint),
+    }
+
+
+def joint_weights(path: Path) -> list[str]:
+    """A digest of every weight of the noise of each part, at an answer of 0."""
+    return [_weights(part.design, 0) for part in joint_from_record(json_in(path)).parts]
+
+
+def joint_saved_again(path: Path) -> Record:
+    """The record that a joint plan gives when it is read and written."""
+    record: Record = json.loads(json.dumps(joint_record(joint_from_record(json_in(path))), allow_nan=False))
+    return record
+
+
+def _prices(plan: Priced) -> Record:
+    """What a plan costs under every rule; of a batch, what three packages of it take."""
+    relation = neighbours_of(plan)
+    found: Record = {}
+    for kind in ("renyi", "sum"):
+        try:
+            found[kind] = make_rule(kind, epsilon=EPSILON, delta=DELTA, neighbours=relation).cost(plan)
+        except PbdpError as refusal:
+            found[kind] = type(refusal).__name__
+    try:
+        # of three packages the deltas add up, at most
+        batch = make_rule(
+            "batch",
+            epsilon=1e6,
+            delta=4 * (plan.delta or DELTA),
+            plans=[(plan, 3)],
+            neighbours=relation,
+        )
+        record = batch.record()
+        found["batch"] = {
+            "epsilon_lower": float(record["epsilon_lower"]),
+            "epsilon_upper": float(record["epsilon_upper"]),
+            "times": list(batch.limits().values()),
+            "cost": list(batch.cost(plan).values()),
+        }
+    except PbdpError as refusal:
+        found["batch"] = type(refusal).__name__
+    return found
+
+
+def _law(plan: Plan, answer: float) -> Record:
+    law = plan.law_at(answer)
+    distance = np.abs(law.output - float(answer))
+    top = int(np.argmax(law.probability))
+    return {
+        "outputs": len(law.output),
+        "first": float(law.output[0]),
+        "last": float(law.output[-1]),
+        "likeliest": [float(law.output[top]), float(law.probability[top])],
+        "mean_distance": float(law.probability @ distance),
+        "collision": float(law.probability @ law.probability),
+    }
+
+
+def _weights(design: Design, steps: int) -> str:
+    table = design.table_at(float(steps))
+    weights: npt.NDArray[Any] = np.asarray(table.weights)
+    if weights.dtype.kind not in "iu":
+        raise AssertionError("weights are whole numbers")
+    return hashlib.sha256(f"{table.start}:".encode() + weights.astype("<i8").tobytes()).hexdigest()
+
+
+def _plain(value: Any) -> Any:
+    """Numbers as JSON has them: lists for tuples, texts for what is infinite."""
+    if isinstance(value, list | tuple):
+        return [_plain(part) for part in value]
+    return str(value) if isinstance(value, float) and not math.isfinite(value) else value
+
+
+@contextlib.contextmanager
+def seeded() -> Iterator[None]:
+    """Noise from a test seed is wanted here."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", InsecureTestSeedWarning)
+        yield
+
+
+# ------------------------------------------------------------------------------------------ tables
+
+
+def query_facts(path: Path) -> Record:
+    """The query of a file: its record, and the texts that a ledger knows it by."""
+    query = asked_of(settings_in(path), path.parent).query
+    return {
+        "record": json.loads(json.dumps(query_record(query), allow_nan=False)),
+        "text": hashlib.sha256(query_text(query).encode()).hexdigest(),
+        "key": key_of(query, PLACE),
+    }
+
+
+def query_read_again(record: Record) -> Record:
+    """The record that a query of a record has."""
+    again: Record = json.loads(json.dumps(query_record(query_from_record(record)), allow_nan=False))
+    return again
+
+
+def table_facts(manifest: Path, ledger: Path | None) -> Record:
+    """What `pbdp verify` finds; of its words only which claims they are about."""
+    paid = [] if ledger is None else ["--ledger", str(ledger)]
+    done = command(["verify", str(manifest), *paid, "--json"])
+    return {
+        "code": done["code"],
+        "epsilon": done["out"]["epsilon"],
+        "delta": done["out"]["delta"],
+        "checks": [[check["name"], check["holds"]] for check in done["out"]["checks"]],
+    }
+
+
+def table_drawn_again(manifest: Path, data: Path) -> bytes:
+    """The CSV file of a table that a test seed gave, from the plan and the seed in its manifest."""
+    record = json_in(manifest)
+    with seeded():
+        table = table_plan_of(record, None).release(data, insecure_test_seed=record["insecure_test_seed"])
+    return table.file_bytes("csv")
+
+
+# ------------------------------------------------------------------------------------------ ledgers
+
+
+def ledger_facts(ledger: Path, folder: Path) -> Record:
+    """What status, history and verify say of a copy of a ledger; where it lies is left out."""
+    place = copied(ledger, folder)
+    with Ledger.open(place) as opened:
+        known = {"identity": opened.identity, "notes": len(opened.notes)}
+    return known | {part: _told(part, place) for part in ("status", "history", "verify")}
+
+
+def copied(ledger: Path, folder: Path) -> Path:
+    """A copy that can be written to; opening a ledger may touch its file."""
+    return Path(shutil.copy(ledger, folder / ledger.name))
+
+
+def _told(part: str, ledger: Path) -> Any:
+    done = command(["ledger", part, "--ledger", str(ledger), "--json"])
+    told = done["out"]
+    if isinstance(told, dict):
+        told = {name: value for name, value in told.items() if name not in ("ledger", "place", "notes")}
+    return {"code": done["code"], "out": told}
+
+
+def exported(ledger: Path) -> list[str]:
+    """Every record and answer as lines of JSON."""
+    with Ledger.open(ledger) as opened:
+        return list(opened.export())
+
+
+def export_facts(path: Path) -> Record:
+    """What is found in an export, without the ledger."""
+    found = verify_export(path.read_text(encoding="utf-8").splitlines())
+    return {
+        "fault": found.fault,
+        "ledger": found.ledger,
+        "records": found.records,
+        "spends": found.spends,
+        "answers": found.answers,
+        "head": found.head,
+    }
+
+
+def answered_again(ledger: Path, dataset: str, asked: Record) -> Record:
+    """The stored answer to a request with the same key, which is neither paid nor drawn a second time."""
+
+    def not_drawn() -> npt.NDArray[np.int64]:
+        raise AssertionError("what is stored is not drawn again")
+
+    plan = Plan.load(HERE / asked["plan"])
+    with Ledger.open(ledger) as opened:
+        budget = Budget.of(opened, dataset)
+        paid = budget.paid(
+            plan,
+            asked["count"],
+            not_drawn,
+            key=asked["key"],
+            query=asked["query"],
+            disjoint=asked["disjoint"],
+        )
+        price = budget.price(plan).record()
+    return {"values": paid.values.tolist(), "repeated": paid.repeated, "price": price}
+
+
+# ------------------------------------------------------------------------------------------ local model
+
+
+def local_facts(path: Path) -> Record:
+    """What a configuration claims, the reports of a test seed, and what is estimated from them."""
+    mechanism = load_configuration(path)
+    values = [mechanism.domain.values[place % mechanism.domain.count] for place in range(60)]
+    with seeded():
+        reports = mechanism.randomise(values, insecure_test_seed=ONE)
+        counts = count_reports(mechanism, reports)
+    estimates: Record = {}
+    for kind in ("value", "category"):
+        for method in ("normal", "guaranteed"):
+            try:
+                found = estimate(mechanism, counts, kind, confidence=0.9, method=method)
+                made = [found.people.tolist(), found.low.tolist(), found.high.tolist()]
+                estimates[f"{kind}, {method}"] = [column[:4] for column in made]
+            except PbdpError as refusal:
+                estimates[f"{kind}, {method}"] = type(refusal).__name__
+    return {
+        "fingerprint": mechanism.fingerprint,
+        "kind": mechanism.kind,
+        "epsilon": mechanism.epsilon,
+        "words_per_user": mechanism.words_per_user,
+        "reports": list(reports.values)[:20],
+        "tally": hashlib.sha256(counts.tally.astype("<i8").tobytes()).hexdigest(),
+        "estimates": estimates,
+    }
+
+
+def local_vectors(path: Path) -> list[Any]:
+    """The reports that the words of the stored test vectors make of their values."""
+    mechanism = load_configuration(path)
+    return [
+        mechanism.report_of(vector["value"], [int(word) for word in vector["words"]])
+        for vector in json_in(path)["test_vectors"]
+    ]
+
+
+def local_saved_again(path: Path) -> Record:
+    """The configuration that a loaded one gives."""
+    record: Record = json.loads(json.dumps(configuration(load_configuration(path)), allow_nan=False))
+    return record
+
+
+def reports_drawn_again(configuration_file: Path, values: Path, target: Path) -> bytes:
+    """The file of reports that `pbdp local randomize` writes with a test seed."""
+    asked = ["local", "randomize", str(configuration_file), "--input", str(values), "--column", "age"]
+    asked += ["-o", str(target), "--insecure-test-seed", str(ONE)]
+    with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
+        code = main(asked)
+    if code:
+        raise AssertionError(f"exit code {code}")
+    return target.read_bytes()
+
+
+# ------------------------------------------------------------------------------------------ commands
+
+
+def command(arguments: Sequence[str]) -> Record:
+    """The exit code of a command, and the JSON that it printed."""
+    out = io.StringIO()
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(io.StringIO()):
+        code = main(list(arguments))
+    return {"code": code, "out": json.loads(out.getvalue())}

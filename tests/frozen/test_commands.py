@@ -1,0 +1,25 @@
+"""What commands of pbdp 0.1.0 printed for programs, and that the files here are those that it wrote."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.frozen import reading
+from tests.frozen.kept import assert_kept
+
+INDEX = reading.index()
+
+
+@pytest.mark.parametrize("known", INDEX["commands"], ids=lambda known: " ".join(known["command"][:4]))
+def test_a_command_prints_the_same(known: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(reading.HERE)
+    monkeypatch.delenv("PBDP_LEDGER", raising=False)
+    found = reading.command([*known["command"], "--json"])
+    assert found["code"] == known["code"]
+    assert_kept(known["out"], found["out"])
+
+
+def test_no_file_was_changed() -> None:
+    assert reading.digests() == INDEX["files"]
