@@ -1,4 +1,4 @@
-"""All that these tests ask of pbdp: its names are used here (and in `make`), nowhere else in this folder.
+"""All that these tests ask of pbdp: its names are used here, nowhere else in this folder.
 
 What comes back is plain JSON, under names of this file's own, to be held against `frozen.json`.
 """
@@ -33,7 +33,7 @@ from pbdp.mechanism.design import Design
 from pbdp.planning.joint_storage import joint_from_record, joint_record
 from pbdp.planning.plan import Plan
 from pbdp.planning.pricing import Priced, fingerprint, make_rule
-from pbdp.planning.pricing.priced import neighbours_of
+from pbdp.planning.pricing.priced import neighbors_of
 from pbdp.planning.vectors.plan import VectorPlan
 from pbdp.release.releaser import InsecureTestSeedWarning
 from pbdp.tables.query_record import key_of, query_from_record, query_record, query_text
@@ -213,11 +213,11 @@ def joint_saved_again(path: Path) -> Record:
 
 def _prices(plan: Priced) -> Record:
     """What a plan costs under every rule; of a batch, what three packages of it take."""
-    relation = neighbours_of(plan)
+    relation = neighbors_of(plan)
     found: Record = {}
     for kind in ("renyi", "sum"):
         try:
-            found[kind] = make_rule(kind, epsilon=EPSILON, delta=DELTA, neighbours=relation).cost(plan)
+            found[kind] = make_rule(kind, epsilon=EPSILON, delta=DELTA, neighbors=relation).cost(plan)
         except PbdpError as refusal:
             found[kind] = type(refusal).__name__
     try:
@@ -227,7 +227,7 @@ def _prices(plan: Priced) -> Record:
             epsilon=1e6,
             delta=4 * (plan.delta or DELTA),
             plans=[(plan, 3)],
-            neighbours=relation,
+            neighbors=relation,
         )
         record = batch.record()
         found["batch"] = {
@@ -389,7 +389,7 @@ def local_facts(path: Path) -> Record:
     mechanism = load_configuration(path)
     values = [mechanism.domain.values[place % mechanism.domain.count] for place in range(60)]
     with seeded():
-        reports = mechanism.randomise(values, insecure_test_seed=ONE)
+        reports = mechanism.randomize(values, insecure_test_seed=ONE)
         counts = count_reports(mechanism, reports)
     estimates: Record = {}
     for kind in ("value", "category"):
