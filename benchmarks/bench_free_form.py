@@ -9,10 +9,10 @@ import time
 
 from pbdp.mechanism.absolute import AbsoluteRegion
 from pbdp.mechanism.grid import whole_numbers
-from pbdp.planning.candidates import candidates
+from pbdp.noise.family import Goal
+from pbdp.planning.best_laws import best_law_candidates
+from pbdp.planning.candidates import candidates, problem_of
 from pbdp.planning.certificate import certify, meets
-from pbdp.planning.free_form.candidates import free_form_candidates
-from pbdp.planning.shapes import Goal, problem_of
 
 PARAMETRIC = ("laplace", "gaussian", "staircase", "generalized normal", "huber", "cosine")
 CONFIDENCE, DELTA = 0.9, 1e-6
@@ -31,7 +31,7 @@ def row(within: int, sensitivity: int, releases: int) -> None:
         if meets(design, region, CONFIDENCE)
     )
     between = time.perf_counter()
-    (design,) = free_form_candidates(whole_numbers(), problem_of(region, goal), 0, ("free form",))
+    (design,) = best_law_candidates(whole_numbers(), problem_of(region, goal), 0, ("free form",))
     free = certify(design, region, goal).epsilon
     ended = time.perf_counter()
     print(

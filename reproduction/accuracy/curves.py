@@ -20,9 +20,8 @@ from pbdp.accounting.bounds import Bounds
 from pbdp.accounting.exact.accountant import plain_accountant
 from pbdp.errors import CannotCertifyError
 from pbdp.noise.gaussian import Gaussian
-from pbdp.planning.families import FAMILIES
 from pbdp.planning.limit.of_plan import limit_of
-from pbdp.planning.planner import plan_for
+from pbdp.planning.planner import FAMILIES, plan_for
 from pbdp.published.measure import AtDelta
 from reproduction.accuracy.boosted_gaussian import (
     BoostedGaussian,

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import math
 
-from pbdp.accounting.root import bracketed_root
 from pbdp.noise.gaussian import Gaussian
 from pbdp.noise.kernel import Kernel
 from pbdp.noise.laplace import Laplace
 from pbdp.noise.staircase import Staircase
+from pbdp.root import bracketed_root
 from reproduction.accuracy.requirements import Aligned
 
 # Scales are this much smaller than the root, so that rounding never takes from the confidence.

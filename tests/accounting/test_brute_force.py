@@ -20,12 +20,11 @@ from pbdp.mechanism.custom import CustomRegion
 from pbdp.mechanism.fixed import FixedRegion
 from pbdp.mechanism.region import Region
 from pbdp.mechanism.relative import RelativeRegion
-from pbdp.noise.discrete_laplace import DiscreteLaplace
 from pbdp.noise.gaussian import Gaussian
 from pbdp.noise.generalized_normal import GeneralizedNormal
 from pbdp.noise.huber import Huber
 from pbdp.noise.kernel import Kernel
-from pbdp.noise.laplace import Laplace
+from pbdp.noise.laplace import DiscreteLaplace, Laplace
 from pbdp.noise.staircase import Staircase
 from tests.brute import designs, force, quadrature
 from tests.brute.designs import Array, Noise, Random

@@ -18,11 +18,10 @@ from pbdp.mechanism.rate import boost_for
 from pbdp.mechanism.region import Region
 from pbdp.mechanism.relative import RelativeRegion
 from pbdp.mechanism.weights import TOTAL, WeightTable
-from pbdp.noise.discrete_laplace import DiscreteLaplace
 from pbdp.noise.gaussian import Gaussian
 from pbdp.noise.huber import Huber
 from pbdp.noise.kernel import Kernel
-from pbdp.noise.laplace import Laplace
+from pbdp.noise.laplace import DiscreteLaplace, Laplace
 from pbdp.noise.staircase import Staircase
 from pbdp.noise.table import TableKernel
 from tests.brute import designs, force, quadrature

@@ -14,13 +14,12 @@ from pbdp.accounting.exact.divergences import hockey_sticks
 from pbdp.accounting.exact.pairs import Pairs
 from pbdp.mechanism.absolute import AbsoluteRegion
 from pbdp.mechanism.boosted import Boosted
-from pbdp.noise.binomial import Binomial
-from pbdp.noise.discrete_gaussian import DiscreteGaussian
-from pbdp.noise.discrete_laplace import DiscreteLaplace
+from pbdp.noise.gaussian import DiscreteGaussian
 from pbdp.noise.generalized_normal import GeneralizedNormal
-from pbdp.noise.grid_staircase import GridStaircase
 from pbdp.noise.huber import Huber
 from pbdp.noise.kernel import Kernel
+from pbdp.noise.laplace import DiscreteLaplace
+from pbdp.noise.staircase import GridStaircase
 from pbdp.noise.table import TableKernel
 from tests.brute import force
 
@@ -98,10 +97,12 @@ def staircase(rng: Random) -> Noise:
 
 
 def binomial(rng: Random) -> Noise:
+    """A table that falls on either side of zero, and ends."""
     trials = 2 * int(rng.integers(1, 150))
+    row = [math.comb(trials, heads) / 2**trials for heads in range(trials + 1)]
     return Noise(
         family="binomial",
-        kernel=Binomial(trials=trials),
+        kernel=TableKernel(probabilities=row, start=-trials // 2),
         log_weight=lambda n: force.binomial(n, trials),
         reach=trials // 2 + 1,
     )

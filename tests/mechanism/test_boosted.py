@@ -16,11 +16,9 @@ from pbdp.mechanism.fixed import FixedRegion
 from pbdp.mechanism.rate import boost_for, least_confidence
 from pbdp.mechanism.region import Region
 from pbdp.mechanism.relative import RelativeRegion
-from pbdp.noise.discrete_gaussian import DiscreteGaussian
-from pbdp.noise.discrete_laplace import DiscreteLaplace
-from pbdp.noise.gaussian import Gaussian
+from pbdp.noise.gaussian import DiscreteGaussian, Gaussian
 from pbdp.noise.kernel import Kernel
-from pbdp.noise.laplace import Laplace
+from pbdp.noise.laplace import DiscreteLaplace, Laplace
 from pbdp.noise.table import TableKernel
 from tests.brute import designs, force, quadrature
 

@@ -15,9 +15,9 @@ from pbdp.mechanism.region import Region
 from pbdp.mechanism.relative import RelativeRegion
 from pbdp.mechanism.reweighted import ReweightedTable
 from pbdp.mechanism.weights import TOTAL, integer_weights
-from pbdp.noise.discrete_gaussian import DiscreteGaussian
-from pbdp.noise.discrete_laplace import DiscreteLaplace
+from pbdp.noise.gaussian import DiscreteGaussian
 from pbdp.noise.kernel import LatticeKernel
+from pbdp.noise.laplace import DiscreteLaplace
 
 KERNELS: tuple[LatticeKernel, ...] = (DiscreteGaussian(sigma=9.0), DiscreteLaplace(scale=3.0))
 REGIONS: tuple[Region, ...] = (

@@ -4,10 +4,10 @@ import math
 
 import numpy as np
 import pytest
+from mpmath import bernoulli, factorial
 
 from pbdp.errors import InputError
-from pbdp.noise.discrete_gaussian import DiscreteGaussian
-from pbdp.noise.gaussian import Gaussian
+from pbdp.noise.gaussian import _EULER_MACLAURIN, DiscreteGaussian, Gaussian
 
 
 @pytest.mark.parametrize("sigma", [0, -1, math.inf, math.nan, "1", True])
@@ -49,3 +49,68 @@ def test_an_order_of_one_or_less_is_refused() -> None:
 
 def test_on_the_grid_it_is_the_discrete_gaussian() -> None:
     assert Gaussian(sigma=3.0).on_grid() == DiscreteGaussian(sigma=3.0)
+
+
+def test_masses_are_proportional_to_the_density() -> None:
+    masses = DiscreteGaussian(sigma=3.0).masses(5)
+
+    expected = np.exp(-(np.arange(-5, 6.0) ** 2) / 18)
+    np.testing.assert_allclose(masses / masses[5], expected, rtol=1e-14)
+
+
+@pytest.mark.parametrize("sigma", [0.49999, 0.5, 0.7, 1.0, 5.0])
+def test_masses_add_up_to_one_on_both_sides_of_the_change_of_series(sigma: float) -> None:
+    assert DiscreteGaussian(sigma=sigma).masses(60).sum() == pytest.approx(1, abs=2e-15)
+
+
+@pytest.mark.parametrize("n", [1, 40, 500, 1000])
+def test_tails_do_not_jump_where_the_table_gives_way_to_the_series(n: int) -> None:
+    table, series = DiscreteGaussian(sigma=math.nextafter(32.0, 0)), DiscreteGaussian(sigma=32.0)
+
+    assert float(table.survival(n)) == pytest.approx(float(series.survival(n)), rel=1e-12)
+    assert float(table.mass(n, n + 2)) == pytest.approx(float(series.mass(n, n + 2)), rel=1e-12)
+
+
+def test_the_coefficients_of_the_series_are_bernoulli_numbers() -> None:
+    expected = [float(bernoulli(2 * j) / factorial(2 * j)) for j in range(1, 11)]
+
+    np.testing.assert_allclose(_EULER_MACLAURIN, expected, rtol=1e-15)
+
+
+def test_a_billion_steps_are_as_good_as_continuous() -> None:
+    wide, smooth = DiscreteGaussian(sigma=1e9), Gaussian(sigma=1e9)
+
+    assert float(wide.survival(3e9)) == pytest.approx(float(smooth.survival(3e9 + 0.5)), rel=1e-12)
+    assert float(wide.mass(-1e9, 1e9)) == pytest.approx(float(smooth.mass(-1e9 - 0.5, 1e9 + 0.5)), rel=1e-12)
+    assert wide.reach(1e-12) == pytest.approx(float(smooth.upper_quantile(0.5e-12)), abs=1)
+
+
+def test_a_run_beyond_the_last_noticeable_mass_is_nil() -> None:
+    assert DiscreteGaussian(sigma=100.0).mass(1e6, 1e6 + 5) == 0
+
+
+def test_it_says_what_it_is() -> None:
+    kernel = DiscreteGaussian(sigma=2)
+
+    assert kernel == Gaussian(sigma=2.0).on_grid()
+    assert (kernel.family, kernel.is_log_concave, kernel.is_symmetric, kernel.is_unimodal) == (
+        "gaussian",
+        True,
+        True,
+        True,
+    )
+    assert kernel.support == (-math.inf, math.inf)
+    assert kernel.largest_loss(1) == math.inf
+
+
+@pytest.mark.parametrize("sigma", [0, -1.0, math.inf, math.nan, "2", True])
+def test_sigma_must_be_a_positive_number(sigma: object) -> None:
+    with pytest.raises(InputError, match="sigma must be a finite number above 0"):
+        DiscreteGaussian(sigma=sigma)  # type: ignore[arg-type]
+
+
+def test_a_sigma_beyond_exact_whole_numbers_is_refused() -> None:
+    with pytest.raises(
+        InputError, match=r"sigma must be between 2\*\*-40 and 2\*\*40 steps; got 1e\+13\. Use another step"
+    ):
+        DiscreteGaussian(sigma=1e13)

@@ -8,13 +8,11 @@ import numpy as np
 import pytest
 
 from pbdp.errors import InputError
-from pbdp.noise.discrete_gaussian import DiscreteGaussian
-from pbdp.noise.discrete_laplace import DiscreteLaplace
-from pbdp.noise.gaussian import Gaussian
+from pbdp.noise.gaussian import DiscreteGaussian, Gaussian
 from pbdp.noise.grid import GridKernel
 from pbdp.noise.huber import Huber
 from pbdp.noise.kernel import Kernel
-from pbdp.noise.laplace import Laplace
+from pbdp.noise.laplace import DiscreteLaplace, Laplace
 from pbdp.noise.staircase import Staircase
 
 PAIRS = [

@@ -10,19 +10,16 @@ from typing import Any
 import numpy as np
 import pytest
 
-from pbdp.noise.binomial import Binomial
-from pbdp.noise.discrete_gaussian import DiscreteGaussian
-from pbdp.noise.discrete_laplace import DiscreteLaplace
+from pbdp.noise.gaussian import DiscreteGaussian
 from pbdp.noise.generalized_normal import GeneralizedNormal
 from pbdp.noise.grid import GridKernel
-from pbdp.noise.grid_staircase import GridStaircase
 from pbdp.noise.huber import Huber
 from pbdp.noise.kernel import LatticeKernel
-from pbdp.noise.staircase import Staircase
+from pbdp.noise.laplace import DiscreteLaplace
+from pbdp.noise.staircase import GridStaircase, Staircase
 
 GOLDEN = json.loads((Path(__file__).parent / "golden" / "lattice.json").read_text(encoding="utf-8"))
 LATTICES: dict[str, Callable[..., LatticeKernel]] = {
-    "Binomial": Binomial,
     "DiscreteGaussian": DiscreteGaussian,
     "DiscreteLaplace": DiscreteLaplace,
     "GridStaircase": GridStaircase,

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pbdp.errors import InputError
-from pbdp.noise.discrete_laplace import DiscreteLaplace
+from pbdp.noise.laplace import DiscreteLaplace
 from pbdp.noise.table import TableKernel
 
 LOPSIDED = TableKernel(probabilities=(0.125, 0.5, 0.0, 0.375), start=-1)

@@ -15,15 +15,15 @@ from pbdp.mechanism.absolute import AbsoluteRegion
 from pbdp.mechanism.design import Design
 from pbdp.mechanism.grid import whole_numbers
 from pbdp.mechanism.weights import integer_weights
+from pbdp.noise.family import Goal, Problem
 from pbdp.noise.kernel import Array
-from pbdp.planning.candidates import candidates
+from pbdp.planning.best_laws import best_law_candidates
+from pbdp.planning.candidates import candidates, problem_of
 from pbdp.planning.certificate import certify, meets
-from pbdp.planning.free_form.candidates import free_form_candidates
 from pbdp.planning.free_form.divergence import Others, Power
 from pbdp.planning.free_form.levels import Layout, even_levels
 from pbdp.planning.free_form.newton import divergence_of, least_divergence
 from pbdp.planning.free_form.search import free_form_law
-from pbdp.planning.shapes import Goal, Problem, problem_of
 
 DELTA = 1e-6
 PARAMETRIC = ("laplace", "gaussian", "staircase", "generalized normal", "huber", "cosine")
@@ -42,7 +42,7 @@ def free_design(
     within: int, sensitivity: int, releases: int, confidence: float = 0.9, extra: int = 0
 ) -> Design:
     asked = problem(within, sensitivity, releases, confidence, extra)
-    (design,) = free_form_candidates(whole_numbers(), asked, 0, ("free form",))
+    (design,) = best_law_candidates(whole_numbers(), asked, 0, ("free form",))
     return design
 
 
@@ -260,14 +260,14 @@ def test_a_million_releases_take_no_longer() -> None:
 
 
 def test_it_is_tried_only_when_asked_for() -> None:
-    assert not list(free_form_candidates(whole_numbers(), problem(5, 1, 10), 0, PARAMETRIC))
+    assert not list(best_law_candidates(whole_numbers(), problem(5, 1, 10), 0, PARAMETRIC))
 
 
 def test_there_is_no_candidate_for_a_narrow_region_a_huge_table_or_an_order() -> None:
     asked = ("free form",)
     order = Goal(confidence=0.9, sensitivity=1, delta=None, order=2.0)
     for unmet in (problem(1, 4, 10), problem(100_000, 1, 10), Problem(below=5, above=5, goal=order)):
-        assert not list(free_form_candidates(whole_numbers(), unmet, 0, asked))
+        assert not list(best_law_candidates(whole_numbers(), unmet, 0, asked))
 
 
 def test_a_huge_table_and_delta_zero_are_refused_by_name() -> None:

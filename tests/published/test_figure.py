@@ -8,8 +8,7 @@ from pbdp.errors import ContradictionError, InputError
 from pbdp.mechanism.absolute import AbsoluteRegion
 from pbdp.mechanism.fixed import FixedRegion
 from pbdp.mechanism.relative import RelativeRegion
-from pbdp.noise.discrete_gaussian import DiscreteGaussian
-from pbdp.noise.gaussian import Gaussian
+from pbdp.noise.gaussian import DiscreteGaussian, Gaussian
 from pbdp.noise.kernel import Kernel
 from pbdp.noise.laplace import Laplace
 from pbdp.published.figure import absolute, case_of, fixed, published_epsilon, relative

@@ -7,8 +7,7 @@ import pytest
 from scipy.integrate import quad
 
 from pbdp.errors import InputError
-from pbdp.noise.discrete_gaussian import DiscreteGaussian
-from pbdp.noise.gaussian import Gaussian
+from pbdp.noise.gaussian import DiscreteGaussian, Gaussian
 from pbdp.noise.laplace import Laplace
 from pbdp.published.kernel_profile import (
     GaussianProfile,

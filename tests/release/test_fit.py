@@ -9,7 +9,7 @@ import pytest
 from scipy.stats import chi2
 
 import pbdp
-from pbdp.noise.discrete_laplace import DiscreteLaplace
+from pbdp.noise.laplace import DiscreteLaplace
 from pbdp.planning.plan import Plan
 from tests.release.plans import KINDS, plan_of
 

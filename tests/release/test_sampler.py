@@ -10,7 +10,7 @@ import pytest
 from pbdp.mechanism.design import Design
 from pbdp.mechanism.fixed import FixedRegion
 from pbdp.mechanism.grid import whole_numbers
-from pbdp.noise.discrete_gaussian import DiscreteGaussian
+from pbdp.noise.gaussian import DiscreteGaussian
 from pbdp.release.keystream import InsecureTestKeystream
 from pbdp.release.sampler import MovingSampler, ReweightedSampler, StackedSampler, sampler_of
 from tests.release.plans import plan_of

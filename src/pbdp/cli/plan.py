@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from pbdp.cli.text import columns, percent, rounded_down, rounded_up
 from pbdp.errors import InputError
 from pbdp.mechanism.neighbors import Neighbors
-from pbdp.planning.families import ALL_FAMILIES
+from pbdp.noise.family import known_families
 
 if TYPE_CHECKING:
     from pbdp.planning.plan import Plan
@@ -97,7 +97,10 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
         "--simultaneous", action="store_true", help="the confidence is joint for all T numbers"
     )
     privacy.add_argument(
-        "--family", action="append", choices=ALL_FAMILIES, help="try this family only (may be repeated)"
+        "--family",
+        action="append",
+        choices=tuple(known_families()),
+        help="try this family only (may be repeated)",
     )
     output = parser.add_argument_group("output")
     output.add_argument("-o", "--output", metavar="FILE", help="save the plan")

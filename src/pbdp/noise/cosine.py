@@ -9,8 +9,10 @@ import numpy as np
 
 from pbdp.domains import positive
 from pbdp.errors import CannotCertifyError, InputError
-from pbdp.noise.family import Family
+from pbdp.noise.family import Family, Problem, Shape, Shapes
+from pbdp.noise.grid import GridKernel
 from pbdp.noise.kernel import Array, ArrayLike, LatticeKernel, LogConcaveKernel
+from pbdp.root import bracketed_root
 
 # Halvings of a bracket of doubles until its ends meet.
 HALVINGS = 64
@@ -153,9 +155,40 @@ class Cosine(LogConcaveKernel):
         raise CannotCertifyError("Rényi figures of cosine noise are computed on a grid; use on_grid().")
 
     def on_grid(self) -> LatticeKernel:
-        from pbdp.noise.grid import GridKernel
-
         return GridKernel(continuous=self)
+
+
+def _shapes(problem: Problem) -> Shapes:
+    """The angle at the knee; with the knee on the edge of the region it is the law of least information."""
+
+    def shape(angle: float) -> Shape:
+        slope = 2 * angle * math.tan(angle)
+
+        def log_density(x: Array, scale: Array) -> Array:
+            size = np.abs(x) / scale
+            near = np.minimum(size, 1.0)
+            return np.asarray(2 * np.log(np.cos(angle * near)) - slope * (size - near))
+
+        return Shape(
+            start=problem.reach + 1.0,
+            log_density=log_density,
+            kernel=lambda scale: Cosine(knee=scale, angle=angle).on_grid(),
+        )
+
+    least = _least_information_angle(problem.goal.confidence)
+    around = (0.8 * least, 0.92 * least, least, 0.4 * least + 0.6 * math.pi / 2)
+    return Shapes(shape=shape, parameters=around, few=(least,))
+
+
+def _least_information_angle(confidence: float) -> float:
+    """The angle a at which the center holds the confidence p: (a + sin a cos a)(1 - p) = p cos²a / tan a."""
+
+    def short(angle: float) -> float:
+        center = angle + math.sin(angle) * math.cos(angle)
+        tails = math.cos(angle) ** 2 / math.tan(angle)
+        return confidence - center / (center + tails)
+
+    return bracketed_root(short, 1e-6, math.pi / 2 - 1e-6)
 
 
 COSINE = Family(
@@ -163,4 +196,5 @@ COSINE = Family(
     rank=7,
     law=Cosine,
     character="has the least Fisher information, which counts when many losses add up",
+    shapes=_shapes,
 )

@@ -1,7 +1,8 @@
 """The families of noise: each stands in one module of this folder, which says all that others need of it.
 
-A module declares its family as a constant of type `Family`; nothing else has to know of it. A family without
-a declaration can be accounted for, but is not planned with and not stored.
+A module declares its family as a constant of type `Family`: how its laws are made, kept in files and
+described, and which of them are worth trying for a requirement. Nothing else has to know of it. A kernel of
+no family can be accounted for, but is not planned with and not stored.
 """
 
 from __future__ import annotations
@@ -15,7 +16,60 @@ from typing import Any
 
 import pbdp.noise
 from pbdp.noise.grid import GridKernel
-from pbdp.noise.kernel import LatticeKernel, LogConcaveKernel
+from pbdp.noise.kernel import Array, LatticeKernel, LogConcaveKernel
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Goal:
+    """What is minimized (total epsilon at `delta`, or Rényi loss at `order`) and under what, in steps."""
+
+    confidence: float
+    sensitivity: int
+    delta: float | None
+    order: float | None
+    releases: int = 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Problem:
+    """An absolute requirement on a grid: at most `below` and `above` steps off."""
+
+    below: int
+    above: int
+    goal: Goal
+
+    @property
+    def reach(self) -> int:
+        """The smaller offset: the half-width that a symmetric law has to fit."""
+        return min(self.below, self.above)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shape:
+    """A family with one free scale, and a scale to start looking from.
+
+    `log_density` is known up to a constant and written for arrays, so that a search can try many scales at
+    once; `kernel` is the law that is certified in the end.
+    """
+
+    start: float
+    log_density: Callable[[Array, Array], Array]
+    kernel: Callable[[float], LatticeKernel]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shapes:
+    """A shape for every value of a parameter besides the scale, if the family has one.
+
+    `parameters` are tried first, then values between them if that may pay. For one release Laplace noise and
+    the staircase are nearly the best there is, so `few` are enough. `same_as` is a simpler family that has
+    the same laws for this problem.
+    """
+
+    shape: Callable[[float], Shape]
+    parameters: tuple[float, ...] = (0.0,)
+    few: tuple[float, ...] = (0.0,)
+    same_as: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,12 +79,19 @@ class Family:
     `law` makes a kernel of it, or the continuous kernel that it follows on the grid; its fields are the
     parameters, and their names are those in files. Of two families that do equally well the one with the
     lower `rank` is taken. `character` ends a sentence that begins with the name.
+
+    `shapes` are what the planner tries; a family without them has a search of its own, in planning. A family
+    that a scale alone tells makes its kernel with `of_scale`, and is tried also where the scale is given (in
+    a range), where only a threshold sees the noise, and where each try is slow (noise that changes with the
+    answer). One that is `on_request` is tried only when asked for by name.
     """
 
     name: str
     rank: int
     law: Callable[..., LatticeKernel | LogConcaveKernel]
     character: str
+    shapes: Callable[[Problem], Shapes] | None = None
+    of_scale: Callable[[float], LatticeKernel] | None = None
     on_request: bool = False
 
     def kernel(self, **parameters: Any) -> LatticeKernel:
@@ -40,7 +101,7 @@ class Family:
 
 
 @lru_cache(maxsize=1)
-def families() -> Mapping[str, Family]:
+def known_families() -> Mapping[str, Family]:
     """Every family by its name, the simplest first."""
     modules = [
         importlib.import_module(f"{pbdp.noise.__name__}.{module.name}")
@@ -53,12 +114,12 @@ def families() -> Mapping[str, Family]:
 def kernel_record(kernel: LatticeKernel) -> dict[str, Any]:
     """The family and the parameters of a kernel, as the record of a design has them."""
     source = kernel.continuous if isinstance(kernel, GridKernel) else kernel
-    names = [field.name for field in fields(families()[kernel.family].law)]  # type: ignore[arg-type]
+    names = [field.name for field in fields(known_families()[kernel.family].law)]  # type: ignore[arg-type]
     return {"kernel": kernel.family, "parameters_in_steps": {name: getattr(source, name) for name in names}}
 
 
 def kernel_from(family: str, parameters: Mapping[str, Any]) -> LatticeKernel:
     """The kernel of a record; parameters that the family does not have are left out."""
-    known = families()[family]
+    known = known_families()[family]
     names = [field.name for field in fields(known.law)]  # type: ignore[arg-type]
     return known.kernel(**{name: parameters[name] for name in names})

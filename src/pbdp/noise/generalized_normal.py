@@ -11,7 +11,8 @@ from scipy.special import gammainc, gammaincc, gammainccinv, gammaln
 from pbdp.domains import above_one, positive
 from pbdp.errors import InputError
 from pbdp.noise import power_loss
-from pbdp.noise.family import Family
+from pbdp.noise.family import Family, Problem, Shape, Shapes
+from pbdp.noise.grid import GridKernel
 from pbdp.noise.kernel import Array, ArrayLike, LatticeKernel, LogConcaveKernel
 from pbdp.noise.laplace import Laplace
 from pbdp.noise.power_moment import PowerMoment
@@ -163,9 +164,20 @@ class GeneralizedNormal(LogConcaveKernel):
 
     def on_grid(self) -> LatticeKernel:
         """Masses on the whole numbers proportional to this density."""
-        from pbdp.noise.grid import GridKernel
-
         return GridKernel(continuous=self)
+
+
+def _shapes(problem: Problem) -> Shapes:
+    """Shapes between Laplace and beyond Gaussian."""
+
+    def shape(power: float) -> Shape:
+        return Shape(
+            start=problem.reach + 1.0,
+            log_density=lambda x, scale: -((np.abs(x) / scale) ** power),
+            kernel=lambda scale: GeneralizedNormal(scale=scale, shape=power).on_grid(),
+        )
+
+    return Shapes(shape=shape, parameters=(1.2, 1.5, 1.8, 2.5), few=(1.2, 2.5))
 
 
 GENERALIZED_NORMAL = Family(
@@ -173,4 +185,5 @@ GENERALIZED_NORMAL = Family(
     rank=5,
     law=GeneralizedNormal,
     character="lies between Laplace and Gaussian noise, or beyond",
+    shapes=_shapes,
 )

@@ -9,7 +9,8 @@ import numpy as np
 from scipy.special import ndtr, ndtri
 
 from pbdp.domains import above_one, positive
-from pbdp.noise.family import Family
+from pbdp.noise.family import Family, Problem, Shape, Shapes
+from pbdp.noise.grid import GridKernel
 from pbdp.noise.kernel import Array, ArrayLike, LatticeKernel, LogConcaveKernel
 from pbdp.noise.quadratic_integral import falling_integral, log_integral
 
@@ -197,9 +198,27 @@ class Huber(LogConcaveKernel):
 
     def on_grid(self) -> LatticeKernel:
         """Masses on the whole numbers proportional to this density."""
-        from pbdp.noise.grid import GridKernel
-
         return GridKernel(continuous=self)
+
+
+def _shapes(problem: Problem) -> Shapes:
+    """The knee as a multiple of the half-width; the scale is the Gaussian's."""
+
+    def shape(ratio: float) -> Shape:
+        knee = ratio * (problem.reach + 0.5)
+
+        def log_density(x: Array, scale: Array) -> Array:
+            size = np.abs(x)
+            near = np.minimum(size, knee)
+            return np.asarray(-near * (size - near / 2) / scale**2)
+
+        return Shape(
+            start=problem.reach + 1.0,
+            log_density=log_density,
+            kernel=lambda scale: Huber(sigma=scale, knee=knee).on_grid(),
+        )
+
+    return Shapes(shape=shape, parameters=(0.5, 0.8, 1.0, 1.2, 1.5), few=(0.5, 1.0))
 
 
 HUBER = Family(
@@ -207,4 +226,5 @@ HUBER = Family(
     rank=6,
     law=Huber,
     character="has a Gaussian center and Laplace tails, so its loss is bounded",
+    shapes=_shapes,
 )

@@ -11,11 +11,11 @@ from pbdp.mechanism.neighbors import Neighbors
 from pbdp.mechanism.region import Region
 from pbdp.mechanism.requirement import Requirement
 from pbdp.mechanism.within import Unknown, Within, region_within, unknown_of
-from pbdp.planning.families import ALL_FAMILIES, FAMILIES
+from pbdp.noise.family import known_families
 from pbdp.planning.inverse import Budget, WidthFamily, largest_confidence, narrowest
 from pbdp.planning.limit.of_plan import limit_of
 from pbdp.planning.plan import Plan
-from pbdp.planning.planner import plan_for
+from pbdp.planning.planner import FAMILIES, plan_for
 from pbdp.spelling import neighbours_too, word_now
 
 # Widths beyond this many sensitivities, and below its inverse, are not looked at.
@@ -158,7 +158,7 @@ def _families(families: object) -> tuple[str, ...]:
     if not isinstance(families, tuple | list | set):
         raise InputError("families", "a list of names", repr(families))
     families = [word_now(family) if isinstance(family, str) else family for family in families]
-    unknown = [family for family in families if family not in ALL_FAMILIES]
+    unknown = [family for family in families if family not in known_families()]
     if unknown or not families:
-        raise InputError("family", f"among {', '.join(ALL_FAMILIES)}", ", ".join(unknown) or "none")
+        raise InputError("family", f"among {', '.join(known_families())}", ", ".join(unknown) or "none")
     return tuple(families)

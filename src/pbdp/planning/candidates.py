@@ -15,13 +15,9 @@ from pbdp.mechanism.grid import Grid
 from pbdp.mechanism.rate import boost_for
 from pbdp.mechanism.region import Region
 from pbdp.mechanism.relative import RelativeRegion
-from pbdp.noise.discrete_gaussian import DiscreteGaussian
-from pbdp.noise.discrete_laplace import DiscreteLaplace
-from pbdp.noise.kernel import LatticeKernel
+from pbdp.noise.family import Goal, Problem, Shapes, known_families
 from pbdp.planning.best_laws import best_law_candidates
-from pbdp.planning.free_form.candidates import free_form_candidates
 from pbdp.planning.scales import best_shape, boosted_scale
-from pbdp.planning.shapes import Goal, Problem, ShapeFamily, problem_of, shape_families
 from pbdp.planning.tightest import tightest
 
 
@@ -50,17 +46,29 @@ def _absolute_candidates(
     region = AbsoluteRegion(below=region.below + offset, above=region.above - offset)
     problem = problem_of(region, goal)
     yield from best_law_candidates(grid, problem, offset, families)
-    yield from free_form_candidates(grid, problem, offset, families)
-    for family in shape_families(problem, families):
+    for shapes in shapes_for(problem, families):
         # a family without a table of this size is left out; the others go on
         with suppress(InputError):
-            yield from _family_candidates(grid, region, problem, offset, family)
+            yield from _shape_candidates(grid, region, problem, offset, shapes)
 
 
-def _family_candidates(
-    grid: Grid, region: AbsoluteRegion, problem: Problem, offset: int, family: ShapeFamily
+def problem_of(region: AbsoluteRegion, goal: Goal) -> Problem:
+    """A region in whole steps; one-sided regions reach further than any table."""
+    beyond = float(1 << 40)
+    return Problem(below=int(min(region.below, beyond)), above=int(min(region.above, beyond)), goal=goal)
+
+
+def shapes_for(problem: Problem, families: tuple[str, ...]) -> list[Shapes]:
+    """The shapes of the families named, without those that another of them has as well."""
+    makers = [known_families()[family].shapes for family in families]
+    found = [shapes(problem) for shapes in makers if shapes is not None]
+    return [shapes for shapes in found if shapes.same_as not in families]
+
+
+def _shape_candidates(
+    grid: Grid, region: AbsoluteRegion, problem: Problem, offset: int, shapes: Shapes
 ) -> Iterator[Design]:
-    shape, plain = best_shape(family, problem)
+    shape, plain = best_shape(shapes, problem)
     if plain > 0:
         yield Design(grid=grid, kernel=shape.kernel(plain), region=region, offset=offset)
     best = boosted_scale(shape, problem, plain)
@@ -74,12 +82,10 @@ def _fixed_candidates(
     grid: Grid, region: FixedRegion, goal: Goal, families: tuple[str, ...], scale: float
 ) -> Iterator[Design]:
     """At the given scale: clamped (a post-processing, so free), boosted, and truncated to the range."""
-    kernels: list[LatticeKernel] = []
-    if "laplace" in families:
-        kernels.append(DiscreteLaplace(scale=scale))
-    if "gaussian" in families:
-        kernels.append(DiscreteGaussian(sigma=scale))
-    for kernel in kernels:
+    for family in known_families().values():
+        if family.name not in families or family.of_scale is None:
+            continue
+        kernel = family.of_scale(scale)
         yield Design(grid=grid, kernel=kernel, region=region, clamp=region)
         boost = boost_for(kernel, region, goal.confidence)
         if boost < 1:

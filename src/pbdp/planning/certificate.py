@@ -15,7 +15,7 @@ from pbdp.errors import CannotCertifyError
 from pbdp.mechanism.design import Design, rounded_down
 from pbdp.mechanism.region import Region
 from pbdp.mechanism.weights import TOTAL, WeightTable
-from pbdp.planning.shapes import Goal
+from pbdp.noise.family import Goal
 
 # The largest share of delta that the rounding of answer-dependent tables may use up.
 LARGEST_RESERVE = 0.01

@@ -7,8 +7,8 @@ import math
 import numpy as np
 
 from pbdp.accounting.composition.estimate import approximate_epsilon
+from pbdp.noise.family import Problem, Shape
 from pbdp.noise.kernel import Array
-from pbdp.planning.shapes import Problem, Shape
 
 # Above this half-width the estimate uses a coarser table; the certificate never does.
 FINEST_HALF_WIDTH = 64

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pbdp.mechanism.design import Design
-from pbdp.noise.family import families
+from pbdp.noise.family import known_families
 from pbdp.planning.plan import Certified, Plan
 
 
@@ -43,7 +43,7 @@ def explanation(plan: Plan) -> list[str]:
 
 def _character(design: Design) -> str | None:
     """What sets the design's noise apart; None for noise of no family."""
-    family = families().get(design.kernel.family)
+    family = known_families().get(design.kernel.family)
     return None if family is None else family.character
 
 

@@ -22,12 +22,12 @@ from pbdp.mechanism.grid import Grid
 from pbdp.mechanism.rate import boost_for
 from pbdp.mechanism.region import Region
 from pbdp.mechanism.relative import RelativeRegion
+from pbdp.noise.family import Goal, known_families
 from pbdp.noise.kernel import LatticeKernel
+from pbdp.planning.candidates import problem_of, shapes_for
 from pbdp.planning.scales import plain_scale
-from pbdp.planning.shapes import Goal, problem_of, shape_families
 from pbdp.planning.tightest import tightest
 
-FAMILIES = ("laplace", "gaussian")
 # Multiples of the plain scale that are tried first, then around the best of them.
 SCAN = np.geomspace(1.02, 12.0, 12)
 CLOSER = 5
@@ -38,10 +38,10 @@ SEARCH_TOLERANCE = 1e-4
 def per_answer_candidates(
     grid: Grid, region: RelativeRegion | CustomRegion, goal: Goal, families: tuple[str, ...]
 ) -> Iterator[Design]:
-    """The best boosted design of each family."""
+    """The best boosted design of each family that a scale alone tells."""
     inner = problem_of(tightest(region), goal)
-    for family in shape_families(inner, tuple(f for f in families if f in FAMILIES)):
-        shape = family.shape(family.parameters[0])
+    for shapes in shapes_for(inner, tuple(name for name in families if known_families()[name].of_scale)):
+        shape = shapes.shape(shapes.parameters[0])
         scales = (plain_scale(shape, inner) or 0.25) * SCAN
         losses = [_loss(shape.kernel(float(scale)), region, goal) for scale in scales]
         for _ in range(ROUNDS):

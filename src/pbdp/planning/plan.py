@@ -19,11 +19,9 @@ from pbdp.mechanism.region import Region
 from pbdp.mechanism.relative import RelativeRegion
 from pbdp.mechanism.requirement import Requirement
 from pbdp.mechanism.within import text_of
-from pbdp.noise.discrete_gaussian import DiscreteGaussian
-from pbdp.noise.discrete_laplace import DiscreteLaplace
-from pbdp.noise.gaussian import Gaussian
+from pbdp.noise.gaussian import DiscreteGaussian, Gaussian
 from pbdp.noise.kernel import Array, Kernel
-from pbdp.noise.laplace import Laplace
+from pbdp.noise.laplace import DiscreteLaplace, Laplace
 from pbdp.planning.certificate import Certificate
 from pbdp.planning.limit.of_plan import KnownLimit
 from pbdp.published.figure import published_epsilon

@@ -12,16 +12,16 @@ from pbdp.mechanism.grid import Grid, LinearGrid, grid_for, whole_numbers
 from pbdp.mechanism.log_grid import log_grid_for
 from pbdp.mechanism.relative import RelativeRegion
 from pbdp.mechanism.requirement import Requirement
+from pbdp.noise.family import Goal, known_families
 from pbdp.planning.candidates import candidates
 from pbdp.planning.certificate import certify, meets
-from pbdp.planning.families import ALL_FAMILIES, FAMILIES
 from pbdp.planning.per_answer import per_answer_candidates
 from pbdp.planning.plan import Certified, Plan, region_width
-from pbdp.planning.shapes import Goal
 
 # Epsilons this close (relative) are a tie, which goes to the simpler family.
 TIE = 1e-4
-SIMPLICITY = {family: rank for rank, family in enumerate(ALL_FAMILIES)}
+# The families that are tried unless others are named.
+FAMILIES = tuple(name for name, family in known_families().items() if not family.on_request)
 # A Rényi certificate over all answers takes seconds up to this sensitivity in steps, and minutes beyond.
 MOST_RENYI_STEPS = 4
 
@@ -114,7 +114,7 @@ def _simplest(ranked: list[Certified]) -> Certified:
         tied,
         key=lambda entry: (
             entry.design.boost > 0,
-            SIMPLICITY[entry.design.kernel.family],
+            known_families()[entry.design.kernel.family].rank,
             entry.design.expected_error(),
         ),
     )

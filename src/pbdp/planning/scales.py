@@ -10,10 +10,10 @@ import math
 
 import numpy as np
 
-from pbdp.accounting.root import bracketed_root
 from pbdp.mechanism.rate import KERNEL_ERROR
+from pbdp.noise.family import Problem, Shape, Shapes
 from pbdp.planning.estimate import distance_to_tail, estimated_loss
-from pbdp.planning.shapes import Problem, Shape, ShapeFamily
+from pbdp.root import bracketed_root
 
 # Boosting pays when the width is of the order of the sensitivity; beyond this ratio it is not looked for.
 LARGEST_RATIO = 256
@@ -58,20 +58,20 @@ def plain_scale(shape: Shape, problem: Problem) -> float:
     return math.exp(root)
 
 
-def best_shape(family: ShapeFamily, problem: Problem) -> tuple[Shape, float]:
+def best_shape(shapes: Shapes, problem: Problem) -> tuple[Shape, float]:
     """The shape of least loss among the family's unboosted laws, and its plain scale.
 
     The parameters given are compared first; for several releases, where the shape matters more, values around
     the best of them follow.
     """
-    parameters = family.parameters if problem.goal.releases > 1 else family.few
+    parameters = shapes.parameters if problem.goal.releases > 1 else shapes.few
     if len(parameters) == 1:
-        shape = family.shape(parameters[0])
+        shape = shapes.shape(parameters[0])
         return shape, plain_scale(shape, problem)
     tried: dict[float, tuple[float, Shape, float]] = {}
 
     def look(parameter: float) -> None:
-        shape = family.shape(parameter)
+        shape = shapes.shape(parameter)
         scale = plain_scale(shape, problem)
         loss = float(estimated_loss(shape, problem, np.array([scale]))[0]) if scale > 0 else math.inf
         tried[parameter] = (loss, shape, scale)

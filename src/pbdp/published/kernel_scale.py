@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import math
 
-from pbdp.accounting.root import bracketed_root
 from pbdp.domains import above_one, positive, probability
 from pbdp.published.kernel_profile import GaussianProfile
+from pbdp.root import bracketed_root
 
 
 def analytic_sigma(*, epsilon: float, delta: float, sensitivity: float) -> float:

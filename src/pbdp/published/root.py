@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
-from pbdp.accounting.root import bracketed_root
+from pbdp.root import bracketed_root
 
 
 def epsilon_reaching(delta_at: Callable[[float], float], delta: float, ceiling: float) -> float:

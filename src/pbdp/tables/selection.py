@@ -37,15 +37,9 @@ from pbdp.mechanism.design import Design
 from pbdp.mechanism.grid import LinearGrid
 from pbdp.mechanism.requirement import Requirement
 from pbdp.mechanism.weights import TOTAL
-from pbdp.noise.discrete_gaussian import DiscreteGaussian
-from pbdp.noise.discrete_laplace import DiscreteLaplace
+from pbdp.noise.family import known_families
 from pbdp.noise.kernel import LatticeKernel
 
-# Noise for counts that only a threshold sees: light tails matter, and what it costs beside the other noise.
-_KERNELS: tuple[Callable[[float], LatticeKernel], ...] = (
-    lambda scale: DiscreteLaplace(scale=scale),
-    lambda scale: DiscreteGaussian(sigma=scale),
-)
 _NARROWEST, _FINENESS = 0.05, 1e-3
 
 
@@ -100,8 +94,10 @@ class Thresholds:
 
     def options(self) -> list[Threshold]:
         """For each kind of noise the widest that meets the selection."""
+        # light tails matter, and what it costs beside the other noise;
         # noise of almost nothing serves every selection, at its price
-        return [option for kernel in _KERNELS if (option := self._widest(kernel)) is not None]
+        kernels = [family.of_scale for family in known_families().values() if family.of_scale]
+        return [option for kernel in kernels if (option := self._widest(kernel)) is not None]
 
     def _widest(self, kernel: Callable[[float], LatticeKernel]) -> Threshold | None:
         """By halving: the wider the noise, the higher the threshold, and the fewer groups pass it."""

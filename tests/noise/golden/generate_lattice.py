@@ -13,7 +13,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from mpmath import binomial, ceil, erfc, exp, mp, mpf, pi, sqrt
+from mpmath import ceil, erfc, exp, mp, mpf, pi, sqrt
 
 mp.dps = 50
 
@@ -55,16 +55,6 @@ def staircase(loss: float, width: int, center: int) -> Weights:
     n = 0
     while True:
         yield exp(-mpf(loss) * max(0, -((center - n) // width)))
-        n += 1
-
-
-def coins(trials: int) -> Weights:
-    """C(trials, trials/2 + n), by the ratio of neighbors."""
-    half, n = trials // 2, 0
-    weight = binomial(trials, half)
-    while True:
-        yield weight
-        weight = weight * (half - n) / (half + n + 1)
         n += 1
 
 
@@ -191,7 +181,6 @@ def main() -> None:
         summed("GridStaircase", staircase, loss=loss, width=width, center=center)
         for loss, width, center in ((0.5, 4, 5), (3.0, 1, 0), (0.02, 7, 30), (12.0, 40, 11))
     ]
-    cases += [summed("Binomial", coins, trials=trials) for trials in (2, 10, 40, 1000, 10**6)]
     cases += [
         summed("GeneralizedNormal", generalized_normal, scale=a, shape=b)
         for a, b in ((3.0, 1.5), (40.0, 3.0))

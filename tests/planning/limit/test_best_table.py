@@ -7,7 +7,7 @@ import pytest
 from pbdp.accounting.exact.tables import table_epsilon
 from pbdp.errors import CannotCertifyError
 from pbdp.mechanism.weights import TOTAL, integer_weights
-from pbdp.noise.discrete_laplace import DiscreteLaplace
+from pbdp.noise.laplace import DiscreteLaplace
 from pbdp.planning.limit.best_table import best_table
 from pbdp.planning.limit.closed_form import staircase_epsilon
 from pbdp.planning.limit.cut_staircase import cut_epsilon, cut_masses

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pbdp.noise.grid_staircase import GridStaircase
+from pbdp.noise.staircase import GridStaircase
 from pbdp.planning.limit.closed_form import closed_form, staircase_epsilon, strongest_closed_form
 from pbdp.planning.limit.cut_staircase import cut_epsilon
 from pbdp.planning.limit.question import Question

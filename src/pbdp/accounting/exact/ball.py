@@ -48,10 +48,10 @@ from pbdp.accounting.bounds import Bounds
 from pbdp.accounting.exact.chi_square import cdf, cdf_error, density, orders, survival
 from pbdp.accounting.exact.interval import Range, ordered, times, widened
 from pbdp.accounting.exact.pieces import LARGEST_EPSILON
-from pbdp.accounting.root import bracketed_root
 from pbdp.domains import finite, non_negative, positive, probability, whole
 from pbdp.errors import InputError
 from pbdp.noise.kernel import Array
+from pbdp.root import bracketed_root
 
 # Up to here the chi-square CDF was compared with 30 digits; see `cdf_error`.
 MOST_DIMENSIONS = 100_000

@@ -14,12 +14,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from pbdp.accounting.exact.pairs import Pairs
-from pbdp.noise.discrete_gaussian import DiscreteGaussian
-from pbdp.noise.discrete_laplace import DiscreteLaplace
-from pbdp.noise.gaussian import Gaussian
+from pbdp.noise.gaussian import DiscreteGaussian, Gaussian
 from pbdp.noise.grid import GridKernel
 from pbdp.noise.kernel import Array, Kernel, LatticeKernel, LogConcaveKernel
-from pbdp.noise.laplace import Laplace
+from pbdp.noise.laplace import DiscreteLaplace, Laplace
 
 # Relative error allowed for each tail probability and for each normalizer (see pbdp.noise.kernel).
 RELATIVE_ERROR = 4e-12

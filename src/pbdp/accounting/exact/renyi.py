@@ -16,9 +16,8 @@ from pbdp.accounting.exact.pairs import Pairs
 from pbdp.accounting.exact.pieces import loss_kernel, pieces
 from pbdp.errors import CannotCertifyError
 from pbdp.noise.cosine import Cosine
-from pbdp.noise.grid_staircase import GridStaircase
 from pbdp.noise.kernel import Array, Kernel, LatticeKernel, LogConcaveKernel
-from pbdp.noise.staircase import Staircase
+from pbdp.noise.staircase import GridStaircase, Staircase
 
 # Slack for rounding in a log-moment: exponents of size x carry an error of about x·2^-52.
 LOG_ERROR = 1e-13

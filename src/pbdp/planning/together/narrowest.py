@@ -14,7 +14,7 @@ from functools import partial
 from pbdp.domains import positive
 from pbdp.errors import CannotCertifyError, ContradictionError, InputError, PbdpError
 from pbdp.mechanism.requirement import Requirement
-from pbdp.planning.families import FAMILIES
+from pbdp.planning.planner import FAMILIES
 from pbdp.planning.together.crossing import Crossing
 from pbdp.planning.together.joint_plan import JointPlan
 from pbdp.planning.together.search import Given, plan_together

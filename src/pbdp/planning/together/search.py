@@ -20,8 +20,7 @@ from pbdp.mechanism.design import Design
 from pbdp.mechanism.grid import whole_numbers
 from pbdp.mechanism.requirement import Requirement
 from pbdp.planning.certificate import meets
-from pbdp.planning.families import FAMILIES
-from pbdp.planning.planner import plan_for
+from pbdp.planning.planner import FAMILIES, plan_for
 from pbdp.planning.together.joint_plan import (
     JointPlan,
     Part,

@@ -31,7 +31,6 @@ from functools import lru_cache
 import numpy as np
 from scipy.special import betainc
 
-from pbdp.accounting.root import bracketed_root
 from pbdp.errors import CannotCertifyError
 from pbdp.mechanism.grid import LinearGrid, power_of_two_below, whole_numbers
 from pbdp.mechanism.weights import BITS, LARGEST_TABLE, TOTAL, WeightTable, integer_weights
@@ -41,6 +40,7 @@ from pbdp.planning.vectors.design import Record, VectorCertificate, VectorDesign
 from pbdp.planning.vectors.release import TableSampler
 from pbdp.planning.vectors.requirement import VectorRequirement
 from pbdp.release.alias import alias_table
+from pbdp.root import bracketed_root
 
 # Relative error of the incomplete beta function; the largest seen was 4e-13.
 SUM_ERROR = 4e-12
