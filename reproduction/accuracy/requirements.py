@@ -15,13 +15,13 @@ from pbdp.mechanism.fixed import FixedRegion
 from pbdp.mechanism.region import Region
 from pbdp.mechanism.relative import RelativeRegion
 from pbdp.mechanism.requirement import Requirement
-from pbdp.published.label import Reading
 from pbdp.published.measure import AtDelta, AtOrder, Measure, measure_of
 from pbdp.published.optimum import Search
 from pbdp.published.special_cases import (
     AbsoluteError,
     Case,
     FixedRange,
+    Reading,
     RelativeError,
     plain_sigma,
 )

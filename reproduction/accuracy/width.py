@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pbdp.published.label import Reading
 from pbdp.published.measure import AtDelta, AtOrder, Measure
+from pbdp.published.special_cases import Reading
 from reproduction.accuracy.conclusions import conclusion_findings
 from reproduction.accuracy.curves import MAIN, READ, VARIED, rows_at
 from reproduction.accuracy.differences import published_findings

@@ -20,8 +20,8 @@ from pbdp.noise.gaussian import Gaussian
 from pbdp.noise.kernel import Array
 from pbdp.planning.limit.of_plan import limit_of
 from pbdp.planning.planner import plan_for
+from pbdp.published.boosted_loss import ComposedLoss
 from pbdp.published.measure import AtDelta, AtOrder
-from pbdp.published.theorem2 import ComposedLoss
 from reproduction.accuracy.boosted_gaussian import (
     BoostedGaussian,
     best_boosted_gaussian,

@@ -16,10 +16,8 @@ from pbdp.errors import InputError
 from pbdp.mechanism.boosted import Boosted
 from pbdp.mechanism.fixed import FixedRegion
 from pbdp.noise.gaussian import Gaussian
-from pbdp.published.figure import fixed
-from pbdp.published.kernel_scale import analytic_sigma, classical_sigma
-from pbdp.published.label import Reading
-from pbdp.published.remarks import fixed_renyi
+from pbdp.published.measure import analytic_sigma, classical_sigma
+from pbdp.published.special_cases import FixedRange, Reading, fixed_renyi
 from reproduction.experiment import Row, Settings
 
 RANGES = ((-10.0, 10.0), (-50.0, 50.0))
@@ -92,7 +90,8 @@ def kernel_sigma(kernel: str, delta: float, sensitivity: float) -> float:
 def _profile(low: float, high: float, sensitivity: float, kernel: str, delta: float) -> list[Row]:
     """Published and exact epsilon at delta of the boosted (ρ = 0.8) and of the bounded (q = 1) Gaussian."""
     sigma = kernel_sigma(kernel, delta, sensitivity)
-    gaussian, case, region = Gaussian(sigma=sigma), fixed(low, high), FixedRegion(low=low, high=high)
+    gaussian, case = Gaussian(sigma=sigma), FixedRange(low=low, high=high)
+    region = FixedRegion(low=low, high=high)
     rows = []
     for name, boost in ((BOOSTED, case.boost(gaussian, CONFIDENCE)), (BOUNDED, 1.0)):
         loss = case.loss(gaussian, boost=boost, sensitivity=sensitivity)
@@ -140,7 +139,7 @@ def _added(ends: tuple[float, float], sensitivity: float, order: float, sigma: f
     ρ = 1 (q = 1) no exact Rényi figure is available.
     """
     low, high = ends
-    gaussian, case = Gaussian(sigma=sigma), fixed(low, high)
+    gaussian, case = Gaussian(sigma=sigma), FixedRange(low=low, high=high)
     boost = case.boost(gaussian, rho) if rho < 1 else 1.0
     mended = case.losses(gaussian, boost, sensitivity, Reading.MENDED).shift
     apart = min(sensitivity, high - low)

@@ -19,10 +19,9 @@ from pbdp.mechanism.rate import boost_for
 from pbdp.mechanism.region import Region
 from pbdp.mechanism.relative import RelativeRegion
 from pbdp.noise.gaussian import Gaussian
-from pbdp.published.figure import absolute
 from pbdp.published.measure import measure_of
 from pbdp.published.optimum import Search
-from pbdp.published.special_cases import plain_sigma
+from pbdp.published.special_cases import AbsoluteError, plain_sigma
 from pbdp.release.keystream import SecureKeystream
 from pbdp.release.sampler import sampler_of
 from reproduction.experiment import Row, Settings
@@ -86,11 +85,11 @@ def compute(settings: Settings) -> list[Row]:
 
 def _chosen_sigma(width: float, choice: str) -> float:
     """The Gaussian that is boosted in a region `width` wide."""
-    tau, (delta, order) = width / 2, CHOICES[choice]
+    case, (delta, order) = AbsoluteError(half_width=width / 2), CHOICES[choice]
     if delta is None and order is None:
-        return 2 * plain_sigma(absolute(tau), CONFIDENCE)
+        return 2 * plain_sigma(case, CONFIDENCE)
     search = Search(
-        case=absolute(tau), confidence=CONFIDENCE, sensitivity=SENSITIVITY, measure=measure_of(delta, order)
+        case=case, confidence=CONFIDENCE, sensitivity=SENSITIVITY, measure=measure_of(delta, order)
     )
     return search.by_ternary_search().sigma
 
@@ -121,7 +120,8 @@ def _described(width: float, choice: str) -> Row:
 def _times(width: float, repeats: int) -> list[Row]:
     """Nanoseconds a draw; the methods take turns, so that a busy moment of the machine hits them all."""
     shared = _described(width, DRAWN_CHOICE)
-    sigma, plain = _chosen_sigma(width, DRAWN_CHOICE), plain_sigma(absolute(width / 2), CONFIDENCE)
+    sigma = _chosen_sigma(width, DRAWN_CHOICE)
+    plain = plain_sigma(AbsoluteError(half_width=width / 2), CONFIDENCE)
     boosted = _boosted(sigma, AbsoluteRegion.even(width / 2))
     generator, keystream = np.random.default_rng(), SecureKeystream()
     grid = grid_for(width / 2, SENSITIVITY)

@@ -1,3 +1,5 @@
+"""The figure to show beside a plan."""
+
 from __future__ import annotations
 
 import math
@@ -6,17 +8,22 @@ import pytest
 
 from pbdp.errors import ContradictionError, InputError
 from pbdp.mechanism.absolute import AbsoluteRegion
+from pbdp.mechanism.design import Design
 from pbdp.mechanism.fixed import FixedRegion
+from pbdp.mechanism.grid import whole_numbers
 from pbdp.mechanism.relative import RelativeRegion
+from pbdp.mechanism.requirement import Requirement
 from pbdp.noise.gaussian import DiscreteGaussian, Gaussian
-from pbdp.noise.kernel import Kernel
-from pbdp.noise.laplace import Laplace
-from pbdp.published.figure import absolute, case_of, fixed, published_epsilon, relative
-from pbdp.published.special_cases import AbsoluteError, Case
-from pbdp.published.theorem2 import ComposedLoss
+from pbdp.noise.kernel import Kernel, LatticeKernel
+from pbdp.noise.laplace import DiscreteLaplace, Laplace
+from pbdp.published.boosted_loss import ComposedLoss
+from pbdp.published.figure import case_of, published_epsilon, published_figures
+from pbdp.published.special_cases import AbsoluteError, Case, FixedRange, RelativeError
 
 GAUSSIAN, LAPLACE = Gaussian(sigma=4.0), Laplace(scale=3.0)
-CASES = [absolute(5), relative(5, 0.1), fixed(0, 20)]
+WITHIN_5, RELATIVE = AbsoluteError(half_width=5), RelativeError(tau=5, theta=0.1)
+RANGE, NARROW = FixedRange(low=0, high=20), AbsoluteError(half_width=1)
+CASES = [WITHIN_5, RELATIVE, RANGE]
 cases = pytest.mark.parametrize("case", CASES, ids=lambda c: type(c).__name__)
 both_kernels = pytest.mark.parametrize("kernel", [GAUSSIAN, LAPLACE], ids=["gaussian", "laplace"])
 
@@ -51,7 +58,7 @@ def test_several_gaussian_releases_solve_proposition_3(case: Case) -> None:
 
 
 def test_a_boost_of_zero_is_the_plain_kernel_on_absolute_error() -> None:
-    epsilon = published_epsilon(LAPLACE, absolute(5), boost=0, sensitivity=1, delta=1e-9)
+    epsilon = published_epsilon(LAPLACE, WITHIN_5, boost=0, sensitivity=1, delta=1e-9)
 
     # 1 - e^((epsilon - 1/3)/2) = delta
     assert epsilon == pytest.approx(1 / 3 + 2 * math.log1p(-1e-9), abs=1e-13)
@@ -59,9 +66,9 @@ def test_a_boost_of_zero_is_the_plain_kernel_on_absolute_error() -> None:
 
 def test_regions_of_a_requirement_have_the_same_figures() -> None:
     pairs = [
-        (AbsoluteRegion.even(5), absolute(5)),
-        (RelativeRegion(theta=0.1, tau=5), relative(5, 0.1)),
-        (FixedRegion(low=0, high=20), fixed(0, 20)),
+        (AbsoluteRegion.even(5), WITHIN_5),
+        (RelativeRegion(theta=0.1, tau=5), RELATIVE),
+        (FixedRegion(low=0, high=20), RANGE),
     ]
 
     for region, case in pairs:
@@ -92,30 +99,61 @@ def test_regions_the_paper_does_not_treat_have_no_figure(region: AbsoluteRegion 
 def test_what_the_paper_gives_no_figure_for_is_none() -> None:
     lattice = DiscreteGaussian(sigma=4.0)
 
-    assert published_epsilon(lattice, absolute(5), boost=0.5, sensitivity=1, delta=1e-6) is None
-    assert published_epsilon(LAPLACE, absolute(5), boost=0.5, sensitivity=1, delta=0) is None
-    assert published_epsilon(LAPLACE, absolute(5), boost=0.5, sensitivity=1, delta=1e-6, releases=2) is None
-    assert published_epsilon(GAUSSIAN, absolute(1), boost=0.5, sensitivity=40, delta=1e-6) is None
+    assert published_epsilon(lattice, WITHIN_5, boost=0.5, sensitivity=1, delta=1e-6) is None
+    assert published_epsilon(LAPLACE, WITHIN_5, boost=0.5, sensitivity=1, delta=0) is None
+    assert published_epsilon(LAPLACE, WITHIN_5, boost=0.5, sensitivity=1, delta=1e-6, releases=2) is None
+    assert published_epsilon(GAUSSIAN, NARROW, boost=0.5, sensitivity=40, delta=1e-6) is None
 
 
 def test_a_full_boost_has_a_figure_on_a_fixed_range_only() -> None:
-    assert published_epsilon(GAUSSIAN, absolute(5), boost=1, sensitivity=1, delta=1e-6) is None
-    assert published_epsilon(GAUSSIAN, absolute(5), boost=1, sensitivity=1, order=2) is None
-    assert published_epsilon(GAUSSIAN, absolute(5), boost=1, sensitivity=1, delta=0.5, releases=2) is None
-    assert published_epsilon(GAUSSIAN, fixed(0, 20), boost=1, sensitivity=1, delta=1e-6) is not None
+    assert published_epsilon(GAUSSIAN, WITHIN_5, boost=1, sensitivity=1, delta=1e-6) is None
+    assert published_epsilon(GAUSSIAN, WITHIN_5, boost=1, sensitivity=1, order=2) is None
+    assert published_epsilon(GAUSSIAN, WITHIN_5, boost=1, sensitivity=1, delta=0.5, releases=2) is None
+    assert published_epsilon(GAUSSIAN, RANGE, boost=1, sensitivity=1, delta=1e-6) is not None
 
 
 def test_delta_and_order_exclude_each_other() -> None:
     with pytest.raises(ContradictionError):
-        published_epsilon(GAUSSIAN, absolute(5), boost=0.5, sensitivity=1)
+        published_epsilon(GAUSSIAN, WITHIN_5, boost=0.5, sensitivity=1)
     with pytest.raises(ContradictionError):
-        published_epsilon(GAUSSIAN, absolute(5), boost=0.5, sensitivity=1, delta=1e-6, order=2)
+        published_epsilon(GAUSSIAN, WITHIN_5, boost=0.5, sensitivity=1, delta=1e-6, order=2)
 
 
 def test_parameters_outside_their_domain_are_refused() -> None:
     with pytest.raises(InputError, match="delta must be strictly between 0 and 1"):
-        published_epsilon(GAUSSIAN, absolute(5), boost=0.5, sensitivity=1, delta=1.5)
+        published_epsilon(GAUSSIAN, WITHIN_5, boost=0.5, sensitivity=1, delta=1.5)
     with pytest.raises(InputError, match="boost must be between 0 and 1"):
-        published_epsilon(GAUSSIAN, absolute(5), boost=2, sensitivity=1, delta=1e-6)
+        published_epsilon(GAUSSIAN, WITHIN_5, boost=2, sensitivity=1, delta=1e-6)
     with pytest.raises(InputError, match="sensitivity must be a finite number above 0"):
-        published_epsilon(GAUSSIAN, absolute(5), boost=0.5, sensitivity=0, delta=1e-6)
+        published_epsilon(GAUSSIAN, WITHIN_5, boost=0.5, sensitivity=0, delta=1e-6)
+
+
+def design(kernel: LatticeKernel, boost: float = 0.5) -> Design:
+    return Design(grid=whole_numbers(), kernel=kernel, region=AbsoluteRegion.even(5), boost=boost)
+
+
+def test_designs_have_the_figures_of_continuous_noise() -> None:
+    wide = DiscreteGaussian(sigma=4.0)
+    gaussian, laplace = design(wide), design(DiscreteLaplace(scale=3.0))
+    designs = (gaussian, design(wide, boost=0), laplace, design(wide, boost=1))
+
+    for delta, order, with_figures in (
+        (1e-6, None, {GAUSSIAN: gaussian}),  # at a delta the paper composes Gaussians only
+        (None, 8.0, {GAUSSIAN: gaussian, LAPLACE: laplace}),
+    ):
+        requirement = Requirement(
+            region=AbsoluteRegion.even(5),
+            confidence=0.9,
+            sensitivity=1,
+            delta=delta,
+            rdp_order=order,
+            releases=2,
+            integer=True,
+        )
+        figures = published_figures(requirement, designs)
+        assert [figure.design for figure in figures] == list(with_figures.values())
+        assert [figure.epsilon for figure in figures] == [
+            published_epsilon(k, WITHIN_5, boost=0.5, sensitivity=1, delta=delta, order=order, releases=2)
+            for k in with_figures
+        ]
+        assert all(figure.label == "as published" for figure in figures)

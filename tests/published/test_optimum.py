@@ -4,14 +4,11 @@ import math
 
 import pytest
 
-from pbdp.errors import ContradictionError
 from pbdp.noise.gaussian import Gaussian
-from pbdp.published.kernel_profile import profile_of
-from pbdp.published.kernel_scale import analytic_sigma, classical_sigma, renyi_sigma
-from pbdp.published.label import Reading
-from pbdp.published.measure import AtDelta, AtOrder, measure_of
+from pbdp.published.kernel_loss import profile_of
+from pbdp.published.measure import AtDelta, AtOrder
 from pbdp.published.optimum import Search
-from pbdp.published.special_cases import AbsoluteError, Case, FixedRange, RelativeError
+from pbdp.published.special_cases import AbsoluteError, Case, FixedRange, Reading, RelativeError
 
 AT_1E5 = AtDelta(delta=1e-5)
 LOW = Search(case=AbsoluteError(half_width=2.5), confidence=0.9, sensitivity=1, measure=AT_1E5)
@@ -87,35 +84,6 @@ def test_a_budget_bounds_the_kernel() -> None:
     best = LOW.by_ternary_search(budget=1.0)
 
     assert best.kernel_epsilon == pytest.approx(1.0, abs=1e-6)
-
-
-@pytest.mark.parametrize("epsilon", [0.01, 1.0, 20.0])
-@pytest.mark.parametrize("delta", [1e-2, 1e-5, 1e-15])
-def test_the_analytic_sigma_lies_on_the_exact_profile(epsilon: float, delta: float) -> None:
-    sigma = analytic_sigma(epsilon=epsilon, delta=delta, sensitivity=3)
-
-    assert profile_of(Gaussian(sigma=sigma), 3).delta_at(epsilon) == pytest.approx(delta, rel=1e-9)
-
-
-def test_the_classical_sigma_wastes_where_it_holds_and_fails_above_its_range() -> None:
-    below = classical_sigma(epsilon=0.9, delta=1e-5, sensitivity=1)
-    above = classical_sigma(epsilon=30, delta=1e-5, sensitivity=1)
-
-    assert below == pytest.approx(math.sqrt(2 * math.log(1.25e5)) / 0.9)
-    assert below > analytic_sigma(epsilon=0.9, delta=1e-5, sensitivity=1)
-    assert above < analytic_sigma(epsilon=30, delta=1e-5, sensitivity=1)
-
-
-def test_the_renyi_sigma_has_the_epsilon_asked_for() -> None:
-    sigma = renyi_sigma(epsilon=0.3, order=7, sensitivity=2)
-
-    assert profile_of(Gaussian(sigma=sigma), 2).renyi_at(7) == pytest.approx(0.3, rel=1e-14)
-
-
-@pytest.mark.parametrize(("delta", "order"), [(None, None), (1e-5, 2.0)])
-def test_a_measure_is_one_of_two(delta: float | None, order: float | None) -> None:
-    with pytest.raises(ContradictionError, match="delta must be given, or else order, and not both"):
-        measure_of(delta, order)
 
 
 @pytest.mark.parametrize("case", [LOW.case, RELATIVE.case], ids=["absolute", "relative"])

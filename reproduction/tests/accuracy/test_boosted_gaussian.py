@@ -7,8 +7,8 @@ import pytest
 
 from pbdp.accounting.exact.accountant import delta_of_pair
 from pbdp.noise.gaussian import Gaussian
-from pbdp.published.figure import absolute as published_absolute
 from pbdp.published.measure import AtDelta, AtOrder, Measure
+from pbdp.published.special_cases import AbsoluteError
 from reproduction.accuracy.boosted_gaussian import BoostedGaussian, best_boosted_gaussian, boosted_gaussian
 from reproduction.accuracy.requirements import Aligned
 from reproduction.tests import boosted_law as brute
@@ -32,7 +32,7 @@ def test_design_row_1_published_delta_is_five_times_too_small() -> None:
     point = aligned("absolute", 20.0, 0.9, 1.0, AtDelta(delta=1e-5))
     sigma = 1.1 * brute.plain_sigma(10.0, 0.9)
     gaussian = boosted_gaussian(point, sigma)
-    loss = published_absolute(10.0).loss(Gaussian(sigma=sigma), boost=gaussian.boost, sensitivity=1.0)
+    loss = AbsoluteError(half_width=10.0).loss(Gaussian(sigma=sigma), boost=gaussian.boost, sensitivity=1.0)
     exact = gaussian.accountant.delta_at(0.5)
     q = brute.boost_of(sigma, 10.0, 0.9)
     slow = brute.delta(brute.absolute(sigma, q, 0.0, 10.0), brute.absolute(sigma, q, 1.0, 10.0), 0.5)
@@ -47,7 +47,7 @@ def test_design_row_2_published_renyi_is_three_times_too_small() -> None:
     point = aligned("absolute", 20.0, 0.8, 1.0, AtOrder(order=2.0))
     sigma = 4 * brute.plain_sigma(10.0, 0.8)
     gaussian, q = boosted_gaussian(point, sigma), brute.boost_of(sigma, 10.0, 0.8)
-    loss = published_absolute(10.0).loss(Gaussian(sigma=sigma), boost=gaussian.boost, sensitivity=1.0)
+    loss = AbsoluteError(half_width=10.0).loss(Gaussian(sigma=sigma), boost=gaussian.boost, sensitivity=1.0)
     slow = brute.renyi(brute.absolute(sigma, q, 0.0, 10.0), brute.absolute(sigma, q, 1.0, 10.0), 2.0)
 
     assert loss.renyi_at(2.0) == pytest.approx(0.116, abs=1e-3)

@@ -6,8 +6,8 @@ import pytest
 
 from pbdp.errors import InputError
 from pbdp.mechanism.fixed import FixedRegion
-from pbdp.published.label import Reading
 from pbdp.published.measure import AtDelta, Measure
+from pbdp.published.special_cases import Reading
 from reproduction.accuracy.requirements import MEASURES, REGIONS, Aligned, aligned_of, measure_in_words
 
 

@@ -6,49 +6,57 @@ It is a comparison, not a claim. It may lie on either side of the certified epsi
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
+from dataclasses import dataclass, field
 
 from pbdp.domains import whole
 from pbdp.mechanism.absolute import AbsoluteRegion
+from pbdp.mechanism.design import Design
 from pbdp.mechanism.fixed import FixedRegion
 from pbdp.mechanism.region import Region
 from pbdp.mechanism.relative import RelativeRegion
+from pbdp.mechanism.requirement import Requirement
+from pbdp.noise.gaussian import DiscreteGaussian, Gaussian
 from pbdp.noise.kernel import Kernel
-from pbdp.published.kernel_profile import LaplaceProfile, has_profile
-from pbdp.published.label import Reading
+from pbdp.noise.laplace import DiscreteLaplace, Laplace
+from pbdp.published.boosted_loss import ComposedLoss
+from pbdp.published.kernel_loss import LABEL, LaplaceProfile, has_profile
 from pbdp.published.measure import AtOrder, measure_of
-from pbdp.published.special_cases import AbsoluteError, Case, FixedRange, RelativeError
-from pbdp.published.theorem2 import ComposedLoss
+from pbdp.published.special_cases import AbsoluteError, Case, FixedRange, Reading, RelativeError
 
 
-def absolute(half_width: float) -> AbsoluteError:
-    """Within `half_width` of the truth."""
-    return AbsoluteError(half_width=half_width)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PublishedFigure:
+    """The total epsilon that the paper's formulas give a design; not a guarantee."""
+
+    design: Design
+    epsilon: float
+    label: str = field(default=LABEL, init=False)
 
 
-def relative(tau: float, theta: float) -> RelativeError:
-    """Within theta·abs(truth) + tau of the truth."""
-    return RelativeError(tau=tau, theta=theta)
+def published_figures(requirement: Requirement, designs: Iterable[Design]) -> tuple[PublishedFigure, ...]:
+    """What the paper would say of each design for a requirement, in order; nothing where it says nothing.
 
-
-def fixed(low: float, high: float) -> FixedRange:
-    """Inside low..high."""
-    return FixedRange(low=low, high=high)
-
-
-def case_of(region: Region) -> Case | None:
-    """The paper's case for a region, or None where it has none (lopsided, one-sided, a function, no offset).
-
-    A relative region without a relative part is treated as absolute: Proposition 4 itself does not reduce to
-    Proposition 6 there.
+    Only a boosted design (0 < q < 1) with Gaussian or Laplace noise has a figure. Noise on a grid stands for
+    the continuous noise of the same scale, which the paper has in mind.
     """
-    match region:
-        case AbsoluteRegion() if region.below == region.above > 0:
-            return AbsoluteError(half_width=region.above)
-        case RelativeRegion() if region.tau > 0:
-            return relative(region.tau, region.theta) if region.theta > 0 else absolute(region.tau)
-        case FixedRegion():
-            return FixedRange(low=region.low, high=region.high)
-    return None
+    figures = []
+    for design in designs:
+        kernel = _continuous(design.kernel)
+        if kernel is None or not 0 < design.boost < 1:
+            continue
+        epsilon = published_epsilon(
+            kernel,
+            design.region,
+            boost=design.boost,
+            sensitivity=design.grid.sensitivity_in_steps(requirement.sensitivity),
+            delta=requirement.delta,
+            order=requirement.rdp_order,
+            releases=requirement.releases,
+        )
+        if epsilon is not None:
+            figures.append(PublishedFigure(design=design, epsilon=epsilon))
+    return tuple(figures)
 
 
 def published_epsilon(
@@ -69,10 +77,8 @@ def published_epsilon(
     treat, delta = 0, a boost of 1 on a region that moves with the answer (but where W1 < delta), several
     Laplace releases at a delta, or weights that are no probabilities. It is not an upper bound.
     """
-    measure, T = (
-        None if delta == 0 and order is None else measure_of(delta, order),
-        whole("releases", releases),
-    )
+    measure = None if delta == 0 and order is None else measure_of(delta, order)
+    T = whole("releases", releases)
     case = region if isinstance(region, Case) else case_of(region)
     if case is None or measure is None or not has_profile(kernel):
         return None
@@ -86,6 +92,33 @@ def published_epsilon(
     if isinstance(loss.profile, LaplaceProfile) or math.isinf(loss.losses.step):
         return None
     return _finite(measure.epsilon_of(ComposedLoss(single=loss, releases=T)))
+
+
+def case_of(region: Region) -> Case | None:
+    """The paper's case for a region, or None where it has none (lopsided, one-sided, a function, no offset).
+
+    A relative region without a relative part is treated as absolute: Proposition 4 itself does not reduce to
+    Proposition 6 there.
+    """
+    match region:
+        case AbsoluteRegion() if region.below == region.above > 0:
+            return AbsoluteError(half_width=region.above)
+        case RelativeRegion() if region.tau > 0 and region.theta > 0:
+            return RelativeError(tau=region.tau, theta=region.theta)
+        case RelativeRegion() if region.tau > 0:
+            return AbsoluteError(half_width=region.tau)
+        case FixedRegion():
+            return FixedRange(low=region.low, high=region.high)
+    return None
+
+
+def _continuous(kernel: Kernel) -> Kernel | None:
+    match kernel:
+        case DiscreteGaussian():
+            return Gaussian(sigma=kernel.sigma)
+        case DiscreteLaplace():
+            return Laplace(scale=kernel.scale)
+    return None
 
 
 def _finite(epsilon: float) -> float | None:

@@ -15,10 +15,9 @@ from dataclasses import dataclass, field
 
 from pbdp.domains import positive, probability
 from pbdp.noise.gaussian import Gaussian
-from pbdp.published.kernel_profile import profile_of
-from pbdp.published.label import LABEL, Reading
+from pbdp.published.kernel_loss import LABEL, profile_of
 from pbdp.published.measure import Measure
-from pbdp.published.special_cases import Case, plain_sigma
+from pbdp.published.special_cases import Case, Reading, plain_sigma
 
 GOLDEN = (math.sqrt(5) - 1) / 2
 WIDEST = 1024.0

@@ -1,34 +1,54 @@
-"""The paper's three preferred regions: absolute error, relative error, fixed range (Propositions 4, 5 and 6).
+"""The paper's three preferred regions: absolute error, relative error, fixed range.
 
-Each case names its own worst pair of answers, fills L1, L2, W1, W2 in, and hands them to Theorem 1. With
-`Reading.PRINTED` the proposition is kept letter by letter; the other readings are described in `label`.
-Only one direction of each pair is evaluated, X at the first answer, as the paper does.
+Propositions 4, 5 and 6, and Remarks 3 and 4. Each case names its own worst pair of answers, fills L1, L2, W1,
+W2 in, and hands them to Theorem 1. With `Reading.PRINTED` the proposition is kept letter by letter. Only one
+direction of each pair is evaluated, X at the first answer, as the paper does.
 """
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
+from enum import Enum
 
 from scipy.special import ndtri
 
-from pbdp.domains import finite, positive, probability
+from pbdp.domains import above_one, finite, positive, probability
 from pbdp.errors import InputError
 from pbdp.noise.kernel import Kernel
-from pbdp.published.kernel_profile import profile_of
-from pbdp.published.label import LABEL, Reading
-from pbdp.published.losses import (
+from pbdp.published.boosted_loss import (
     AnswerPair,
+    BoostedLoss,
     Losses,
     Weights,
     losses_of,
     mass_around,
+    normalizer,
     rate_of,
     step_of,
     weights_by_event,
     weights_of,
 )
-from pbdp.published.theorem1 import BoostedLoss
+from pbdp.published.kernel_loss import LABEL, profile_of
+
+
+class Reading(Enum):
+    """How a special case fills in the general formulas.
+
+    The three agree on L2 and, but for a wide sensitivity on a fixed range, on L1. They differ in the weights.
+    None of them makes the result an upper bound: that slip is in Theorem 1 itself.
+    """
+
+    PRINTED = "printed"
+    """Propositions 4, 5 and 6, letter by letter."""
+
+    EQUATION_6 = "equation 6"
+    """Equation 6 at the proposition's own pair of answers: W1 goes with the upper ends, W2 with the lower."""
+
+    MENDED = "mended"
+    """Weights of the events that cause the losses: W1 of outputs that only the answer prefers, W2 of outputs
+    that only its neighbor prefers, for regions that both moved to where they belong."""
 
 
 def boosting_rate(confidence: float, inside: float, outside: float) -> float:
@@ -235,3 +255,83 @@ def plain_sigma(case: Case, confidence: float) -> float:
     if pair.low < pair.answer:
         return float(-reach / ndtri((1 - rho) / 2))
     return float(reach / ndtri(rho + 0.5)) if rho < 0.5 else 0.0
+
+
+def fixed_delta(
+    case: FixedRange,
+    kernel: Kernel,
+    *,
+    epsilon: float,
+    boost: float,
+    sensitivity: float,
+    reading: Reading = Reading.PRINTED,
+) -> float:
+    """delta_Z(epsilon - L1) (Remark 3, literal); the mended reading divides by 1 - pbar q.
+
+    The boosted density is at most the kernel's over 1 - pbar q, and the proof leaves that factor out. It is
+    always below one, so the mended delta is the larger.
+    """
+    loss = case.loss(kernel, boost=boost, sensitivity=sensitivity, reading=reading)
+    delta = loss.delta_at(epsilon)
+    return min(1.0, delta / _edge_normalizer(case, kernel, boost)) if reading is Reading.MENDED else delta
+
+
+def fixed_renyi(
+    case: FixedRange,
+    kernel: Kernel,
+    *,
+    order: float,
+    boost: float,
+    sensitivity: float,
+    reading: Reading = Reading.PRINTED,
+) -> float:
+    """epsilon_0 + L1 (Remark 3, literal); the mended reading adds -log(1 - pbar q) / (alpha - 1)."""
+    epsilon = case.loss(kernel, boost=boost, sensitivity=sensitivity, reading=reading).renyi_at(order)
+    if reading is not Reading.MENDED:
+        return epsilon
+    return epsilon - math.log(_edge_normalizer(case, kernel, boost)) / (order - 1)
+
+
+def _edge_normalizer(case: FixedRange, kernel: Kernel, boost: float) -> float:
+    """1 - pbar q at the low end of the range, where p is least."""
+    return normalizer(kernel, case.low, case.low, case.high, boost)
+
+
+def absolute_delta(
+    case: AbsoluteError, kernel: Kernel, *, epsilon: float, boost: float, sensitivity: float
+) -> float:
+    """W1 (delta_Z(e - L2) + delta_Z(e + L2)) + (1 - 2 W1) delta_Z(e) (Remark 4, literal).
+
+    Unlike the general formulas it is evaluated as printed even where 1 - 2 W1 is negative.
+    """
+    weight = case.printed_weights(kernel, sensitivity).plus
+    step = case.losses(kernel, boost, sensitivity).step
+    delta_z = profile_of(kernel, sensitivity).delta_at
+    outer = delta_z(epsilon - step) + delta_z(epsilon + step)
+    return weight * outer + (1 - 2 * weight) * delta_z(epsilon)
+
+
+def absolute_renyi(
+    case: AbsoluteError,
+    kernel: Kernel,
+    *,
+    order: float,
+    boost: float,
+    sensitivity: float,
+    reading: Reading = Reading.MENDED,
+) -> float:
+    """epsilon_0 + log(1 - 2 W2 + W2 (e^((alpha-1) L2) + e^(-(alpha-1) L2))) / (alpha-1) (Remark 4, mended).
+
+    `Reading.PRINTED` gives the letter: e^(alpha-1) (e^L2 + e^-L2) in place of the two exponentials, which
+    does not follow from Proposition 2 and adds a loss even for a boost of zero. Both use the weights of
+    Proposition 6.
+    """
+    alpha = above_one("order", order)
+    if reading is Reading.EQUATION_6:
+        raise InputError("reading", "printed or mended", reading.value, "Remark 4 is written with W1 = W2.")
+    if reading is Reading.MENDED:
+        return case.loss(kernel, boost=boost, sensitivity=sensitivity).renyi_at(alpha)
+    weight = case.printed_weights(kernel, sensitivity).plus
+    step = case.losses(kernel, boost, sensitivity).step
+    mean = 1 - 2 * weight + weight * math.exp(alpha - 1) * (math.exp(step) + math.exp(-step))
+    return profile_of(kernel, sensitivity).renyi_at(alpha) + math.log(mean) / (alpha - 1)

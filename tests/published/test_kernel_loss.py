@@ -9,7 +9,7 @@ from scipy.integrate import quad
 from pbdp.errors import InputError
 from pbdp.noise.gaussian import DiscreteGaussian, Gaussian
 from pbdp.noise.laplace import Laplace
-from pbdp.published.kernel_profile import (
+from pbdp.published.kernel_loss import (
     GaussianProfile,
     KernelProfile,
     LaplaceProfile,
