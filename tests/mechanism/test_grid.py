@@ -148,6 +148,7 @@ def test_a_logarithmic_grid_never_underestimates(theta: float, tau: float, nonne
     """No neighbors are further apart than it says, and its region of steps lies inside the one asked for."""
     region = RelativeRegion(theta=theta, tau=tau, nonnegative=nonnegative)
     grid = log_grid_for(region)
+    assert grid is not None
     inside = grid.region_in_steps(region)
     assert isinstance(inside, AbsoluteRegion)
     chance = random.Random(4)

@@ -12,7 +12,7 @@ from pbdp.errors import InputError
 from pbdp.mechanism.absolute import AbsoluteRegion
 from pbdp.mechanism.fixed import FixedRegion
 from pbdp.mechanism.relative import RelativeRegion
-from pbdp.mechanism.within import region_within, text_of
+from pbdp.mechanism.within import region_within
 
 
 @pytest.mark.parametrize(
@@ -129,18 +129,18 @@ def test_a_percentage_plus_infinity_is_refused() -> None:
     ],
 )
 def test_a_width_is_written_as_it_was_asked_for(within: object, text: object) -> None:
-    assert text_of(region_within(within)) == text
+    assert region_within(within).within == text
 
 
 def test_every_written_percentage_is_read_as_the_same_region() -> None:
     rng = np.random.default_rng(1)
     for theta, tau in zip(rng.uniform(1e-8, 1, 500), 10 ** rng.uniform(-9, 9, 500), strict=True):
         region = RelativeRegion(theta=float(theta), tau=float(tau))
-        again = region_within(text_of(region))
+        again = region_within(region.within)
         assert isinstance(again, RelativeRegion)
         assert again.tau == region.tau
         assert again.theta == pytest.approx(region.theta, rel=3e-16)
 
 
 def test_a_range_has_no_width() -> None:
-    assert text_of(FixedRegion(low=0, high=1)) is None
+    assert FixedRegion(low=0, high=1).within is None

@@ -92,7 +92,7 @@ class Printed:
         """What is printed for an answer; the ends of a clamped law are sums of many probabilities."""
         if answer not in self._known:
             printed, design = self.plan.law_at(answer), self.plan.mechanism
-            clamped = design.clamp is not None or self.plan.requirement.bounds is not None
+            clamped = design.clamp or self.plan.requirement.bounds is not None
             terms = 2 * design.reach + 1 if clamped else 1
             self._known[answer] = law(printed.output, printed.probability, terms)
         return self._known[answer]

@@ -317,7 +317,7 @@ def test_whole_numbers_inside_a_range(seed: int) -> None:
         names.add(printed.name)
         assert_confident(printed, lambda _: (Fraction(low), Fraction(low + size)), answers)
         assert_private(printed, pairs)
-        if printed.plan.mechanism.clamp is None:
+        if not printed.plan.mechanism.clamp:
             assert_reached(printed, pairs)
         else:
             assert printed.plan.confidence == 1
@@ -430,7 +430,7 @@ def test_renyi_loss_inside_a_range(order: int) -> None:
     judged = 0
     for printed in designs(plan):
         assert_confident(printed, lambda _: (Fraction(0), Fraction(12)), list(range(13)))
-        if printed.plan.mechanism.clamp is None:
+        if not printed.plan.mechanism.clamp:
             _assert_renyi(printed, pairs, order, 2)
             judged += 1
     assert judged

@@ -8,10 +8,8 @@ from collections.abc import Iterator
 import numpy as np
 
 from pbdp.audit.samples import acceptable
-from pbdp.mechanism.absolute import AbsoluteRegion
 from pbdp.mechanism.boosted import region_masses
 from pbdp.mechanism.log_grid import LogGrid
-from pbdp.mechanism.rate import hardest_answers
 from pbdp.planning.plan import Plan
 
 Answer = int | float
@@ -66,9 +64,9 @@ def _hard_answers(plan: Plan) -> Iterator[Answer]:
     elif isinstance(plan.grid, LogGrid):
         unit = math.ceil(plan.grid.tau / plan.grid.theta)
         yield from (as_planned(plan, size * unit) for size in MAGNITUDES)
-    elif not isinstance(region, AbsoluteRegion):
+    elif not region.follows_answer:
         inner = plan.grid.region_in_steps(region)
-        listed = hardest_answers(design.kernel, inner)
+        listed = inner.hardest_answers(design.kernel)
         below, above = inner.offsets(listed)
         inside, _ = region_masses(design.kernel, below + design.offset, above - design.offset)
         yield answer_at(plan, int(listed[int(np.argmin(inside))]))

@@ -9,9 +9,7 @@ from typing import TYPE_CHECKING, Any
 from pbdp.cli.noise import LONG_EXPONENT
 from pbdp.cli.text import bar, columns
 from pbdp.errors import InputError
-from pbdp.mechanism.absolute import AbsoluteRegion
 from pbdp.mechanism.neighbors import Neighbors
-from pbdp.mechanism.relative import RelativeRegion
 
 if TYPE_CHECKING:
     from pbdp.figures.likelihood_curve import LikelihoodCurve
@@ -93,7 +91,7 @@ def run(options: argparse.Namespace) -> str:
 
 def _basis(plan: Plan, confidence: float | None) -> str:
     """What an interval comes from; a looser requirement gives a wider one than the noise itself may."""
-    turned = isinstance(plan.requirement.region, AbsoluteRegion | RelativeRegion)
+    turned = plan.requirement.region.within is not None
     return "requirement" if confidence is None and turned else "noise"
 
 

@@ -15,10 +15,7 @@ from pbdp.accounting.exact.neighbors import listed_neighbors
 from pbdp.accounting.exact.pairs import neighbors
 from pbdp.errors import PbdpError
 from pbdp.figures.canvas import COLORS, DASHES, new_figure, save
-from pbdp.mechanism.absolute import AbsoluteRegion
 from pbdp.mechanism.design import Design
-from pbdp.mechanism.region import Region
-from pbdp.mechanism.relative import RelativeRegion
 from pbdp.mechanism.requirement import Requirement
 from pbdp.planning.limit.of_plan import limit_of
 from pbdp.planning.plan import Certified, Plan
@@ -115,25 +112,13 @@ def _price_of_width(panel: Axes, plan: Plan, names: list[str]) -> None:
     factors = np.geomspace(0.4, 2.5, POINTS)
     requirements: list[tuple[float, Requirement]] = []
     for factor in factors:
-        scaled = _scaled(region, float(factor), plan.requirement.integer)
+        scaled = region.scaled(float(factor), plan.requirement.integer)
         if scaled is not None:
-            width, wider = scaled
-            requirements.append((width, replace(plan.requirement, region=wider)))
-    label = "width" if isinstance(region, AbsoluteRegion) else "width, as a multiple of the one asked for"
+            x = float(np.mean(scaled.offsets(0.0))) if region.follows_answer else float(factor)
+            requirements.append((x, replace(plan.requirement, region=scaled)))
+    label = "width" if region.follows_answer else "width, as a multiple of the one asked for"
     _prices(panel, plan, names, requirements, label)
     panel.set(title="What a wider or narrower width costs")
-
-
-def _scaled(region: Region, factor: float, integer: bool) -> tuple[float, Region] | None:
-    match region:
-        case AbsoluteRegion(below=below, above=above):
-            ends = (below * factor, above * factor)
-            if integer:
-                ends = (max(1.0, float(round(ends[0]))), max(1.0, float(round(ends[1]))))
-            return sum(ends) / 2, AbsoluteRegion(below=ends[0], above=ends[1])
-        case RelativeRegion(theta=theta, tau=tau, nonnegative=nonnegative) if theta * factor < 1:
-            return factor, RelativeRegion(theta=theta * factor, tau=tau * factor, nonnegative=nonnegative)
-    return None
 
 
 def _price_of_confidence(panel: Axes, plan: Plan, names: list[str]) -> None:

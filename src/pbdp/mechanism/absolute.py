@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -11,11 +13,14 @@ import numpy.typing as npt
 from pbdp.domains import at_least_zero_or_infinite
 from pbdp.errors import InputError
 from pbdp.mechanism.region import Array, OffsetRange, Region
+from pbdp.noise.kernel import Kernel
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AbsoluteRegion(Region):
     """[Q - below, Q + above]; an infinite offset makes the region one-sided."""
+
+    kind: ClassVar[str] = "absolute"
 
     below: float
     above: float
@@ -45,6 +50,14 @@ class AbsoluteRegion(Region):
     def mirror_symmetric(self) -> bool:
         return self.below == self.above
 
+    @property
+    def width(self) -> float:
+        return min(self.below, self.above)
+
+    @property
+    def within(self) -> float | list[float]:
+        return self.below if self.below == self.above else [self.below, self.above]
+
     def offsets(self, answer: npt.ArrayLike) -> tuple[Array, Array]:
         shape = np.shape(answer)
         return np.full(shape, self.below), np.full(shape, self.above)
@@ -65,6 +78,36 @@ class AbsoluteRegion(Region):
             )
         return AbsoluteRegion(below=float(np.floor(below)), above=float(np.floor(above)))
 
+    def tightest(self) -> AbsoluteRegion:
+        return AbsoluteRegion(below=float(np.floor(self.below)), above=float(np.floor(self.above)))
+
+    def scaled(self, factor: float, whole: bool) -> AbsoluteRegion:
+        ends = (self.below * factor, self.above * factor)
+        below, above = (max(1.0, float(np.rint(end))) if whole else end for end in ends)
+        return AbsoluteRegion(below=below, above=above)
+
+    def settled_from(self, reach: float) -> float:
+        del reach  # all answers are alike
+        return 0.0
+
+    def hardest_answers(self, kernel: Kernel) -> Array:
+        del kernel  # all answers are alike
+        return np.zeros(1)
+
+    def inverse(self, outputs: Array) -> tuple[Array, Array]:
+        return moved_down(outputs, self.above), -moved_down(-outputs, self.below)
+
+    def record(self) -> dict[str, Any]:
+        # JSON has no infinity, so null stands for a side that is open
+        ends = {"below": self.below, "above": self.above}
+        return {"kind": self.kind} | {name: None if math.isinf(end) else end for name, end in ends.items()}
+
+    @classmethod
+    def from_record(cls, record: Mapping[str, Any]) -> AbsoluteRegion:
+        """The region of its record."""
+        below, above = (math.inf if record[side] is None else record[side] for side in ("below", "above"))
+        return cls(below=below, above=above)
+
     def describe(self) -> str:
         if self.below == self.above:
             return f"within {self.below:g} of the truth"
@@ -73,3 +116,12 @@ class AbsoluteRegion(Region):
         if math.isinf(self.above):
             return f"at most {self.below:g} below the truth"
         return f"at most {self.below:g} below and {self.above:g} above the truth"
+
+
+def moved_down(numbers: Array, width: float) -> Array:
+    """numbers - width, rounded down; exact differences, the usual case on a grid, stay as they are."""
+    if math.isinf(width):
+        return np.full(numbers.shape, -np.inf)
+    low = numbers - width
+    exact = (numbers - low == width) & (low + width == numbers)
+    return np.where(exact, low, np.nextafter(low, -np.inf))

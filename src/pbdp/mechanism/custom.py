@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
 from pbdp.domains import finite
 from pbdp.errors import CannotCertifyError, InputError
+from pbdp.mechanism.absolute import AbsoluteRegion
 from pbdp.mechanism.region import Array, OffsetRange, Region
 
 LARGEST_TABLE = 1 << 20
@@ -22,6 +25,9 @@ class CustomRegion(Region):
     Nothing is known of the function between two points, so it is read once at every whole answer in
     low..high and can be certified on a grid only.
     """
+
+    kind: ClassVar[str] = "function"
+    only_whole_answers: ClassVar[bool] = True
 
     interval: Callable[[int], tuple[float, float]]
     low: int
@@ -56,6 +62,10 @@ class CustomRegion(Region):
     def answers(self) -> tuple[float, float]:
         return float(self.low), float(self.high)
 
+    @property
+    def width(self) -> float:
+        return 1.0
+
     def offsets(self, answer: npt.ArrayLike) -> tuple[Array, Array]:
         index = np.clip(np.rint(np.asarray(answer, dtype=np.float64)) - self.low, 0, self.high - self.low)
         index = index.astype(np.intp)
@@ -76,6 +86,26 @@ class CustomRegion(Region):
                 "A region given as a function is read at whole answers; use a step of 1."
             )
         return self
+
+    def tightest(self) -> AbsoluteRegion:
+        return AbsoluteRegion(
+            below=float(np.floor(np.min(self._below))), above=float(np.floor(np.min(self._above)))
+        )
+
+    def settled_from(self, reach: float) -> float:
+        del reach  # each answer has a law of its own
+        return math.inf
+
+    def record(self) -> dict[str, Any]:
+        return {"kind": self.kind, "low": float(self.low), "high": float(self.high)}
+
+    def check_record(self, purpose: str) -> None:
+        raise InputError(
+            "plan",
+            f"free of functions {purpose}",
+            self.describe(),
+            "Use an absolute or relative width.",
+        )
 
     def describe(self) -> str:
         return f"inside the interval that a function gives for each answer in {self.low}..{self.high}"

@@ -8,15 +8,11 @@ from functools import lru_cache
 
 import numpy as np
 
-from pbdp.errors import CannotCertifyError
+from pbdp.errors import CannotCertifyError, InputError
 from pbdp.mechanism.boosted import Boosted
-from pbdp.mechanism.custom import CustomRegion
-from pbdp.mechanism.fixed import FixedRegion
 from pbdp.mechanism.grid import Grid
 from pbdp.mechanism.log_grid import LogGrid
-from pbdp.mechanism.rate import hardest_answers
 from pbdp.mechanism.region import Region
-from pbdp.mechanism.relative import RelativeRegion
 from pbdp.mechanism.reweighted import SLOPE_MARGIN, ReweightedTable
 from pbdp.mechanism.weights import BITS, CENTER_SHARE, LARGEST_TABLE, TOTAL, WeightTable, integer_weights
 from pbdp.noise.kernel import Array, LatticeKernel
@@ -24,10 +20,11 @@ from pbdp.noise.kernel import Array, LatticeKernel
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Design:
-    """A lattice kernel, boosted in a region, outputs clamped to a range or not. All in steps of the grid.
+    """A lattice kernel, boosted in a region. All in steps of the grid.
 
     The noise is `offset` plus the kernel's: a lopsided requirement is met best by noise around its middle.
-    `region` is the region that is boosted, around the answer plus the offset.
+    `region` is the region that is boosted, around the answer plus the offset. With `clamp` outputs are
+    clamped into it; it is a fixed range then.
     """
 
     grid: Grid
@@ -35,7 +32,11 @@ class Design:
     region: Region
     boost: float = 0.0
     offset: int = 0
-    clamp: FixedRegion | None = None
+    clamp: bool = False
+
+    def __post_init__(self) -> None:
+        if self.clamp and not self.region.stands_still:
+            raise InputError("clamp", "left out unless the region is a fixed range", self.region.describe())
 
     @property
     def name(self) -> str:
@@ -43,7 +44,7 @@ class Design:
         if self.boost == 1:
             return f"truncated {self.kernel.family}"
         boosted = "boosted " if self.boost > 0 else ""
-        per_answer = isinstance(self.region, RelativeRegion | CustomRegion) and self.boost > 0
+        per_answer = self.region.per_answer and self.boost > 0
         how = ", per answer" if per_answer else ", clamped" if self.clamp else ""
         return f"{boosted}{self.kernel.family}{how}{', log scale' if isinstance(self.grid, LogGrid) else ''}"
 
@@ -99,14 +100,14 @@ class Design:
 
     def _least_constant(self) -> float:
         """A lower bound for C over all answers; it grows with the mass in the region."""
-        answers = hardest_answers(self.kernel, self.region)
+        answers = self.region.hardest_answers(self.kernel)
         return float(np.min(self.mechanism.normalizer(*self.region.offsets(answers)))) * (1 - 1e-9)
 
     def least_weight(self, region: Region) -> int:
         """Smallest weight, over all answers, of the outputs in the region of that answer."""
-        if self.clamp is not None:
+        if self.clamp:
             return TOTAL
-        answers = hardest_answers(self.kernel, region)
+        answers = region.hardest_answers(self.kernel)
         below, above = region.offsets(answers)
         if self.mechanism.follows_answer:
             table = self.table_at(0.0)

@@ -137,7 +137,9 @@ class LogGrid(Grid):
         return f"{kind}a logarithmic grid with steps of {fineness}"
 
 
-def log_grid_for(region: RelativeRegion, whole: bool = False) -> LogGrid:
-    """A grid fine against the tolerance, which is about one in units of g."""
+def log_grid_for(region: Region, whole: bool = False) -> LogGrid | None:
+    """A grid fine against the tolerance, which is about one in units of g; None for what it cannot serve."""
+    if not isinstance(region, RelativeRegion) or region.follows_answer or (whole and region.tau <= 0.5):
+        return None
     step = power_of_two_below(math.log1p(region.theta) / region.theta / STEPS_IN_WIDTH)
     return LogGrid(theta=region.theta, tau=region.tau, nonnegative=region.nonnegative, step=step, whole=whole)

@@ -7,44 +7,17 @@ import math
 import numpy as np
 
 from pbdp.domains import probability
-from pbdp.errors import CannotCertifyError
-from pbdp.mechanism.absolute import AbsoluteRegion
 from pbdp.mechanism.boosted import Boosted, region_masses
-from pbdp.mechanism.custom import CustomRegion
-from pbdp.mechanism.fixed import FixedRegion
 from pbdp.mechanism.region import Region
-from pbdp.mechanism.relative import RelativeRegion
-from pbdp.noise.kernel import Array, Kernel, LatticeKernel
+from pbdp.noise.kernel import Kernel
 
 # What the kernel's own rounding (1e-12 relative, see pbdp.noise.kernel) can take off a confidence.
 KERNEL_ERROR = 4e-12
 
 
-def hardest_answers(kernel: Kernel, region: Region) -> Array:
-    """Answers among which the one with the least kernel mass in its region is sure to be.
-
-    Absolute: all alike. Relative: the smallest |Q|. Fixed range: the mass of [low - Q, high - Q] under a
-    symmetric unimodal law rises toward the middle of the range, so the two ends; other laws: every answer.
-    """
-    match region:
-        case AbsoluteRegion():
-            return np.zeros(1)
-        case RelativeRegion():
-            return np.zeros(1)
-        case FixedRegion() if kernel.is_symmetric and kernel.is_unimodal:
-            return np.array([region.low, region.high])
-        case FixedRegion() | CustomRegion() if isinstance(kernel, LatticeKernel):
-            low, high = region.answers
-            return np.arange(low, high + 1)
-    raise CannotCertifyError(
-        f"The least confidence over all answers cannot be found for this region ({region.describe()}) and a "
-        "continuous kernel. Use noise on a grid."
-    )
-
-
 def least_confidence(mechanism: Boosted) -> float:
     """Smallest confidence over all answers, rounded down."""
-    answers = hardest_answers(mechanism.kernel, mechanism.region)
+    answers = mechanism.region.hardest_answers(mechanism.kernel)
     return float(np.min(mechanism.confidence_at(answers))) * (1 - KERNEL_ERROR)
 
 
@@ -57,7 +30,7 @@ def boost_for(kernel: Kernel, region: Region, confidence: float) -> float:
     rho = probability("confidence", confidence) * (1 + KERNEL_ERROR)
     if rho >= 1:
         rho = math.nextafter(1.0, 0.0)
-    inside, outside = region_masses(kernel, *region.offsets(hardest_answers(kernel, region)))
+    inside, outside = region_masses(kernel, *region.offsets(region.hardest_answers(kernel)))
     worst = int(np.argmin(inside - outside))
     p, pbar = float(inside[worst]), float(outside[worst])
     if p >= rho:

@@ -3,19 +3,28 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
 from pbdp.domains import fraction, non_negative
 from pbdp.errors import InputError
+from pbdp.mechanism.absolute import AbsoluteRegion
 from pbdp.mechanism.region import Array, OffsetRange, Region
+from pbdp.noise.kernel import Kernel
+
+# Float arithmetic on the ends of an inverse is a few units in the last place off.
+OUTWARDS = 1e-14
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RelativeRegion(Region):
     """abs(y - Q) <= theta·abs(Q) + tau (paper, "Mechanisms with data dependent preferred regions")."""
+
+    kind: ClassVar[str] = "relative"
 
     theta: float
     tau: float
@@ -36,6 +45,18 @@ class RelativeRegion(Region):
     @property
     def mirror_symmetric(self) -> bool:
         return True
+
+    @property
+    def width(self) -> float:
+        return self.tau
+
+    @property
+    def within(self) -> str:
+        return f"{_percent(self.theta)}%+{_short(self.tau)}"
+
+    @property
+    def assumptions(self) -> tuple[str, ...]:
+        return ("The true answer is 0 or more in every dataset.",) if self.nonnegative else ()
 
     def offsets(self, answer: npt.ArrayLike) -> tuple[Array, Array]:
         with np.errstate(invalid="ignore"):
@@ -65,6 +86,55 @@ class RelativeRegion(Region):
             )
         return RelativeRegion(theta=self.theta, tau=tau, nonnegative=self.nonnegative)
 
+    def tightest(self) -> AbsoluteRegion:
+        return AbsoluteRegion.even(float(math.floor(self.tau)))
+
+    def scaled(self, factor: float, whole: bool) -> RelativeRegion | None:
+        del whole  # only what is allowed at a given answer could be rounded
+        if self.theta * factor >= 1:
+            return None
+        return RelativeRegion(theta=self.theta * factor, tau=self.tau * factor, nonnegative=self.nonnegative)
+
+    def settled_from(self, reach: float) -> float:
+        """Where the region holds all of the noise, theta·|Q| + tau >= reach."""
+        missing = max(0.0, reach - self.tau)
+        return 0.0 if self.follows_answer else missing / self.theta
+
+    def hardest_answers(self, kernel: Kernel) -> Array:
+        del kernel  # the smallest |Q| has the narrowest region, and they are nested
+        return np.zeros(1)
+
+    def inverse(self, outputs: Array) -> tuple[Array, Array]:
+        # y <= Q + theta|Q| + tau and y >= Q - theta|Q| - tau, each solved on its side of zero
+        low, high = outputs - self.tau, outputs + self.tau
+        less, more = 1 - self.theta, 1 + self.theta
+        margin = OUTWARDS * (np.abs(outputs) + self.tau) / less
+        return (
+            np.where(low >= 0, low / more, low / less) - margin,
+            np.where(high >= 0, high / less, high / more) + margin,
+        )
+
+    def record(self) -> dict[str, Any]:
+        return {"kind": self.kind, "theta": self.theta, "tau": self.tau, "nonnegative": self.nonnegative}
+
+    @classmethod
+    def from_record(cls, record: Mapping[str, Any]) -> RelativeRegion:
+        """The region of its record."""
+        if not isinstance(record["nonnegative"], bool):
+            raise TypeError("not a flag")
+        return cls(theta=record["theta"], tau=record["tau"], nonnegative=record["nonnegative"])
+
     def describe(self) -> str:
         sign = ", answers of 0 or more" if self.nonnegative else ""
         return f"within {self.theta * 100:g} % plus {self.tau:g} of the truth{sign}"
+
+
+def _percent(theta: float) -> str:
+    """A percentage that is read as `theta`: 7, not 7.000000000000001."""
+    short = _short(theta * 100, digits=12)
+    return short if float(short) / 100 == theta else _short(theta * 100)
+
+
+def _short(number: float, digits: int = 17) -> str:
+    """A number as people write it: 10, not 10.0."""
+    return f"{number:.{digits}g}" if digits < 17 else repr(number).removesuffix(".0")

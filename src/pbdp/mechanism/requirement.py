@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 from pbdp.domains import above_one, positive, probability, whole
 from pbdp.errors import ContradictionError, InputError
-from pbdp.mechanism.custom import CustomRegion
 from pbdp.mechanism.fixed import FixedRegion
 from pbdp.mechanism.neighbors import Neighbors
 from pbdp.mechanism.region import Region
@@ -84,6 +83,12 @@ class Requirement:
             return each
         return math.exp(self.releases * math.log1p(each - 1)) * (1 - 2**-50)
 
+    @property
+    def assumptions(self) -> tuple[str, ...]:
+        """What it takes for granted of true answers, in sentences."""
+        bounds = () if self.bounds is None else self.bounds.assumptions
+        return tuple(dict.fromkeys((*bounds, *self.region.assumptions)))
+
     def describe(self) -> str:
         """Region and bounds in words."""
         inside = "" if self.bounds is None else f" and {self.bounds.describe()}"
@@ -115,7 +120,7 @@ class Requirement:
             )
 
     def _check_scale(self) -> None:
-        if isinstance(self.region, FixedRegion):
+        if self.region.stands_still:
             if self.scale is None:
                 raise ContradictionError(
                     "scale",
@@ -136,5 +141,5 @@ class Requirement:
                 self.scale,
                 "The planner finds the scale that the width asks for.",
             )
-        if isinstance(self.region, CustomRegion) and not self.integer:
+        if self.region.only_whole_answers and not self.integer:
             raise ContradictionError("integer", "true for a region given as a function", False)

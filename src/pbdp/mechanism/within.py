@@ -1,15 +1,17 @@
-"""How users write a width: `5`, `"5%+10"`, or a pair (below, above)."""
+"""Regions as they are written: widths by users (`5`, `"5%+10"`, a pair below and above), records in files."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from numbers import Real
+from typing import Any
 
 from pbdp.domains import positive
-from pbdp.errors import ContradictionError, InputError
+from pbdp.errors import ContradictionError, InputError, PlanFileError
 from pbdp.mechanism.absolute import AbsoluteRegion
+from pbdp.mechanism.fixed import FixedRegion
 from pbdp.mechanism.region import Region
 from pbdp.mechanism.relative import RelativeRegion
 
@@ -105,22 +107,12 @@ def unknown_of(text: str) -> Unknown | None:
     raise InputError("within", "?%+10 or 5%+? to have one part of it found", repr(text), _HOW)
 
 
-def text_of(region: Region) -> float | str | list[float] | None:
-    """The width that describes a region, as it is written in a plan file; None for a fixed range."""
-    match region:
-        case AbsoluteRegion():
-            return region.below if region.below == region.above else [region.below, region.above]
-        case RelativeRegion():
-            return f"{_percent(region.theta)}%+{_short(region.tau)}"
-    return None
+_READERS = {region.kind: region.from_record for region in (AbsoluteRegion, RelativeRegion, FixedRegion)}
 
 
-def _percent(theta: float) -> str:
-    """A percentage that is read as `theta`: 7, not 7.000000000000001."""
-    short = _short(theta * 100, digits=12)
-    return short if float(short) / 100 == theta else _short(theta * 100)
-
-
-def _short(number: float, digits: int = 17) -> str:
-    """A number as people write it: 10, not 10.0."""
-    return f"{number:.{digits}g}" if digits < 17 else repr(number).removesuffix(".0")
+def region_from_record(record: Mapping[str, Any]) -> Region:
+    """The region of `Region.record()`; functions have no record that they could be read from."""
+    kind = record["kind"]
+    if kind not in tuple(_READERS):
+        raise PlanFileError("region", "absolute, relative or fixed", kind, "Make the plan again.")
+    return _READERS[kind](record)

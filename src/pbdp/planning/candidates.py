@@ -8,32 +8,23 @@ from contextlib import suppress
 
 from pbdp.errors import InputError
 from pbdp.mechanism.absolute import AbsoluteRegion
-from pbdp.mechanism.custom import CustomRegion
 from pbdp.mechanism.design import Design
-from pbdp.mechanism.fixed import FixedRegion
 from pbdp.mechanism.grid import Grid
 from pbdp.mechanism.rate import boost_for
 from pbdp.mechanism.region import Region
-from pbdp.mechanism.relative import RelativeRegion
 from pbdp.noise.family import Goal, Problem, Shapes, known_families
 from pbdp.planning.best_laws import best_law_candidates
 from pbdp.planning.scales import best_shape, boosted_scale
-from pbdp.planning.tightest import tightest
 
 
 def candidates(
     grid: Grid, region: Region, goal: Goal, families: tuple[str, ...], scale: float | None
 ) -> Iterator[Design]:
     """Designs for a region in steps of the grid; `scale` is the noise scale that a fixed range asks for."""
-    match region:
-        case AbsoluteRegion():
-            yield from _absolute_candidates(grid, region, goal, families)
-        case RelativeRegion() | CustomRegion():
-            yield from _absolute_candidates(grid, tightest(region), goal, families)
-        case FixedRegion() if scale is not None:
-            yield from _fixed_candidates(grid, region, goal, families, scale / grid.step)
-        case _:
-            raise InputError("region", "of a kind that plans are made for", region.describe())
+    if scale is None:
+        yield from _absolute_candidates(grid, region.tightest(), goal, families)
+    else:
+        yield from _fixed_candidates(grid, region, goal, families, scale / grid.step)
 
 
 def _absolute_candidates(
@@ -79,14 +70,14 @@ def _shape_candidates(
 
 
 def _fixed_candidates(
-    grid: Grid, region: FixedRegion, goal: Goal, families: tuple[str, ...], scale: float
+    grid: Grid, region: Region, goal: Goal, families: tuple[str, ...], scale: float
 ) -> Iterator[Design]:
     """At the given scale: clamped (a post-processing, so free), boosted, and truncated to the range."""
     for family in known_families().values():
         if family.name not in families or family.of_scale is None:
             continue
         kernel = family.of_scale(scale)
-        yield Design(grid=grid, kernel=kernel, region=region, clamp=region)
+        yield Design(grid=grid, kernel=kernel, region=region, clamp=True)
         boost = boost_for(kernel, region, goal.confidence)
         if boost < 1:
             yield Design(grid=grid, kernel=kernel, region=region, boost=boost)

@@ -64,7 +64,7 @@ def certify(design: Design, region: Region, goal: Goal) -> Certificate:
 def _confidence(design: Design, region: Region, goal: Goal) -> float:
     """From the table; a Rényi figure is for the law before it, whose confidence may be that much smaller."""
     confidence = rounded_down(design.least_weight(region))
-    if goal.order is None or design.clamp is not None:
+    if goal.order is None or design.clamp:
         return confidence
     return max(min(confidence, goal.confidence), confidence - design.table_error())
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import math
 
-from pbdp.errors import InputError, PlanFileError
-from pbdp.mechanism.custom import CustomRegion
+from pbdp.errors import PlanFileError
 from pbdp.planning.certificate import meets
 from pbdp.planning.storage import (
     SAME,
@@ -55,13 +54,7 @@ def joint_from_record(record: object) -> JointPlan:
 
 def _part_record(part: Part) -> Record:
     asked = part.requirement
-    if isinstance(asked.region, CustomRegion):
-        raise InputError(
-            "plan",
-            "free of functions to be saved",
-            asked.region.describe(),
-            "Keep the plan in memory, or use an absolute or relative width.",
-        )
+    asked.region.check_record("to be saved")
     return {
         "confidence": part.confidence,
         "sensitivity": asked.sensitivity,

@@ -16,17 +16,14 @@ from pbdp.accounting.exact.divergences import Renyi, largest_deltas
 from pbdp.accounting.exact.neighbors import some_neighbors
 from pbdp.accounting.exact.pairs import neighbors
 from pbdp.mechanism.boosted import Boosted
-from pbdp.mechanism.custom import CustomRegion
 from pbdp.mechanism.design import Design
 from pbdp.mechanism.grid import Grid
 from pbdp.mechanism.rate import boost_for
 from pbdp.mechanism.region import Region
-from pbdp.mechanism.relative import RelativeRegion
 from pbdp.noise.family import Goal, known_families
 from pbdp.noise.kernel import LatticeKernel
 from pbdp.planning.candidates import problem_of, shapes_for
 from pbdp.planning.scales import plain_scale
-from pbdp.planning.tightest import tightest
 
 # Multiples of the plain scale that are tried first, then around the best of them.
 SCAN = np.geomspace(1.02, 12.0, 12)
@@ -36,10 +33,10 @@ SEARCH_TOLERANCE = 1e-4
 
 
 def per_answer_candidates(
-    grid: Grid, region: RelativeRegion | CustomRegion, goal: Goal, families: tuple[str, ...]
+    grid: Grid, region: Region, goal: Goal, families: tuple[str, ...]
 ) -> Iterator[Design]:
     """The best boosted design of each family that a scale alone tells."""
-    inner = problem_of(tightest(region), goal)
+    inner = problem_of(region.tightest(), goal)
     for shapes in shapes_for(inner, tuple(name for name in families if known_families()[name].of_scale)):
         shape = shapes.shape(shapes.parameters[0])
         scales = (plain_scale(shape, inner) or 0.25) * SCAN

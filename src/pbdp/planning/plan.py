@@ -10,15 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from pbdp.mechanism.absolute import AbsoluteRegion
 from pbdp.mechanism.design import Design
-from pbdp.mechanism.fixed import FixedRegion
 from pbdp.mechanism.grid import Grid
 from pbdp.mechanism.neighbors import Neighbors
-from pbdp.mechanism.region import Region
-from pbdp.mechanism.relative import RelativeRegion
 from pbdp.mechanism.requirement import Requirement
-from pbdp.mechanism.within import text_of
 from pbdp.noise.gaussian import DiscreteGaussian, Gaussian
 from pbdp.noise.kernel import Array, Kernel
 from pbdp.noise.laplace import DiscreteLaplace, Laplace
@@ -90,7 +85,7 @@ class Plan:
     @property
     def within(self) -> float | str | list[float] | None:
         """The width, as it was asked for."""
-        return text_of(self.requirement.region)
+        return self.requirement.region.within
 
     @property
     def mechanism(self) -> Design:
@@ -136,10 +131,7 @@ class Plan:
             _releases_in_words(requirement),
             f"Outputs are {self.grid.describe()}; rounding the answer to them is part of the guarantee.",
         ]
-        if isinstance(requirement.region, FixedRegion) or requirement.bounds is not None:
-            lines.append("The true answer is clamped into the range first.")
-        if isinstance(requirement.region, RelativeRegion) and requirement.region.nonnegative:
-            lines.append("The true answer is 0 or more in every dataset.")
+        lines += requirement.assumptions
         if requirement.rdp_order is not None:
             lines.append(
                 "The Rényi figure is for the law before it is rounded to a table of whole weights; a table "
@@ -250,15 +242,3 @@ def _continuous(kernel: Kernel) -> Kernel | None:
         case DiscreteLaplace():
             return Laplace(scale=kernel.scale)
     return None
-
-
-def region_width(region: Region) -> float:
-    """The width that a grid has to be fine against."""
-    match region:
-        case AbsoluteRegion():
-            return min(region.below, region.above)
-        case RelativeRegion():
-            return region.tau
-        case FixedRegion():
-            return region.high - region.low
-    return 1.0

@@ -6,17 +6,15 @@ import math
 from collections.abc import Iterator
 
 from pbdp.errors import CannotCertifyError
-from pbdp.mechanism.custom import CustomRegion
 from pbdp.mechanism.design import Design
 from pbdp.mechanism.grid import Grid, LinearGrid, grid_for, whole_numbers
 from pbdp.mechanism.log_grid import log_grid_for
-from pbdp.mechanism.relative import RelativeRegion
 from pbdp.mechanism.requirement import Requirement
 from pbdp.noise.family import Goal, known_families
 from pbdp.planning.candidates import candidates
 from pbdp.planning.certificate import certify, meets
 from pbdp.planning.per_answer import per_answer_candidates
-from pbdp.planning.plan import Certified, Plan, region_width
+from pbdp.planning.plan import Certified, Plan
 
 # Epsilons this close (relative) are a tie, which goes to the simpler family.
 TIE = 1e-4
@@ -33,11 +31,9 @@ def grids_of(requirement: Requirement) -> list[Grid]:
     elif requirement.step is not None:
         grids = [LinearGrid(step=requirement.step, rounded=True)]
     else:
-        grids = [grid_for(region_width(requirement.region), requirement.sensitivity)]
-    region = requirement.region
-    if isinstance(region, RelativeRegion) and not (requirement.integer and region.tau <= 0.5):
-        grids.append(log_grid_for(region, requirement.integer))
-    return grids
+        grids = [grid_for(requirement.region.width, requirement.sensitivity)]
+    logarithmic = log_grid_for(requirement.region, requirement.integer)
+    return grids if logarithmic is None else [*grids, logarithmic]
 
 
 def plan_for(
@@ -76,7 +72,7 @@ def _designs(requirement: Requirement, families: tuple[str, ...], per_answer: bo
         region = grid.region_in_steps(requirement.region)
         yield from candidates(grid, region, goal, families, requirement.scale)
         searched = per_answer and requirement.releases == 1 and _searchable(goal)
-        if searched and isinstance(region, RelativeRegion | CustomRegion):
+        if searched and region.per_answer:
             yield from per_answer_candidates(grid, region, goal, families)
 
 

@@ -11,15 +11,12 @@ from pathlib import Path
 from typing import Any
 
 from pbdp.errors import InputError, PbdpError, PlanFileError
-from pbdp.mechanism.absolute import AbsoluteRegion
-from pbdp.mechanism.custom import CustomRegion
 from pbdp.mechanism.design import Design
 from pbdp.mechanism.fixed import FixedRegion
 from pbdp.mechanism.grid import Grid, LinearGrid
 from pbdp.mechanism.log_grid import LogGrid
-from pbdp.mechanism.region import Region
-from pbdp.mechanism.relative import RelativeRegion
 from pbdp.mechanism.requirement import Requirement
+from pbdp.mechanism.within import region_from_record
 from pbdp.noise.family import kernel_from, kernel_record
 from pbdp.planning.limit.of_plan import limit_of
 from pbdp.planning.plan import Certified, Plan
@@ -71,13 +68,7 @@ def plan_record(plan: Plan) -> Record:
 
 def save_plan(plan: Plan, path: Path) -> None:
     """Write a plan."""
-    if isinstance(plan.requirement.region, CustomRegion):
-        raise InputError(
-            "plan",
-            "free of functions to be saved",
-            plan.requirement.region.describe(),
-            "Keep the plan in memory, or use an absolute or relative width.",
-        )
+    plan.requirement.region.check_record("to be saved")
     try:
         path.write_text(json.dumps(plan_record(plan), indent=2, allow_nan=False) + "\n", encoding="utf-8")
     except OSError as error:
@@ -221,7 +212,7 @@ def _flag(value: object) -> bool:
 def requirement_record(requirement: Requirement) -> Record:
     """What is asked of one number as JSON; the public fields of the plan stand beside it."""
     return {
-        "region": _region_record(requirement.region),
+        "region": requirement.region.record(),
         "confidence": requirement.confidence,
         "simultaneous": requirement.simultaneous,
         "integer": requirement.integer,
@@ -235,7 +226,7 @@ def requirement_from_record(record: Record) -> Requirement:
     """The requirement of a plan's record: its own part and the public fields beside it."""
     asked = record["requirement"]
     return Requirement(
-        region=_region(asked["region"]),
+        region=region_from_record(asked["region"]),
         confidence=asked["confidence"],
         sensitivity=record["sensitivity"],
         delta=record["delta"],
@@ -258,24 +249,22 @@ def design_record(design: Design) -> Record:
         "family": design.name,
         "boost": design.boost,
         **kernel_record(design.kernel),
-        "region_in_steps": _region_record(design.region),
+        "region_in_steps": design.region.record(),
         "offset_in_steps": design.offset,
-        "clamp": design.clamp is not None,
+        "clamp": design.clamp,
         "grid": _grid_record(design.grid),
     }
 
 
 def design_from_record(record: Record, requirement: Requirement) -> Design:
     """The design of a record, refused if it is not one that the requirement may have."""
-    region = _region(record["region_in_steps"])
-    clamp = region if _flag(record["clamp"]) else None
-    if clamp is not None and not isinstance(clamp, FixedRegion):
-        raise TypeError("only a fixed range clamps")
+    region = region_from_record(record["region_in_steps"])
+    clamp = _flag(record["clamp"])
     if not isinstance(record["offset_in_steps"], int):
         raise TypeError("an offset is a whole number")
     grid = _grid(record["grid"], requirement)
     # the least confidence is looked for where it is known to be for these two kinds of region only
-    moves_along = isinstance(region, AbsoluteRegion) and clamp is None
+    moves_along = region.follows_answer and not clamp
     if not moves_along and (region, record["offset_in_steps"]) != (
         grid.region_in_steps(requirement.region),
         0,
@@ -321,33 +310,3 @@ def _grid(record: Record, requirement: Requirement) -> Grid:
             "grid", "the one that the requirement asks for", grid.describe(), "Make the plan again."
         )
     return grid
-
-
-def _region_record(region: Region) -> Record:
-    match region:
-        case AbsoluteRegion():
-            return {"kind": "absolute", "below": _end(region.below), "above": _end(region.above)}
-        case RelativeRegion():
-            return {
-                "kind": "relative",
-                "theta": region.theta,
-                "tau": region.tau,
-                "nonnegative": region.nonnegative,
-            }
-        case FixedRegion():
-            return {"kind": "fixed", "low": region.low, "high": region.high}
-    return {"kind": "function", "low": region.answers[0], "high": region.answers[1]}
-
-
-def _region(record: Record) -> Region:
-    match record["kind"]:
-        case "absolute":
-            below, above = (math.inf if record[side] is None else record[side] for side in ("below", "above"))
-            return AbsoluteRegion(below=below, above=above)
-        case "relative":
-            return RelativeRegion(
-                theta=record["theta"], tau=record["tau"], nonnegative=_flag(record["nonnegative"])
-            )
-        case "fixed":
-            return FixedRegion(low=record["low"], high=record["high"])
-    raise PlanFileError("region", "absolute, relative or fixed", record["kind"], "Make the plan again.")

@@ -21,12 +21,9 @@ import numpy as np
 
 from pbdp.domains import probability
 from pbdp.errors import InputError
-from pbdp.mechanism.absolute import AbsoluteRegion
-from pbdp.mechanism.fixed import FixedRegion
+from pbdp.mechanism.absolute import moved_down
 from pbdp.mechanism.grid import FURTHEST_STEP, LinearGrid
 from pbdp.mechanism.log_grid import LogGrid
-from pbdp.mechanism.region import Region
-from pbdp.mechanism.relative import RelativeRegion
 from pbdp.mechanism.weights import TOTAL
 from pbdp.noise.kernel import Array
 from pbdp.release.law import Weights
@@ -34,8 +31,6 @@ from pbdp.release.publisher import Index, Publisher
 
 # Where the requirement says nothing of the distance (a fixed range), intervals have this confidence.
 USUAL_CONFIDENCE = 0.95
-# Float arithmetic on the ends is a few units in the last place off.
-OUTWARDS = 1e-14
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,33 +44,8 @@ class Intervals:
 
 def requirement_intervals(publisher: Publisher, published: Array, confidence: float) -> Intervals | None:
     """The requirement inverted, or None where it has no inverse in closed form that tells anything."""
-    ends = _inverse(publisher.requirement.region, published)
+    ends = publisher.requirement.region.inverse(published)
     return None if ends is None else _answers(publisher, *ends, confidence)
-
-
-def _inverse(region: Region, y: Array) -> tuple[Array, Array] | None:
-    """The answers Q with Q - below(Q) <= y <= Q + above(Q)."""
-    match region:
-        case AbsoluteRegion():
-            return _moved_down(y, region.above), -_moved_down(-y, region.below)
-        case RelativeRegion():
-            # y <= Q + theta|Q| + tau and y >= Q - theta|Q| - tau, each solved on its side of zero
-            theta, low, high = region.theta, y - region.tau, y + region.tau
-            margin = OUTWARDS * (np.abs(y) + region.tau) / (1 - theta)
-            return (
-                np.where(low >= 0, low / (1 + theta), low / (1 - theta)) - margin,
-                np.where(high >= 0, high / (1 - theta), high / (1 + theta)) + margin,
-            )
-    return None
-
-
-def _moved_down(y: Array, width: float) -> Array:
-    """y - width, rounded down; exact differences, the usual case on a grid, stay as they are."""
-    if math.isinf(width):
-        return np.full(y.shape, -np.inf)
-    low = y - width
-    exact = (y - low == width) & (low + width == y)
-    return np.where(exact, low, np.nextafter(low, -np.inf))
 
 
 def _answers(publisher: Publisher, low: Array, high: Array, confidence: float) -> Intervals:
@@ -83,11 +53,8 @@ def _answers(publisher: Publisher, low: Array, high: Array, confidence: float) -
     requirement, region = publisher.requirement, publisher.requirement.region
     if requirement.integer:
         low, high = np.ceil(low), np.floor(high)
-    if isinstance(region, RelativeRegion) and region.nonnegative:
-        low = np.maximum(low, 0.0)
-    clamped = region if isinstance(region, FixedRegion) else requirement.bounds
-    if clamped is not None:
-        first, last = clamped.answers
+    for possible in (region, requirement.bounds or region):
+        first, last = possible.answers
         low, high = np.clip(low, first, last), np.clip(high, first, last)
     return Intervals(low=low, high=np.maximum(low, high), confidence=confidence)
 
@@ -132,8 +99,8 @@ def confidence_intervals(weights: Weights, published: Array, confidence: float) 
     moved = weights.kept_range(least) if publisher.design.mechanism.follows_answer else None
     if moved is not None and isinstance(grid, LinearGrid) and publisher.is_unclamped:
         half = 0.0 if grid.whole_outputs else 0.5
-        low = _moved_down(published, (half - moved[0]) * grid.step)
-        high = -_moved_down(-published, (half + moved[1]) * grid.step)
+        low = moved_down(published, (half - moved[0]) * grid.step)
+        high = -moved_down(-published, (half + moved[1]) * grid.step)
         return _answers(publisher, low, high, confidence)
     values, where = np.unique(published, return_inverse=True)
     ends = np.array([_interval(weights, value, least, moved) for value in values.tolist()])

@@ -91,7 +91,7 @@ class Weights:
         else:
             around = design.region.offsets(answer.astype(np.float64))
             found = design.reweighted().weight_up_to(*around, noise)
-        if design.clamp is None:
+        if not design.clamp:
             return np.asarray(found)
-        first, last = (int(end) for end in design.clamp.answers)
+        first, last = (int(end) for end in design.region.answers)
         return np.where(output >= last, TOTAL, np.where(output < first, 0, found))

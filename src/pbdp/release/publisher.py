@@ -12,7 +12,6 @@ import numpy.typing as npt
 
 from pbdp.errors import InputError
 from pbdp.mechanism.design import Design
-from pbdp.mechanism.fixed import FixedRegion
 from pbdp.mechanism.grid import Grid, LinearGrid
 from pbdp.mechanism.requirement import Requirement
 from pbdp.noise.kernel import Array
@@ -48,7 +47,7 @@ class Publisher:
     @property
     def is_unclamped(self) -> bool:
         """Whether every grid point is published as it is."""
-        return self.design.clamp is None and self.requirement.bounds is None
+        return not self.design.clamp and self.requirement.bounds is None
 
     def exact_steps(self, answer: Number) -> int:
         """The grid point of one number at its exact value: rounded half up, and clamped as the plan says."""
@@ -83,7 +82,7 @@ class Publisher:
     def _checked(self, steps: Index) -> Index:
         """Clamped into a fixed range; refused where the plan says nothing of such an answer."""
         first, last = self._steps
-        if isinstance(self.requirement.region, FixedRegion):
+        if self.requirement.region.stands_still:
             return np.minimum(np.maximum(steps, int(first)), int(last))
         if math.isinf(first) and math.isinf(last):
             return steps
@@ -93,8 +92,8 @@ class Publisher:
 
     def values_of(self, outputs: Index) -> Array | Index:
         """The numbers published for output steps (noise and offset included); as integers on that grid."""
-        if self.design.clamp is not None:
-            first, last = (int(end) for end in self.design.clamp.answers)
+        if self.design.clamp:
+            first, last = (int(end) for end in self.design.region.answers)
             outputs = np.minimum(np.maximum(outputs, first), last)
         low, high = self._limits
         unbounded = self.requirement.bounds is None

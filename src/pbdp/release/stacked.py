@@ -6,16 +6,12 @@ tells anything. A draw is then one look-up, as for a law that only moves.
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
-from pbdp.mechanism.custom import CustomRegion
 from pbdp.mechanism.design import Design
-from pbdp.mechanism.fixed import FixedRegion
-from pbdp.mechanism.relative import RelativeRegion
 from pbdp.release.alias import AliasTable, Index, Words, alias_table, bits_for
 
 # Buckets of all tables together: 16 MB of memory, and about a quarter of a second to make them.
@@ -55,11 +51,8 @@ class StackedTables:
 def stacked_tables(design: Design) -> StackedTables | None:
     """The tables of all answers, or None if they are too many."""
     base = design.reweighted()
-    ends = _answers(design, base.cells)
+    first, last = _answers(design, base.cells)
     bits = bits_for(base.cells)
-    if ends is None:
-        return None
-    first, last = ends
     count = last - first + 1
     if count > MOST_ANSWERS or count << bits > MOST_BUCKETS:
         return None
@@ -73,14 +66,8 @@ def stacked_tables(design: Design) -> StackedTables | None:
     )
 
 
-def _answers(design: Design, cells: int) -> tuple[int, int] | None:
+def _answers(design: Design, cells: int) -> tuple[int, int]:
     """The answers whose laws differ."""
-    match design.region:
-        case FixedRegion() | CustomRegion() as region:
-            low, high = region.answers
-            return int(low), int(high)
-        case RelativeRegion() as region:
-            # from here on the region holds every noise value
-            furthest = math.ceil(max(0.0, cells - region.tau) / region.theta) + 1
-            return (0 if region.nonnegative else -furthest), furthest
-    return None
+    low, high = design.region.answers
+    furthest = float(np.ceil(design.region.settled_from(cells))) + 1
+    return int(max(low, -furthest)), int(min(high, furthest))

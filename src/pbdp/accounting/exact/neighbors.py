@@ -34,8 +34,7 @@ from pbdp.accounting.exact.pairs import Pairs, envelopes, neighbors
 from pbdp.accounting.exact.pieces import loss_kernel
 from pbdp.errors import CannotCertifyError
 from pbdp.mechanism.boosted import Boosted
-from pbdp.mechanism.custom import CustomRegion
-from pbdp.mechanism.fixed import FixedRegion
+from pbdp.mechanism.region import Region
 from pbdp.mechanism.relative import RelativeRegion
 from pbdp.noise.kernel import Array, LatticeKernel
 
@@ -120,9 +119,9 @@ def listed_neighbors(mechanism: Boosted, sensitivity: float) -> tuple[Array, Arr
             )
         return np.zeros(len(shifts)), shifts
     searchable = kernel.is_unimodal and kernel.is_symmetric
-    if isinstance(region, FixedRegion):
+    if region.stands_still:
         searchable = loss_kernel(kernel) is not None
-    if isinstance(region, CustomRegion) or not searchable:
+    if region.only_whole_answers or not searchable:
         return _every_pair(mechanism, sensitivity)
     return None
 
@@ -131,8 +130,8 @@ def some_neighbors(mechanism: Boosted, sensitivity: float) -> tuple[Array, Array
     """A sample of neighbors with the largest shift either way: where a search starts, not where it ends."""
     kernel, region = mechanism.kernel, mechanism.region
     low, high = region.answers
-    if isinstance(region, RelativeRegion):
-        last = (float(kernel.upper_quantile(1e-18)) + 1) / region.theta
+    if math.isinf(high - low):
+        last = (float(kernel.upper_quantile(1e-18)) + 1) / _growing(region).theta
         spread = np.concatenate([np.linspace(0, last, 24), np.geomspace(1e-3 * last, last, 24)])
     else:
         spread = np.linspace(low, high, 200)
@@ -153,16 +152,11 @@ def _every_pair(mechanism: Boosted, sensitivity: float) -> tuple[Array, Array]:
             f"No guarantee over all answers can be proved for this region ({region.describe()}) with "
             f"continuous {kernel.family} noise. Use noise on a grid."
         )
-    low, high = region.answers
-    if isinstance(region, RelativeRegion):
-        # once both regions cover the support the law only moves, so one answer beyond that stands for all
-        if not all(np.isfinite(kernel.support)):
-            raise CannotCertifyError(
-                f"A relative region needs symmetric noise; {kernel.family} noise is not."
-            )
-        covered = max(map(abs, kernel.support))
-        high = math.ceil(max(covered - region.tau, 0) / region.theta) + sensitivity + 1
-        low = max(low, -high)
+    # once the regions of both neighbors cover the support the law only moves; one answer beyond stands in
+    settled = float(np.ceil(region.settled_from(max(map(abs, kernel.support))))) + sensitivity + 1
+    low, high = max(region.answers[0], -settled), min(region.answers[1], settled)
+    if math.isinf(high - low):
+        raise CannotCertifyError(f"A relative region needs symmetric noise; {kernel.family} noise is not.")
     answers = np.arange(low, high + 1)
     shifts = np.concatenate([np.arange(1, sensitivity + 1), -np.arange(1, sensitivity + 1)])
     if len(answers) * len(shifts) > MOST_PAIRS:
@@ -226,7 +220,7 @@ def _boxed(
 def _upper(mechanism: Boosted, boxes: _Boxes, divergence: Divergence) -> Array:
     """Upper values for boxes, with the second answer held inside the answers that occur."""
     first_answer, last_answer = mechanism.region.answers
-    if isinstance(mechanism.region, FixedRegion):
+    if mechanism.region.stands_still:
         wider = neighbors(mechanism, boxes.low, boxes.high + boxes.most)
         return divergence.of(mechanism, wider)[1]
     others = (
@@ -257,20 +251,17 @@ def _first_boxes(mechanism: Boosted, sensitivity: float) -> tuple[_Boxes, float]
     """
     kernel, region = mechanism.kernel, mechanism.region
     smallest = 1.0 if isinstance(kernel, LatticeKernel) else 0.0
-    match region:
-        case RelativeRegion():
-            covered = float(kernel.upper_quantile(NEGLIGIBLE_MASS / 2)) + 1
-            beyond = math.ceil(max(covered - region.tau, 0.0) / region.theta + sensitivity) + 1.0
-            low, high = np.array([0.0, beyond + smallest]), np.array([beyond, np.inf])
-            both = [(smallest, sensitivity), (-sensitivity, -smallest)]
-            weight = region.theta
-        case FixedRegion():
-            furthest = min(sensitivity, region.high - region.low)
-            low, high = _edges(float(kernel.upper_quantile(NEGLIGIBLE_MASS / 2)), region, furthest)
-            both = [(furthest, furthest)]
-            weight = 1.0
-        case _:
-            raise CannotCertifyError(f"No search over answers is known for a region {region.describe()}.")
+    reach = float(kernel.upper_quantile(NEGLIGIBLE_MASS / 2))
+    if region.stands_still:
+        furthest = min(sensitivity, region.answers[1] - region.answers[0])
+        low, high = _edges(reach, region.answers, furthest)
+        both = [(furthest, furthest)]
+        weight = 1.0
+    else:
+        weight = _growing(region).theta
+        beyond = math.ceil(region.settled_from(reach + 1) + sensitivity) + 1.0
+        low, high = np.array([0.0, beyond + smallest]), np.array([beyond, np.inf])
+        both = [(smallest, sensitivity), (-sensitivity, -smallest)]
     boxes = [
         _Boxes(low=low, high=high, least=np.full(len(low), least), most=np.full(len(low), most))
         for least, most in both
@@ -278,18 +269,26 @@ def _first_boxes(mechanism: Boosted, sensitivity: float) -> tuple[_Boxes, float]
     return _inside(mechanism, _joined(boxes)), weight
 
 
-def _edges(reach: float, region: FixedRegion, furthest: float) -> tuple[Array, Array]:
+def _growing(region: Region) -> RelativeRegion:
+    """The one kind of region with answers without end for which a search is known."""
+    if not isinstance(region, RelativeRegion):
+        raise CannotCertifyError(f"No search over answers is known for a region {region.describe()}.")
+    return region
+
+
+def _edges(reach: float, ends: tuple[float, float], furthest: float) -> tuple[Array, Array]:
     """First answers near either end of a range, and one that stands for all between.
 
     Further than the kernel reaches from both ends the law only moves with the answer, up to a mass of 1e-40.
     """
-    margin, last = math.ceil(reach) + 1.0, region.high - furthest
-    if last - region.low <= 2 * margin + furthest:
-        return np.array([region.low]), np.array([last])
-    middle = math.floor((region.low + last) / 2)
+    low, high = ends
+    margin, last = math.ceil(reach) + 1.0, high - furthest
+    if last - low <= 2 * margin + furthest:
+        return np.array([low]), np.array([last])
+    middle = math.floor((low + last) / 2)
     return (
-        np.array([region.low, middle, last - margin - furthest]),
-        np.array([region.low + margin, middle, last]),
+        np.array([low, middle, last - margin - furthest]),
+        np.array([low + margin, middle, last]),
     )
 
 

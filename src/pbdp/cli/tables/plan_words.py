@@ -9,7 +9,6 @@ from pbdp.cli.ledger_words import WIDTH, paragraph
 from pbdp.cli.text import columns, percent, rounded_up
 from pbdp.errors import PbdpError
 from pbdp.mechanism.neighbors import Neighbors
-from pbdp.mechanism.within import text_of
 from pbdp.planning.pricing import fingerprint
 from pbdp.tables.manifest import bounds_in_words, statement
 from pbdp.tables.measures import Mean, Measure
@@ -150,7 +149,7 @@ def _facts(plan: TablePlan, measure: Measure) -> list[Record]:
         {
             "measure": measure.name,
             "number": label,
-            "within": text_of(part.requirement.region),
+            "within": part.requirement.region.within,
             "accuracy": part.requirement.describe(),
             "confidence": part.confidence,
             "noise": part.design.name,

@@ -17,7 +17,6 @@ from dataclasses import dataclass
 
 from scipy.special import bdtrc
 
-from pbdp.mechanism.absolute import AbsoluteRegion
 from pbdp.mechanism.requirement import Requirement
 from pbdp.planning.limit.search import least_epsilon
 
@@ -45,13 +44,13 @@ class KnownLimit:
 def limit_of(requirement: Requirement, reached: float) -> KnownLimit | None:
     """The limit for a requirement that a plan meets at epsilon `reached`, or None where none is proved."""
     region = requirement.region
-    if not isinstance(region, AbsoluteRegion) or requirement.delta is None or requirement.bounds is not None:
+    if not region.follows_answer or requirement.delta is None or requirement.bounds is not None:
         return None
-    if not math.isfinite(region.below + region.above):
+    width = sum(float(offset) for offset in region.offsets(0.0))
+    if not math.isfinite(width) or region.answers != (-math.inf, math.inf):
         return None
     if requirement.integer and requirement.sensitivity < 1:
         return None  # whole answers that differ by less than one do not differ
-    width = region.below + region.above
     sensitivity, points = _lattice(width, requirement.sensitivity, requirement.integer)
     confidence, releases = _strongest_confidence(requirement)
     if points > MOST_POINTS and sensitivity == 1:

@@ -7,9 +7,6 @@ import json
 from functools import lru_cache
 from typing import Any
 
-from pbdp.errors import InputError
-from pbdp.mechanism.custom import CustomRegion
-from pbdp.mechanism.requirement import Requirement
 from pbdp.planning.plan import Plan
 from pbdp.planning.pricing.priced import Claim, Priced, scalar_plan
 from pbdp.planning.storage import design_record, plan_record, requirement_record
@@ -66,26 +63,16 @@ def _essence(plan: Priced) -> Record:
 
 
 def _of_plan(plan: Plan) -> Record:
-    _check_region(plan.requirement)
+    plan.requirement.region.check_record("to be told apart from others")
     record = plan_record(plan)
     return {"kind": "plan"} | {name: record[name] for name in _OF_PLANS}
-
-
-def _check_region(requirement: Requirement) -> None:
-    if isinstance(requirement.region, CustomRegion):
-        raise InputError(
-            "plan",
-            "free of functions to be told apart from others",
-            requirement.region.describe(),
-            "Use an absolute or relative width.",
-        )
 
 
 def _of_joint(plan: JointPlan) -> Record:
     parts: list[Record] = []
     for part in plan.parts:
         asked = part.requirement
-        _check_region(asked)
+        asked.region.check_record("to be told apart from others")
         parts.append(
             {
                 "sensitivity": asked.sensitivity,

@@ -15,7 +15,6 @@ from functools import lru_cache
 
 from pbdp.accounting.composition.release import Release
 from pbdp.errors import CannotCertifyError, InputError
-from pbdp.mechanism.absolute import AbsoluteRegion
 from pbdp.mechanism.design import Design
 from pbdp.mechanism.grid import whole_numbers
 from pbdp.mechanism.requirement import Requirement
@@ -112,7 +111,7 @@ def _one_of(requirement: Requirement, total: int, delta: float) -> Requirement:
     Whole answers are off by whole numbers, so that widths between two of them ask for the same.
     """
     region = requirement.region
-    if requirement.integer and isinstance(region, AbsoluteRegion):
+    if requirement.integer and region.follows_answer:
         region = whole_numbers().region_in_steps(region)
     confidence = requirement.confidence_each
     return replace(
