@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import polars as pl
+import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -107,6 +108,9 @@ def test_columns_keep_their_form(kind: str) -> None:
 
     polars = plan.release(pl.Series("visits", [1, 2, 3]), disjoint=True)
     assert (polars.name, polars.dtype, len(polars)) == ("visits", pl.Int64, 3)
+
+    arrow = plan.release(pa.array([1, 2, 3]), disjoint=True)
+    assert (arrow.type, len(arrow)) == (pa.int64(), 3)
 
     square = plan.release(np.arange(6).reshape(2, 3), disjoint=True)
     assert square.shape == (2, 3)

@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 
 from pbdp.errors import InputError
-from pbdp.local.columns import REASONS, read_column
 from pbdp.local.domain import Codes
+from pbdp.local.lookup import REASONS, read_values
 from pbdp.local.mechanism import LocalMechanism, Reports
 
 OTHER_CONFIGURATION = "another configuration"
@@ -69,7 +69,7 @@ def count_reports(mechanism: LocalMechanism, reports: object, *, fingerprint: st
         if fingerprint is None:
             fingerprint = reports.fingerprint
         reports = reports.values
-    array = read_column("reports", reports).array
+    array = read_values("reports", reports).array
     return _counted(mechanism, array, None, fingerprint, insecure)
 
 
@@ -96,8 +96,8 @@ def count_groups(
             raise InputError("counts", "left out beside a mapping", "both")
         counts = list(reports.values())
         reports = list(reports)
-    array = read_column("reports", reports).array
-    times = read_column("counts", counts).array
+    array = read_values("reports", reports).array
+    times = read_values("counts", counts).array
     if times.dtype == object and all(type(time) is int for time in times.tolist()):
         try:
             times = times.astype(np.int64)

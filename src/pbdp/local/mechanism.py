@@ -13,9 +13,9 @@ import numpy as np
 import numpy.typing as npt
 
 from pbdp.errors import InputError
-from pbdp.local.columns import Lookup, read_column, true_codes
 from pbdp.local.domain import Codes, Domain, Value
 from pbdp.local.fingerprint import fingerprint_of
+from pbdp.local.lookup import Lookup, read_values, true_codes
 from pbdp.local.spread import Spread
 from pbdp.noise.kernel import Array
 from pbdp.release.keystream import SLACK, WORD, InsecureTestKeystream, Keystream, SecureKeystream, Words
@@ -120,7 +120,7 @@ class LocalMechanism(ABC):
         Each report costs its person `epsilon`; whoever reports k times spends up to k times as much.
         """
         keystream = _SECURE if insecure_test_seed is None else InsecureTestKeystream(insecure_test_seed)
-        column = read_column("values", values)
+        column = read_values("values", values)
         given, lookup = column.array, self.lookup
 
         def part(start: int, words: Words) -> npt.NDArray[Any]:
@@ -155,7 +155,7 @@ class LocalMechanism(ABC):
         """The report that given words make of a value: for test vectors, never for a real report."""
         if len(words) != self.words_per_user or not all(0 <= word < 1 << 64 for word in words):
             raise InputError("words", f"{self.words_per_user} numbers below 2^64", "others")
-        column = read_column("value", value)
+        column = read_values("value", value)
         codes = true_codes(self.lookup, column.array)
         return column.back(self.published(self.draw(codes, np.array([words], dtype="<u8")), column.array))
 

@@ -1,4 +1,4 @@
-"""Answers as they come (numbers, lists, numpy arrays, pandas or polars columns), and results likewise."""
+"""Answers on the grid of a plan, exactly; and published numbers back in the types of the answers."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from pbdp.columns.given import objects, read_column
 from pbdp.errors import InputError
 from pbdp.mechanism.grid import not_whole
 from pbdp.noise.kernel import Array
@@ -20,8 +21,6 @@ from pbdp.release.publisher import Index, Publisher, not_a_number
 
 # A float and the exact number it came from are this close, relative, with room to spare.
 FLOAT_ERROR = 2.0**-50
-
-FORMS = "a number, a list, a numpy array, or a pandas or polars column"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,24 +38,25 @@ class Answers:
 
 def read_answers(answers: object, publisher: Publisher) -> Answers:
     """The answers on the grid; refused if any is missing, infinite or no number."""
+    column = read_column("answer", answers, "a number")
     whole = publisher.grid.whole_outputs
-    if isinstance(answers, list | tuple):
-        values, exact = _array_of(list(answers))
-        steps = _steps(values, publisher, exact)
-        kind = type(answers)
-        typed = _restorers(answers, whole)
+    if column.array.dtype == object:
+        entries = column.array.tolist()
+        values, exact = _array_of(entries)
+        typed = _restorers(entries, whole)
         return Answers(
-            steps=steps,
-            restored=lambda out: kind(put(y) for put, y in zip(typed, out.tolist(), strict=True)),
+            steps=_steps(values, publisher, exact),
+            restored=lambda out: column.back(
+                objects([put(y) for put, y in zip(typed, out.tolist(), strict=True)])
+            ),
         )
-    module = type(answers).__module__.partition(".")[0]
-    if isinstance(answers, np.ndarray):
-        return _from_numpy(answers, publisher)
-    if module == "pandas":
-        return _from_pandas(answers, publisher)
-    if module == "polars":
-        return _from_polars(answers, publisher)
-    raise InputError("answer", FORMS, f"a {type(answers).__name__}")
+    whole = whole and np.issubdtype(column.array.dtype, np.integer)
+
+    def restored(out: Array | Index) -> Any:
+        ended = whole and (out.dtype == np.int64 or bool(np.all(np.isfinite(out))))
+        return column.back(_as_int64(out) if ended else out.astype(np.float64, copy=False))
+
+    return Answers(steps=publisher.steps_of(_numbers(column.array)), restored=restored)
 
 
 def restorer(answer: object, whole: bool) -> Callable[[float], Any]:
@@ -83,7 +83,7 @@ def restorer(answer: object, whole: bool) -> Callable[[float], Any]:
     raise not_a_number()
 
 
-def _restorers(answers: list[object] | tuple[object, ...], whole: bool) -> list[Callable[[float], Any]]:
+def _restorers(answers: list[Any], whole: bool) -> list[Callable[[float], Any]]:
     """One for each answer; most lists hold one type, which is looked at once."""
     kinds = {type(answer): answer for answer in answers}
     known = {kind: restorer(answer, whole) for kind, answer in kinds.items()}
@@ -129,27 +129,6 @@ def _too_large() -> InputError:
     return InputError("answer", "below 2^63 in size", "a larger one")
 
 
-def _from_numpy(answers: npt.NDArray[Any], publisher: Publisher) -> Answers:
-    if answers.dtype == object:
-        values, exact = _array_of(answers.ravel().tolist())
-        typed = _restorers(answers.ravel().tolist(), publisher.grid.whole_outputs)
-        shape = answers.shape
-
-        def objects(out: Array | Index) -> npt.NDArray[Any]:
-            made = np.empty(len(out), dtype=object)
-            made[:] = [put(y) for put, y in zip(typed, out.tolist(), strict=True)]
-            return made.reshape(shape)
-
-        return Answers(steps=_steps(values, publisher, exact), restored=objects)
-    whole = np.issubdtype(answers.dtype, np.integer) and publisher.grid.whole_outputs
-
-    def shaped(out: Array | Index) -> npt.NDArray[Any]:
-        ended = whole and (out.dtype == np.int64 or bool(np.all(np.isfinite(out))))
-        return (_as_int64(out) if ended else out.astype(np.float64, copy=False)).reshape(answers.shape)
-
-    return Answers(steps=publisher.steps_of(_numbers(answers).ravel()), restored=shaped)
-
-
 def _numbers(answers: npt.NDArray[Any]) -> npt.NDArray[Any]:
     """An array as int64 or float64; narrower types are widened, as noise may not fit into them."""
     if np.issubdtype(answers.dtype, np.integer):
@@ -166,40 +145,3 @@ def _as_int64(values: Array | Index) -> Index:
     if values.dtype == np.int64:
         return values.astype(np.int64, copy=False)
     return np.clip(values, -(2.0**62), 2.0**62).astype(np.int64)
-
-
-def _from_pandas(answers: Any, publisher: Publisher) -> Answers:
-    import pandas as pd
-
-    if not isinstance(answers, pd.Series):
-        raise InputError("answer", FORMS, f"a pandas {type(answers).__name__}", "Choose one column.")
-    if answers.hasnans:
-        raise not_a_number()
-    kind: Any = answers.dtype
-    numeric = pd.api.types.is_numeric_dtype(kind) and not pd.api.types.is_bool_dtype(kind)
-    values = answers.to_numpy(dtype=kind.numpy_dtype if hasattr(kind, "numpy_dtype") else None)
-    read = _from_numpy(values if numeric else values.astype(object), publisher)
-
-    def column(out: Array | Index) -> Any:
-        made = read.restored(out)
-        nullable = isinstance(kind, pd.api.extensions.ExtensionDtype) and numeric
-        wide = ("Int64" if made.dtype == np.int64 else "Float64") if nullable else None
-        return pd.Series(made, index=answers.index, name=answers.name, dtype=wide)
-
-    return Answers(steps=read.steps, restored=column)
-
-
-def _from_polars(answers: Any, publisher: Publisher) -> Answers:
-    import polars as pl
-
-    if not isinstance(answers, pl.Series):
-        raise InputError("answer", FORMS, f"a polars {type(answers).__name__}", "Choose one column.")
-    if answers.null_count():
-        raise not_a_number()
-    if not answers.dtype.is_numeric():
-        raise InputError("answer", "numbers", f"a column of {answers.dtype}")
-    if not answers.dtype.is_decimal():
-        read = _from_numpy(answers.to_numpy(), publisher)
-        return Answers(steps=read.steps, restored=lambda out: pl.Series(answers.name, read.restored(out)))
-    exact = read_answers(answers.to_list(), publisher)
-    return Answers(steps=exact.steps, restored=lambda out: pl.Series(answers.name, exact.restored(out)))

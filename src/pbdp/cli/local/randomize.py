@@ -15,7 +15,7 @@ from pbdp.cli.outcome import Outcome
 from pbdp.cli.progress import Progress
 from pbdp.cli.text import rounded_up
 from pbdp.errors import ContradictionError, InputError
-from pbdp.local.columns import NULL, UNKNOWN, WRONG_TYPE
+from pbdp.local.lookup import NULL, UNKNOWN, WRONG_TYPE
 
 if TYPE_CHECKING:
     from pbdp.cli.local.cells import Cells

@@ -1,21 +1,20 @@
-"""Columns of users as they come (one value, lists, numpy, pandas, polars), as codes, and back in their form.
+"""Values of a survey as codes, and codes as values; what is no value of the survey has a code of its own.
 
 No message holds a value that was read: what cannot be used is only counted.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from pbdp.columns.given import Column, objects, read_column
 from pbdp.errors import InputError
 from pbdp.local.domain import Codes, Value
 
-FORMS = "one value, a list, a numpy array, or a pandas or polars column"
 # Codes of what is no value of the domain.
 UNKNOWN, WRONG_TYPE, NULL = -1, -2, -3
 REASONS = {UNKNOWN: "unknown value", WRONG_TYPE: "wrong type", NULL: "null"}
@@ -110,73 +109,11 @@ def _why(value: object, known: dict[Value, int], whole: bool) -> int:
     return WRONG_TYPE
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Column:
-    """An array of what was given, and what gives an array of the same length back in that form."""
-
-    array: npt.NDArray[Any]
-    back: Callable[[npt.NDArray[Any]], Any]
-
-
-def read_column(name: str, given: object) -> Column:
-    """The column as one numpy array; nulls stay in it, for the look-up to count."""
+def read_values(name: str, given: object) -> Column:
+    """The column that was given, or one value; nulls stay in it, for the look-up to count."""
     if isinstance(given, int | str | np.integer):
-        return Column(array=_objects([given]), back=lambda out: out.tolist()[0])
-    if isinstance(given, list | tuple):
-        kind = type(given)
-        return Column(array=_objects(list(given)), back=lambda out: kind(out.tolist()))
-    if isinstance(given, np.ndarray):
-        shape = given.shape
-        return Column(array=given.ravel(), back=lambda out: out.reshape(shape))
-    module = type(given).__module__.partition(".")[0]
-    if module == "pandas":
-        return _from_pandas(name, given)
-    if module == "polars":
-        return _from_polars(name, given)
-    raise InputError(name, FORMS, f"a {type(given).__name__}")
-
-
-def _objects(values: list[Any]) -> npt.NDArray[Any]:
-    array = np.empty(len(values), dtype=object)
-    array[:] = values
-    return array
-
-
-def _from_pandas(name: str, given: Any) -> Column:
-    import pandas as pd
-
-    if not isinstance(given, pd.Series):
-        raise InputError(name, FORMS, f"a pandas {type(given).__name__}", "Choose one column.")
-    kind: Any = given.dtype
-    plain = given.to_numpy(dtype=kind.numpy_dtype) if _holds_integers(kind) and not given.hasnans else given
-    numbers = isinstance(kind, np.dtype) and kind.kind in "iuf"
-    array = np.asarray(plain, dtype=None if plain is not given or numbers else object)
-
-    def back(out: npt.NDArray[Any]) -> Any:
-        dtype = kind if out.dtype.kind in "iu" and hasattr(kind, "numpy_dtype") else None
-        return pd.Series(out, index=given.index, name=given.name, dtype=dtype)
-
-    return Column(array=array, back=back)
-
-
-def _holds_integers(kind: Any) -> bool:
-    return hasattr(kind, "numpy_dtype") and np.issubdtype(kind.numpy_dtype, np.integer)
-
-
-def _from_polars(name: str, given: Any) -> Column:
-    import polars as pl
-
-    if not isinstance(given, pl.Series):
-        raise InputError(name, FORMS, f"a polars {type(given).__name__}", "Choose one column.")
-    whole = given.dtype.is_integer() and not given.null_count()
-    array = given.to_numpy() if whole else _objects(given.to_list())
-    kind = given.dtype if whole else None
-
-    def back(out: npt.NDArray[Any]) -> Any:
-        listed = out.tolist() if out.dtype == object else out
-        return pl.Series(given.name, listed, dtype=kind if out.dtype.kind in "iu" else None)
-
-    return Column(array=array, back=back)
+        return Column(array=objects([given]), back=lambda out: out.tolist()[0])
+    return read_column(name, given, "one value")
 
 
 def true_codes(lookup: Lookup, array: npt.NDArray[Any]) -> Codes:

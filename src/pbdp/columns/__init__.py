@@ -1,0 +1,4 @@
+"""Columns of values, wherever they come from; what they mean is for those who read them to say.
+
+given    in Python: lists, numpy, pandas, polars, Arrow; results go back in the same form
+"""

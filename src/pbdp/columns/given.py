@@ -1,0 +1,118 @@
+"""Columns as they are given in Python: as one numpy array, and results back in the form of what was given."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from pbdp.errors import InputError
+
+SEVERAL = "a list, a numpy array, or a pandas, polars or Arrow column"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Column:
+    """An array of what was given, and what gives an array of the same length back in that form.
+
+    Numbers without gaps have their own type. Everything else is an array of Python's objects, with exact
+    numbers as they are, and None, NaN or pandas' NA where nothing is.
+    """
+
+    array: npt.NDArray[Any]
+    back: Callable[[npt.NDArray[Any]], Any]
+
+
+def read_column(name: str, given: object, single: str) -> Column:
+    """The column that was given; `single` is what may stand in its place, for the refusal of others."""
+    if isinstance(given, list | tuple):
+        kind = type(given)
+        return Column(array=objects(list(given)), back=lambda out: kind(out.tolist()))
+    if isinstance(given, np.ndarray):
+        return Column(array=given.ravel(), back=lambda out: out.reshape(given.shape))
+    for package, read in _PACKAGES.items():
+        if comes_from(given, package):
+            if (column := read(given)) is not None:
+                return column
+            raise InputError(
+                name, f"{single}, {SEVERAL}", f"a {package} {type(given).__name__}", "Choose one column."
+            )
+    raise InputError(name, f"{single}, {SEVERAL}", f"a {type(given).__name__}")
+
+
+def comes_from(data: object, package: str) -> bool:
+    """Whether the object's class, or one it is made from, is of this package; the package is not imported."""
+    return any(kind.__module__.partition(".")[0] == package for kind in type(data).__mro__)
+
+
+def objects(values: list[Any]) -> npt.NDArray[Any]:
+    """An array of these objects; numpy itself would look into lists and make numbers of others."""
+    array = np.empty(len(values), dtype=object)
+    array[:] = values
+    return array
+
+
+def _from_pandas(given: Any) -> Column | None:
+    import pandas as pd
+
+    if not isinstance(given, pd.Series):
+        return None
+    kind: Any = given.dtype
+    nullable = hasattr(kind, "numpy_dtype")
+    held = kind.numpy_dtype if nullable else kind
+    numbers = isinstance(held, np.dtype) and held.kind in "iuf" and not (nullable and given.hasnans)
+    array = given.to_numpy(dtype=held) if numbers else np.asarray(given, dtype=object)
+
+    def back(out: npt.NDArray[Any]) -> Any:
+        dtype = None
+        if nullable and out.dtype.kind in "iuf":
+            # as wide as the array: results may not fit into the type of what was given
+            arrow = isinstance(kind, pd.ArrowDtype)
+            dtype = pd.ArrowDtype(_arrow_type(out)) if arrow else pd.array(out[:0]).dtype
+        return pd.Series(out, index=given.index, name=given.name, dtype=dtype)
+
+    return Column(array=array, back=back)
+
+
+def _arrow_type(array: npt.NDArray[Any]) -> Any:
+    import pyarrow as pa
+
+    return pa.from_numpy_dtype(array.dtype)
+
+
+def _from_polars(given: Any) -> Column | None:
+    import polars as pl
+
+    if not isinstance(given, pl.Series):
+        return None
+    kind = given.dtype
+    # numpy has no whole numbers of 128 bits
+    numbers = (kind.is_integer() and "128" not in str(kind)) or kind.is_float()
+    return Column(
+        array=given.to_numpy() if numbers and not given.null_count() else objects(given.to_list()),
+        back=lambda out: pl.Series(given.name, out.tolist() if out.dtype == object else out),
+    )
+
+
+def _from_arrow(given: Any) -> Column | None:
+    import pyarrow as pa
+
+    if not isinstance(given, pa.Array | pa.ChunkedArray):
+        return None
+    chunked = isinstance(given, pa.ChunkedArray)
+    numbers = (pa.types.is_integer(given.type) or pa.types.is_floating(given.type)) and not given.null_count
+    column = given.combine_chunks() if chunked else given
+    return Column(
+        array=column.to_numpy(zero_copy_only=False) if numbers else objects(given.to_pylist()),
+        back=lambda out: pa.chunked_array([pa.array(out)]) if chunked else pa.array(out),
+    )
+
+
+_PACKAGES: dict[str, Callable[[Any], Column | None]] = {
+    "pandas": _from_pandas,
+    "polars": _from_polars,
+    "pyarrow": _from_arrow,
+}
