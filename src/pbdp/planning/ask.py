@@ -77,7 +77,7 @@ def plan(
     )
     chosen = _families(families)
     if epsilon is None:
-        made = plan_for(requirement, chosen)
+        made = plan_for(requirement, chosen, every=families is not None)
     elif open_width:
         budget = Budget(epsilon=epsilon, families=chosen)
         made = narrowest(requirement, budget, _widths(unknown, requirement.sensitivity, nonnegative))

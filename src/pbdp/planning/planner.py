@@ -37,20 +37,35 @@ def grids_of(requirement: Requirement) -> list[Grid]:
 
 
 def plan_for(
-    requirement: Requirement, families: tuple[str, ...] = FAMILIES, *, per_answer: bool = True
+    requirement: Requirement,
+    families: tuple[str, ...] = FAMILIES,
+    *,
+    per_answer: bool = True,
+    every: bool = False,
 ) -> Plan:
-    """The plan for a checked requirement; `per_answer` also tries laws that change with the answer (slow)."""
+    """The plan for a checked requirement; `per_answer` also tries laws that change with the answer.
+
+    Their certificates take longest, so those that cannot have the least epsilon are left out, or certified
+    as well (`every`).
+    """
     best: dict[str, Certified] = {}
     reasons: list[str] = []
-    for design in _designs(requirement, families, per_answer):
-        try:
-            entry = certified(requirement, design)
-        except CannotCertifyError as error:
-            reasons.append(str(error))
-            continue
-        known = best.get(design.name)
-        if entry is not None and (known is None or entry.certificate.epsilon < known.certificate.epsilon):
-            best[design.name] = entry
+
+    def certify_all(designs: Iterator[Design]) -> None:
+        for design in designs:
+            try:
+                entry = certified(requirement, design)
+            except CannotCertifyError as error:
+                reasons.append(str(error))
+                continue
+            known = best.get(design.name)
+            if entry is not None and (known is None or entry.certificate.epsilon < known.certificate.epsilon):
+                best[design.name] = entry
+
+    certify_all(_designs(requirement, families))
+    if per_answer:
+        least = min((entry.certificate.epsilon for entry in best.values()), default=math.inf)
+        certify_all(_changing_designs(requirement, families, math.inf if every else least))
     if not best:
         raise CannotCertifyError(
             "No noise could be certified for this requirement. "
@@ -65,15 +80,22 @@ def plan_for(
     )
 
 
-def _designs(requirement: Requirement, families: tuple[str, ...], per_answer: bool) -> Iterator[Design]:
-    """Candidates on every grid."""
+def _designs(requirement: Requirement, families: tuple[str, ...]) -> Iterator[Design]:
+    """Candidates on every grid whose law moves along with the answer, or is the one asked for in a range."""
+    for grid in grids_of(requirement):
+        region = grid.region_in_steps(requirement.region)
+        yield from candidates(grid, region, goal_on(grid, requirement), families, requirement.scale)
+
+
+def _changing_designs(
+    requirement: Requirement, families: tuple[str, ...], reached: float
+) -> Iterator[Design]:
+    """Candidates whose law changes with the answer and that may need less than epsilon `reached`."""
     for grid in grids_of(requirement):
         goal = goal_on(grid, requirement)
         region = grid.region_in_steps(requirement.region)
-        yield from candidates(grid, region, goal, families, requirement.scale)
-        searched = per_answer and requirement.releases == 1 and _searchable(goal)
-        if searched and region.per_answer:
-            yield from per_answer_candidates(grid, region, goal, families)
+        if requirement.releases == 1 and _searchable(goal) and region.per_answer:
+            yield from per_answer_candidates(grid, region, goal, families, reached)
 
 
 def _searchable(goal: Goal) -> bool:
