@@ -17,9 +17,8 @@ import pbdp
 from pbdp.cli.main import main
 from pbdp.errors import InputError
 from pbdp.mechanism.custom import CustomRegion
-from pbdp.planning.families import FAMILIES
 from pbdp.planning.plan import Plan
-from pbdp.planning.planner import TIE
+from pbdp.planning.planner import FAMILIES, TIE
 from tests.planning.judge import (
     Answer,
     Law,
