@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 import re
 from collections.abc import Callable
@@ -21,11 +20,6 @@ Settings: TypeAlias = dict[str, Value]
 Row: TypeAlias = dict[str, Value]
 
 NAME = re.compile(r"[0-9]-[a-z0-9]+(-[a-z0-9]+)*")
-
-
-def canonical(settings: Settings) -> str:
-    """The text that identifies a case: JSON with sorted names and no blanks."""
-    return json.dumps(settings, sort_keys=True, separators=(",", ":"), allow_nan=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

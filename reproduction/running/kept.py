@@ -12,9 +12,10 @@ from typing import Any
 
 import pbdp
 import reproduction
+from pbdp.canonical import canonical
 from pbdp.cli.output.whole_file import new_file
 from pbdp.errors import InputError
-from reproduction.experiment import Experiment, Row, Settings, canonical
+from reproduction.experiment import Experiment, Row, Settings
 
 MARKER = "reproduction.json"
 MARK = {"kind": "pbdp reproduction", "format": 1}

@@ -16,8 +16,9 @@ from itertools import zip_longest
 from multiprocessing.connection import Connection
 from typing import TypeAlias
 
+from pbdp.canonical import canonical
 from pbdp.errors import PbdpError
-from reproduction.experiment import Experiment, Row, Settings, canonical
+from reproduction.experiment import Experiment, Row, Settings
 from reproduction.running.kept import KeptCases, Outcome
 
 # Seconds between two looks at the clock while all workers are busy.

@@ -46,7 +46,7 @@ def test_noise_that_is_too_wide_fails() -> None:
 
     assert "accuracy" in audit.failures
     assert audit.accuracy.worst.high < plan.confidence
-    assert "90.00 %: CONTRADICTED" in audit.describe()
+    assert "90 %: CONTRADICTED" in audit.describe()
 
 
 def test_noise_that_is_too_narrow_is_accurate_enough() -> None:

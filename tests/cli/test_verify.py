@@ -17,6 +17,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from pbdp.cli.main import main
+from pbdp.digits import rounded_up
 from pbdp.planning.joint_storage import joint_from_record, joint_record
 from pbdp.planning.pricing import fingerprint
 from pbdp.planning.together.joint_plan import JointPlan, joint_epsilon
@@ -308,7 +309,7 @@ def forged(record: Record, share: float = 1.0, **changes: Any) -> None:
     )
     assert easier.epsilon < joint.epsilon
     record["plan"] |= {"joint": joint_record(easier), "fingerprint": fingerprint(easier)}
-    old, new = f"({joint.epsilon:.6g},", f"({easier.epsilon:.6g},"
+    old, new = (f"({rounded_up(plan.epsilon, digits=6)}," for plan in (joint, easier))
     claim = record["certificate"]
     claim |= {"epsilon": easier.epsilon, "statement": claim["statement"].replace(old, new)}
 

@@ -10,7 +10,7 @@ import pytest
 import pbdp
 from pbdp.audit.audit import audit_plan
 from pbdp.audit.report import Audit
-from pbdp.audit.words import down, up
+from pbdp.digits import rounded_down, rounded_up
 from pbdp.figures.audit_figure import draw_audit
 from pbdp.figures.canvas import save
 from tests.audit.plans import plan_named
@@ -33,9 +33,9 @@ def test_a_passed_audit_says_so(tmp_path: Path) -> None:
         "Audit: PASS, 50,000 draws at each answer, 99.9 % confidence",
         "within 5 of the truth, laplace noise",
         "meets the requirement",
-        down(audit.loss.epsilon_lower),
-        up(plan.epsilon),
-        "claimed 90.00 %",
+        rounded_down(audit.loss.epsilon_lower),
+        rounded_up(plan.epsilon),
+        "claimed 90 %",
         "Deviation from the law",
     ):
         assert words in text

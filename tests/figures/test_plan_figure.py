@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 import pbdp
+from pbdp.digits import rounded_up
 from pbdp.figures.canvas import checked_path
 from pbdp.figures.plan_figure import draw_plan
 
@@ -29,7 +30,7 @@ def test_an_svg_says_what_is_drawn(plan: pbdp.Plan, tmp_path: Path) -> None:
     draw_plan(plan, path)
     text = path.read_text(encoding="utf-8")
     for words in (
-        f"epsilon {plan.epsilon:.4g}",
+        f"epsilon {rounded_up(plan.epsilon)}",
         "Privacy profile",
         "meets the requirement",
         plan.mechanism.name,

@@ -35,7 +35,7 @@ from pbdp.planning.plan import Plan
 from pbdp.planning.pricing import Priced, fingerprint, make_rule
 from pbdp.planning.pricing.priced import neighbors_of
 from pbdp.planning.vectors.plan import VectorPlan
-from pbdp.release.releaser import InsecureTestSeedWarning
+from pbdp.release.keystream import InsecureTestSeedWarning
 from pbdp.tables.query_record import key_of, query_from_record, query_record, query_text
 from pbdp.tables.verify import _plan as table_plan_of
 

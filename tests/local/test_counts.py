@@ -18,7 +18,7 @@ from pbdp.local.estimate import estimate
 from pbdp.local.hashing import local_hashing
 from pbdp.local.mechanism import LocalMechanism, Reports
 from pbdp.local.unary import unary_encoding
-from pbdp.release.releaser import InsecureTestSeedWarning
+from pbdp.release.keystream import InsecureTestSeedWarning
 from tests.local.setups import DOMAINS
 
 AGES = boosted_response(DOMAINS["ages"], 3.0, 1.5)

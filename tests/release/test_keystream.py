@@ -11,7 +11,15 @@ import pytest
 from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 
 from pbdp.errors import InputError
-from pbdp.release.keystream import SLACK, WORD, InsecureTestKeystream, SecureKeystream, Stream
+from pbdp.release.keystream import (
+    SLACK,
+    WORD,
+    InsecureTestKeystream,
+    InsecureTestSeedWarning,
+    SecureKeystream,
+    Stream,
+    keystream_from,
+)
 from tests.release.plans import plan_of
 
 
@@ -82,3 +90,10 @@ def test_a_test_seed_repeats_its_words_and_every_call_has_others() -> None:
 def test_a_seed_is_a_whole_number(seed: object) -> None:
     with pytest.raises(InputError, match="insecure_test_seed"):
         InsecureTestKeystream(seed)  # type: ignore[arg-type]
+
+
+def test_a_seed_warns_where_pbdp_was_called_and_nothing_else_does() -> None:
+    assert isinstance(keystream_from(None), SecureKeystream)
+    with pytest.warns(InsecureTestSeedWarning, match="never publish") as caught:
+        plan_of("whole").release(9, insecure_test_seed=5)
+    assert [warning.filename for warning in caught] == [__file__]

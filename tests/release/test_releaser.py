@@ -7,7 +7,8 @@ import pytest
 
 import pbdp
 from pbdp.errors import InputError
-from pbdp.release.releaser import InsecureTestSeedWarning, Released
+from pbdp.release.keystream import InsecureTestSeedWarning
+from pbdp.release.releaser import Released
 from tests.release.plans import KINDS, plan_of
 
 

@@ -13,8 +13,7 @@ import pytest
 from pbdp import Budget, Ledger
 from pbdp.errors import InputError
 from pbdp.ledger.errors import BudgetExceededError
-from pbdp.release.keystream import SecureKeystream
-from pbdp.release.releaser import InsecureTestSeedWarning
+from pbdp.release.keystream import InsecureTestSeedWarning, SecureKeystream
 from pbdp.tables import Count, Mean, People, Query, ReleasedTable, Selection, Sum, TablePlan
 from pbdp.tables.bounded import Aggregates, BoundedAggregation
 from pbdp.tables.engines.at import source_of

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from pbdp.canonical import canonical
 from reproduction.accuracy.compared import compared
 from reproduction.accuracy.confidence import CONFIDENCES, EXPERIMENT
 from reproduction.accuracy.curves import BEST, EXACT, PUBLISHED
-from reproduction.experiment import Row, Settings, canonical
+from reproduction.experiment import Row, Settings
 
 
 def chosen(case: Settings) -> bool:

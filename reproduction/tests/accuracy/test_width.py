@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from pbdp.canonical import canonical
 from reproduction.accuracy.compared import compared, having
 from reproduction.accuracy.curves import BEST, EXACT, PUBLISHED
 from reproduction.accuracy.width import CONFIDENCE, EXPERIMENT, WIDTHS
-from reproduction.experiment import Row, Settings, canonical
+from reproduction.experiment import Row, Settings
 
 MOVING = ("as published", EXACT, BEST, "plain gaussian", "plain laplace", "staircase", "planner")
 

@@ -8,9 +8,10 @@ from typing import Any
 import pytest
 from mpmath import MPContext
 
+from pbdp.canonical import canonical
 from pbdp.published.measure import AtDelta
 from reproduction.accuracy.requirements import Aligned
-from reproduction.experiment import Row, Settings, canonical
+from reproduction.experiment import Row, Settings
 from reproduction.many_releases.composed_curves import best_sigma, published_choice, published_total
 from reproduction.many_releases.composition import COUNTS, EXPERIMENT, FEW_COUNTS
 

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from pbdp.audit.clopper_pearson import at_least, at_most
-from pbdp.audit.samples import Sample
-from pbdp.audit.words import answer_text, percent_down, percent_up
+from pbdp.audit.samples import Sample, answer_text
+from pbdp.digits import percent_down, percent_up
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

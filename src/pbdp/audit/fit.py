@@ -24,8 +24,7 @@ from scipy.special import chdtrc
 
 from pbdp.audit.clopper_pearson import two_sided_p_value
 from pbdp.audit.events import RESIDUES, group_starts
-from pbdp.audit.samples import Counts, Sample
-from pbdp.audit.words import answer_text
+from pbdp.audit.samples import Counts, Sample, answer_text
 from pbdp.noise.kernel import Array
 
 # Draws expected in a group of cells, at least, so that the limiting law of chi-square holds far out in its

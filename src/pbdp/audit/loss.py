@@ -15,8 +15,8 @@ from pbdp.audit.claim import Claim
 from pbdp.audit.clopper_pearson import at_least, at_most
 from pbdp.audit.events import Event, Two, chosen_events, number_of_kinds, reachable
 from pbdp.audit.pairs import AnswerPair
-from pbdp.audit.samples import TEST, Sample, probabilities_on
-from pbdp.audit.words import answer_text, down, percent_down, percent_up, up
+from pbdp.audit.samples import TEST, Sample, answer_text, probabilities_on
+from pbdp.digits import percent_down, percent_up, rounded_down, rounded_up
 from pbdp.noise.kernel import Array
 
 
@@ -71,18 +71,18 @@ class LossFinding:
         best, claim = self.best, self.claim
         verdict = "consistent" if self.passed else "CONTRADICTED"
         lines = [
-            f"Privacy: the {claim.describe()} is at least {down(self.epsilon_lower)}; the plan claims at "
-            f"most {up(claim.epsilon)}: {verdict}.",
+            f"Privacy: the {claim.describe()} is at least {rounded_down(self.epsilon_lower)}; the plan "
+            f"claims at most {rounded_up(claim.epsilon)}: {verdict}.",
             f"  Seen on {best.event}: {best.hits_first:,} of {best.draws:,} draws at answer "
             f"{answer_text(best.first)} (at least {percent_down(best.p_low)}), {best.hits_second:,} at "
             f"{answer_text(best.second)} (at most {percent_up(best.q_high)}).",
-            f"  From the laws that the plan states, endless draws would show {down(self.reachable)}"
+            f"  From the laws that the plan states, endless draws would show {rounded_down(self.reachable)}"
             + ("." if claim.order is None else ": one set of outputs shows but a part of a Rényi loss."),
         ]
         if claim.releases > 1:
             lines.append(
                 f"  This is one of {claim.releases} numbers, by itself. That all together lose at most "
-                f"{up(claim.total)} follows from the law of one by composition, and needs no draws."
+                f"{rounded_up(claim.total)} follows from the law of one by composition, and needs no draws."
             )
         return lines
 

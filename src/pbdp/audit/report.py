@@ -8,8 +8,8 @@ from typing import Any
 from pbdp.audit.accuracy import AccuracyFinding
 from pbdp.audit.fit import FitFinding
 from pbdp.audit.loss import LossFinding
-from pbdp.audit.samples import Sample
-from pbdp.audit.words import answer_text
+from pbdp.audit.samples import Sample, answer_text
+from pbdp.digits import percent_down
 
 LIMITS = (
     "An audit can show that a sampler breaks its claim. It cannot prove that it keeps it: that is for the "
@@ -70,7 +70,7 @@ class Audit:
             self.verdict,
             f"Drawn {self.draws:,} times at each of the hypothetical answers {', '.join(answers[:-1])} and "
             f"{answers[-1]}: {self.mechanism} noise, {self.requirement}.",
-            f"With {100 * self.confidence:.6g} % confidence all of the following holds.",
+            f"With {percent_down(self.confidence, digits=6)} confidence all of the following holds.",
             *self.loss.lines(),
             *self.accuracy.lines(),
             *self.fit.lines(),

@@ -123,3 +123,8 @@ def _published(values: object, count: int) -> Array:
             f"{drawn.dtype} {drawn.shape}",
         )
     return drawn.astype(np.float64)
+
+
+def answer_text(answer: int | float) -> str:
+    """A hypothetical answer, with as many digits as it has."""
+    return f"{answer:.15g}"

@@ -8,8 +8,8 @@ import numpy as np
 
 from pbdp.audit.fit import LEAST_EXPECTED, pooled
 from pbdp.audit.report import Audit
-from pbdp.audit.samples import Sample, acceptable
-from pbdp.audit.words import answer_text, down, percent_down, percent_up, up
+from pbdp.audit.samples import Sample, acceptable, answer_text
+from pbdp.digits import percent_down, percent_up, rounded_down, rounded_up
 from pbdp.figures.canvas import COLORS, new_figure
 from pbdp.planning.plan import Plan
 
@@ -47,7 +47,7 @@ def draw_audit(audit: Audit, plan: Plan) -> Figure:
     _accuracy(panels[3], audit)
     figure.suptitle(
         f"Audit: {'PASS' if audit.passed else 'FAIL (' + ', '.join(audit.failures) + ')'}, "
-        f"{audit.draws:,} draws at each answer, {100 * audit.confidence:.6g} % confidence\n"
+        f"{audit.draws:,} draws at each answer, {percent_down(audit.confidence, digits=6)} confidence\n"
         f"{audit.requirement}, {audit.mechanism} noise",
         color="black" if audit.passed else COLORS[1],
     )
@@ -144,14 +144,14 @@ def _loss(panel: Axes, audit: Audit) -> None:
         broken = epsilon > claim.epsilon
         panel.barh(row, epsilon, height=0.4, color=COLORS[1] if broken else COLORS[0])
         panel.annotate(
-            f"{KINDS[kind]}: {down(epsilon)}",
+            f"{KINDS[kind]}: {rounded_down(epsilon)}",
             (0.01 * furthest, row - 0.25),
             va="bottom",
             fontsize=10,
         )
     panel.axvline(claim.epsilon, color="black", lw=2)
     panel.annotate(
-        f"claimed\n{up(claim.epsilon)}",
+        f"claimed\n{rounded_up(claim.epsilon)}",
         (claim.epsilon, -0.6),
         xytext=(5, 0),
         textcoords="offset points",

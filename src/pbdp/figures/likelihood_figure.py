@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from pbdp.digits import percent_down
 from pbdp.figures.canvas import COLORS, new_figure
 from pbdp.figures.likelihood_curve import LikelihoodCurve, likelihood_curve
 from pbdp.planning.plan import Plan
@@ -30,10 +31,12 @@ def draw_likelihood(plan: Plan, published: float, confidence: float | None = Non
     # whole numbers at the ends are inside, so half a unit more is shaded
     half = 0.5 if plan.requirement.integer else 0.0
     low, high = float(interval.low[0]) - half, float(interval.high[0]) + half
-    _shade(panel, curve, low, high, f"holds the true answer with confidence {_percent(interval.confidence)}")
+    _shade(
+        panel, curve, low, high, f"holds the true answer with confidence {percent_down(interval.confidence)}"
+    )
     _curve(panel, curve)
     panel.axvline(published, color=COLORS[1], lw=1.5, ls="--", label=f"published: {published:.12g}")
-    asked = f"{plan.requirement.describe()}, {_percent(plan.requirement.confidence)} of the time"
+    asked = f"{plan.requirement.describe()}, {percent_down(plan.requirement.confidence)} of the time"
     panel.set(
         title=f"What {published:.12g} says of the true answer\n(plan: {asked})",
         xlabel="true answer",
@@ -42,11 +45,6 @@ def draw_likelihood(plan: Plan, published: float, confidence: float | None = Non
     panel.set_ylim(bottom=0)
     figure.legend(loc="outside lower center", ncols=2, frameon=False)
     return figure
-
-
-def _percent(share: float) -> str:
-    """Rounded down, so that a promise is never overstated."""
-    return f"{math.floor(share * 10_000 + 1e-6) / 100:g} %"
 
 
 def _shade(panel: Axes, curve: LikelihoodCurve, low: float, high: float, label: str) -> None:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from pbdp.digits import percent_down, rounded_up
 from pbdp.errors import InputError
 from pbdp.figures.canvas import COLORS, DASHES, new_figure
 from pbdp.local.adult import AgeErrors
@@ -51,7 +52,7 @@ def _intervals(panel: Axes, made: Estimate, truth: Array | None) -> None:
         ecolor=COLORS[0],
         elinewidth=1.5,
         capsize=6 if len(places) <= MOST_NAMES else 2,
-        label=f"{100 * made.confidence:g} % interval ({made.method})",
+        label=f"{percent_down(made.confidence)} interval ({made.method})",
     )
     panel.plot(places, made.share, "o", ms=3, color=COLORS[1], label=label)
     panel.axhline(0, color="0.4", lw=1)
@@ -70,10 +71,10 @@ def draw_comparison(plan: LocalPlan) -> Figure:
     places = np.arange(len(entries))[::-1]
     panel.barh(places, lengths, color=[COLORS[0], *(["0.7"] * (len(entries) - 1))])
     for place, length in zip(places, lengths, strict=True):
-        panel.annotate(f" {length:.4g}", (length, place), va="center")
+        panel.annotate(f" {rounded_up(length)}", (length, place), va="center")
     panel.set_yticks(places, [entry.family for entry in entries])
     label = "epsilon that meets the accuracy" if by_epsilon else "error of shares x square root of users"
-    panel.set(xlabel=label, title=f"Chosen: {plan.chosen.family}, epsilon {plan.epsilon:.4g}")
+    panel.set(xlabel=label, title=f"Chosen: {plan.chosen.family}, epsilon {rounded_up(plan.epsilon)}")
     panel.margins(x=0.15)
     return figure
 

@@ -13,6 +13,7 @@ import numpy as np
 from pbdp.accounting.exact.divergences import largest_deltas
 from pbdp.accounting.exact.neighbors import listed_neighbors
 from pbdp.accounting.exact.pairs import neighbors
+from pbdp.digits import percent_down, rounded_up
 from pbdp.errors import PbdpError
 from pbdp.figures.canvas import COLORS, DASHES, new_figure, save
 from pbdp.mechanism.design import Design
@@ -40,8 +41,8 @@ def draw_plan(plan: Plan, path: Path) -> None:
     _price_of_width(panels[2], plan, names)
     _price_of_confidence(panels[3], plan, names)
     figure.suptitle(
-        f"{plan.requirement.describe()}, {plan.requirement.confidence:.4g} confidence: "
-        f"epsilon {plan.epsilon:.4g} ({plan.mechanism.name})"
+        f"{plan.requirement.describe()}, {percent_down(plan.requirement.confidence)} confidence: "
+        f"epsilon {rounded_up(plan.epsilon)} ({plan.mechanism.name})"
     )
     save(figure, path)
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from pbdp.digits import percent_down, rounded_up
 from pbdp.errors import InputError
 from pbdp.figures.canvas import COLORS, new_figure
 from pbdp.tables.table import ReleasedTable
@@ -45,7 +46,7 @@ def draw_table(table: ReleasedTable) -> Figure:
         panel.set_visible(False)
     what = f"first {shown} of {len(table):,} groups" if shown < len(table) else _counted(shown)
     mark = "; from a test seed, not private" if table.insecure_test_seed is not None else ""
-    figure.suptitle(f"{what}: epsilon {table.plan.epsilon:.4g} at delta {table.plan.delta:g}{mark}")
+    figure.suptitle(f"{what}: epsilon {rounded_up(table.plan.epsilon)} at delta {table.plan.delta:g}{mark}")
     return figure
 
 
@@ -82,7 +83,7 @@ def _dots(panel: Axes, table: ReleasedTable, measure: str, names: list[str]) -> 
     least, most = (float(ends.min()), float(ends.max())) if len(ends) else (0.0, 1.0)
     room = 0.05 * (most - least) or 1.0
     low, high = np.maximum(low, least - 2 * room), np.minimum(high, most + 2 * room)
-    share = f"{100 * confidence:.4g} % interval for the bounded number"
+    share = f"{percent_down(confidence)} interval for the bounded number"
     panel.hlines(places, low, high, color=COLORS[0], lw=2, label=share)
     for end in (low, high):
         panel.plot(end, places, "|", color=COLORS[0], ms=7)

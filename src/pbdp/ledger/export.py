@@ -11,8 +11,9 @@ import json
 import zlib
 from collections.abc import Iterable, Iterator
 
+from pbdp.canonical import canonical
 from pbdp.ledger.book import unpacked_answer
-from pbdp.ledger.record import FORMAT, BrokenRecordError, Columns, Record, canonical
+from pbdp.ledger.record import FORMAT, BrokenRecordError, Columns, Record
 from pbdp.ledger.stores.interface import Row
 from pbdp.ledger.verification import Verification, Walk
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
+from pbdp.canonical import canonical
 from pbdp.errors import InputError
 from pbdp.ledger.amounts import Amounts, checked_amounts, checked_name, none_of
 from pbdp.ledger.book import packed_answer
@@ -27,7 +28,7 @@ from pbdp.ledger.errors import (
 from pbdp.ledger.export import export_lines
 from pbdp.ledger.guard import Guard
 from pbdp.ledger.history import Entry, entries_of
-from pbdp.ledger.record import FORMAT, Payload, Record, canonical
+from pbdp.ledger.record import FORMAT, Payload, Record
 from pbdp.ledger.recovery import Gap
 from pbdp.ledger.request import Quote, Request, Reservation
 from pbdp.ledger.stores.at import store_at

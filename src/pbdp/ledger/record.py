@@ -17,6 +17,8 @@ from functools import cached_property, lru_cache
 from types import UnionType
 from typing import Any
 
+from pbdp.canonical import canonical
+
 FORMAT = "pbdp ledger 1"
 NO_PREVIOUS = "0" * 64
 # What each kind of record says, and of which type it is; format 1 spells `neighbours` like this.
@@ -62,16 +64,9 @@ FIELDS: dict[str, dict[str, type | UnionType]] = {
 
 Payload = dict[str, Any]
 
-_ENCODER = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
-
 
 class BrokenRecordError(Exception):
     """A stored record contradicts itself; the store turns this into an error that names its place."""
-
-
-def canonical(content: object) -> str:
-    """The one JSON text of `content`: sorted names, no spaces, ASCII only, whole numbers exact."""
-    return _ENCODER.encode(content)
 
 
 @lru_cache(maxsize=64)  # the same few records are read again in every transaction

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import hashlib
 import re
 from dataclasses import dataclass
 
+from pbdp.canonical import digest
 from pbdp.errors import InputError
 from pbdp.ledger.amounts import Amounts, checked_amounts, checked_name
-from pbdp.ledger.record import canonical
 from pbdp.mechanism.neighbors import Neighbors
 
 LONGEST_KEY = 200
@@ -85,8 +84,7 @@ class Request:
 
     def fingerprint(self, key: str) -> str:
         """SHA-256 of what makes this request itself. No answer is in it, so it tells nothing of one."""
-        parts = [self.plan, self.dataset, self.query, self.values, self.disjoint, key]
-        return hashlib.sha256(canonical(parts).encode()).hexdigest()
+        return digest([self.plan, self.dataset, self.query, self.values, self.disjoint, key])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -12,11 +12,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from pbdp.canonical import canonical
 from pbdp.errors import PbdpError
 from pbdp.ledger.amounts import Amounts, first_above, total
 from pbdp.ledger.book import unpacked_answer
 from pbdp.ledger.dataset import Package
-from pbdp.ledger.record import NO_PREVIOUS, BrokenRecordError, Payload, Record, canonical
+from pbdp.ledger.record import NO_PREVIOUS, BrokenRecordError, Payload, Record
 from pbdp.ledger.request import Request
 from pbdp.ledger.stores.interface import Row
 

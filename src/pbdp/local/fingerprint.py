@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 from typing import Any
 
+from pbdp.canonical import digest
 from pbdp.errors import InputError
 from pbdp.local.domain import CategoryDomain, Domain, ScaleDomain
 
@@ -42,5 +41,4 @@ def shared_record(domain: Domain, kind: str, parameters: dict[str, Any]) -> dict
 
 def fingerprint_of(domain: Domain, kind: str, parameters: dict[str, Any]) -> str:
     """The first 16 hexadecimal digits of SHA-256 of the shared record: ASCII JSON, sorted keys, no spaces."""
-    text = json.dumps(shared_record(domain, kind, parameters), sort_keys=True, separators=(",", ":"))
-    return hashlib.sha256(text.encode("ascii")).hexdigest()[:16]
+    return digest(shared_record(domain, kind, parameters))[:16]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -18,13 +17,11 @@ from pbdp.local.fingerprint import fingerprint_of
 from pbdp.local.lookup import Lookup, read_values, true_codes
 from pbdp.local.spread import Spread
 from pbdp.noise.kernel import Array
-from pbdp.release.keystream import SLACK, WORD, InsecureTestKeystream, Keystream, SecureKeystream, Words
-from pbdp.release.releaser import InsecureTestSeedWarning
+from pbdp.release.keystream import SECURE, SLACK, WORD, Keystream, Words, keystream_from
 
 # Words drawn at a time: what is made of them stays in the processor's cache.
 CHUNK = 1 << 15
 _ZEROS = memoryview(bytes(CHUNK * WORD))
-_SECURE = SecureKeystream()
 
 VALUE, CATEGORY = "value", "category"
 
@@ -39,14 +36,6 @@ class Reports:
     values: Any
     fingerprint: str
     insecure_test_seed: int | None = None
-
-    def __post_init__(self) -> None:
-        if self.insecure_test_seed is not None:
-            warnings.warn(
-                "Drawn from insecure_test_seed: for tests only, never collect them.",
-                InsecureTestSeedWarning,
-                stacklevel=4,
-            )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -119,7 +108,7 @@ class LocalMechanism(ABC):
 
         Each report costs its person `epsilon`; whoever reports k times spends up to k times as much.
         """
-        keystream = _SECURE if insecure_test_seed is None else InsecureTestKeystream(insecure_test_seed)
+        keystream = keystream_from(insecure_test_seed)
         column = read_values("values", values)
         given, lookup = column.array, self.lookup
 
@@ -133,7 +122,7 @@ class LocalMechanism(ABC):
             insecure_test_seed=insecure_test_seed,
         )
 
-    def drawn(self, codes: Codes, keystream: Keystream = _SECURE) -> npt.NDArray[Any]:
+    def drawn(self, codes: Codes, keystream: Keystream = SECURE) -> npt.NDArray[Any]:
         """Internal reports for codes."""
 
         def part(start: int, words: Words) -> npt.NDArray[Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pbdp.digits import rounded_down, rounded_up
 from pbdp.mechanism.design import Design
 from pbdp.noise.family import known_families
 from pbdp.planning.plan import Certified, Plan
@@ -21,7 +22,8 @@ def explanation(plan: Plan) -> list[str]:
         lines.append(f"{least.design.name} needs {more:.2g} % less, a tie, which goes to the simpler law.")
     if plan.limit is not None and plan.limit.epsilon > 0:
         lines.append(
-            f"No {plan.limit.subject} can go below epsilon {plan.limit.epsilon:.4g} ({plan.limit.kind})."
+            f"No {plan.limit.subject} can go below epsilon {rounded_down(plan.limit.epsilon)} "
+            f"({plan.limit.kind})."
         )
     lines += _boosting(entries)
     lines += [
@@ -56,5 +58,5 @@ def _boosting(entries: list[Certified]) -> list[str]:
         if 0 < entry.design.boost < 1 and name in plain:
             before, after = plain[name], entry.certificate.epsilon
             if after < before:
-                lines.append(f"Boosting takes {name} noise from {before:.4g} to {after:.4g}.")
+                lines.append(f"Boosting takes {name} noise from {rounded_up(before)} to {rounded_up(after)}.")
     return lines

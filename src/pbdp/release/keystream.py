@@ -7,6 +7,8 @@ nothing that two threads could share, that a forked process could repeat, or tha
 from __future__ import annotations
 
 import os
+import sys
+import warnings
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
 
@@ -24,6 +26,10 @@ KEY_BYTES = 32
 COUNTER_START = bytes(16)
 # update_into asks for one block, less a byte, of room beyond the data.
 SLACK = 15
+
+
+class InsecureTestSeedWarning(UserWarning):
+    """Numbers were drawn from a test seed: anyone who knows it can take the noise off again."""
 
 
 class Keystream(ABC):
@@ -85,3 +91,19 @@ class InsecureTestKeystream(Keystream):
     def stream(self) -> Stream:
         self._calls += 1
         return Stream(self.seed.to_bytes(16, "little") + self._calls.to_bytes(16, "little"))
+
+
+SECURE = SecureKeystream()
+
+
+def keystream_from(insecure_test_seed: int | None) -> Keystream:
+    """Secure words; with a test seed its own, and a warning at the line that asked pbdp for them."""
+    if insecure_test_seed is None:
+        return SECURE
+    keystream = InsecureTestKeystream(insecure_test_seed)
+    caller, level = sys._getframe(1), 2
+    while caller.f_back is not None and caller.f_globals["__name__"].startswith("pbdp."):
+        caller, level = caller.f_back, level + 1
+    text = "Drawn from insecure_test_seed: for tests only, never publish or collect it."
+    warnings.warn(text, InsecureTestSeedWarning, stacklevel=level)
+    return keystream

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from decimal import Decimal
@@ -24,23 +23,12 @@ from pbdp.release.intervals import (
     confidence_intervals,
     requirement_intervals,
 )
-from pbdp.release.keystream import InsecureTestKeystream, Keystream, SecureKeystream
+from pbdp.release.keystream import SECURE, Keystream, keystream_from
 from pbdp.release.law import Weights
 from pbdp.release.publisher import Index, Publisher
 from pbdp.release.sampler import MovingSampler, Sampler, sampler_of
 
 SCALARS = (int, float, Fraction, Decimal, np.integer, np.floating)
-_SECURE = SecureKeystream()
-
-
-class InsecureTestSeedWarning(UserWarning):
-    """Numbers were drawn from a test seed: anyone who knows it can take the noise off again."""
-
-
-def warn_of_test_seed(stacklevel: int) -> None:
-    """Said whenever numbers come from such a seed."""
-    text = "Drawn from insecure_test_seed: for tests only, never publish it."
-    warnings.warn(text, InsecureTestSeedWarning, stacklevel=stacklevel)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,10 +44,6 @@ class Released:
     high: Any
     confidence: float
     insecure_test_seed: int | None = None
-
-    def __post_init__(self) -> None:
-        if self.insecure_test_seed is not None:
-            warn_of_test_seed(stacklevel=5)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -93,7 +77,7 @@ class Releaser:
                 "than one of the numbers.",
             )
 
-    def number(self, answer: object, keystream: Keystream = _SECURE) -> Any:
+    def number(self, answer: object, keystream: Keystream = SECURE) -> Any:
         """One published number, in the type of the answer."""
         if self._fast is not None and type(answer) is int:
             if not -FURTHEST_STEP <= answer <= FURTHEST_STEP:
@@ -103,7 +87,7 @@ class Releaser:
         steps = self.steps_of(answer)
         return put(float(self.published(steps, keystream)))
 
-    def published(self, steps: Index, keystream: Keystream = _SECURE) -> float | int:
+    def published(self, steps: Index, keystream: Keystream = SECURE) -> float | int:
         """The published number for a row of one answer on the grid."""
         outputs = self.sampler.row(steps, keystream) + (steps + self.design.offset)
         value: float | int = self.publisher.values_of(outputs).item()
@@ -124,11 +108,11 @@ class Releaser:
         exact = int(answer) if isinstance(answer, np.integer) else answer
         return np.array([self.publisher.exact_steps(exact)], dtype=np.int64)
 
-    def column(self, answers: Answers, keystream: Keystream = _SECURE) -> Array | Index:
+    def column(self, answers: Answers, keystream: Keystream = SECURE) -> Array | Index:
         """Published numbers for answers that were read."""
         return self.publisher.values_of(self.output_steps(answers.steps, keystream))
 
-    def output_steps(self, steps: Index, keystream: Keystream = _SECURE) -> Index:
+    def output_steps(self, steps: Index, keystream: Keystream = SECURE) -> Index:
         """Output steps: answer, offset and noise."""
         drawn = self.sampler.many(steps, keystream)
         drawn += steps
@@ -154,7 +138,7 @@ class Releaser:
         insecure_test_seed: int | None = None,
     ) -> Any:
         """Published numbers in the form of the answers; a `Released` with intervals or a test seed."""
-        keystream = _SECURE if insecure_test_seed is None else InsecureTestKeystream(insecure_test_seed)
+        keystream = keystream_from(insecure_test_seed)
         plain = interval is False and insecure_test_seed is None
         if isinstance(answers, SCALARS):
             value = self.number(answers, keystream)

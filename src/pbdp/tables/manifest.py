@@ -11,6 +11,7 @@ from dataclasses import asdict
 from typing import Any
 
 from pbdp import __version__
+from pbdp.digits import rounded_up
 from pbdp.mechanism.neighbors import Neighbors
 from pbdp.planning.joint_storage import joint_record
 from pbdp.planning.pricing import fingerprint
@@ -51,7 +52,7 @@ def manifest_record(table: ReleasedTable) -> Record:
             "epsilon": plan.epsilon,
             "delta": plan.delta,
             "neighbors": plan.query.neighbors,
-            "statement": statement(plan),
+            "statement": statement(plan, rounded_up(plan.epsilon, digits=6)),
         },
         "query": query_record(plan.query),
         "plan": plan_record(plan),
@@ -79,13 +80,12 @@ def promised_means(plan: TablePlan) -> dict[str, float | None]:
     }
 
 
-def statement(plan: TablePlan, epsilon: float | None = None) -> str:
-    """The guarantee in a sentence, with the plan's epsilon or with one that was written down for it."""
+def statement(plan: TablePlan, epsilon: str) -> str:
+    """The guarantee in a sentence, with the plan's epsilon as it is written."""
     query = plan.query
-    loss = plan.epsilon if epsilon is None else epsilon
     whose = "one row" if query.unit is None else f"all rows with the same {query.unit}"
     return (
-        f"The whole table is ({loss:.6g}, {plan.delta:g})-differentially private for neighboring "
+        f"The whole table is ({epsilon}, {plan.delta:g})-differentially private for neighboring "
         f"data in which {Neighbors(query.neighbors).description}; a person is {whose}. Widths and "
         "intervals speak of the bounded aggregates."
     )

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import hashlib
-import json
 from collections.abc import Mapping
 from dataclasses import asdict, fields
 from typing import Any
 
+from pbdp.canonical import canonical
 from pbdp.errors import InputError
 from pbdp.spelling import names_now
 from pbdp.tables.key_records import keys_from_record, keys_record
@@ -47,16 +47,12 @@ def query_text(query: Query) -> str:
     """The record as canonical text, for a ledger; keys that would make it long are named by their digest."""
     record = query_record(query)
     record["neighbours"] = record.pop("neighbors")  # as requests were named from the first version on
-    text = _canonical(record)
+    text = canonical(record)
     if len(text) <= LONGEST_TEXT:
         return text
     only = [table.digest() for table in query.only]
     short = {name: value for name, value in record["by"].items() if name != "keys"}
-    return _canonical(record | {"by": short | ({"only": only} if only else {})})
-
-
-def _canonical(record: Record) -> str:
-    return json.dumps(record, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
+    return canonical(record | {"by": short | ({"only": only} if only else {})})
 
 
 def key_of(query: Query, place: str) -> str:

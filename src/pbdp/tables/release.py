@@ -19,7 +19,7 @@ from pbdp.noise.kernel import Array
 from pbdp.planning.pricing import fingerprint
 from pbdp.planning.pricing.priced import name_of
 from pbdp.planning.together import Part
-from pbdp.release.keystream import InsecureTestKeystream, Keystream, SecureKeystream
+from pbdp.release.keystream import SECURE, Keystream, keystream_from
 from pbdp.tables.bounded import Aggregates, Index
 from pbdp.tables.engines.interface import Source, check_columns
 from pbdp.tables.key_records import key_order, keys_from_record, keys_record
@@ -76,10 +76,7 @@ def release_table(
         raise ContradictionError("key", "used with a budget", "no budget")
     check_columns(source, plan.query.aggregation)
     if budget is None:
-        keystream = (
-            SecureKeystream() if insecure_test_seed is None else InsecureTestKeystream(insecure_test_seed)
-        )
-        drawn, payment = draw(plan, source, keystream), None
+        drawn, payment = draw(plan, source, keystream_from(insecure_test_seed)), None
     else:
         drawn, payment = _paid(plan, source, budget, key)
     return ReleasedTable(
@@ -107,9 +104,7 @@ def _paid(plan: TablePlan, source: Source, budget: Budget, key: str | None) -> t
         again=True,
     )
     try:
-        stored, reservation = budget.answered(
-            request, lambda: draw(plan, source, SecureKeystream()).packed(plan)
-        )
+        stored, reservation = budget.answered(request, lambda: draw(plan, source, SECURE).packed(plan))
     except BudgetExceededError as refusal:
         raise refusal.told(budget.rule.in_words, _advice(plan, budget, refusal)) from None
     return Drawn.unpacked(plan, stored), _payment(budget, reservation)

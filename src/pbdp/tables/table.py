@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pbdp.errors import InputError
-from pbdp.release.releaser import warn_of_test_seed
 from pbdp.tables.keys import KeyTable
 from pbdp.tables.plan import TablePlan
 from pbdp.tables.published import Column, Columns, published_columns
@@ -53,10 +52,6 @@ class ReleasedTable:
     engine: str
     payment: Payment | None = None
     insecure_test_seed: int | None = None
-
-    def __post_init__(self) -> None:
-        if self.insecure_test_seed is not None:
-            warn_of_test_seed(stacklevel=5)
 
     def __len__(self) -> int:
         return len(next(iter(self.values.values())))

@@ -10,6 +10,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from pbdp.digits import rounded_up
 from pbdp.errors import InputError, PbdpError
 from pbdp.mechanism.grid import LinearGrid
 from pbdp.planning.joint_storage import joint_from_record
@@ -144,15 +145,17 @@ def _certificate(record: Record, plan: TablePlan) -> str:
     claim = read_now(record["certificate"])
     if not math.isclose(claim["epsilon"], plan.epsilon, rel_tol=SAME) or claim["delta"] != plan.delta:
         raise FaultError(
-            f"the noise has epsilon {plan.epsilon:.6g} at delta {plan.delta:g}, not what is claimed"
+            f"the noise has epsilon {rounded_up(plan.epsilon)} at delta {plan.delta:g}, not what is claimed"
         )
     if plan.joint.delta != plan.delta or claim["neighbors"] != plan.query.neighbors:
         raise FaultError("the certificate is for another delta or for other neighbors than the query")
-    if word_now(claim["statement"]) != statement(plan, claim["epsilon"]):
+    # earlier versions rounded to the nearest number of six digits
+    figures = (rounded_up(claim["epsilon"], digits=6), f"{claim['epsilon']:.6g}")
+    if word_now(claim["statement"]) not in [statement(plan, figure) for figure in figures]:
         raise FaultError("the statement says something else than the certificate")
     if record["plan"]["fingerprint"] != fingerprint(plan.joint):
         raise FaultError("the fingerprint is not that of the plan")
-    return f"epsilon {plan.epsilon:.6g} at delta {plan.delta:g}, composed again from the noise tables"
+    return f"epsilon {rounded_up(plan.epsilon)} at delta {plan.delta:g}, composed again from the noise tables"
 
 
 def _requirements(record: Record, plan: TablePlan) -> str:

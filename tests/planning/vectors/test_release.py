@@ -25,8 +25,7 @@ from pbdp.planning.vectors.product_laplace import ProductLaplace
 from pbdp.planning.vectors.release import ReleasedVector, TableSampler
 from pbdp.planning.vectors.spherical_gaussian import SphericalGaussian
 from pbdp.planning.vectors.spherical_laplace import SphericalLaplace
-from pbdp.release.keystream import InsecureTestKeystream, SecureKeystream
-from pbdp.release.releaser import InsecureTestSeedWarning
+from pbdp.release.keystream import InsecureTestKeystream, InsecureTestSeedWarning, SecureKeystream
 
 Array = npt.NDArray[np.float64]
 # A true fit is rejected once in a thousand million runs.

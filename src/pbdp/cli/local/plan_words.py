@@ -6,6 +6,7 @@ import math
 
 from pbdp.cli.local.survey_domain import has_groups
 from pbdp.cli.text import columns, percent, rounded_up
+from pbdp.digits import percent_up
 from pbdp.local.domain import CategoryDomain, Domain, ScaleDomain
 from pbdp.local.estimate import GUARANTEED
 from pbdp.local.goal import Goal, LeastError, Within
@@ -36,7 +37,7 @@ def plan_words(plan: LocalPlan, domain: Domain, users: int, *, stated: bool) -> 
     if isinstance(goal, Within):
         # the cost is the widest interval as a multiple of the one asked for
         widest = max(chosen.cost * width for width in goal.widths.values())
-        lines.insert(5, ("", f"the widest interval is {_per_cent(widest)} to each side"))
+        lines.insert(5, ("", f"the widest interval is {percent_up(widest)} to each side"))
     header = ["", "mechanism", "epsilon", "epsilon0", *(["category error"] * groups), "value error"]
     rows = [
         header,
@@ -66,7 +67,7 @@ def _goal(goal: Goal) -> str:
         held = "all of them together" if goal.joint else "each"
         proved = "proved for any number of people" if goal.method == GUARANTEED else "by the normal law"
         return (
-            f"shares of a {kind} within {percent(width)} of all people, with confidence "
+            f"shares of a {kind} within {percent_up(width)} of all people, with confidence "
             f"{percent(goal.confidence)} ({held}; {proved})"
         )
     if not isinstance(goal, LeastError):
@@ -97,11 +98,7 @@ def _errors(chosen: Candidate, users: int, domain: Domain) -> str:
 
 
 def _error(error: float, users: int) -> str:
-    return _per_cent(error / math.sqrt(users))
-
-
-def _per_cent(share: float) -> str:
-    return f"{rounded_up(100 * share)} %"
+    return percent_up(error / math.sqrt(users))
 
 
 def _report(chosen: Candidate) -> str:

@@ -82,7 +82,7 @@ def plan_facts(plan: TablePlan, budget: Budget | None) -> Record:
         "delta": plan.delta,
         "neighbors": query.neighbors,
         "method": plan.joint.method,
-        "statement": statement(plan),
+        "statement": statement(plan, rounded_up(plan.epsilon, digits=6)),
         "unit": query.unit,
         "bounds": bounds_in_words(query),
         "by": list(query.columns),

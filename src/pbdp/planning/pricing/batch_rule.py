@@ -9,6 +9,7 @@ from fractions import Fraction
 
 from pbdp.accounting.bounds import Bounds
 from pbdp.accounting.filters.amounts import written
+from pbdp.digits import rounded_down, rounded_up
 from pbdp.domains import fraction, positive, whole
 from pbdp.errors import InputError
 from pbdp.mechanism.neighbors import Neighbors
@@ -93,14 +94,14 @@ class BatchRule:
 
     def describe(self) -> str:
         packages = sum(count for _, count in self.times)
-        reached = f" and no less than {self.found.lower:.6g}" if self.found.lower > 0 else ""
+        reached = f" and no less than {rounded_down(self.found.lower)}" if self.found.lower > 0 else ""
         return (
             f"Batch: {packages} package{'s' if packages > 1 else ''} of {len(self.times)} "
             f"plan{'s' if len(self.times) > 1 else ''}, fixed before the first answer. Their privacy losses "
-            f"are composed exactly: at delta {self.delta:g} they take epsilon {self.found.upper:.6g} at most"
-            f"{reached}, within the limit {self.epsilon:g}. What is asked, and in which order, may follow "
-            "earlier answers; the plans may not, because a privacy loss distribution proves nothing for "
-            "noise that is chosen as one goes."
+            f"are composed exactly: at delta {self.delta:g} they take epsilon "
+            f"{rounded_up(self.found.upper)} at most{reached}, within the limit {self.epsilon:g}. What is "
+            "asked, and in which order, may follow earlier answers; the plans may not, because a privacy "
+            "loss distribution proves nothing for noise that is chosen as one goes."
         )
 
     def in_words(self, name: str, amount: int) -> str:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 from functools import lru_cache
 from typing import Any
 
+from pbdp.canonical import digest
 from pbdp.planning.plan import Plan
 from pbdp.planning.pricing.priced import Claim, Priced, scalar_plan
 from pbdp.planning.storage import design_record, plan_record, requirement_record
@@ -25,15 +24,7 @@ Record = dict[str, Any]
 @lru_cache(maxsize=1024)
 def fingerprint(plan: Priced) -> str:
     """SHA-256, in hexadecimal, of the plan's requirement and noise as canonical JSON."""
-    essence = _plain(as_before(_essence(plan)))
-    text = json.dumps(
-        essence,
-        sort_keys=True,
-        separators=(",", ":"),
-        ensure_ascii=True,
-        allow_nan=False,
-    )
-    return hashlib.sha256(text.encode()).hexdigest()
+    return digest(_plain(as_before(_essence(plan))))
 
 
 def _plain(value: object) -> object:

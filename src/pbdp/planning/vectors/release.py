@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from decimal import Decimal
@@ -18,12 +17,10 @@ from pbdp.planning.vectors.requirement import VectorRequirement
 from pbdp.planning.vectors.rounding import Rounding
 from pbdp.release.alias import AliasTable
 from pbdp.release.answers import read_answers
-from pbdp.release.keystream import InsecureTestKeystream, Keystream, SecureKeystream
+from pbdp.release.keystream import Keystream, keystream_from
 from pbdp.release.publisher import Index, Publisher, not_a_number
-from pbdp.release.releaser import SCALARS, InsecureTestSeedWarning, Releaser
+from pbdp.release.releaser import SCALARS, Releaser
 from pbdp.release.spherical import SphericalNoise
-
-_SECURE = SecureKeystream()
 
 FORMS = "a list, a numpy array, or a pandas or polars column"
 
@@ -102,13 +99,6 @@ class ReleasedVector:
     confidence: float
     insecure_test_seed: int
 
-    def __post_init__(self) -> None:
-        warnings.warn(
-            "Drawn from insecure_test_seed: for tests only, never publish it.",
-            InsecureTestSeedWarning,
-            stacklevel=5,
-        )
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _OnGrid:
@@ -152,7 +142,7 @@ class VectorReleaser:
                 f"{read.count}",
                 "Make a plan for that many.",
             )
-        keystream = _SECURE if insecure_test_seed is None else InsecureTestKeystream(insecure_test_seed)
+        keystream = keystream_from(insecure_test_seed)
         value = read.restored(self.sampler.published(read.steps, keystream))
         if insecure_test_seed is None:
             return value
