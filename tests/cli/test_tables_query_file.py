@@ -16,7 +16,8 @@ import pytest
 from pbdp.cli.tables.asked import Asked, asked_of
 from pbdp.cli.tables.query_file import settings_in
 from pbdp.errors import InputError, PbdpError
-from pbdp.tables.measures import Count, Mean, Sum
+from pbdp.tables.mean import Mean
+from pbdp.tables.measures import Count, Sum
 from pbdp.tables.numbers import numbers_of
 from tests.cli.commands import assert_refused, run
 from tests.cli.toml_text import toml_text

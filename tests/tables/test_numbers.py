@@ -8,26 +8,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from pbdp.errors import InputError
 from pbdp.tables import Count, Mean, People, Query, Sum
 from pbdp.tables.bounded import Aggregates
-from pbdp.tables.measures import Measure
-from pbdp.tables.numbers import Number, Quantity, labels_of_mean, numbers_of
+from pbdp.tables.numbers import numbers_of
+from tests.tables.asking import KEYS, query
 from tests.tables.reference import reference
 
-KEYS = ["a", "b", "c"]
 Row = dict[str, Any]
-
-
-def query(measures: list[Measure], **changes: Any) -> Query:
-    settings: dict[str, Any] = {
-        "unit": "who",
-        "by": {"city": KEYS},
-        "groups_per_person": 3,
-        "rows_per_group": 2,
-        "delta": 1e-6,
-    }
-    return Query(measures=measures, **(settings | changes))
 
 
 def aggregates(rows: list[Row], asked: Query) -> Aggregates:
@@ -101,58 +88,3 @@ def test_sums_are_those_of_the_clamped_values() -> None:
     rows = [{"who": i, "city": "a", "x": x} for i, x in enumerate([-9.0, 0.3, 1.7, 8.0, None, math.nan])]
     number = numbers_of(asked)[0]
     assert number.quantity.answers(aggregates(rows, asked))[0] == pytest.approx(-3 + 0.3 + 1.7 + 2, abs=1e-4)
-
-
-def test_a_mean_is_counted_from_the_middle_of_its_bounds() -> None:
-    asked = query([Mean(column="x", low=0, high=10, within=1, at_least=100)])
-    total, count = numbers_of(asked)
-    plain = numbers_of(query([Sum(column="x", low=0, high=10, within=5)]))[0]
-    assert total.requirement.sensitivity == pytest.approx(plain.requirement.sensitivity / 2, rel=1e-3)
-    assert (total.label, count.label) == labels_of_mean(asked.measures[0])  # type: ignore[arg-type]
-    assert total.requirement.confidence**2 >= asked.confidence
-
-
-@pytest.mark.parametrize(("within", "at_least"), [(0.5, 40), (1.0, 25), (3.0, 200)])
-def test_the_promise_of_a_mean_is_met_at_the_worst_errors(within: float, at_least: int) -> None:
-    measure = Mean(column="x", low=0, high=10, within=within, at_least=at_least)
-    total, count = numbers_of(query([measure]))
-    a, b = width(total), width(count)
-    rng = np.random.default_rng(3)
-    n = rng.integers(at_least, 10 * at_least, 20_000)
-    n[:5000] = at_least
-    truth = rng.choice([-5.0, 5.0, 0.0, 1.3], n.size)
-    off = rng.choice([-1.0, 1.0], n.size) * a
-    short = rng.choice([-1.0, 1.0], n.size) * b
-    published = (truth * n + off) / (n + short)
-    assert np.abs(published - truth).max() <= within
-    assert np.abs(published - truth).max() >= 0.9 * within
-
-
-def width(number: Number) -> float:
-    return float(number.requirement.region.offsets(0.0)[0])
-
-
-def test_a_mean_that_no_noise_can_meet_is_refused() -> None:
-    with pytest.raises(InputError, match="larger groups"):
-        numbers_of(query([Mean(column="x", low=0, high=10, within=0.1, at_least=5)]))
-
-
-def test_open_widths_grow_with_the_sensitivity() -> None:
-    asked = query([Count(), People(), Sum(column="x", low=0, high=10)], epsilon=1.0)
-    one, two = numbers_of(asked, 4.0), numbers_of(asked, 8.0)
-    for small, large in zip(one, two, strict=True):
-        assert width(small) == pytest.approx(4 * small.requirement.sensitivity)
-        assert width(large) == pytest.approx(8 * large.requirement.sensitivity)
-
-
-def test_without_a_unit_rows_are_people() -> None:
-    asked = query([Count(within=5)], unit=None, groups_per_person=None, rows_per_group=None)
-    assert numbers_of(asked)[0].quantity == Quantity(of="people", rows=1)
-    assert numbers_of(asked)[0].requirement.releases == 1
-
-
-def test_relative_widths_of_counts_know_that_counts_are_not_negative() -> None:
-    number = numbers_of(query([Count(within="5%+10")]))[0]
-    assert getattr(number.requirement.region, "nonnegative") is True  # noqa: B009 - of one kind of region only
-    signed = numbers_of(query([Sum(column="x", low=-1, high=1, within="5%+10")]))[0]
-    assert getattr(signed.requirement.region, "nonnegative") is False  # noqa: B009

@@ -25,7 +25,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from pbdp.tables.measures import Count, Mean, People, Sum
+    from pbdp.tables.mean import Mean
+    from pbdp.tables.measures import Count, People, Sum
     from pbdp.tables.plan import TablePlan
     from pbdp.tables.query import Query
     from pbdp.tables.selection import Selection
@@ -46,7 +47,7 @@ __all__ = [
 
 _LATER = {
     "Count": "measures",
-    "Mean": "measures",
+    "Mean": "mean",
     "People": "measures",
     "Query": "query",
     "ReleasedTable": "table",

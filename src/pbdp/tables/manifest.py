@@ -15,9 +15,8 @@ from pbdp.digits import rounded_up
 from pbdp.mechanism.neighbors import Neighbors
 from pbdp.planning.joint_storage import joint_record
 from pbdp.planning.pricing import fingerprint
-from pbdp.tables.measures import Mean, Measure, Sum
 from pbdp.tables.plan import TablePlan
-from pbdp.tables.query import Query, columns_of
+from pbdp.tables.query import Query
 from pbdp.tables.query_record import query_record
 from pbdp.tables.table import ReleasedTable, digest_of
 
@@ -75,9 +74,7 @@ def plan_record(plan: TablePlan) -> Record:
 
 def promised_means(plan: TablePlan) -> dict[str, float | None]:
     """The widths that means have in groups of their least size."""
-    return {
-        measure.name: plan.promised(measure) for measure in plan.query.measures if isinstance(measure, Mean)
-    }
+    return {measure.name: measure.promised(plan) for measure in plan.query.measures if measure.derived}
 
 
 def statement(plan: TablePlan, epsilon: str) -> str:
@@ -113,22 +110,11 @@ def column_notes(query: Query) -> dict[str, str]:
     notes = dict.fromkeys(query.columns, "the group")
     for measure in query.measures:
         words = (
-            f"{_meaning(measure)}, with noise",
+            f"{measure.meaning}, with noise",
             "how far the number is from the bounded aggregate at most",
             "lower end of an interval for the bounded aggregate",
             "upper end of that interval",
             "how often the interval holds the bounded aggregate, at least",
         )
-        notes |= dict(zip(columns_of(measure.name), words, strict=True))
+        notes |= dict(zip(measure.columns, words, strict=True))
     return notes
-
-
-def _meaning(measure: Measure) -> str:
-    """A measure in words, bounds included."""
-    match measure:
-        case Sum():
-            whose = "each row's value" if measure.per == "row" else "each person's sum"
-            return f"sum of {measure.column}, {whose} clamped to {measure.low:g} to {measure.high:g}"
-        case Mean():
-            return f"mean of {measure.column}, clamped to {measure.low:g} to {measure.high:g}"
-    return {"Count": "rows", "People": "people"}[type(measure).__name__]

@@ -1,47 +1,178 @@
-"""What can be published of a group: rows, people, sums and means, each with the accuracy it must have."""
+"""What can be published of a group: rows, people and sums (`mean` has means), with the accuracy it must have.
+
+A measure knows all that is its own: the numbers that are released for it, the number and interval that follow
+from them, its words and its record. A new kind of measure is one more class here, or one more file.
+"""
 
 from __future__ import annotations
 
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import TYPE_CHECKING, ClassVar
 
-from pbdp.domains import finite, positive, probability
-from pbdp.errors import ContradictionError, InputError
+import numpy as np
+
+from pbdp.domains import finite, probability
+from pbdp.errors import InputError
 from pbdp.mechanism.within import Within, region_within
-from pbdp.tables.bounded import Per
+from pbdp.noise.kernel import Array
+from pbdp.tables.bounded import Index, Per, Value
+from pbdp.tables.fixed_point import FixedPoint
+from pbdp.tables.numbers import Number, Quantity, number_of, open_width
+
+if TYPE_CHECKING:
+    from pbdp.release.intervals import Intervals
+    from pbdp.tables.plan import TablePlan
+    from pbdp.tables.query import Query
+
+Column = Array | Index
 
 PERS: tuple[Per, ...] = ("row", "person")
+# The columns of a measure: the number, its width, the two ends of its interval, its confidence.
+SUFFIXES = ("", "_bounded_within", "_bounded_low", "_bounded_high", "_confidence")
+
+
+class Measure(ABC):
+    """A number that every group gets. Most are one released number; a `derived` one follows from several."""
+
+    __slots__ = ()
+
+    kind: ClassVar[str]
+    derived: ClassVar[bool] = False
+    name: str
+    within: Within | None
+    confidence: float | None
+
+    @property
+    def columns(self) -> list[str]:
+        """The columns that are published of it."""
+        return [self.name + suffix for suffix in SUFFIXES]
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """The labels of its released numbers."""
+        return (self.name,)
+
+    @property
+    @abstractmethod
+    def meaning(self) -> str:
+        """What it is in words, bounds included."""
+
+    @property
+    def is_open(self) -> bool:
+        """Whether its accuracy is left to be found from an epsilon."""
+        return self.within is None
+
+    @property
+    @abstractmethod
+    def counts_rows(self) -> bool:
+        """Whether one person counts for more with more rows in a group."""
+
+    @property
+    def at_least(self) -> int | None:
+        """How many rows a group needs for a width that is promised; None where every group has it."""
+        return None
+
+    def promised(self, plan: TablePlan) -> float | None:
+        """The width that it has in groups of `at_least` rows; None without a minimum size."""
+        del plan
+        return None
+
+    def value(self, query: Query) -> Value | None:
+        """The column that it adds up, with bounds; None if it looks at none."""
+        del query
+        return None
+
+    def ends(self, query: Query) -> tuple[float, float]:
+        """The public bounds that the true number lies within."""
+        del query
+        return 0.0, math.inf
+
+    @abstractmethod
+    def quantities(self, query: Query) -> tuple[Quantity, ...]:
+        """The aggregates behind its released numbers, in the order of their labels."""
+
+    def numbers(self, query: Query, factor: float | None) -> list[Number]:
+        """The numbers that are released for it; a width that is left open is `factor` sensitivities."""
+        (quantity,) = self.quantities(query)
+        within = self.within
+        if within is None:
+            within = open_width(factor) * quantity.sensitivity(query.neighbors)
+            within = max(float(math.floor(within)), 1.0) if quantity.is_whole else within
+        relative = isinstance(within, str) and "%" in within
+        region = region_within(within, relative and self.ends(query)[0] >= 0)
+        return [number_of(query, self.name, quantity, region, query.confidence_of(self))]
+
+    def estimate(
+        self, query: Query, released: Sequence[tuple[Column, Intervals]]
+    ) -> tuple[Column, Array, Array, float]:
+        """Values, ends of their intervals and confidence, from its released numbers and their intervals."""
+        ((values, found),) = released
+        # the truth is within its bounds, whatever the noise
+        low, high = (np.clip(end, *self.ends(query)) for end in (found.low, found.high))
+        return values, low, high, found.confidence
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Count:
+class Count(Measure):
     """How many rows a group has. `within` is left out if the query gives an epsilon instead."""
+
+    kind: ClassVar[str] = "count"
 
     within: Within | None = None
     confidence: float | None = None
     name: str = "count"
 
     def __post_init__(self) -> None:
-        _checked(self.name, self.within, self.confidence)
+        check_measure(self.name, self.within, self.confidence)
+
+    @property
+    def meaning(self) -> str:
+        return "rows"
+
+    @property
+    def counts_rows(self) -> bool:
+        return True
+
+    def quantities(self, query: Query) -> tuple[Quantity, ...]:
+        # without people with several rows, rows are people
+        return (Quantity(of="rows" if query.unit is not None else "people", rows=query.rows_counted),)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class People:
+class People(Measure):
     """How many people have rows in a group."""
+
+    kind: ClassVar[str] = "people"
 
     within: Within | None = None
     confidence: float | None = None
     name: str = "people"
 
     def __post_init__(self) -> None:
-        _checked(self.name, self.within, self.confidence)
+        check_measure(self.name, self.within, self.confidence)
+
+    @property
+    def meaning(self) -> str:
+        return "people"
+
+    @property
+    def counts_rows(self) -> bool:
+        return False
+
+    def quantities(self, query: Query) -> tuple[Quantity, ...]:
+        return (Quantity(of="people", rows=query.rows_counted),)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Sum:
+class Sum(Measure):
     """The sum of a column. `low` and `high` bound every row's value, or with `per="person"` what one person
     adds up to in a group. `whole` says that the column holds whole numbers, and so does the result.
     """
+
+    kind: ClassVar[str] = "sum"
 
     column: str
     low: float
@@ -53,65 +184,35 @@ class Sum:
     name: str = ""
 
     def __post_init__(self) -> None:
-        _column(self, "sum")
-        _checked(self.name, self.within, self.confidence)
+        column_name("column of a sum", self.column)
+        if not self.name:
+            object.__setattr__(self, "name", f"sum_{self.column}")
+        check_bounds(self.name, self.low, self.high, self.whole)
+        check_measure(self.name, self.within, self.confidence)
         if self.per not in PERS:
             raise InputError(f"per of {self.name}", " or ".join(PERS), repr(self.per))
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Mean:
-    """The mean of a column, with an interval, from a sum and a count that are both published with noise.
-
-    A width (`within`) can be promised for groups of `at_least` so many rows only: noise matters more the
-    smaller the group. Without it say how near the count must be (`count_within`); the sum is then planned
-    to match, and each group gets the interval that its own numbers allow.
-    """
-
-    column: str
-    low: float
-    high: float
-    within: float | None = None
-    at_least: int | None = None
-    count_within: float | None = None
-    confidence: float | None = None
-    whole: bool = False
-    name: str = ""
-
-    def __post_init__(self) -> None:
-        _column(self, "mean")
-        _checked(self.name, None, self.confidence)
-        if self.within is not None:
-            positive(f"within of {self.name}", self.within, "A mean has an absolute width; 0.5, say.")
-            if self.at_least is None:
-                raise ContradictionError(
-                    f"at_least of {self.name}",
-                    "given with a width",
-                    "nothing",
-                    "A width can be promised for groups of at least so many rows only. Say how many, or say "
-                    "count_within instead and get the interval that each group allows.",
-                )
-            if self.count_within is not None:
-                raise ContradictionError(
-                    f"within and count_within of {self.name}", "given one at a time", "both"
-                )
-        if self.at_least is not None:
-            positive(f"at_least of {self.name}", self.at_least)
-        if self.count_within is not None:
-            positive(f"count_within of {self.name}", self.count_within)
+    @property
+    def meaning(self) -> str:
+        whose = "each row's value" if self.per == "row" else "each person's sum"
+        return f"sum of {self.column}, {whose} clamped to {self.low:g} to {self.high:g}"
 
     @property
-    def is_open(self) -> bool:
-        """Whether its accuracy is left to be found."""
-        return self.within is None and self.count_within is None
+    def counts_rows(self) -> bool:
+        return self.per == "row"
 
+    def value(self, query: Query) -> Value:
+        fixed = FixedPoint(low=self.low, high=self.high, whole=self.whole, most_rows=query.most_rows)
+        # where every person has one row, bounds for rows are bounds for people
+        return Value(column=self.column, fixed=fixed, per=self.per if query.unit is not None else "row")
 
-Measure: TypeAlias = Count | People | Sum | Mean
+    def ends(self, query: Query) -> tuple[float, float]:
+        del query
+        return (0.0 if self.low >= 0 else -math.inf), math.inf
 
-
-def is_open(measure: Measure) -> bool:
-    """Whether the width is left to be found from an epsilon."""
-    return measure.is_open if isinstance(measure, Mean) else measure.within is None
+    def quantities(self, query: Query) -> tuple[Quantity, ...]:
+        index, value = query.value_of(self)
+        return (Quantity(of="sum", rows=query.rows_counted, index=index, value=value),)
 
 
 def column_name(what: str, name: object) -> str:
@@ -121,17 +222,16 @@ def column_name(what: str, name: object) -> str:
     return name
 
 
-def _column(measure: Sum | Mean, kind: str) -> None:
-    column_name(f"column of a {kind}", measure.column)
-    if not measure.name:
-        object.__setattr__(measure, "name", f"{kind}_{measure.column}")
-    finite(f"low of {measure.name}", measure.low)
-    finite(f"high of {measure.name}", measure.high)
-    if not isinstance(measure.whole, bool):
-        raise InputError(f"whole of {measure.name}", "true or false", repr(measure.whole))
+def check_bounds(name: str, low: object, high: object, whole: object) -> None:
+    """Refuse bounds of a column that are no numbers."""
+    finite(f"low of {name}", low)
+    finite(f"high of {name}", high)
+    if not isinstance(whole, bool):
+        raise InputError(f"whole of {name}", "true or false", repr(whole))
 
 
-def _checked(name: object, within: Within | None, confidence: float | None) -> None:
+def check_measure(name: object, within: Within | None, confidence: float | None) -> None:
+    """Refuse what no measure can have."""
     if not isinstance(name, str) or not name.strip() or not name.isprintable():
         raise InputError("name of a measure", "printable text", ascii(name))
     if within is not None:

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any
 from pbdp.errors import InputError
 from pbdp.mechanism.requirement import Requirement
 from pbdp.planning.together import JointPlan, Part, narrowest_together, plan_together
-from pbdp.tables.measures import Mean
-from pbdp.tables.numbers import Number, labels_of_mean, numbers_of
+from pbdp.tables.numbers import Number, numbers_of
 from pbdp.tables.query import Query
 from pbdp.tables.selection import Threshold, Thresholds
 
@@ -51,19 +50,6 @@ class TablePlan:
             if number.label == label:
                 return part
         raise InputError("label", f"among {', '.join(number.label for number in self.numbers)}", repr(label))
-
-    def promised(self, measure: Mean) -> float | None:
-        """The width that a mean has in groups of `at_least` rows; None without a minimum size."""
-        from pbdp.tables.numbers import furthest_from_middle
-
-        if measure.at_least is None:
-            return None
-        value = self.query.aggregation.values[self.query.value_of(measure)]
-        sum_label, count_label = labels_of_mean(measure)
-        a, b = _width(self.part(sum_label).requirement), _width(self.part(count_label).requirement)
-        if measure.at_least <= b:
-            return None
-        return (a + furthest_from_middle(value) * b) / (measure.at_least - b)
 
     def release(
         self,
@@ -127,8 +113,3 @@ def _thresholds(query: Query) -> tuple[list[Threshold], float]:
         neighbors=query.neighbors,
     )
     return thresholds.options(), missing
-
-
-def _width(requirement: Requirement) -> float:
-    """The half-width of a number of a mean, which is the same for every answer."""
-    return float(requirement.region.offsets(0.0)[0])

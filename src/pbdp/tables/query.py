@@ -10,21 +10,13 @@ from pbdp.domains import positive, probability, whole
 from pbdp.errors import ContradictionError, InputError
 from pbdp.mechanism.neighbors import Neighbors
 from pbdp.tables.bounded import MOST_ROWS_PER_GROUP, BoundedAggregation, Value
-from pbdp.tables.fixed_point import USUAL_ROWS, FixedPoint
+from pbdp.tables.fixed_point import USUAL_ROWS
 from pbdp.tables.keys import KeyColumn, KeyTable, crossed, key_column, key_table
-from pbdp.tables.measures import Count, Mean, Measure, People, Sum, column_name, is_open
+from pbdp.tables.measures import Measure, column_name
 from pbdp.tables.selection import Selection
 
 if TYPE_CHECKING:
     from pbdp.tables.plan import TablePlan
-
-# The columns of a measure: the number, its width, the two ends of its interval, its confidence.
-SUFFIXES = ("", "_bounded_within", "_bounded_low", "_bounded_high", "_confidence")
-
-
-def columns_of(measure: str) -> list[str]:
-    """The published columns of a measure of this name."""
-    return [measure + suffix for suffix in SUFFIXES]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -103,11 +95,10 @@ class Query:
 
     def _check_measures(self) -> None:
         _check_kinds(self.measures)
-        names = [measure.name for measure in self.measures]
-        published = [*self.by, *(column for name in names for column in columns_of(name))]
+        published = [*self.by, *(column for measure in self.measures for column in measure.columns)]
         if doubles := sorted({name for name in published if published.count(name) > 1}):
             raise InputError("names", "different for every column", ", ".join(doubles), "Name the measures.")
-        left_open = [measure.name for measure in self.measures if is_open(measure)]
+        left_open = [measure.name for measure in self.measures if measure.is_open]
         if self.epsilon is None and left_open:
             raise ContradictionError(
                 f"within of {', '.join(left_open)}",
@@ -173,7 +164,7 @@ class Query:
         if self.rows_per_group is not None:
             if whole("rows_per_group", self.rows_per_group) > MOST_ROWS_PER_GROUP:
                 raise InputError("rows_per_group", f"at most {MOST_ROWS_PER_GROUP:,}", self.rows_per_group)
-        elif rows := [m.name for m in self.measures if _counts_rows(m)]:
+        elif rows := [m.name for m in self.measures if m.counts_rows]:
             raise InputError(
                 "rows_per_group",
                 f"given for {', '.join(rows)}",
@@ -182,7 +173,7 @@ class Query:
             )
 
     def _aggregation(self) -> BoundedAggregation:
-        values = dict.fromkeys(self._value(one) for one in self.measures if isinstance(one, Sum | Mean))
+        values = [value for one in self.measures if (value := one.value(self)) is not None]
         limit = self.groups_per_person if self.unit is not None else None
         if limit is not None and self.groups is not None and limit >= len(self.groups):
             limit = None
@@ -190,27 +181,24 @@ class Query:
             unit=self.unit,
             by=self.columns,
             keys=self.groups,
-            values=tuple(values),
+            values=tuple(dict.fromkeys(values)),
             groups_per_person=limit,
-            rows_per_group=self.rows_per_group if any(map(_counts_rows, self.measures)) else None,
+            rows_per_group=self.rows_per_group if any(one.counts_rows for one in self.measures) else None,
             only=self.only,
         )
 
-    def value_of(self, measure: Sum | Mean) -> int:
-        """Which of the aggregation's values a measure is about."""
-        return self.aggregation.values.index(self._value(measure))
-
-    def _value(self, measure: Sum | Mean) -> Value:
-        fixed = FixedPoint(low=measure.low, high=measure.high, whole=measure.whole, most_rows=self.most_rows)
-        # where every person has one row, bounds for rows are bounds for people
-        per = measure.per if isinstance(measure, Sum) and self.unit is not None else "row"
-        return Value(column=measure.column, fixed=fixed, per=per)
+    def value_of(self, measure: Measure) -> tuple[int, Value]:
+        """Which of the aggregation's values a measure adds up, by its place in it and itself."""
+        value = measure.value(self)
+        if value is None:
+            raise AssertionError(f"a {measure.kind} adds up no column")
+        return self.aggregation.values.index(value), value
 
 
 def _check_kinds(measures: object) -> None:
     if not isinstance(measures, Sequence) or not measures:
         raise InputError("measures", "at least one", "none", "Count(within=50), say.")
-    strange = [type(one).__name__ for one in measures if not isinstance(one, Count | People | Sum | Mean)]
+    strange = [type(one).__name__ for one in measures if not isinstance(one, Measure)]
     if strange:
         raise InputError("measures", "Count, People, Sum or Mean", ", ".join(strange))
 
@@ -221,7 +209,3 @@ def _check_by(by: object) -> None:
         raise InputError("by", "columns, with their keys or without", ascii(by), how)
     for name in by:
         column_name("by", name)
-
-
-def _counts_rows(measure: Measure) -> bool:
-    return isinstance(measure, Count | Mean) or (isinstance(measure, Sum) and measure.per == "row")

@@ -12,12 +12,13 @@ from pbdp.errors import InputError
 from pbdp.spelling import names_now
 from pbdp.tables.key_records import keys_from_record, keys_record
 from pbdp.tables.keys import KeyTable
-from pbdp.tables.measures import Count, Mean, Measure, People, Sum
+from pbdp.tables.mean import Mean
+from pbdp.tables.measures import Count, Measure, People, Sum
 from pbdp.tables.query import Query
 from pbdp.tables.selection import Selection
 
 Record = dict[str, Any]
-KINDS: dict[str, type[Measure]] = {"count": Count, "people": People, "sum": Sum, "mean": Mean}
+KINDS: dict[str, type[Measure]] = {made.kind: made for made in (Count, People, Sum, Mean)}
 _SETTINGS = (
     "delta",
     "confidence",
@@ -107,8 +108,8 @@ def _made(what: str, kind: type[Any], settings: object) -> Any:
 
 
 def _measure_record(measure: Measure) -> Record:
-    kind = next(name for name, made in KINDS.items() if isinstance(measure, made))
-    return {"kind": kind} | {name: value for name, value in asdict(measure).items() if value is not None}
+    settings = asdict(measure)  # type: ignore[call-overload]  # every kind is a dataclass
+    return {"kind": measure.kind} | {name: value for name, value in settings.items() if value is not None}
 
 
 def _by_record(query: Query) -> Record:

@@ -24,8 +24,9 @@ from pbdp.tables.bounded import Aggregates, Index
 from pbdp.tables.engines.interface import Source, check_columns
 from pbdp.tables.key_records import key_order, keys_from_record, keys_record
 from pbdp.tables.keys import KeyTable
+from pbdp.tables.measures import Column
 from pbdp.tables.plan import TablePlan
-from pbdp.tables.published import Column, releaser_of, typed
+from pbdp.tables.published import releaser_of, typed
 from pbdp.tables.query_record import key_of, query_text
 from pbdp.tables.table import Payment, ReleasedTable
 

@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 from pbdp.errors import InputError
 from pbdp.tables.keys import KeyTable
+from pbdp.tables.measures import Column
 from pbdp.tables.plan import TablePlan
-from pbdp.tables.published import Column, Columns, published_columns
+from pbdp.tables.published import Columns, published_columns
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -19,8 +19,7 @@ from pbdp.planning.together import JointPlan
 from pbdp.spelling import read_now, word_now
 from pbdp.tables.faults import Check, FaultError, checked
 from pbdp.tables.manifest import FORMAT, VERSION, promised_means, statement
-from pbdp.tables.measures import Mean, is_open
-from pbdp.tables.numbers import Number, labels_of_mean, numbers_of
+from pbdp.tables.numbers import Number, numbers_of
 from pbdp.tables.plan import TablePlan
 from pbdp.tables.query import Query
 from pbdp.tables.query_record import query_from_record
@@ -162,12 +161,7 @@ def _requirements(record: Record, plan: TablePlan) -> str:
     """Every part has the sensitivity and the number of groups of the query, and the accuracy asked for."""
     query = plan.query
     asked = numbers_of(query, 1.0)
-    found_widths = {
-        label
-        for measure in query.measures
-        if is_open(measure)
-        for label in (labels_of_mean(measure) if isinstance(measure, Mean) else (measure.name,))
-    }
+    found_widths = {label for measure in query.measures if measure.is_open for label in measure.labels}
     for wanted, number, part in zip(asked, plan.numbers, plan.joint.parts, strict=False):
         have, want = number.requirement, wanted.requirement
         if number.label in found_widths:

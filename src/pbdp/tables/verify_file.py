@@ -16,11 +16,10 @@ from pbdp.tables.faults import Check, FaultError, UnknownError
 from pbdp.tables.key_records import keys_from_record
 from pbdp.tables.keys import KeyTable, Kind, key_table
 from pbdp.tables.manifest import column_notes
-from pbdp.tables.measures import Mean
-from pbdp.tables.numbers import labels_of_mean
+from pbdp.tables.measures import Column, Measure
 from pbdp.tables.plan import TablePlan
-from pbdp.tables.published import Column, Columns, published_columns, releaser_of, typed
-from pbdp.tables.query import Query, columns_of
+from pbdp.tables.published import Columns, published_columns, releaser_of, typed
+from pbdp.tables.query import Query
 from pbdp.tables.table import SEED_COLUMN, digest_of
 
 SAME = 1e-9
@@ -112,12 +111,12 @@ def check_numbers(plan: TablePlan, file: PublishedFile | None) -> str:
     if empty := [label for label in published if table[label].null_count]:
         raise FaultError(f"numbers are missing in column {', '.join(empty)}")
     values: dict[str, Column] = {label: typed(table[label].to_numpy(), labels[label]) for label in published}
-    means = [measure for measure in plan.query.measures if isinstance(measure, Mean)]
-    single = [measure for measure in plan.query.measures if not isinstance(measure, Mean)]
+    means = [measure for measure in plan.query.measures if measure.derived]
+    single = [measure for measure in plan.query.measures if not measure.derived]
     found = published_columns(plan, values, single)
     _compare(found, table, "does not follow from the published numbers")
     for mean in means:
-        _check_mean(plan, mean, table)
+        _check_derived(plan, mean, table)
     note = (
         "; sums and counts behind means are not in the table, so these are checked for consistency alone"
         if means
@@ -173,15 +172,11 @@ def _check_keys(query: Query, table: Any, record: Record) -> None:
                 raise FaultError(f"groups in the table have other keys of {name} than the query")
 
 
-def _check_mean(plan: TablePlan, mean: Mean, table: Any) -> None:
-    """A mean within its interval and bounds, the width that follows from both, and the right confidence."""
-    name = mean.name
-    value, within, low, high, confidence = (_floats(table[column]) for column in columns_of(name))
-    promised = (1 - 2**-50) * np.prod(
-        [releaser_of(plan.part(label)).confidence for label in labels_of_mean(mean)]
-    )
-    fixed = plan.query.aggregation.values[plan.query.value_of(mean)].fixed
-    least, most = fixed.low_steps * fixed.step, fixed.high_steps * fixed.step
+def _check_derived(plan: TablePlan, measure: Measure, table: Any) -> None:
+    """A number within its interval and bounds, the width that follows from both, and the right confidence."""
+    value, within, low, high, confidence = (_floats(table[column]) for column in measure.columns)
+    promised = (1 - 2**-50) * np.prod([releaser_of(plan.part(label)).confidence for label in measure.labels])
+    least, most = measure.ends(plan.query)
     known = ~np.isnan(value)
     width = np.fmax(np.abs(value - low), np.abs(high - value))
     sound = (
@@ -191,7 +186,7 @@ def _check_mean(plan: TablePlan, mean: Mean, table: Any) -> None:
         and np.allclose(within[known], width[known], rtol=SAME, atol=0)
     )
     if not sound:
-        raise FaultError(f"columns of {name} contradict each other or the plan")
+        raise FaultError(f"columns of {measure.name} contradict each other or the plan")
 
 
 def _compare(found: Columns, table: Any, words: str) -> None:

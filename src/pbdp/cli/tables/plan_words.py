@@ -11,8 +11,7 @@ from pbdp.errors import PbdpError
 from pbdp.mechanism.neighbors import Neighbors
 from pbdp.planning.pricing import fingerprint
 from pbdp.tables.manifest import bounds_in_words, statement
-from pbdp.tables.measures import Mean, Measure
-from pbdp.tables.numbers import labels_of_mean
+from pbdp.tables.measures import Measure
 from pbdp.tables.query_record import query_text
 
 if TYPE_CHECKING:
@@ -90,9 +89,9 @@ def plan_facts(plan: TablePlan, budget: Budget | None) -> Record:
         "selection": selection,
         "numbers": [fact for measure in query.measures for fact in _facts(plan, measure)],
         "means": {
-            measure.name: {"within": plan.promised(measure), "at_least": measure.at_least}
+            measure.name: {"within": measure.promised(plan), "at_least": measure.at_least}
             for measure in query.measures
-            if isinstance(measure, Mean)
+            if measure.derived
         },
         "plan": fingerprint(plan.joint),
         "budget": None if budget is None else _budget_facts(plan, budget),
@@ -115,8 +114,7 @@ def whose_in_words(query: Query) -> str:
 
 def _parts(plan: TablePlan, measure: Measure) -> list[tuple[str, Part]]:
     """The released numbers behind a measure."""
-    labels = labels_of_mean(measure) if isinstance(measure, Mean) else (measure.name,)
-    return [(label, plan.part(label)) for label in labels]
+    return [(label, plan.part(label)) for label in measure.labels]
 
 
 def _rows(plan: TablePlan, measure: Measure) -> list[list[str]]:
@@ -130,8 +128,8 @@ def _rows(plan: TablePlan, measure: Measure) -> list[list[str]]:
         ]
         for label, part in _parts(plan, measure)
     ]
-    if isinstance(measure, Mean):
-        width = plan.promised(measure)
+    if measure.derived:
+        width = measure.promised(plan)
         words = (
             "an interval of its own for each group"
             if width is None

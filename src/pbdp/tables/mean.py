@@ -1,0 +1,174 @@
+"""The mean of a column: a sum and a count that are both released with noise, and their quotient.
+
+The sum is counted from the middle of the bounds, so that one person moves it as little as possible.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+
+from pbdp.domains import positive
+from pbdp.errors import ContradictionError, InputError
+from pbdp.mechanism.within import region_within
+from pbdp.noise.kernel import Array
+from pbdp.tables.bounded import Value
+from pbdp.tables.fixed_point import FixedPoint
+from pbdp.tables.measures import Column, Measure, check_bounds, check_measure, column_name
+from pbdp.tables.numbers import Number, Quantity, number_of, open_width
+
+if TYPE_CHECKING:
+    from pbdp.release.intervals import Intervals
+    from pbdp.tables.plan import TablePlan
+    from pbdp.tables.query import Query
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Mean(Measure):
+    """The mean of a column, with an interval, from a sum and a count that are both published with noise.
+
+    A width (`within`) can be promised for groups of `at_least` so many rows only: noise matters more the
+    smaller the group. Without it say how near the count must be (`count_within`); the sum is then planned
+    to match, and each group gets the interval that its own numbers allow.
+    """
+
+    kind: ClassVar[str] = "mean"
+    derived: ClassVar[bool] = True
+
+    column: str
+    low: float
+    high: float
+    within: float | None = None
+    at_least: int | None = None
+    count_within: float | None = None
+    confidence: float | None = None
+    whole: bool = False
+    name: str = ""
+
+    def __post_init__(self) -> None:
+        column_name("column of a mean", self.column)
+        if not self.name:
+            object.__setattr__(self, "name", f"mean_{self.column}")
+        check_bounds(self.name, self.low, self.high, self.whole)
+        check_measure(self.name, None, self.confidence)
+        if self.within is not None:
+            positive(f"within of {self.name}", self.within, "A mean has an absolute width; 0.5, say.")
+            if self.at_least is None:
+                raise ContradictionError(
+                    f"at_least of {self.name}",
+                    "given with a width",
+                    "nothing",
+                    "A width can be promised for groups of at least so many rows only. Say how many, or say "
+                    "count_within instead and get the interval that each group allows.",
+                )
+            if self.count_within is not None:
+                raise ContradictionError(
+                    f"within and count_within of {self.name}", "given one at a time", "both"
+                )
+        if self.at_least is not None:
+            positive(f"at_least of {self.name}", self.at_least)
+        if self.count_within is not None:
+            positive(f"count_within of {self.name}", self.count_within)
+
+    @property
+    def labels(self) -> tuple[str, str]:
+        """The labels of its sum and of its count."""
+        return f"{self.name}: sum", f"{self.name}: count"
+
+    @property
+    def meaning(self) -> str:
+        return f"mean of {self.column}, clamped to {self.low:g} to {self.high:g}"
+
+    @property
+    def is_open(self) -> bool:
+        return self.within is None and self.count_within is None
+
+    @property
+    def counts_rows(self) -> bool:
+        return True
+
+    def promised(self, plan: TablePlan) -> float | None:
+        if self.at_least is None:
+            return None
+        # half-widths, which are the same for every answer
+        a, b = (float(plan.part(label).requirement.region.offsets(0.0)[0]) for label in self.labels)
+        if self.at_least <= b:
+            return None
+        return (a + _furthest_from_middle(self.value(plan.query)) * b) / (self.at_least - b)
+
+    def value(self, query: Query) -> Value:
+        fixed = FixedPoint(low=self.low, high=self.high, whole=self.whole, most_rows=query.most_rows)
+        return Value(column=self.column, fixed=fixed, per="row")
+
+    def ends(self, query: Query) -> tuple[float, float]:
+        fixed = self.value(query).fixed
+        return fixed.low_steps * fixed.step, fixed.high_steps * fixed.step
+
+    def quantities(self, query: Query) -> tuple[Quantity, Quantity]:
+        index, value = query.value_of(self)
+        total = Quantity(of="sum from the middle", rows=query.rows_counted, index=index, value=value)
+        return total, replace(total, of="values")
+
+    def numbers(self, query: Query, factor: float | None) -> list[Number]:
+        """Its sum and count, each with the square root of the confidence: their noise is independent."""
+        total, count = self.quantities(query)
+        most = _furthest_from_middle(self.value(query))
+        widths = self._widths(most, count.sensitivity(query.neighbors), factor)
+        each = min(math.sqrt(query.confidence_of(self)) * (1 + 2**-50), math.nextafter(1.0, 0.0))
+        return [
+            number_of(query, label, quantity, region_within(width), each)
+            for label, quantity, width in zip(self.labels, (total, count), widths, strict=True)
+        ]
+
+    def _widths(self, most: float, sensitivity: float, factor: float | None) -> tuple[float, float]:
+        """Widths of the sum (from the middle) and of the count.
+
+        With S and n the truth, M the furthest that a mean is from the middle, and errors of at most a in the
+        sum and b in the count, the mean is off by |S'/n' - S/n| = |(S'-S) - (S/n)(n'-n)| / n'
+        <= (a + M b)/(n - b), which falls with n. Equal shares of it (a = M b) cost about the same privacy.
+        """
+        if self.within is not None and self.at_least is not None:
+            count_width = float(math.floor(self.within * self.at_least / (2 * most + self.within)))
+            if count_width < 1:
+                raise InputError(
+                    f"within of {self.name}",
+                    f"wider for groups of {self.at_least} rows",
+                    f"{self.within:g}",
+                    "The count alone would have to be exact. Allow more than "
+                    f"{2 * most / (max(self.at_least - 1, 1)):.4g}, or larger groups.",
+                )
+            sum_width = self.within * (self.at_least - count_width) - most * count_width
+            # a hair less, as the promise is computed again from the two widths in floating point
+            return sum_width * (1 - 1e-12), count_width
+        if self.count_within is not None:
+            return most * self.count_within, self.count_within
+        width = max(float(math.floor(open_width(factor) * sensitivity)), 1.0)
+        return most * width, width
+
+    def estimate(
+        self, query: Query, released: Sequence[tuple[Column, Intervals]]
+    ) -> tuple[Column, Array, Array, float]:
+        """The middle of the bounds plus sum over count, with the interval of all means that the two allow.
+
+        Both numbers are within their widths at once with the product of their confidences; the mean is
+        then a quotient of numbers in two intervals, and lies within the bounds of the column.
+        """
+        (total, sums), (count, counts) = released
+        fixed = self.value(query).fixed
+        middle = fixed.middle_steps * fixed.step
+        fewest, most = np.maximum(counts.low, 1.0), np.maximum(counts.high, 1.0)
+        low = middle + np.minimum(sums.low / fewest, sums.low / most)
+        high = middle + np.maximum(sums.high / fewest, sums.high / most)
+        mean = np.where(count >= 1, middle + total / np.maximum(count, 1.0), np.nan)
+        mean, low, high = (np.clip(column, *self.ends(query)) for column in (mean, low, high))
+        return mean, low, high, sums.confidence * counts.confidence * (1 - 2**-50)
+
+
+def _furthest_from_middle(value: Value) -> float:
+    """How far a mean can be from the middle of its bounds, rounded up to whole steps."""
+    fixed = value.fixed
+    return max(fixed.high_steps - fixed.middle_steps, fixed.middle_steps - fixed.low_steps) * fixed.step

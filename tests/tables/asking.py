@@ -1,0 +1,28 @@
+"""A query to ask measures with."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pbdp.tables import Query
+from pbdp.tables.measures import Measure
+from pbdp.tables.numbers import Number
+
+KEYS = ["a", "b", "c"]
+
+
+def query(measures: list[Measure], **changes: Any) -> Query:
+    """Three public groups; people count in all of them, with two rows in each."""
+    settings: dict[str, Any] = {
+        "unit": "who",
+        "by": {"city": KEYS},
+        "groups_per_person": 3,
+        "rows_per_group": 2,
+        "delta": 1e-6,
+    }
+    return Query(measures=measures, **(settings | changes))
+
+
+def width(number: Number) -> float:
+    """How far a number may be from the truth."""
+    return float(number.requirement.region.offsets(0.0)[0])
