@@ -188,9 +188,8 @@ def findings(rows: list[Row]) -> list[Finding]:
     return [
         Finding(
             text="General randomized response (ε0 = ε) is the best choice for value frequencies and the "
-            "worst for "
-            "category frequencies: from ε0 = 0 to ε the category error only rises, the value error only "
-            "falls. At "
+            "worst for category frequencies: from ε0 = 0 to ε the category error only rises, the value "
+            "error only falls. At "
             + "; ".join(
                 f"|S| = {s}: category error {r:.2f} times as large as at ε0 = 0" for s, r in worse.items()
             )
@@ -199,18 +198,16 @@ def findings(rows: list[Row]) -> list[Finding]:
             holds=rising and falling,
         ),
         Finding(
-            text=f"The disadvantage for categories grows with |S|, as the paper says: "
-            f"{worse[SIZES[0]]:.2f} times at |S| = "
-            f"{SIZES[0]} against {worse[SIZES[1]]:.2f} times at |S| = {SIZES[1]}.",
+            text=f"The disadvantage for categories grows with |S|, as the paper says: {worse[SIZES[0]]:.2f} "
+            f"times at |S| = {SIZES[0]} against {worse[SIZES[1]]:.2f} times at |S| = {SIZES[1]}.",
             figures={f"ratio_{size}": ratio for size, ratio in worse.items()},
             holds=worse[SIZES[0]] > worse[SIZES[1]],
         ),
         Finding(
-            text=f"The ends are what the paper says: at ε0 = ε plain randomized response, at ε0 = 0 all "
-            f"values of a category "
-            f"are alike (only categories can then be estimated); between, the probabilities are the "
-            f"printed ones "
-            f"where categories have equal sizes (largest difference {off:.1e} in {len(varied)} settings).",
+            text="The ends are what the paper says: at ε0 = ε plain randomized response, at ε0 = 0 all "
+            "values of a category are alike (only categories can then be estimated); between, the "
+            "probabilities are the printed ones where categories have equal sizes (largest difference "
+            f"{off:.1e} in {len(varied)} settings).",
             figures={"largest_difference": off},
             holds=off < 1e-12,
         ),
@@ -230,11 +227,9 @@ def findings(rows: list[Row]) -> list[Finding]:
         ),
         Finding(
             text=f"None of it hangs on the range of ages, the size of categories or ε: in {ends} of "
-            f"{len(varied)} variations ε0 = 0 is best for categories and ε0 = ε for values. In {between} "
-            f"the best "
-            "trade-off lies between; in the others one of the errors outweighs the other so much that it "
-            "lies "
-            "at an end.",
+            f"{len(varied)} variations ε0 = 0 is best for categories and ε0 = ε for values. In {between} the "
+            "best trade-off lies between; in the others one of the errors outweighs the other so much that "
+            "it lies at an end.",
             figures={"variations": len(varied), "ends_best": ends, "trade_off_between": between},
         ),
     ]
@@ -244,20 +239,15 @@ EXPERIMENT = Experiment(
     number=7,
     name="7-adult-ages",
     title="Adult ages: value against category frequencies",
-    claim=f"With ε = {EPSILON:g} fixed, ε0 from 0 to ε moves the boosted randomized response from the "
-    f"best estimate of "
-    "category frequencies to the best estimate of value frequencies. Plain randomized response (ε0 = ε) "
-    "is best for "
-    "values and worst for categories, the more so the larger the categories; a trade-off lies between. "
-    "Pure local "
-    "privacy: no δ and no preferred region with a probability is involved, and we found no fault in the "
-    "mechanism.",
-    chosen=f"The paper says ages {AGES[0]} to {AGES[-1]} in categories of {SIZES[0]} and {SIZES[1]}: that "
-    f"is {len(AGES)} ages, so "
-    "the last category has one age only, and the formulas for unequal categories are used. It does not "
-    "say how many "
-    "times the surveys were repeated: the legend gives our number of simulated surveys, beside the exact "
-    "expectation. Varied: ranges of ages, |S| = 3 to 20, ε = 3, 5, 7.",
+    claim=f"With ε = {EPSILON:g} fixed, ε0 from 0 to ε moves the boosted randomized response from the best "
+    "estimate of category frequencies to the best estimate of value frequencies. Plain randomized response "
+    "(ε0 = ε) is best for values and worst for categories, the more so the larger the categories; a "
+    "trade-off lies between. Pure local privacy: no δ and no preferred region with a probability is "
+    "involved, and we found no fault in the mechanism.",
+    chosen=f"The paper says ages {AGES[0]} to {AGES[-1]} in categories of {SIZES[0]} and {SIZES[1]}: that is "
+    f"{len(AGES)} ages, so the last category has one age only, and the formulas for unequal categories are "
+    "used. It does not say how many times the surveys were repeated: the legend gives our number of "
+    "simulated surveys, beside the exact expectation. Varied: ranges of ages, |S| = 3 to 20, ε = 3, 5, 7.",
     cases=cases,
     compute=compute,
     draw=draw,

@@ -20,8 +20,8 @@ from pbdp.noise.gaussian import Gaussian
 from pbdp.published.measure import AtDelta, AtOrder, Measure
 from pbdp.published.optimum import Search
 from pbdp.published.special_cases import AbsoluteError, Case, RelativeError, plain_sigma
-from reproduction.accuracy.violation import AnswerPair, Witness, best_witness, intervals_of, pair_at
 from reproduction.experiment import Experiment, Finding, Row, Settings
+from reproduction.witness import AnswerPair, Witness, best_witness, intervals_of, pair_at
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -206,10 +206,8 @@ def _shown(row: Any) -> Finding:
     witness = Witness(pair=_pair(row), intervals=intervals_of(row["outputs"]))
     return Finding(
         text=f"{row['shown'].capitalize()} ({region}, ρ = {row['rho']:g}, Δ = {row['sensitivity']:g}, σ = "
-        f"{row['sigma']:.5g}, "
-        f"q = {row['boost']:.5g}): {what} is {row['published']:.4g} as published and "
-        f"{row['exact_lower']:.4g} "
-        f"exactly{times if broken else ''}; {by_set}.",
+        f"{row['sigma']:.5g}, q = {row['boost']:.5g}): {what} is {row['published']:.4g} as published and "
+        f"{row['exact_lower']:.4g} exactly{times if broken else ''}; {by_set}.",
         figures={
             "published": row["published"],
             "exact": row["exact_lower"],
@@ -252,10 +250,8 @@ def _scanned(rows: list[Any]) -> Finding:
 
     return Finding(
         text=f"In a scan of {len(rows)} figures for absolute error (kernels 1.1 to 4 times as wide as the "
-        f"plain one) the "
-        f"published one is below the exact one in {len(broken)}. Largest violation: {words(worst)}. Most "
-        f"loose: "
-        f"{words(loose)}.",
+        f"plain one) the published one is below the exact one in {len(broken)}. Largest violation: "
+        f"{words(worst)}. Most loose: {words(loose)}.",
         figures={
             "figures": len(rows),
             "broken": len(broken),
@@ -274,13 +270,11 @@ EXPERIMENT = Experiment(
     "mechanism; Propositions "
     "4 and 6 fill in relative and absolute error. The authors take the kernel's loss and the step of the "
     "boosting as independent, weigh by the kernel's law, and evaluate one direction of one pair of answers.",
-    chosen="Four mechanisms that the paper's own recipe gives (q from Equation 3): one slightly wider "
-    "than the plain "
-    "Gaussian, one four times as wide, the optimum of Algorithm 2 for a relative error, and a kernel so "
-    "wide that "
-    "Proposition 1 no longer sees the boost. For each the worst pair of answers was searched for, and "
-    "the set of "
-    "outputs that tells the two apart best. The scan shows that these are not rare.",
+    chosen="Four mechanisms that the paper's own recipe gives (q from Equation 3): one slightly wider than "
+    "the plain Gaussian, one four times as wide, the optimum of Algorithm 2 for a relative error, and a "
+    "kernel so wide that Proposition 1 no longer sees the boost. For each the worst pair of answers was "
+    "searched for, and the set of outputs that tells the two apart best. The scan shows that these are not "
+    "rare.",
     cases=cases,
     compute=compute,
     draw=draw,

@@ -1,4 +1,4 @@
-"""`pbdp reproduce`: every figure of the paper again, with a report on what holds."""
+"""`pbdp reproduce`: every figure of the paper again, in one folder, with a report on what holds."""
 
 from __future__ import annotations
 
@@ -8,18 +8,37 @@ import sys
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, TextIO
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, TextIO
 
 from pbdp.cli.outcome import Outcome
+from pbdp.cli.output.whole_file import new_file
 from pbdp.cli.progress import Progress
+from pbdp.errors import InputError
+from pbdp.figures.canvas import new_figure
+from reproduction import adult, broken_bounds, noise_shapes
+from reproduction.accuracy.figures import AGAINST_CONFIDENCE, AGAINST_WIDTH
+from reproduction.experiment import Experiment
+from reproduction.kept import CASES, KeptCases, code_version, opened_folder
+from reproduction.many_releases import composition
+from reproduction.ranges import feasible
+from reproduction.report import Made, record_of, report_of
+from reproduction.result import result_of
+from reproduction.run import Standing, Tell, compute_missing, rows_of
+from reproduction.times import runtime
 
-if TYPE_CHECKING:
-    from reproduction.reproduction import Reproduction
-    from reproduction.running.run import Standing
-
+# In the order of the paper's figures; the supplement comes last.
+EXPERIMENTS: tuple[Experiment, ...] = (
+    noise_shapes.EXPERIMENT,
+    AGAINST_WIDTH,
+    AGAINST_CONFIDENCE,
+    *(module.EXPERIMENT for module in (runtime, feasible, composition, adult, broken_bounds)),
+)
 FOLDER = "pbdp-reproduction"
 # Seconds between two lines where there is no terminal.
 PAUSE = 30.0
+REPORT, FINDINGS = "report.html", "findings.json"
 
 EXAMPLES = """examples:
   pbdp reproduce --quick
@@ -33,22 +52,17 @@ is repeated only draws. --fresh computes everything again. Open report.html in t
 
 def run(arguments: Sequence[str], new_parser: Callable[..., argparse.ArgumentParser]) -> Outcome:
     """Compute, draw, report; `new_parser` makes a parser in the style of the command line."""
-    from pbdp.figures.canvas import new_figure
-    from reproduction.experiments import EXPERIMENTS, chosen_experiments
-    from reproduction.reproduction import reproduce
-    from reproduction.running.kept import opened_folder
-
     options = _parser(new_parser).parse_args(arguments)
     chosen = chosen_experiments(options.only)
     new_figure(1, 1)  # without matplotlib the refusal comes before the work
     folder = opened_folder(options.output)
     with _Telling() as telling:
-        done = reproduce(
+        record = reproduce(
             folder, chosen, known=EXPERIMENTS, quick=options.quick, fresh=options.fresh, tell=telling.tell
         )
     if options.json:
-        return Outcome(output=json.dumps({"folder": str(folder), **done.record}, allow_nan=False))
-    return Outcome(output=_words(done))
+        return Outcome(output=json.dumps({"folder": str(folder), **record}, allow_nan=False))
+    return Outcome(output=_words(folder, record))
 
 
 def _parser(new_parser: Callable[..., argparse.ArgumentParser]) -> argparse.ArgumentParser:
@@ -99,19 +113,69 @@ def _duration(seconds: float) -> str:
     return f"{seconds:.0f} s" if seconds < 90 else f"{seconds / 60:.0f} min"
 
 
-def _words(done: Reproduction) -> str:
+def _words(folder: Path, record: dict[str, Any]) -> str:
     """Where the report is, and the claims that do not hold."""
-    from reproduction.reproduction import REPORT
-
-    counts = done.record["counts"]
-    lines = [
-        f"{counts['hold']} claims hold, {counts['do_not_hold']} do not; {counts['notes']} notes. "
-        f"Read {done.folder / REPORT}"
-    ]
-    for result in done.results:
-        lines += [
-            f"\n{result.experiment.name}: {finding.text}"
-            for finding in result.findings
-            if finding.holds is False
+    counts = record["counts"]
+    return "\n".join(
+        [
+            f"{counts['hold']} claims hold, {counts['do_not_hold']} do not; {counts['notes']} notes. "
+            f"Read {folder / REPORT}",
+            *(
+                f"\n{figure['name']}: {finding['text']}"
+                for figure in record["figures"]
+                for finding in figure["findings"]
+                if finding["holds"] is False
+            ),
         ]
-    return "\n".join(lines)
+    )
+
+
+def chosen_experiments(numbers: str | None) -> Sequence[Experiment]:
+    """Those whose numbers are named, as in "2,5"; all without a name."""
+    if numbers is None:
+        return EXPERIMENTS
+    known = {str(experiment.number): experiment for experiment in EXPERIMENTS}
+    asked = [part.strip() for part in numbers.split(",")]
+    unknown = [part for part in asked if part not in known]
+    if unknown:
+        raise InputError("--only", f"figures among {', '.join(known)}, such as 2,5", repr(numbers))
+    return tuple(experiment for number, experiment in known.items() if number in asked)
+
+
+def reproduce(
+    folder: Path,
+    chosen: Sequence[Experiment],
+    *,
+    known: Sequence[Experiment],
+    quick: bool,
+    fresh: bool,
+    tell: Tell,
+) -> dict[str, Any]:
+    """Compute what is missing of the chosen experiments and write everything; all findings for machines.
+
+    The report also holds those of the other known experiments whose cases are all kept from an earlier run.
+    """
+    kept = KeptCases(folder=folder / CASES, code=code_version())
+    if fresh:
+        for experiment in chosen:
+            kept.clear(experiment)
+    compute_missing(chosen, quick=quick, kept=kept, tell=tell)
+    results, missing = [], []
+    for experiment in known:
+        rows = rows_of(experiment, quick, kept)
+        if rows is None:
+            missing.append(experiment.name)
+        else:
+            results.append(result_of(experiment, rows))
+    for result in results:
+        result.write(folder)
+    made = Made(when=datetime.now(tz=UTC), quick=quick, code=kept.code, missing=tuple(missing))
+    record = record_of(results, made)
+    contents = {
+        FINDINGS: json.dumps(record, indent=1, allow_nan=False, ensure_ascii=False),
+        REPORT: report_of(results, made),
+    }
+    for name, content in contents.items():
+        with new_file(folder / name, force=True) as file:
+            file.write(content.encode())
+    return record

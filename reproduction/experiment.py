@@ -22,6 +22,19 @@ Row: TypeAlias = dict[str, Value]
 NAME = re.compile(r"[0-9]-[a-z0-9]+(-[a-z0-9]+)*")
 
 
+def number(row: Row, name: str) -> float:
+    """A number in a row or in the settings of a case."""
+    value = row[name]
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise InputError(name, "a number", repr(value))
+    return float(value)
+
+
+def number_or_none(row: Row, name: str) -> float | None:
+    """The same where the cell may be empty."""
+    return None if row[name] is None else number(row, name)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finding:
     """One sentence or a few on what was found, whose numbers were computed in the run.

@@ -6,10 +6,10 @@ from collections import Counter
 from collections.abc import Sequence
 from statistics import median
 
-from reproduction.accuracy.compared import Compared, compared, having, spread_of
 from reproduction.accuracy.curves import ANY_KERNEL, BEST, EXACT, MAIN, PUBLISHED, VARIED
+from reproduction.accuracy.differences import Compared, compared, having, spread_of
 from reproduction.accuracy.requirements import THETA
-from reproduction.experiment import Finding, Row
+from reproduction.experiment import Finding, Row, number
 
 Points = Sequence[Compared]
 PLAIN = "plain gaussian"
@@ -67,7 +67,7 @@ def _sensitivity(points: Points) -> list[Finding]:
     """The gap to the plain Gaussian widens with the sensitivity."""
     medians = {
         sensitivity: median([p.ratio(PLAIN, BEST) for p in points if p["sensitivity"] == sensitivity])
-        for sensitivity in sorted({float(str(p["sensitivity"])) for p in points})
+        for sensitivity in sorted({p.number("sensitivity") for p in points})
     }
     if len(medians) < 2:
         return []
@@ -110,7 +110,7 @@ def _stringency(points: Points) -> list[Finding]:
 
 def _steepness(points: Points) -> list[Finding]:
     """epsilon rises less with the confidence than that of the plain Gaussian."""
-    confidences = sorted({float(str(p["confidence"])) for p in points if p["sensitivity"] == 1.0})
+    confidences = sorted({p.number("confidence") for p in points if p["sensitivity"] == 1.0})
     if len(confidences) < 3:
         return []
     first, last = confidences[0], confidences[-1]
@@ -229,7 +229,7 @@ def _fixed(points: Points) -> list[Finding]:
             text="A fixed range alone asks for nothing: a constant inside it meets it at ε = 0, and clamping "
             "meets it with any noise. The published ε falls with the kernel's width without end: from "
             f"{free.epsilon(PUBLISHED):.4g} to {free.epsilon(ANY_KERNEL):.4g} when σ may grow to "
-            f"{float(str(free.rows[ANY_KERNEL]['sigma'])):.4g} ({free.where()}). So the kernel's scale is "
+            f"{number(free.rows[ANY_KERNEL], 'sigma'):.4g} ({free.where()}). So the kernel's scale is "
             "given here: that of the plain Gaussian which keeps the confidence from the middle of the range.",
             figures={"largest_fall": free.ratio(PUBLISHED, ANY_KERNEL)},
         ),
@@ -257,7 +257,7 @@ def _log_scale(rows: list[Row]) -> list[Finding]:
         return []
     ratios = [p.ratio(BEST, "planner") for p in here]
     logs = sum("log scale" in str(p.rows["planner"]["family"]) for p in here)
-    thetas = ", ".join(f"{t:g}" for t in sorted({float(str(p["theta"])) for p in here}))
+    thetas = ", ".join(f"{t:g}" for t in sorted({p.number("theta") for p in here}))
     return [
         Finding(
             text=f"With other relative parts (θ = {thetas}) the best boosted Gaussian needs "

@@ -14,27 +14,26 @@ The kinds of epsilon, each a row:
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
 from pbdp.accounting.bounds import Bounds
-from pbdp.accounting.exact.accountant import plain_accountant
 from pbdp.errors import CannotCertifyError
 from pbdp.noise.gaussian import Gaussian
-from pbdp.planning.limit.of_plan import limit_of
+from pbdp.planning.limit.of_plan import KnownLimit, limit_of
+from pbdp.planning.plan import Plan
 from pbdp.planning.planner import FAMILIES, plan_for
 from pbdp.published.measure import AtDelta
-from reproduction.accuracy.boosted_gaussian import (
+from reproduction.accuracy.noise import (
+    SAFE,
     BoostedGaussian,
     best_boosted_gaussian,
     boosted_gaussian,
-    exact_epsilon,
+    plain_epsilon,
+    plain_kernels,
 )
-from reproduction.accuracy.plain_noise import SAFE, plain_kernels
 from reproduction.accuracy.range_noise import clamped, truncated
 from reproduction.accuracy.requirements import Aligned, aligned_of
-from reproduction.accuracy.row_parts import bounds_part, kernel_part, planned_rows
-from reproduction.accuracy.violation import Witness, best_witness, intervals_of, pair_at
-from reproduction.experiment import Row, Settings
+from reproduction.experiment import Row, Settings, number
+from reproduction.witness import Witness, best_witness, intervals_of, pair_at
 
 PUBLISHED, EXACT, BEST = "as published", "exact", "exact best"
 ANY_KERNEL = "as published, any kernel"
@@ -52,79 +51,60 @@ EMPTY: Row = dict.fromkeys(
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Chosen:
-    """The Gaussian that the published formulas choose, and the epsilon they give it."""
-
-    gaussian: BoostedGaussian
-    epsilon: float
-    any_kernel: tuple[float, float] | None = None
-
-
 def rows_at(settings: Settings) -> list[Row]:
     """The rows of one requirement; `part` says whether it belongs to a curve or to what is varied."""
     aligned, part = aligned_of(settings), str(settings["part"])
-    chosen = _published(aligned)
+    chosen = published_choice(aligned)
+    epsilon = aligned.published.epsilon_of(chosen.sigma)
     rows = [
-        {"kind": PUBLISHED, "epsilon": chosen.epsilon, **kernel_part(chosen.gaussian)},
-        _exact(chosen),
+        {"kind": PUBLISHED, "epsilon": epsilon, **kernel_part(chosen)},
+        {"kind": EXACT, **_exact(chosen, epsilon), **kernel_part(chosen)},
     ]
     if part != READ:
-        rows += _fixed_rows(aligned, chosen) if aligned.region == "fixed" else _moving_rows(aligned, chosen)
+        rows += _fixed_rows(aligned) if aligned.region == "fixed" else _moving_rows(aligned, chosen)
     shared = aligned.settings() | {"part": part}
     return [EMPTY | shared | row for row in rows]
 
 
-def _published(aligned: Aligned) -> _Chosen:
+def published_choice(aligned: Aligned) -> BoostedGaussian:
     """Algorithm 2's choice, first valley; for a fixed range the kernel is given, as none is the best."""
-    if aligned.region != "fixed":
-        best = aligned.published.by_scan()
-        gaussian = BoostedGaussian(aligned=aligned, sigma=best.sigma, boost=best.boost)
-        return _Chosen(gaussian=gaussian, epsilon=best.epsilon)
-    sigma = aligned.given_sigma
+    sigma = aligned.given_sigma if aligned.region == "fixed" else aligned.published.by_scan().sigma
     boost = aligned.case.boost(Gaussian(sigma=sigma), aligned.confidence)
-    widest = aligned.published.by_scan()
-    return _Chosen(
-        gaussian=BoostedGaussian(aligned=aligned, sigma=sigma, boost=boost),
-        epsilon=aligned.published.epsilon_of(sigma),
-        any_kernel=(widest.epsilon, widest.sigma),
-    )
+    return BoostedGaussian(aligned=aligned, sigma=sigma, boost=boost)
 
 
-def _exact(chosen: _Chosen) -> Row:
+def _exact(chosen: BoostedGaussian, published: float) -> Row:
     """The exact epsilon of the same mechanism; where it exceeds the published one, a pair that shows it."""
-    bounds = chosen.gaussian.epsilon()
-    row: Row = {"kind": EXACT, **bounds_part(bounds), **kernel_part(chosen.gaussian)}
-    if bounds.lower <= chosen.epsilon:
-        return row
-    witness = _witness(chosen)
+    bounds = chosen.epsilon()
+    if bounds.lower <= published:
+        return bounds_part(bounds)
+    witness = _witness(chosen, published)
     first, second = witness.probabilities
-    return row | {
+    return bounds_part(bounds) | {
         "answer": witness.pair.answer,
         "other": witness.pair.other,
         "set": witness.text(),
         "probability": first,
         "other_probability": second,
-        "witnessed": witness.value(chosen.gaussian.aligned.measure, chosen.epsilon),
+        "witnessed": witness.value(chosen.aligned.measure, published),
     }
 
 
-def _witness(chosen: _Chosen) -> Witness:
+def _witness(chosen: BoostedGaussian, published: float) -> Witness:
     """The worst pair, its answers rounded to as few decimals as show nearly as much."""
-    gaussian, aligned = chosen.gaussian, chosen.gaussian.aligned
-    measure = aligned.measure
-    worst, neighbor = gaussian.bad_pair(chosen.epsilon)
+    aligned = chosen.aligned
+    worst, neighbor = chosen.bad_pair(published)
 
     def shown(answer: float) -> tuple[float, Witness]:
         pair = pair_at(
             aligned.preferred,
-            sigma=gaussian.sigma,
-            boost=gaussian.boost,
+            sigma=chosen.sigma,
+            boost=chosen.boost,
             answer=answer,
             other=answer + math.copysign(aligned.sensitivity, neighbor - worst),
         )
-        found = best_witness(pair, measure, chosen.epsilon)
-        return found.value(measure, chosen.epsilon), found
+        found = best_witness(pair, aligned.measure, published)
+        return found.value(aligned.measure, published), found
 
     most, best = shown(worst)
     for decimals in range(4):
@@ -134,22 +114,22 @@ def _witness(chosen: _Chosen) -> Witness:
     return best
 
 
-def _moving_rows(aligned: Aligned, chosen: _Chosen) -> list[Row]:
+def _moving_rows(aligned: Aligned, chosen: BoostedGaussian) -> list[Row]:
     """What else meets a requirement whose region moves with the answer."""
     best, bounds = _best(aligned, chosen)
     rows: list[Row] = [{"kind": BEST, **bounds_part(bounds), **kernel_part(best)}]
     for kind, kernel in plain_kernels(aligned).items():
-        found = exact_epsilon(plain_accountant(kernel, aligned.sensitivity), aligned.measure)
+        found = plain_epsilon(kernel, aligned)
         rows.append({"kind": kind, **bounds_part(found), "family": kernel.family})
     return rows + _planned(aligned, FAMILIES)
 
 
-def _best(aligned: Aligned, chosen: _Chosen) -> tuple[BoostedGaussian, Bounds]:
+def _best(aligned: Aligned, chosen: BoostedGaussian) -> tuple[BoostedGaussian, Bounds]:
     """The least certified epsilon among the best σ of a search, the plain σ and the published choice."""
     tried = [
         best_boosted_gaussian(aligned),
         BoostedGaussian(aligned=aligned, sigma=aligned.plain_sigma * SAFE, boost=0.0),
-        boosted_gaussian(aligned, chosen.gaussian.sigma),
+        boosted_gaussian(aligned, chosen.sigma),
     ]
     # a figure over some neighbors is never too large, so what is worse there need not be certified
     tried.sort(key=BoostedGaussian.looked_at)
@@ -162,14 +142,12 @@ def _best(aligned: Aligned, chosen: _Chosen) -> tuple[BoostedGaussian, Bounds]:
     return winner, least
 
 
-def _fixed_rows(aligned: Aligned, chosen: _Chosen) -> list[Row]:
+def _fixed_rows(aligned: Aligned) -> list[Row]:
     """Other ways to keep the given noise inside a fixed range."""
-    rows: list[Row] = []
-    if chosen.any_kernel is not None:
-        epsilon, sigma = chosen.any_kernel
-        rows.append({"kind": ANY_KERNEL, "epsilon": epsilon, "sigma": sigma})
+    widest = aligned.published.by_scan()
+    rows: list[Row] = [{"kind": ANY_KERNEL, "epsilon": widest.epsilon, "sigma": widest.sigma}]
     kernel = Gaussian(sigma=aligned.given_sigma)
-    plain = exact_epsilon(plain_accountant(kernel, aligned.sensitivity), aligned.measure)
+    plain = plain_epsilon(kernel, aligned)
     rows.append({"kind": "plain gaussian", **bounds_part(plain), "family": "gaussian", "sigma": kernel.sigma})
     for kind, way in (("clamped", clamped), ("truncated", truncated)):
         found = way(kernel.sigma, aligned.half_width, aligned.sensitivity).epsilon(aligned.measure)
@@ -195,5 +173,32 @@ def _planned(aligned: Aligned, families: tuple[str, ...]) -> list[Row]:
 def witness_of(row: Row) -> Witness:
     """The witness that an "exact" row of `rows_at` holds."""
     aligned = aligned_of(row)
-    numbers = {name: float(str(row[name])) for name in ("sigma", "boost", "answer", "other")}
+    numbers = {name: number(row, name) for name in ("sigma", "boost", "answer", "other")}
     return Witness(pair=pair_at(aligned.preferred, **numbers), intervals=intervals_of(str(row["set"])))
+
+
+def bounds_part(bounds: Bounds) -> Row:
+    """A certified epsilon, and what is reached."""
+    return {"epsilon": bounds.upper, "epsilon_lower": bounds.lower}
+
+
+def kernel_part(gaussian: BoostedGaussian) -> Row:
+    """The Gaussian behind it."""
+    name = "boosted gaussian" if gaussian.boost > 0 else "gaussian"
+    return {"family": name, "sigma": gaussian.sigma, "boost": gaussian.boost}
+
+
+def planned_rows(plan: Plan, limit: KnownLimit | None) -> list[Row]:
+    """The planner's choice and the limit, where one is proved."""
+    rows: list[Row] = [
+        {
+            "kind": "planner",
+            "epsilon": plan.epsilon,
+            "epsilon_lower": plan.chosen.certificate.epsilon_lower,
+            "family": plan.mechanism.name,
+            "boost": plan.mechanism.boost,
+        }
+    ]
+    if limit is not None:
+        rows.append({"kind": "limit", "epsilon": limit.epsilon, "family": f"any {limit.subject}"})
+    return rows

@@ -1,13 +1,95 @@
-"""Findings on the published curves themselves: where they are no upper bounds, and where they are loose."""
+"""Findings on the published curves themselves: where they are no upper bounds, and where they are loose.
+
+`Compared` is one requirement with every epsilon that was found for it.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 
-from reproduction.accuracy.compared import Compared, compared, having, spread_of
 from reproduction.accuracy.curves import EXACT, MAIN, PUBLISHED, READ, VARIED, witness_of
-from reproduction.accuracy.requirements import REGIONS, aligned_of
-from reproduction.experiment import Finding, Row
+from reproduction.accuracy.requirements import REGIONS, aligned_of, measure_in_words
+from reproduction.experiment import Finding, Row, Value, number
+
+KEY = (
+    *("region", "sensitivity", "delta", "order", "width", "confidence", "theta", "spread", "reading"),
+    "part",
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Compared:
+    """One requirement with every epsilon that was found for it, by kind."""
+
+    rows: dict[str, Row]
+
+    def __getitem__(self, name: str) -> Value:
+        return next(iter(self.rows.values()))[name]
+
+    def number(self, name: str) -> float:
+        """A number that all rows share."""
+        return number(next(iter(self.rows.values())), name)
+
+    def has(self, *kinds: str) -> bool:
+        """Whether all of these kinds were computed."""
+        return all(kind in self.rows for kind in kinds)
+
+    def epsilon(self, kind: str) -> float:
+        """The epsilon of a kind: its upper value."""
+        return number(self.rows[kind], "epsilon")
+
+    def at_least(self, kind: str) -> float:
+        """The lower value of an exact epsilon, which a pair of neighbors reaches."""
+        return number(self.rows[kind], "epsilon_lower")
+
+    def ratio(self, kind: str, other: str) -> float:
+        """epsilon of a kind over that of another."""
+        return self.epsilon(kind) / self.epsilon(other)
+
+    @property
+    def broken(self) -> bool:
+        """Whether the published epsilon is no upper bound: a pair of neighbors exceeds it."""
+        return self.at_least(EXACT) > self.epsilon(PUBLISHED) * (1 + 1e-9)
+
+    @property
+    def factor(self) -> float:
+        """How many times the published epsilon the exact one is, at least."""
+        return self.at_least(EXACT) / self.epsilon(PUBLISHED)
+
+    @property
+    def measure(self) -> str:
+        """The measure in words."""
+        return measure_in_words(self["delta"], self["order"])
+
+    def where(self) -> str:
+        """The requirement in words."""
+        theta = f", θ = {self['theta']:g}" if self["region"] == "relative" else ""
+        return (
+            f"{self['region']}{theta}, Δ = {self['sensitivity']:g}, |S| = {self['width']:g}, "
+            f"ρ = {self['confidence']:g}, {self.measure}"
+        )
+
+
+def compared(rows: Iterable[Row], part: str) -> list[Compared]:
+    """The requirements of one part of an experiment, in order."""
+    found: dict[tuple[Value, ...], dict[str, Row]] = {}
+    for row in rows:
+        if row["part"] == part:
+            found.setdefault(tuple(row[name] for name in KEY), {})[str(row["kind"])] = row
+    return [Compared(rows=kinds) for kinds in found.values()]
+
+
+def having(points: Sequence[Compared], **values: Value) -> list[Compared]:
+    """The requirements with these values."""
+    return [point for point in points if all(point[name] == value for name, value in values.items())]
+
+
+def spread_of(ratios: Sequence[float]) -> str:
+    """The range of some ratios in words."""
+    low, high = min(ratios), max(ratios)
+    return f"{low:.3g}" if f"{low:.3g}" == f"{high:.3g}" else f"{low:.3g} to {high:.3g}"
+
 
 Points = Sequence[Compared]
 
@@ -85,8 +167,8 @@ def _varied(rows: list[Row]) -> list[Finding]:
             found.append(_again(f'With the formulas read as "{reading}"', points))
     points = [point for point in compared(rows, VARIED) if point["region"] != "fixed"]
     if points:
-        thetas = sorted({float(str(p["theta"])) for p in points if p["theta"] is not None})
-        widths = sorted({float(str(p["width"])) for p in points})
+        thetas = sorted({p.number("theta") for p in points if p["theta"] is not None})
+        widths = sorted({p.number("width") for p in points})
         where = f"θ = {_listed(thetas)}" if thetas else "Varied"
         found.append(_again(f"With other choices ({where}; |S| = {_listed(widths)})", points))
     return found
@@ -117,16 +199,16 @@ def _again(how: str, points: Points) -> Finding:
 
 
 def _witnessed(point: Compared) -> float:
-    return float(str(point.rows[EXACT]["witnessed"]))
+    return number(point.rows[EXACT], "witnessed")
 
 
 def _delta_factor(point: Compared) -> float:
-    return _witnessed(point) / float(str(point["delta"]))
+    return _witnessed(point) / point.number("delta")
 
 
 def _shows(point: Compared) -> bool:
     """Whether the set of outputs alone breaks the published bound (a Rényi figure may need all outputs)."""
-    floor = point.epsilon(PUBLISHED) if point["delta"] is None else float(str(point["delta"]))
+    floor = point.epsilon(PUBLISHED) if point["delta"] is None else point.number("delta")
     return _witnessed(point) > floor
 
 

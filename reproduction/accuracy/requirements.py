@@ -25,7 +25,7 @@ from pbdp.published.special_cases import (
     RelativeError,
     plain_sigma,
 )
-from reproduction.experiment import Settings
+from reproduction.experiment import Settings, Value, number, number_or_none
 
 REGIONS = ("absolute", "relative", "fixed")
 # The relative part of a relative error; the paper gives none.
@@ -71,6 +71,16 @@ class Aligned:
     def half_width(self) -> float:
         """τ: how far the smallest region reaches from its middle."""
         return self.size / 2
+
+    @property
+    def delta(self) -> float | None:
+        """The delta that is measured at, or None at a Rényi order."""
+        return self.measure.delta if isinstance(self.measure, AtDelta) else None
+
+    @property
+    def order(self) -> float | None:
+        """The Rényi order that is measured at, or None at a delta."""
+        return self.measure.order if isinstance(self.measure, AtOrder) else None
 
     @property
     def case(self) -> Case:
@@ -119,8 +129,8 @@ class Aligned:
             region=self.preferred,
             confidence=self.confidence,
             sensitivity=self.sensitivity,
-            delta=self.measure.delta if isinstance(self.measure, AtDelta) else None,
-            rdp_order=self.measure.order if isinstance(self.measure, AtOrder) else None,
+            delta=self.delta,
+            rdp_order=self.order,
             scale=self.given_sigma if self.region == "fixed" else None,
             releases=releases,
         )
@@ -132,8 +142,8 @@ class Aligned:
             "width": self.size,
             "confidence": self.confidence,
             "sensitivity": self.sensitivity,
-            "delta": self.measure.delta if isinstance(self.measure, AtDelta) else None,
-            "order": self.measure.order if isinstance(self.measure, AtOrder) else None,
+            "delta": self.delta,
+            "order": self.order,
             "theta": self.theta if self.region == "relative" else None,
             "spread": self.spread if self.region == "fixed" else None,
             "reading": self.reading.value,
@@ -144,29 +154,16 @@ def aligned_of(settings: Settings) -> Aligned:
     """The requirement that `Aligned.settings` wrote; other names are left alone."""
     return Aligned(
         region=str(settings["region"]),
-        size=_number(settings, "width"),
-        confidence=_number(settings, "confidence"),
-        sensitivity=_number(settings, "sensitivity"),
-        measure=measure_of(_number_or_none(settings, "delta"), _number_or_none(settings, "order")),
-        theta=_number_or_none(settings, "theta") or THETA,
-        spread=_number_or_none(settings, "spread") or 1.0,
+        size=number(settings, "width"),
+        confidence=number(settings, "confidence"),
+        sensitivity=number(settings, "sensitivity"),
+        measure=measure_of(number_or_none(settings, "delta"), number_or_none(settings, "order")),
+        theta=number_or_none(settings, "theta") or THETA,
+        spread=number_or_none(settings, "spread") or 1.0,
         reading=Reading(settings["reading"]),
     )
 
 
-def measure_in_words(delta: object, order: object) -> str:
+def measure_in_words(delta: Value, order: Value) -> str:
     """How a measure is shown: δ = 1e-5, or Rényi, α = 2."""
-    if delta is None:
-        return f"Rényi, α = {float(str(order)):g}"
-    return f"δ = {float(str(delta)):g}".replace("e-0", "e-")
-
-
-def _number(settings: Settings, name: str) -> float:
-    value = settings[name]
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        raise InputError(name, "a number", repr(value))
-    return float(value)
-
-
-def _number_or_none(settings: Settings, name: str) -> float | None:
-    return None if settings[name] is None else _number(settings, name)
+    return f"Rényi, α = {order:g}" if delta is None else f"δ = {delta:g}".replace("e-0", "e-")

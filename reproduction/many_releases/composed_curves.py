@@ -22,17 +22,27 @@ from pbdp.planning.limit.of_plan import limit_of
 from pbdp.planning.planner import plan_for
 from pbdp.published.boosted_loss import ComposedLoss
 from pbdp.published.measure import AtDelta, AtOrder
-from reproduction.accuracy.boosted_gaussian import (
+from reproduction.accuracy.curves import (
+    BEST,
+    EXACT,
+    MAIN,
+    PUBLISHED,
+    VARIED,
+    bounds_part,
+    kernel_part,
+    planned_rows,
+    published_choice,
+)
+from reproduction.accuracy.noise import (
+    SAFE,
     BoostedGaussian,
     best_boosted_gaussian,
     boosted_gaussian,
-    exact_epsilon,
+    plain_epsilon,
+    plain_kernels,
 )
-from reproduction.accuracy.curves import BEST, EXACT, MAIN, PUBLISHED, VARIED
-from reproduction.accuracy.plain_noise import SAFE, plain_kernels
 from reproduction.accuracy.requirements import REGIONS, Aligned, aligned_of
-from reproduction.accuracy.row_parts import bounds_part, kernel_part, planned_rows
-from reproduction.experiment import Row, Settings
+from reproduction.experiment import Row, Settings, number
 from reproduction.many_releases.composed_noise import composed_at_least, composed_epsilon
 
 # Multiples of the plain σ among which the best for T releases is looked for, then closer around it.
@@ -54,7 +64,7 @@ def rows_for(settings: Settings, counts: tuple[int, ...]) -> list[Row]:
     if isinstance(aligned.measure, AtOrder):
         single = _renyi_rows(aligned)
         return [_row(aligned, releases, _times(row, releases)) for releases in counts for row in single]
-    releases = int(str(settings["releases"]))
+    releases = int(number(settings, "releases"))
     rows = [_row(aligned, releases, row) for row in _delta_rows(aligned, aligned.measure.delta, releases)]
     for region in REGIONS[1:]:
         other = aligned_of(aligned.settings() | {"region": region})
@@ -64,16 +74,6 @@ def rows_for(settings: Settings, counts: tuple[int, ...]) -> list[Row]:
 
 def _row(aligned: Aligned, releases: int, row: Row) -> Row:
     return EMPTY | aligned.settings() | {"part": MAIN, "releases": releases} | row
-
-
-def published_choice(aligned: Aligned) -> BoostedGaussian:
-    """What Algorithm 2 chooses for one release; for a fixed range the kernel is given."""
-    if aligned.region == "fixed":
-        sigma = aligned.given_sigma
-        boost = aligned.case.boost(Gaussian(sigma=sigma), aligned.confidence)
-        return BoostedGaussian(aligned=aligned, sigma=sigma, boost=boost)
-    best = aligned.published.by_scan()
-    return BoostedGaussian(aligned=aligned, sigma=best.sigma, boost=best.boost)
 
 
 def published_total(gaussian: BoostedGaussian, releases: int) -> float:
@@ -184,7 +184,7 @@ def _other_rows(aligned: Aligned, delta: float, releases: int) -> list[Row]:
 def _times(row: Row, releases: int) -> Row:
     """Rényi figures add up: those of one release, T times."""
     figures = ("epsilon", "epsilon_lower")
-    return row | {name: releases * float(str(row[name])) for name in figures if row.get(name) is not None}
+    return row | {name: releases * number(row, name) for name in figures if row.get(name) is not None}
 
 
 def _renyi_rows(aligned: Aligned) -> list[Row]:
@@ -197,7 +197,7 @@ def _renyi_rows(aligned: Aligned) -> list[Row]:
     ]
     plain = plain_kernels(aligned)
     for kind in ("plain gaussian", "plain laplace"):
-        found = exact_epsilon(plain_accountant(plain[kind], aligned.sensitivity), aligned.measure)
+        found = plain_epsilon(plain[kind], aligned)
         rows.append({"kind": kind, **bounds_part(found), "family": plain[kind].family})
     return rows + _planned(aligned, 1)
 

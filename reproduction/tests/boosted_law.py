@@ -38,10 +38,6 @@ def relative(sigma: float, boost: float, answer: float, tau: float, theta: float
     return absolute(sigma, boost, answer, theta * abs(answer) + tau)
 
 
-def fixed(sigma: float, boost: float, answer: float, half_width: float) -> Law:
-    return Law(sigma=sigma, boost=boost, answer=answer, low=-half_width, high=half_width)
-
-
 def boost_of(sigma: float, tau: float, rho: float) -> float:
     """Equation 3 for a region of half-width tau."""
     p = norm.cdf(tau / sigma) - norm.cdf(-tau / sigma)

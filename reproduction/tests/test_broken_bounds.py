@@ -8,9 +8,9 @@ import pytest
 from scipy.stats import norm
 
 from reproduction import broken_bounds
-from reproduction.accuracy.violation import intervals_of
 from reproduction.experiment import Row
 from reproduction.tests.boosted_reference import gaussian_delta, hockey_stick, printed_rate, renyi
+from reproduction.witness import intervals_of
 
 
 def shown(name: str) -> Row:

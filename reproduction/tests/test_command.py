@@ -14,7 +14,7 @@ import pytest
 
 from reproduction import command
 from reproduction.command import _Telling
-from reproduction.running.run import Standing
+from reproduction.run import Standing
 from tests.cli.commands import PBDP, assert_refused, run
 
 QUICK = ["reproduce", "--quick", "--only", "1"]

@@ -94,14 +94,11 @@ def findings(rows: list[Row]) -> list[Finding]:
     before, after = times[REJECTION][0], times[REJECTION][-1]
     found.append(
         Finding(
-            text=f"From |S| = {widths[0]:g} to {widths[-1]:g} the mean number of proposals of the "
-            f"rejection sampler falls "
-            f"from {first:.4f} to {last:.4f} a draw, as the paper says, but that is "
-            f"{100 * (1 - last / first):.1f} %: "
-            "Algorithm 2 hardly boosts here, so hardly anything is rejected. A difference of that size "
-            "is far "
-            "below the spread of the measured times, whose medians at the two ends were "
-            f"{before:.0f} and {after:.0f} ns a draw.",
+            text=f"From |S| = {widths[0]:g} to {widths[-1]:g} the mean number of proposals of the rejection "
+            f"sampler falls from {first:.4f} to {last:.4f} a draw, as the paper says, but that is "
+            f"{100 * (1 - last / first):.1f} %: Algorithm 2 hardly boosts here, so hardly anything is "
+            "rejected. A difference of that size is far below the spread of the measured times, whose "
+            f"medians at the two ends were {before:.0f} and {after:.0f} ns a draw.",
             figures={"rounds_narrow": first, "rounds_wide": last, "ns_narrow": before, "ns_wide": after},
             holds=all(wide < narrow for narrow, wide in pairwise(rounds[DRAWN_CHOICE])),
         )
@@ -111,9 +108,8 @@ def findings(rows: list[Row]) -> list[Finding]:
         Finding(
             text="Proposals at the narrowest and the widest region if the kernel is chosen otherwise: "
             + "; ".join(f"{choice}: {v[0]:.4f} and {v[-1]:.4f}" for choice, v in others.items())
-            + ". With a kernel that keeps its proportion to the region nothing changes: it is the choice "
-            "of the "
-            "kernel that speeds the sampler up, not the width.",
+            + ". With a kernel that keeps its proportion to the region nothing changes: it is the choice of "
+            "the kernel that speeds the sampler up, not the width.",
             figures={
                 f"{c}, {end}": v[i] for c, v in others.items() for i, end in ((0, "narrow"), (-1, "wide"))
             },
@@ -122,11 +118,9 @@ def findings(rows: list[Row]) -> list[Finding]:
     flat = max(times[NUMPY]) / min(times[NUMPY])
     found.append(
         Finding(
-            text=f"numpy's Gaussian took {min(times[NUMPY]):.1f} to {max(times[NUMPY]):.1f} ns a draw "
-            f"over all widths "
-            f"(medians of {timed[0]['repeats']} repeats of {timed[0]['draws']:,} draws on "
-            f"{timed[0]['processor']}), so "
-            "the width does not matter to it, as the paper says.",
+            text=f"numpy's Gaussian took {min(times[NUMPY]):.1f} to {max(times[NUMPY]):.1f} ns a draw over "
+            f"all widths (medians of {timed[0]['repeats']} repeats of {timed[0]['draws']:,} draws on "
+            f"{timed[0]['processor']}), so the width does not matter to it, as the paper says.",
             figures={"largest_over_smallest": flat},
             holds=True if flat < 1.5 else None,
         )
@@ -154,12 +148,10 @@ def _leak(rows: list[Row]) -> Finding:
     off = max(abs(row["rounds_measured"] - row["rounds"]) / max(row["rounds_error"], 1e-12) for row in at)
     words = "; ".join(f"{name}: {low:.3f} to {high:.3f}" for name, (low, high) in span.items())
     return Finding(
-        text=f"The number of proposals gives the answer away where the region's mass depends on it "
-        f"({words} over "
-        f"answers 0 to 100). Counted rounds agree with 1/C(Q) (furthest of {len(at)}: {off:.1f} standard "
-        "errors). The paper does not claim that its sampler's time is private; whoever publishes with it "
-        "must "
-        "hide the time. pbdp's tables take the same steps for every answer.",
+        text=f"The number of proposals gives the answer away where the region's mass depends on it ({words} "
+        f"over answers 0 to 100). Counted rounds agree with 1/C(Q) (furthest of {len(at)}: {off:.1f} "
+        "standard errors). The paper does not claim that its sampler's time is private; whoever publishes "
+        "with it must hide the time. pbdp's tables take the same steps for every answer.",
         figures={
             f"{name}_{end}": v
             for name, ends in span.items()
@@ -172,18 +164,15 @@ EXPERIMENT = Experiment(
     number=4,
     name="4-runtime",
     title="Time of a draw against the width of the region",
-    claim="Drawing from the boosted Gaussian by rejection takes less time the wider the region is, "
-    "because fewer "
-    "proposals fall outside; plain Gaussian noise takes the same time for every width. ρ = 0.9, Δ = 1, "
-    "|S| from "
-    "10 to 50, parameters from Algorithm 2, 10,000 samples in 100 iterations on an Intel Core i9-14900KF.",
-    chosen=f"The paper does not say at which δ Algorithm 2 was run, nor how the sampler was written. "
-    f"Chosen: δ = 1e-5; "
-    f"varied: {', '.join(c for c in CHOICES if c != DRAWN_CHOICE)}. All samplers are vectorized, "
-    f"{DRAWS:,} draws at a "
-    f"time; bars show the middle half of the repeats. Rounds against the answer: ρ = {CONFIDENCE:g}, σ = "
-    f"{ROUNDS_SIGMA:g}; {'; '.join(region.describe() for region in MOVING.values())}. Times depend on the "
-    f"machine.",
+    claim="Drawing from the boosted Gaussian by rejection takes less time the wider the region is, because "
+    "fewer proposals fall outside; plain Gaussian noise takes the same time for every width. ρ = 0.9, Δ = "
+    "1, |S| from 10 to 50, parameters from Algorithm 2, 10,000 samples in 100 iterations on an Intel Core "
+    "i9-14900KF.",
+    chosen="The paper does not say at which δ Algorithm 2 was run, nor how the sampler was written. Chosen: "
+    f"δ = 1e-5; varied: {', '.join(c for c in CHOICES if c != DRAWN_CHOICE)}. All samplers are vectorized, "
+    f"{DRAWS:,} draws at a time; bars show the middle half of the repeats. Rounds against the answer: ρ = "
+    f"{CONFIDENCE:g}, σ = {ROUNDS_SIGMA:g}; {'; '.join(region.describe() for region in MOVING.values())}. "
+    "Times depend on the machine.",
     cases=cases,
     compute=compute,
     draw=draw,

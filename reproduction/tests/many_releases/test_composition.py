@@ -10,9 +10,10 @@ from mpmath import MPContext
 
 from pbdp.canonical import canonical
 from pbdp.published.measure import AtDelta
+from reproduction.accuracy.curves import published_choice
 from reproduction.accuracy.requirements import Aligned
 from reproduction.experiment import Row, Settings
-from reproduction.many_releases.composed_curves import best_sigma, published_choice, published_total
+from reproduction.many_releases.composed_curves import best_sigma, published_total
 from reproduction.many_releases.composition import COUNTS, EXPERIMENT, FEW_COUNTS
 
 mp = MPContext()

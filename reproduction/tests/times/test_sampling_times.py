@@ -14,7 +14,7 @@ from pbdp.mechanism.relative import RelativeRegion
 from pbdp.noise.gaussian import Gaussian
 from pbdp.noise.laplace import Laplace
 from reproduction.times import runtime, sampling_times
-from reproduction.times.rejection import rejection_sample
+from reproduction.times.sampling_times import rejection_sample
 
 DRAWS = 200_000
 REGIONS: dict[str, tuple[Region, float]] = {

@@ -1,6 +1,7 @@
-"""The boosted Gaussian under exact accounting: the epsilon of one kernel, and the kernel with the least.
+"""Noise that meets a requirement, under exact accounting: the boosted Gaussian, and plain noise.
 
-The kernel is continuous, as in the paper, and the figure covers all neighbors.
+Kernels are continuous, as in the paper, and figures cover all neighbors. A relative region is smallest at an
+answer of zero, where it reaches τ either way, so the same plain noise serves absolute and relative error.
 """
 
 from __future__ import annotations
@@ -13,15 +14,18 @@ from functools import partial
 import numpy as np
 
 from pbdp.accounting.bounds import Bounds
-from pbdp.accounting.exact.accountant import ExactAccountant, smallest_epsilon
+from pbdp.accounting.exact.accountant import ExactAccountant, plain_accountant, smallest_epsilon
 from pbdp.accounting.exact.divergences import HockeyStick, Renyi, largest_deltas
 from pbdp.accounting.exact.neighbors import listed_neighbors, some_neighbors, worst_neighbors
 from pbdp.accounting.exact.pairs import Pairs, neighbors
 from pbdp.mechanism.boosted import Boosted
 from pbdp.mechanism.rate import boost_for
 from pbdp.noise.gaussian import Gaussian
-from pbdp.noise.kernel import Array
-from pbdp.published.measure import AtDelta, Measure
+from pbdp.noise.kernel import Array, Kernel
+from pbdp.noise.laplace import Laplace
+from pbdp.noise.staircase import Staircase
+from pbdp.published.measure import AtDelta
+from pbdp.root import bracketed_root
 from reproduction.accuracy.requirements import Aligned
 
 # Multiples of the plain σ that are looked at first, and how close the search then goes (relative).
@@ -36,6 +40,10 @@ LOOKING = 1e-6
 # How far apart (relative) the two bounds of a searched Rényi figure may stay.
 RENYI_TOLERANCE = 1e-4
 GOLDEN = (math.sqrt(5) - 1) / 2
+# Scales are this much smaller than the root, so that rounding never takes from the confidence.
+SAFE = 1 - 1e-12
+# A remainder this small (relative) is a whole number of steps.
+ROUNDING = 1e-9
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -116,11 +124,12 @@ class QuickRenyi(Renyi):
         return MOST_BOXES
 
 
-def exact_epsilon(accountant: ExactAccountant, measure: Measure) -> Bounds:
-    """Exact epsilon at a delta or a Rényi order."""
-    if isinstance(measure, AtDelta):
-        return accountant.epsilon_at(measure.delta)
-    return accountant.renyi_at(measure.order)
+def plain_epsilon(kernel: Kernel, aligned: Aligned) -> Bounds:
+    """Exact epsilon of a kernel without a boost, in the requirement's measure."""
+    accountant = plain_accountant(kernel, aligned.sensitivity)
+    if isinstance(aligned.measure, AtDelta):
+        return accountant.epsilon_at(aligned.measure.delta)
+    return accountant.renyi_at(aligned.measure.order)
 
 
 def boosted_gaussian(aligned: Aligned, sigma: float) -> BoostedGaussian:
@@ -161,3 +170,32 @@ def least_multiple(loss: Callable[[float], float]) -> float:
             f_right = loss(right)
     found, value = (left, f_left) if f_left <= f_right else (right, f_right)
     return found if value < least else best
+
+
+def plain_kernels(aligned: Aligned) -> dict[str, Kernel]:
+    """The widest plain noise of each kind that is within τ with the confidence."""
+    tau, rho = aligned.half_width, aligned.confidence
+    return {
+        "plain gaussian": Gaussian(sigma=aligned.plain_sigma * SAFE),
+        "plain laplace": Laplace(scale=tau / math.log(1 / (1 - rho)) * SAFE),
+        "staircase": staircase(tau, rho, aligned.sensitivity),
+    }
+
+
+def staircase(half_width: float, confidence: float, sensitivity: float) -> Staircase:
+    """Steps as wide as the sensitivity, one of their edges on the edge of the region (Geng, Viswanath 2014).
+
+    Its loss is the one that just keeps the confidence: the tail mass beyond an edge falls as the loss grows.
+    """
+    rest = math.fmod(half_width, sensitivity)
+    steps = round(half_width / sensitivity)
+    if abs(half_width - steps * sensitivity) <= ROUNDING * sensitivity:
+        # a plateau of one whole step is the law whose plateau has no length, one level higher
+        rest = sensitivity
+
+    def excess(loss: float) -> float:
+        law = Staircase(loss=loss, width=sensitivity, center=rest)
+        return float(law.mass(-half_width, half_width)) - confidence
+
+    loss = bracketed_root(excess, 1e-9, 200.0)
+    return Staircase(loss=loss / SAFE, width=sensitivity, center=rest)

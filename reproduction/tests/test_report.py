@@ -13,12 +13,10 @@ from pathlib import Path
 import pytest
 
 from pbdp.errors import InputError, PbdpError
-from reproduction.experiments import EXPERIMENTS, chosen_experiments
-from reproduction.report.report import Made, record_of, report_of
-from reproduction.report.result import csv_text, result_of
-from reproduction.report.slips import slip_tables
-from reproduction.reproduction import reproduce
-from reproduction.running.kept import opened_folder
+from reproduction.command import EXPERIMENTS, chosen_experiments, reproduce
+from reproduction.kept import opened_folder
+from reproduction.report import Made, record_of, report_of, slip_tables
+from reproduction.result import csv_text, result_of
 from reproduction.tests.toy import COUNT, toy
 
 VOID = {"meta", "img", "br", "hr", "link", "input"}
@@ -145,7 +143,7 @@ def test_the_slips_are_listed_in_full() -> None:
     for table in tables:
         assert len(table.rows) >= 5
         assert all(len(row) == len(table.columns) for row in table.rows)
-    source = Path(__file__).parents[3] / "src/pbdp/published/SLIPS.md"
+    source = Path(__file__).parents[2] / "src/pbdp/published/SLIPS.md"
     lines = [line for line in source.read_text(encoding="utf-8").splitlines() if line.startswith("|")]
     assert sum(len(table.rows) + 2 for table in tables) == len(lines)
 

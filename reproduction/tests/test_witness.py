@@ -18,15 +18,15 @@ from pbdp.noise.gaussian import Gaussian
 from pbdp.published.measure import AtDelta, AtOrder, Measure
 from reproduction.accuracy.curves import rows_at, witness_of
 from reproduction.accuracy.requirements import Aligned, aligned_of
-from reproduction.accuracy.violation import (
+from reproduction.witness import (
     AnswerPair,
     Witness,
     best_witness,
     intervals_of,
     pair_at,
+    piece_loss,
     two_point_renyi,
 )
-from reproduction.many_releases.composed_violation import piece_loss
 
 mp = MPContext()
 mp.dps = 20

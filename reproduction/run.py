@@ -19,7 +19,7 @@ from typing import TypeAlias
 from pbdp.canonical import canonical
 from pbdp.errors import PbdpError
 from reproduction.experiment import Experiment, Row, Settings
-from reproduction.running.kept import KeptCases, Outcome
+from reproduction.kept import KeptCases, Outcome
 
 # Seconds between two looks at the clock while all workers are busy.
 LOOK = 0.5

@@ -16,8 +16,8 @@ import pytest
 
 from pbdp.errors import InputError
 from reproduction.experiment import Finding
-from reproduction.running.kept import CASES, KeptCases, Outcome, opened_folder
-from reproduction.running.run import (
+from reproduction.kept import CASES, KeptCases, Outcome, opened_folder
+from reproduction.run import (
     CaseError,
     InterruptedRunError,
     Standing,
@@ -30,8 +30,8 @@ from reproduction.tests.toy import COUNT, dies, fails_at_three, toy
 PROGRAM = """
 import sys
 from pathlib import Path
-from reproduction.running.kept import KeptCases
-from reproduction.running.run import compute_missing
+from reproduction.kept import KeptCases
+from reproduction.run import compute_missing
 from reproduction.tests.toy import toy
 if __name__ == "__main__":
     folder = Path(sys.argv[1])
@@ -158,7 +158,7 @@ def test_a_killed_run_goes_on_where_it_stopped_and_leaves_no_process(tmp_path: P
     (tmp_path / CASES).mkdir()
     program = tmp_path / "program.py"
     program.write_text(PROGRAM, encoding="utf-8")
-    root = str(Path(__file__).parents[3])
+    root = str(Path(__file__).parents[2])
     run = subprocess.Popen(
         [sys.executable, str(program), str(tmp_path)], env=os.environ | {"PYTHONPATH": root}
     )

@@ -1,1 +1,0 @@
-"""What is written: figures, tables, findings, and the page that holds them."""

@@ -1,1 +1,0 @@
-"""Cases in worker processes, each kept when it is finished."""
