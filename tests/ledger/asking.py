@@ -38,6 +38,13 @@ def ledger_with_visits(url: str, limit: int = 100) -> Ledger:
     return ledger
 
 
+def spend(ledger: Ledger, number: int, cost: int = 10) -> bytes:
+    """Release one number of a plan of its own."""
+    return ledger.release(
+        request(plan=plan_number(number), key=f"key {number}", cost={"renyi": cost}), lambda: b"%d" % number
+    )
+
+
 def fill(url: str, releases: int = 6) -> None:
     """Genesis, `visits`, `stays`, a spend that waits (record 3); then spends (even) and answers (odd)."""
     with ledger_with_visits(url, limit=1000) as ledger:

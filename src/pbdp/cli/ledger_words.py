@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 from pbdp.cli.text import bar, columns
 
 if TYPE_CHECKING:
+    from pbdp.ledger.book import Entry
     from pbdp.ledger.budget import Budget, Paid
     from pbdp.ledger.dataset import DatasetState
-    from pbdp.ledger.history import Entry
     from pbdp.ledger.verification import Verification
     from pbdp.planning.plan import Plan
 

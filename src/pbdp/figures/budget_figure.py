@@ -13,8 +13,8 @@ from pbdp.figures.canvas import COLORS, DASHES, new_figure
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+    from pbdp.ledger.book import Entry
     from pbdp.ledger.dataset import DatasetState
-    from pbdp.ledger.history import Entry
 
 
 def draw_budget(budgets: Sequence[tuple[DatasetState, Sequence[Entry]]]) -> Figure:

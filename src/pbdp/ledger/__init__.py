@@ -53,7 +53,7 @@ write both the ledger and the witness can forge both: keep an `export` elsewhere
 *Taken back.* Whatever left the program was told to this machine's witness before, with its cost (steps 1
 and 3 end with it; a retry that finds an answer tells it too). The witness only moves forward, and is
 written after the store. So a store that does not hold the witness's head was taken back to an older state,
-and it is refused until `Ledger.recover` has counted the gap (`recovery`). A machine that has no witness
+and it is refused until `Ledger.recover` has counted the gap (`guard`). A machine that has no witness
 cannot know; `Ledger.notes` says so.
 
 *As fast at the end as at the start.* Each spend carries the running totals, and each look-up is one step
@@ -63,13 +63,12 @@ depth of the index.
 
 from __future__ import annotations
 
+from pbdp.ledger.book import Entry
 from pbdp.ledger.dataset import DatasetState
 from pbdp.ledger.errors import BudgetExceededError, LedgerError, RolledBackError
-from pbdp.ledger.export import verify_export
-from pbdp.ledger.history import Entry
 from pbdp.ledger.ledger import Ledger, verify_ledger
 from pbdp.ledger.request import Quote, Request, Reservation
-from pbdp.ledger.verification import Verification
+from pbdp.ledger.verification import Verification, verify_export
 
 __all__ = [
     "BudgetExceededError",

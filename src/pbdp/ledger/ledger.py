@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import secrets
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -12,10 +13,8 @@ from typing import Any, Self
 
 from pbdp.canonical import canonical
 from pbdp.errors import InputError
-from pbdp.ledger.amounts import Amounts, checked_amounts, checked_name, none_of
-from pbdp.ledger.book import packed_answer
-from pbdp.ledger.charge import charge, spend_content
-from pbdp.ledger.dataset import DatasetState
+from pbdp.ledger.book import Entry, entries_of, packed_answer
+from pbdp.ledger.dataset import Amounts, DatasetState, checked_amounts, checked_name, none_of
 from pbdp.ledger.errors import (
     BudgetExceededError,
     DamagedLedgerError,
@@ -25,19 +24,18 @@ from pbdp.ledger.errors import (
     NotALedgerError,
     PackageUsedUpError,
 )
-from pbdp.ledger.export import export_lines
-from pbdp.ledger.guard import Guard
-from pbdp.ledger.history import Entry, entries_of
+from pbdp.ledger.guard import Gap, Guard
 from pbdp.ledger.record import FORMAT, Payload, Record
-from pbdp.ledger.recovery import Gap
-from pbdp.ledger.request import Quote, Request, Reservation
-from pbdp.ledger.stores.at import store_at
+from pbdp.ledger.request import Quote, Request, Reservation, charge, spend_content
 from pbdp.ledger.stores.interface import Store, Writing
-from pbdp.ledger.verification import Verification, Walk
+from pbdp.ledger.stores.sqlite import SqliteStore
+from pbdp.ledger.verification import Verification, Walk, export_lines
 from pbdp.mechanism.neighbors import Neighbors
 
 # Seconds to wait for another program that holds the ledger.
 WAIT = 30.0
+LONGEST_WAIT = 86_400
+_SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+)://")
 
 
 class Ledger:
@@ -294,3 +292,20 @@ def _checked_rule(rule: object) -> dict[str, Any]:
     if copy != rule:
         raise InputError("rule", "a JSON object with texts as names", "something that JSON would change")
     return copy
+
+
+def store_at(url: str | Path, *, wait: float) -> Store:
+    """PostgreSQL for postgresql:// URLs, SQLite for anything that is the path of a file."""
+    if not 0 <= wait <= LONGEST_WAIT:
+        raise InputError("wait", f"a number of seconds from 0 to {LONGEST_WAIT}", wait)
+    text = str(url)
+    scheme = _SCHEME.match(text)
+    if scheme is None:
+        if not text or "\0" in text:
+            raise InputError("ledger", "the path of a file or a postgresql:// URL", ascii(text))
+        return SqliteStore(Path(text), wait=wait)
+    if scheme.group(1) not in ("postgresql", "postgres"):
+        raise InputError("ledger", "the path of a file or a postgresql:// URL", f"{scheme.group(1)}://...")
+    from pbdp.ledger.stores.postgres import PostgresStore
+
+    return PostgresStore(text, wait=wait)

@@ -24,7 +24,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from pbdp.ledger.amounts import Amounts
+from pbdp.ledger.dataset import Amounts
 from pbdp.ledger.errors import LedgerError
 
 _ENTRY = 40

@@ -1,8 +1,9 @@
-"""The SQLite file: its settings, what it refuses, and errors in words."""
+"""The SQLite file: its settings, what it refuses, damage to it, and errors in words."""
 
 from __future__ import annotations
 
 import os
+import random
 import shutil
 import signal
 import sqlite3
@@ -14,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from pbdp.errors import InputError
+from pbdp.errors import InputError, PbdpError
 from pbdp.ledger import Ledger, LedgerError, verify_ledger
 from pbdp.ledger.errors import (
     DamagedLedgerError,
@@ -24,9 +25,10 @@ from pbdp.ledger.errors import (
     ReadOnlyLedgerError,
 )
 from pbdp.ledger.stores.sqlite import APPLICATION_ID
-from tests.ledger.asking import ledger_with_visits, plan_number, request
+from tests.ledger.asking import fill, ledger_with_visits, plan_number, request
 
 NOBODY = 65534
+FLIPS = 200
 
 
 def test_the_file_is_private_and_marked(file: Path) -> None:
@@ -237,3 +239,53 @@ def test_no_look_up_reads_more_than_its_own_rows(filled_file: Path) -> None:
         "ORDER BY sequence DESC LIMIT 1"
     ]
     assert not any("TEMP B-TREE" in plan for plan in plans.values())
+
+
+def test_every_flipped_bit_is_found_or_changes_nothing(file: Path) -> None:
+    fill(str(file), releases=30)
+    with Ledger.open(file) as ledger:
+        before = list(ledger.export())
+    content = file.read_bytes()
+    rng = random.Random(7)
+    found = harmless = 0
+    for _ in range(FLIPS):
+        damaged = bytearray(content)
+        damaged[rng.randrange(len(content))] ^= 1 << rng.randrange(8)
+        file.write_bytes(damaged)
+        if verify_ledger(file).sound:
+            with Ledger.open(file) as ledger:
+                assert list(ledger.export()) == before
+            harmless += 1
+        else:
+            found += 1
+    assert found > FLIPS / 5
+    assert harmless + found == FLIPS
+
+
+def test_every_flipped_bit_of_the_header_and_of_a_record_is_found_or_changes_nothing(file: Path) -> None:
+    fill(str(file), releases=1)
+    with Ledger.open(file) as ledger:
+        before = list(ledger.export())
+    content = file.read_bytes()
+    # the 100 bytes that say what the file is, and a record's payload, which has no byte to spare
+    payload = content.index(b'{"bought"')
+    for place in [*range(100), *range(payload, payload + 200)]:
+        damaged = bytearray(content)
+        damaged[place] ^= 1 << (place % 8)
+        file.write_bytes(damaged)
+        outcome = verify_ledger(file)
+        if place >= payload:
+            assert not outcome.sound
+        elif outcome.sound:
+            with Ledger.open(file) as ledger:
+                assert list(ledger.export()) == before
+
+
+def test_a_truncated_file_is_found(file: Path) -> None:
+    fill(str(file), releases=30)
+    content = file.read_bytes()
+    for kept in (0, 50, 100, 4096, 5000, len(content) // 2, len(content) - 4096, len(content) - 1):
+        file.write_bytes(content[:kept])
+        assert not verify_ledger(file).sound, kept
+        with pytest.raises(PbdpError), Ledger.open(file) as ledger:
+            ledger.release(request(plan=plan_number(1)), lambda: b"x")
