@@ -20,8 +20,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.special import chdtrc
 
+from pbdp import special
 from pbdp.audit.clopper_pearson import two_sided_p_value
 from pbdp.audit.events import RESIDUES, group_starts
 from pbdp.audit.samples import Counts, Sample, answer_text
@@ -153,7 +153,7 @@ def _chi_square(counts: Counts | Array, expected: Array) -> tuple[float, float]:
     if len(counts) < 2:
         return 0.0, 1.0
     statistic = float(np.sum((counts - expected) ** 2 / expected))
-    return statistic, float(chdtrc(len(counts) - 1, statistic))
+    return statistic, float(special.chdtrc(len(counts) - 1, statistic))
 
 
 def _kolmogorov(sample: Sample) -> tuple[float, float]:

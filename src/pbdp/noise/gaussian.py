@@ -6,8 +6,8 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import erfcx, ndtri
 
+from pbdp import special
 from pbdp.domains import above_one, positive
 from pbdp.noise.family import Family, Problem, Shape, Shapes
 from pbdp.noise.kernel import Array, ArrayLike, LatticeKernel, LogConcaveKernel
@@ -71,7 +71,7 @@ class Gaussian(LogConcaveKernel):
     def _left_tail(self, x: Array) -> Array:
         """P(noise <= x) for x <= 0, as density times Mills' ratio: both are accurate where it is tiny."""
         z = x / self.sigma
-        return np.asarray(0.5 * np.exp(-z * z / 2) * erfcx(-z / math.sqrt(2)))
+        return np.asarray(0.5 * np.exp(-z * z / 2) * special.erfcx(-z / math.sqrt(2)))
 
     def cdf(self, x: ArrayLike) -> Array:
         """Φ(x/σ)."""
@@ -85,7 +85,7 @@ class Gaussian(LogConcaveKernel):
 
     def quantile(self, u: ArrayLike) -> Array:
         """σ Φ⁻¹(u), such that cdf(quantile(u)) is within 1e-12 of u, relatively."""
-        return np.asarray(self.sigma * ndtri(np.asarray(u, dtype=np.float64)))
+        return np.asarray(self.sigma * special.ndtri(np.asarray(u, dtype=np.float64)))
 
     def upper_quantile(self, u: ArrayLike) -> Array:
         """-σ Φ⁻¹(u), by symmetry."""
@@ -187,7 +187,7 @@ class DiscreteGaussian(TabulatedLattice):
         if self.sigma < _SMOOTH:
             return TabulatedLattice._tail(self, n)
         z = np.minimum(n / self.sigma, _FARTHEST_Z)
-        integral = self.sigma * math.sqrt(math.pi / 2) * erfcx(z / math.sqrt(2))
+        integral = self.sigma * math.sqrt(math.pi / 2) * special.erfcx(z / math.sqrt(2))
         return np.asarray(np.exp(-z * z / 2 - self._log_total) * (integral + self._correction(z)))
 
     def _correction(self, z: Array) -> Array:
@@ -229,7 +229,7 @@ class DiscreteGaussian(TabulatedLattice):
     def _tail_guess(self, u: Array) -> Array:
         if self.sigma < _SMOOTH:
             return TabulatedLattice._tail_guess(self, u)
-        return np.asarray(np.ceil(0.5 - self.sigma * ndtri(u)))
+        return np.asarray(np.ceil(0.5 - self.sigma * special.ndtri(u)))
 
 
 def _bell(z: Array) -> Array:

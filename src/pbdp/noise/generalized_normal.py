@@ -6,8 +6,8 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import gammainc, gammaincc, gammainccinv, gammaln
 
+from pbdp import special
 from pbdp.domains import above_one, positive
 from pbdp.errors import InputError
 from pbdp.noise import power_loss
@@ -61,7 +61,7 @@ class GeneralizedNormal(LogConcaveKernel):
     @property
     def _log_height(self) -> float:
         """Log of the density at zero in units of the scale: β / (2Γ(1/β)), as 1/(2Γ(1 + 1/β))."""
-        return -math.log(2) - float(gammaln(1 + 1 / self.shape))
+        return -math.log(2) - special.log_gamma(1 + 1 / self.shape)
 
     def _power(self, x: ArrayLike) -> Array:
         """|x/a|^β."""
@@ -74,7 +74,7 @@ class GeneralizedNormal(LogConcaveKernel):
     def cdf(self, x: ArrayLike) -> Array:
         """Q(1/β, |x/a|^β)/2 left of zero, Q the upper incomplete gamma; one minus its mirror image right."""
         x = np.asarray(x, dtype=np.float64)
-        tail = 0.5 * gammaincc(1 / self.shape, self._power(x))
+        tail = 0.5 * special.gammaincc(1 / self.shape, self._power(x))
         return np.asarray(np.where(x <= 0, tail, 1 - tail))
 
     def survival(self, x: ArrayLike) -> Array:
@@ -85,7 +85,9 @@ class GeneralizedNormal(LogConcaveKernel):
         """The inverse of `cdf`, such that cdf(quantile(u)) is within 1e-11 of u, relatively."""
         u = np.asarray(u, dtype=np.float64)
         lower = np.where(u > 0.5, 1 - u, u)
-        distance = self.scale * np.asarray(gammainccinv(1 / self.shape, 2 * lower)) ** (1 / self.shape)
+        distance = self.scale * np.asarray(special.gammainccinv(1 / self.shape, 2 * lower)) ** (
+            1 / self.shape
+        )
         # The inverse incomplete gamma is not accurate to the last digits everywhere; Newton mends it.
         for _ in range(2):
             with np.errstate(divide="ignore", invalid="ignore"):
@@ -114,8 +116,8 @@ class GeneralizedNormal(LogConcaveKernel):
         some = near < far
         near, far = np.where(some, near, 0.0), np.where(some, far, 0.0)
         start, end = self._power(near), self._power(far)
-        by_tails = 0.5 * (gammaincc(1 / self.shape, start) - gammaincc(1 / self.shape, end))
-        from_zero = 0.5 * (gammainc(1 / self.shape, end) - gammainc(1 / self.shape, start))
+        by_tails = 0.5 * (special.gammaincc(1 / self.shape, start) - special.gammaincc(1 / self.shape, end))
+        from_zero = 0.5 * (special.gammainc(1 / self.shape, end) - special.gammainc(1 / self.shape, start))
         value = np.where(end - start >= 1, by_tails, from_zero)
         narrow = (end - start < 1) & (far <= 2 * near)
         if narrow.any():

@@ -6,8 +6,8 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import ndtr, ndtri
 
+from pbdp import special
 from pbdp.domains import above_one, positive
 from pbdp.noise.family import Family, Problem, Shape, Shapes
 from pbdp.noise.grid import GridKernel
@@ -88,7 +88,9 @@ class Huber(LogConcaveKernel):
         factor = self.sigma * math.sqrt(2 * math.pi) * math.exp(-self._log_total)
         with np.errstate(divide="ignore", invalid="ignore"):
             beyond = -self.knee + self.sigma * (self.sigma / self.knee) * np.log(lower / tail)
-        center = self.sigma * ndtri(ndtr(-self.knee / self.sigma) + np.maximum(lower - tail, 0.0) / factor)
+        center = self.sigma * special.ndtri(
+            special.ndtr(-self.knee / self.sigma) + np.maximum(lower - tail, 0.0) / factor
+        )
         left = np.where(lower < tail, beyond, np.minimum(center, 0.0))
         return np.where(u > 0.5, -left, left)
 

@@ -14,8 +14,8 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from scipy.special import gamma
 
+from pbdp import special
 from pbdp.noise import power_loss
 from pbdp.noise.kernel import Array
 
@@ -123,7 +123,7 @@ class PowerMoment:
         Right of zero the slope is at most that of -y^β, and y^β - x^β >= (y-x)^β, so that the integral is at
         most exp(φ(start)) Γ(1 + 1/β); left of zero φ falls.
         """
-        width = np.minimum(np.maximum(-start, 0.0) + gamma(1 + 1 / self.shape), end - start)
+        width = np.minimum(np.maximum(-start, 0.0) + special.gamma(1 + 1 / self.shape), end - start)
         return np.asarray(self._exponent(start) + np.log(width))
 
     def _left_rest(self, start: Array, end: Array) -> Array:

@@ -11,8 +11,8 @@ import math
 from collections.abc import Callable
 
 import numpy as np
-from scipy.special import dawsn, erfcx
 
+from pbdp import special
 from pbdp.noise.kernel import Array, ArrayLike
 
 # Eight points integrate exp of a quadratic that falls by at most one with an error below 1e-17.
@@ -37,11 +37,11 @@ def falling_integral(width: ArrayLike, fall: ArrayLike, curvature: float) -> Arr
         root = math.sqrt(2 * abs(curvature))
         start = fall / root
         if curvature < 0:
-            far = erfcx(start + width * root / 2)
-            wide = (math.sqrt(math.pi) / root) * (erfcx(start) - np.exp(-drop) * far)
+            far = special.erfcx(start + width * root / 2)
+            wide = (math.sqrt(math.pi) / root) * (special.erfcx(start) - np.exp(-drop) * far)
         else:
-            far = dawsn(np.maximum(start - width * root / 2, 0.0))
-            wide = (2 / root) * (dawsn(start) - np.exp(-drop) * far)
+            far = special.dawsn(np.maximum(start - width * root / 2, 0.0))
+            wide = (2 / root) * (special.dawsn(start) - np.exp(-drop) * far)
     narrow = drop < 1
     if not narrow.any():
         return np.asarray(wide)

@@ -18,8 +18,8 @@ from dataclasses import dataclass, field
 from typing import Final
 
 import numpy as np
-from scipy.special import erfcx, ndtr
 
+from pbdp import special
 from pbdp.domains import above_one, positive, probability, whole
 from pbdp.errors import InputError
 from pbdp.noise.gaussian import Gaussian
@@ -102,19 +102,19 @@ class GaussianProfile(KernelProfile):
         """
         size, m = abs(epsilon), self.ratio
         a, b = m / 2 - size / m, -m / 2 - size / m
-        height, second = math.exp(-a * a / 2) / 2, float(erfcx(-b * SQRT_HALF))
+        height, second = math.exp(-a * a / 2) / 2, float(special.erfcx(-b * SQRT_HALF))
         if a > 0:
             delta = math.erfc(-a * SQRT_HALF) / 2 - height * second
         else:
-            delta = height * (float(erfcx(-a * SQRT_HALF)) - second)
+            delta = height * (float(special.erfcx(-a * SQRT_HALF)) - second)
         return delta if epsilon >= 0 else -math.expm1(-size) + math.exp(-size) * delta
 
     def deltas_at(self, epsilons: Array) -> Array:
         size, m = np.abs(epsilons), self.ratio
         a, b = m / 2 - size / m, -m / 2 - size / m
-        height, second = np.exp(-a * a / 2) / 2, erfcx(-b * SQRT_HALF)
-        near = ndtr(a) - height * second
-        far = height * (erfcx(-np.minimum(a, 0.0) * SQRT_HALF) - second)
+        height, second = np.exp(-a * a / 2) / 2, special.erfcx(-b * SQRT_HALF)
+        near = special.ndtr(a) - height * second
+        far = height * (special.erfcx(-np.minimum(a, 0.0) * SQRT_HALF) - second)
         delta: Array = np.where(a > 0, near, far)
         return np.where(epsilons >= 0, delta, -np.expm1(-size) + np.exp(-size) * delta)
 

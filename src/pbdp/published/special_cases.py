@@ -12,8 +12,7 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
 from enum import Enum
 
-from scipy.special import ndtri
-
+from pbdp import special
 from pbdp.domains import above_one, finite, positive, probability
 from pbdp.errors import InputError
 from pbdp.noise.kernel import Kernel
@@ -253,8 +252,8 @@ def plain_sigma(case: Case, confidence: float) -> float:
     rho, pair = probability("confidence", confidence), case.pair(1.0)
     reach = pair.high - pair.answer
     if pair.low < pair.answer:
-        return float(-reach / ndtri((1 - rho) / 2))
-    return float(reach / ndtri(rho + 0.5)) if rho < 0.5 else 0.0
+        return float(-reach / special.ndtri((1 - rho) / 2))
+    return float(reach / special.ndtri(rho + 0.5)) if rho < 0.5 else 0.0
 
 
 def fixed_delta(

@@ -11,13 +11,16 @@ import sys
 import warnings
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
-from cryptography.hazmat.primitives.ciphers import Cipher, CipherContext, algorithms, modes
 
 from pbdp.domains import whole
 from pbdp.errors import InputError
+
+if TYPE_CHECKING:
+    from cryptography.hazmat.primitives.ciphers import CipherContext
 
 Words = npt.NDArray[np.uint64]
 
@@ -54,6 +57,8 @@ class Stream:
     _cipher: CipherContext = field(init=False)
 
     def __post_init__(self) -> None:
+        from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
+
         self._cipher = Cipher(algorithms.AES256(self.key), modes.CTR(COUNTER_START)).encryptor()
 
     def fill(self, buffer: bytearray, zeros: memoryview) -> None:

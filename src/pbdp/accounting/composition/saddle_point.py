@@ -20,8 +20,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import erfcx
 
+from pbdp import special
 from pbdp.noise.kernel import Array
 
 # Tilts looked at, in units of one over the standard deviation of the composed loss.
@@ -77,11 +77,11 @@ def normal_gain(tilt: Array | np.float64, spread: Array | np.float64) -> Array:
     """E[e^(-tilt·Zs) (1 - e^(-Zs)); Z > 0] for a standard normal Z; a derivative where s is small."""
     low, high = tilt * spread / math.sqrt(2), (tilt + 1) * spread / math.sqrt(2)
     middle = (low + high) / 2
-    slope = 2 / math.sqrt(math.pi) - 2 * middle * erfcx(middle)
+    slope = 2 / math.sqrt(math.pi) - 2 * middle * special.erfcx(middle)
     far = 1 / (math.sqrt(math.pi) * np.maximum(middle, 1.0) ** 2)
     slope = np.where(middle > 1e3, far, slope)
     near = spread < 1e-3 * (1 + tilt * spread)
-    gain = np.where(near, (high - low) * slope / 2, (erfcx(low) - erfcx(high)) / 2)
+    gain = np.where(near, (high - low) * slope / 2, (special.erfcx(low) - special.erfcx(high)) / 2)
     return np.asarray(np.maximum(gain, 1e-300))
 
 

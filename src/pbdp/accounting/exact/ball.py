@@ -42,8 +42,8 @@ from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import erfcx, gammainc, gammaincc, ndtr
 
+from pbdp import special
 from pbdp.accounting.bounds import Bounds
 from pbdp.accounting.exact.chi_square import cdf, cdf_error, density, orders, survival
 from pbdp.accounting.exact.interval import Range, ordered, times, widened
@@ -99,7 +99,7 @@ class BoostedBall:
         """The kernel's mass inside the ball and outside it."""
         half = 0.5 * (self.radius / self.sigma) ** 2
         rounding = 2.0**-50 * (self.dimensions + 2 * half)
-        inside, outside = (float(f(self.dimensions / 2, half)) for f in (gammainc, gammaincc))
+        inside, outside = (float(f(self.dimensions / 2, half)) for f in (special.gammainc, special.gammaincc))
         return _around(inside, rounding), _around(outside, rounding)
 
     @property
@@ -259,7 +259,7 @@ class _Pair:
     def _beyond(self, cuts: Array) -> float:
         """What the ends of the integrals may have missed: the far tail and misplaced ends."""
         start, X, s = float(cuts[0]), self.crossing, self.shift
-        tail = float(ndtr(start)) * (1 + 1e-9) if start > -self.radius else 0.0
+        tail = float(special.ndtr(start)) * (1 + 1e-9) if start > -self.radius else 0.0
         # near X + λ/s the integrand is at most s times the distance from it, and the probability of the ball
         misplaced = 2.0**-49 * (abs(X) + s + min(self.extra_loss / s, s + abs(X)))
         square = self.radius * self.radius * (1 + 2.0**-44)
@@ -439,7 +439,7 @@ def _phi(x: Array) -> Array:
 
 
 def _mills(z: float) -> float:
-    return math.sqrt(math.pi / 2) * float(erfcx(z / math.sqrt(2)))
+    return math.sqrt(math.pi / 2) * float(special.erfcx(z / math.sqrt(2)))
 
 
 def _around(value: float, rounding: float) -> Bounds:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import gammainc, gammaincc, gammaln, xlogy
 
+from pbdp import special
 from pbdp.noise.kernel import Array
 
 
@@ -21,19 +21,19 @@ def cdf(nu: int, t: Array) -> Array:
     """F_ν(t), zero below zero."""
     if nu == 0:
         return np.where(t >= 0, 1.0, 0.0)
-    return np.asarray(gammainc(nu / 2, np.maximum(t, 0.0) / 2))
+    return np.asarray(special.gammainc(nu / 2, np.maximum(t, 0.0) / 2))
 
 
 def survival(nu: int, t: Array) -> Array:
     """1 - F_ν(t), with its own digits."""
-    return 1 - cdf(0, t) if nu == 0 else np.asarray(gammaincc(nu / 2, np.maximum(t, 0.0) / 2))
+    return 1 - cdf(0, t) if nu == 0 else np.asarray(special.gammaincc(nu / 2, np.maximum(t, 0.0) / 2))
 
 
 def density(nu: int, t: Array) -> Array:
     """F_ν'(t) for t > 0."""
     if nu == 0:
         return np.zeros_like(t)
-    return np.asarray(np.exp(xlogy(nu / 2 - 1, t / 2) - t / 2 - gammaln(nu / 2)) / 2)
+    return np.asarray(np.exp(special.xlogy(nu / 2 - 1, t / 2) - t / 2 - special.gammaln(nu / 2)) / 2)
 
 
 def orders(nu: int, t: Array) -> tuple[Array, Array, Array, Array]:

@@ -15,8 +15,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from scipy.special import bdtrc
-
+from pbdp import special
 from pbdp.mechanism.requirement import Requirement
 from pbdp.planning.limit.search import least_epsilon
 
@@ -82,5 +81,5 @@ def _strongest_confidence(requirement: Requirement) -> tuple[float, int]:
     odd = requirement.releases - (requirement.releases + 1) % 2
     if requirement.simultaneous or odd <= 1 or each <= 0.5:
         return each, 1
-    median = float(bdtrc(odd // 2, odd, each)) * ROUNDED_DOWN
+    median = float(special.bdtrc(odd // 2, odd, each)) * ROUNDED_DOWN
     return (median, odd) if median > each else (each, 1)

@@ -29,8 +29,8 @@ from fractions import Fraction
 from functools import lru_cache
 
 import numpy as np
-from scipy.special import betainc
 
+from pbdp import special
 from pbdp.errors import CannotCertifyError
 from pbdp.mechanism.grid import LinearGrid, power_of_two_below, whole_numbers
 from pbdp.mechanism.weights import BITS, LARGEST_TABLE, TOTAL, WeightTable, integer_weights
@@ -170,7 +170,7 @@ def mass_within(dimensions: int, scale: float, room: int) -> float:
     counts = np.arange(first, last + 1)
     possible = counts <= room
     failures = np.where(possible, room - counts, 0)
-    within = betainc(np.maximum(counts, 1), failures + 1.0, -math.expm1(-1 / scale))
+    within = special.betainc(np.maximum(counts, 1), failures + 1.0, -math.expm1(-1 / scale))
     within = np.where(possible, np.where(counts == 0, 1.0, within), 0.0)
     # every ratio of binomial weights, and the sum of their logs, is rounded; a relative error e of 1 - r
     # changes the incomplete beta function by a factor of (1 + e)^j at most

@@ -6,8 +6,8 @@ import math
 from collections.abc import Iterator
 
 import numpy as np
-from scipy.special import gammaincinv
 
+from pbdp import special
 from pbdp.accounting.exact.ball import BoostedBall
 from pbdp.errors import CannotCertifyError
 from pbdp.planning.vectors.design import VectorDesign
@@ -37,7 +37,7 @@ def spherical_designs(requirement: VectorRequirement) -> Iterator[VectorDesign]:
 def plain_gaussian(requirement: VectorRequirement) -> SphericalGaussian:
     """The largest sigma that meets the confidence on its own."""
     rounding = rounding_for(requirement)
-    radius = math.sqrt(2 * float(gammaincinv(requirement.dimensions / 2, requirement.confidence)))
+    radius = math.sqrt(2 * float(special.gammaincinv(requirement.dimensions / 2, requirement.confidence)))
     sigma = rounding.room(requirement) / radius
     margin = 1e-13
     while margin < 1:
@@ -61,7 +61,7 @@ def boosted_gaussian(
     if rho >= 1:
         return None
     odds = math.exp(-boost_loss) * rho / (1 - rho)
-    radius = math.sqrt(2 * float(gammaincinv(requirement.dimensions / 2, odds / (1 + odds))))
+    radius = math.sqrt(2 * float(special.gammaincinv(requirement.dimensions / 2, odds / (1 + odds))))
     if radius < SMALLEST_RADIUS or room / radius >= LARGEST_SCALE * rounding.step:
         return None
     sigma = room / radius

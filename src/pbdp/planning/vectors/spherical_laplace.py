@@ -10,8 +10,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from scipy.special import gammainc, gammaincinv
-
+from pbdp import special
 from pbdp.accounting.exact.chi_square import cdf_error
 from pbdp.domains import positive
 from pbdp.errors import CannotCertifyError
@@ -64,7 +63,7 @@ class SphericalLaplace(VectorDesign):
         """P(|noise| <= what rounding leaves of the width) less the sampler's error, rounded down."""
         d, t = requirement.dimensions, self.rounding.room(requirement) / self.scale
         # a relative error e of t changes the Gamma(d) CDF by a factor of (1 + e)^d at most
-        value = float(gammainc(d, t))
+        value = float(special.gammainc(d, t))
         lower = value * (1 - float(cdf_error(value)) - 2.0**-50 * d)
         return (lower - self.sampling_error(requirement)) * (1 - 2.0**-52)
 
@@ -103,7 +102,7 @@ class SphericalLaplace(VectorDesign):
 def widest_laplace(requirement: VectorRequirement) -> SphericalLaplace:
     """The largest scale that meets the confidence."""
     rounding = rounding_for(requirement)
-    quantile = float(gammaincinv(requirement.dimensions, requirement.confidence))
+    quantile = float(special.gammaincinv(requirement.dimensions, requirement.confidence))
     scale = rounding.room(requirement) / quantile
     margin = 1e-13
     while margin < 1:
