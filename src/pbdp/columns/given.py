@@ -103,12 +103,25 @@ def _from_arrow(given: Any) -> Column | None:
     if not isinstance(given, pa.Array | pa.ChunkedArray):
         return None
     chunked = isinstance(given, pa.ChunkedArray)
-    numbers = (pa.types.is_integer(given.type) or pa.types.is_floating(given.type)) and not given.null_count
-    column = given.combine_chunks() if chunked else given
     return Column(
-        array=column.to_numpy(zero_copy_only=False) if numbers else objects(given.to_pylist()),
+        array=arrow_array(given.combine_chunks() if chunked else given),
         back=lambda out: pa.chunked_array([pa.array(out)]) if chunked else pa.array(out),
     )
+
+
+def arrow_array(column: Any) -> npt.NDArray[Any]:
+    """An Arrow array as what a `Column` holds."""
+    import pyarrow as pa
+
+    kind = column.type
+    if pa.types.is_dictionary(kind):
+        # None stands behind the last entry, where the index of a null leads
+        entries = objects([*arrow_array(column.dictionary).tolist(), None])
+        places = column.indices.cast(pa.int64()).fill_null(len(entries) - 1)
+        return np.asarray(entries[places.to_numpy(zero_copy_only=False)])
+    if (pa.types.is_integer(kind) or pa.types.is_floating(kind)) and not column.null_count:
+        return np.asarray(column.to_numpy(zero_copy_only=False))
+    return objects(column.to_pylist())
 
 
 _PACKAGES: dict[str, Callable[[Any], Column | None]] = {

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from pbdp.cli.tables.key_text import looked_at
+from pbdp.columns.files import TextRows, pyarrow_modules, text_of
 from pbdp.errors import InputError
 
 _PARQUET = (".parquet", ".pq")
@@ -31,8 +31,6 @@ def key_columns(path: Path, as_text: Sequence[str]) -> dict[str, list[Any]]:
 
 
 def _parquet(path: Path) -> dict[str, list[Any]]:
-    from pbdp.cli.input.parquet import pyarrow_modules
-
     pa, pq = pyarrow_modules()
     try:
         with path.open("rb") as file:
@@ -44,11 +42,8 @@ def _parquet(path: Path) -> dict[str, list[Any]]:
 
 
 def _csv(path: Path, as_text: Sequence[str]) -> dict[str, list[Any]]:
-    try:
-        with path.open(encoding="utf-8-sig", newline="") as file:
-            rows = [row for row in csv.reader(file, strict=True) if row]
-    except (UnicodeDecodeError, csv.Error):
-        raise InputError("keys", "a CSV file in UTF-8", path.name, _HOW) from None
+    with path.open("rb") as file, text_of(file) as lines:
+        rows = [row for row in TextRows.of(lines, path.name).read() if row]
     if len(rows) < 2:
         raise InputError("keys", "a header and one group or more", path.name, _HOW)
     names, *groups = rows

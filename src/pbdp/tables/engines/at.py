@@ -6,10 +6,11 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from pbdp.columns.given import comes_from
 from pbdp.errors import ContradictionError, InputError
 from pbdp.tables.engines.duckdb import DuckDBSource
 from pbdp.tables.engines.files import TAKEN, files_at
-from pbdp.tables.engines.frames import comes_from, missing_package
+from pbdp.tables.engines.frames import missing_package
 from pbdp.tables.engines.held import Held, HeldDatabase, HeldFiles, HeldFrame, HeldRelation
 from pbdp.tables.engines.interface import Source
 

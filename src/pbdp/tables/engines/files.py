@@ -10,14 +10,14 @@ that does not end, is refused as a whole file: to skip it would lose somebody's 
 
 from __future__ import annotations
 
-import csv
 import gzip
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal, TextIO
+from typing import BinaryIO, Literal, cast
 
+from pbdp.columns.files import TextRows, text_of
 from pbdp.errors import InputError
 from pbdp.tables.engines.dialects import DUCKDB
 
@@ -158,30 +158,28 @@ def _literal(text: str) -> str:
 
 
 def _header_of(path: Path) -> CsvHeader:
+    what = f"the header of {path.name}"
     try:
-        with _opened(path) as file:
-            separator = "\t" if ".tsv" in _ending(path) else _separator_in(file.readline())
-            file.seek(0)
-            names = next(csv.reader(file, delimiter=separator, strict=True), [])
-    except (UnicodeDecodeError, EOFError, csv.Error, gzip.BadGzipFile):
+        with _opened(path) as file, text_of(file) as lines:
+            separator = "\t" if ".tsv" in _ending(path) else _separator_in(lines.readline())
+            lines.seek(0)
+            names = next(iter(TextRows.of(lines, what, separator).read(1)), [])
+    except (UnicodeDecodeError, EOFError, gzip.BadGzipFile):
         names, separator = None, ","
     if names is None:
-        raise InputError(f"the header of {path.name}", "CSV in UTF-8", "something else", "Save it as UTF-8.")
+        raise InputError(what, "CSV in UTF-8", "something else", "Save it as UTF-8.")
     if not any(names):
         raise InputError(f"the first line of {path.name}", "a header with the names of the columns", "empty")
     folded = [name.casefold() for name in names if name]
     if doubles := sorted({name for name in folded if folded.count(name) > 1}):
-        raise InputError(
-            f"the header of {path.name}", "names that differ in more than case", ", ".join(doubles)
-        )
+        raise InputError(what, "names that differ in more than case", ", ".join(doubles))
     return CsvHeader(names=tuple(names), separator=separator)
 
 
-def _opened(path: Path) -> TextIO:
-    # utf-8-sig: spreadsheets write a byte order mark
+def _opened(path: Path) -> BinaryIO:
     if path.name.lower().endswith(".gz"):
-        return gzip.open(path, "rt", encoding="utf-8-sig", newline="")
-    return path.open(encoding="utf-8-sig", newline="")
+        return cast(BinaryIO, gzip.open(path, "rb"))
+    return path.open("rb")
 
 
 def _separator_in(header: str) -> str:

@@ -9,15 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
+from pbdp.columns.given import comes_from
 from pbdp.errors import InputError
 
 if TYPE_CHECKING:
     import pyarrow as pa
-
-
-def comes_from(data: object, package: str) -> bool:
-    """Whether the object's class, or one it is made from, is of this package; the package is not imported."""
-    return any(kind.__module__.partition(".")[0] == package for kind in type(data).__mro__)
 
 
 def missing_package(package: str) -> InputError:
