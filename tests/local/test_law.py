@@ -10,9 +10,8 @@ import pytest
 
 from pbdp.errors import CannotCertifyError, InputError
 from pbdp.local.boosted import BoostedResponse, boosted_response
-from pbdp.local.certificate import epsilon_of, largest_ratio
 from pbdp.local.domain import in_blocks, in_categories, on_scale, without_categories
-from pbdp.local.law import IntegerLaw, ideal_shares
+from pbdp.local.law import IntegerLaw, epsilon_of, ideal_shares, largest_ratio
 from tests.local.setups import DOMAINS, SETUPS, response, weight_matrix
 
 TOTAL = 2**62

@@ -16,21 +16,26 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from pbdp.local.arithmetic import Arithmetic, arithmetic_of
 from pbdp.local.domain import Codes, Domain
-from pbdp.local.law import IntegerLaw, Shares, integer_law
+from pbdp.local.estimators import response_estimates, response_spread
+from pbdp.local.law import IntegerLaw, Shares, integer_law, part_sizes, part_values
 from pbdp.local.mechanism import VALUE, LocalMechanism
-from pbdp.local.response_estimator import response_estimates, response_spread
 from pbdp.local.spread import Spread
+from pbdp.mechanism.weights import TOTAL
 from pbdp.noise.kernel import Array
 from pbdp.release.keystream import Words
 
 SPARE_BITS = np.uint64(2)
+# Up to so many different divisors, one division by each is faster than a division by an array.
+FEW = 4
+# Entries of a table of all neighborhoods that still fits into the processor's cache.
+LARGEST_TABLE = 1 << 16
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -111,3 +116,143 @@ def exact_bincount(codes: Codes, times: Codes | None, cells: int) -> Codes:
     counts = np.zeros(cells, dtype=np.int64)
     np.add.at(counts, codes, times)
     return counts
+
+
+# --------------------------------------------------------------------------- for many people at once
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Arithmetic:
+    """What the divisions need to know; neighboring categories with the same weights are one block.
+
+    Block i has the reports from `firsts[i]` on, for u from `edges[i]` on, `far[i]` for each. In class c, a
+    code's report is the value itself for u below `lows[c] + near[c]`, and then one place further for each
+    `near[c]`; `class_of` says the class of each code. `table`, if any, holds the report for each code and
+    place.
+    """
+
+    domain: Domain
+    edges: Words
+    firsts: Codes
+    far: Words
+    base: np.uint64
+    lows: Words
+    near: Words
+    class_of: npt.NDArray[np.intp]
+    table: Codes | None
+    # plain randomized response has no report that is near but not the value
+    only_itself: bool
+    # whether most reports are near the true value: a matter of the law, not of the people
+    mostly_near: bool
+
+    def reports(self, codes: Codes, u: Words) -> Codes:
+        """Report codes for numbers u below 2^62. What is computed depends on u only, not on the codes."""
+        made = self._independent(u)
+        if self.mostly_near:
+            return _chosen(_at_least(u, self.base), self._nearby(codes, u), made)
+        near = np.flatnonzero(u >= self.base)
+        made[near] = self._nearby(codes[near], u[near])
+        return np.asarray(made)
+
+    def _independent(self, u: Words) -> Codes:
+        """Reports that do not depend on the true value; without meaning where u is beyond the base."""
+        if len(self.far) > FEW:
+            block = np.searchsorted(self.edges, u, side="right") - 1
+            return np.asarray(
+                self.firsts[block] + ((u - self.edges[block]) // self.far[block]).view(np.int64)
+            )
+        made = (u // self.far[0]).view(np.int64)
+        for edge, first, far in zip(self.edges[1:], self.firsts[1:], self.far[1:], strict=True):
+            # below the edge the difference wraps round, and is not taken
+            made = _chosen(_at_least(u, edge), ((u - edge) // far).view(np.int64) + first, made)
+        return np.asarray(made)
+
+    def _nearby(self, codes: Codes, u: Words) -> Codes:
+        """Reports near the true value, itself included; without meaning where u is below the base."""
+        if self.only_itself:
+            return codes
+        places = self._places(codes, u)
+        if self.table is not None:
+            places += codes * (len(self.table) // self.domain.count)
+            # places are below the width, so `clip` never clips: it only spares the check
+            return np.take(self.table, places, mode="clip")
+        places += self.domain.position[codes]
+        size = self.domain.size[codes]
+        places -= size & ~((places - size) >> 63)
+        places += self.domain.start[codes]
+        places -= self.domain.count & ~((places - self.domain.count) >> 63)
+        return np.asarray(places)
+
+    def _places(self, codes: Codes, u: Words) -> Codes:
+        """How many places after the true value the report is; 0 for the value itself."""
+        if len(self.near) > FEW:
+            kind = self.class_of[codes]
+            return _divided(u, self.lows[kind], self.near[kind])
+        places = _divided(u, self.lows[0], self.near[0])
+        if len(self.near) > 1:
+            kind = self.class_of[codes]
+            for number in range(1, len(self.near)):
+                others = _divided(u, self.lows[number], self.near[number])
+                places = _chosen(-(kind == number).astype(np.int64), others, places)
+        return places
+
+
+def _at_least(u: Words, limit: np.uint64) -> Codes:
+    """All bits 1 where u >= limit, else 0; both are below 2^62."""
+    return np.asarray((limit - np.uint64(1) - u).view(np.int64) >> 63)
+
+
+def _chosen(mask: Codes, first: Codes, second: Codes) -> Codes:
+    """The first where the bits of the mask are 1, else the second: no branch for a processor to foresee."""
+    made = first ^ second
+    made &= mask
+    made ^= second
+    return made
+
+
+def _divided(u: Words, low: Words | np.uint64, near: Words | np.uint64) -> Codes:
+    return np.asarray(((np.maximum(u, low) - low) // near).view(np.int64))
+
+
+def arithmetic_of(domain: Domain, law: IntegerLaw) -> Arithmetic:
+    """The arithmetic of a law."""
+    values, sizes = part_values(domain), part_sizes(domain)
+    changes = [part for part, (a, b) in enumerate(pairwise(law.far), start=1) if a != b]
+    starts = [0, *changes]
+    sums = np.cumsum([0, *(n * far for n, far in zip(values, law.far, strict=True))])
+    firsts = np.cumsum([0, *values])
+    base = int(sums[-1])
+    # where near equals far nothing is left to divide, but numpy divides all
+    near = [max(near - far, 1) for near, far in zip(law.near, law.far, strict=True)]
+    lows = [base + own - far - step for own, far, step in zip(law.own, law.far, near, strict=True)]
+    weights = list(zip(lows, near, strict=True))
+    table = _table(domain)
+    if table is not None and max(sizes) > 1:
+        # whatever its place, the table gives a value alone in its category itself: it joins another class
+        usual = weights[sizes.index(max(sizes))]
+        weights = [own if size > 1 else usual for own, size in zip(weights, sizes, strict=True)]
+    classes = {pair: number for number, pair in enumerate(dict.fromkeys(weights))}
+    return Arithmetic(
+        domain=domain,
+        edges=sums[starts].astype(np.uint64),
+        firsts=firsts[starts].astype(np.int64),
+        far=np.array([law.far[part] for part in starts], dtype=np.uint64),
+        base=np.uint64(base),
+        lows=np.array([low for low, _ in classes], dtype=np.uint64),
+        near=np.array([step for _, step in classes], dtype=np.uint64),
+        class_of=np.repeat([classes[pair] for pair in weights], values).astype(np.intp),
+        table=table,
+        only_itself=all(
+            size == 1 or near == far for size, near, far in zip(sizes, law.near, law.far, strict=True)
+        ),
+        mostly_near=2 * base < TOTAL,
+    )
+
+
+def _table(domain: Domain) -> Codes | None:
+    """The code `place` places after each code in its neighborhood, or None for large domains."""
+    width = int(domain.size.max())
+    if domain.count * width > LARGEST_TABLE:
+        return None
+    places = (domain.position[:, None] + np.arange(width)) % domain.size[:, None]
+    return ((domain.start[:, None] + places) % domain.count).ravel()

@@ -12,12 +12,12 @@ import numpy as np
 
 from pbdp.local.boosted import boosted_response
 from pbdp.local.domain import CategoryDomain, Domain, without_categories
+from pbdp.local.estimators import response_spread
 from pbdp.local.goal import Goal, SpreadOf
 from pbdp.local.hashing import LARGEST_EPSILON as HASHING_EPSILON
 from pbdp.local.hashing import local_hashing
 from pbdp.local.law import LARGEST_EPSILON, SMALLEST_EPSILON, ideal_shares
 from pbdp.local.mechanism import CATEGORY, VALUE, LocalMechanism
-from pbdp.local.response_estimator import response_spread
 from pbdp.local.spread import Spread
 from pbdp.local.unary import LARGEST_DOMAIN as UNARY_DOMAIN
 from pbdp.local.unary import LARGEST_EPSILON as UNARY_EPSILON

@@ -4,18 +4,21 @@ A report y has probability own if it is the true value, near if it is another va
 otherwise. In every configuration the law is a mixture of two: with weight sum of far, a report that does not
 depend on the true value at all (y with weight far_y); with the rest, `boost`, a value near the true one.
 That makes it drawable by arithmetic on one random word, with no table for each value.
+
+What a randomizer certifies, this one or another, is the logarithm of its largest column ratio, rounded up.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass
+from decimal import ROUND_CEILING, Context
 from fractions import Fraction
 from itertools import count
 
 from pbdp.domains import positive
 from pbdp.errors import CannotCertifyError, InputError
-from pbdp.local.certificate import epsilon_of, largest_ratio
 from pbdp.local.domain import CategoryDomain, Domain
 from pbdp.mechanism.weights import TOTAL
 
@@ -24,6 +27,8 @@ LARGEST_EPSILON = 20.0
 SMALLEST_EPSILON = 1e-6
 # Taken off epsilon before weights are rounded, so that the rounded ratio stays below e^epsilon.
 SHAVE = 2.0**-44
+# Decimal's logarithm is correctly rounded, so the last of these digits is off by less than one.
+DIGITS = 60
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -170,3 +175,40 @@ def _rounded(domain: Domain, epsilon: float, epsilon0: float) -> IntegerLaw:
     law = IntegerLaw(own=tuple(own), near=tuple(near), far=far)
     law.check(domain)
     return law
+
+
+# ---------------------------------------------------------------------------------------------- epsilon
+
+
+def epsilon_of(ratio: Fraction) -> float:
+    """The least float that is at least ln(ratio), up to 1 in 10^58; ratio is exact and at least one.
+
+    Every step rounds up: the quotient, the logarithm (correctly rounded, then moved to the next decimal) and
+    the float. Hence e^epsilon >= ratio: the claim is never below the truth.
+    """
+    if ratio < 1:
+        raise AssertionError("the largest ratio of a column is at least one")
+    if ratio == 1:
+        return 0.0
+    context = Context(prec=DIGITS, rounding=ROUND_CEILING)
+    quotient = context.divide(context.create_decimal(ratio.numerator), ratio.denominator)
+    logarithm = context.next_plus(context.ln(quotient))
+    nearest = float(logarithm)
+    return nearest if Fraction(nearest) >= Fraction(logarithm) else math.nextafter(nearest, math.inf)
+
+
+def largest_ratio(columns: Iterable[Iterable[int]]) -> Fraction:
+    """Largest over smallest weight in a column, over all columns of a matrix of integer weights.
+
+    A randomizer with P(y|x) = weight/total is epsilon-LDP if and only if P(y|x) <= e^epsilon P(y|x') for all
+    y, x, x', which is this ratio (Kasiviswanathan et al. 2011, definition). A zero beside a positive weight
+    has no finite ratio and is refused.
+    """
+    largest = Fraction(1)
+    for column in columns:
+        weights = tuple(column)
+        least, most = min(weights), max(weights)
+        if least <= 0:
+            raise CannotCertifyError("A report that some value can never give has no finite privacy loss.")
+        largest = max(largest, Fraction(most, least))
+    return largest

@@ -20,12 +20,11 @@ import numpy as np
 import numpy.typing as npt
 
 from pbdp.errors import InputError
-from pbdp.local.certificate import epsilon_of
 from pbdp.local.domain import Codes, Domain
-from pbdp.local.law import checked_epsilons
+from pbdp.local.estimators import pure_estimates, pure_value_spread
+from pbdp.local.law import checked_epsilons, epsilon_of
 from pbdp.local.lookup import NULL, UNKNOWN, WRONG_TYPE, is_null
 from pbdp.local.mechanism import VALUE, LocalMechanism
-from pbdp.local.pure import pure_estimates, pure_value_spread
 from pbdp.local.spread import GroupSpread, Spread
 from pbdp.noise.kernel import Array
 from pbdp.release.keystream import Words

@@ -1,11 +1,17 @@
-"""Estimators for boosted randomized response: category first, then value; a matrix inverse for scales.
+"""Unbiased estimates of how many people hold each value, from counts of reports.
 
-From the count C_j of reports in category j and c_x of reports of value x, with N reports in all,
+**Boosted randomized response**: category first, then value; a matrix inverse for scales. From the count C_j of
+reports in category j and c_x of reports of value x, with N reports in all,
     F_j = (C_j - N n_j far_j) / D,      f_x = (c_x - F_j (near_j - far_j) - N far_j) / (own_j - near_j),
 D = own_j + (n_j - 1) near_j - n_j far_j, the same for all categories (the paper's two estimators, for
 categories of any size). Both are linear in the counts. As the matrix is invertible, f is the only unbiased
 linear estimator. Variances: see `spread`; the unbiased estimate of Var = sum L(y)^2 E[c_y] - F replaces
 E[c_y] by c_y.
+
+**Pure protocols** (Wang et al. 2017): a report supports each value v with chance p if v is true and q if not.
+With s_v reports that support v among N, f_v = (s_v - N q)/(p - q) is unbiased, with the variance
+    (f_v p (1 - p) + (N - f_v) q (1 - q)) / (p - q)^2,
+exact for independent people (theorem 2 there: N q (1 - q)/(p - q)^2 + f_v (1 - p - q)/(p - q)).
 """
 
 from __future__ import annotations
@@ -13,6 +19,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 
 from pbdp.errors import CannotCertifyError
 from pbdp.local.domain import CategoryDomain, Codes, Domain, ScaleDomain
@@ -158,3 +165,23 @@ def _scale_spread(domain: ScaleDomain, shares: Shares, *, values: bool) -> Sprea
     members = np.eye(domain.count) if values else domain.members().astype(np.float64)
     variances = inverse**2 @ _matrix(domain, shares).T - members
     return DenseSpread(matrix=np.maximum(variances, 0.0), reach=np.abs(inverse).max(axis=1) + 1)
+
+
+def pure_estimates(p: float, q: float, supports: npt.NDArray[np.int64], users: int) -> tuple[Array, Array]:
+    """Unbiased estimates of how many hold each value, and of their variances."""
+    found: Array = np.asarray((supports - users * q) / (p - q), dtype=np.float64)
+    variances = (found * (p * (1 - p) - q * (1 - q)) + users * (q * (1 - q))) / (p - q) ** 2
+    return found, np.asarray(variances, dtype=np.float64)
+
+
+def pure_value_spread(domain: Domain, p: float, q: float) -> ValueSpread:
+    """Exact variances of the values' estimates."""
+    parts = len(domain.sizes) if isinstance(domain, CategoryDomain) else 1
+    right, wrong = p * (1 - p) / (p - q) ** 2, q * (1 - q) / (p - q) ** 2
+    return ValueSpread(
+        domain=domain,
+        own=np.full(parts, right),
+        same=np.full(parts, wrong),
+        other=np.full(parts, wrong),
+        reach=np.full(domain.count, max(1 - q, q) / (p - q) + 1),
+    )
