@@ -1,7 +1,7 @@
 """Unbiased estimates of how many people hold each value, from counts of reports.
 
-**Boosted randomized response**: category first, then value; a matrix inverse for scales. From the count C_j of
-reports in category j and c_x of reports of value x, with N reports in all,
+**Boosted randomized response**: category first, then value; a matrix inverse for scales. From the count C_j
+of reports in category j and c_x of reports of value x, with N reports in all,
     F_j = (C_j - N n_j far_j) / D,      f_x = (c_x - F_j (near_j - far_j) - N far_j) / (own_j - near_j),
 D = own_j + (n_j - 1) near_j - n_j far_j, the same for all categories (the paper's two estimators, for
 categories of any size). Both are linear in the counts. As the matrix is invertible, f is the only unbiased

@@ -1,4 +1,4 @@
-"""Public groups: typed columns of keys, one row a group."""
+"""Groups: typed columns of keys, one row a group; as plain JSON values too, and in an order of their own."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 import numpy.typing as npt
 
+from pbdp.columns.given import objects
 from pbdp.errors import InputError
 
 if TYPE_CHECKING:
@@ -21,7 +22,7 @@ Kind = Literal["text", "integer", "boolean", "date"]
 # Beyond this many groups a list is taken for a mistake.
 MOST_GROUPS = 50_000_000
 # How the keys of each kind are held, and the days that Python knows.
-_ARRAYS: dict[Kind, str] = {"text": "O", "integer": "<i8", "boolean": "?", "date": "<M8[D]"}
+ARRAYS: dict[Kind, str] = {"text": "O", "integer": "<i8", "boolean": "?", "date": "<M8[D]"}
 _DAYS = (np.datetime64("0001-01-01"), np.datetime64("9999-12-31"))
 _LIST = 'Write ["Paris", "Rome"], or range(1, 13).'
 
@@ -34,8 +35,8 @@ class KeyColumn:
     values: npt.NDArray[Any]
 
     def __post_init__(self) -> None:
-        if self.values.ndim != 1 or self.values.dtype != np.dtype(_ARRAYS[self.kind]):
-            raise AssertionError(f"keys of kind {self.kind} are held in one row of {_ARRAYS[self.kind]}")
+        if self.values.ndim != 1 or self.values.dtype != np.dtype(ARRAYS[self.kind]):
+            raise AssertionError(f"keys of kind {self.kind} are held in one row of {ARRAYS[self.kind]}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -73,7 +74,7 @@ class KeyTable:
         """The keys as an Arrow table; `index` names one more column with the row numbers (int64)."""
         import pyarrow as pa
 
-        types = {"text": pa.string(), "integer": pa.int64(), "boolean": pa.bool_(), "date": pa.date32()}
+        types = arrow_types()
         arrays = {
             name: pa.array(column.values, type=types[column.kind]) for name, column in self.columns.items()
         }
@@ -101,8 +102,15 @@ class KeyTable:
                 found.update(np.fromiter(map(len, written), dtype="<i8", count=len(written)).tobytes())
                 found.update(b"".join(written))
             else:
-                found.update(column.values.astype(_ARRAYS[column.kind]).tobytes())
+                found.update(column.values.astype(ARRAYS[column.kind]).tobytes())
         return found.hexdigest()
+
+
+def arrow_types() -> dict[Kind, pa.DataType]:
+    """The Arrow types of the kinds of keys."""
+    import pyarrow as pa
+
+    return {"text": pa.string(), "integer": pa.int64(), "boolean": pa.bool_(), "date": pa.date32()}
 
 
 def _hashed(column: KeyColumn) -> npt.NDArray[np.uint64]:
@@ -200,9 +208,8 @@ def _kind_of(what: str, held: type) -> Kind:
 def _array(what: str, kind: Kind, listed: list[Any]) -> npt.NDArray[Any]:
     match kind:
         case "text":
-            values = np.empty(len(listed), dtype=object)
             # of a text that is an enumeration's member, say, only the text
-            values[:] = [key if type(key) is str else str.__str__(key) for key in listed]
+            values = objects([key if type(key) is str else str.__str__(key) for key in listed])
             try:
                 "".join(values.tolist()).encode()
             except UnicodeEncodeError:
@@ -214,7 +221,7 @@ def _array(what: str, kind: Kind, listed: list[Any]) -> npt.NDArray[Any]:
             except OverflowError:
                 raise InputError(what, "64-bit whole numbers", "a larger one") from None
         case _:
-            return np.array(listed, dtype=_ARRAYS[kind])
+            return np.array(listed, dtype=ARRAYS[kind])
 
 
 def _too_many(groups: int) -> InputError:
@@ -259,6 +266,38 @@ def _columns_of(table: Any) -> dict[str, Any]:
     raise InputError(
         "keys", "a table: a mapping, pandas, polars or Arrow", f"something of type {type(table).__name__}"
     )
+
+
+def keys_record(table: KeyTable) -> dict[str, Any]:
+    """Kind and values of every column; dates as text."""
+    return {
+        name: {
+            "kind": column.kind,
+            "values": column.values.astype(str).tolist() if column.kind == "date" else column.values.tolist(),
+        }
+        for name, column in table.columns.items()
+    }
+
+
+def keys_from_record(record: Mapping[str, Any]) -> KeyTable:
+    """The table of `keys_record`."""
+    columns = {}
+    for name, column in record.items():
+        kind, listed = column["kind"], column["values"]
+        if kind not in ARRAYS:
+            raise InputError(f"kind of keys {name}", " or ".join(ARRAYS), repr(kind))
+        values = objects(listed) if kind == "text" else np.array(listed, dtype=ARRAYS[kind])
+        columns[name] = KeyColumn(kind=kind, values=values)
+    return KeyTable(columns=columns)
+
+
+def key_order(table: KeyTable) -> npt.NDArray[np.int64]:
+    """The rows in the order of their keys, the first column first: the same whatever order they came in."""
+    arrays = [
+        column.values.astype(str) if column.kind == "text" else column.values
+        for column in table.columns.values()
+    ]
+    return np.lexsort(arrays[::-1]).astype(np.int64)
 
 
 def integer_range(text: str) -> range | None:

@@ -10,8 +10,7 @@ from typing import Any
 from pbdp.canonical import canonical
 from pbdp.errors import InputError
 from pbdp.spelling import names_now
-from pbdp.tables.key_records import keys_from_record, keys_record
-from pbdp.tables.keys import KeyTable
+from pbdp.tables.keys import KeyTable, keys_from_record, keys_record
 from pbdp.tables.mean import Mean
 from pbdp.tables.measures import Count, Measure, People, Sum
 from pbdp.tables.query import Query

@@ -22,8 +22,7 @@ from pbdp.planning.together import Part
 from pbdp.release.keystream import SECURE, Keystream, keystream_from
 from pbdp.tables.bounded import Aggregates, Index
 from pbdp.tables.engines.interface import Source, check_columns
-from pbdp.tables.key_records import key_order, keys_from_record, keys_record
-from pbdp.tables.keys import KeyTable
+from pbdp.tables.keys import KeyTable, key_order, keys_from_record, keys_record
 from pbdp.tables.measures import Column
 from pbdp.tables.plan import TablePlan
 from pbdp.tables.published import releaser_of, typed

@@ -13,8 +13,7 @@ import numpy as np
 from pbdp.errors import InputError
 from pbdp.noise.kernel import Array
 from pbdp.tables.faults import Check, FaultError, UnknownError
-from pbdp.tables.key_records import keys_from_record
-from pbdp.tables.keys import KeyTable, Kind, key_table
+from pbdp.tables.keys import KeyTable, Kind, arrow_types, key_table, keys_from_record
 from pbdp.tables.manifest import column_notes
 from pbdp.tables.measures import Column, Measure
 from pbdp.tables.plan import TablePlan
@@ -55,7 +54,7 @@ class PublishedFile:
         from pyarrow import csv
 
         parsing = csv.ParseOptions(newlines_in_values=True)
-        types = {"text": pa.string(), "integer": pa.int64(), "boolean": pa.bool_(), "date": pa.date32()}
+        types = arrow_types()
         by = list(self.record["query"]["by"]["columns"])
         names = csv.open_csv(io.BytesIO(self.content), parse_options=parsing).schema.names
         columns = {name: pa.int64() if name in whole else pa.float64() for name in names}

@@ -5,9 +5,8 @@
     sql         the query as SQL, for the engines that speak it
     dialects    what those engines write differently
     duckdb      the engine of this process: runs the SQL over what is held
-    held        where DuckDB's rows are: files, tables in memory, relations, databases
+    held        where DuckDB's rows are: files, tables in memory (as Arrow), relations, databases
     files       CSV and Parquet files, and how strictly they are read
-    frames      pandas, Arrow and plain columns, as Arrow
     postgres    a PostgreSQL table or view
     spark       a Spark DataFrame
     polars      Polars frames, in Polars itself

@@ -10,8 +10,7 @@ from pbdp.columns.given import comes_from
 from pbdp.errors import ContradictionError, InputError
 from pbdp.tables.engines.duckdb import DuckDBSource
 from pbdp.tables.engines.files import TAKEN, files_at
-from pbdp.tables.engines.frames import missing_package
-from pbdp.tables.engines.held import Held, HeldDatabase, HeldFiles, HeldFrame, HeldRelation
+from pbdp.tables.engines.held import Held, HeldDatabase, HeldFiles, HeldFrame, HeldRelation, missing_package
 from pbdp.tables.engines.interface import Source
 
 _SERVERS = ("postgresql://", "postgres://")

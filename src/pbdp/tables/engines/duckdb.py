@@ -20,8 +20,7 @@ from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar, cast
 
 from pbdp.tables.bounded import Aggregates, BoundedAggregation
 from pbdp.tables.engines.dialects import DUCKDB
-from pbdp.tables.engines.frames import missing_package
-from pbdp.tables.engines.held import Held
+from pbdp.tables.engines.held import Held, missing_package
 from pbdp.tables.engines.interface import ColumnKind, EngineError
 from pbdp.tables.engines.sql import aggregates_from, aggregation_sql, key_tables
 

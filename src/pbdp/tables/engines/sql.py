@@ -30,7 +30,7 @@ from pbdp.errors import InputError
 from pbdp.tables.bounded import Aggregates, BoundedAggregation, Value
 from pbdp.tables.engines.dialects import DUCKDB, POSTGRES, SPARK, Dialect
 from pbdp.tables.engines.interface import ColumnKind
-from pbdp.tables.keys import KeyColumn, KeyTable, Kind
+from pbdp.tables.keys import ARRAYS, KeyColumn, KeyTable, Kind
 
 __all__ = [
     "DUCKDB",
@@ -43,8 +43,6 @@ __all__ = [
     "key_tables",
     "name_parts",
 ]
-# numpy's types of the key kinds, as `pbdp.tables.keys` has them
-_ARRAYS: dict[Kind, str] = {"text": "O", "integer": "int64", "boolean": "bool", "date": "datetime64[D]"}
 _MOST_INT32 = (1 << 31) - 1
 
 
@@ -117,7 +115,7 @@ def aggregates_from(
         read = found_kinds(asked, kinds)
         found = KeyTable(
             columns={
-                name: KeyColumn(kind=kind, values=columns[f"k{place}"].astype(_ARRAYS[kind]))
+                name: KeyColumn(kind=kind, values=columns[f"k{place}"].astype(ARRAYS[kind]))
                 for place, (name, kind) in enumerate(read.items())
             }
         )
