@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import random
+
 import mpmath
-import numpy as np
 import pytest
 import scipy.special
 
@@ -23,7 +24,8 @@ def test_other_names_are_refused(name: str) -> None:
 
 def arguments() -> list[float]:
     shapes = [1.0, 1.2, 1.5, 1.8, 2.0, 2.5, 10.0, 1e6, 1e17]
-    return [1 + 1 / shape for shape in shapes] + np.random.default_rng(1).uniform(1, 2, 2000).tolist()
+    chance = random.Random(1)
+    return [1 + 1 / shape for shape in shapes] + [chance.uniform(1, 2) for _ in range(2000)]
 
 
 def test_log_gamma_is_that_of_scipy() -> None:

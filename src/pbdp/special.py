@@ -43,7 +43,7 @@ def __getattr__(name: str) -> Any:
 def log_gamma(x: float) -> float:
     """log Γ(x) for 1 <= x <= 2, with an absolute error below 4e-16.
 
-    log Γ(1 + x) - log x, the first by the rational function of Cephes (Moshier 1989), as in SciPy's `gammaln`.
+    log Γ(1 + x) - log x, the first by the rational function of Cephes (Moshier 1989): see SciPy's `gammaln`.
     """
     rest = x - 1.0
     if rest == 1.0:
