@@ -6,14 +6,15 @@ import argparse
 import json
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, TextIO
 
-from pbdp.cli.outcome import Outcome
-from pbdp.cli.output.whole_file import new_file
+from pbdp.cli.files import Outcome, new_file
+from pbdp.cli.options import add
+from pbdp.cli.parser import Parser
 from pbdp.cli.progress import Progress
 from pbdp.errors import InputError
 from pbdp.figures.canvas import new_figure
@@ -50,9 +51,24 @@ is repeated only draws. --fresh computes everything again. Open report.html in t
 """
 
 
-def run(arguments: Sequence[str], new_parser: Callable[..., argparse.ArgumentParser]) -> Outcome:
-    """Compute, draw, report; `new_parser` makes a parser in the style of the command line."""
-    options = _parser(new_parser).parse_args(arguments)
+def declare(parser: Parser) -> None:
+    """What the command takes."""
+    parser.description = (
+        "Draw every figure of the paper again, as published and exactly accounted, and write a\n"
+        "report on what was claimed, what is found, and by how much they differ."
+    )
+    parser.epilog = EXAMPLES
+    parser.add_argument(
+        "--quick", action="store_true", help="few points: about a minute instead of half an hour"
+    )
+    add(parser, "--output", metavar="FOLDER", default=FOLDER, help=f"default: {FOLDER}")
+    parser.add_argument("--only", metavar="N,N", help="some figures, such as 2,5 (8 is the supplement)")
+    parser.add_argument("--fresh", action="store_true", help="compute again what an earlier run has kept")
+    add(parser, "--json", help="print all findings as one JSON object")
+
+
+def run(options: argparse.Namespace) -> Outcome:
+    """Compute, draw, report."""
     chosen = chosen_experiments(options.only)
     new_figure(1, 1)  # without matplotlib the refusal comes before the work
     folder = opened_folder(options.output)
@@ -63,24 +79,6 @@ def run(arguments: Sequence[str], new_parser: Callable[..., argparse.ArgumentPar
     if options.json:
         return Outcome(output=json.dumps({"folder": str(folder), **record}, allow_nan=False))
     return Outcome(output=_words(folder, record))
-
-
-def _parser(new_parser: Callable[..., argparse.ArgumentParser]) -> argparse.ArgumentParser:
-    parser = new_parser(
-        description="Draw every figure of the paper again, as published and exactly accounted, and write a\n"
-        "report on what was claimed, what is found, and by how much they differ.",
-        epilog=EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False,
-    )
-    parser.add_argument(
-        "--quick", action="store_true", help="few points: about a minute instead of half an hour"
-    )
-    parser.add_argument("-o", "--output", metavar="FOLDER", default=FOLDER, help=f"default: {FOLDER}")
-    parser.add_argument("--only", metavar="N,N", help="some figures, such as 2,5 (8 is the supplement)")
-    parser.add_argument("--fresh", action="store_true", help="compute again what an earlier run has kept")
-    parser.add_argument("--json", action="store_true", help="print all findings as one JSON object")
-    return parser
 
 
 @dataclass(slots=True)

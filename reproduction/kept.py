@@ -13,7 +13,7 @@ from typing import Any
 import pbdp
 import reproduction
 from pbdp.canonical import canonical
-from pbdp.cli.output.whole_file import new_file
+from pbdp.cli.files import new_file
 from pbdp.errors import InputError
 from reproduction.experiment import Experiment, Row, Settings
 

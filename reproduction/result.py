@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from pbdp.cli.output.whole_file import new_file
+from pbdp.cli.files import new_file
 from pbdp.errors import PbdpError
 from reproduction.experiment import Experiment, Finding, Row, Value
 

@@ -1,4 +1,4 @@
-"""Figures in sentences: exact where four digits do, else rounded to the safe side."""
+"""Figures in sentences: exact where four digits do, else rounded to the safe side; or all digits."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pbdp.digits import percent_down, percent_up, rounded_down, rounded_up
+from pbdp.digits import outward, percent_down, percent_up, plain, plain_column, rounded_down, rounded_up
 
 
 def test_figures_are_rounded_to_four_digits() -> None:
@@ -50,3 +50,22 @@ def test_the_direction_holds_for_every_figure(figure: float) -> None:
     exact = Decimal(repr(figure))
     assert Decimal(rounded_down(figure)) <= exact <= Decimal(rounded_up(figure))
     assert Decimal(rounded_up(figure)) - Decimal(rounded_down(figure)) <= Decimal("1.001e-3") * exact
+
+
+@given(st.floats(allow_nan=False, allow_infinity=False))
+def test_plain_digits_give_the_same_number_back(number: float) -> None:
+    text = plain(number)
+    assert float(text) == number
+    assert "e" not in text
+    assert not text.endswith(".0")
+    assert plain_column([number]) == [text]
+
+
+@given(st.floats(-1e9, 1e9), st.floats(1e-6, 1e9))
+def test_intervals_are_shown_outwards(low: float, width: float) -> None:
+    high = low + width
+    if high > low:
+        least, most = map(Decimal, outward(low, high))
+        assert least <= Decimal(low)
+        assert most >= Decimal(high)
+        assert most - least <= Decimal(high - low) * Decimal("1.01") + 2

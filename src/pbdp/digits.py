@@ -1,10 +1,12 @@
-"""Figures for people: at most four significant digits, rounded so that a sentence never says too much.
+"""Figures for people: rounded so that a sentence never says too much, or with all their digits.
 
 A float stands for the shortest decimal that is read back as it: 0.9 is nine tenths, and rounds to itself.
 """
 
 from __future__ import annotations
 
+import math
+from collections.abc import Iterable
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 
 DIGITS = 4
@@ -30,7 +32,45 @@ def percent_down(share: float, digits: int = DIGITS) -> str:
     return f"{_rounded(share, ROUND_FLOOR, places=2, digits=digits)} %"
 
 
+def plain(number: float) -> str:
+    """The fewest digits that tell the number from all others, no exponent, and no `.0`."""
+    return _plain(repr(float(number)))
+
+
+def plain_column(numbers: Iterable[float]) -> list[str]:
+    """The same for many numbers; what `repr` gives for most of them is plain already."""
+    return [
+        _plain(text) if text.endswith(".0") or "e" in text else text
+        for text in map(repr, map(float, numbers))
+    ]
+
+
+def outward(low: float, high: float) -> tuple[str, str]:
+    """The ends of an interval for reading: moved outwards by less than a thousandth of its width."""
+    width = high - low
+    if not 0 < width < math.inf:
+        return plain(low), plain(high)
+    fineness = Decimal(1).scaleb(math.floor(math.log10(width)) - 3)
+    return _outwards(low, fineness, ROUND_FLOOR), _outwards(high, fineness, ROUND_CEILING)
+
+
 def _rounded(figure: float, direction: str, *, places: int = 0, digits: int = DIGITS) -> str:
     """`figure` times ten to the `places`; so few digits survive the way through a float."""
     exact = Decimal(repr(float(figure)))
     return f"{float(Context(prec=digits, rounding=direction).scaleb(exact, places)):.{digits}g}"
+
+
+def _outwards(number: float, fineness: Decimal, direction: str) -> str:
+    text = plain(number)
+    if fineness >= 1 or "." not in text:
+        # digits before the point are cheap
+        fineness = Decimal(1)
+    rounded = f"{Decimal(number).quantize(fineness, rounding=direction):f}" if "." in text else text
+    return rounded.rstrip("0").rstrip(".") if "." in rounded else rounded
+
+
+def _plain(text: str) -> str:
+    if "e" in text:
+        text = f"{Decimal(text):f}"
+    text = text.removesuffix(".0")
+    return "0" if text == "-0" else text

@@ -368,7 +368,7 @@ def test_the_input_is_never_replaced(plans: Plans, tmp_path: Path, capsys: Captu
     file = tmp_path / "numbers.csv"
     file.write_text("5\n", encoding="utf-8")
     asked = ["--input", str(file), "-o", str(tmp_path / "." / "numbers.csv"), "--force"]
-    assert_refused(release(capsys, plans["whole"], *asked), "another file than the input")
+    assert_refused(release(capsys, plans["whole"], *asked), "another file than those that are read")
     assert file.read_text(encoding="utf-8") == "5\n"
 
 

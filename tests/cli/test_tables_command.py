@@ -14,7 +14,7 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 
-from pbdp.cli.tables.phases import Phases
+from pbdp.cli.progress import Phases, Progress
 from tests.cli.commands import PBDP, Done, assert_refused, run, run_command
 from tests.cli.visits import COUNT, FLAGS, rows, true_counts, write_data, write_query
 
@@ -255,7 +255,7 @@ def test_outputs_that_exist_are_refused_before_anything_is_paid(folder: Path, ca
         (["-o", "o.csv", "--manifest", "o.csv", "--force"], "another file than the table"),
         (["-o", "o.txt"], ".csv or .parquet"),
         (["-o", "no/o.csv"], "folder that exists"),
-        (["-o", "."], "named .csv or .parquet"),
+        (["-o", "."], "an ordinary file"),
         (["--manifest", "m.json"], "used with -o"),
         (["--plot", "p.bmp"], ".png"),
         (["--plot", "no/p.png"], "folder that exists"),
@@ -331,8 +331,6 @@ def test_a_terminal_shows_an_aligned_table(folder: Path, capsys: Capture) -> Non
 
 
 def test_phases_are_told_on_a_terminal_only() -> None:
-    from pbdp.cli.progress import Progress
-
     class Terminal(io.StringIO):
         def isatty(self) -> bool:
             return True

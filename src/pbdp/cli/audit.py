@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import argparse
 import json
-from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from pbdp.cli.noise import LONG_EXPONENT
-from pbdp.cli.outcome import Outcome
+from pbdp.cli.files import Outcome, picture_of
+from pbdp.cli.options import add, float_of, number_of
+from pbdp.cli.parser import Parser
 from pbdp.cli.progress import Progress
-from pbdp.errors import InputError
-from pbdp.mechanism.neighbors import Neighbors
 
 if TYPE_CHECKING:
     from pbdp.planning.plan import Plan
@@ -28,18 +26,14 @@ fails with at most the probability 1 - CONFIDENCE.
 """
 
 
-def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    """Declare the command."""
-    parser = commands.add_parser(
-        "audit",
-        help="draw from the sampler and test all that a plan claims",
-        description="Draw from the sampler at made-up answers and test all that a plan claims of the\n"
-        "numbers: privacy, accuracy, and the law itself. No private data are touched.",
-        epilog=EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False,
+def declare(parser: Parser) -> None:
+    """What the command takes."""
+    parser.description = (
+        "Draw from the sampler at made-up answers and test all that a plan claims of the\n"
+        "numbers: privacy, accuracy, and the law itself. No private data are touched."
     )
-    parser.add_argument("plan", metavar="PLAN", help="a plan saved with `pbdp plan -o`")
+    parser.epilog = EXAMPLES
+    add(parser, "plan")
     parser.add_argument(
         "--answer",
         action="append",
@@ -48,31 +42,18 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
         "default: where most can be seen",
     )
     parser.add_argument("--draws", type=int, metavar="N", help="numbers for each answer; default: 1000000")
-    parser.add_argument(
-        "--confidence",
-        type=float,
-        metavar="C",
-        help="of all statements together; default: 0.999",
-    )
-    parser.add_argument(
-        "--neighbors",
-        "--neighbours",
-        choices=list(Neighbors),
-        help="refuse the plan unless it is for this relation",
-    )
-    parser.add_argument("--plot", metavar="FILE", help="draw the audit into a .png, .svg or .pdf file")
-    parser.add_argument("--json", action="store_true", help="print one JSON object")
-    parser.set_defaults(run=run)
+    add(parser, "--confidence", help="of all statements together; default: 0.999")
+    add(parser, "--neighbors", "--plot", "--json")
 
 
 def run(options: argparse.Namespace) -> Outcome:
     """Draw, test, and say what was found; a failed audit has an exit code of its own."""
+    picture = picture_of(options)
+    given = None if options.answer is None else [_answer(text) for text in options.answer]
+
     from pbdp.audit.audit import CONFIDENCE, DRAWS, audit_plan
-    from pbdp.figures.canvas import checked_path, save
     from pbdp.planning.plan import Plan
 
-    picture = checked_path(options.plot) if options.plot else None
-    given = None if options.answer is None else [_answer(text) for text in options.answer]
     plan = Plan.load(options.plan, neighbors=options.neighbors)
     with Progress() as progress:
         audit = audit_plan(
@@ -85,6 +66,7 @@ def run(options: argparse.Namespace) -> Outcome:
         )
     if picture is not None:
         from pbdp.figures.audit_figure import draw_audit
+        from pbdp.figures.canvas import save
 
         save(draw_audit(audit, plan), picture)
     words = json.dumps(audit.record(), allow_nan=False) if options.json else audit.describe()
@@ -100,10 +82,5 @@ def _sampler(plan: Plan) -> Any:
 
 def _answer(text: str) -> int | float:
     """A made-up answer; whole ones as such."""
-    try:
-        if LONG_EXPONENT.search(text):
-            raise ValueError
-        exact = Fraction(text)
-        return int(exact) if exact.denominator == 1 else float(exact)
-    except (ValueError, ZeroDivisionError, OverflowError):
-        raise InputError("--answer", "a finite number", repr(text)) from None
+    exact = number_of("--answer", text)
+    return exact if isinstance(exact, int) else float_of("--answer", text)

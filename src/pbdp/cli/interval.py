@@ -1,4 +1,4 @@
-"""`pbdp interval`: what a published number and its plan say of the true answer."""
+"""`pbdp interval`: what a published number and its plan say about the true answer."""
 
 from __future__ import annotations
 
@@ -6,10 +6,11 @@ import argparse
 import json
 from typing import TYPE_CHECKING, Any
 
-from pbdp.cli.noise import LONG_EXPONENT
-from pbdp.cli.text import bar, columns
+from pbdp.cli.files import picture_of
+from pbdp.cli.options import add, float_of
+from pbdp.cli.parser import Parser
+from pbdp.domains import probability
 from pbdp.errors import InputError
-from pbdp.mechanism.neighbors import Neighbors
 
 if TYPE_CHECKING:
     from pbdp.figures.likelihood_curve import LikelihoodCurve
@@ -27,52 +28,36 @@ EXAMPLES = """examples:
 """
 
 
-def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    """Declare the command."""
-    parser = commands.add_parser(
-        "interval",
-        help="say what a published number tells of the true answer",
-        description="Say what a published number tells of the true answer: an interval that holds it,\n"
-        "and how likely the number is for each candidate. Only public figures are used.",
-        epilog=EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False,
+def declare(parser: Parser) -> None:
+    """What the command takes."""
+    parser.description = (
+        "Say what a published number tells you about the true answer: an interval that holds it,\n"
+        "and how likely the number is for each candidate. Only public figures are used."
     )
-    parser.add_argument("plan", metavar="PLAN", help="a plan saved with `pbdp plan -o`")
+    parser.epilog = EXAMPLES
+    add(parser, "plan")
     parser.add_argument("published", metavar="PUBLISHED", help="the published number, with all its digits")
-    parser.add_argument(
-        "--confidence", type=float, metavar="C", help="an interval at this confidence too: 0.99 for 99 %%"
-    )
+    add(parser, "--confidence", help="an interval at this confidence too: 0.99 for 99 %%")
     parser.add_argument(
         "--answers", nargs=2, metavar=("LOW", "HIGH"), help="candidates between these (else the likely ones)"
     )
-    parser.add_argument(
-        "--neighbors",
-        "--neighbours",
-        choices=list(Neighbors),
-        help="refuse the plan unless it is for this relation",
-    )
-    parser.add_argument("--plot", metavar="FILE", help="draw it into a .png, .svg or .pdf file")
-    parser.add_argument(
-        "--json", action="store_true", help="print {published, intervals, answers, likelihood}"
-    )
-    parser.set_defaults(run=run)
+    add(parser, "--neighbors", "--plot")
+    add(parser, "--json", help="print {published, intervals, answers, likelihood}")
 
 
 def run(options: argparse.Namespace) -> str:
     """Load and check the plan, invert it, and say what was found."""
+    picture = picture_of(options)
+    if options.confidence is not None:
+        probability("--confidence", options.confidence, "Write 0.99 for 99 %.")
+    published = float_of("published number", options.published)
+    between = _between(options.answers)
+
     import numpy as np
 
-    from pbdp.domains import probability
-    from pbdp.figures.canvas import checked_path, save
     from pbdp.figures.likelihood_curve import likelihood_curve
     from pbdp.planning.plan import Plan
 
-    picture = checked_path(options.plot) if options.plot else None
-    if options.confidence is not None:
-        probability("--confidence", options.confidence, "Write 0.99 for 99 %.")
-    published = _number("published number", options.published)
-    between = _between(options.answers)
     plan = Plan.load(options.plan, neighbors=options.neighbors)
     curve = likelihood_curve(plan, published, most=MOST if options.json else ROWS, between=between)
     asked = (None,) if options.confidence is None else (None, options.confidence)
@@ -81,6 +66,7 @@ def run(options: argparse.Namespace) -> str:
         for confidence in asked
     ]
     if picture is not None:
+        from pbdp.figures.canvas import save
         from pbdp.figures.likelihood_figure import draw_likelihood
 
         save(draw_likelihood(plan, published, options.confidence), picture)
@@ -95,21 +81,11 @@ def _basis(plan: Plan, confidence: float | None) -> str:
     return "requirement" if confidence is None and turned else "noise"
 
 
-def _number(name: str, text: str) -> float:
-    try:
-        if LONG_EXPONENT.search(text):
-            raise ValueError
-        return float(text)
-    except ValueError:
-        raise InputError(name, "a finite number", repr(text)) from None
-
-
 def _between(texts: list[str] | None) -> tuple[float, float] | None:
     if texts is None:
         return None
-    low, high = (_number("--answers", text) for text in texts)
-    # infinities and what is no number fail here too
-    if not abs(low) + abs(high) < float("inf") or low > high:
+    low, high = (float_of("--answers", text) for text in texts)
+    if low > high:
         raise InputError("--answers", "a finite number, then one that is no lower", " ".join(texts))
     return low, high
 
@@ -119,34 +95,34 @@ def _record(
 ) -> dict[str, Any]:
     import numpy as np
 
-    from pbdp.cli.output.table import json_values
+    from pbdp.cli.table_file import json_values, typed_numbers
 
-    def typed(numbers: Any, whole: bool) -> list[Any]:
-        fits = whole and bool(np.all(np.abs(numbers) <= 2.0**62))
-        return json_values(numbers.astype(np.int64) if fits else numbers)
+    def listed(numbers: Any, whole: bool) -> list[Any]:
+        return json_values(typed_numbers(numbers, whole))
 
     integer = plan.requirement.integer
     return {
-        "published": typed(np.array([published]), plan.grid.whole_outputs)[0],
+        "published": listed(np.array([published]), plan.grid.whole_outputs)[0],
         "intervals": [
             {
-                "low": typed(found.low, integer)[0],
-                "high": typed(found.high, integer)[0],
+                "low": listed(found.low, integer)[0],
+                "high": listed(found.high, integer)[0],
                 "confidence": found.confidence,
                 "from": basis,
             }
             for basis, found in intervals
         ],
-        "answers": typed(curve.answers, integer),
+        "answers": listed(curve.answers, integer),
         "likelihood": curve.likelihood.tolist(),
     }
 
 
 def _words(published: float, intervals: list[tuple[str, Intervals]], curve: LikelihoodCurve) -> str:
-    from pbdp.cli.output.digits import plain_digits
-    from pbdp.cli.publication import interval_words
+    from pbdp.cli.words.layout import bar, columns
+    from pbdp.cli.words.releases import interval_words
+    from pbdp.digits import plain
 
-    shown = plain_digits(published)
+    shown = plain(published)
     largest = float(curve.likelihood.max())
     rows = [["answer", "likelihood", ""]]
     rows += [
@@ -155,7 +131,7 @@ def _words(published: float, intervals: list[tuple[str, Intervals]], curve: Like
     ]
     return "\n".join(
         [
-            *(f"{shown}: {interval_words(found, 0)}, from the {basis}" for basis, found in intervals),
+            *(f"{shown}: {interval_words(found)}, from the {basis}" for basis, found in intervals),
             "",
             columns(rows, right=(0, 1)),
             "",

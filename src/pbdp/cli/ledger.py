@@ -4,51 +4,48 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pbdp.cli.ledger_words import history_table, money, paragraph, status_table, verification_words
-from pbdp.cli.outcome import Outcome
+from pbdp.cli.files import Outcome, checked_target, new_file, picture_of
+from pbdp.cli.options import LEDGER_VARIABLE, add, add_neighbors, ledger_place
+from pbdp.cli.parser import Parser
+from pbdp.cli.words.layout import paragraph
+from pbdp.cli.words.ledgers import history_table, share_spent, status_table, verification_words
 from pbdp.errors import ContradictionError, InputError
-from pbdp.mechanism.neighbors import Neighbors
 
 if TYPE_CHECKING:
+    from pbdp.ledger.budget import Budget
     from pbdp.ledger.ledger import Ledger
     from pbdp.planning.plan import Plan
 
-VARIABLE = "PBDP_LEDGER"
 DEFAULT = "pbdp-ledger.db"
 FAULTY = 1
 
-EXAMPLES = """examples:
+EXAMPLES = f"""examples:
   pbdp ledger create visits --epsilon 3 --delta 1e-6
   pbdp release plan.json 1234 --ledger pbdp-ledger.db --dataset visits --key march
   pbdp ledger status
   pbdp ledger price plan.json --dataset visits
 
 The ledger is the file or the PostgreSQL database (postgresql://...) that --ledger names, else the one in
-PBDP_LEDGER, else pbdp-ledger.db in this folder.
+{LEDGER_VARIABLE}, else {DEFAULT} in this folder.
 """
 
 
-def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    """Declare the command and its parts."""
-    top = commands.add_parser(
-        "ledger",
-        help="keep the privacy budget of datasets",
-        description="Keep the privacy budget of datasets.",
-        epilog=EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False,
-    )
-    parts = top.add_subparsers(dest="part", metavar="PART", required=True)
+def declare(parser: Parser) -> None:
+    """What the command and its parts take."""
+    parser.description = "Keep the privacy budget of datasets."
+    parser.epilog = EXAMPLES
+    parts = parser.add_subparsers(dest="part", metavar="PART", required=True)
 
     create = _part(parts, "create", _create, "give a dataset a budget (and make the ledger if there is none)")
     create.add_argument("dataset", metavar="DATASET", help="a name for the data that people are in")
-    create.add_argument("--epsilon", type=float, required=True, help="the most that may ever be spent")
-    create.add_argument("--delta", type=float, required=True, help="... at this delta (0 with --rule sum)")
+    add(create, "--epsilon", required=True, help="the most that may ever be spent")
+    add(create, "--delta", required=True, help="... at this delta (0 with --rule sum)")
     create.add_argument(
         "--rule",
         choices=("renyi", "sum", "batch"),
@@ -63,24 +60,24 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
         metavar="PLAN[:TIMES]",
         help="a plan of the batch and how often it is used (may be repeated)",
     )
-    create.add_argument("--neighbors", "--neighbours", choices=list(Neighbors), default=Neighbors.ADD_REMOVE)
+    add_neighbors(create)
     create.add_argument("--note", help="a public remark")
 
     status = _part(parts, "status", _status, "what is spent and what remains")
     status.add_argument("dataset", metavar="DATASET", nargs="?", help="one dataset only")
-    status.add_argument("--plot", metavar="FILE", help="draw the budget over time (.png, .svg, .pdf)")
+    add(status, "--plot", help="draw the budget over time (.png, .svg, .pdf)")
 
     history = _part(parts, "history", _history, "every spend, in order")
     history.add_argument("dataset", metavar="DATASET", nargs="?", help="one dataset only")
 
     price = _part(parts, "price", _price, "what a plan would cost, and what would remain; spends nothing")
-    price.add_argument("plan", metavar="PLAN", help="a plan saved with `pbdp plan -o`")
-    price.add_argument("--dataset", metavar="DATASET", help="default: every dataset")
+    add(price, "plan")
+    add(price, "--dataset", help="default: every dataset")
 
     _part(parts, "verify", _verify, "check every record; exit code 1 if one was changed, removed or moved")
 
     export = _part(parts, "export", _export, "every record as a line of JSON, to check elsewhere")
-    export.add_argument("-o", "--output", metavar="FILE", help="write a file")
+    add(export, "--output", help="write a file")
 
     recover = _part(parts, "recover", _recover, "open a ledger that was restored from a backup")
     recover.add_argument(
@@ -93,24 +90,25 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
 
 def _part(parts: Any, name: str, run: Any, words: str) -> argparse.ArgumentParser:
     parser: argparse.ArgumentParser = parts.add_parser(
-        name, help=words, description=f"{words[0].upper()}{words[1:]}.", allow_abbrev=False
+        name, help=words, description=f"{words[0].upper()}{words[1:]}."
     )
-    add_place(parser)
-    parser.add_argument("--json", action="store_true", help="print JSON")
+    add(parser, "--ledger")
+    add(parser, "--json", help="print JSON")
     parser.set_defaults(run=run)
     return parser
 
 
-def add_place(parser: Any) -> None:
-    """Declare --ledger, the same for every command that spends."""
-    parser.add_argument(
-        "--ledger", metavar="FILE_OR_URL", help=f"where the budget is kept (default: ${VARIABLE})"
-    )
+@contextmanager
+def paying_budget(options: argparse.Namespace) -> Iterator[Budget | None]:
+    """The budget that --ledger and --dataset name, in its open ledger; None if there is none."""
+    if options.ledger is None:
+        yield None
+        return
+    from pbdp.ledger import Ledger
+    from pbdp.ledger.budget import Budget
 
-
-def place_of(options: argparse.Namespace, default: str | None = DEFAULT) -> str | None:
-    """The ledger that is meant: as said, else of the environment, else the default."""
-    return options.ledger or os.environ.get(VARIABLE) or default
+    with Ledger.open(options.ledger) as ledger:
+        yield Budget.of(ledger, options.dataset)
 
 
 def _opened(options: argparse.Namespace) -> Ledger:
@@ -120,7 +118,7 @@ def _opened(options: argparse.Namespace) -> Ledger:
 
 
 def _place(options: argparse.Namespace) -> str:
-    return place_of(options) or DEFAULT
+    return ledger_place(options) or DEFAULT
 
 
 def _create(options: argparse.Namespace) -> Outcome:
@@ -183,7 +181,7 @@ def _times(text: str) -> tuple[Plan, int]:
     return Plan.load(path), int(times)
 
 
-def _record(budget: Any) -> dict[str, Any]:
+def _record(budget: Budget) -> dict[str, Any]:
     state = budget.state
     return {
         "dataset": state.name,
@@ -195,7 +193,7 @@ def _record(budget: Any) -> dict[str, Any]:
         "limits": state.limits,
         "spent": state.spent,
         "remaining": state.remaining,
-        "share_spent": money(state),
+        "share_spent": share_spent(state.spent, state.limits),
         "releases": state.releases,
         "created": state.created,
         "note": state.note,
@@ -203,17 +201,18 @@ def _record(budget: Any) -> dict[str, Any]:
 
 
 def _status(options: argparse.Namespace) -> Outcome:
+    picture = picture_of(options)
+
     from pbdp.ledger.budget import Budget
 
     with _opened(options) as ledger:
         names = [options.dataset] if options.dataset else [state.name for state in ledger.datasets()]
         budgets = [Budget.of(ledger, name) for name in names]
-        if options.plot:
+        if picture is not None:
             from pbdp.figures.budget_figure import draw_budget
-            from pbdp.figures.canvas import checked_path, save
+            from pbdp.figures.canvas import save
 
-            path = checked_path(options.plot)
-            save(draw_budget([(b.state, list(ledger.history(b.dataset))) for b in budgets]), path)
+            save(draw_budget([(b.state, list(ledger.history(b.dataset))) for b in budgets]), picture)
         if options.json:
             records = [_record(budget) for budget in budgets]
             whole = {"ledger": ledger.place, "datasets": records, "notes": list(ledger.notes)}
@@ -259,8 +258,6 @@ def _export(options: argparse.Namespace) -> Outcome:
         lines = ledger.export()
         if options.output is None:
             return Outcome(output="\n".join(lines))
-        from pbdp.cli.output.whole_file import checked_target, new_file
-
         count = 0
         with new_file(checked_target(options.output, False), False) as file:
             for line in lines:

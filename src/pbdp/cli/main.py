@@ -2,91 +2,49 @@
 
 from __future__ import annotations
 
-import argparse
 import os
-import re
 import sys
 from collections.abc import Sequence
-from typing import Any, NoReturn
 
 from pbdp import __version__
-from pbdp.cli import (
-    audit,
-    interval,
-    ledger,
-    local,
-    noise,
-    plan,
-    release,
-    reproduce,
-    tables,
-    together,
-    vector,
-    verify,
-)
-from pbdp.cli.outcome import Outcome
+from pbdp.cli.files import Outcome
+from pbdp.cli.parser import REFUSED, Parser
 from pbdp.errors import PbdpError
 
 # Exit codes: 0 done, 1 an audit, a ledger or a table with a fault, 2 the request cannot be used as it is,
 # 3 it does not fit into the budget, 130 interrupted.
-REFUSED = 2
 INTERRUPTED = 130
 PARTLY_RELEASED = "What was written counts as released; drawing again is another release."
-# How argparse repeats a value.
-REPEATED = re.compile(r"(invalid \w+(?: value)?): (['\"]).*?\2")
+
+# Every command, a module of this package that is imported when it is run, and its line of help.
+COMMANDS = {
+    "plan": "find the noise with the least privacy loss that meets an accuracy",
+    "noise": "show every output of a plan and its probability",
+    "release": "publish private numbers with the noise of a plan",
+    "interval": "say what a published number tells you about the true answer",
+    "audit": "draw from the sampler and test all that a plan claims",
+    "ledger": "keep the privacy budget of datasets",
+    "together": "plan several different requirements for the least joint epsilon",
+    "vector": "plan an answer with several coordinates",
+    "local": "surveys in which people randomize their answers before they are sent",
+    "reproduce": "draw the paper's figures again and report what holds",
+    "tables": "publish counts, sums and means of groups from a file or a database",
+    "verify": "check the manifest of a table: its guarantee, its numbers, who paid",
+}
 
 
-class _Parser(argparse.ArgumentParser):
-    """A parser whose errors look like pbdp's own, and that knows -1e3 from an option.
-
-    A `private` command takes true answers: no message repeats a value, and options may stand anywhere
-    between the numbers (argparse on its own takes numbers after an option for strays, and prints them).
-    """
-
-    def __init__(self, *, private: bool = False, **settings: Any) -> None:
-        super().__init__(**settings)
-        self._private = private
-        self._inside = False
-        self._negative_number_matcher = re.compile(r"-\.?\d")
-
-    def error(self, message: str) -> NoReturn:
-        shown = REPEATED.sub(r"\1", message) if self._private else message
-        self.exit(REFUSED, f"pbdp: {shown}\nTry: {self.prog} --help\n")
-
-    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
-        """As in argparse; a private command's options are told from its numbers first."""
-        if not self._private or self._inside:
-            return super().parse_known_args(args, namespace)
-        self._inside = True
-        try:
-            known, strays = self.parse_known_intermixed_args(args, namespace)
-        finally:
-            self._inside = False
-        names = [stray.partition("=")[0] for stray in strays if stray.startswith("--")]
-        if strays:
-            self.error(f"unrecognized option: {', '.join(names) or 'one with a single dash'}")
-        return known, strays
-
-
-def parser() -> argparse.ArgumentParser:
+def parser() -> Parser:
     """The parser of the whole command line."""
-    top = _Parser(
-        prog="pbdp",
-        description="Differential privacy that meets your accuracy requirement.",
-        allow_abbrev=False,
-    )
+    top = Parser(prog="pbdp", description="Differential privacy that meets your accuracy requirement.")
     top.add_argument("--version", action="version", version=f"pbdp {__version__}")
-    commands = top.add_subparsers(dest="command", metavar="COMMAND", required=True)
-    usual = (plan, noise, release, interval, audit, ledger, together, vector, local, reproduce)
-    for command in (*usual, tables, verify):
-        command.add_to(commands)
+    top.add_commands("pbdp.cli", COMMANDS)
     return top
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; the exit code is 0, or 2 when the request cannot be used."""
-    options = parser().parse_args(arguments)
     try:
+        options = parser().parse_args(arguments)
         done = options.run(options)
     except PbdpError as error:
         print(f"pbdp: {error}", file=sys.stderr)

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import argparse
 import json
-import re
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from pbdp.cli.text import bar, columns
-from pbdp.errors import InputError
-from pbdp.mechanism.neighbors import Neighbors
+from pbdp.cli.options import add, number_of
+from pbdp.cli.parser import Parser
+from pbdp.cli.words.layout import bar, columns
 
 if TYPE_CHECKING:
     from pbdp.planning.plan import Plan
@@ -19,38 +18,24 @@ if TYPE_CHECKING:
 # Rows of the listing, and the share of the likeliest output below which outputs are not shown one by one.
 ROWS = 31
 SHOWN = 2e-3
-# Written out, such a number would fill the memory.
-LONG_EXPONENT = re.compile(r"[eE][+-]?[\d_]{4}")
 
 
-def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    """Declare the command."""
-    parser = commands.add_parser(
-        "noise",
-        help="show every output of a plan and its probability",
-        description="Show every number that a plan may publish for a true answer, and how likely it is.",
-        allow_abbrev=False,
-    )
-    parser.add_argument("plan", metavar="PLAN", help="a plan saved with `pbdp plan -o`")
+def declare(parser: Parser) -> None:
+    """What the command takes."""
+    parser.description = "Show every number that a plan may publish for a true answer, and how likely it is."
+    add(parser, "plan")
     parser.add_argument("--answer", required=True, metavar="Q", help="the true answer to look at")
-    parser.add_argument(
-        "--neighbors",
-        "--neighbours",
-        choices=list(Neighbors),
-        help="refuse the plan unless it is for this relation",
-    )
-    parser.add_argument(
-        "--json", action="store_true", help="print {output, probability, missing_mass}, every output"
-    )
-    parser.set_defaults(run=run)
+    add(parser, "--neighbors")
+    add(parser, "--json", help="print {output, probability, missing_mass}, every output")
 
 
 def run(options: argparse.Namespace) -> str:
     """Load and check the plan, then list its law."""
+    answer = number_of("--answer", options.answer)
+
     from pbdp.planning.plan import Plan
 
     plan = Plan.load(options.plan, neighbors=options.neighbors)
-    answer = _number(options.answer)
     law = plan.law_at(answer)
     if options.json:
         record = {
@@ -62,17 +47,7 @@ def run(options: argparse.Namespace) -> str:
     return _words(plan, answer, law)
 
 
-def _number(text: str) -> Fraction:
-    """The number as it was written, exactly."""
-    try:
-        if LONG_EXPONENT.search(text):
-            raise ValueError
-        return Fraction(text)
-    except (ValueError, ZeroDivisionError):
-        raise InputError("--answer", "a finite number", repr(text)) from None
-
-
-def _words(plan: Plan, answer: Fraction, law: OutputLaw) -> str:
+def _words(plan: Plan, answer: int | Fraction, law: OutputLaw) -> str:
     """The outputs around the likeliest one, grouped where the grid is fine, with bars."""
     import numpy as np
 
@@ -89,9 +64,9 @@ def _words(plan: Plan, answer: Fraction, law: OutputLaw) -> str:
         (start, min(start + group, len(outputs)), float(np.sum(probability[max(start, 0) : start + group])))
         for start in range(first, int(likely[-1]) + 1, group)
     ]
+    largest = max(share for _, _, share in shares)
     for start, stop, share in shares:
         low, high = f"{outputs[max(start, 0)]:g}", f"{outputs[stop - 1]:g}"
-        largest = max(s for _, _, s in shares)
         rows.append([low if group == 1 else f"{low} .. {high}", f"{100 * share:.3f} %", bar(share, largest)])
         shown += share
     return "\n".join(

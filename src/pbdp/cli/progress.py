@@ -1,8 +1,9 @@
-"""One line on a terminal that says how far a long task is."""
+"""One line on a terminal that says what is being done and how far it is."""
 
 from __future__ import annotations
 
 import sys
+import threading
 import time
 from dataclasses import dataclass, field
 from types import TracebackType
@@ -42,3 +43,36 @@ class Progress:
         self._next, self._shown = now + PAUSE, True
         share = f" of {total:,} ({100 * done // max(total, 1)} %)" if total is not None else ""
         print(f"{CLEAR}{doing} {done:,}{share}", end="", file=self.stream, flush=True)
+
+
+class Phases:
+    """Tells the name of the phase and its seconds until it is left; says nothing where no terminal is."""
+
+    def __init__(self, progress: Progress) -> None:
+        self._progress = progress
+        self._left = threading.Event()
+        self._phase = ("", time.monotonic())
+        self._teller = threading.Thread(target=self._tell, daemon=True)
+
+    def now(self, doing: str) -> None:
+        """From here on this is done."""
+        self._phase = (doing, time.monotonic())
+
+    def __enter__(self) -> Phases:
+        stream = self._progress.stream
+        if stream is not None and stream.isatty():
+            self._teller.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._left.set()
+        if self._teller.is_alive():
+            self._teller.join()
+
+    def _tell(self) -> None:
+        while not self._left.wait(PAUSE):
+            doing, since = self._phase
+            if doing:
+                self._progress.tell(f"{doing}, seconds:", int(time.monotonic() - since))

@@ -1,29 +1,114 @@
-"""What one call released, as a table, as an object, as a number, and in words."""
+"""What one call releases: drawn for all numbers or for none, counted, and as a table or an object."""
 
 from __future__ import annotations
 
+import argparse
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pbdp.cli.output.digits import outward_digits, plain_digits
-from pbdp.cli.output.table import Table, json_values
-from pbdp.cli.text import percent, rounded_up
+from pbdp.cli.input.column import PrivateColumn
+from pbdp.cli.ledger import paying_budget
+from pbdp.cli.table_file import Table, json_values, typed_numbers
+from pbdp.cli.words.ledgers import paid_words
+from pbdp.cli.words.releases import insecure_words, interval_words, promise_words, uncounted_words
+from pbdp.digits import plain
+from pbdp.errors import InputError
 from pbdp.noise.kernel import Array
+from pbdp.release.answers import read_answers
 from pbdp.release.intervals import Intervals
+from pbdp.release.keystream import InsecureTestKeystream, SecureKeystream
+from pbdp.release.publisher import Index
 
 if TYPE_CHECKING:
-    from pbdp.cli.drawing import Drawn
     from pbdp.cli.progress import Progress
     from pbdp.planning.plan import Plan
 
+THIS_CALL = "this call only"
 OWN_COLUMNS = ("released", "low", "high", "confidence", "insecure_test_seed")
-# Whole numbers beyond stay doubles, as int64 cannot hold them.
-LARGEST_WHOLE = 2.0**62
 # Intervals that are found between two words on how far it is.
 BLOCK = 2048
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Drawn:
+    """Published numbers, which doubles hold exactly, and who counted them: `enforced`, and a note on it."""
+
+    values: Array
+    enforced: str
+    note: str
+
+
+def released_values(plan: Plan, column: PrivateColumn, options: argparse.Namespace) -> Drawn:
+    """Check that the plan covers so many numbers, and draw for all of them or for none.
+
+    The same as `plan.release`, but for the way back into the form of the answers, which text does not have.
+    """
+    releaser, seed = plan.releaser, options.insecure_test_seed
+    releaser.check_count(column.count, options.disjoint)
+    keystream = SecureKeystream() if seed is None else InsecureTestKeystream(seed)
+    draw: Callable[[], Array | Index]
+    try:
+        if column.count == 1:
+            # one number may be larger than an array can hold
+            steps = releaser.steps_of(column.answers[0])
+            draw = lambda: np.array([releaser.published(steps, keystream)])  # noqa: E731 - one of two
+        else:
+            read = read_answers(column.answers, releaser.publisher)
+            draw = lambda: releaser.column(read, keystream)  # noqa: E731
+    except InputError as error:
+        raise _placed(plan, column, error) from None
+    with paying_budget(options) as budget:
+        if budget is None:
+            enforced = THIS_CALL
+            values, note = draw(), uncounted_words(plan, 1 if options.disjoint else column.count)
+        else:
+            # paid for in the ledger before anything is drawn
+            paid = budget.paid(
+                plan,
+                column.count,
+                draw,
+                key=options.key,
+                query=options.query,
+                disjoint=options.disjoint,
+                again=options.again,
+            )
+            enforced = f"ledger {budget.ledger.place}"
+            values, note = paid.values, paid_words(budget, plan, paid)
+    return Drawn(values=values.astype(np.float64, copy=False), enforced=enforced, note=note)
+
+
+def _placed(plan: Plan, column: PrivateColumn, error: InputError) -> InputError:
+    """The same refusal with the place of the first answer that has it."""
+    index = _first_refused(plan, column.answers)
+    if index is None:
+        return error
+    return InputError(column.place(index), error.rule, error.value, error.remedy)
+
+
+def _first_refused(plan: Plan, answers: Any) -> int | None:
+    """Halve what is refused until one answer is left."""
+    start, stop = 0, len(answers)
+    if not _refused(plan, answers):
+        return None
+    while stop - start > 1:
+        middle = (start + stop) // 2
+        if _refused(plan, answers[start:middle]):
+            stop = middle
+        else:
+            start = middle
+    return start
+
+
+def _refused(plan: Plan, answers: Any) -> bool:
+    try:
+        read_answers(answers, plan.releaser.publisher)
+    except InputError:
+        return True
+    return False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -87,37 +172,23 @@ class Publication:
 
     def first(self) -> str:
         """The first number in digits."""
-        return plain_digits(self.drawn.values[0])
+        return plain(self.drawn.values[0])
 
     def notes(self, in_words: bool) -> tuple[str, ...]:
         """What holds and who counts, unless an object says it, and always the warning of a test seed."""
-        plan = self.plan
-        loss = (
-            f"at delta {plan.delta:g}"
-            if plan.delta is not None
-            else f"Rényi loss at order {plan.rdp_order:g}"
-        )
-        total = f" in total for {plan.requirement.releases} releases" if plan.requirement.releases > 1 else ""
-        notes = [
-            f"{plan.requirement.describe()} with confidence {percent(plan.confidence)}; "
-            f"epsilon {rounded_up(plan.epsilon)}{total} {loss}"
-        ]
-        if self.intervals is not None and self.count == 1:
-            notes.append(interval_words(self.intervals, 0))
-        notes.append(self.drawn.note)
-        if not in_words:
-            notes = []
+        notes = []
+        if in_words:
+            notes.append(promise_words(self.plan))
+            if self.intervals is not None and self.count == 1:
+                notes.append(interval_words(self.intervals))
+            notes.append(self.drawn.note)
         if self.insecure_test_seed is not None:
-            notes.append(
-                f"INSECURE: drawn from test seed {self.insecure_test_seed}; nothing is protected. "
-                "Never publish it."
-            )
+            notes.append(insecure_words(self.insecure_test_seed))
         return tuple(notes)
 
     def _typed(self, numbers: Array) -> Any:
         """Whole numbers as such where the plan publishes them and they fit."""
-        whole = self.plan.grid.whole_outputs and bool(np.all(np.abs(numbers) <= LARGEST_WHOLE))
-        return numbers.astype(np.int64) if whole else numbers
+        return typed_numbers(numbers, self.plan.grid.whole_outputs)
 
     def _json(self, numbers: Array, alone: bool) -> Any:
         values = json_values(self._typed(numbers))
@@ -129,17 +200,6 @@ def _finite(within: float | str | list[float] | None) -> Any:
     if isinstance(within, list):
         return [side if math.isfinite(side) else None for side in within]
     return within
-
-
-def interval_words(intervals: Intervals, index: int) -> str:
-    """One interval in words."""
-    low, high = outward_digits(float(intervals.low[index]), float(intervals.high[index]))
-    confidence = percent(intervals.confidence)
-    if np.isneginf(intervals.low[index]):
-        return f"the true answer is at most {high} with confidence {confidence}"
-    if np.isposinf(intervals.high[index]):
-        return f"the true answer is at least {low} with confidence {confidence}"
-    return f"the true answer is between {low} and {high} with confidence {confidence}"
 
 
 def intervals_of(plan: Plan, published: Array, confidence: float | None, progress: Progress) -> Intervals:

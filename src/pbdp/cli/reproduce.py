@@ -6,15 +6,12 @@ The package is imported when the command is given and not before: others may hav
 from __future__ import annotations
 
 import argparse
-from functools import partial
 from importlib import import_module
 from types import ModuleType
 
-from pbdp.cli.outcome import Outcome
+from pbdp.cli.files import Outcome
+from pbdp.cli.parser import Parser
 from pbdp.errors import PbdpError
-
-# No argument starts with it, so that every argument is taken as it is, for `reproduction` to read.
-NO_PREFIX = "\0"
 
 
 class AbsentReproductionError(PbdpError):
@@ -27,20 +24,14 @@ class AbsentReproductionError(PbdpError):
         )
 
 
-def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    """Declare the command."""
-    parser = commands.add_parser(
-        "reproduce",
-        help="draw the paper's figures again and report what holds",
-        add_help=False,
-        prefix_chars=NO_PREFIX,
-    )
-    parser.add_argument("arguments", nargs=argparse.REMAINDER)
-    parser.set_defaults(run=partial(_run, partial(type(parser), prog=parser.prog)))
+def declare(parser: Parser) -> None:
+    """What the command takes."""
+    _command().declare(parser)
 
 
-def _run(new_parser: partial[argparse.ArgumentParser], options: argparse.Namespace) -> Outcome:
-    outcome: Outcome = _command().run(options.arguments, new_parser)
+def run(options: argparse.Namespace) -> Outcome:
+    """Compute, draw, report."""
+    outcome: Outcome = _command().run(options)
     return outcome
 
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import argparse
 import json
-import tomllib
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pbdp.cli.text import columns, percent, rounded_up
+from pbdp.cli.files import toml_in
+from pbdp.cli.options import add, width_of
+from pbdp.cli.parser import Parser
 from pbdp.errors import InputError
 from pbdp.spelling import names_now
 
@@ -32,40 +32,33 @@ EXAMPLE = """the file, in TOML:
   sensitivity = 10
 """
 COMMON = {"delta", "neighbors"}
-OWN = {"within", "below", "above", "confidence", "sensitivity", "integer", "nonnegative", "releases", "step"}
+WIDTH = {"within", "below", "above", "nonnegative"}
+OWN = WIDTH | {"confidence", "sensitivity", "integer", "releases", "step"}
 
 
-def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    """Declare the command."""
-    parser = commands.add_parser(
-        "together",
-        help="plan several different requirements for the least joint epsilon",
-        description="Plan several different requirements for the least joint epsilon.",
-        epilog=EXAMPLE,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False,
-    )
+def declare(parser: Parser) -> None:
+    """What the command takes."""
+    parser.description = "Plan several different requirements for the least joint epsilon."
+    parser.epilog = EXAMPLE
     parser.add_argument("file", metavar="FILE", help="the requirements, in TOML")
-    parser.add_argument("--json", action="store_true", help="print one JSON object")
-    parser.set_defaults(run=run)
+    add(parser, "--json")
 
 
 def run(options: argparse.Namespace) -> str:
     """Read the requirements, plan them together, and say what was chosen."""
+    named = _requirements(options.file)
+
+    from pbdp.cli.words.plans import joint_words
     from pbdp.planning.together import plan_together
 
-    named = _requirements(Path(options.file))
     joint = plan_together(list(named.values()))
-    return json.dumps(_record(list(named), joint), indent=2) if options.json else _words(list(named), joint)
+    if options.json:
+        return json.dumps(_record(list(named), joint), indent=2)
+    return joint_words(list(named), joint)
 
 
-def _requirements(path: Path) -> dict[str, Requirement]:
-    try:
-        record = tomllib.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise InputError("file", "readable", path, f"{error.strerror}.") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise InputError("file", "valid TOML", path, f"{error}.") from None
+def _requirements(path: str) -> dict[str, Requirement]:
+    record = toml_in("file", path)
     common = {name: value for name, value in names_now(record).items() if not isinstance(value, dict)}
     tables = {name: value for name, value in record.items() if isinstance(value, dict)}
     if unknown := sorted(set(common) - COMMON):
@@ -83,13 +76,14 @@ def _requirement(name: str, table: dict[str, Any], common: dict[str, Any]) -> Re
 
     if unknown := sorted(set(table) - OWN):
         raise InputError(f"names in [{name}]", f"among {', '.join(sorted(OWN))}", ", ".join(unknown))
-    for needed in ("confidence", "sensitivity"):
-        if needed not in table:
+    width = width_of(table)
+    for needed, given in (
+        ("within", width),
+        *((key, table.get(key)) for key in ("confidence", "sensitivity")),
+    ):
+        if given is None:
             raise InputError(f"{needed} of [{name}]", "given", "nothing")
-    width = table.get("within", (table.get("below"), table.get("above")))
-    rest = {
-        key: value for key, value in table.items() if key not in {"within", "below", "above", "nonnegative"}
-    }
+    rest = {key: value for key, value in table.items() if key not in WIDTH}
     return Requirement(region=region_within(width, table.get("nonnegative", False)), **rest, **common)
 
 
@@ -112,22 +106,3 @@ def _record(names: list[str], joint: JointPlan) -> dict[str, Any]:
             for name, part in zip(names, joint.parts, strict=True)
         ],
     }
-
-
-def _words(names: list[str], joint: JointPlan) -> str:
-    rows = [["", "requirement", "confidence", "noise"]]
-    rows += [
-        [name, part.requirement.describe(), percent(part.confidence), part.design.name]
-        for name, part in zip(names, joint.parts, strict=True)
-    ]
-    total = sum(part.requirement.releases for part in joint.parts)
-    return "\n".join(
-        [
-            f"Privacy      epsilon {rounded_up(joint.epsilon)} in total for {total} releases "
-            f"at delta {joint.delta:g}   (certified)",
-            f"Proof        {joint.method}",
-            "",
-            columns(rows, right=(2,)),
-            "",
-        ]
-    )

@@ -7,8 +7,9 @@ import json
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
-from pbdp.cli.outcome import Outcome
-from pbdp.cli.text import columns, rounded_up
+from pbdp.cli.files import Outcome
+from pbdp.cli.options import add
+from pbdp.cli.parser import Parser
 
 if TYPE_CHECKING:
     from pbdp.tables.verify import VerifiedTable
@@ -24,24 +25,17 @@ exit code: 0 nothing is wrong, 1 something does not hold, 2 the manifest cannot 
 """
 
 
-def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    """Declare the command."""
-    parser = commands.add_parser(
-        "verify",
-        help="check the manifest of a table: its guarantee, its numbers, who paid",
-        description="Check the manifest of a table that `pbdp tables -o` wrote. The guarantee is computed\n"
-        "again from the noise that it names; the private data is not needed.",
-        epilog=EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False,
+def declare(parser: Parser) -> None:
+    """What the command takes."""
+    parser.description = (
+        "Check the manifest of a table that `pbdp tables -o` wrote. The guarantee is computed\n"
+        "again from the noise that it names; the private data is not needed."
     )
+    parser.epilog = EXAMPLES
     parser.add_argument("manifest", metavar="MANIFEST", help="the manifest (JSON)")
     parser.add_argument("--table", metavar="FILE", help="default: the file that it names, beside it")
-    parser.add_argument(
-        "--ledger", metavar="FILE_OR_URL", help="the ledger that paid, to compare its record and its answer"
-    )
-    parser.add_argument("--json", action="store_true", help="print one JSON object")
-    parser.set_defaults(run=run)
+    add(parser, "--ledger", help="the ledger that paid, to compare its record and its answer")
+    add(parser, "--json")
 
 
 def run(options: argparse.Namespace) -> Outcome:
@@ -63,13 +57,14 @@ def run(options: argparse.Namespace) -> Outcome:
 
 
 def _words(found: VerifiedTable) -> str:
+    from pbdp.cli.words.layout import columns
+    from pbdp.cli.words.plans import loss_words
+
     rows = [[VERDICTS[check.holds], check.name, check.words] for check in found.checks]
     if not found.holds:
         verdict = "NOT SOUND: do not rely on this table."
     elif found.epsilon is None or found.delta is None:
         verdict = "Nothing was found to be wrong."
     else:
-        verdict = (
-            f"Sound as far as it was checked: epsilon {rounded_up(found.epsilon)} at delta {found.delta:g}."
-        )
+        verdict = f"Sound as far as it was checked: {loss_words(found.epsilon, found.delta)}."
     return f"{columns(rows)}\n\n{verdict}"

@@ -55,6 +55,11 @@ class Domain(ABC):
         return len(self.values)
 
     @property
+    def grouped(self) -> bool:
+        """Whether any values belong together, so that groups differ from values."""
+        return True
+
+    @property
     @abstractmethod
     def groups(self) -> tuple[str, ...]:
         """Names of the categories, or of the neighborhoods of a scale."""
@@ -84,6 +89,10 @@ class CategoryDomain(Domain):
         object.__setattr__(self, "category_of", np.repeat(np.arange(len(sizes)), sizes))
         starts = np.cumsum(sizes) - sizes
         self._place(starts[self.category_of], sizes[self.category_of])
+
+    @property
+    def grouped(self) -> bool:
+        return len(self.sizes) < self.count
 
     @property
     def groups(self) -> tuple[str, ...]:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from pbdp.cli.input.column import MISSING, NO_NUMBER, PrivateColumn, unusable
-from pbdp.cli.noise import LONG_EXPONENT
+from pbdp.cli.options import LONG_EXPONENT
 
 # No number that a plan takes needs as many.
 MOST_CHARACTERS = 1000

@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-import argparse
+from pbdp.cli.parser import Parser
 
-from pbdp.cli.local import estimate, plan, randomize
+COMMANDS = {
+    "plan": "find the best way to randomize answers, or the least epsilon for an accuracy",
+    "randomize": "make a report of every true answer, as people do at home",
+    "estimate": "estimate from reports how many people hold each value or are in each category",
+}
 
 
-def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    """Declare the command and its parts."""
-    top = commands.add_parser(
-        "local",
-        help="surveys in which everyone randomizes the own answer before it is sent",
-        description="Surveys in which everyone randomizes the own answer before it is sent, so that no one,\n"
-        "the collector included, ever sees a true one: plan a survey, make reports, estimate from them.",
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False,
+def declare(parser: Parser) -> None:
+    """What the command takes: one of its parts."""
+    parser.description = (
+        "Surveys in which each person randomizes their answer before it is sent, so that no one, the\n"
+        "collector included, ever sees a true one: plan a survey, make reports, estimate from them."
     )
-    parts = top.add_subparsers(dest="part", metavar="PART", required=True)
-    for part in (plan, randomize, estimate):
-        part.add_to(parts)
+    parser.add_commands("pbdp.cli.local", COMMANDS)

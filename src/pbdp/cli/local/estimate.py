@@ -3,20 +3,27 @@
 from __future__ import annotations
 
 import argparse
+import json
+from collections.abc import Sequence
+from itertools import combinations
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from pbdp.cli.local.rows import FORMATS, STANDARD_INPUT
-from pbdp.cli.outcome import Outcome
+from pbdp.cli.files import STANDARD, Outcome, picture_of, same_file, target_of
+from pbdp.cli.options import add, add_written
+from pbdp.cli.parser import Parser
 from pbdp.cli.progress import Progress
-from pbdp.errors import ContradictionError, InputError
+from pbdp.domains import probability
+from pbdp.errors import ContradictionError
 
 if TYPE_CHECKING:
     from pbdp.cli.local.collected import Collected
+    from pbdp.cli.table_file import Table
     from pbdp.local.counts import Counts
     from pbdp.local.estimate import Estimate
     from pbdp.local.mechanism import LocalMechanism
 
+FORMATS = ("csv", "parquet")
 WRITTEN = ("csv", "json", "parquet")
 EXAMPLES = """examples:
   pbdp local estimate survey.json --input reports.csv
@@ -29,85 +36,64 @@ reports are best counted where they are, and given with --counts people:
 """
 
 
-def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    """Declare the command."""
-    parser = commands.add_parser(
-        "estimate",
-        help="estimate from reports how many people hold each value or are in each category",
-        description="Estimate from reports how many people hold each value or are in each category.\n"
-        "Reports that cannot be used are counted, named and left out.",
-        epilog=EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False,
+def declare(parser: Parser) -> None:
+    """What the command takes."""
+    parser.description = (
+        "Estimate from reports how many people hold each value or are in each category.\n"
+        "Reports that cannot be used are counted, named and left out."
     )
-    parser.add_argument("survey", metavar="SURVEY", help="a configuration written by `pbdp local plan -o`")
+    parser.epilog = EXAMPLES
+    add(parser, "survey")
     reports = parser.add_argument_group("reports")
-    reports.add_argument(
+    add(
+        reports,
         "--input",
         nargs="+",
         action="extend",
         required=True,
-        metavar="FILE",
         help="files of reports, whose counts add up; - for standard input",
     )
-    reports.add_argument(
-        "--input-format", choices=FORMATS, help="default: by the ending of each name, else text"
-    )
-    reports.add_argument("--column", metavar="NAME", help="the column of the reports; default: report")
+    add(reports, "--input-format", choices=FORMATS)
+    add(reports, "--column", help="the column of the reports; default: report")
     reports.add_argument("--counts", metavar="NAME", help="the column that says how often each report occurs")
     wanted = parser.add_argument_group("estimates")
-    wanted.add_argument(
-        "--of", choices=("category", "value"), help="default: category if the survey has any, else value"
-    )
-    wanted.add_argument("--confidence", type=float, default=0.95, metavar="P", help="default: 0.95")
-    wanted.add_argument("--joint", action="store_true", help="the confidence is for all intervals together")
-    wanted.add_argument(
-        "--guaranteed", action="store_true", help="intervals proved for any number of people, which are wider"
-    )
+    add(wanted, "--of")
+    add(wanted, "--confidence", default=0.95, help="how often an interval must hold; default: 0.95")
+    add(wanted, "--joint", "--guaranteed")
     wanted.add_argument(
         "--projected", action="store_true", help="no negative numbers, adding up to all people; BIASED"
     )
     output = parser.add_argument_group("output")
-    output.add_argument("-o", "--output", metavar="FILE", help="write a .csv, .json or .parquet file")
-    output.add_argument("--format", choices=WRITTEN, help="default: by the ending of FILE")
-    output.add_argument("--force", action="store_true", help="replace FILE if it exists")
-    output.add_argument("--json", action="store_true", help="print one JSON object")
-    output.add_argument("--plot", metavar="FILE", help="draw estimates with intervals (.png, .svg, .pdf)")
-    parser.set_defaults(run=run)
+    add_written(output, WRITTEN)
+    add(output, "--json", "--plot")
 
 
 def run(options: argparse.Namespace) -> Outcome:
     """Count, estimate, write, and say what was left out."""
-    from pbdp.cli.local.estimate_words import estimate_record, estimate_table, estimate_words, notes
-    from pbdp.cli.output.table import table_bytes
-    from pbdp.cli.output.whole_file import checked_target, new_file
-    from pbdp.domains import probability
-    from pbdp.figures.canvas import checked_path
-    from pbdp.local.configuration import load_configuration
-
     _check(options)
     probability("--confidence", options.confidence, "Write 0.95 for 95 %.")
-    target = checked_target(options.output, options.force) if options.output else None
-    picture = checked_path(options.plot) if options.plot else None
-    written = _format(options)
+    target, picture = target_of(options, WRITTEN, read=options.input), picture_of(options)
+
+    from pbdp.cli.table_file import table_bytes
+    from pbdp.cli.words.surveys import estimate_notes, estimate_words
+    from pbdp.local.configuration import load_configuration
+
     mechanism = load_configuration(options.survey)
     files = _files(mechanism, options)
     counts = _sum(mechanism, files)
     found = _estimate(mechanism, counts, options)
-    if target is None:
+    with target.opened() as file:
+        if file is not None:
+            file.write(table_bytes(_table(found), target.written))
+        # a picture that cannot be drawn leaves no table either
         _draw(found, picture)
-    else:
-        with new_file(target, options.force) as file:
-            file.write(table_bytes(estimate_table(found), written))
-            # a picture that cannot be drawn leaves no table either
-            _draw(found, picture)
-    said = notes(found, files)
     if options.json:
-        record = estimate_record(mechanism, found, files, joint=options.joint)
-        return Outcome(output=record, notes=said)
-    if target is not None:
-        return Outcome(output=f"{len(found.names):,} estimates in {options.output}", notes=said)
-    return Outcome(output=estimate_words(mechanism, found, joint=options.joint), notes=said)
+        output = json.dumps(_record(mechanism, found, files, joint=options.joint), allow_nan=False)
+    elif target.path is not None:
+        output = f"{len(found.names):,} estimates in {options.output}"
+    else:
+        output = estimate_words(mechanism, found, joint=options.joint)
+    return Outcome(output=output, notes=estimate_notes(found, files))
 
 
 def _files(mechanism: LocalMechanism, options: argparse.Namespace) -> list[Collected]:
@@ -140,10 +126,9 @@ def _sum(mechanism: LocalMechanism, files: list[Collected]) -> Counts:
 
 
 def _estimate(mechanism: LocalMechanism, counts: Counts, options: argparse.Namespace) -> Estimate:
-    from pbdp.cli.local.survey_domain import has_groups
     from pbdp.local.estimate import GUARANTEED, NORMAL, estimate
 
-    groups = has_groups(mechanism.domain)
+    groups = mechanism.domain.grouped
     if options.of == "category" and not groups:
         raise ContradictionError("--of", "value for a survey without categories", "category")
     found = estimate(
@@ -165,31 +150,72 @@ def _draw(found: Estimate, picture: Path | None) -> None:
         save(draw_estimates(found), picture)
 
 
-def _format(options: argparse.Namespace) -> str:
-    if options.output is None:
-        if options.format is not None:
-            raise ContradictionError("--format", "used with -o", "no -o")
-        return "csv"
-    ending = Path(options.output).suffix.lower().lstrip(".")
-    if options.format is None and ending not in WRITTEN:
-        raise InputError("output", "named .csv, .json or .parquet", options.output, "Or say --format csv.")
-    return str(options.format or ending)
+def _table(found: Estimate) -> Table:
+    """One row for each value or category; what is biased or from a test seed has a column that says so."""
+    import numpy as np
+
+    names = list(found.names)
+    whole = isinstance(names[0], int)
+    table: Table = {
+        found.kind: np.array(names, dtype=np.int64) if whole else names,
+        "estimate": found.people,
+        "low": found.low,
+        "high": found.high,
+        "share": found.share,
+    }
+    marks = {"biased": found.biased, "insecure_test": found.insecure_test}
+    return table | {name: ["true"] * len(names) for name, true in marks.items() if true}
+
+
+def _record(
+    mechanism: LocalMechanism, found: Estimate, files: Sequence[Collected], *, joint: bool
+) -> dict[str, Any]:
+    """One object on the whole estimate."""
+    rows = zip(found.names, found.people, found.low, found.high, found.share, strict=True)
+    return {
+        "survey": mechanism.fingerprint,
+        "mechanism": mechanism.kind,
+        "epsilon": mechanism.epsilon,
+        "of": found.kind,
+        "confidence": found.confidence,
+        "joint": joint,
+        "method": found.method,
+        "biased": found.biased,
+        "insecure_test": found.insecure_test,
+        "users": found.users,
+        "refused": dict(found.refused),
+        "files": [
+            {
+                "name": file.name,
+                "users": file.counts.users,
+                "refused": dict(file.counts.refused),
+                "survey_stated": file.said,
+            }
+            for file in files
+        ],
+        "estimates": [
+            {
+                found.kind: name,
+                "estimate": float(people),
+                "low": float(low),
+                "high": float(high),
+                "share": float(share),
+            }
+            for name, people, low, high, share in rows
+        ],
+    }
 
 
 def _check(options: argparse.Namespace) -> None:
-    """Refuse what would count twice or overwrite its own input, before anything is read."""
+    """Refuse what would count twice, before anything is read."""
+    if options.format is not None and options.output is None:
+        raise ContradictionError("--format", "used with -o", "no -o")
     if options.counts is not None and options.counts == options.column:
         raise ContradictionError("--counts", "another column than --column", options.counts)
-    paths = [Path(name) for name in options.input if name != STANDARD_INPUT]
-    if options.input.count(STANDARD_INPUT) > 1:
+    if options.input.count(STANDARD) > 1:
         raise ContradictionError("--input", "given once for each file", "- twice")
-    for place, path in enumerate(paths):
-        for other in paths[:place]:
-            if path.exists() and other.exists() and path.samefile(other):
-                raise ContradictionError(
-                    "--input", "given once for each file", f"{path} twice", "Its reports would count twice."
-                )
-        if options.output is not None and path.exists():
-            there = Path(options.output)
-            if there.exists() and path.samefile(there):
-                raise ContradictionError("output", "another file than the input", options.output)
+    for one, other in combinations([Path(name) for name in options.input if name != STANDARD], 2):
+        if same_file(one, other):
+            raise ContradictionError(
+                "--input", "given once for each file", f"{other} twice", "Its reports would count twice."
+            )

@@ -7,7 +7,9 @@ import json
 import math
 from typing import TYPE_CHECKING
 
-from pbdp.cli.local.survey_domain import add_domain, domain_of, has_groups
+from pbdp.cli.files import checked_target, new_file, picture_of
+from pbdp.cli.options import add
+from pbdp.cli.parser import Parser
 from pbdp.errors import ContradictionError, InputError
 
 if TYPE_CHECKING:
@@ -28,24 +30,20 @@ EXAMPLES = """examples:
 """
 
 
-def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    """Declare the command."""
-    parser = commands.add_parser(
-        "plan",
-        help="find the best way to randomize answers, or the least epsilon for an accuracy",
-        description="Find the best way for people to randomize their answers at an epsilon,\n"
-        "or the one that meets an accuracy with the least epsilon.",
-        epilog=EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False,
+def declare(parser: Parser) -> None:
+    """What the command takes."""
+    parser.description = (
+        "Find the best way for people to randomize their answers at an epsilon,\n"
+        "or the one that meets an accuracy with the least epsilon."
     )
-    add_domain(parser)
+    parser.epilog = EXAMPLES
+    _declare_domain(parser)
     privacy = parser.add_argument_group("either: an epsilon")
-    privacy.add_argument("--epsilon", type=float, metavar="E", help="what one report may cost a person")
+    add(privacy, "--epsilon", help="what one report may cost a person")
     privacy.add_argument(
         "--goal",
         metavar="GOAL",
-        help="what errors to keep least: category, value, or a weight for categories from 0 to 1; "
+        help="which error to minimize: category, value, or a weight for categories from 0 to 1; "
         "default: category if there are any, else value",
     )
     privacy.add_argument(
@@ -55,47 +53,66 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
         help="boosted response with this part of epsilon for the value in its category (found if left out)",
     )
     accuracy = parser.add_argument_group("or: an accuracy, for which the least epsilon is found")
-    accuracy.add_argument(
-        "--within", metavar="W", help="how far an estimated share may be off: 1%% (of all people) or 0.01"
-    )
-    accuracy.add_argument(
-        "--confidence", type=float, metavar="P", help="how often it must hold; default: 0.95"
-    )
-    accuracy.add_argument("--of", choices=KINDS, help="for which shares; default: category if there are any")
-    accuracy.add_argument("--joint", action="store_true", help="the confidence is for all shares together")
-    accuracy.add_argument(
-        "--guaranteed",
-        action="store_true",
-        help="proved for any number of people (wider than the normal law)",
-    )
+    add(accuracy, "--within", help="how far an estimated share may be off: 1%% (of all people) or 0.01")
+    add(accuracy, "--confidence", help="how often it must hold; default: 0.95")
+    add(accuracy, "--of", help="for which shares; default: category if there are any")
+    add(accuracy, "--joint", "--guaranteed")
     both = parser.add_argument_group("both")
     both.add_argument(
         "--users", type=int, metavar="N", help=f"people who will report; errors are shown for {USUAL_USERS:,}"
     )
     both.add_argument("--use", metavar="NAME", help="take this one of the mechanisms compared, not the best")
     output = parser.add_argument_group("output")
-    output.add_argument("-o", "--output", metavar="FILE", help="write the configuration for clients (JSON)")
-    output.add_argument("--force", action="store_true", help="replace FILE if it exists")
-    output.add_argument("--json", action="store_true", help="print one JSON object")
-    output.add_argument("--plot", metavar="FILE", help="draw the comparison into a .png, .svg or .pdf file")
-    parser.set_defaults(run=run)
+    add(output, "--output", help="write the configuration for clients (JSON)")
+    add(output, "--force", "--json", "--plot")
+
+
+def _declare_domain(parser: Parser) -> None:
+    """The options that state what people may answer (`survey_domain` reads them)."""
+    values = parser.add_argument_group("what people may answer")
+    values.add_argument(
+        "--values", metavar="LIST", help="10..100 for whole numbers in a row, or a,b,c for a list"
+    )
+    values.add_argument("--values-file", metavar="FILE", help="or a file of values, one per line")
+    values.add_argument(
+        "--text", action="store_true", help="values are text even if they look like whole numbers"
+    )
+    near = parser.add_argument_group("which answers belong together (leave out if none do)")
+    near.add_argument(
+        "--category-size",
+        type=int,
+        metavar="N",
+        help="categories of N values in a row; the last has the rest",
+    )
+    near.add_argument(
+        "--categories", metavar="FILE", help="or a CSV file with a line value,category for each value"
+    )
+    near.add_argument(
+        "--scale-width",
+        type=int,
+        metavar="W",
+        help="or a rating scale: W values (odd) are near each value, itself in the middle",
+    )
+    near.add_argument("--ring", action="store_true", help="the last value of the scale is next to the first")
 
 
 def run(options: argparse.Namespace) -> str:
     """Make the plan, save its configuration if asked, and say what it is."""
-    from pbdp.cli.local.plan_words import plan_words
-    from pbdp.cli.output.whole_file import checked_target, new_file
-    from pbdp.figures.canvas import checked_path, save
-    from pbdp.local.configuration import configuration
-
     _check(options)
     target = checked_target(options.output, options.force) if options.output else None
-    picture = checked_path(options.plot) if options.plot else None
+    picture = picture_of(options)
+
+    from pbdp.cli.local.survey_domain import domain_of
+    from pbdp.cli.words.plans import saved_words
+    from pbdp.cli.words.surveys import survey_words
+    from pbdp.local.configuration import configuration
+
     domain = domain_of(options)
-    goal = _goal(options, has_groups(domain))
+    goal = _goal(options, domain.grouped)
     users = options.users or USUAL_USERS
     made = _made(domain, goal, options)
     if picture is not None:
+        from pbdp.figures.canvas import save
         from pbdp.figures.local_figure import draw_comparison
 
         save(draw_comparison(made), picture)
@@ -105,8 +122,8 @@ def run(options: argparse.Namespace) -> str:
     if options.json:
         record = made.record() | {"fingerprint": made.mechanism.fingerprint, "users": options.users}
         return json.dumps(record, allow_nan=False)
-    words = plan_words(made, domain, users, stated=options.users is not None)
-    return words + (f"\nSaved to {options.output}" if options.output else "")
+    words = survey_words(made, domain, users, stated=options.users is not None)
+    return words + saved_words(options.output)
 
 
 def _check(options: argparse.Namespace) -> None:
@@ -183,7 +200,7 @@ def _made(domain: Domain, goal: Goal, options: argparse.Namespace) -> LocalPlan:
 
     made = plan_local(domain, goal, epsilon=options.epsilon)
     compared = (made.chosen, *made.others)
-    if not has_groups(domain):
+    if not domain.grouped:
         # without categories there is nothing to boost: it is plain response under another name
         compared = tuple(entry for entry in compared if entry.family != "boosted response")
     if options.epsilon0 is not None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import argparse
 import csv
 import re
-from pathlib import Path
 
+from pbdp.cli.files import text_in
 from pbdp.errors import ContradictionError, InputError
 from pbdp.local.domain import (
     LARGEST_DOMAIN,
@@ -23,35 +23,6 @@ RANGE = re.compile(r"\s*(-?\d{1,19})\s*\.\.\s*(-?\d{1,19})\s*")
 # Whole numbers as Python writes them: 007 and +7 are text, as they are not 7 to whoever wrote them.
 WHOLE = re.compile(r"0|-?[1-9]\d{0,18}")
 HEADER = ("value", "category")
-
-
-def add_domain(parser: argparse.ArgumentParser) -> None:
-    """Declare the options that state a domain."""
-    values = parser.add_argument_group("what people may answer")
-    values.add_argument(
-        "--values", metavar="LIST", help="10..100 for whole numbers in a row, or a,b,c for a list"
-    )
-    values.add_argument("--values-file", metavar="FILE", help="or a file of values, one a line")
-    values.add_argument(
-        "--text", action="store_true", help="values are text even if they look like whole numbers"
-    )
-    near = parser.add_argument_group("which answers belong together (leave out if none do)")
-    near.add_argument(
-        "--category-size",
-        type=int,
-        metavar="N",
-        help="categories of N values in a row; the last has the rest",
-    )
-    near.add_argument(
-        "--categories", metavar="FILE", help="or a CSV file with a line value,category for each value"
-    )
-    near.add_argument(
-        "--scale-width",
-        type=int,
-        metavar="W",
-        help="or a rating scale: W values (odd) are near each value, itself in the middle",
-    )
-    near.add_argument("--ring", action="store_true", help="the last value of the scale is next to the first")
 
 
 def domain_of(options: argparse.Namespace) -> Domain:
@@ -79,16 +50,11 @@ def domain_of(options: argparse.Namespace) -> Domain:
     return without_categories(values)
 
 
-def has_groups(domain: Domain) -> bool:
-    """Whether any values belong together, so that categories differ from values."""
-    return not isinstance(domain, CategoryDomain) or len(domain.sizes) < domain.count
-
-
 def _values(options: argparse.Namespace) -> list[Value] | None:
     if options.values is not None and options.values_file is not None:
         raise ContradictionError("values", "stated in one way", "--values and --values-file")
     if options.values_file is not None:
-        lines = [line.strip() for line in _text(options.values_file, "--values-file").splitlines()]
+        lines = [line.strip() for line in text_in("--values-file", options.values_file).splitlines()]
         while lines and not lines[-1]:
             lines.pop()
         return _typed(lines, "--values-file", options.text)
@@ -119,7 +85,7 @@ def _typed(texts: list[str], option: str, text: bool) -> list[Value]:
 def _from_table(name: str, listed: list[Value] | None, text: bool) -> CategoryDomain:
     """Categories in the order in which the file first names them."""
     try:
-        lines = _text(name, "--categories").splitlines()
+        lines = text_in("--categories", name).splitlines()
         rows = [tuple(map(str.strip, row)) for row in csv.reader(lines, strict=True) if row]
     except csv.Error:
         raise InputError("--categories", "valid CSV", name, "Look at its quotation marks.") from None
@@ -139,12 +105,3 @@ def _from_table(name: str, listed: list[Value] | None, text: bool) -> CategoryDo
             f"{len(set(listed) - set(values)):,} missing and {len(set(values) - set(listed)):,} others",
         )
     return in_categories(parts)
-
-
-def _text(name: str, option: str) -> str:
-    try:
-        return Path(name).read_text(encoding="utf-8-sig")
-    except OSError as error:
-        raise InputError(option, "a readable file", name, f"{error.strerror}.") from None
-    except UnicodeDecodeError:
-        raise InputError(option, "text in UTF-8", name, "Save it as UTF-8.") from None

@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from pbdp.cli.tables.command import add_to
+from pbdp.cli.tables.command import declare, run
 
-__all__ = ["add_to"]
+__all__ = ["declare", "run"]

@@ -141,7 +141,7 @@ def _select(settings: object) -> Selection | None:
             "select",
             "people, and a confidence if you like",
             ", ".join(map(str, settings)) if isinstance(settings, Mapping) else repr(settings),
-            "people = 100 publishes the groups that have about so many people.",
+            "people = 100 publishes groups of roughly this size or larger.",
         )
     people = whole("people of select", settings["people"], least=2)
     if "confidence" not in settings:

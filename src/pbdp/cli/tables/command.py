@@ -6,22 +6,25 @@ import argparse
 import json
 import sys
 import warnings
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pbdp.cli.ledger import add_place, place_of
-from pbdp.cli.outcome import Outcome
-from pbdp.cli.progress import Progress
+from pbdp.cli.files import Outcome, Target, checked_target, new_files, picture_of, target_of
+from pbdp.cli.ledger import paying_budget
+from pbdp.cli.options import add, add_written, check_budget
+from pbdp.cli.parser import Parser
+from pbdp.cli.progress import Phases, Progress
 from pbdp.cli.tables.flags import add_flags, flags_given, settings_of
 from pbdp.errors import ContradictionError, InputError
 
 if TYPE_CHECKING:
     from pbdp.cli.tables.asked import Asked
-    from pbdp.cli.tables.outputs import Targets
-    from pbdp.cli.tables.phases import Phases
     from pbdp.ledger.budget import Budget
+    from pbdp.tables.bounded import Aggregates, BoundedAggregation
+    from pbdp.tables.engines.interface import ColumnKind, Source
     from pbdp.tables.table import ReleasedTable
 
 FORMATS = ("csv", "parquet")
@@ -63,17 +66,13 @@ Check what came out: pbdp verify visits.csv.manifest.json
 """
 
 
-def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    """Declare the command."""
-    parser = commands.add_parser(
-        "tables",
-        help="publish counts, sums and means of groups from a file or a database",
-        description="Publish counts, sums and means of groups with the accuracy that you ask for,\n"
-        "with one guarantee for the whole table and everything that one person adds to it.",
-        epilog=EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False,
+def declare(parser: Parser) -> None:
+    """What the command takes."""
+    parser.description = (
+        "Publish counts, sums and means of groups with the accuracy that you ask for,\n"
+        "with one guarantee for the whole table and everything that one person adds to it."
     )
+    parser.epilog = EXAMPLES
     parser.add_argument(
         "asked", metavar="QUERY.toml|DATA", help="a query file, or data (.csv, .parquet, URL) and flags"
     )
@@ -85,51 +84,55 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
         help="print the cost and the accuracies; no data is read, nothing is spent",
     )
     add_flags(parser)
-    budget = parser.add_argument_group("who counts")
-    add_place(budget)
-    budget.add_argument(
-        "--dataset", metavar="NAME", help="the dataset whose budget pays; needed with a ledger"
-    )
-    budget.add_argument(
-        "--key", help="a name for this request: repeating it gives the same table, another one a new table"
-    )
+    add(parser.add_argument_group("who counts"), "--ledger", "--dataset", "--key")
     output = parser.add_argument_group("output")
-    output.add_argument(
-        "-o", "--output", metavar="FILE", help="write a .csv or .parquet file, and FILE.manifest.json"
-    )
+    add_written(output, FORMATS, ", and FILE.manifest.json")
     output.add_argument("--manifest", metavar="FILE", help="write the manifest to this file")
-    output.add_argument("--format", choices=FORMATS, help="default: by the ending of FILE, else csv")
-    output.add_argument("--force", action="store_true", help="replace files that exist")
-    output.add_argument("--plot", metavar="FILE", help="draw the table into a .png, .svg or .pdf file")
-    output.add_argument("--json", action="store_true", help="print one JSON object")
-    output.add_argument(
-        "--insecure-test-seed",
-        type=int,
-        metavar="N",
-        help="FOR TESTS ONLY: noise that anyone can take off again; the output is marked",
-    )
-    parser.set_defaults(run=run, measures=None)
+    add(output, "--plot", "--json", "--insecure-test-seed")
+    parser.set_defaults(measures=None)
 
 
 def run(options: argparse.Namespace) -> Outcome:
     """Read the question, check every file, then say what it costs, or pay, read, draw and write."""
-    from pbdp.cli.tables.outputs import checked_targets
-
     _check(options)
     asked = _asked(options)
-    files = [] if asked.data is None or "://" in asked.data else [Path(asked.data)]
-    targets = checked_targets(options, [*asked.read, *files])
-    with Progress() as progress:
-        from pbdp.cli.tables.phases import Phases
+    data = [] if asked.data is None or "://" in asked.data else [asked.data]
+    target = target_of(options, FORMATS, read=[*asked.read, *data])
+    manifest = _manifest(options, target, [*asked.read, *data])
+    picture = picture_of(options)
+    with Progress() as progress, Phases(progress) as phases, paying_budget(options) as budget:
+        if options.dry_run:
+            return _dry_run(asked, budget, phases, as_json=options.json)
+        table = _written(target, manifest, phases, partial(_released, asked, budget, phases, options))
+        if picture is not None and len(table):
+            phases.now("drawing the picture")
+            _draw(table, picture)
+        from pbdp.cli.words.tables import table_notes
 
-        with Phases(progress) as phases, _budget(options) as budget:
-            if options.dry_run:
-                return _dry_run(asked, budget, phases, as_json=options.json)
-            return _published(asked, targets, budget, phases, options)
+        return Outcome(
+            output=_output(table, target, options),
+            notes=table_notes(table, budget, in_words=not options.json),
+            released=target.path is None,
+        )
+
+
+def _manifest(options: argparse.Namespace, target: Target, read: Sequence[Path | str]) -> Path | None:
+    """Where the manifest goes: beside the table, and nowhere without one."""
+    if target.path is None:
+        if options.manifest is not None:
+            raise ContradictionError(
+                "--manifest", "used with -o", "no -o", "It describes the file of the table."
+            )
+        return None
+    options.manifest = options.manifest or f"{options.output}.manifest.json"
+    path = checked_target(options.manifest, options.force, read)
+    if path == target.path:
+        raise ContradictionError("--manifest", "another file than the table", options.manifest)
+    return path
 
 
 def _dry_run(asked: Asked, budget: Budget | None, phases: Phases, *, as_json: bool) -> Outcome:
-    from pbdp.cli.tables.plan_words import plan_facts, plan_words
+    from pbdp.cli.words.tables import plan_facts, plan_words
 
     phases.now("planning")
     plan = asked.query.plan()
@@ -141,43 +144,38 @@ def _dry_run(asked: Asked, budget: Budget | None, phases: Phases, *, as_json: bo
     return Outcome(output=output, notes=_not_there(asked))
 
 
-def _published(
-    asked: Asked, targets: Targets, budget: Budget | None, phases: Phases, options: argparse.Namespace
-) -> Outcome:
-    from pbdp.cli.tables.outputs import both_files
-    from pbdp.cli.tables.table_words import notes
+def _written(
+    target: Target, manifest: Path | None, phases: Phases, release: Callable[[], ReleasedTable]
+) -> ReleasedTable:
+    """The released table, in its file and described by its manifest if there are such."""
+    if target.path is None or manifest is None:
+        return release()
     from pbdp.tables.manifest import manifest_bytes
 
-    if targets.table is None or targets.manifest is None:
-        table = _released(asked, budget, phases, options)
-    else:
-        with both_files(targets.table, targets.manifest, options.force) as (file, manifest):
-            table = _released(asked, budget, phases, options)
-            phases.now("writing")
-            content = table.file_bytes(targets.written)
-            file.write(content)
-            manifest.write(manifest_bytes(table, targets.table.name, content))
-    if targets.picture is not None and len(table):
-        from pbdp.figures.canvas import save
-        from pbdp.figures.table_figure import draw_table
+    # the table is named last: it never stands without its manifest
+    with new_files([manifest, target.path], target.force) as (beside, file):
+        table = release()
+        phases.now("writing")
+        content = table.file_bytes(target.written)
+        file.write(content)
+        beside.write(manifest_bytes(table, target.path.name, content))
+    return table
 
-        phases.now("drawing the picture")
-        with warnings.catch_warnings():
-            # keys in a script that the font does not have are shown as boxes
-            warnings.filterwarnings("ignore", message="Glyph")
-            save(draw_table(table), targets.picture)
-    return Outcome(
-        output=_output(table, targets, options),
-        notes=notes(table, budget, in_words=not options.json),
-        released=targets.table is None,
-    )
+
+def _draw(table: ReleasedTable, picture: Path) -> None:
+    from pbdp.figures.canvas import save
+    from pbdp.figures.table_figure import draw_table
+
+    with warnings.catch_warnings():
+        # keys in a script that the font does not have are shown as boxes
+        warnings.filterwarnings("ignore", message="Glyph")
+        save(draw_table(table), picture)
 
 
 def _released(
     asked: Asked, budget: Budget | None, phases: Phases, options: argparse.Namespace
 ) -> ReleasedTable:
     """Columns are checked before the plan is made, the plan before anything is paid, and then it is read."""
-    from pbdp.cli.tables.phases import ToldSource
     from pbdp.release.keystream import InsecureTestSeedWarning
     from pbdp.tables.engines.at import source_of
     from pbdp.tables.engines.interface import check_columns
@@ -207,21 +205,19 @@ def _released(
         raise InputError("data", "readable", named, f"{error.strerror}.") from None
 
 
-def _output(table: ReleasedTable, targets: Targets, options: argparse.Namespace) -> str | bytes:
+def _output(table: ReleasedTable, target: Target, options: argparse.Namespace) -> str | bytes:
     """One object, one line on the files, a table to look at, or the file itself."""
-    from pbdp.cli.tables.table_words import SHOWN, table_facts, table_words
+    from pbdp.cli.words.tables import SHOWN, table_facts, table_words
 
-    manifest = None if targets.manifest is None else options.manifest or f"{options.output}.manifest.json"
     if options.json:
-        written_to = None if targets.table is None else options.output
-        return json.dumps(table_facts(table, written_to, manifest), allow_nan=False)
-    if targets.table is not None:
+        return json.dumps(table_facts(table, options.output, options.manifest), allow_nan=False)
+    if target.path is not None:
         groups = "1 group" if len(table) == 1 else f"{len(table):,} groups"
-        return f"{groups} published in {options.output}, with a manifest in {manifest}"
+        return f"{groups} published in {options.output}, with a manifest in {options.manifest}"
     if options.format is None and sys.stdout.isatty():
         # what was drawn without a ledger cannot be had again, so all of it is shown
         return table_words(table, None if table.payment is None else SHOWN)
-    return table.file_bytes(targets.written)
+    return table.file_bytes(target.written)
 
 
 def _asked(options: argparse.Namespace) -> Asked:
@@ -245,35 +241,12 @@ def _asked(options: argparse.Namespace) -> Asked:
     return asked_of(settings | given, folder, read=[path])
 
 
-@contextmanager
-def _budget(options: argparse.Namespace) -> Iterator[Budget | None]:
-    """The budget that pays, in its open ledger; None if there is none."""
-    if options.ledger is None:
-        yield None
-        return
-    from pbdp.ledger import Ledger
-    from pbdp.ledger.budget import Budget
-
-    with Ledger.open(options.ledger) as ledger:
-        yield Budget.of(ledger, options.dataset)
-
-
 def _check(options: argparse.Namespace) -> None:
     """Refuse options that do not belong together, before anything is read."""
-    options.ledger = place_of(options, default=None)
+    check_budget(options)
     seed = options.insecure_test_seed
-    if options.ledger is None:
-        for name in ("dataset", "key"):
-            if getattr(options, name) is not None:
-                raise ContradictionError(f"--{name}", "used with --ledger (or PBDP_LEDGER)", "no ledger")
-    elif options.dataset is None:
-        raise ContradictionError("--dataset", "given with a ledger", "nothing", "Say whose budget pays.")
-    elif seed is not None:
-        raise ContradictionError("--insecure-test-seed", "used without a ledger", "both")
     if seed is not None and not 0 <= seed < _LARGEST_SEED:
         raise InputError("--insecure-test-seed", "a number from 0 to 2^63", seed)
-    if options.json and options.format and options.output is None:
-        raise ContradictionError("--format", "left out with --json, or used with -o", options.format)
 
 
 def _not_there(asked: Asked) -> tuple[str, ...]:
@@ -283,3 +256,33 @@ def _not_there(asked: Asked) -> tuple[str, ...]:
     return (
         () if Path(asked.data).exists() else (f"Note: {asked.data} is not there yet; a plan needs no data.",)
     )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToldSource:
+    """A source that says when it is read, and when the rest, drawing, begins."""
+
+    source: Source
+    phases: Phases
+
+    @property
+    def engine(self) -> str:
+        """Of the source."""
+        return self.source.engine
+
+    @property
+    def place(self) -> str:
+        """Of the source."""
+        return self.source.place
+
+    def kinds(self) -> Mapping[str, ColumnKind]:
+        """Of the source."""
+        return self.source.kinds()
+
+    def aggregate(self, asked: BoundedAggregation, choice_key: int) -> Aggregates:
+        """Of the source."""
+        self.phases.now("reading")
+        try:
+            return self.source.aggregate(asked, choice_key)
+        finally:
+            self.phases.now("drawing")

@@ -9,6 +9,7 @@ import argparse
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from pbdp.cli.options import add
 from pbdp.errors import ContradictionError, InputError
 from pbdp.mechanism.neighbors import Neighbors
 
@@ -62,7 +63,7 @@ def add_flags(parser: argparse.ArgumentParser) -> None:
     people.add_argument(
         "--rows-per-group", type=int, metavar="N", help="nobody counts with more rows in one group"
     )
-    people.add_argument("--neighbors", "--neighbours", choices=list(Neighbors), help="default: add/remove")
+    add(people, "--neighbors", help=f"default: {Neighbors.ADD_REMOVE}")
     people.add_argument("--most-rows", type=int, metavar="N", help="for tables of more than 2^36 rows")
     groups = parser.add_argument_group("which groups")
     groups.add_argument(
@@ -80,13 +81,13 @@ def add_flags(parser: argparse.ArgumentParser) -> None:
         help="keys of this column are text, even if they look like numbers (may be repeated)",
     )
     groups.add_argument(
-        "--select", type=int, metavar="PEOPLE", help="publish the groups that have about so many people"
+        "--select", type=int, metavar="PEOPLE", help="publish groups of roughly this size or larger"
     )
     groups.add_argument(
         "--select-confidence",
         type=float,
         metavar="P",
-        help="how often groups of so many people are published, at least; default: 0.95",
+        help="how often groups of this size are published, at least; default: 0.95",
     )
     measures = parser.add_argument_group(
         "which numbers (each may be repeated; WITHIN is 50 or 5%+10; settings: name=, confidence=, ...)"
@@ -111,11 +112,9 @@ def add_flags(parser: argparse.ArgumentParser) -> None:
             help=words,
         )
     privacy = parser.add_argument_group("how private, how sure")
-    privacy.add_argument("--delta", type=float, metavar="D", help="far below one over the number of people")
-    privacy.add_argument("--confidence", type=float, metavar="P", help="of every width; default: 0.95")
-    privacy.add_argument(
-        "--epsilon", type=float, metavar="E", help="find the widths that are left out or ? for this epsilon"
-    )
+    add(privacy, "--delta", help="far below one over the number of people")
+    add(privacy, "--confidence", help="of every width; default: 0.95")
+    add(privacy, "--epsilon", help="find the widths that are left out or ? for this epsilon")
 
 
 def flags_given(options: argparse.Namespace) -> list[str]:

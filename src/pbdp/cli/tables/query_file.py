@@ -22,11 +22,11 @@ from __future__ import annotations
 
 import datetime
 import math
-import tomllib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from pbdp.cli.files import toml_in
 from pbdp.cli.tables.asked import OWN
 from pbdp.cli.tables.key_text import NO_KEYS, range_in
 from pbdp.errors import InputError
@@ -39,7 +39,8 @@ _BY = 'Write city = ["Paris", "Rome"], month = "1..12", or country = "?" with [s
 
 def settings_in(path: Path) -> dict[str, Any]:
     """The settings of a query file, as `asked_of` takes them."""
-    record = names_now(_read(path))
+    record = names_now(toml_in("query file", path))
+    _check_numbers(record)
     by, select = record.pop("by", None), record.pop("select", None)
     settings = {name: value for name, value in record.items() if name in OWN}
     tables = {name: value for name, value in record.items() if name not in OWN}
@@ -59,20 +60,6 @@ def settings_in(path: Path) -> dict[str, Any]:
         settings["select"] = select
     settings["measures"] = [_measure(name, table) for name, table in tables.items()]
     return settings
-
-
-def _read(path: Path) -> dict[str, Any]:
-    try:
-        record = tomllib.loads(path.read_text(encoding="utf-8-sig"))
-    except OSError as error:
-        raise InputError("query file", "readable", path, f"{error.strerror}.") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise InputError("query file", "valid TOML", path, f"{error}.") from None
-    except (ValueError, RecursionError):
-        # numbers of thousands of digits, lists in lists in lists
-        raise InputError("query file", "valid TOML of a usual size", path) from None
-    _check_numbers(record)
-    return record
 
 
 def _check_numbers(value: object) -> None:

@@ -12,8 +12,11 @@ from typing import Any
 import numpy as np
 
 from pbdp.cli.input.parquet import pyarrow_modules
-from pbdp.cli.output.digits import plain_column, plain_digits
+from pbdp.digits import plain, plain_column
 from pbdp.errors import InputError
+
+# Whole numbers beyond stay doubles, as int64 cannot hold them.
+LARGEST_WHOLE = 2.0**62
 
 # Names to columns: numpy arrays of published numbers, and columns that were made ready.
 Table = dict[str, Any]
@@ -64,6 +67,12 @@ def _parquet(table: Table) -> bytes:
     return sink.getvalue()
 
 
+def typed_numbers(numbers: Any, whole: bool) -> Any:
+    """An array with whole numbers as such, where they are whole and fit."""
+    fits = whole and bool(np.all(np.abs(numbers) <= LARGEST_WHOLE))
+    return numbers.astype(np.int64) if fits else numbers
+
+
 def json_values(column: Any) -> list[Any]:
     """A column as values that JSON has."""
     values: list[Any] = column.tolist() if isinstance(column, np.ndarray) else _values(column)
@@ -98,7 +107,7 @@ def _text(value: object) -> str:
         case bool():
             return "true" if value else "false"
         case float():
-            return plain_digits(value)
+            return plain(value)
     return str(value)
 
 

@@ -1,12 +1,12 @@
-"""What a ledger says, as tables and sentences."""
+"""Budgets in words: what is spent, what is left, and what a release was paid with."""
 
 from __future__ import annotations
 
-import textwrap
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from pbdp.cli.text import bar, columns
+from pbdp.cli.words.layout import bar, columns, paragraph
+from pbdp.digits import percent_up
 
 if TYPE_CHECKING:
     from pbdp.ledger.book import Entry
@@ -14,28 +14,17 @@ if TYPE_CHECKING:
     from pbdp.ledger.dataset import DatasetState
     from pbdp.ledger.verification import Verification
     from pbdp.planning.plan import Plan
+    from pbdp.tables.table import Payment
 
 BAR = 20
-WIDTH = 100
+# Characters of a query that are shown, and amounts of a long batch.
 LONGEST = 40
+TOLD = 4
 
 
-def money(state: DatasetState) -> float:
+def share_spent(spent: Mapping[str, int], limits: Mapping[str, int]) -> float:
     """The share of the budget that is spent: of the amount that is nearest its limit."""
-    return max(
-        (state.spent[name] / limit if limit else 1.0 for name, limit in state.limits.items()), default=0.0
-    )
-
-
-def _share(share: float) -> str:
-    """Per cent, rounded up: what is spent is never understated."""
-    hundredths = -int(-share * 10_000 // 1)
-    return f"{hundredths / 100:.2f} %"
-
-
-def paragraph(text: str) -> str:
-    """A long text in lines that fit a terminal."""
-    return textwrap.fill(text, WIDTH, break_long_words=False, break_on_hyphens=False)
+    return max((spent[name] / limit if limit else 1.0 for name, limit in limits.items()), default=0.0)
 
 
 def status_table(place: str, budgets: Sequence[Budget]) -> str:
@@ -46,7 +35,7 @@ def status_table(place: str, budgets: Sequence[Budget]) -> str:
     remarks = []
     for budget in budgets:
         state, rule = budget.state, budget.rule
-        share = money(state)
+        share = share_spent(state.spent, state.limits)
         rows.append(
             [
                 state.name,
@@ -54,50 +43,39 @@ def status_table(place: str, budgets: Sequence[Budget]) -> str:
                 f"{rule.delta:g}",
                 rule.kind,
                 f"{state.releases:,}",
-                _share(share),
+                percent_up(share),
                 f"[{bar(min(share, 1.0), 1.0, BAR):.<{BAR}}]",
             ]
         )
-        left = " and ".join(rule.in_words(name, amount) for name, amount in _told(state).items())
+        left = _amounts(budget, dict(list(state.remaining.items())[:TOLD]))
         remarks.append(f"{state.name}: {left} left. Neighbors: {state.neighbors}.")
         if len(budgets) == 1:
             remarks.append(paragraph(rule.describe()))
     return "\n".join([f"Ledger {place}", "", columns(rows, right=(1, 2, 4, 5)), "", *remarks])
 
 
-def _told(state: DatasetState) -> dict[str, int]:
-    """What remains; of a long batch only what is used up least is not worth a line each."""
-    return dict(list(state.remaining.items())[:4])
-
-
-def history_table(entries: Sequence[Entry], states: dict[str, DatasetState]) -> str:
+def history_table(entries: Sequence[Entry], states: Mapping[str, DatasetState]) -> str:
     """Every entry on a line, with the share of the budget that was spent after it."""
     if not entries:
         return "Nothing yet."
     rows = [["record", "time (UTC)", "dataset", "what", "numbers", "cost", "spent", "query"]]
     for entry in entries:
         limits = states[entry.dataset].limits
-        what = entry.plan_label or ("budget given" if entry.kind == "dataset" else entry.kind)
+        given = entry.kind == "dataset"
         query = (entry.query or entry.note or "").replace("\n", " ")
         rows.append(
             [
                 str(entry.sequence),
                 entry.time[:19].replace("T", " "),
                 entry.dataset,
-                what,
+                entry.plan_label or ("budget given" if given else entry.kind),
                 f"{entry.values:,}" if entry.values else "",
-                _share(_largest(entry.cost, limits)) if any(entry.cost.values()) else "paid",
-                _share(_largest(entry.spent, limits)),
+                "" if given else _cost(entry.cost, limits, "paid"),
+                percent_up(share_spent(entry.spent, limits)),
                 query if len(query) <= LONGEST else f"{query[: LONGEST - 3]}...",
             ]
         )
-        if entry.kind == "dataset":
-            rows[-1][5] = ""
     return columns(rows, right=(0, 4, 5, 6))
-
-
-def _largest(amounts: dict[str, int], limits: dict[str, int]) -> float:
-    return max((amounts[name] / limit if limit else 1.0 for name, limit in limits.items()), default=0.0)
 
 
 def verification_words(found: Verification) -> str:
@@ -115,8 +93,37 @@ def paid_words(budget: Budget, plan: Plan, paid: Paid) -> str:
     state, held = budget.state, paid.reservation
     if paid.repeated:
         return f"The stored answer to request {held.key!r}; nothing was drawn or spent."
-    cost = "paid before" if not any(held.charged.values()) else _share(_largest(held.charged, state.limits))
-    left = f"{_share(money(state))} of the budget of {budget.dataset} is spent now"
+    cost = _cost(held.charged, state.limits, "paid before")
+    spent = percent_up(share_spent(state.spent, state.limits))
     covered = plan.requirement.releases
     rest = f"; {held.units_left} of the plan's {covered} releases left" if covered > 1 else ""
-    return f"Counted in {budget.ledger.place}: cost {cost}; {left}{rest}. Request key: {held.key}"
+    return (
+        f"Counted in {budget.ledger.place}: cost {cost}; {spent} of the budget of {budget.dataset} is spent "
+        f"now{rest}. Request key: {held.key}"
+    )
+
+
+def table_paid_words(payment: Payment | None, budget: Budget | None) -> str:
+    """The same for a table."""
+    if payment is None or budget is None:
+        return (
+            "No ledger counts this release: every further one of the same people adds to its epsilon "
+            "(--ledger and --dataset keep an account)."
+        )
+    if payment.repeated:
+        return (
+            f"This is the stored table of request {payment.key!r}; nothing was read, drawn or spent. For a "
+            "new one, which is paid for again, give another --key."
+        )
+    charged = {name: amount for name, amount in payment.charged.items() if amount}
+    cost = _amounts(budget, charged) or "nothing"
+    left = _amounts(budget, {name: budget.state.remaining[name] for name in charged}) or "as much as before"
+    return f"Paid from {payment.dataset} in {payment.place}: {cost}; {left} left. Request key: {payment.key}"
+
+
+def _amounts(budget: Budget, amounts: Mapping[str, int]) -> str:
+    return " and ".join(budget.rule.in_words(name, amount) for name, amount in amounts.items())
+
+
+def _cost(charged: Mapping[str, int], limits: Mapping[str, int], free: str) -> str:
+    return percent_up(share_spent(charged, limits)) if any(charged.values()) else free

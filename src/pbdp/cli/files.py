@@ -1,0 +1,198 @@
+"""Files in and out: read with one kind of refusal, written whole or not at all; and what is printed."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import secrets
+import sys
+import tomllib
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from pbdp.cli.options import endings_in_words
+from pbdp.errors import ContradictionError, InputError
+
+STANDARD = "-"
+# Endings that say a format by another name.
+_ALSO = {"pq": "parquet", "txt": "csv"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """What a command leaves for `main` to print, and the exit code.
+
+    `output` goes to standard output (bytes as they are), `notes` to standard error, a line each. `released`
+    says that the output holds released numbers. They count as released even if only a part of them could be
+    written, so that a reader who leaves early is an error then.
+    """
+
+    output: str | bytes
+    notes: tuple[str, ...] = ()
+    code: int = 0
+    released: bool = False
+
+
+# ------------------------------------------------------------------------------------------ reading
+
+
+def text_in(what: str, path: Path | str) -> str:
+    """The text of a file that the user named as `what`."""
+    try:
+        return Path(path).read_text(encoding="utf-8-sig")
+    except OSError as error:
+        raise InputError(what, "readable", path, f"{error.strerror}.") from None
+    except UnicodeDecodeError:
+        raise InputError(what, "text in UTF-8", path, "Save it as UTF-8.") from None
+
+
+def toml_in(what: str, path: Path | str) -> dict[str, Any]:
+    """The settings in a TOML file."""
+    text = text_in(what, path)
+    try:
+        return tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise InputError(what, "valid TOML", path, f"{error}.") from None
+    except (ValueError, RecursionError):
+        # numbers of thousands of digits, lists in lists in lists
+        raise InputError(what, "valid TOML of a usual size", path) from None
+
+
+# ------------------------------------------------------------------------------------------ writing
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Target:
+    """Where a table goes and in which format; `path` is None for standard output."""
+
+    path: Path | None
+    written: str
+    force: bool
+
+    @contextmanager
+    def opened(self) -> Iterator[BinaryIO | None]:
+        """The file to write to; None where the output is printed."""
+        if self.path is None:
+            yield None
+        else:
+            with new_file(self.path, self.force) as file:
+                yield file
+
+
+def target_of(
+    options: argparse.Namespace,
+    formats: Sequence[str],
+    *,
+    read: Sequence[Path | str | None] = (),
+    also: Sequence[str] = (),
+) -> Target:
+    """What the options of `add_written` say, checked before anything is read, drawn or spent.
+
+    `read` are the files that the command reads, none of which may be overwritten; `also` are further endings
+    of names.
+    """
+    if options.output == STANDARD:
+        options.output = None
+    name: str | None = options.output
+    if name is None:
+        if options.format and getattr(options, "json", False):
+            raise ContradictionError("--format", "left out with --json, or used with -o", options.format)
+        if sys.stdout is None:
+            raise InputError("standard output", "open", "a closed one")
+        if options.format == "parquet" and sys.stdout.isatty():
+            raise InputError("output", "a file for Parquet", "a terminal", "Name it with -o.")
+        return Target(path=None, written=options.format or "csv", force=False)
+    path = checked_target(name, options.force, read)
+    ending = path.suffix.lower().lstrip(".")
+    if options.format is None and ending not in (*formats, *also):
+        raise InputError(
+            "output", f"named {endings_in_words(formats)}", name, f"Or say --format {formats[0]}."
+        )
+    return Target(path=path, written=options.format or _ALSO.get(ending, ending), force=options.force)
+
+
+def checked_target(name: str, force: bool, read: Sequence[Path | str | None] = ()) -> Path:
+    """Where a file will be; refused at once if something is there that may not be replaced."""
+    path = Path(name).resolve()
+    if any(same_file(path, Path(other)) for other in read if other not in (None, STANDARD)):
+        raise ContradictionError("output", "another file than those that are read", name)
+    if path.exists() and not path.is_file():
+        raise InputError("output", "the name of an ordinary file", name, "Leave -o out to print.")
+    if path.exists() and not force:
+        raise InputError("output", "a new file", f"{name}, which exists", "Replace it with --force.")
+    if not path.parent.is_dir():
+        raise InputError("output", "in a folder that exists", name)
+    return path
+
+
+def same_file(one: Path, other: Path) -> bool:
+    """Whether two names are of one file."""
+    return one.exists() and other.exists() and one.samefile(other)
+
+
+def picture_of(options: argparse.Namespace) -> Path | None:
+    """Where the picture goes; what cannot be drawn or written is refused before the work begins."""
+    if options.plot is None:
+        return None
+    from pbdp.figures.canvas import checked_path, new_figure
+
+    path = checked_path(options.plot)
+    if not path.resolve().parent.is_dir() or path.is_dir():
+        raise InputError("plot file", "a path that can be written, in a folder that exists", options.plot)
+    new_figure(1, 1)  # refuses where matplotlib is missing
+    return path
+
+
+@contextmanager
+def new_file(path: Path, force: bool) -> Iterator[BinaryIO]:
+    """A file to write to that gets its name when all is written, and vanishes if anything goes wrong."""
+    with new_files([path], force) as (file,):
+        yield file
+
+
+@contextmanager
+def new_files(paths: Sequence[Path], force: bool) -> Iterator[Sequence[BinaryIO]]:
+    """Files to write to that get their names when all are written, or vanish all."""
+    parts = [path.with_name(f".{path.name[:80]}.{secrets.token_hex(8)}.part") for path in paths]
+    named: list[Path] = []
+    try:
+        with ExitStack() as stack:
+            files = [stack.enter_context(part.open("xb")) for part in parts]
+            for part, path in zip(parts, paths, strict=True):
+                if path.exists():
+                    part.chmod(path.stat().st_mode & 0o777)
+            yield files
+            # all bytes of all files are on the disk before one of them has a name
+            for file in files:
+                file.flush()
+                os.fsync(file.fileno())
+        for part, path in zip(parts, paths, strict=True):
+            known = path.exists()
+            _name(part, path, force)
+            named += [] if known else [path]
+        named.clear()
+    except OSError as error:
+        names = ", ".join(map(str, paths))
+        raise InputError("output", "a file that can be written", names, f"{error.strerror}.") from None
+    finally:
+        for path in (*parts, *named):
+            with suppress(OSError):
+                path.unlink()
+
+
+def _name(part: Path, path: Path, force: bool) -> None:
+    """Linking refuses a name that someone else has taken meanwhile; not every file system has links."""
+    if not force:
+        try:
+            path.hardlink_to(part)
+        except FileExistsError:
+            raise
+        except OSError:
+            if path.exists():
+                raise
+        else:
+            return
+    part.replace(path)

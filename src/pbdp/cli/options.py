@@ -1,0 +1,166 @@
+"""Options that several commands take: each is declared once, and means the same everywhere."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import re
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+from typing import Any
+
+from pbdp.errors import ContradictionError, InputError
+from pbdp.mechanism.neighbors import Neighbors
+
+LEDGER_VARIABLE = "PBDP_LEDGER"
+# Written out, such a number would fill the memory.
+LONG_EXPONENT = re.compile(r"[eE][+-]?[\d_]{4}")
+
+_SHARED: dict[str, dict[str, Any]] = {
+    "plan": {"metavar": "PLAN", "help": "a plan saved with `pbdp plan -o`"},
+    "survey": {"metavar": "SURVEY", "help": "a configuration written by `pbdp local plan -o`"},
+    # an accuracy
+    "--within": {"metavar": "W", "help": "width: 5 (within 5), or 5%%+10 (within 5 %% plus 10)"},
+    "--below": {
+        "type": float,
+        "metavar": "B",
+        "help": "a lopsided width: at most B below the truth ...",
+    },
+    "--above": {"type": float, "metavar": "A", "help": "... and at most A above it"},
+    "--confidence": {"type": float, "metavar": "P", "help": "how often it must hold: 0.9 for 90 %%"},
+    # answers
+    "--sensitivity": {
+        "type": float,
+        "required": True,
+        "metavar": "D",
+        "help": "most that one person changes the answer",
+    },
+    "--integer": {"action": "store_true", "help": "answers are whole numbers"},
+    "--step": {
+        "type": float,
+        "metavar": "STEP",
+        "help": "grid for real answers, a power of two (found if left out)",
+    },
+    "--neighbors": {"choices": list(Neighbors), "help": "refuse the plan unless it is for this relation"},
+    # privacy
+    "--epsilon": {"type": float, "metavar": "EPS"},
+    "--delta": {"type": float, "metavar": "DELTA", "help": "epsilon is for this delta"},
+    # surveys
+    "--of": {"choices": ("category", "value"), "help": "default: category if there are any, else value"},
+    "--joint": {"action": "store_true", "help": "the confidence is for all of them together"},
+    "--guaranteed": {
+        "action": "store_true",
+        "help": "proved for any number of people (wider than the normal law)",
+    },
+    # files that are read
+    "--input": {"metavar": "FILE", "help": "a file to read; - for standard input"},
+    "--input-format": {"help": "default: by the ending of its name, else text, one per line"},
+    "--column": {"metavar": "NAME", "help": "the private column of a table with names"},
+    # who counts
+    "--ledger": {
+        "metavar": "FILE_OR_URL",
+        "help": f"where the budget is kept (default: ${LEDGER_VARIABLE})",
+    },
+    "--dataset": {"metavar": "NAME", "help": "the dataset whose budget pays; needed with a ledger"},
+    "--key": {
+        "help": "a name for this request: repeating it gives the same answer at no cost",
+    },
+    # what is written
+    "--output": {"metavar": "FILE"},
+    "--format": {},
+    "--force": {"action": "store_true", "help": "replace FILE if it exists"},
+    "--json": {"action": "store_true", "help": "print one JSON object"},
+    "--plot": {"metavar": "FILE", "help": "draw it into a .png, .svg or .pdf file"},
+    "--insecure-test-seed": {
+        "type": int,
+        "metavar": "N",
+        "help": "FOR TESTS ONLY: noise that anyone can take off again; the output is marked",
+    },
+}
+_SHORT = {"--output": "-o"}
+# What options were called before; it still works, and is not shown.
+_BEFORE = {"--neighbors": "--neighbours"}
+
+
+def add(parser: argparse._ActionsContainer, *names: str, **changes: Any) -> None:
+    """Declare shared options, with what a command has to say otherwise about them."""
+    for name in names:
+        settings = _SHARED[name] | changes
+        flags = (_SHORT[name], name) if name in _SHORT else (name,)
+        parser.add_argument(*flags, **settings)
+        if name in _BEFORE:
+            hidden = {"dest": name.lstrip("-"), "help": argparse.SUPPRESS, "default": argparse.SUPPRESS}
+            parser.add_argument(_BEFORE[name], **(settings | hidden))
+
+
+def add_neighbors(parser: argparse._ActionsContainer) -> None:
+    """Declare the relation that a new plan is for."""
+    usual = Neighbors.ADD_REMOVE
+    add(parser, "--neighbors", default=usual, help=f"default: {usual}")
+
+
+def add_written(parser: argparse._ActionsContainer, formats: Sequence[str], more: str = "") -> None:
+    """Declare a file to write in one of several formats."""
+    add(parser, "--output", help=f"write a {endings_in_words(formats)} file{more}")
+    add(parser, "--format", choices=formats, help="default: by the ending of FILE, else csv")
+    add(parser, "--force")
+
+
+def endings_in_words(formats: Sequence[str]) -> str:
+    """.csv, .json or .parquet."""
+    endings = [f".{name}" for name in formats]
+    return f"{', '.join(endings[:-1])} or {endings[-1]}"
+
+
+def width_of(given: Mapping[str, Any], mark: str = "") -> Any:
+    """The width that is stated: one for both sides, or one below and one above; None if there is none."""
+    within, below, above = (given.get(name) for name in ("within", "below", "above"))
+    if below is None and above is None:
+        return within
+    if within is not None or below is None or above is None:
+        raise InputError(
+            f"{mark}below and {mark}above",
+            f"given together, and without {mark}within",
+            "another combination",
+            f"Use {mark}within 5 for the same width on both sides.",
+        )
+    return below, above
+
+
+def number_of(name: str, text: str) -> int | Fraction:
+    """A number of the command line as it was written, exactly; whole ones as such."""
+    try:
+        if LONG_EXPONENT.search(text):
+            raise ValueError
+        exact = Fraction(text)
+    except (ValueError, ZeroDivisionError):
+        raise InputError(name, "a finite number", repr(text)) from None
+    return int(exact) if exact.denominator == 1 else exact
+
+
+def float_of(name: str, text: str) -> float:
+    """A number of the command line as the nearest float."""
+    try:
+        return float(number_of(name, text))
+    except OverflowError:
+        raise InputError(name, "a finite number", repr(text)) from None
+
+
+def ledger_place(options: argparse.Namespace, default: str | None = None) -> str | None:
+    """The ledger that is meant: as said, else of the environment, else the default."""
+    return options.ledger or os.environ.get(LEDGER_VARIABLE) or default
+
+
+def check_budget(options: argparse.Namespace, *more: str) -> None:
+    """A ledger needs a dataset, and what belongs to a ledger needs one; test seeds are never paid for."""
+    options.ledger = ledger_place(options)
+    if options.ledger is None:
+        for name in ("dataset", "key", *more):
+            if getattr(options, name) not in (None, False):
+                raise ContradictionError(
+                    f"--{name}", f"used with --ledger (or {LEDGER_VARIABLE})", "no ledger"
+                )
+    elif options.dataset is None:
+        raise ContradictionError("--dataset", "given with a ledger", "nothing", "Say whose budget pays.")
+    elif options.insecure_test_seed is not None:
+        raise ContradictionError("--insecure-test-seed", "used without a ledger", "both")

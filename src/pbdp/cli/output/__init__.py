@@ -1,1 +1,0 @@
-"""Published numbers as they leave: digits, tables, and files that are never half-written."""

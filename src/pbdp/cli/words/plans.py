@@ -1,0 +1,128 @@
+"""Plans in words: what they promise, what they cost, and what they were compared with."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from pbdp.cli.words.layout import columns, facts
+from pbdp.digits import percent_down, rounded_down, rounded_up
+
+if TYPE_CHECKING:
+    from pbdp.planning.plan import Plan
+    from pbdp.planning.together import JointPlan
+    from pbdp.planning.vectors.plan import VectorPlan
+
+# A ratio to the limit from which it is shown as a multiple.
+FAR = 1.5
+# Other certified noise laws that are listed.
+SHOWN = 8
+# Kernel parameters that are lengths, and so scale with the step.
+LENGTHS = {"sigma", "scale", "knee", "width", "center"}
+
+Facts = list[tuple[str, str]]
+
+
+def loss_words(epsilon: float, delta: float | None, order: float | None = None, releases: int = 1) -> str:
+    """An epsilon, how many releases it is the total of, and what it is the epsilon of."""
+    total = f" in total for {releases} releases" if releases > 1 else ""
+    kind = f"Rényi loss at order {order:g}" if delta is None else f"at delta {delta:g}"
+    return f"epsilon {rounded_up(epsilon)}{total} {kind}"
+
+
+def saved_words(file: str | None) -> str:
+    """A last line on where the plan was saved, if it was."""
+    return f"\nSaved to {file}" if file else ""
+
+
+def plan_words(plan: Plan) -> str:
+    """A plan for one kind of number as a short table."""
+    requirement = plan.requirement
+    loss = loss_words(plan.epsilon, plan.delta, plan.rdp_order, requirement.releases)
+    person = f"one person changes the answer by at most {requirement.sensitivity:g}"
+    lines: Facts = [
+        ("Requirement", f"{requirement.describe()}, {percent_down(requirement.confidence)} of the time"),
+        ("Privacy", f"{loss}   (certified)"),
+        *_limit(plan),
+        ("Confidence", f"{percent_down(plan.confidence)} for every true answer"),
+        ("Noise", f"{plan.mechanism.name} on {plan.grid.describe()}: {_parameters(plan)}"),
+        ("Neighbors", f"{requirement.neighbors}; {person}"),
+        ("Proof", plan.chosen.certificate.method),
+    ]
+    return _compared(lines, plan.mechanism.name, plan)
+
+
+def vector_words(plan: VectorPlan) -> str:
+    """A plan for an answer with coordinates as a short table."""
+    lines: Facts = [
+        ("Privacy", f"{loss_words(plan.epsilon, plan.delta)}   (certified)"),
+        ("Noise", plan.describe()),
+        *(("", line) for line in plan.assumptions),
+    ]
+    return _compared(lines, plan.mechanism.name, plan)
+
+
+def joint_words(names: Sequence[str], joint: JointPlan) -> str:
+    """A plan for several requirements as a short table, one row for each."""
+    total = sum(part.requirement.releases for part in joint.parts)
+    lines: Facts = [
+        ("Privacy", f"{loss_words(joint.epsilon, joint.delta, releases=total)}   (certified)"),
+        ("Proof", joint.method),
+    ]
+    rows = [["", "requirement", "confidence", "noise"]]
+    rows += [
+        [name, part.requirement.describe(), percent_down(part.confidence), part.design.name]
+        for name, part in zip(names, joint.parts, strict=True)
+    ]
+    return f"{facts(lines)}\n\n{columns(rows, right=(2,))}\n"
+
+
+def _limit(plan: Plan) -> Facts:
+    """How far the plan is from what nothing can go below, where that is known."""
+    if plan.limit is None or not plan.limit.epsilon > 0:
+        return []
+    ratio = plan.epsilon / plan.limit.epsilon
+    above = f"{100 * (ratio - 1):.2g} % above it" if ratio < FAR else f"{ratio:.3g} times that"
+    least = f"epsilon {rounded_down(plan.limit.epsilon)}: no {plan.limit.subject} can do better"
+    return [("Limit", f"{least}; this plan is {above}")]
+
+
+def _compared(lines: Facts, chosen: str, plan: Plan | VectorPlan) -> str:
+    """Facts, then the noise that was chosen above the others; what is not certified is marked."""
+    rows = [["", "noise", "epsilon", "confidence", ""]]
+    rows.append(["*", chosen, rounded_up(plan.epsilon), percent_down(plan.confidence), ""])
+    rows += _alternatives([other for other in plan.alternatives if other.guaranteed])
+    rows += [
+        ["", other.family, f"{other.epsilon:.4g}", percent_down(other.confidence), "not a guarantee"]
+        for other in [other for other in plan.alternatives if not other.guaranteed][:2]
+    ]
+    return f"{facts(lines)}\n\nCompared:\n{columns(rows, right=(2, 3))}\n"
+
+
+def _alternatives(certified: Sequence[Any]) -> Iterable[list[str]]:
+    for other in certified[:SHOWN]:
+        yield ["", other.family, rounded_up(other.epsilon), percent_down(other.confidence), ""]
+    if len(certified) > SHOWN:
+        yield ["", f"({len(certified) - SHOWN} more with --json)", "", "", ""]
+
+
+def _parameters(plan: Plan) -> str:
+    """Kernel parameters in the user's units (in steps on a logarithmic grid), the boost and the offset."""
+    from pbdp.mechanism.grid import LinearGrid
+    from pbdp.planning.storage import design_record
+
+    parameters: dict[str, Any] = design_record(plan.mechanism)["parameters_in_steps"]
+    linear = isinstance(plan.grid, LinearGrid)
+    step = plan.grid.step if linear else 1.0
+    parts = [
+        f"{name} {value * step if name in LENGTHS else value:.6g}"
+        for name, value in parameters.items()
+        if isinstance(value, int | float) and name != "start"
+    ]
+    if "probabilities" in parameters:
+        parts.append(f"a table of {len(parameters['probabilities'])} values")
+    if 0 < plan.mechanism.boost < 1:
+        parts.append(f"boost {plan.mechanism.boost:.4g}")
+    if plan.mechanism.offset:
+        parts.append(f"centered {plan.mechanism.offset * step:+.4g} from the answer")
+    return ", ".join(parts) + ("" if linear else " (in steps)")

@@ -1,0 +1,311 @@
+"""Tables in words and as objects: what a plan costs before any data is read, and what was published."""
+
+from __future__ import annotations
+
+import datetime
+import math
+from typing import TYPE_CHECKING, Any
+
+from pbdp.cli.words.layout import columns, facts, paragraph
+from pbdp.cli.words.ledgers import table_paid_words
+from pbdp.cli.words.releases import insecure_words
+from pbdp.digits import outward, percent_down, plain, rounded_up
+from pbdp.errors import PbdpError
+from pbdp.mechanism.neighbors import Neighbors
+from pbdp.planning.pricing import fingerprint
+from pbdp.tables.manifest import bounds_in_words, column_notes, manifest_record, statement
+from pbdp.tables.measures import Measure
+from pbdp.tables.query_record import query_text
+
+if TYPE_CHECKING:
+    from pbdp.ledger.budget import Budget
+    from pbdp.planning.together import Part
+    from pbdp.tables.plan import TablePlan
+    from pbdp.tables.query import Query
+    from pbdp.tables.table import ReleasedTable
+
+Record = dict[str, Any]
+# Groups that are shown on a terminal where the whole table can be had again.
+SHOWN = 20
+BOUNDED = "Accuracy excludes whatever your bounds cut off."
+EMPTY = "No group was published: none had enough people."
+# A product of confidences is rounded by less than this, so that it promises no more than both hold.
+SAFE = 1 - 2**-50
+
+
+# ------------------------------------------------------------------------------------------ plans
+
+
+def plan_words(plan: TablePlan, budget: Budget | None) -> str:
+    """The plan as a short table."""
+    query = plan.query
+    lines = [
+        ("Groups", _groups(query)),
+        *_selection(plan),
+        ("A person", "one row" if query.unit is None else f"all rows with the same {query.unit}"),
+        ("Bounds", bounds_in_words(query)),
+        ("Privacy", f"{_loss(plan)} (certified)"),
+        ("", f"neighbors: {Neighbors(query.neighbors).description}"),
+        ("Proof", plan.joint.method),
+    ]
+    rows = [["number", "accuracy", "confidence", "noise", "one person"]]
+    for measure in query.measures:
+        rows += _rows(plan, measure)
+    parts = [facts(lines), "", columns(rows, right=(2,)), "", BOUNDED]
+    if budget is not None:
+        parts += ["", *_budget_words(plan, budget)]
+    return "\n".join([*parts, "", "Nothing was read and nothing was spent.", ""])
+
+
+def plan_facts(plan: TablePlan, budget: Budget | None) -> Record:
+    """The same for a program to read."""
+    query, threshold = plan.query, plan.threshold
+    selection = None
+    if threshold is not None and query.select is not None:
+        part = plan.joint.parts[-1]
+        selection = {
+            "people": query.select.people,
+            "confidence": part.confidence,
+            "threshold": threshold.threshold,
+            "noise": part.design.name,
+        }
+    return {
+        "epsilon": plan.epsilon,
+        "epsilon_lower": plan.joint.epsilon_lower,
+        "delta": plan.delta,
+        "neighbors": query.neighbors,
+        "method": plan.joint.method,
+        "statement": statement(plan, rounded_up(plan.epsilon, digits=6)),
+        "unit": query.unit,
+        "bounds": bounds_in_words(query),
+        "by": list(query.columns),
+        "groups": None if query.groups is None else len(query.groups),
+        "selection": selection,
+        "numbers": [fact for measure in query.measures for fact in _facts(plan, measure)],
+        "means": {
+            measure.name: {"within": measure.promised(plan), "at_least": measure.at_least}
+            for measure in query.measures
+            if measure.derived
+        },
+        "plan": fingerprint(plan.joint),
+        "budget": None if budget is None else _budget_facts(plan, budget),
+    }
+
+
+def _loss(plan: TablePlan) -> str:
+    return f"epsilon {rounded_up(plan.epsilon)} for the whole table at delta {plan.delta:g}"
+
+
+def _groups(query: Query) -> str:
+    """How many groups there are, and by what."""
+    by = f" by {', '.join(query.columns)}" if query.columns else ""
+    if query.groups is None:
+        return f"those in the data{by}, as far as they are selected"
+    count = len(query.groups)
+    return f"{count:,} public group{'s' if count > 1 else ''}{by}; empty ones are published as noise around 0"
+
+
+def _selection(plan: TablePlan) -> list[tuple[str, str]]:
+    if plan.threshold is None or plan.query.select is None:
+        return []
+    part = plan.joint.parts[-1]
+    words = (
+        f"groups of {plan.query.select.people:,} people are published with confidence "
+        f"{percent_down(part.confidence)}: where a count of their people, with {part.design.name} noise of "
+        f"its own, reaches {plan.threshold.threshold:,}"
+    )
+    return [("Selection", words)]
+
+
+def _parts(plan: TablePlan, measure: Measure) -> list[tuple[str, Part]]:
+    """The released numbers behind a measure."""
+    return [(label, plan.part(label)) for label in measure.labels]
+
+
+def _rows(plan: TablePlan, measure: Measure) -> list[list[str]]:
+    rows = [
+        [
+            label,
+            part.requirement.describe(),
+            percent_down(part.confidence),
+            part.design.name,
+            f"moves {part.releases} of them by {part.requirement.sensitivity:g} at most",
+        ]
+        for label, part in _parts(plan, measure)
+    ]
+    if measure.derived:
+        width = measure.promised(plan)
+        words = (
+            "an interval of its own for each group"
+            if width is None
+            else f"within {rounded_up(width)} in groups of {measure.at_least:,} rows or more"
+        )
+        both = 1.0
+        for _, part in _parts(plan, measure):
+            both *= part.confidence * SAFE
+        rows.append([measure.name, words, percent_down(both), "of the two above", ""])
+    return rows
+
+
+def _facts(plan: TablePlan, measure: Measure) -> list[Record]:
+    return [
+        {
+            "measure": measure.name,
+            "number": label,
+            "within": part.requirement.region.within,
+            "accuracy": part.requirement.describe(),
+            "confidence": part.confidence,
+            "noise": part.design.name,
+            "sensitivity": part.requirement.sensitivity,
+            "groups_touched": part.releases,
+        }
+        for label, part in _parts(plan, measure)
+    ]
+
+
+def _budget_words(plan: TablePlan, budget: Budget) -> list[str]:
+    """What it costs, what is left after it, and whether it was paid before."""
+    head = f"Budget of {budget.dataset} in {budget.ledger.place}:"
+    try:
+        words = budget.price(plan.joint).describe()
+    except PbdpError as refusal:
+        return [head, f"It would be refused: {refusal}"]
+    lines = [head, words]
+    if key := _paid_key(plan, budget):
+        lines.append(
+            paragraph(
+                f"The same query was paid for before, as request {key!r}. Asked again of the same data, or "
+                "with that --key, it brings back that table and costs nothing."
+            )
+        )
+    return lines
+
+
+def _budget_facts(plan: TablePlan, budget: Budget) -> Record:
+    facts: Record = {"dataset": budget.dataset, "ledger": budget.ledger.place}
+    try:
+        return facts | budget.price(plan.joint).record() | {"paid_before_as": _paid_key(plan, budget)}
+    except PbdpError as refusal:
+        return facts | {"fits": False, "refusal": str(refusal)}
+
+
+def _paid_key(plan: TablePlan, budget: Budget) -> str | None:
+    """The key of the last request for the same table, if there was one."""
+    asked = (fingerprint(plan.joint), query_text(plan.query))
+    keys = [
+        entry.key for entry in budget.ledger.history(budget.dataset) if (entry.plan, entry.query) == asked
+    ]
+    return keys[-1] if keys else None
+
+
+# ------------------------------------------------------------------------------------------ published tables
+
+
+def table_words(table: ReleasedTable, most: int | None) -> str:
+    """Groups, numbers and intervals in aligned columns, the first `most` of them, and what they mean."""
+    query = table.plan.query
+    shown = len(table) if most is None else min(most, len(table))
+    heads, cells, right = [], [], []
+    for name, column in table.groups.columns.items():
+        heads.append(name)
+        cells.append([_key(key) for key in column.values[:shown].tolist()])
+        if column.kind == "integer":
+            right.append(len(heads) - 1)
+    for measure in query.measures:
+        values, intervals = _numbers(table, measure, shown)
+        right.append(len(heads))
+        heads += [measure.name, "between"]
+        cells += [values, intervals]
+    if not shown:
+        return f"{EMPTY}\n"
+    rows = [heads, *(list(row) for row in zip(*cells, strict=True))]
+    promises = {
+        measure.name: percent_down(float(table.columns[f"{measure.name}_confidence"][0]))
+        for measure in query.measures
+    }
+    sure = (
+        f"with confidence {next(iter(promises.values()))} each"
+        if len(set(promises.values())) == 1
+        else f"with confidence {', '.join(f'{share} ({name})' for name, share in promises.items())}"
+    )
+    tail = f"The bounded number of a group is between the two ends {sure}."
+    if shown < len(table):
+        tail = (
+            f"{shown} of {len(table):,} groups. Ask again with -o FILE for all of them: the table is stored, "
+            f"and costs nothing more.\n{tail}"
+        )
+    return f"{columns(rows, right=right)}\n\n{tail}\n"
+
+
+def table_facts(table: ReleasedTable, written_to: str | None, manifest: str | None) -> Record:
+    """One object on the whole table; its rows are in it unless a file has them."""
+    record = manifest_record(table)
+    facts: Record = {"rows": len(table)}
+    if written_to is None:
+        facts["table"] = [
+            {name: _json(value) for name, value in row.items()} for row in table.to_arrow().to_pylist()
+        ]
+    else:
+        facts |= {"written_to": written_to, "manifest": manifest}
+    return facts | {
+        **record["certificate"],
+        "columns": column_notes(table.plan.query),
+        "engine": table.engine,
+        "ledger": record["ledger"],
+        "insecure_test_seed": table.insecure_test_seed,
+    }
+
+
+def table_notes(table: ReleasedTable, budget: Budget | None, in_words: bool) -> tuple[str, ...]:
+    """What holds and who counts, unless an object says it, and always the warning of a test seed."""
+    found = [_loss(table.plan), table_paid_words(table.payment, budget)] if in_words else []
+    if not len(table):
+        found.append(f"{EMPTY} (There is nothing to draw, either.)")
+    if table.insecure_test_seed is not None:
+        found.append(insecure_words(table.insecure_test_seed))
+    return tuple(found)
+
+
+def _numbers(table: ReleasedTable, measure: Measure, shown: int) -> tuple[list[str], list[str]]:
+    """Values and intervals of the first groups, rounded to what the interval says (outwards, its ends)."""
+    values, low, high = (
+        table.columns[f"{measure.name}{suffix}"][:shown].tolist()
+        for suffix in ("", "_bounded_low", "_bounded_high")
+    )
+    numbers, intervals = [], []
+    for value, least, most in zip(values, low, high, strict=True):
+        start, end = outward(least, most)
+        numbers.append(_rounded(value, most - least))
+        intervals.append(f"{start} and {end}")
+    return numbers, intervals
+
+
+def _rounded(value: float, width: float) -> str:
+    """A number without the digits that are far below the width of its interval; none for an empty group."""
+    if isinstance(value, int):
+        return str(value)
+    if math.isnan(value):
+        return "-"
+    if not 0 < width < math.inf:
+        return plain(value)
+    digits = max(0, 3 - math.floor(math.log10(width)))
+    return f"{value:.{digits}f}"
+
+
+def _key(key: object) -> str:
+    """A key on one line, whatever it holds."""
+    match key:
+        case bool():
+            return "true" if key else "false"
+        case str():
+            return key if key.isprintable() and key.strip() == key and key else repr(key)
+    return str(key)
+
+
+def _json(value: object) -> object:
+    match value:
+        case float() if not math.isfinite(value):
+            return None
+        case datetime.date():
+            return value.isoformat()
+    return value

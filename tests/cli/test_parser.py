@@ -1,0 +1,74 @@
+"""The commands as a whole: each is imported when it is run, and options of before still work unseen."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from pbdp.cli.local import COMMANDS as LOCAL
+from pbdp.cli.main import COMMANDS, parser
+from tests.cli.commands import FAST, PLAN, run
+
+Capture = pytest.CaptureFixture[str]
+LEDGER = ("create", "status", "history", "price", "verify", "export", "recover")
+EVERY = [
+    *([name] for name in COMMANDS),
+    *(["local", name] for name in LOCAL),
+    *(["ledger", name] for name in LEDGER),
+]
+LOADED = """
+import sys
+from pbdp.cli.main import main
+try:
+    main({arguments!r})
+except SystemExit:
+    pass
+print(*sys.modules, file=sys.stderr)
+"""
+
+
+def loaded_by(*arguments: str) -> set[str]:
+    """The modules that a command has imported when it is done."""
+    code = LOADED.format(arguments=list(arguments))
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True
+    )
+    return set(done.stderr.splitlines()[-1].split())
+
+
+@pytest.mark.parametrize("command", EVERY, ids=" ".join)
+def test_every_command_has_help_and_hides_what_options_were_called(
+    command: list[str], capsys: Capture
+) -> None:
+    done = run(capsys, *command, "--help")
+    assert (done.code, done.err) == (0, "")
+    assert f"usage: pbdp {' '.join(command)}" in done.out
+    assert "neighbours" not in done.out
+
+
+def test_the_list_of_commands_imports_none_of_them() -> None:
+    loaded = loaded_by("--help")
+    assert not {f"pbdp.cli.{name}" for name in COMMANDS} & loaded
+    assert "numpy" not in loaded
+
+
+@pytest.mark.parametrize("command", EVERY, ids=" ".join)
+def test_what_a_command_takes_is_known_without_numpy(command: list[str]) -> None:
+    if command == ["reproduce"]:
+        pytest.skip("a package of its own")
+    assert not {"numpy", "scipy", "cryptography", "matplotlib"} & loaded_by(*command, "--no-such-option")
+
+
+def test_options_of_before_still_work(capsys: Capture, tmp_path: Path) -> None:
+    file = str(tmp_path / "plan.json")
+    assert run(capsys, *PLAN, *FAST, "--neighbours", "replace", "-o", file).code == 0
+    for options in (["noise", file, "--answer", "1"], ["interval", file, "1"], ["release", file, "1"]):
+        assert run(capsys, *options, "--neighbours", "replace").code == 0
+        assert run(capsys, *options, "--neighbours", "add/remove").code == 2
+    family = ["--family", "generalised normal", "--json"]
+    assert '"family": "generalized normal"' in run(capsys, *PLAN, *family).out
+    made = parser().parse_args(["ledger", "create", "x", "--epsilon", "1", "--delta", "1e-6"])
+    assert made.neighbors == "add/remove"
