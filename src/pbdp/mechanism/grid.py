@@ -66,6 +66,14 @@ class Grid(ABC):
         """The numbers published for grid points."""
 
     @abstractmethod
+    def answers_around(self, first: int, last: int) -> tuple[float, float]:
+        """An interval that holds every answer whose grid point is one of these."""
+
+    def nearest_step(self, output: float) -> int:
+        """The grid point whose output is nearest, or one beside it."""
+        return int(self.steps_of_floats(np.array([output]))[0])
+
+    @abstractmethod
     def describe(self) -> str:
         """The grid in words."""
 
@@ -142,6 +150,14 @@ class LinearGrid(Grid):
 
     def values_of(self, steps: npt.NDArray[np.int64]) -> Array:
         return np.asarray(steps.astype(np.float64) * self.step)
+
+    def answers_around(self, first: int, last: int) -> tuple[float, float]:
+        half = 0.5 * self.step if self.rounded else 0.0
+        return first * self.step - half, last * self.step + half
+
+    def nearest_step(self, output: float) -> int:
+        # outputs lie further out than answers may, and need not be whole to be looked for
+        return round(Fraction(output) / Fraction(self.step))
 
     def describe(self) -> str:
         return f"multiples of {self.step:g}" if self.rounded else "whole numbers"

@@ -123,7 +123,6 @@ class LogGrid(Grid):
         return np.rint(values) if self.whole else values
 
     def answers_around(self, first: int, last: int) -> tuple[float, float]:
-        """An interval that holds every answer whose grid point is one of these."""
         lost = 2 * ERROR / self.theta
         ends = np.array([(first - 0.5) * self.step - lost, (last + 0.5) * self.step + lost])
         with np.errstate(over="ignore"):

@@ -23,7 +23,6 @@ from pbdp.domains import probability
 from pbdp.errors import InputError
 from pbdp.mechanism.absolute import moved_down
 from pbdp.mechanism.grid import FURTHEST_STEP, LinearGrid
-from pbdp.mechanism.log_grid import LogGrid
 from pbdp.mechanism.weights import TOTAL
 from pbdp.noise.kernel import Array
 from pbdp.release.law import Weights
@@ -61,7 +60,9 @@ def _answers(publisher: Publisher, low: Array, high: Array, confidence: float) -
 
 def output_steps(publisher: Publisher, published: float) -> tuple[int, int]:
     """First and last output step that are published as this number; refused if none is."""
-    near = _near(publisher, published)
+    if not math.isfinite(published):
+        raise InputError("published number", "finite", repr(published))
+    near = publisher.grid.nearest_step(published)
     reach = publisher.design.reach + abs(publisher.design.offset) + 2
     window = range(max(near - reach, -FURTHEST_STEP * 2), min(near + reach, FURTHEST_STEP * 2) + 1)
 
@@ -81,14 +82,6 @@ def output_steps(publisher: Publisher, published: float) -> tuple[int, int]:
         )
     # a number at the end of a range stands for everything beyond it
     return window[first], window[stop - 1]
-
-
-def _near(publisher: Publisher, published: float) -> int:
-    if not math.isfinite(published):
-        raise InputError("published number", "finite", repr(published))
-    if isinstance(publisher.grid, LinearGrid):
-        return round(Fraction(published) / Fraction(publisher.grid.step))
-    return int(publisher.grid.steps_of_floats(np.array([published]))[0])
 
 
 def confidence_intervals(weights: Weights, published: Array, confidence: float) -> Intervals:
@@ -146,11 +139,6 @@ def likelihoods(weights: Weights, published: float, answer_steps: Index) -> Arra
 
 def answers_between(publisher: Publisher, first: int, last: int) -> tuple[float, float]:
     """The interval of answers that are rounded to these grid points."""
-    grid = publisher.grid
-    if isinstance(grid, LogGrid):
-        low, high = grid.answers_around(first, last)
-    else:
-        half = 0.5 * grid.step if not grid.whole_outputs else 0.0
-        low, high = first * grid.step - half, last * grid.step + half
+    low, high = publisher.grid.answers_around(first, last)
     found = _answers(publisher, np.array([low]), np.array([high]), 0.0)
     return float(found.low[0]), float(found.high[0])
