@@ -11,7 +11,7 @@ from pbdp import special
 from pbdp.domains import above_one, positive
 from pbdp.noise.family import Family, Problem, Shape, Shapes
 from pbdp.noise.kernel import Array, ArrayLike, LatticeKernel, LogConcaveKernel
-from pbdp.noise.quadratic_integral import log_integral
+from pbdp.noise.quadratic_integral import gauss_legendre, log_integral
 from pbdp.noise.symmetric_lattice import SymmetricLattice, scale_in_steps
 from pbdp.noise.tabulated_lattice import TabulatedLattice
 
@@ -33,11 +33,6 @@ _EULER_MACLAURIN = (
     -3617 / 10670622842880000,
     43867 / 5109094217170944000,
     -174611 / 802857662698291200000,
-)
-
-# Gauss–Legendre nodes and weights on [0, 1].
-_NODES, _WEIGHTS = (
-    (x + shift) / 2 for x, shift in zip(np.polynomial.legendre.leggauss(12), (1, 0), strict=True)
 )
 
 
@@ -215,8 +210,9 @@ class DiscreteGaussian(TabulatedLattice):
             return TabulatedLattice._run(self, first, last)
         start = np.minimum(first / self.sigma, _FARTHEST_Z)
         width = np.clip(last + 1 - first, 0.0, self.sigma) / self.sigma
-        points = start[..., None] + width[..., None] * _NODES
-        integral = width * self.sigma * (_bell(points) @ _WEIGHTS)
+        nodes, weights = gauss_legendre(12)
+        points = start[..., None] + width[..., None] * nodes
+        integral = width * self.sigma * (_bell(points) @ weights)
         stop = start + width
         edges = _bell(start) * self._correction(start) - _bell(stop) * self._correction(stop)
         narrow = (integral + edges) * math.exp(-self._log_total)

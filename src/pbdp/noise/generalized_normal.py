@@ -16,10 +16,10 @@ from pbdp.noise.grid import GridKernel
 from pbdp.noise.kernel import Array, ArrayLike, LatticeKernel, LogConcaveKernel
 from pbdp.noise.laplace import Laplace
 from pbdp.noise.power_moment import PowerMoment
+from pbdp.noise.quadratic_integral import gauss_legendre
 
 # Rényi integrals whose panels are in memory at once.
 _CHUNK = 32
-_NODES, _WEIGHTS = np.polynomial.legendre.leggauss(12)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -121,9 +121,10 @@ class GeneralizedNormal(LogConcaveKernel):
         value = np.where(end - start >= 1, by_tails, from_zero)
         narrow = (end - start < 1) & (far <= 2 * near)
         if narrow.any():
-            half = np.where(narrow, far - near, 0.0) / 2
-            points = (np.where(narrow, near, 0.0) + half)[..., None] + half[..., None] * _NODES
-            value = np.where(narrow, half * (self.density(points) @ _WEIGHTS), value)
+            nodes, weights = gauss_legendre(12)
+            width = np.where(narrow, far - near, 0.0)
+            points = np.where(narrow, near, 0.0)[..., None] + width[..., None] * nodes
+            value = np.where(narrow, width * (self.density(points) @ weights), value)
         return np.asarray(np.where(some, value, 0.0))
 
     def largest_loss(self, shift: float) -> float:

@@ -9,15 +9,22 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import lru_cache
 
 import numpy as np
 
 from pbdp import special
 from pbdp.noise.kernel import Array, ArrayLike
 
-# Eight points integrate exp of a quadratic that falls by at most one with an error below 1e-17.
-_NODES, _WEIGHTS = np.polynomial.legendre.leggauss(8)
-_NODES, _WEIGHTS = (_NODES + 1) / 2, _WEIGHTS / 2
+# So many points integrate exp of a quadratic that falls by at most one with an error below 1e-17.
+POINTS = 8
+
+
+@lru_cache
+def gauss_legendre(points: int) -> tuple[Array, Array]:
+    """Nodes and weights on [0, 1]; numpy's polynomials are loaded when they are first needed."""
+    nodes, weights = np.polynomial.legendre.leggauss(points)
+    return (nodes + 1) / 2, weights / 2
 
 
 def falling_integral(width: ArrayLike, fall: ArrayLike, curvature: float) -> Array:
@@ -45,8 +52,9 @@ def falling_integral(width: ArrayLike, fall: ArrayLike, curvature: float) -> Arr
     narrow = drop < 1
     if not narrow.any():
         return np.asarray(wide)
-    t = np.where(narrow, width, 0.0)[..., None] * _NODES
-    inner = np.exp(-t * (np.where(narrow, fall, 0.0)[..., None] - curvature * t / 2)) @ _WEIGHTS
+    nodes, weights = gauss_legendre(POINTS)
+    t = np.where(narrow, width, 0.0)[..., None] * nodes
+    inner = np.exp(-t * (np.where(narrow, fall, 0.0)[..., None] - curvature * t / 2)) @ weights
     return np.where(narrow, width * inner, wide)
 
 

@@ -12,10 +12,8 @@ from pbdp.noise.cut_staircase import CUT_STAIRCASE, CutStaircase
 from pbdp.noise.family import Problem
 from pbdp.noise.kernel import LatticeKernel
 from pbdp.noise.table import FREE_FORM, LINEAR_PROGRAM, TableKernel
-from pbdp.planning.free_form.search import free_form_law
-from pbdp.planning.limit.best_table import RESERVE, best_table
 from pbdp.planning.limit.cut_staircase import cut_epsilon, cut_levels
-from pbdp.planning.limit.question import Question
+from pbdp.planning.limit.question import RESERVE, Question
 
 # Below this delta the cut staircase is as good as the linear program; above this size the program is slow.
 LEAST_DELTA = 5e-3
@@ -73,6 +71,8 @@ def _linear_program(problem: Problem, delta: float) -> Found:
     small = problem.below + problem.above + goal.sensitivity <= LARGEST_PROGRAM
     if goal.releases > 1 or delta < LEAST_DELTA or not small:
         return None
+    from pbdp.planning.limit.best_table import best_table
+
     law = best_table(
         problem.below, problem.above, goal.confidence, goal.sensitivity, delta, time_limit=TIME_LIMIT
     )
@@ -85,6 +85,8 @@ def _free_form(problem: Problem, delta: float) -> Found:
     goal = problem.goal
     if goal.sensitivity > problem.below + problem.above + 1:
         return None
+    from pbdp.planning.free_form.search import free_form_law
+
     try:
         law = free_form_law(
             problem.below,

@@ -7,8 +7,6 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from pbdp.accounting.bounds import Bounds
-from pbdp.accounting.composition.composed import compose
-from pbdp.accounting.composition.release import table_release
 from pbdp.accounting.exact.accountant import ExactAccountant, epsilon_of_pair
 from pbdp.accounting.exact.tables import table_epsilon
 from pbdp.errors import CannotCertifyError
@@ -80,6 +78,9 @@ def _composed(table: WeightTable, goal: Goal, delta: float) -> tuple[Bounds, str
     T releases at (epsilon, delta/T) each are (T·epsilon, delta) together; that simple bound is taken where
     the convolution, whose errors are added to delta, has none to offer.
     """
+    from pbdp.accounting.composition.composed import compose
+    from pbdp.accounting.composition.release import table_release
+
     found = compose([(table_release(table, goal.sensitivity), goal.releases)]).epsilon_at(delta)
     if math.isfinite(found.upper):
         return found, COMPOSED

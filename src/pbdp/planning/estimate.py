@@ -6,7 +6,6 @@ import math
 
 import numpy as np
 
-from pbdp.accounting.composition.estimate import approximate_epsilon
 from pbdp.noise.family import Problem, Shape
 from pbdp.noise.kernel import Array
 
@@ -52,6 +51,8 @@ def estimated_loss(shape: Shape, problem: Problem, scales: Array) -> Array:
     if goal.order is not None:
         return np.asarray(goal.releases * _renyi(log_first, log_second, goal.order))
     if goal.releases > 1:
+        from pbdp.accounting.composition.estimate import approximate_epsilon
+
         return approximate_epsilon(
             np.exp(log_first), round(shift / spacing), goal.releases, goal.delta or 0.0
         )

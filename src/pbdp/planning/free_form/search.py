@@ -22,8 +22,8 @@ from pbdp.noise.kernel import Array
 from pbdp.planning.free_form.divergence import LARGEST_EXPONENT, Others, Power
 from pbdp.planning.free_form.levels import Layout, even_levels
 from pbdp.planning.free_form.newton import least_divergence
-from pbdp.planning.limit.best_table import RESERVE, NoiseLaw
-from pbdp.planning.limit.question import Question
+from pbdp.planning.limit.best_table import NoiseLaw
+from pbdp.planning.limit.question import RESERVE, Question
 
 # Orders (less one) that are looked at: from above to below the one that Gaussian noise would call for.
 ABOVE, BELOW, RATIO = 40.0, 0.4, 1.5

@@ -19,7 +19,7 @@ from pbdp.mechanism.weights import WeightTable, integer_weights
 from pbdp.noise.kernel import Array
 from pbdp.planning.limit.closed_form import strongest_closed_form
 from pbdp.planning.limit.cut_staircase import cut_epsilon, cut_masses
-from pbdp.planning.limit.question import Question
+from pbdp.planning.limit.question import RESERVE, Question
 from pbdp.planning.limit.solver import maximize
 
 # The window and the number of constraints that are worth a program (about a tenth of a second each).
@@ -29,8 +29,6 @@ TAIL = 4.0
 MOST_LEVELS = 12
 # A cut staircase this close (relative) to the limit is taken as it is.
 NEAR_LIMIT = 2e-5
-# Confidence in reserve, for the rounding of the masses.
-RESERVE = 1e-11
 # Preference, among laws of equal confidence, for noise near the middle.
 TIE_BREAK = 1e-9
 CLOSE = 1e-6

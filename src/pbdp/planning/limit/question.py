@@ -13,6 +13,9 @@ from dataclasses import dataclass
 
 from pbdp.domains import fraction, probability, whole
 
+# Confidence that laws found by asking have in reserve, for the rounding of their masses.
+RESERVE = 1e-11
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Question:

@@ -5,13 +5,16 @@ from __future__ import annotations
 import math
 import time
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from pbdp.domains import non_negative, positive
 from pbdp.planning.limit.certificate import DualCertificate
 from pbdp.planning.limit.closed_form import strongest_closed_form
 from pbdp.planning.limit.cut_staircase import cut_epsilon
-from pbdp.planning.limit.program import Program, Scope
 from pbdp.planning.limit.question import Question
+
+if TYPE_CHECKING:
+    from pbdp.planning.limit.program import Scope
 
 # A bound this close (relative) to what can be proved, or to what is known to be reached, is good enough.
 CLOSE = 5e-5
@@ -83,6 +86,8 @@ def _by_programs(
     A program at an epsilon below the root proves that epsilon; one above it only moves the next step. The
     first is a little above what is proved already, and ends the search if there is no more to prove.
     """
+    from pbdp.planning.limit.program import Program
+
     setting = _setting(question)
     if setting is None or reached <= 0:
         return None
@@ -113,6 +118,8 @@ def _by_programs(
 
 def _setting(question: Question) -> tuple[int, Scope, str] | None:
     """The finest lattice and the most constraints that a program has room for."""
+    from pbdp.planning.limit.program import Scope
+
     coarsest = min(question.sensitivity, 1 << 12)
     for block in range(1, coarsest + 1):
         coarse = question.coarsened(block)
