@@ -20,9 +20,8 @@ from scipy.special import ndtr
 
 from pbdp.accounting.exact.accountant import ExactAccountant, delta_of_pair
 from pbdp.mechanism.absolute import AbsoluteRegion
-from pbdp.mechanism.boosted import Boosted
+from pbdp.mechanism.boosted import Boosted, boost_for
 from pbdp.mechanism.fixed import FixedRegion
-from pbdp.mechanism.rate import boost_for
 from pbdp.mechanism.region import Region
 from pbdp.mechanism.relative import RelativeRegion
 from pbdp.noise.gaussian import Gaussian

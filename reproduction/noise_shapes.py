@@ -10,9 +10,8 @@ import numpy as np
 from pbdp.errors import InputError
 from pbdp.figures.canvas import COLORS, DASHES, new_figure
 from pbdp.mechanism.absolute import AbsoluteRegion
-from pbdp.mechanism.boosted import Boosted
+from pbdp.mechanism.boosted import Boosted, boost_for
 from pbdp.mechanism.fixed import FixedRegion
-from pbdp.mechanism.rate import boost_for
 from pbdp.mechanism.region import Region
 from pbdp.mechanism.relative import RelativeRegion
 from pbdp.noise.gaussian import Gaussian

@@ -18,8 +18,7 @@ from pbdp.accounting.exact.accountant import ExactAccountant, plain_accountant, 
 from pbdp.accounting.exact.divergences import HockeyStick, Renyi, largest_deltas
 from pbdp.accounting.exact.neighbors import listed_neighbors, some_neighbors, worst_neighbors
 from pbdp.accounting.exact.pairs import Pairs, neighbors
-from pbdp.mechanism.boosted import Boosted
-from pbdp.mechanism.rate import boost_for
+from pbdp.mechanism.boosted import Boosted, boost_for
 from pbdp.noise.gaussian import Gaussian
 from pbdp.noise.kernel import Array, Kernel
 from pbdp.noise.laplace import Laplace

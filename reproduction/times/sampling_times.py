@@ -21,11 +21,10 @@ import numpy.typing as npt
 
 from pbdp.errors import InputError
 from pbdp.mechanism.absolute import AbsoluteRegion
-from pbdp.mechanism.boosted import Boosted
+from pbdp.mechanism.boosted import Boosted, boost_for
 from pbdp.mechanism.design import Design
 from pbdp.mechanism.fixed import FixedRegion
 from pbdp.mechanism.grid import grid_for
-from pbdp.mechanism.rate import boost_for
 from pbdp.mechanism.region import Region
 from pbdp.mechanism.relative import RelativeRegion
 from pbdp.noise.gaussian import Gaussian

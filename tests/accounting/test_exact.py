@@ -13,8 +13,7 @@ import pytest
 from pbdp.accounting.exact.accountant import ExactAccountant, delta_of_pair, plain_accountant
 from pbdp.accounting.exact.tables import table_delta, table_epsilon
 from pbdp.mechanism.absolute import AbsoluteRegion
-from pbdp.mechanism.boosted import Boosted
-from pbdp.mechanism.rate import boost_for
+from pbdp.mechanism.boosted import Boosted, boost_for
 from pbdp.mechanism.region import Region
 from pbdp.mechanism.relative import RelativeRegion
 from pbdp.mechanism.weights import TOTAL, WeightTable

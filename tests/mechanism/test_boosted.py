@@ -10,10 +10,9 @@ import pytest
 from pbdp.accounting.exact.accountant import ExactAccountant
 from pbdp.errors import CannotCertifyError, InputError
 from pbdp.mechanism.absolute import AbsoluteRegion
-from pbdp.mechanism.boosted import Boosted
+from pbdp.mechanism.boosted import Boosted, boost_for, least_confidence
 from pbdp.mechanism.custom import CustomRegion
 from pbdp.mechanism.fixed import FixedRegion
-from pbdp.mechanism.rate import boost_for, least_confidence
 from pbdp.mechanism.region import Region
 from pbdp.mechanism.relative import RelativeRegion
 from pbdp.noise.gaussian import DiscreteGaussian, Gaussian

@@ -16,9 +16,13 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from pbdp.domains import probability
 from pbdp.errors import InputError
 from pbdp.mechanism.region import Region
 from pbdp.noise.kernel import Array, Kernel, LatticeKernel
+
+# What the kernel's own rounding (1e-12 relative, see pbdp.noise.kernel) can take off a confidence.
+KERNEL_ERROR = 4e-12
 
 
 def region_masses(kernel: Kernel, below: npt.ArrayLike, above: npt.ArrayLike) -> tuple[Array, Array]:
@@ -149,3 +153,27 @@ class BoostedLaw:
         if right == 0 or not kept:
             noise = np.minimum(noise, self.above)
         return self.answer + noise
+
+
+def least_confidence(mechanism: Boosted) -> float:
+    """Smallest confidence over all answers, rounded down."""
+    answers = mechanism.region.hardest_answers(mechanism.kernel)
+    return float(np.min(mechanism.confidence_at(answers))) * (1 - KERNEL_ERROR)
+
+
+def boost_for(kernel: Kernel, region: Region, confidence: float) -> float:
+    """Smallest boost with which every answer keeps the confidence, rounded up (paper, Eq. 3).
+
+    q = max(0, (rho - p) / (rho (1 - p))) with p the least kernel mass of a region; 1 - p is computed as the
+    mass outside, so that it keeps its digits when p is near 1.
+    """
+    rho = probability("confidence", confidence) * (1 + KERNEL_ERROR)
+    if rho >= 1:
+        rho = math.nextafter(1.0, 0.0)
+    inside, outside = region_masses(kernel, *region.offsets(region.hardest_answers(kernel)))
+    worst = int(np.argmin(inside - outside))
+    p, pbar = float(inside[worst]), float(outside[worst])
+    if p >= rho:
+        return 0.0
+    # rho - p = pbar - (1 - rho), without subtracting two numbers near one
+    return min(1.0, math.nextafter((pbar - (1 - rho)) / (rho * pbar), 2.0))

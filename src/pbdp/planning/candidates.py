@@ -8,9 +8,9 @@ from contextlib import suppress
 
 from pbdp.errors import InputError
 from pbdp.mechanism.absolute import AbsoluteRegion
+from pbdp.mechanism.boosted import boost_for
 from pbdp.mechanism.design import Design
 from pbdp.mechanism.grid import Grid
-from pbdp.mechanism.rate import boost_for
 from pbdp.mechanism.region import Region
 from pbdp.noise.family import Goal, Problem, Shapes, known_families
 from pbdp.planning.best_laws import best_law_candidates

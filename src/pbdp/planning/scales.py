@@ -10,7 +10,7 @@ import math
 
 import numpy as np
 
-from pbdp.mechanism.rate import KERNEL_ERROR
+from pbdp.mechanism.boosted import KERNEL_ERROR
 from pbdp.noise.family import Problem, Shape, Shapes
 from pbdp.planning.estimate import distance_to_tail, estimated_loss
 from pbdp.root import bracketed_root
