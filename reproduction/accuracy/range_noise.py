@@ -122,7 +122,7 @@ class RangeNoise:
     def _renyi(self, answer: Array, other: Array, order: float) -> Array:
         """log of the integral of p^α p'^(1-α) over α - 1: the part inside, and for clamping the two ends."""
         kernel, (low, high) = Gaussian(sigma=self.sigma), (-self.half_width, self.half_width)
-        inside, _ = kernel.log_moment(low - answer, high - answer, other - answer, order)
+        inside = kernel.log_moment(low - answer, high - answer, other - answer, order)
         if self.clamped:
             for first, second in (
                 (kernel.cdf(low - answer), kernel.cdf(low - other)),

@@ -41,15 +41,6 @@ def laplace(scale: float) -> Density:
     return Density(log_weight=lambda x: -np.abs(x) / scale, kinks=(0.0,), scale=scale, reach=46 * scale)
 
 
-def huber(sigma: float, knee: float) -> Density:
-    def log_weight(x: Array) -> Array:
-        far = np.abs(x)
-        return np.where(far <= knee, -(far**2) / 2, -(knee * far - knee**2 / 2)) / sigma**2
-
-    reach = knee + 46 * sigma**2 / knee
-    return Density(log_weight=log_weight, kinks=(-knee, knee), scale=min(sigma, sigma**2 / knee), reach=reach)
-
-
 def generalized_normal(scale: float, shape: float) -> Density:
     """|x|^shape is not smooth at zero, so panels halve toward it."""
     near = [scale * 2.0**-k for k in range(40)]

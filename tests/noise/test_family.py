@@ -25,7 +25,7 @@ PARAMETERS: dict[str, dict[str, object]] = {
 
 
 def test_the_simplest_family_comes_first() -> None:
-    assert list(known_families()) == list(PARAMETERS)
+    assert [name for name in known_families() if name in PARAMETERS] == list(PARAMETERS)
 
 
 def test_ranks_differ_so_that_every_tie_has_one_end() -> None:

@@ -11,9 +11,8 @@ from pbdp.errors import InputError
 from pbdp.noise.gaussian import DiscreteGaussian, Gaussian
 from pbdp.noise.grid import GridKernel
 from pbdp.noise.huber import Huber
-from pbdp.noise.kernel import Kernel
+from pbdp.noise.kernel import LatticeKernel, LogConcave
 from pbdp.noise.laplace import DiscreteLaplace, Laplace
-from pbdp.noise.staircase import Staircase
 
 PAIRS = [
     (Gaussian(sigma=0.3), DiscreteGaussian(sigma=0.3)),
@@ -25,7 +24,7 @@ same_law = pytest.mark.parametrize(("continuous", "closed"), PAIRS)
 
 
 @same_law
-def test_masses_are_those_of_the_closed_form(continuous: Kernel, closed: Kernel) -> None:
+def test_masses_are_those_of_the_closed_form(continuous: LogConcave, closed: LatticeKernel) -> None:
     n = np.arange(-60, 61)
 
     np.testing.assert_allclose(
@@ -34,7 +33,7 @@ def test_masses_are_those_of_the_closed_form(continuous: Kernel, closed: Kernel)
 
 
 @same_law
-def test_tails_are_those_of_the_closed_form(continuous: Kernel, closed: Kernel) -> None:
+def test_tails_are_those_of_the_closed_form(continuous: LogConcave, closed: LatticeKernel) -> None:
     n = closed.upper_quantile(10.0 ** -np.arange(0.5, 240, 10))
 
     np.testing.assert_allclose(
@@ -63,6 +62,7 @@ def test_loss_and_family_are_those_of_the_density() -> None:
     y = np.arange(-30, 31.0)
 
     assert kernel.family == "huber"
+    assert kernel.loss_law == Huber(sigma=2.0, knee=3.0)
     assert kernel.largest_loss(2) == pytest.approx(2 * 3 / 4)
     assert (kernel.log_density(y) - kernel.log_density(y - 2)).max() == pytest.approx(
         kernel.largest_loss(2), rel=1e-13
@@ -70,19 +70,14 @@ def test_loss_and_family_are_those_of_the_density() -> None:
     assert kernel.largest_loss(1.5) == math.inf
 
 
-def test_it_is_log_concave_where_the_density_is() -> None:
-    assert GridKernel(continuous=Laplace(scale=2.0)).is_log_concave
-    assert not GridKernel(continuous=Staircase(loss=0.5, width=2.0, center=1.0)).is_log_concave
-
-
 def test_too_fine_a_step_is_refused_at_once() -> None:
     with pytest.raises(InputError, match=r"scale must be few enough steps .* Use a coarser step\."):
         GridKernel(continuous=Laplace(scale=20000.0))
 
 
-def test_a_lattice_law_is_refused() -> None:
-    with pytest.raises(InputError, match="continuous must be a continuous noise kernel"):
-        GridKernel(continuous=DiscreteLaplace(scale=2.0))
+def test_a_law_that_is_no_density_is_refused() -> None:
+    with pytest.raises(InputError, match="continuous must be a log-concave density"):
+        GridKernel(continuous=DiscreteLaplace(scale=2.0))  # type: ignore[arg-type]
 
 
 def test_masses_never_build_the_table_of_tails() -> None:

@@ -9,7 +9,7 @@ from mpmath import exp, mp, mpf, quad
 from pbdp.noise.quadratic_integral import falling_integral, log_integral
 
 
-@pytest.mark.parametrize("curvature", [-40.0, -1.0, -1e-6, 0.0, 1e-6, 0.5])
+@pytest.mark.parametrize("curvature", [-40.0, -1.0, -1e-6, 0.0])
 @pytest.mark.parametrize("fall", [0.6, 3.0, 1e4])
 @pytest.mark.parametrize("width", [1e-9, 0.03, 0.999, 1.2])
 def test_falling_integral_agrees_with_quadrature(width: float, fall: float, curvature: float) -> None:

@@ -102,58 +102,6 @@ class BoostedLaw:
         """Density or mass at outputs y."""
         return np.exp(self.log_density(y))
 
-    def _weighted(self, low: Array, high: Array) -> Array:
-        """Unnormalized boosted mass of the noise interval [low, high]."""
-        kernel = self.mechanism.kernel
-        inner = kernel.mass(np.maximum(low, -self.below), np.minimum(high, self.above))
-        if isinstance(kernel, LatticeKernel):
-            before, after = float(np.ceil(-self.below)) - 1, float(np.floor(self.above)) + 1
-        else:
-            before, after = -self.below, self.above
-        outer = kernel.mass(low, np.minimum(high, before)) + kernel.mass(np.maximum(low, after), high)
-        return inner + (1 - self.mechanism.boost) * outer
-
-    def mass(self, low: npt.ArrayLike, high: npt.ArrayLike) -> Array:
-        """P(low <= output <= high)."""
-        below, above = np.asarray(low, dtype=np.float64), np.asarray(high, dtype=np.float64)
-        return self._weighted(below - self.answer, above - self.answer) / self._constant
-
-    def cdf(self, y: npt.ArrayLike) -> Array:
-        """P(output <= y)."""
-        return self.mass(-np.inf, y)
-
-    def survival(self, y: npt.ArrayLike) -> Array:
-        """P(output > y)."""
-        point = np.asarray(y, dtype=np.float64)
-        if isinstance(self.mechanism.kernel, LatticeKernel):
-            point = self.answer + np.floor(point - self.answer) + 1
-        return self.mass(point, np.inf)
-
-    def quantile(self, u: npt.ArrayLike) -> Array:
-        """Smallest y with cdf(y) >= u, by inverting the kernel's quantile piece by piece."""
-        level = np.asarray(u, dtype=np.float64)
-        if np.any(~((level > 0) & (level < 1))):
-            raise InputError("u", "strictly between 0 and 1", "a value outside")
-        kernel, kept = self.mechanism.kernel, 1 - self.mechanism.boost
-        constant = self._constant
-        left = float(_mass_below(kernel, -self.below))
-        inside, right = float(kernel.mass(-self.below, self.above)), float(kernel.survival(self.above))
-        left_share, inside_share = kept * left / constant, inside / constant
-        with np.errstate(divide="ignore", invalid="ignore"):
-            in_left = kernel.quantile(
-                np.clip(level * constant / kept if kept else np.ones_like(level), 5e-324, 1 - 2**-53)
-            )
-            in_middle = kernel.quantile(np.clip(left + level * constant - kept * left, 5e-324, 1 - 2**-53))
-            far = (1 - level) * constant / kept if kept else np.ones_like(level)
-            in_right = kernel.upper_quantile(np.clip(far, 5e-324, 1 - 2**-53))
-        in_middle = np.clip(in_middle, -self.below, self.above)
-        noise = np.where(
-            level <= left_share, in_left, np.where(level <= left_share + inside_share, in_middle, in_right)
-        )
-        if right == 0 or not kept:
-            noise = np.minimum(noise, self.above)
-        return self.answer + noise
-
 
 def least_confidence(mechanism: Boosted) -> float:
     """Smallest confidence over all answers, rounded down."""

@@ -8,10 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from pbdp.domains import positive
-from pbdp.errors import CannotCertifyError, InputError
+from pbdp.errors import InputError
 from pbdp.noise.family import Family, Problem, Shape, Shapes
-from pbdp.noise.grid import GridKernel
-from pbdp.noise.kernel import Array, ArrayLike, LatticeKernel, LogConcaveKernel
+from pbdp.noise.kernel import Array, ArrayLike, LogConcave
 from pbdp.root import bracketed_root
 
 # Halvings of a bracket of doubles until its ends meet.
@@ -19,7 +18,7 @@ HALVINGS = 64
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Cosine(LogConcaveKernel):
+class Cosine(LogConcave):
     """Noise with density ∝ cos²(ωx) up to |x| = c, the knee, and ∝ exp(-2ω tan(ωc)·|x|) beyond; ω = angle/c.
 
     Value and slope agree at the knee. Among the laws that put a given share within c of zero this is the one
@@ -40,11 +39,6 @@ class Cosine(LogConcaveKernel):
     def family(self) -> str:
         """`cosine`."""
         return "cosine"
-
-    @property
-    def support(self) -> tuple[float, float]:
-        """The whole line."""
-        return (-math.inf, math.inf)
 
     @property
     def _omega(self) -> float:
@@ -71,66 +65,17 @@ class Cosine(LogConcaveKernel):
             2 * np.log(np.cos(self._omega * near)) - self.slope * (distance - near) - math.log(self._total)
         )
 
-    def _left_tail(self, distance: Array) -> Array:
-        """P(noise <= -distance) for distance >= 0: the rest of the center and the tail, both positive."""
-        near = np.minimum(distance, self.knee)
-        center = self._center(near, np.full_like(near, self.knee))
-        beyond = math.cos(self.angle) ** 2 / self.slope * np.exp(-self.slope * (distance - near))
-        return np.asarray((center + beyond) / self._total)
-
-    def _center(self, low: Array, high: Array) -> Array:
-        """Integral of cos²(ωx) over [low, high]: half the length l plus sin(ωl)·cos(2ω·middle)/(2ω)."""
-        length, omega = high - low, self._omega
-        return np.asarray(length / 2 + np.sin(omega * length) * np.cos(omega * (low + high)) / (2 * omega))
-
-    def cdf(self, x: ArrayLike) -> Array:
-        x = np.asarray(x, dtype=np.float64)
-        tail = self._left_tail(np.abs(x))
-        return np.where(x <= 0, tail, 1 - tail)
-
-    def survival(self, x: ArrayLike) -> Array:
-        return self.cdf(-np.asarray(x, dtype=np.float64))
-
-    def quantile(self, u: ArrayLike) -> Array:
-        """Closed form in the tails, by halving in the center."""
-        level = np.asarray(u, dtype=np.float64)
-        small = np.minimum(level, 1 - level)
-        at_knee = float(self._left_tail(np.asarray(self.knee)))
-        with np.errstate(divide="ignore"):
-            far = self.knee + np.log(at_knee / small) / self.slope
-        low, high = np.zeros_like(small), np.full_like(small, self.knee)
-        for _ in range(HALVINGS):
-            middle = (low + high) / 2
-            above = self._left_tail(middle) > small
-            low, high = np.where(above, middle, low), np.where(above, high, middle)
-        distance = np.where(small <= at_knee, far, high)
-        return np.where(level <= 0.5, -distance, distance)
-
-    def upper_quantile(self, u: ArrayLike) -> Array:
-        return -self.quantile(u)
-
-    def mass(self, low: ArrayLike, high: ArrayLike) -> Array:
-        """The part in the center and the two parts in the tails, added."""
-        low, high = np.broadcast_arrays(np.asarray(low, dtype=np.float64), np.asarray(high, dtype=np.float64))
-        c = self.knee
-        left, right = np.clip(low, -c, c), np.clip(high, -c, c)
-        center = np.where(right > left, self._center(left, np.maximum(left, right)), 0.0)
-        height = math.cos(self.angle) ** 2 / self.slope
-        tails = np.zeros_like(center)
-        for near, far in ((low, high), (-high, -low)):
-            start = np.maximum(near, c)
-            with np.errstate(invalid="ignore"):
-                length = np.maximum(far - start, 0.0)
-                part = np.exp(-self.slope * (start - c)) * -np.expm1(-self.slope * length)
-            tails = tails + np.where(far > start, part, 0.0)
-        return np.asarray((center + height * tails) / self._total)
-
     def largest_loss(self, shift: float) -> float:
         return self.slope * abs(shift)
 
     def score(self, x: ArrayLike) -> Array:
         near = np.clip(np.asarray(x, dtype=np.float64), -self.knee, self.knee)
         return np.asarray(2 * self._omega * np.tan(self._omega * near))
+
+    @property
+    def steady_from(self) -> float:
+        """The knee: up to it the score is a tangent, which is convex; beyond it is constant."""
+        return self.knee
 
     def loss_crossing(self, level: ArrayLike, shift: ArrayLike) -> Array:
         """By halving between the last output of full loss and the first of none: -c and c + shift."""
@@ -144,18 +89,6 @@ class Cosine(LogConcaveKernel):
             low, high = np.where(above, middle, low), np.where(above, high, middle)
         most = self.slope * shift
         return np.where(level >= most, -np.inf, np.where(level < -most, np.inf, high))
-
-    def log_moment(
-        self,
-        low: ArrayLike,  # noqa: ARG002 - refused whatever they are
-        high: ArrayLike,  # noqa: ARG002
-        shift: ArrayLike,  # noqa: ARG002
-        order: float,  # noqa: ARG002
-    ) -> tuple[Array, Array]:
-        raise CannotCertifyError("Rényi figures of cosine noise are computed on a grid; use on_grid().")
-
-    def on_grid(self) -> LatticeKernel:
-        return GridKernel(continuous=self)
 
 
 def _shapes(problem: Problem) -> Shapes:

@@ -72,9 +72,6 @@ class CutStaircase(LatticeKernel):
     def survival(self, x: ArrayLike) -> Array:
         return self._table.survival(x)
 
-    def quantile(self, u: ArrayLike) -> Array:
-        return self._table.quantile(u)
-
     def upper_quantile(self, u: ArrayLike) -> Array:
         return self._table.upper_quantile(u)
 

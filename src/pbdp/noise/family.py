@@ -16,7 +16,7 @@ from typing import Any
 
 import pbdp.noise
 from pbdp.noise.grid import GridKernel
-from pbdp.noise.kernel import Array, LatticeKernel, LogConcaveKernel
+from pbdp.noise.kernel import Array, LatticeKernel, LogConcave
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,7 +76,7 @@ class Shapes:
 class Family:
     """A family of noise on the whole numbers.
 
-    `law` makes a kernel of it, or the continuous kernel that it follows on the grid; its fields are the
+    `law` makes a kernel of it, or the density that it follows on the grid; its fields are the
     parameters, and their names are those in files. Of two families that do equally well the one with the
     lower `rank` is taken. `character` ends a sentence that begins with the name.
 
@@ -88,7 +88,7 @@ class Family:
 
     name: str
     rank: int
-    law: Callable[..., LatticeKernel | LogConcaveKernel]
+    law: Callable[..., LatticeKernel | LogConcave]
     character: str
     shapes: Callable[[Problem], Shapes] | None = None
     of_scale: Callable[[float], LatticeKernel] | None = None

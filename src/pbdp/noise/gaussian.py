@@ -53,11 +53,6 @@ class Gaussian(LogConcaveKernel):
         """`gaussian`."""
         return "gaussian"
 
-    @property
-    def support(self) -> tuple[float, float]:
-        """The whole line."""
-        return (-math.inf, math.inf)
-
     def log_density(self, x: ArrayLike) -> Array:
         """-x²/2σ² - log(σ√(2π))."""
         z = np.asarray(x, dtype=np.float64) / self.sigma
@@ -78,13 +73,9 @@ class Gaussian(LogConcaveKernel):
         """Φ(-x/σ)."""
         return self.cdf(-np.asarray(x, dtype=np.float64))
 
-    def quantile(self, u: ArrayLike) -> Array:
-        """σ Φ⁻¹(u), such that cdf(quantile(u)) is within 1e-12 of u, relatively."""
-        return np.asarray(self.sigma * special.ndtri(np.asarray(u, dtype=np.float64)))
-
     def upper_quantile(self, u: ArrayLike) -> Array:
-        """-σ Φ⁻¹(u), by symmetry."""
-        return -self.quantile(u)
+        """-σ Φ⁻¹(u), such that survival(upper_quantile(u)) is within 1e-12 of u, relatively."""
+        return -np.asarray(self.sigma * special.ndtri(np.asarray(u, dtype=np.float64)))
 
     def mass(self, low: ArrayLike, high: ArrayLike) -> Array:
         """P(low <= noise <= high).
@@ -111,9 +102,7 @@ class Gaussian(LogConcaveKernel):
         level, shift = np.asarray(level, dtype=np.float64), np.asarray(shift, dtype=np.float64)
         return np.asarray(shift / 2 - level * (self.sigma * (self.sigma / shift)))
 
-    def log_moment(
-        self, low: ArrayLike, high: ArrayLike, shift: ArrayLike, order: float
-    ) -> tuple[Array, Array]:
+    def log_moment(self, low: ArrayLike, high: ArrayLike, shift: ArrayLike, order: float) -> Array:
         """Log of the integral of f(y)^α f(y-s)^(1-α): a Gaussian again, centered at (1-α)s.
 
         The exponent is log f(y) + (α-1) s(s-2y)/2σ², whose integral over the line is exp(α(α-1)s²/2σ²)
@@ -128,10 +117,9 @@ class Gaussian(LogConcaveKernel):
             loss = (s / self.sigma) * ((s - 2 * y) / self.sigma) / 2
             return np.asarray(self.log_density(y) + (order - 1) * loss)
 
-        value = log_integral(
+        return log_integral(
             low, high, center, exponent=exponent, slope=lambda y: bend * (y - center), curvature=bend
         )
-        return value, value
 
     def on_grid(self) -> LatticeKernel:
         """The discrete Gaussian of the same σ (Canonne, Kamath and Steinke 2020)."""
@@ -158,9 +146,9 @@ class DiscreteGaussian(TabulatedLattice):
         return "gaussian"
 
     @property
-    def is_log_concave(self) -> bool:
-        """Always: the log-mass is a parabola."""
-        return True
+    def loss_law(self) -> Gaussian:
+        """Gaussian noise of the same σ: the log-mass is a parabola."""
+        return Gaussian(sigma=self.sigma)
 
     def _pure_loss(self, shift: int) -> float:  # noqa: ARG002 - every shift has an unbounded loss
         return math.inf

@@ -1,4 +1,4 @@
-"""The law on the whole numbers that follows a continuous kernel."""
+"""The law on the whole numbers that follows a log-concave density."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from pbdp.errors import InputError
-from pbdp.noise.kernel import Array, Kernel, LatticeKernel, LogConcaveKernel
+from pbdp.noise.kernel import Array, LogConcave
 from pbdp.noise.tabulated_lattice import LOG_FLOOR, LONGEST_TABLE, TabulatedLattice, first_end
 
 # What the normalizer may leave out on each side.
@@ -20,40 +20,37 @@ _LEFT_OUT = 1e-18
 class GridKernel(TabulatedLattice):
     """Noise on the whole numbers with P(noise = n) = f(n) / Σ f(k), f the density of `continuous`.
 
-    `continuous` is any symmetric continuous kernel whose density falls away from zero; where it is
-    log-concave so is this law. Its privacy loss at whole outputs and shifts is that of `continuous`.
+    As f is log-concave, so is this law. Its privacy loss at whole outputs and shifts is that of `continuous`.
 
     Guaranteed: the normalizer to 1e-14, relatively; tails to 1e-12 down to 1e-250, as far as
     `continuous.log_density` is accurate to 1e-13 there. A density that is still above exp(-705) after 2**23
     steps is refused.
     """
 
-    continuous: Kernel
+    continuous: LogConcave
 
     def __post_init__(self) -> None:
-        kernel: object = self.continuous
-        if not isinstance(kernel, Kernel) or isinstance(kernel, LatticeKernel):
-            raise InputError("continuous", "a continuous noise kernel", repr(kernel))
-        if not (kernel.is_symmetric and kernel.is_unimodal):
-            raise InputError("continuous", "symmetric with a density that falls away from 0", repr(kernel))
+        law: object = self.continuous
+        if not isinstance(law, LogConcave):
+            raise InputError("continuous", "a log-concave density", repr(law))
         # The normalizer is at least 1/2, so a log-mass is at most log 2 above the log-density.
-        if not float(kernel.log_density(float(LONGEST_TABLE))) < LOG_FLOOR - 1:
+        if not float(law.log_density(float(LONGEST_TABLE))) < LOG_FLOOR - 1:
             raise InputError(
                 "scale",
                 f"few enough steps for the density to vanish within {LONGEST_TABLE} of them",
-                repr(kernel),
+                repr(law),
                 "Use a coarser step.",
             )
 
     @property
     def family(self) -> str:
-        """The family of the continuous kernel."""
+        """The family of the density."""
         return self.continuous.family
 
     @property
-    def is_log_concave(self) -> bool:
-        """Whether the continuous kernel is."""
-        return isinstance(self.continuous, LogConcaveKernel)
+    def loss_law(self) -> LogConcave:
+        """The density that it follows."""
+        return self.continuous
 
     def _pure_loss(self, shift: int) -> float:
         # Outputs on the grid are some of all outputs, so this is never too small.
@@ -74,11 +71,8 @@ class GridKernel(TabulatedLattice):
         """An E with Σ_{n > E} f(n) <= 1e-18; the whole sum is at least max(f(0), 1 - f(0)) >= 1/2.
 
         A log-concave f falls beyond E at least at the mean rate up to E, log(f(0)/f(E))/E per step, so the
-        sum is at most f(E) E / log(f(0)/f(E)). Any other f that falls away from zero is below its integral:
-        the sum is at most P(continuous > E), which costs a quantile.
+        sum is at most f(E) E / log(f(0)/f(E)).
         """
-        if not self.is_log_concave:
-            return math.ceil(float(self.continuous.upper_quantile(_LEFT_OUT)))
         top = float(self._log_weight(np.zeros(())))
 
         def is_far(n: Array) -> npt.NDArray[np.bool_]:

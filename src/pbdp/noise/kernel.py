@@ -8,6 +8,8 @@ Three kinds exist, and the exact accountant treats each by its own method:
 - continuous and log-concave: the privacy loss of a shift is monotone in the output (`LogConcaveKernel`);
 - continuous and piecewise constant: finitely many levels that matter (`StepKernel`);
 - lattice: a law on the whole numbers, possibly of finite support (`LatticeKernel`).
+
+A lattice kernel may follow a density that is log-concave (`LogConcave`), whose loss is then its own.
 """
 
 from __future__ import annotations
@@ -19,9 +21,56 @@ import numpy as np
 import numpy.typing as npt
 
 from pbdp.domains import non_negative, positive
+from pbdp.errors import CannotCertifyError
 
 Array = npt.NDArray[np.float64]
 ArrayLike = npt.ArrayLike
+
+
+class LogConcave(ABC):
+    """A continuous density, symmetric about zero and log-concave: what its privacy loss is, and no tails."""
+
+    __slots__ = ()
+
+    @property
+    @abstractmethod
+    def family(self) -> str:
+        """The name of the family, as users write it."""
+
+    @abstractmethod
+    def log_density(self, x: ArrayLike) -> Array:
+        """Log of the density."""
+
+    @abstractmethod
+    def largest_loss(self, shift: float) -> float:
+        """sup over y of log f(y) - log f(y - shift): the pure epsilon, inf if there is none."""
+
+    @abstractmethod
+    def score(self, x: ArrayLike) -> Array:
+        """-(log f)'(x): odd, non-decreasing; the rate at which the density falls."""
+
+    @property
+    def steady_from(self) -> float:
+        """An x from which k·score(x) - (k-1)·score(x+s) does not fall once it is positive, for k > 1, s > 0.
+
+        Zero where the score is concave right of zero (its slope at x is then at least that at x+s), or a
+        power of x (the first term then outgrows the second once it is larger).
+        """
+        return 0.0
+
+    @abstractmethod
+    def loss_crossing(self, level: ArrayLike, shift: ArrayLike) -> Array:
+        """sup{y : log f(y) - log f(y - shift) > level}, for shift > 0.
+
+        The loss falls as y grows, so the outputs whose loss exceeds `level` are those below the crossing:
+        -inf if there are none, +inf if all have it. Where the loss is flat at `level` either end is exact.
+        """
+
+    def on_grid(self) -> LatticeKernel:
+        """The law on the whole numbers whose masses are proportional to this density."""
+        from pbdp.noise.grid import GridKernel
+
+        return GridKernel(continuous=self)
 
 
 class Kernel(ABC):
@@ -53,6 +102,11 @@ class Kernel(ABC):
     def support(self) -> tuple[float, float]:
         """The smallest closed interval that holds all the mass; infinite ends for unbounded laws."""
 
+    @property
+    def loss_law(self) -> LogConcave | None:
+        """The density whose log-ratios are this kernel's, if it is log-concave and its loss so monotone."""
+        return None
+
     @abstractmethod
     def log_density(self, x: ArrayLike) -> Array:
         """Log of the density (continuous) or of the mass at whole numbers (lattice); -inf off the support."""
@@ -70,10 +124,6 @@ class Kernel(ABC):
         """P(noise > x)."""
 
     @abstractmethod
-    def quantile(self, u: ArrayLike) -> Array:
-        """Smallest x with cdf(x) >= u, for u in (0, 1)."""
-
-    @abstractmethod
     def upper_quantile(self, u: ArrayLike) -> Array:
         """Smallest x with survival(x) <= u: the quantile counted from the far right, for u in (0, 1)."""
 
@@ -85,36 +135,49 @@ class Kernel(ABC):
     def largest_loss(self, shift: float) -> float:
         """sup over y of log f(y) - log f(y - shift): the kernel's own pure epsilon, inf if it has none."""
 
+    def moment_tail(self, shift: Array, order: float, reach: float) -> Array:
+        """Bound for the log of the sum of f(n)^order f(n-s)^(1-order) over |n| > reach (inf: too small).
 
-class LogConcaveKernel(Kernel):
-    """A continuous, symmetric kernel with concave log-density."""
+        Beyond the reach the log-term falls at least at some rate a unit, so the sum (or integral) of either
+        side is at most the bound at its edge over the rate. On the side of the shift it falls at least at the
+        score; on the other side at order·score(m) - (order-1)·score(m+s), which does not fall again once it
+        is positive (see `LogConcave.steady_from`).
+        """
+        law = self.loss_law
+        if law is None:
+            raise CannotCertifyError(f"Rényi figures are not available for {self.family} noise.")
+        near = law.score(reach - shift)
+        far = order * law.score(reach) - (order - 1) * law.score(reach + shift)
+        slowest = np.minimum(near, far)
+        ready = (reach > shift + law.steady_from) & (slowest > 0)
+        edges = [
+            order * self.log_density(edge) + (1 - order) * self.log_density(edge - shift)
+            for edge in (reach, -reach)
+        ]
+        return np.where(ready, np.logaddexp(*edges) - np.log(np.where(ready, slowest, 1.0)), np.inf)
+
+
+class LogConcaveKernel(LogConcave, Kernel):
+    """A continuous kernel with a log-concave density."""
 
     __slots__ = ()
 
-    @abstractmethod
-    def score(self, x: ArrayLike) -> Array:
-        """-(log f)'(x): odd, non-decreasing; the rate at which the density falls."""
+    @property
+    def support(self) -> tuple[float, float]:
+        """The whole line."""
+        return (-math.inf, math.inf)
+
+    @property
+    def loss_law(self) -> LogConcave:
+        """The kernel itself."""
+        return self
 
     @abstractmethod
-    def loss_crossing(self, level: ArrayLike, shift: ArrayLike) -> Array:
-        """sup{y : log f(y) - log f(y - shift) > level}, for shift > 0.
+    def log_moment(self, low: ArrayLike, high: ArrayLike, shift: ArrayLike, order: float) -> Array:
+        """Log of the integral over [low, high] of f(y)^order f(y - shift)^(1-order), up to rounding.
 
-        The loss falls as y grows, so the outputs whose loss exceeds `level` are those below the crossing:
-        -inf if there are none, +inf if all have it. Where the loss is flat at `level` either end is exact.
+        -inf where low >= high.
         """
-
-    @abstractmethod
-    def log_moment(
-        self, low: ArrayLike, high: ArrayLike, shift: ArrayLike, order: float
-    ) -> tuple[Array, Array]:
-        """Bounds (lower, upper) of log of the integral over [low, high] of f(y)^order f(y - shift)^(1-order).
-
-        Closed forms return the same figure twice, up to rounding; -inf where low >= high.
-        """
-
-    @abstractmethod
-    def on_grid(self) -> LatticeKernel:
-        """The law on the whole numbers whose masses are proportional to this density."""
 
 
 class StepKernel(Kernel):
@@ -126,20 +189,11 @@ class StepKernel(Kernel):
     def breaks(self, reach: float) -> Array:
         """Sorted points within [-reach, reach] at which the density jumps."""
 
-    @abstractmethod
-    def on_grid(self) -> LatticeKernel:
-        """The law on the whole numbers whose masses are proportional to this density."""
-
 
 class LatticeKernel(Kernel):
     """A kernel on the whole numbers."""
 
     __slots__ = ()
-
-    @property
-    def is_log_concave(self) -> bool:
-        """Whether mass(n)^2 >= mass(n-1) mass(n+1) everywhere."""
-        return False
 
     def reach(self, tail: float) -> int:
         """Smallest n >= 0 with P(|noise| > n) <= tail: enumeration up to it misses at most `tail`.

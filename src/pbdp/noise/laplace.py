@@ -29,11 +29,6 @@ class Laplace(LogConcaveKernel):
         """`laplace`."""
         return "laplace"
 
-    @property
-    def support(self) -> tuple[float, float]:
-        """The whole line."""
-        return (-math.inf, math.inf)
-
     def log_density(self, x: ArrayLike) -> Array:
         """-|x|/b - log 2b."""
         return np.asarray(-np.abs(np.asarray(x, dtype=np.float64)) / self.scale - math.log(2 * self.scale))
@@ -48,17 +43,13 @@ class Laplace(LogConcaveKernel):
         """cdf(-x)."""
         return self.cdf(-np.asarray(x, dtype=np.float64))
 
-    def quantile(self, u: ArrayLike) -> Array:
-        """b log 2u up to the median and -b log 2(1-u) above: cdf(quantile(u)) is u up to 1e-12 of it."""
+    def upper_quantile(self, u: ArrayLike) -> Array:
+        """-b log 2u up to the median, b log 2(1-u) above: survival(upper_quantile(u)) is u up to 1e-12."""
         u = np.asarray(u, dtype=np.float64)
         # From a quarter to three quarters log 2u is near zero, and 2u - 1 is exact.
         with np.errstate(divide="ignore"):
             middle = self.scale * -np.sign(u - 0.5) * np.log1p(-np.abs(2 * u - 1))
-            return np.asarray(np.where(u < 0.25, self.scale * np.log(2 * u), middle))
-
-    def upper_quantile(self, u: ArrayLike) -> Array:
-        """The mirror image of `quantile`."""
-        return -self.quantile(u)
+            return -np.asarray(np.where(u < 0.25, self.scale * np.log(2 * u), middle))
 
     def mass(self, low: ArrayLike, high: ArrayLike) -> Array:
         """P(low <= noise <= high), each side of zero as exp(-near/b)(1 - exp(-width/b))/2.
@@ -91,9 +82,7 @@ class Laplace(LogConcaveKernel):
         above = np.where(inside <= 0, -np.inf, inside)
         return np.where(inside > shift, np.inf, above)
 
-    def log_moment(
-        self, low: ArrayLike, high: ArrayLike, shift: ArrayLike, order: float
-    ) -> tuple[Array, Array]:
+    def log_moment(self, low: ArrayLike, high: ArrayLike, shift: ArrayLike, order: float) -> Array:
         """Log of the integral of f(y)^α f(y-s)^(1-α): exponentials of slope 1/b, -(2α-1)/b and -1/b.
 
         Cut at 0 and s. Over the line it is Mironov 2017, proposition 6. Exact up to rounding, of about
@@ -116,7 +105,7 @@ class Laplace(LogConcaveKernel):
                 curvature=0.0,
             )
             value = np.logaddexp(value, piece)
-        return value, value
+        return value
 
     def on_grid(self) -> LatticeKernel:
         """The discrete Laplace law of the same scale (Ghosh, Roughgarden and Sundararajan 2009)."""
@@ -142,9 +131,9 @@ class DiscreteLaplace(SymmetricLattice):
         return "laplace"
 
     @property
-    def is_log_concave(self) -> bool:
-        """Always: the log-mass is linear on each side of zero."""
-        return True
+    def loss_law(self) -> Laplace:
+        """Laplace noise of the same scale: the log-mass is linear on each side of zero."""
+        return Laplace(scale=self.scale)
 
     @property
     def _ratio(self) -> float:

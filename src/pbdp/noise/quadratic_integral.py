@@ -1,8 +1,8 @@
 """Integrals of exp(quadratic) over an interval, in logs and without cancellation.
 
-Masses and Rényi moments of Gaussian, Laplace and Huber noise are all sums of such integrals. Each is taken
-from the point of the interval where the exponent peaks: what is left falls from one, so nothing overflows,
-and the distance to a peak that lies far outside the interval never enters.
+Masses of Gaussian noise and Rényi moments of Gaussian and Laplace noise are sums of such integrals. Each is
+taken from the point of the interval where the exponent peaks: what is left falls from one, so nothing
+overflows, and the distance to a peak that lies far outside the interval never enters.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ def gauss_legendre(points: int) -> tuple[Array, Array]:
 
 
 def falling_integral(width: ArrayLike, fall: ArrayLike, curvature: float) -> Array:
-    """Integral over 0 <= t <= width of exp(-fall t + curvature t²/2), where the exponent never rises.
+    """Integral over 0 <= t <= width of exp(-fall t + curvature t²/2), fall >= 0 and curvature <= 0.
 
     For curvature -k < 0, with a = fall/√(2k) and D the whole drop of the exponent, it is
-    √(π/2k) (erfcx(a) - exp(-D) erfcx(a + width √(k/2))); for a positive curvature the same with Dawson's
-    function (DLMF 7.2 and 7.7). Where D < 1 the difference would cancel and Gauss-Legendre takes its place.
-    Relative error about 1e-15 for exact arguments; `width` may be infinite unless the curvature is positive.
+    √(π/2k) (erfcx(a) - exp(-D) erfcx(a + width √(k/2))) (DLMF 7.2 and 7.7). Where D < 1 the difference would
+    cancel and Gauss-Legendre takes its place. Relative error about 1e-15 for exact arguments; `width` may be
+    infinite.
     """
     width, fall = np.broadcast_arrays(np.asarray(width, dtype=np.float64), np.asarray(fall, dtype=np.float64))
     with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
@@ -41,14 +41,10 @@ def falling_integral(width: ArrayLike, fall: ArrayLike, curvature: float) -> Arr
             drop = width * fall
             return np.where(drop > 0, -np.expm1(-drop) / fall, width)
         drop = width * (fall - curvature * width / 2)
-        root = math.sqrt(2 * abs(curvature))
+        root = math.sqrt(-2 * curvature)
         start = fall / root
-        if curvature < 0:
-            far = special.erfcx(start + width * root / 2)
-            wide = (math.sqrt(math.pi) / root) * (special.erfcx(start) - np.exp(-drop) * far)
-        else:
-            far = special.dawsn(np.maximum(start - width * root / 2, 0.0))
-            wide = (2 / root) * (special.dawsn(start) - np.exp(-drop) * far)
+        far = special.erfcx(start + width * root / 2)
+        wide = (math.sqrt(math.pi) / root) * (special.erfcx(start) - np.exp(-drop) * far)
     narrow = drop < 1
     if not narrow.any():
         return np.asarray(wide)

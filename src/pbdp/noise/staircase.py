@@ -91,10 +91,6 @@ class Staircase(StepKernel):
         """cdf(-x)."""
         return self.cdf(-np.asarray(x, dtype=np.float64))
 
-    def quantile(self, u: ArrayLike) -> Array:
-        """The mirror image of `upper_quantile`."""
-        return -self.upper_quantile(u)
-
     def upper_quantile(self, u: ArrayLike) -> Array:
         """The x at which P(noise > x) is u: its step, by the tails at the ends of steps, then x along it."""
         u = np.asarray(u, dtype=np.float64)
@@ -155,14 +151,8 @@ class Staircase(StepKernel):
         steps = math.ceil(abs(Fraction(finite("shift", shift))) / Fraction(self.width))
         return self.loss * steps
 
-    def on_grid(self) -> GridStaircase:
-        """The staircase on the whole numbers, for a width of whole steps.
-
-        A whole n is within center + j width if and only if it is within floor(center) + j width.
-        """
-        if not self.width.is_integer():
-            raise InputError("width", "a whole number of steps", f"{self.width:g}", "Use another step.")
-        return GridStaircase(loss=self.loss, width=int(self.width), center=math.floor(self.center))
+    def moment_tail(self, shift: Array, order: float, reach: float) -> Array:
+        return _moment_tail(self, shift, order, reach)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -190,11 +180,6 @@ class GridStaircase(SymmetricLattice):
     def family(self) -> str:
         """`staircase`."""
         return "staircase"
-
-    @property
-    def is_log_concave(self) -> bool:
-        """Only when each step is one point wide: a longer step is flat between two drops."""
-        return self.width == 1
 
     def _pure_loss(self, shift: int) -> float:
         """loss ceil(shift/width): the proof for `Staircase.largest_loss` holds on the whole numbers too."""
@@ -242,6 +227,17 @@ class GridStaircase(SymmetricLattice):
         level = np.maximum(np.ceil(np.log(self._beyond / points) / self.loss), 0.0)
         left = points * np.exp(self.loss * level) - self._beyond
         return np.asarray(np.ceil(self.center + self.width * level + 1 - left))
+
+    def moment_tail(self, shift: Array, order: float, reach: float) -> Array:
+        return _moment_tail(self, shift, order, reach)
+
+
+def _moment_tail(law: Staircase | GridStaircase, shift: Array, order: float, reach: float) -> Array:
+    """k(n) lies between (|n| - center)/width and that plus one, so the log-term lies below a line."""
+    rate = law.loss / law.width
+    peak = float(law.log_density(0.0)) + law.loss * (order - 1)
+    edges = [peak - rate * (reach - law.center + sign * (order - 1) * shift) for sign in (1, -1)]
+    return np.asarray(np.logaddexp(*edges) - math.log(rate))
 
 
 def _shapes(problem: Problem) -> Shapes:

@@ -59,7 +59,7 @@ class SymmetricLattice(LatticeKernel):
 
     @property
     def support(self) -> tuple[float, float]:
-        """The whole line, unless the family says otherwise."""
+        """The whole line."""
         return (-math.inf, math.inf)
 
     def largest_loss(self, shift: float) -> float:
@@ -91,25 +91,13 @@ class SymmetricLattice(LatticeKernel):
         tail = self._tail(np.where(n < 0, -n, n + 1))
         return np.where(n < 0, 1 - tail, tail)
 
-    def quantile(self, u: ArrayLike) -> Array:
-        """Smallest whole n with cdf(n) >= u; -inf at u = 0.
-
-        Above the median it is the first n with survival(n) <= 1 - u, a difference without rounding, and not
-        the first whose rounded cdf reaches u.
-        """
-        u = unit_interval(u)
-        left = u <= 0.5
-        # Left of zero cdf(-n) = tail(n), so the answer is one before the first n whose tail is below u.
-        first = self._first_tail(np.minimum(u, 1 - u), strict=left)
-        return np.where(left, 1 - first, np.minimum(first - 1, self.support[1]))
-
     def upper_quantile(self, u: ArrayLike) -> Array:
         """Smallest whole n with survival(n) <= u; -inf at u = 1."""
         u = unit_interval(u)
         right = u < 0.5
         # Left of zero survival(-n) = 1 - tail(n) is at most u as long as tail(n) is at least 1 - u.
         first = self._first_tail(np.minimum(u, 1 - u), strict=~right)
-        return np.where(right, np.minimum(first - 1, self.support[1]), 1 - first)
+        return np.where(right, first - 1, 1 - first)
 
     def mass(self, low: ArrayLike, high: ArrayLike) -> Array:
         """P(low <= noise <= high): the run right of zero, the run left of it and zero itself, added."""
@@ -125,8 +113,6 @@ class SymmetricLattice(LatticeKernel):
     def reach(self, tail: float) -> int:
         """Smallest n >= 0 with 2 P(noise >= n + 1) <= tail."""
         tail = self._checked_tail(tail)
-        if tail == 0:
-            return int(self.support[1])
         return int(self._first_tail(np.asarray(tail / 2), strict=np.asarray(False))) - 1
 
     def _first_tail(self, u: Array, *, strict: npt.NDArray[np.bool_]) -> Array:

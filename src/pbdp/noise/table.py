@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from fractions import Fraction
 
 import numpy as np
 
@@ -131,23 +130,6 @@ class TableKernel(_KeepsSums):
         rises = np.diff(self._row)
         return bool((rises[: -self.start] >= 0).all() and (rises[-self.start :] <= 0).all())
 
-    @property
-    def is_log_concave(self) -> bool:
-        """Whether no entry is zero and p(n)² >= p(n-1) p(n+1), decided exactly for the doubles stored."""
-        row = self._row
-        before, here, after = row[:-2], row[1:-1], row[2:]
-        square, product = here * here, before * after
-        if not row.all():
-            return False
-        # Products that differ by more than their rounding, or of three equal entries, need no second look.
-        large = np.maximum(square, product) > 1e-290
-        if (large & (square < product * (1 - 1e-15))).any():
-            return False
-        clear = large & (square * (1 - 1e-15) > product) | (before == here) & (here == after)
-        return all(
-            Fraction(here[i]) ** 2 >= Fraction(before[i]) * Fraction(after[i]) for i in np.flatnonzero(~clear)
-        )
-
     def _index(self, n: Array) -> Array:
         """How many entries lie below the whole number n."""
         return np.clip(n - self.start, 0.0, float(len(self.probabilities)))
@@ -161,10 +143,6 @@ class TableKernel(_KeepsSums):
         with np.errstate(divide="ignore"):
             return np.asarray(np.log(entry))
 
-    def density(self, x: ArrayLike) -> Array:
-        """The entry at x."""
-        return self.mass(x, x)
-
     def cdf(self, x: ArrayLike) -> Array:
         """Sum of the entries up to x, added from the left."""
         return self._sums.lower[self._index(np.floor(without_nan(x)) + 1).astype(np.intp)]
@@ -172,12 +150,6 @@ class TableKernel(_KeepsSums):
     def survival(self, x: ArrayLike) -> Array:
         """Sum of the entries beyond x, added from the right."""
         return self._sums.upper[self._index(np.floor(without_nan(x)) + 1).astype(np.intp)]
-
-    def quantile(self, u: ArrayLike) -> Array:
-        """Smallest whole n with cdf(n) >= u, cdf as computed; -inf at u = 0."""
-        u = unit_interval(u)
-        found = self.start + np.searchsorted(self._sums.lower[1:], u, side="left")
-        return np.where(u > 0, found, -np.inf)
 
     def upper_quantile(self, u: ArrayLike) -> Array:
         """Smallest whole n with survival(n) <= u, survival as computed; -inf at u = 1."""

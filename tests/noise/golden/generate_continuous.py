@@ -30,6 +30,8 @@ LAWS: list[dict[str, Any]] = [
     {"family": "huber", "parameters": {"sigma": 3.0, "knee": 0.4}},
     {"family": "huber", "parameters": {"sigma": 0.5, "knee": 7.0}},
 ]
+# Families of which the package knows the density alone; their tails are those of the law on the grid.
+DENSITIES = {"generalized normal", "huber"}
 TAILS = [0.4, 0.1, 1e-3, 1e-10, 1e-50, 1e-120, 1e-249]
 ORDERS = [1.5, 10.0, 100.0, 1000.0]
 # Shifts and ends of Rényi integrals, in units of the law's first parameter.
@@ -142,6 +144,8 @@ def entry(law: dict[str, Any]) -> dict[str, Any]:
     reference = Reference(law)
     unit = reference.unit
     tails = [reference.tail(u) for u in TAILS]
+    if law["family"] in DENSITIES:
+        return {**law, "tails": [{name: tail[name] for name in ("x", "log_density")} for tail in tails]}
     x = [tail["x"] for tail in tails]
     ends = [(-1.3, 0.4), (0.0, 1e-3), (1e-3, 3e-3), (-0.2, unit), (x[3], x[2])]
     # Narrow and far out, where a difference of tails has no digits left.

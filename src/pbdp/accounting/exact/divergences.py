@@ -9,7 +9,6 @@ import numpy as np
 from pbdp.accounting.exact import cells, loss, pieces, renyi
 from pbdp.accounting.exact.pairs import Pairs
 from pbdp.mechanism.boosted import Boosted
-from pbdp.noise.generalized_normal import GeneralizedNormal
 from pbdp.noise.kernel import Array, StepKernel
 
 # Boxes of neighbors that a search looks at before it settles for the bounds it has.
@@ -18,7 +17,7 @@ MOST_BOXES = 1 << 19
 
 def hockey_sticks(mechanism: Boosted, pairs: Pairs, epsilon: Array) -> tuple[Array, Array]:
     """Lower and upper delta for every pair (rows) and epsilon (columns), by the kernel's own method."""
-    method = cells.hockey_stick if pieces.loss_kernel(mechanism.kernel) is None else pieces.hockey_stick
+    method = cells.hockey_stick if mechanism.kernel.loss_law is None else pieces.hockey_stick
     return method(mechanism.kernel, pairs, mechanism.boost_loss, epsilon)
 
 
@@ -59,9 +58,7 @@ class Renyi:
         return np.asarray(np.logaddexp(one * scale, two * scale) / scale)
 
     def most_boxes(self, mechanism: Boosted) -> int:
-        # without a closed form a moment costs milliseconds
-        slow = isinstance(mechanism.kernel, GeneralizedNormal)
-        return MOST_BOXES >> 9 if slow else _most_boxes(mechanism)
+        return _most_boxes(mechanism)
 
 
 @dataclass(frozen=True, slots=True)

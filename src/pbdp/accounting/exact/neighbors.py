@@ -31,7 +31,6 @@ from typing import Protocol
 import numpy as np
 
 from pbdp.accounting.exact.pairs import Pairs, envelopes, neighbors
-from pbdp.accounting.exact.pieces import loss_kernel
 from pbdp.errors import CannotCertifyError
 from pbdp.mechanism.boosted import Boosted
 from pbdp.mechanism.region import Region
@@ -120,7 +119,7 @@ def listed_neighbors(mechanism: Boosted, sensitivity: float) -> tuple[Array, Arr
         return np.zeros(len(shifts)), shifts
     searchable = kernel.is_unimodal and kernel.is_symmetric
     if region.stands_still:
-        searchable = loss_kernel(kernel) is not None
+        searchable = kernel.loss_law is not None
     if region.only_whole_answers or not searchable:
         return _every_pair(mechanism, sensitivity)
     return None

@@ -14,10 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from pbdp.accounting.exact.pairs import Pairs
-from pbdp.noise.gaussian import DiscreteGaussian, Gaussian
-from pbdp.noise.grid import GridKernel
-from pbdp.noise.kernel import Array, Kernel, LatticeKernel, LogConcaveKernel
-from pbdp.noise.laplace import DiscreteLaplace, Laplace
+from pbdp.noise.kernel import Array, Kernel, LatticeKernel, LogConcave
 
 # Relative error allowed for each tail probability and for each normalizer (see pbdp.noise.kernel).
 RELATIVE_ERROR = 4e-12
@@ -26,20 +23,6 @@ RELATIVE_ERROR = 4e-12
 LEVEL_ERROR = 4e-12
 # Above this, exp overflows; delta falls with epsilon, so the value at the cap is a bound for all beyond.
 LARGEST_EPSILON = 690.0
-
-
-def loss_kernel(kernel: Kernel) -> LogConcaveKernel | None:
-    """The continuous kernel whose log-density gives this kernel's loss, if that loss is monotone."""
-    match kernel:
-        case LogConcaveKernel():
-            return kernel
-        case DiscreteGaussian():
-            return Gaussian(sigma=kernel.sigma)
-        case DiscreteLaplace():
-            return Laplace(scale=kernel.scale)
-        case GridKernel(continuous=LogConcaveKernel() as continuous):
-            return continuous
-    return None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -107,7 +90,7 @@ def hockey_stick(kernel: Kernel, pairs: Pairs, boost_loss: float, epsilon: Array
 
     One row a pair, one column an epsilon.
     """
-    monotone = loss_kernel(kernel)
+    monotone = kernel.loss_law
     if monotone is None:
         raise TypeError(f"{kernel.family} has no monotone loss")
     pairs = pairs.mirrored()
@@ -150,10 +133,10 @@ def hockey_stick(kernel: Kernel, pairs: Pairs, boost_loss: float, epsilon: Array
     return np.maximum(value - error, 0.0), np.maximum(value, 0.0) + error
 
 
-def _crossing(kernel: LogConcaveKernel, level: Array, shift: Array) -> Array:
-    """`kernel.loss_crossing`, also for a shift of zero, whose loss is zero everywhere."""
+def _crossing(law: LogConcave, level: Array, shift: Array) -> Array:
+    """`loss_crossing`, also for a shift of zero, whose loss is zero everywhere."""
     moved = shift > 0
     if np.all(moved):
-        return kernel.loss_crossing(level, shift)
+        return law.loss_crossing(level, shift)
     still = np.where(level < 0, np.inf, -np.inf)
-    return np.where(moved, kernel.loss_crossing(level, np.where(moved, shift, 1.0)), still)
+    return np.where(moved, law.loss_crossing(level, np.where(moved, shift, 1.0)), still)

@@ -13,11 +13,9 @@ import numpy as np
 
 from pbdp.accounting.exact.cells import CELLS_AT_ONCE, cells
 from pbdp.accounting.exact.pairs import Pairs
-from pbdp.accounting.exact.pieces import loss_kernel, pieces
+from pbdp.accounting.exact.pieces import pieces
 from pbdp.errors import CannotCertifyError
-from pbdp.noise.cosine import Cosine
 from pbdp.noise.kernel import Array, Kernel, LatticeKernel, LogConcaveKernel
-from pbdp.noise.staircase import GridStaircase, Staircase
 
 # Slack for rounding in a log-moment: exponents of size x carry an error of about x·2^-52.
 LOG_ERROR = 1e-13
@@ -34,7 +32,7 @@ def divergence(kernel: Kernel, pairs: Pairs, boost_loss: float, order: float) ->
         infinite = np.where(pairs.shift == 0, 0.0, np.inf)
         return infinite, infinite
     if isinstance(kernel, LogConcaveKernel):
-        low, high = _by_pieces(kernel, pairs.mirrored(), boost_loss, order)
+        low = high = _by_pieces(kernel, pairs.mirrored(), boost_loss, order)
     else:
         low, high = _by_cells(kernel, pairs, boost_loss, order)
     slack = LOG_ERROR * (1 + np.abs(high))
@@ -52,21 +50,18 @@ def _truncated(pairs: Pairs) -> tuple[Array, Array]:
     return infinite, infinite
 
 
-def _by_pieces(
-    kernel: LogConcaveKernel, pairs: Pairs, boost_loss: float, order: float
-) -> tuple[Array, Array]:
-    """log-moment bounds from the kernel's closed forms on the five pieces."""
+def _by_pieces(kernel: LogConcaveKernel, pairs: Pairs, boost_loss: float, order: float) -> Array:
+    """The log-moment from the kernel's closed forms on the five pieces."""
     shift = np.where(pairs.shift > 0, pairs.shift, np.finfo(float).tiny)
-    low, high = np.full(len(pairs), -np.inf), np.full(len(pairs), -np.inf)
+    total = np.full(len(pairs), -np.inf)
     for piece in pieces(kernel, pairs, boost_loss):
         occupied = piece.right > piece.left
         if not np.any(occupied):
             continue
-        lower, upper = kernel.log_moment(piece.left[occupied], piece.right[occupied], shift[occupied], order)
+        moment = kernel.log_moment(piece.left[occupied], piece.right[occupied], shift[occupied], order)
         weight = order * piece.log_weight1[occupied] + (1 - order) * piece.log_weight2[occupied]
-        low[occupied] = np.logaddexp(low[occupied], lower + weight)
-        high[occupied] = np.logaddexp(high[occupied], upper + weight)
-    return low, high
+        total[occupied] = np.logaddexp(total[occupied], moment + weight)
+    return total
 
 
 def _by_cells(kernel: Kernel, pairs: Pairs, boost_loss: float, order: float) -> tuple[Array, Array]:
@@ -104,38 +99,8 @@ def _window_moment(
     inner = _log_sum(terms)
     # Outside the window the weights multiply the kernel's term by at most this.
     worst_weight = order * pairs.log_scale1 + (1 - order) * pairs.log_scale2 + (order - 1) * boost_loss
-    return inner, _tail(kernel, np.abs(pairs.shift), order, float(math.ceil(reach))) + worst_weight
-
-
-def _tail(kernel: Kernel, shift: Array, order: float, reach: float) -> Array:
-    """Bound for the log of the sum of f(n)^order f(n-s)^(1-order) over |n| > reach (+inf: reach too small).
-
-    Beyond the window the log-term falls at least at some rate a unit, so the sum (or integral) of either side
-    is at most the bound at its edge over the rate:
-
-    - log-concave: on the side of the shift it falls at least at the kernel's score; on the other side at
-      order·score(m) - (order-1)·score(m+s), which does not fall again once it is positive for the kernels
-      here (score linear, clipped linear, or a power of at least zero; constant beyond a knee);
-    - staircase: k(n) lies between (|n|-center)/width and that plus one, so the log-term lies below a line.
-    """
-    if isinstance(kernel, GridStaircase | Staircase):
-        rate = kernel.loss / kernel.width
-        peak = float(kernel.log_density(0.0)) + kernel.loss * (order - 1)
-        edges = [peak - rate * (reach - kernel.center + sign * (order - 1) * shift) for sign in (1, -1)]
-        return np.asarray(np.logaddexp(*edges) - math.log(rate))
-    monotone = loss_kernel(kernel)
-    if monotone is None:
-        raise CannotCertifyError(f"Rényi figures are not available for {kernel.family} noise.")
-    near = monotone.score(reach - shift)
-    far = order * monotone.score(reach) - (order - 1) * monotone.score(reach + shift)
-    slowest = np.minimum(near, far)
-    straight = monotone.knee if isinstance(monotone, Cosine) else 0.0
-    ready = (reach > shift + straight) & (slowest > 0)
-    edges = [
-        order * kernel.log_density(edge) + (1 - order) * kernel.log_density(edge - shift)
-        for edge in (reach, -reach)
-    ]
-    return np.where(ready, np.logaddexp(*edges) - np.log(np.where(ready, slowest, 1.0)), np.inf)
+    outside = kernel.moment_tail(np.abs(pairs.shift), order, float(math.ceil(reach)))
+    return inner, outside + worst_weight
 
 
 def _log_sum(terms: Array) -> Array:
