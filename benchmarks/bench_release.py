@@ -9,6 +9,7 @@ import numpy as np
 import opendp.prelude as dp
 
 import pbdp
+from pbdp.planning.planner import plan_of
 
 DRAWS = 1_000_000
 OPENDP_DRAWS = 20_000
@@ -78,7 +79,7 @@ def others() -> None:
         show(name, pbdp.plan(**asked))  # type: ignore[arg-type]
     ranged = pbdp.plan(range=(0, 100), scale=3, integer=True, confidence=0.9, sensitivity=1, delta=1e-6)
     entry = next(e for e in ranged.others if e.design.name == "boosted gaussian")
-    show("boosted in a range", pbdp.Plan(requirement=ranged.requirement, chosen=entry, others=()))
+    show("boosted in a range", plan_of(ranged.requirement, entry))
 
 
 def show(name: str, plan: pbdp.Plan) -> None:

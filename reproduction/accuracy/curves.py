@@ -196,7 +196,7 @@ def planned_rows(plan: Plan, limit: KnownLimit | None) -> list[Row]:
             "epsilon": plan.epsilon,
             "epsilon_lower": plan.chosen.certificate.epsilon_lower,
             "family": plan.mechanism.name,
-            "boost": plan.mechanism.boost,
+            "boost": plan.design.boost,
         }
     ]
     if limit is not None:

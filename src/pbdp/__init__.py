@@ -19,15 +19,32 @@ if TYPE_CHECKING:
     from pbdp.ledger.ledger import Ledger
     from pbdp.planning.ask import plan
     from pbdp.planning.plan import Plan
+    from pbdp.planning.together.narrowest import narrowest_together
+    from pbdp.planning.together.search import plan_together
+    from pbdp.planning.vectors.ask import plan_vector
 
-__all__ = ["Budget", "CannotCertifyError", "InputError", "Ledger", "PbdpError", "Plan", "plan"]
+__all__ = [
+    "Budget",
+    "CannotCertifyError",
+    "InputError",
+    "Ledger",
+    "PbdpError",
+    "Plan",
+    "narrowest_together",
+    "plan",
+    "plan_together",
+    "plan_vector",
+]
 __version__ = "0.1.0"
 
 _LATER = {
     "Budget": "pbdp.ledger.budget",
     "Ledger": "pbdp.ledger.ledger",
     "Plan": "pbdp.planning.plan",
+    "narrowest_together": "pbdp.planning.together.narrowest",
     "plan": "pbdp.planning.ask",
+    "plan_together": "pbdp.planning.together.search",
+    "plan_vector": "pbdp.planning.vectors.ask",
 }
 
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 from functools import cache
 from typing import Any
 
 import pbdp
 from pbdp.mechanism.absolute import AbsoluteRegion
 from pbdp.mechanism.custom import CustomRegion
+from pbdp.planning.planner import plan_of
 
 _ASKED: dict[str, dict[str, Any]] = {
     "whole": {"within": 5, "confidence": 0.9, "delta": 1e-6, "integer": True},
@@ -62,5 +62,6 @@ def plan_named(name: str) -> pbdp.Plan:
     if name in _CHANGING:
         made, design = _CHANGING[name]
         plan = plan_named(made)
-        return replace(plan, chosen=next(other for other in plan.others if other.design.name == design))
+        other = next(other for other in plan.others if other.design.name == design)
+        return plan_of(plan.requirement, other)
     return pbdp.plan(**{"sensitivity": 1, **_ASKED[name]})

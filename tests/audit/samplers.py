@@ -33,9 +33,9 @@ def true_sampler(plan: pbdp.Plan, seed: int) -> Draw:
 
 def scaled_plan(plan: pbdp.Plan, factor: float) -> pbdp.Plan:
     """The same plan with noise that is `factor` times as wide, and the certificate of the old one."""
-    design = plan.chosen.design
+    design = plan.design
     wider = replace(design, kernel=_scaled(design.kernel, factor))
-    return replace(plan, chosen=replace(plan.chosen, design=wider))
+    return replace(plan, parts=(replace(plan.only, design=wider),))
 
 
 def _scaled(kernel: LatticeKernel, factor: float) -> LatticeKernel:

@@ -71,13 +71,13 @@ def test_an_output_of_another_answer_only_is_off_the_law() -> None:
 
 def test_an_output_that_is_listed_with_probability_nil_is_off_the_law() -> None:
     plan = plan_named("table")
-    design = plan.chosen.design
+    design = plan.design
     assert isinstance(design.kernel, TableKernel)
     shares = list(design.kernel.probabilities)
     middle = -design.kernel.start
     shares[middle], shares[middle + 2] = shares[middle] + shares[middle + 2], 0.0
     holed = replace(design, kernel=replace(design.kernel, probabilities=tuple(shares)))
-    plan = replace(plan, chosen=replace(plan.chosen, design=holed))
+    plan = replace(plan, parts=(replace(plan.only, design=holed),))
     law = plan.law_at(0)
     assert law.probability[law.output == 2].tolist() == [0.0]
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import cache
 
 import pbdp
+from pbdp.planning.planner import plan_of
 
 
 @cache
@@ -38,8 +39,8 @@ def ranged(family: str) -> pbdp.Plan:
     """One whole number in 0..20, by a law of its own for every answer."""
     made = pbdp.plan(range=(0, 20), scale=3, confidence=0.8, sensitivity=1, delta=1e-3, integer=True)
     entry = next(entry for entry in (made.chosen, *made.others) if entry.design.name == family)
-    assert not entry.design.mechanism.follows_answer
-    return pbdp.Plan(requirement=made.requirement, chosen=entry, others=())
+    assert not entry.design.follows_answer
+    return plan_of(made.requirement, entry)
 
 
 @cache

@@ -16,6 +16,7 @@ from scipy.stats import binom, norm
 import pbdp
 from pbdp.bridges.dp_accounting import PlanAccountant, PlanEvent, PldEvent, plan_to_pld
 from pbdp.errors import InputError
+from pbdp.planning.planner import plan_of
 from pbdp.planning.pricing.priced import Claim
 from tests.bridges import brute, plans
 
@@ -103,8 +104,8 @@ def test_discrete_gaussian_noise_agrees_with_theirs() -> None:
         within=12, confidence=0.9, sensitivity=1, delta=1e-6, integer=True, families=("gaussian",)
     )
     entry = next(entry for entry in (plan.chosen, *plan.others) if entry.design.name == "gaussian")
-    plain = pbdp.Plan(requirement=plan.requirement, chosen=entry, others=())
-    sigma = plain.mechanism.kernel.sigma  # type: ignore[attr-defined]  # a discrete Gaussian has one
+    plain = plan_of(plan.requirement, entry)
+    sigma = plain.design.kernel.sigma  # type: ignore[attr-defined]  # a discrete Gaussian has one
     theirs = rival.from_discrete_gaussian_mechanism(sigma, value_discretization_interval=1e-5)
     for count in (1, 2, 20):
         ours = spent(dp_event.SelfComposedDpEvent(PlanEvent(plain), count)).get_epsilon(1e-6)

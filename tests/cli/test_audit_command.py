@@ -11,7 +11,7 @@ from pbdp.audit.audit import CONFIDENCE, DRAWS
 from pbdp.cli import progress as progress_module
 from pbdp.cli.main import main
 from pbdp.planning.plan import Plan
-from pbdp.release.sampler import Sampler
+from pbdp.release.sampler import NoiseSampler
 from tests.cli.commands import Done, assert_refused, run, run_command
 from tests.cli.plans import save_plans
 from tests.cli.test_release_command import Terminal
@@ -34,7 +34,7 @@ def audit(capsys: Capture, plan: Path, *options: str) -> Done:
 def biased_sampler(monkeypatch: pytest.MonkeyPatch, plans: Plans) -> None:
     """Noise half as wide as it should be."""
     kind = type(Plan.load(plans["whole"]).releaser.sampler)
-    assert issubclass(kind, Sampler)
+    assert issubclass(kind, NoiseSampler)
     honest = kind.many
     monkeypatch.setattr(kind, "many", lambda self, *given: honest(self, *given) // 2)
 

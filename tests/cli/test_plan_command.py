@@ -52,10 +52,17 @@ def test_json_agrees_with_python(capsys: Capture) -> None:
 def test_words_name_the_choice_and_everything_compared(capsys: Capture) -> None:
     done = run(capsys, *PLAN)
     assert (done.code, done.err) == (0, "")
-    for line in ("within 5 of the truth, 90 % of the time", "(certified)", "add/remove", "not a guarantee"):
+    for line in ("within 5 of the truth, 90 % of the time", "(certified)", "add/remove"):
         assert line in done.out
     starred = [line for line in done.out.splitlines() if line.startswith("*")]
     assert len(starred) == 1
+    assert "as published" not in done.out
+
+
+def test_figures_as_published_are_shown_when_asked_why(capsys: Capture) -> None:
+    out = run(capsys, *PLAN, "--explain").out
+    assert "boosted gaussian, as published: epsilon" in out
+    assert "not a guarantee" in out
 
 
 def test_epsilons_in_words_are_never_below_the_certified_ones(capsys: Capture) -> None:

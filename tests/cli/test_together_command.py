@@ -43,7 +43,7 @@ def test_json_holds_every_part(tmp_path: Path, capsys: pytest.CaptureFixture[str
     file.write_text(GOOD, encoding="utf-8")
     assert main(["together", str(file), "--json"]) == 0
     record = json.loads(capsys.readouterr().out)
-    assert record["epsilon_lower"] <= record["epsilon"]
+    assert record["certificate"]["epsilon_lower"] <= record["epsilon"]
     assert [part["name"] for part in record["parts"]] == ["visits", "nights"]
     assert [part["confidence"] >= c for part, c in zip(record["parts"], (0.9, 0.8), strict=True)] == [
         True,

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from pbdp.cli.main import main
-from pbdp.planning.vectors import VectorPlan
+from pbdp.planning.plan import Plan
 
 COMMON = ["--confidence", "0.9", "--sensitivity", "1", "--delta", "1e-6"]
 
@@ -37,7 +37,7 @@ def test_a_plan_can_be_saved_and_released_from(
     assert f"Saved to {path}" in capsys.readouterr().out
     assert main([*asked, "--json"]) == 0
     assert json.loads(capsys.readouterr().out) == json.loads(path.read_text())
-    assert len(VectorPlan.load(path).release([1.0, 2.0, 3.0])) == 3
+    assert len(Plan.load(path).release([1.0, 2.0, 3.0])) == 3
 
 
 def test_a_file_that_cannot_be_written_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

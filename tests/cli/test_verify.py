@@ -18,9 +18,9 @@ import pytest
 
 from pbdp.cli.main import main
 from pbdp.digits import rounded_up
-from pbdp.planning.joint_storage import joint_from_record, joint_record
 from pbdp.planning.pricing import fingerprint
-from pbdp.planning.together.joint_plan import JointPlan, joint_epsilon
+from pbdp.planning.store import plan_from_record, plan_record
+from pbdp.planning.together.joint import plan_of_parts, release_of
 from tests.cli.commands import Done, assert_refused, run
 from tests.cli.visits import COUNT, FLAGS, write_data
 
@@ -131,15 +131,15 @@ TAMPERED: list[tuple[str, Callable[[Record], object], str]] = [
     ("public.csv", put("certificate", "neighbors", to="replace"), "certificate"),
     ("public.csv", put("certificate", "statement", to="(0.1, 1e-9)-DP"), "certificate"),
     ("public.csv", put("plan", "fingerprint", to="0" * 64), "certificate"),
-    ("public.csv", put("plan", "joint", "epsilon", to=half), "plan"),
-    ("public.csv", put("plan", "joint", "delta", to=1e-9), "plan"),
-    ("public.csv", put("plan", "joint", "missing", to=1e-9), "plan"),
-    ("public.csv", put("plan", "joint", "parts", 0, "sensitivity", to=half), "bounds and accuracy"),
-    ("public.csv", put("plan", "joint", "parts", 1, "sensitivity", to=half), "plan"),
-    ("public.csv", put("plan", "joint", "parts", 0, "releases", to=1), "plan"),
-    ("public.csv", put("plan", "joint", "parts", 0, "confidence", to=0.99), "plan"),
+    ("public.csv", put("plan", "noise", "epsilon", to=half), "plan"),
+    ("public.csv", put("plan", "noise", "delta", to=1e-9), "plan"),
+    ("public.csv", put("plan", "noise", "missing", to=1e-9), "plan"),
+    ("public.csv", put("plan", "noise", "parts", 0, "sensitivity", to=half), "bounds and accuracy"),
+    ("public.csv", put("plan", "noise", "parts", 1, "sensitivity", to=half), "plan"),
+    ("public.csv", put("plan", "noise", "parts", 0, "releases", to=1), "plan"),
+    ("public.csv", put("plan", "noise", "parts", 0, "confidence", to=0.99), "plan"),
     ("public.csv", put("plan", "numbers", to=["x", "y", "z"]), "plan"),
-    ("public.csv", put("plan", "joint", "parts", to=lambda parts: parts[:1]), "plan"),
+    ("public.csv", put("plan", "noise", "parts", to=lambda parts: parts[:1]), "plan"),
     ("public.csv", put("plan", "threshold", to=5), "selection"),
     ("public.csv", put("plan", "promised_means", to={"mean_spend": 0.1}), "bounds and accuracy"),
     ("public.csv", put("query", "groups_per_person", to=1), "bounds and accuracy"),
@@ -163,7 +163,7 @@ TAMPERED: list[tuple[str, Callable[[Record], object], str]] = [
     ("chosen.parquet", put("plan", "threshold", to=one_more), "selection"),
     ("chosen.parquet", put("plan", "threshold", to=lambda number: number - 1), "selection"),
     ("chosen.parquet", put("plan", "threshold", to=None), "plan"),
-    ("chosen.parquet", put("plan", "joint", "missing", to=half), "plan"),
+    ("chosen.parquet", put("plan", "noise", "missing", to=half), "plan"),
     ("chosen.parquet", put("query", "select", "people", to=9), "selection"),
     ("chosen.parquet", put("query", "select", "confidence", to=0.99), "selection"),
     ("chosen.parquet", put("query", "select", to=None), "plan"),
@@ -173,7 +173,7 @@ TAMPERED: list[tuple[str, Callable[[Record], object], str]] = [
         put("query", "by", "only", 0, "month", "values", to=[1, 2, 3]),
         "numbers in the table",
     ),
-    ("chosen.parquet", put("plan", "joint", "parts", 1, "sensitivity", to=half), "selection"),
+    ("chosen.parquet", put("plan", "noise", "parts", 1, "sensitivity", to=half), "selection"),
     ("long.csv", put("query", "by", "digest", to="0" * 64), "plan"),
     ("long.csv", put("query", "by", "kinds", "city", to="integer"), "plan"),
     ("long.csv", put("table", "sha256", to="0" * 64), "plan"),
@@ -294,21 +294,11 @@ def forged(record: Record, share: float = 1.0, **changes: Any) -> None:
     """A plan for something easier than the query, or with a `share` of the probability set aside, and with
     every figure that follows from it.
     """
-    joint = joint_from_record(record["plan"]["joint"])
+    joint = plan_from_record(record["plan"]["noise"])
     parts = tuple(replace(part, requirement=replace(part.requirement, **changes)) for part in joint.parts)
-    releases = [(part.release(), part.releases) for part in parts]
-    missing = share * joint.missing
-    bounds, method = joint_epsilon(releases, joint.delta, missing)
-    easier = JointPlan(
-        parts=parts,
-        epsilon=bounds.upper,
-        epsilon_lower=bounds.lower,
-        delta=joint.delta,
-        missing=missing,
-        method=method,
-    )
+    easier = plan_of_parts(parts, [release_of(part) for part in parts], share * joint.missing)
     assert easier.epsilon < joint.epsilon
-    record["plan"] |= {"joint": joint_record(easier), "fingerprint": fingerprint(easier)}
+    record["plan"] |= {"noise": plan_record(easier), "fingerprint": fingerprint(easier)}
     old, new = (f"({rounded_up(plan.epsilon, digits=6)}," for plan in (joint, easier))
     claim = record["certificate"]
     claim |= {"epsilon": easier.epsilon, "statement": claim["statement"].replace(old, new)}
@@ -371,7 +361,7 @@ def test_what_is_no_manifest_is_refused(content: str, words: str, tmp_path: Path
 def test_parts_that_are_missing_or_odd_are_refused(name: str, copied: Path, capsys: Capture) -> None:
     edited(copied, "alone.csv", lambda record: record.pop(name))
     assert_refused(verify(capsys, "alone.csv"), "missing or broken fields")
-    strange: list[Any] = [7, "x", [], {}, {"by": {}}, {"joint": {}}]
+    strange: list[Any] = [7, "x", [], {}, {"by": {}}, {"noise": {}}]
     for odd in strange:
         edited(copied, "alone.csv", lambda record: record.update({name: odd}))  # noqa: B023 - called at once
         done = verify(capsys, "alone.csv")

@@ -30,11 +30,12 @@ from pbdp.local.configuration import configuration, load_configuration
 from pbdp.local.counts import count_reports
 from pbdp.local.estimate import estimate
 from pbdp.mechanism.design import Design
-from pbdp.planning.joint_storage import joint_from_record, joint_record
-from pbdp.planning.plan import Plan
+from pbdp.planning.certificate import noise_delta
+from pbdp.planning.older_files import as_written_now
+from pbdp.planning.plan import Plan, number_design
 from pbdp.planning.pricing import Priced, fingerprint, make_rule
-from pbdp.planning.pricing.priced import neighbors_of
-from pbdp.planning.vectors.plan import VectorPlan
+from pbdp.planning.store import plan_from_record
+from pbdp.planning.together.joint import steps_of
 from pbdp.release.keystream import InsecureTestSeedWarning
 from pbdp.tables.query_record import key_of, query_from_record, query_record, query_text
 from pbdp.tables.verify import _plan as table_plan_of
@@ -107,7 +108,6 @@ def plan_facts(path: Path, answers: Sequence[float]) -> Record:
         "family": plan.mechanism.name,
         "step": plan.grid.step,
         "limit": None if plan.limit is None else plan.limit.epsilon,
-        "as_published": plan.published,
         "alternatives": [
             [other.family, other.epsilon, other.confidence, other.guaranteed] for other in plan.alternatives
         ],
@@ -129,7 +129,7 @@ def plan_facts(path: Path, answers: Sequence[float]) -> Record:
 def plan_weights(path: Path, answers: Sequence[float]) -> list[str]:
     """A digest of every whole-number weight of the noise, for each of these answers."""
     plan = Plan.load(path)
-    return [_weights(plan.mechanism, plan.answer_in_steps(answer)) for answer in answers]
+    return [_weights(plan.design, plan.answer_in_steps(answer)) for answer in answers]
 
 
 def plan_saved_again(path: Path, folder: Path) -> Record:
@@ -156,18 +156,20 @@ def released_by(plan: Plan, answers: Sequence[float]) -> Record:
 
 def vector_facts(path: Path) -> Record:
     """What a plan for vectors claims, what it costs, and what it publishes."""
-    plan = VectorPlan.load(path)
+    plan = Plan.load(path)
     with seeded():
-        released = plan.release([3 * place for place in range(plan.dimensions)], insecure_test_seed=ONE)
+        released = plan.release(
+            [3 * place for place in range(plan.requirement.dimensions)], insecure_test_seed=ONE
+        )
     return {
         "fingerprint": fingerprint(plan),
         "epsilon": plan.epsilon,
         "delta": plan.delta,
         "confidence": plan.confidence,
         "within": plan.within,
-        "norm": plan.norm,
-        "dimensions": plan.dimensions,
-        "sensitivity": plan.sensitivity,
+        "norm": plan.requirement.coordinates and plan.requirement.coordinates.norm,
+        "dimensions": plan.requirement.dimensions,
+        "sensitivity": plan.requirement.sensitivity,
         "family": plan.mechanism.name,
         "design": type(plan.mechanism).__name__,
         "alternatives": [
@@ -179,41 +181,41 @@ def vector_facts(path: Path) -> Record:
 
 
 def vector_saved_again(path: Path, folder: Path) -> Record:
-    """The file that a vector plan gives when it is loaded and saved."""
-    VectorPlan.load(path).save(folder / path.name)
-    return json_in(folder / path.name)
+    """What a vector plan claims that was loaded and saved in the format of today."""
+    Plan.load(path).save(folder / path.name)
+    return vector_facts(folder / path.name)
 
 
 def joint_facts(path: Path) -> Record:
     """What a joint plan claims and what it costs."""
-    joint = joint_from_record(json_in(path))
+    joint = plan_from_record(json_in(path))
     return {
         "fingerprint": fingerprint(joint),
         "epsilon": joint.epsilon,
-        "epsilon_lower": joint.epsilon_lower,
+        "epsilon_lower": joint.certificate.epsilon_lower,
         "delta": joint.delta,
         "missing": joint.missing,
-        "noise_delta": joint.noise_delta,
+        "noise_delta": noise_delta(joint.delta or 0.0, joint.missing),
         "releases": joint.releases,
-        "parts": [[part.design.name, part.confidence, part.releases, part.steps] for part in joint.parts],
+        "parts": [[part.design.name, part.confidence, part.releases, steps_of(part)] for part in joint.parts],
         "prices": _prices(joint),
     }
 
 
 def joint_weights(path: Path) -> list[str]:
     """A digest of every weight of the noise of each part, at an answer of 0."""
-    return [_weights(part.design, 0) for part in joint_from_record(json_in(path)).parts]
+    return [_weights(number_design(part.design), 0) for part in plan_from_record(json_in(path)).parts]
 
 
-def joint_saved_again(path: Path) -> Record:
-    """The record that a joint plan gives when it is read and written."""
-    record: Record = json.loads(json.dumps(joint_record(joint_from_record(json_in(path))), allow_nan=False))
-    return record
+def joint_saved_again(path: Path, folder: Path) -> Record:
+    """What a joint plan claims that was loaded and saved in the format of today."""
+    Plan.load(path).save(folder / path.name)
+    return joint_facts(folder / path.name)
 
 
 def _prices(plan: Priced) -> Record:
     """What a plan costs under every rule; of a batch, what three packages of it take."""
-    relation = neighbors_of(plan)
+    relation = plan.neighbors
     found: Record = {}
     for kind in ("renyi", "sum"):
         try:
@@ -446,3 +448,24 @@ def command(arguments: Sequence[str]) -> Record:
     with contextlib.redirect_stdout(out), contextlib.redirect_stderr(io.StringIO()):
         code = main(list(arguments))
     return {"code": code, "out": json.loads(out.getvalue())}
+
+
+def in_todays_format(printed: Record) -> Record:
+    """What a command printed for a vector or for several requirements, as plans are written now."""
+    if printed.get("format") == "pbdp-vector-plan":
+        kept = {name: printed[name] for name in ("norm", "dimensions", "within", "alternatives")}
+        now: Record = as_written_now(printed, "record")
+        return now | kept
+    if "parts" in printed and "method" in printed:
+        parts = [
+            {name: part[name] for name in ("name", "confidence", "releases", "mechanism")}
+            for part in printed["parts"]
+        ]
+        certificate = {name: printed[name] for name in ("epsilon_lower", "method")}
+        return {
+            "epsilon": printed["epsilon"],
+            "delta": printed["delta"],
+            "parts": parts,
+            "certificate": certificate,
+        }
+    return printed

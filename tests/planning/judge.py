@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from fractions import Fraction
 
 import numpy as np
@@ -18,6 +18,7 @@ import numpy.typing as npt
 
 from pbdp.planning.certificate import Certificate
 from pbdp.planning.plan import Plan
+from pbdp.planning.planner import plan_of
 
 Extended = npt.NDArray[np.longdouble]
 Answer = int | Fraction
@@ -106,7 +107,7 @@ class Printed:
 
 def designs(plan: Plan) -> list[Printed]:
     """Every certified design of a plan: the chosen one, then the others."""
-    return [Printed(replace(plan, chosen=entry, others=())) for entry in (plan.chosen, *plan.others)]
+    return [Printed(plan_of(plan.requirement, entry)) for entry in (plan.chosen, *plan.others)]
 
 
 def at_outputs_of(first: Law, second: Law) -> Extended:

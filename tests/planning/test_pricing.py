@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable
-from dataclasses import replace
 from fractions import Fraction
 from functools import lru_cache
 from pathlib import Path
@@ -21,6 +20,7 @@ from pbdp.accounting.filters.approximate_renyi import approximate_renyi
 from pbdp.errors import CannotCertifyError, ContradictionError, InputError
 from pbdp.mechanism.custom import CustomRegion
 from pbdp.planning.plan import Plan
+from pbdp.planning.planner import plan_of
 from pbdp.planning.pricing import (
     BatchRule,
     Claim,
@@ -35,7 +35,8 @@ from pbdp.planning.pricing import (
     price,
     rule_from_record,
 )
-from pbdp.planning.vectors import VectorPlan, plan_vector
+from pbdp.planning.store import plan_from_record, plan_record
+from pbdp.planning.vectors.ask import plan_vector
 
 
 @lru_cache(maxsize=32)
@@ -50,11 +51,11 @@ def per_answer() -> Plan:
     """A plan whose noise changes with the answer."""
     plan = count(within=None, range=(0, 30), scale=3, delta=1e-6, families=("gaussian",))
     (entry,) = [entry for entry in plan.others if entry.design.name == "boosted gaussian"]
-    return replace(plan, chosen=entry, others=())
+    return plan_of(plan.requirement, entry)
 
 
 @lru_cache(maxsize=4)
-def vector(norm: str) -> VectorPlan:
+def vector(norm: str) -> Plan:
     return plan_vector(
         within=20, confidence=0.9, dimensions=3, norm=norm, sensitivity=1, delta=1e-9, integer=norm == "linf"
     )
@@ -189,7 +190,7 @@ def test_what_fits_composes_to_less_than_epsilon() -> None:
 
 def test_noise_that_changes_is_charged_for_the_distance_of_its_tables() -> None:
     cost = make_rule(epsilon=3, delta=1e-6).cost(per_answer())
-    distance = per_answer().mechanism.table_error()
+    distance = per_answer().design.table_error()
     assert cost["missing"] == pytest.approx(math.exp(3) * distance * 1e30, rel=1e-9)
 
 
@@ -344,8 +345,8 @@ def test_a_saved_plan_keeps_its_fingerprint(tmp_path: Path) -> None:
 def test_a_vector_from_its_record_keeps_its_fingerprint() -> None:
     for norm in ("linf", "l2"):
         plan = vector(norm)
-        record = json.loads(json.dumps(plan.to_record()))
-        assert fingerprint(VectorPlan.from_record(record)) == fingerprint(plan)
+        record = json.loads(json.dumps(plan_record(plan)))
+        assert fingerprint(plan_from_record(record)) == fingerprint(plan)
 
 
 def test_different_plans_have_different_fingerprints() -> None:
@@ -366,7 +367,7 @@ def test_different_plans_have_different_fingerprints() -> None:
 
 
 def test_what_else_was_compared_does_not_change_the_fingerprint() -> None:
-    assert fingerprint(replace(count(), others=(), limit=None)) == fingerprint(count())
+    assert fingerprint(plan_of(count().requirement, count().chosen)) == fingerprint(count())
 
 
 def test_a_region_given_as_a_function_has_no_fingerprint_but_a_price() -> None:

@@ -83,7 +83,7 @@ def test_requirements_together_cost_no_more_than_one_by_one() -> None:
         pbdp.plan(within=20, confidence=0.9, sensitivity=1, delta=5e-7, integer=True).epsilon
         + pbdp.plan(within=9, confidence=0.8, sensitivity=2, releases=3, delta=5e-7, integer=True).epsilon
     )
-    assert joint.epsilon_lower <= joint.epsilon <= apart * (1 + 5e-4)
+    assert joint.certificate.epsilon_lower <= joint.epsilon <= apart * (1 + 5e-4)
     assert joint.parts[0].confidence >= 0.9
     assert joint.parts[1].confidence >= 0.8
 

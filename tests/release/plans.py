@@ -8,6 +8,7 @@ from functools import cache, partial
 import pbdp
 from pbdp.mechanism.custom import CustomRegion
 from pbdp.planning.plan import Plan
+from pbdp.planning.planner import plan_of as certified_plan
 
 _whole = partial(pbdp.plan, integer=True, delta=1e-5)
 _gaussian = partial(_whole, families=("gaussian",), confidence=0.8)
@@ -64,4 +65,4 @@ def plan_of(kind: str) -> Plan:
     entries = (made.chosen, *made.others)
     chosen = made.chosen if name is None else next(e for e in entries if e.design.name == name)
     others = tuple(entry for entry in entries if entry is not chosen)
-    return Plan(requirement=made.requirement, chosen=chosen, others=others)
+    return certified_plan(made.requirement, chosen, others)

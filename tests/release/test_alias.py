@@ -12,7 +12,7 @@ from pbdp.release.alias import CHUNK, AliasTable, alias_table
 from pbdp.release.keystream import SLACK, WORD, InsecureTestKeystream
 from tests.release.plans import KINDS, plan_of
 
-MOVING = [kind for kind in KINDS if plan_of(kind).chosen.design.mechanism.follows_answer]
+MOVING = [kind for kind in KINDS if plan_of(kind).design.follows_answer]
 
 
 def enumerated(table: AliasTable) -> Counter[int]:

@@ -39,7 +39,7 @@ def draw(plan: Plan, answer: float, count: int) -> np.ndarray:
 def test_draws_fit_the_accounted_law(kind: str) -> None:
     plan = plan_of(kind)
     # laws that change with the answer take ten times as long to draw from
-    count = DRAWS if plan.chosen.design.mechanism.follows_answer else DRAWS // 10
+    count = DRAWS if plan.design.follows_answer else DRAWS // 10
     law = plan.law_at(7)
     assert p_value(draw(plan, 7, count), law.output, law.probability) > LEVEL
 
@@ -47,7 +47,7 @@ def test_draws_fit_the_accounted_law(kind: str) -> None:
 @pytest.mark.parametrize("off", [0.99, 1.01])
 def test_a_scale_one_per_cent_off_is_rejected(off: float) -> None:
     plan = pbdp.plan(within=5, confidence=0.9, sensitivity=1, delta=1e-6, integer=True, families=("laplace",))
-    design = plan.chosen.design
+    design = plan.design
     assert isinstance(design.kernel, DiscreteLaplace)
     drawn = draw(plan, 0, DRAWS)
     for scale, fits in ((1.0, True), (off, False)):

@@ -10,7 +10,7 @@ import numpy.typing as npt
 import pytest
 
 from pbdp.errors import InputError
-from pbdp.planning.together import Part
+from pbdp.planning.plan import Part
 from pbdp.tables import People, Query, Selection, TablePlan
 from pbdp.tables.selection import Thresholds
 
@@ -42,11 +42,11 @@ def law_of_group(plan: TablePlan, count: int, lowest: int, highest: int) -> Law:
         outcomes[0] = 1.0
         return outcomes
     assert plan.threshold is not None
-    masses, start = noise(plan.joint.parts[1])
+    masses, start = noise(plan.noise.parts[1])
     values = count + start + np.arange(len(masses))
     passed = masses[values >= plan.threshold.threshold].sum()
     outcomes[0] = 1 - passed
-    published, first = noise(plan.joint.parts[0])
+    published, first = noise(plan.noise.parts[0])
     numbers = count + first + np.arange(len(published))
     np.add.at(outcomes, np.clip(numbers, lowest, highest) - lowest + 1, passed * published)
     return outcomes

@@ -57,7 +57,7 @@ def _hard_answers(plan: Plan) -> Iterator[Answer]:
     Publishing outputs inside a range, or not below zero, moves them nearer to answers at its ends, so that
     answers away from the ends are harder. Elsewhere the hardest has the least kernel mass in its region.
     """
-    design, region = plan.mechanism, plan.requirement.region
+    design, region = plan.design, plan.requirement.region
     if plan.requirement.bounds is not None:
         low, high = answer_range(plan)
         yield from (as_planned(plan, answer) for answer in ((low + high) // 2, 0))

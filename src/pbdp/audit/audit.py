@@ -71,7 +71,12 @@ def audit_plan(
         samples=tuple(listed),
         loss=loss_finding(claim, pairs, samples, line, error),
         accuracy=accuracy_finding(
-            plan.requirement.describe(), plan.chosen.certificate.confidence, hardest, listed, error
+            plan.requirement.describe(), _confidence_each(plan), hardest, listed, error
         ),
         fit=fit_finding(listed, error),
     )
+
+
+def _confidence_each(plan: Plan) -> float:
+    """What every number has by itself, at least."""
+    return plan.requirement.confidence_each if plan.requirement.simultaneous else plan.confidence

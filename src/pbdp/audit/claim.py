@@ -67,7 +67,7 @@ def claim_of(plan: Plan) -> Claim:
     releases, epsilon = plan.requirement.releases, plan.epsilon
     if releases > 1 and plan.delta is not None:
         steps = plan.grid.sensitivity_in_steps(plan.requirement.sensitivity)
-        epsilon = min(epsilon, table_epsilon(plan.mechanism.table_at(0.0), steps, plan.delta).upper)
+        epsilon = min(epsilon, table_epsilon(plan.design.table_at(0.0), steps, plan.delta).upper)
     elif releases > 1:
         epsilon /= releases
     return Claim(
@@ -75,7 +75,7 @@ def claim_of(plan: Plan) -> Claim:
         total=plan.epsilon,
         delta=plan.delta,
         order=plan.rdp_order,
-        table_error=0.0 if plan.rdp_order is None else plan.chosen.certificate.table_error,
+        table_error=0.0 if plan.rdp_order is None else plan.certificate.table_error,
         releases=releases,
     )
 

@@ -76,7 +76,7 @@ def _default_pairs(plan: Plan, claim: Claim) -> Iterator[AnswerPair]:
     Noise that only moves with the answer: the worst shift, at an ordinary answer, or in a range at its middle
     and ends. Other noise: the worst pair that the accountant finds.
     """
-    design, requirement = plan.mechanism, plan.requirement
+    design, requirement = plan.design, plan.requirement
     steps = plan.grid.sensitivity_in_steps(requirement.sensitivity)
     if isinstance(plan.grid, LogGrid):
         yield from _pairs_on_log_grid(plan, plan.grid)
@@ -108,7 +108,7 @@ def _worst_pairs(plan: Plan, claim: Claim, steps: int) -> Iterator[tuple[int, in
     """Answer and shift, in steps, of the worst neighbors at the claim and at parts of it."""
     for share in SHARES if claim.order is None else (1.0,):
         figure = Renyi(claim.order) if claim.order is not None else HockeyStick(share * claim.epsilon)
-        worst = worst_neighbors(plan.mechanism.mechanism, steps, figure, SEARCH_TOLERANCE)
+        worst = worst_neighbors(plan.design.mechanism, steps, figure, SEARCH_TOLERANCE)
         yield int(worst.answer), int(worst.other - worst.answer)
 
 

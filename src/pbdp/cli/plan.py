@@ -80,7 +80,7 @@ def run(options: argparse.Namespace) -> str:
 
     from pbdp.cli.words.plans import plan_words, saved_words
     from pbdp.planning.ask import plan
-    from pbdp.planning.storage import plan_record
+    from pbdp.planning.store import plan_record
 
     made = plan(
         within=width,
@@ -109,7 +109,9 @@ def run(options: argparse.Namespace) -> str:
         return json.dumps(plan_record(made), indent=2, allow_nan=False)
     words = plan_words(made)
     if options.explain:
+        from pbdp.cli.words.plans import published_words
         from pbdp.planning.explain import explanation
 
-        words += "\n".join(["", "Why:", *(f"  {line}" for line in explanation(made)), ""])
+        why = [*explanation(made), *published_words(made)]
+        words += "\n".join(["", "Why:", *(f"  {line}" for line in why), ""])
     return words + saved_words(options.output)

@@ -14,7 +14,6 @@ from pbdp.spelling import names_now
 
 if TYPE_CHECKING:
     from pbdp.mechanism.requirement import Requirement
-    from pbdp.planning.together import JointPlan
 
 EXAMPLE = """the file, in TOML:
   delta = 1e-6
@@ -42,19 +41,23 @@ def declare(parser: Parser) -> None:
     parser.epilog = EXAMPLE
     parser.add_argument("file", metavar="FILE", help="the requirements, in TOML")
     add(parser, "--json")
+    parser.add_argument("-o", "--output", metavar="FILE", help="save the plan")
 
 
 def run(options: argparse.Namespace) -> str:
     """Read the requirements, plan them together, and say what was chosen."""
     named = _requirements(options.file)
 
-    from pbdp.cli.words.plans import joint_words
+    from pbdp.cli.words.plans import joint_words, saved_words
+    from pbdp.planning.store import plan_record
     from pbdp.planning.together import plan_together
 
-    joint = plan_together(list(named.values()))
+    plan = plan_together(named)
+    if options.output:
+        plan.save(options.output)
     if options.json:
-        return json.dumps(_record(list(named), joint), indent=2)
-    return joint_words(list(named), joint)
+        return json.dumps(plan_record(plan), indent=2, allow_nan=False)
+    return joint_words(plan) + saved_words(options.output)
 
 
 def _requirements(path: str) -> dict[str, Requirement]:
@@ -85,24 +88,3 @@ def _requirement(name: str, table: dict[str, Any], common: dict[str, Any]) -> Re
             raise InputError(f"{needed} of [{name}]", "given", "nothing")
     rest = {key: value for key, value in table.items() if key not in WIDTH}
     return Requirement(region=region_within(width, table.get("nonnegative", False)), **rest, **common)
-
-
-def _record(names: list[str], joint: JointPlan) -> dict[str, Any]:
-    from pbdp.planning.storage import design_record
-
-    return {
-        "epsilon": joint.epsilon,
-        "epsilon_lower": joint.epsilon_lower,
-        "delta": joint.delta,
-        "method": joint.method,
-        "parts": [
-            {
-                "name": name,
-                "requirement": part.requirement.describe(),
-                "confidence": part.confidence,
-                "releases": part.requirement.releases,
-                "mechanism": design_record(part.design),
-            }
-            for name, part in zip(names, joint.parts, strict=True)
-        ],
-    }

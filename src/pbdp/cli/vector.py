@@ -42,6 +42,7 @@ def declare(parser: Parser) -> None:
 def run(options: argparse.Namespace) -> str:
     """Make the plan, save it if asked, and say what it is."""
     from pbdp.cli.words.plans import saved_words, vector_words
+    from pbdp.planning.store import plan_record
     from pbdp.planning.vectors.ask import plan_vector
 
     plan = plan_vector(
@@ -59,5 +60,5 @@ def run(options: argparse.Namespace) -> str:
     if options.output:
         plan.save(options.output)
     if options.json:
-        return json.dumps(plan.to_record(), indent=2, allow_nan=False)
+        return json.dumps(plan_record(plan), indent=2, allow_nan=False)
     return vector_words(plan) + saved_words(options.output)

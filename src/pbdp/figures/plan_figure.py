@@ -16,10 +16,10 @@ from pbdp.accounting.exact.pairs import neighbors
 from pbdp.digits import percent_down, rounded_up
 from pbdp.errors import PbdpError
 from pbdp.figures.canvas import COLORS, DASHES, new_figure, save
-from pbdp.mechanism.design import Design
+from pbdp.mechanism.design import AnyDesign
 from pbdp.mechanism.requirement import Requirement
 from pbdp.planning.limit.of_plan import limit_of
-from pbdp.planning.plan import Certified, Plan
+from pbdp.planning.plan import Certified, Plan, number_design
 from pbdp.planning.planner import plan_for
 
 if TYPE_CHECKING:
@@ -75,10 +75,10 @@ def _profiles(panel: Axes, plan: Plan, shown: tuple[Certified, ...]) -> None:
     most = max(2.0 * plan.epsilon, 1e-6)
     epsilon = np.linspace(0.0, most, 160)
     for index, entry in enumerate(shown):
-        listed = listed_neighbors(entry.design.mechanism, _steps(plan, entry.design))
+        listed = listed_neighbors(number_design(entry.design).mechanism, _steps(plan, entry.design))
         if listed is None:
             continue
-        mechanism = entry.design.mechanism
+        mechanism = number_design(entry.design).mechanism
         _, upper = partial(largest_deltas, mechanism, neighbors(mechanism, *listed))(epsilon)
         panel.plot(
             epsilon,
@@ -103,7 +103,7 @@ def _profiles(panel: Axes, plan: Plan, shown: tuple[Certified, ...]) -> None:
     panel.legend(loc="upper right", fontsize=9)
 
 
-def _steps(plan: Plan, design: Design) -> int:
+def _steps(plan: Plan, design: AnyDesign) -> int:
     return design.grid.sensitivity_in_steps(plan.requirement.sensitivity)
 
 

@@ -24,10 +24,9 @@ from pbdp.mechanism.neighbors import Neighbors
 from pbdp.noise.kernel import Array
 from pbdp.planning.plan import Plan
 from pbdp.planning.pricing import Price, Rule, fingerprint, make_rule, price, rule_from_record
-from pbdp.planning.pricing.priced import Priced
-from pbdp.release.answers import read_answers, restorer
+from pbdp.planning.pricing.priced import Priced, name_of
+from pbdp.release.keystream import SecureKeystream
 from pbdp.release.publisher import Index
-from pbdp.release.releaser import SCALARS
 from pbdp.spelling import neighbours_too
 
 Numbers = Array | Index
@@ -110,37 +109,23 @@ class Budget:
         disjoint: bool = False,
         again: bool = False,
     ) -> Any:
-        """`plan.release`, paid first. The same `key` brings back the same numbers; it never draws twice.
+        """`plan.release` of any plan, paid first. The same `key` brings back the same numbers.
 
         `query` is any public text on what was asked. `again` pays for another package of the plan's releases.
         """
-        releaser = plan.releaser
-        if isinstance(answers, SCALARS):
-            steps = releaser.steps_of(answers)
-            put = restorer(answers, plan.grid.whole_outputs)
-            paid = self.paid(
-                plan,
-                1,
-                lambda: np.array([releaser.published(steps)]),
-                key=key,
-                query=query,
-                disjoint=disjoint,
-                again=again,
-            )
-            return put(paid.values.tolist()[0])
-        read = read_answers(answers, releaser.publisher)
-        if not read.count:
+        ready = plan.prepared(answers)
+        if not ready.count:
             raise InputError("answers", "at least one number", "none")
         paid = self.paid(
             plan,
-            read.count,
-            lambda: releaser.column(read),
+            ready.count,
+            lambda: ready.draw(SecureKeystream()),
             key=key,
             query=query,
             disjoint=disjoint,
             again=again,
         )
-        return read.restored(paid.values)
+        return ready.restored(paid.values)
 
     def paid(
         self,
@@ -160,11 +145,11 @@ class Budget:
         request = Request(
             dataset=self.dataset,
             plan=fingerprint(plan),
-            plan_label=plan.mechanism.name,
+            plan_label=name_of(plan),
             cost=self.rule.cost(plan),
-            package=plan.requirement.releases,
+            package=plan.package,
             values=count,
-            neighbors=plan.requirement.neighbors,
+            neighbors=plan.neighbors,
             query=query,
             key=key,
             again=again,

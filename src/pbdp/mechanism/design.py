@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -18,8 +19,56 @@ from pbdp.mechanism.weights import BITS, CENTER_SHARE, LARGEST_TABLE, TOTAL, Wei
 from pbdp.noise.kernel import Array, LatticeKernel
 
 
+class AnyDesign(ABC):
+    """Noise on a grid, for single numbers or for whole vectors: what a release needs to know of it."""
+
+    __slots__ = ()
+
+    grid: Grid
+    region: Region
+
+    @property
+    def offset(self) -> int:
+        """What is added to every answer beside the noise, in steps."""
+        return 0
+
+    @property
+    def clamp(self) -> bool:
+        """Whether outputs are clamped into the region, which is a fixed range then."""
+        return False
+
+    @property
+    @abstractmethod
+    def name(self) -> str:
+        """The family as shown to users."""
+
+    @property
+    def output_grid(self) -> Grid:
+        """The grid that published numbers live on; answers live on `grid`."""
+        return self.grid
+
+    @property
+    @abstractmethod
+    def follows_answer(self) -> bool:
+        """Whether the noise is the same for every answer."""
+
+    @abstractmethod
+    def table_at(self, answer: float) -> WeightTable:
+        """The integer weights of the noise of one number at this answer, before offset and clamping."""
+
+    def reweighted(self) -> ReweightedTable:
+        """The integer weights for every answer, where they change with it."""
+        raise AssertionError("the noise is the same for every answer")
+
+    @property
+    def reach(self) -> int:
+        """How far the table goes."""
+        table = self.table_at(0.0)
+        return max(-table.start, table.stop)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Design:
+class Design(AnyDesign):
     """A lattice kernel, boosted in a region. All in steps of the grid.
 
     The noise is `offset` plus the kernel's: a lopsided requirement is met best by noise around its middle.
@@ -54,6 +103,10 @@ class Design:
         return Boosted(kernel=self.kernel, region=self.region, boost=self.boost)
 
     @property
+    def follows_answer(self) -> bool:
+        return self.mechanism.follows_answer
+
+    @property
     def reach(self) -> int:
         """How far the table goes: beyond it the ideal law has less than one unit of weight in all."""
         reach = self.kernel.reach(2.0 ** -(BITS + 1))
@@ -73,14 +126,12 @@ class Design:
         return np.asarray(masses / float(self.mechanism.normalizer(below, above)))
 
     def table_at(self, answer: float) -> WeightTable:
-        """The integer weights of the kernel noise for this answer, before offset and clamping."""
         if self.mechanism.follows_answer:
             return _table(self)
         below, above = (float(offset) for offset in self.region.offsets(answer))
         return self.reweighted().table(below, above)
 
     def reweighted(self) -> ReweightedTable:
-        """The integer weights for every answer, where they change with it."""
         return _reweighted(self)
 
     def table_error(self) -> float:

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+
+import numpy as np
 
 from pbdp.domains import above_one, positive, probability, whole
 from pbdp.errors import ContradictionError, InputError
+from pbdp.mechanism.coordinates import NORMS, Coordinates
 from pbdp.mechanism.fixed import FixedRegion
 from pbdp.mechanism.neighbors import Neighbors
 from pbdp.mechanism.region import Region
@@ -25,6 +28,8 @@ class Requirement:
     answer under the relation `neighbors`; the privacy loss is epsilon at `delta`, or Rényi at `rdp_order`.
     `releases` numbers are published that one person may affect, each by the sensitivity; `simultaneous` makes
     the confidence joint for all of them. With `bounds` answers and outputs are clamped into a range.
+    With `coordinates` a whole vector is released: the confidence is joint for all of it, and width and
+    sensitivity are measured in its norm.
     """
 
     region: Region
@@ -39,12 +44,14 @@ class Requirement:
     step: float | None = None
     scale: float | None = None
     bounds: FixedRegion | None = None
+    coordinates: Coordinates | None = None
 
     def __post_init__(self) -> None:
         if not isinstance(self.region, Region):
             raise InputError("region", "a region, such as AbsoluteRegion.even(5)", repr(self.region))
         probability("confidence", self.confidence, "Write 0.9 for 90 %.")
-        positive("sensitivity", self.sensitivity, "It is the most that one person can change the answer.")
+        changed = "the answer" if self.coordinates is None else self.coordinates.change
+        positive("sensitivity", self.sensitivity, f"It is the most that one person can change {changed}.")
         if not SMALLEST <= self.sensitivity <= LARGEST:
             raise InputError(
                 "sensitivity", f"{SMALLEST:g} to {LARGEST:g}", self.sensitivity, "Count in another unit."
@@ -64,6 +71,7 @@ class Requirement:
                 "Drop `integer` to publish on another grid.",
             )
         self._check_scale()
+        self._check_coordinates()
         # other kinds of number (whole ones, fractions) become floats, so that plans can be compared and saved
         for name in ("confidence", "sensitivity", "delta", "rdp_order", "step", "scale"):
             value = getattr(self, name)
@@ -89,10 +97,52 @@ class Requirement:
         bounds = () if self.bounds is None else self.bounds.assumptions
         return tuple(dict.fromkeys((*bounds, *self.region.assumptions)))
 
+    @property
+    def dimensions(self) -> int:
+        """How many numbers one answer has."""
+        return 1 if self.coordinates is None else self.coordinates.dimensions
+
+    @property
+    def in_dimensions(self) -> str:
+        """The number of dimensions, in words."""
+        return f"{self.dimensions} dimension{'s' if self.dimensions > 1 else ''}"
+
+    @property
+    def touched(self) -> int:
+        """How many numbers of one answer one person may change."""
+        return 1 if self.coordinates is None else self.coordinates.touched
+
+    @property
+    def half_width(self) -> float:
+        """How far off an answer may be, where that is the same everywhere and on both sides."""
+        return float(np.min(self.region.offsets(0.0)))
+
+    @property
+    def each(self) -> Requirement:
+        """What is asked of every coordinate, where each has noise of its own; itself for single numbers.
+
+        The coordinates that one person changes count as releases. The others have the same law for both
+        neighbors and add nothing.
+        """
+        if self.coordinates is None:
+            return self
+        every = replace(self, coordinates=None, releases=self.dimensions, simultaneous=True)
+        if self.touched == self.dimensions:
+            return every
+        return replace(every, confidence=every.confidence_each, releases=self.touched, simultaneous=False)
+
+    def joint_confidence_of(self, each: float) -> float:
+        """The confidence of a whole answer when each of its numbers has `each`, rounded down."""
+        if self.coordinates is None:
+            return self.joint_confidence(each)
+        every = replace(self, coordinates=None, releases=self.dimensions, simultaneous=True)
+        return every.joint_confidence(each)
+
     def describe(self) -> str:
         """Region and bounds in words."""
         inside = "" if self.bounds is None else f" and {self.bounds.describe()}"
-        return self.region.describe() + inside
+        how = "" if self.coordinates is None else f" {NORMS[self.coordinates.norm]}"
+        return self.region.describe() + how + inside
 
     def _check_privacy(self) -> None:
         if (self.delta is None) == (self.rdp_order is None):
@@ -143,3 +193,31 @@ class Requirement:
             )
         if self.region.only_whole_answers and not self.integer:
             raise ContradictionError("integer", "true for a region given as a function", False)
+
+    def _check_coordinates(self) -> None:
+        if self.coordinates is None:
+            return
+        width = self.region.offsets(0.0)
+        if not self.region.follows_answer or width[0] != width[1]:
+            raise ContradictionError("within", "one number for a vector", self.region.describe())
+        if not SMALLEST <= float(width[0]) <= LARGEST:
+            remedy = "Count in another unit."
+            raise InputError("within", f"{SMALLEST:g} to {LARGEST:g}", f"{float(width[0]):g}", remedy)
+        if self.releases != 1 or self.simultaneous or self.bounds is not None:
+            raise ContradictionError(
+                "releases, simultaneous and range",
+                "left out for vectors",
+                "given",
+                "A vector is one release, and its confidence is joint for all of it.",
+            )
+        if self.coordinates.norm != "linf" and self.delta is None:
+            raise ContradictionError(
+                "rdp_order", f"left out for the norm {self.coordinates.norm}", self.rdp_order, "Use a delta."
+            )
+        if self.coordinates.norm == "l2" and (self.integer or self.step is not None):
+            raise ContradictionError(
+                "integer and step",
+                "left out for the norm l2",
+                "given",
+                "It has a fine grid of its own: the published numbers are real, the true ones may be whole.",
+            )

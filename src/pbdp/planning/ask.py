@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from pbdp.errors import ContradictionError, InputError
 from pbdp.mechanism.absolute import AbsoluteRegion
 from pbdp.mechanism.fixed import FixedRegion
@@ -13,7 +11,6 @@ from pbdp.mechanism.requirement import Requirement
 from pbdp.mechanism.within import Unknown, Within, region_within, unknown_of
 from pbdp.noise.family import known_families
 from pbdp.planning.inverse import Budget, WidthFamily, largest_confidence, narrowest
-from pbdp.planning.limit.of_plan import limit_of
 from pbdp.planning.plan import Plan
 from pbdp.planning.planner import FAMILIES, plan_for
 from pbdp.spelling import neighbours_too, word_now
@@ -83,7 +80,7 @@ def plan(
         made = narrowest(requirement, budget, _widths(unknown, requirement.sensitivity, nonnegative))
     else:
         made = largest_confidence(requirement, Budget(epsilon=epsilon, families=chosen))
-    return replace(made, limit=limit_of(made.requirement, made.epsilon))
+    return made
 
 
 def _check_question(open_width: bool, confidence: float | None, epsilon: float | None) -> None:

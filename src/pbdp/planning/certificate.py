@@ -9,7 +9,8 @@ from fractions import Fraction
 from pbdp.accounting.bounds import Bounds
 from pbdp.accounting.exact.accountant import ExactAccountant, epsilon_of_pair
 from pbdp.accounting.exact.tables import table_epsilon
-from pbdp.errors import CannotCertifyError
+from pbdp.domains import fraction, non_negative, probability
+from pbdp.errors import CannotCertifyError, ContradictionError, InputError
 from pbdp.mechanism.design import Design, rounded_down
 from pbdp.mechanism.region import Region
 from pbdp.mechanism.weights import TOTAL, WeightTable
@@ -27,7 +28,12 @@ IDEAL_RENYI = "exact law before rounding to a table, every pair of neighboring a
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Certificate:
-    """`epsilon` is guaranteed, `epsilon_lower` is reached; `confidence` holds for every answer."""
+    """`epsilon` is guaranteed; `epsilon_lower` is reached, or 0 where that is not known.
+
+    `confidence` holds for every answer: for each number, for a vector as a whole, for the least sure part of
+    several. `table_error` is how far what is drawn may be from the law before it was rounded to a table, in
+    total variation; the guarantee takes it into account.
+    """
 
     epsilon: float
     epsilon_lower: float
@@ -36,6 +42,11 @@ class Certificate:
     confidence: float
     method: str
     table_error: float
+
+    def __post_init__(self) -> None:
+        non_negative("epsilon", self.epsilon)
+        if not 0 <= self.epsilon_lower <= self.epsilon:
+            raise InputError("epsilon_lower", f"0 to {self.epsilon:.9g}", f"{self.epsilon_lower:.9g}")
 
 
 def certify(design: Design, region: Region, goal: Goal) -> Certificate:
@@ -117,3 +128,17 @@ def _epsilon(design: Design, goal: Goal) -> tuple[Bounds, str]:
         f"delta {delta:g} is too small for noise that changes with the answer: its tables are exact to "
         f"{design.table_error():.1g}. Use a larger delta."
     )
+
+
+def noise_delta(delta: float, missing: float) -> float:
+    """The largest float d > 0 with d + missing <= delta, as exact numbers; refused if there is none."""
+    probability("delta", delta)
+    fraction("missing", missing)
+    left = delta - missing
+    while left > 0 and Fraction(left) + Fraction(missing) > Fraction(delta):
+        left = math.nextafter(left, 0.0)
+    if left <= 0:
+        raise ContradictionError(
+            "missing", "below delta", f"{missing:g} of {delta:g}", "Leave a part of delta for the noise."
+        )
+    return left

@@ -1,169 +1,258 @@
-"""A plan: a requirement, the mechanism that meets it with the least privacy loss, and the proof of both."""
+"""A plan: what is asked of one or more answers, the noise that serves them, and the proof of both.
+
+A plan has parts. A number, or several releases of it, is one part; so is a vector. Several requirements that
+are planned together are a part each. One certificate holds for all parts together.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pbdp.mechanism.design import Design
+from pbdp.errors import ContradictionError, InputError
+from pbdp.mechanism.design import AnyDesign, Design
 from pbdp.mechanism.grid import Grid
 from pbdp.mechanism.neighbors import Neighbors
 from pbdp.mechanism.requirement import Requirement
-from pbdp.noise.gaussian import DiscreteGaussian, Gaussian
-from pbdp.noise.kernel import Array, Kernel
-from pbdp.noise.laplace import DiscreteLaplace, Laplace
-from pbdp.planning.certificate import Certificate
-from pbdp.planning.limit.of_plan import KnownLimit
-from pbdp.published.figure import published_epsilon
-from pbdp.release.intervals import likelihoods, output_steps
-from pbdp.release.law import OutputLaw, Weights, law_at
-from pbdp.release.publisher import Number, Publisher
-from pbdp.release.releaser import Releaser
+from pbdp.noise.kernel import Array
+from pbdp.planning.certificate import Certificate, noise_delta
+from pbdp.planning.vectors.design import VectorDesign
+from pbdp.release.law import OutputLaw, law_at
+from pbdp.release.publisher import Index, Number
+from pbdp.release.releaser import Prepared, Releaser
+
+if TYPE_CHECKING:
+    from pbdp.planning.limit.of_plan import KnownLimit
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Part:
+    """One requirement and the design that serves it.
+
+    `confidence` is the probability with which every answer meets the requirement, at least: for each number,
+    or for all of them together if so asked. Parts of a joint plan have a name.
+    """
+
+    requirement: Requirement
+    design: AnyDesign
+    confidence: float
+    name: str = ""
+    _releaser: Releaser | None = field(init=False, default=None, repr=False, compare=False)
+
+    @property
+    def releases(self) -> int:
+        """How many numbers of this part one person may affect."""
+        return self.requirement.releases * self.requirement.touched
+
+    @property
+    def releaser(self) -> Releaser:
+        """What draws for this part; made at the first release, then kept."""
+        if self._releaser is None:
+            design = self.design
+            made = Releaser(
+                requirement=self.requirement,
+                design=design,
+                confidence=self.confidence,
+                vectors=design.sampler(self.requirement) if isinstance(design, VectorDesign) else None,
+            )
+            object.__setattr__(self, "_releaser", made)
+            return made
+        return self._releaser
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Certified:
     """A design together with its certificate."""
 
-    design: Design
+    design: AnyDesign
     certificate: Certificate
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Alternative:
-    """Another mechanism for the same requirement; `guaranteed` is False for figures as published."""
+    """Another mechanism that was certified for the same requirement."""
 
     family: str
     epsilon: float
     confidence: float
-    guaranteed: bool
+    guaranteed: bool = True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
-    """`chosen` meets the requirement with the least certified epsilon; `others` were certified beside it.
+    """Parts whose noise meets their requirements, and the certificate of all of them together.
 
-    `limit` is an epsilon that no mechanism for the requirement can go below, where one is proved.
+    `missing` is the part of delta that is set aside for outputs that a neighbor can never produce (see
+    `together.joint`); the noise has the rest.
     """
 
-    requirement: Requirement
-    chosen: Certified
-    others: tuple[Certified, ...]
-    limit: KnownLimit | None = None
-    _releaser: Releaser | None = field(init=False, default=None, repr=False, compare=False)
+    parts: tuple[Part, ...]
+    certificate: Certificate
+    missing: float = 0.0
+    # what was certified beside the chosen noise, and the limit: a plan that was read finds them when asked
+    compared: Callable[[], tuple[Certified, ...]] = field(default=tuple, repr=False, compare=False)
+    proved: Callable[[Plan], KnownLimit | None] | None = field(default=None, repr=False, compare=False)
+    _found: dict[str, Any] = field(init=False, default_factory=dict, repr=False, compare=False)
 
-    @property
-    def grid(self) -> Grid:
-        """The grid that outputs live on."""
-        return self.chosen.design.grid
+    def __post_init__(self) -> None:
+        if not self.parts:
+            raise InputError("parts", "at least one", "none")
+        delta = common_delta([part.requirement for part in self.parts], rdp_order=self.certificate.rdp_order)
+        if delta != self.certificate.delta:
+            raise ContradictionError("delta", "that of the requirements", self.certificate.delta)
+        if self.missing and delta is not None:
+            noise_delta(delta, self.missing)
+        names = Counter(part.name for part in self.parts)
+        if len(self.parts) > 1 and (repeated := [name for name, count in names.items() if count > 1]):
+            raise InputError("names of the parts", "different", ", ".join(map(repr, repeated)))
+
+    # ---- what is guaranteed
 
     @property
     def epsilon(self) -> float:
         """Guaranteed privacy loss, in total, at `delta` or `rdp_order`."""
-        return self.chosen.certificate.epsilon
+        return self.certificate.epsilon
 
     @property
     def delta(self) -> float | None:
         """The delta that epsilon holds at, or None for a Rényi plan."""
-        return self.requirement.delta
+        return self.certificate.delta
 
     @property
     def rdp_order(self) -> float | None:
         """The Rényi order that epsilon holds at, or None."""
-        return self.requirement.rdp_order
+        return self.certificate.rdp_order
 
     @property
     def confidence(self) -> float:
-        """Probability with which every answer meets the requirement, at least; joint if so asked."""
-        return self.requirement.joint_confidence(self.chosen.certificate.confidence)
+        """Probability with which every answer meets its requirement, at least; joint if so asked."""
+        return min(part.confidence for part in self.parts)
+
+    @property
+    def neighbors(self) -> Neighbors:
+        """The neighboring relation that the guarantee is for."""
+        return Neighbors(self.parts[0].requirement.neighbors)
+
+    @property
+    def releases(self) -> int:
+        """How many numbers one person may affect, in all parts."""
+        return sum(part.releases for part in self.parts)
+
+    # ---- what is asked, and the noise, of plans with one part
+
+    @property
+    def only(self) -> Part:
+        """The part of a plan that has one."""
+        if len(self.parts) > 1:
+            raise ContradictionError(
+                "plan",
+                "one for a single requirement here",
+                f"one for {', '.join(part.name for part in self.parts)}",
+                "Look at its parts one by one: plan.parts, plan.part(name).",
+            )
+        return self.parts[0]
+
+    @property
+    def is_joint(self) -> bool:
+        """Whether its parts have names, as requirements that were planned together have."""
+        return bool(self.parts[0].name)
+
+    def part(self, name: str) -> Part:
+        """The part of this name."""
+        for part in self.parts:
+            if part.name == name:
+                return part
+        raise InputError("part", f"among {', '.join(part.name for part in self.parts)}", repr(name))
+
+    @property
+    def requirement(self) -> Requirement:
+        """What is asked."""
+        return self.only.requirement
+
+    @property
+    def mechanism(self) -> AnyDesign:
+        """The noise: kernel, boost and region, in steps of the grid."""
+        return self.only.design
+
+    @property
+    def design(self) -> Design:
+        """The noise of one number, or of each coordinate of a vector; refused where it has no such law."""
+        return number_design(self.only.design)
+
+    @property
+    def chosen(self) -> Certified:
+        """The noise with its certificate, as what it was compared with has."""
+        return Certified(design=self.only.design, certificate=self.certificate)
+
+    @property
+    def grid(self) -> Grid:
+        """The grid that outputs live on."""
+        return self.only.design.output_grid
 
     @property
     def within(self) -> float | str | list[float] | None:
         """The width, as it was asked for."""
         return self.requirement.region.within
 
+    # ---- what stands beside it
+
     @property
-    def mechanism(self) -> Design:
-        """The noise: kernel, boost and region, in steps of the grid."""
-        return self.chosen.design
+    def others(self) -> tuple[Certified, ...]:
+        """What else was certified, best first."""
+        if "others" not in self._found:
+            self._found["others"] = self.compared()
+        found: tuple[Certified, ...] = self._found["others"]
+        return found
 
     @property
     def alternatives(self) -> tuple[Alternative, ...]:
-        """What else was compared, best first; figures as published come last and guarantee nothing."""
-        certified = [
+        """What else was compared, best first, each certified."""
+        return tuple(
             Alternative(
                 family=other.design.name,
                 epsilon=other.certificate.epsilon,
-                confidence=self.requirement.joint_confidence(other.certificate.confidence),
-                guaranteed=True,
+                confidence=other.certificate.confidence,
             )
             for other in self.others
-        ]
-        published = [
-            Alternative(
-                family=f"{entry.design.name}, as published",
-                epsilon=figure,
-                confidence=self.requirement.joint_confidence(entry.certificate.confidence),
-                guaranteed=False,
-            )
-            for entry in (self.chosen, *self.others)
-            if (figure := self._as_published(entry.design)) is not None
-        ]
-        return (*certified, *published)
+        )
 
     @property
-    def published(self) -> float | None:
-        """The epsilon that the paper's formulas give the chosen mechanism, or None; not a guarantee."""
-        return self._as_published(self.chosen.design)
+    def limit(self) -> KnownLimit | None:
+        """An epsilon that no mechanism for the requirement can go below, where one is proved."""
+        if "limit" not in self._found:
+            self._found["limit"] = (self.proved or proved_limit)(self)
+        found: KnownLimit | None = self._found["limit"]
+        return found
 
     @property
     def assumptions(self) -> tuple[str, ...]:
         """What the guarantee rests on."""
-        requirement, steps = self.requirement, self.grid.sensitivity_in_steps(self.requirement.sensitivity)
-        lines = [
-            f"Neighbors: {Neighbors(requirement.neighbors).description}; that changes the true answer by "
-            f"at most {requirement.sensitivity:g} ({steps} step{'s' if steps > 1 else ''} of the grid).",
-            _releases_in_words(requirement),
-            f"Outputs are {self.grid.describe()}; rounding the answer to them is part of the guarantee.",
-        ]
-        lines += requirement.assumptions
-        if requirement.rdp_order is not None:
-            lines.append(
-                "The Rényi figure is for the law before it is rounded to a table of whole weights; a table "
-                f"adds (1 + e^epsilon) · {self.chosen.certificate.table_error:.1g} to delta on conversion."
-            )
-        return tuple(lines)
+        from pbdp.planning.assumptions import assumptions_of
 
-    def _as_published(self, design: Design) -> float | None:
-        """The paper's figure for a boosted design with a Gaussian or Laplace kernel."""
-        continuous = _continuous(design.kernel)
-        if continuous is None or not 0 < design.boost < 1:
-            return None
-        return published_epsilon(
-            continuous,
-            design.region,
-            boost=design.boost,
-            sensitivity=design.grid.sensitivity_in_steps(self.requirement.sensitivity),
-            delta=self.requirement.delta,
-            order=self.requirement.rdp_order,
-            releases=self.requirement.releases,
+        return assumptions_of(self)
+
+    def describe(self) -> str:
+        """The plan in one sentence."""
+        loss = f"delta {self.delta:g}" if self.delta is not None else f"Rényi order {self.rdp_order:g}"
+        noise = "; ".join(
+            f"{part.name + ': ' if part.name else ''}{_noise(part)}, {part.requirement.describe()} with "
+            f"probability {part.confidence:.6g}"
+            for part in self.parts
         )
+        return f"{noise}; epsilon {self.epsilon:.6g} at {loss}"
+
+    # ---- releases
 
     @property
     def releaser(self) -> Releaser:
-        """What draws for this plan; made at the first release, then kept."""
-        if self._releaser is None:
-            made = Releaser(
-                requirement=self.requirement, design=self.chosen.design, confidence=self.confidence
-            )
-            object.__setattr__(self, "_releaser", made)
-            return made
-        return self._releaser
+        """What draws for the only part."""
+        return self.only.releaser
 
     def release(
         self,
@@ -176,69 +265,161 @@ class Plan:
         """Publish a number, or each of a list, numpy array, pandas or polars column, in the same form.
 
         n numbers are n releases, at most `releases` of the plan, unless no person affects more than one of
-        them (`disjoint`). Only this call is checked: a ledger counts across calls and processes.
+        them (`disjoint`). A vector has as many numbers as the plan has dimensions and is one release. A plan
+        of several parts takes answers by the parts' names, or in their order. Only this call is checked: a
+        ledger counts across calls and processes.
 
         `interval` gives a `Released` with the interval that each number stands for, at the plan's confidence
         (True) or at another (0.99). `insecure_test_seed` repeats the noise, for tests; `Released` says so.
         """
-        return self.releaser.release(
-            answers, disjoint=disjoint, interval=interval, insecure_test_seed=insecure_test_seed
+        if not self.is_joint:
+            return self.releaser.release(
+                answers, disjoint=disjoint, interval=interval, insecure_test_seed=insecure_test_seed
+            )
+        given = self.answers_by_part(answers)
+        # every part is checked before any of them is drawn
+        for part, own in given:
+            part.releaser.check_count(part.releaser.prepared(own).count, disjoint)
+        drawn = {
+            part.name: part.releaser.release(
+                own,
+                disjoint=disjoint,
+                interval=interval,
+                insecure_test_seed=None if insecure_test_seed is None else insecure_test_seed + index,
+            )
+            for index, (part, own) in enumerate(given)
+        }
+        return drawn if isinstance(answers, Mapping) else list(drawn.values())
+
+    def prepared(self, answers: object) -> Prepared:
+        """The answers of all parts, read and checked, to be drawn once they are paid for.
+
+        A vector, and the answers of all parts of a joint plan, count as one release of the plan.
+        """
+        if not self.is_joint:
+            ready = self.releaser.prepared(answers)
+            return ready if self.requirement.coordinates is None else replace(ready, count=1)
+        given = [(part, part.releaser.prepared(own)) for part, own in self.answers_by_part(answers)]
+        for part, ready in given:
+            part.releaser.check_count(ready.count, disjoint=False)
+        ends = np.cumsum([ready.count for _, ready in given])[:-1]
+
+        def restored(values: Array | Index) -> Any:
+            parts: list[Any] = np.split(values, ends)
+            drawn = {part.name: ready.restored(own) for (part, ready), own in zip(given, parts, strict=True)}
+            return drawn if isinstance(answers, Mapping) else list(drawn.values())
+
+        return Prepared(
+            count=1,
+            draw=lambda keystream: np.concatenate([ready.draw(keystream) for _, ready in given]),
+            restored=restored,
         )
+
+    @property
+    def package(self) -> int:
+        """How many requests one payment covers: the releases of a number, one vector, all parts once."""
+        return 1 if self.is_joint else self.requirement.releases
+
+    def answers_by_part(self, answers: object) -> list[tuple[Part, object]]:
+        """The answers of each part: given by name, or in the order of the parts."""
+        names = [part.name for part in self.parts]
+        if isinstance(answers, Mapping):
+            if unknown := [str(name) for name in answers if name not in names]:
+                raise InputError("names of the answers", f"among {', '.join(names)}", ", ".join(unknown))
+            if missing := [name for name in names if name not in answers]:
+                raise InputError("answers", "given for every part", f"none for {', '.join(missing)}")
+            return [(part, answers[part.name]) for part in self.parts]
+        if not isinstance(answers, list | tuple) or len(answers) != len(self.parts):
+            rule = f"given by name, or a list in the order of the parts ({', '.join(names)})"
+            raise InputError("answers", rule, f"a {type(answers).__name__}")
+        return list(zip(self.parts, answers, strict=True))
 
     def interval(self, published: float, confidence: float | None = None) -> tuple[float, float]:
         """An interval that holds the true answer with at least this confidence, or with the plan's own."""
-        output_steps(self._publisher, float(published))  # refuses what the plan cannot have published
-        found = self.releaser.intervals(np.array([float(published)]), confidence)
-        return float(found.low[0]), float(found.high[0])
+        return self.releaser.interval(published, confidence)
 
     def likelihood(self, published: float, answers: Sequence[float | int | Fraction]) -> Array:
         """P(this number is published) for each candidate for the true answer; the law is public."""
-        steps = np.array([self.answer_in_steps(answer) for answer in answers], dtype=np.int64)
-        return likelihoods(Weights(publisher=self.releaser.publisher), float(published), steps)
+        return self.releaser.likelihood(published, answers)
 
     def answer_in_steps(self, answer: Number) -> int:
         """The true answer on the grid: rounded half up and clamped where the plan says so."""
-        return self._publisher.exact_steps(answer)
+        return self.releaser.publisher.exact_steps(answer)
 
     def law_at(self, answer: Number) -> OutputLaw:
         """Every output and its probability when this is the true answer.
 
         With a delta these are the table's own weights, all of them; for a Rényi plan those of the ideal law.
         """
-        return law_at(self._publisher, self.answer_in_steps(answer))
+        return law_at(self.releaser.publisher, self.answer_in_steps(answer))
 
-    @property
-    def _publisher(self) -> Publisher:
-        return Publisher(requirement=self.requirement, design=self.chosen.design)
+    # ---- files
 
     def save(self, path: str | Path) -> None:
         """Write the plan as versioned JSON."""
-        from pbdp.planning.storage import save_plan
+        from pbdp.planning.store import save_plan
 
         save_plan(self, Path(path))
 
     @classmethod
     def load(cls, path: str | Path, neighbors: str | None = None) -> Plan:
-        """Read a plan and check every figure in it again; `neighbors` is the relation that is relied on."""
-        from pbdp.planning.storage import load_plan
+        """Read a plan and check what will be drawn again; `neighbors` is the relation that is relied on."""
+        from pbdp.planning.store import load_plan
 
         return load_plan(Path(path), neighbors)
 
 
-def _releases_in_words(requirement: Requirement) -> str:
-    if requirement.releases == 1:
-        return "One number is released; more releases add to the loss."
-    joint = "; the confidence is joint for all of them" if requirement.simultaneous else ""
+def number_design(design: AnyDesign) -> Design:
+    """A design for single numbers, or for each coordinate of a vector; other noise is refused."""
+    if not isinstance(design, Design):
+        raise InputError(
+            "plan",
+            "one whose numbers are drawn one by one",
+            f"{design.name} noise for whole vectors",
+            "Such noise has no table of outputs.",
+        )
+    return design
+
+
+def proved_limit(plan: Plan) -> KnownLimit | None:
+    """The limit for what a plan asks of one number."""
+    from pbdp.planning.limit.of_plan import limit_of
+
+    if plan.is_joint or plan.requirement.coordinates is not None:
+        return None
+    return limit_of(plan.requirement, plan.epsilon)
+
+
+def _noise(part: Part) -> str:
+    if isinstance(part.design, VectorDesign):
+        return part.design.describe(part.requirement)
+    if part.requirement.coordinates is None:
+        return f"{part.design.name} noise on {part.design.grid.describe()}"
     return (
-        f"{requirement.releases} numbers are released that one person may affect, planned in advance; "
-        f"epsilon is the total for all{joint}."
+        f"independent {part.design.name} noise in each of {part.requirement.dimensions} coordinates, on "
+        f"{part.design.grid.describe()}"
     )
 
 
-def _continuous(kernel: Kernel) -> Kernel | None:
-    match kernel:
-        case DiscreteGaussian():
-            return Gaussian(sigma=kernel.sigma)
-        case DiscreteLaplace():
-            return Laplace(scale=kernel.scale)
-    return None
+def common_delta(requirements: Sequence[Requirement], rdp_order: float | None = None) -> float | None:
+    """The one delta of all requirements, which must agree on what they are about."""
+    if not requirements:
+        raise InputError("requirements", "at least one", "none")
+    relations = {requirement.neighbors for requirement in requirements}
+    if len(relations) > 1:
+        raise ContradictionError(
+            "neighbors",
+            "the same for all requirements",
+            " and ".join(sorted(relations)),
+            "Guarantees for different relations do not add up.",
+        )
+    deltas = {requirement.delta for requirement in requirements}
+    delta = next(iter(deltas))
+    if len(deltas) > 1 or (delta is None and (rdp_order is None or len(requirements) > 1)):
+        raise ContradictionError(
+            "delta",
+            "the same for all requirements",
+            "several, or none",
+            "The joint epsilon holds at one delta.",
+        )
+    return delta

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from pbdp.errors import CannotCertifyError
-from pbdp.mechanism.design import Design
+from pbdp.mechanism.design import AnyDesign, Design
 from pbdp.mechanism.grid import Grid, LinearGrid, grid_for, whole_numbers
 from pbdp.mechanism.log_grid import log_grid_for
 from pbdp.mechanism.requirement import Requirement
@@ -14,7 +15,8 @@ from pbdp.noise.family import Goal, known_families
 from pbdp.planning.candidates import candidates
 from pbdp.planning.certificate import certify, meets
 from pbdp.planning.per_answer import per_answer_candidates
-from pbdp.planning.plan import Certified, Plan
+from pbdp.planning.plan import Certified, Part, Plan
+from pbdp.planning.vectors.design import VectorDesign
 
 # Epsilons this close (relative) are a tie, which goes to the simpler family.
 TIE = 1e-4
@@ -46,7 +48,8 @@ def plan_for(
     """The plan for a checked requirement; `per_answer` also tries laws that change with the answer.
 
     Their certificates take longest, so those that cannot have the least epsilon are left out, or certified
-    as well (`every`).
+    as well (`every`). Of a vector every coordinate gets noise of its own, good for as many releases as one
+    person changes.
     """
     best: dict[str, Certified] = {}
     reasons: list[str] = []
@@ -62,10 +65,10 @@ def plan_for(
             if entry is not None and (known is None or entry.certificate.epsilon < known.certificate.epsilon):
                 best[design.name] = entry
 
-    certify_all(_designs(requirement, families))
+    certify_all(_designs(requirement.each, families))
     if per_answer:
         least = min((entry.certificate.epsilon for entry in best.values()), default=math.inf)
-        certify_all(_changing_designs(requirement, families, math.inf if every else least))
+        certify_all(_changing_designs(requirement.each, families, math.inf if every else least))
     if not best:
         raise CannotCertifyError(
             "No noise could be certified for this requirement. "
@@ -73,11 +76,13 @@ def plan_for(
         )
     ranked = sorted(best.values(), key=lambda entry: entry.certificate.epsilon)
     chosen = _simplest(ranked)
-    return Plan(
-        requirement=requirement,
-        chosen=chosen,
-        others=tuple(entry for entry in ranked if entry is not chosen),
-    )
+    return plan_of(requirement, chosen, [entry for entry in ranked if entry is not chosen])
+
+
+def plan_of(requirement: Requirement, chosen: Certified, others: Sequence[Certified] = ()) -> Plan:
+    """The plan of one part that was certified, with what was compared."""
+    part = Part(requirement=requirement, design=chosen.design, confidence=chosen.certificate.confidence)
+    return Plan(parts=(part,), certificate=chosen.certificate, compared=lambda: tuple(others))
 
 
 def _designs(requirement: Requirement, families: tuple[str, ...]) -> Iterator[Design]:
@@ -114,12 +119,20 @@ def goal_on(grid: Grid, requirement: Requirement) -> Goal:
     )
 
 
-def certified(requirement: Requirement, design: Design) -> Certified | None:
+def certified(requirement: Requirement, design: AnyDesign) -> Certified | None:
     """A design with its certificate, or None if some answer would fall short of the confidence."""
-    region = design.grid.region_in_steps(requirement.region)
-    if not meets(design, region, requirement.confidence_each):
+    if isinstance(design, VectorDesign):
+        found = design.certificate(requirement)
+        return None if found is None else Certified(design=design, certificate=found)
+    if not isinstance(design, Design):
+        raise AssertionError("a design is for numbers or for vectors")
+    each = requirement.each
+    region = design.grid.region_in_steps(each.region)
+    if not meets(design, region, each.confidence_each):
         return None
-    return Certified(design=design, certificate=certify(design, region, goal_on(design.grid, requirement)))
+    certificate = certify(design, region, goal_on(design.grid, each))
+    joint = requirement.joint_confidence_of(certificate.confidence)
+    return Certified(design=design, certificate=replace(certificate, confidence=joint))
 
 
 def _simplest(ranked: list[Certified]) -> Certified:
@@ -130,9 +143,11 @@ def _simplest(ranked: list[Certified]) -> Certified:
         return ranked[0]
     return min(
         tied,
-        key=lambda entry: (
-            entry.design.boost > 0,
-            known_families()[entry.design.kernel.family].rank,
-            entry.design.expected_error(),
-        ),
+        key=lambda entry: _simplicity(entry.design),
     )
+
+
+def _simplicity(design: AnyDesign) -> tuple[bool, int, float]:
+    if not isinstance(design, Design):
+        raise AssertionError("laws of single numbers are compared")
+    return design.boost > 0, known_families()[design.kernel.family].rank, design.expected_error()

@@ -89,7 +89,7 @@ def confidence_intervals(weights: Weights, published: Array, confidence: float) 
     publisher, grid = weights.publisher, weights.publisher.grid
     # whole weights: above the tail means at least the next whole number
     least = math.floor((1 - Fraction(probability("confidence", confidence))) / 2 * TOTAL) + 1
-    moved = weights.kept_range(least) if publisher.design.mechanism.follows_answer else None
+    moved = weights.kept_range(least) if publisher.design.follows_answer else None
     if moved is not None and isinstance(grid, LinearGrid) and publisher.is_unclamped:
         half = 0.0 if grid.whole_outputs else 0.5
         low = moved_down(published, (half - moved[0]) * grid.step)

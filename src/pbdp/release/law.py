@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
+from pbdp.mechanism.design import Design
 from pbdp.mechanism.weights import TOTAL
 from pbdp.noise.kernel import Array
 from pbdp.release.publisher import Index, Publisher
@@ -27,7 +28,7 @@ class OutputLaw:
 def law_at(publisher: Publisher, answer_steps: int) -> OutputLaw:
     """With a delta the table's own weights, all of them; for a Rényi plan the masses of the ideal law."""
     design = publisher.design
-    if publisher.requirement.rdp_order is None:
+    if publisher.requirement.rdp_order is None or not isinstance(design, Design):
         table = design.table_at(float(answer_steps))
         noise, probability, missing = table.values(), table.probabilities(), 0.0
     else:
@@ -52,7 +53,7 @@ class Weights:
     def __post_init__(self) -> None:
         design = self.publisher.design
         sums = np.zeros(1, dtype=np.int64)
-        if design.mechanism.follows_answer:
+        if design.follows_answer:
             sums = np.concatenate((sums, np.cumsum(design.table_at(0.0).weights)))
         object.__setattr__(self, "_sums", sums)
 
@@ -60,14 +61,14 @@ class Weights:
     def start(self) -> int:
         """The smallest kernel noise."""
         design = self.publisher.design
-        moves = design.mechanism.follows_answer
+        moves = design.follows_answer
         return design.table_at(0.0).start if moves else design.reweighted().base.start
 
     @property
     def cells(self) -> int:
         """How many values kernel noise may have."""
         design = self.publisher.design
-        return len(self._sums) - 1 if design.mechanism.follows_answer else design.reweighted().cells
+        return len(self._sums) - 1 if design.follows_answer else design.reweighted().cells
 
     def kept_range(self, least: int) -> tuple[int, int]:
         """For a law that moves: the answers, relative to an output, that give it `least` on both sides.
@@ -86,7 +87,7 @@ class Weights:
         design = self.publisher.design
         answer, output = np.broadcast_arrays(np.asarray(answers, np.int64), np.asarray(outputs, np.int64))
         noise = output - answer - design.offset
-        if design.mechanism.follows_answer:
+        if design.follows_answer:
             found = self._sums[np.clip(noise + 1 - self.start, 0, self.cells)]
         else:
             around = design.region.offsets(answer.astype(np.float64))

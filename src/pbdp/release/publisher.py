@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from pbdp.errors import InputError
-from pbdp.mechanism.design import Design
+from pbdp.mechanism.design import AnyDesign
 from pbdp.mechanism.grid import Grid, LinearGrid
 from pbdp.mechanism.requirement import Requirement
 from pbdp.noise.kernel import Array
@@ -25,7 +25,7 @@ class Publisher:
     """Rounding and clamping of a design, as its certificate takes them into account."""
 
     requirement: Requirement
-    design: Design
+    design: AnyDesign
     # what answers and outputs are clamped to; the steps that answers may have
     _limits: tuple[float, float] = field(init=False, repr=False)
     _steps: tuple[float, float] = field(init=False, repr=False)
@@ -37,11 +37,14 @@ class Publisher:
             if self.grid.whole_outputs:
                 low, high = float(math.ceil(low)), float(math.floor(high))
         object.__setattr__(self, "_limits", (low, high))
-        object.__setattr__(self, "_steps", self.grid.region_in_steps(self.requirement.region).answers)
+        answers = self.requirement.region.answers
+        if any(map(math.isfinite, answers)):
+            answers = self.grid.region_in_steps(self.requirement.region).answers
+        object.__setattr__(self, "_steps", answers)
 
     @property
     def grid(self) -> Grid:
-        """The grid that outputs live on."""
+        """The grid that answers are rounded to."""
         return self.design.grid
 
     @property
@@ -97,9 +100,10 @@ class Publisher:
             outputs = np.minimum(np.maximum(outputs, first), last)
         low, high = self._limits
         unbounded = self.requirement.bounds is None
-        if self.grid.whole_outputs and isinstance(self.grid, LinearGrid):
+        grid = self.design.output_grid
+        if grid.whole_outputs and isinstance(grid, LinearGrid):
             return outputs if unbounded else np.minimum(np.maximum(outputs, int(low)), int(high))
-        values = self.grid.values_of(outputs)
+        values = grid.values_of(outputs)
         return values if unbounded else _clipped(values, low, high)
 
 

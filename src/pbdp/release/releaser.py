@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 from fractions import Fraction
@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from pbdp.errors import InputError
-from pbdp.mechanism.design import Design
+from pbdp.mechanism.design import AnyDesign
 from pbdp.mechanism.grid import FURTHEST_STEP, LinearGrid
 from pbdp.mechanism.requirement import Requirement
 from pbdp.noise.kernel import Array
@@ -21,11 +21,13 @@ from pbdp.release.intervals import (
     USUAL_CONFIDENCE,
     Intervals,
     confidence_intervals,
+    likelihoods,
+    output_steps,
     requirement_intervals,
 )
 from pbdp.release.keystream import SECURE, Keystream, keystream_from
 from pbdp.release.law import Weights
-from pbdp.release.publisher import Index, Publisher
+from pbdp.release.publisher import Index, Number, Publisher
 from pbdp.release.sampler import MovingSampler, Sampler, sampler_of
 
 SCALARS = (int, float, Fraction, Decimal, np.integer, np.floating)
@@ -47,12 +49,25 @@ class Released:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Prepared:
+    """Answers that were read and checked: `draw` publishes them, `restored` gives numbers their form."""
+
+    count: int
+    draw: Callable[[Keystream], Array | Index]
+    restored: Callable[[Array | Index], Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Releaser:
-    """Draws for one requirement and one design; made once a plan, used for every release."""
+    """Draws for one requirement and one design; made once a plan, used for every release.
+
+    `vectors` draws the noise of a whole vector, where its coordinates are not drawn one by one.
+    """
 
     requirement: Requirement
-    design: Design
+    design: AnyDesign
     confidence: float
+    vectors: Sampler | None = None
     publisher: Publisher = field(init=False, repr=False)
     sampler: Sampler = field(init=False, repr=False)
     _fast: AliasTable | None = field(init=False, repr=False)
@@ -60,15 +75,24 @@ class Releaser:
     def __post_init__(self) -> None:
         publisher = Publisher(requirement=self.requirement, design=self.design)
         object.__setattr__(self, "publisher", publisher)
-        object.__setattr__(self, "sampler", sampler_of(self.design))
+        object.__setattr__(self, "sampler", self.vectors or sampler_of(self.design))
         # whole numbers in, moved by one law, whole numbers out: nothing else to do
         whole = isinstance(self.design.grid, LinearGrid) and self.design.grid.whole_outputs
+        whole = whole and self.requirement.coordinates is None
         sampler = self.sampler if whole and publisher.is_unclamped else None
         object.__setattr__(self, "_fast", sampler.table if isinstance(sampler, MovingSampler) else None)
 
     def check_count(self, count: int, disjoint: bool) -> None:
         """Refuse more numbers than the plan covers, unless each person affects only one of them."""
-        if count > self.requirement.releases and not disjoint:
+        if self.requirement.coordinates is not None:
+            if count != self.requirement.dimensions:
+                raise InputError(
+                    "answer",
+                    f"of {self.requirement.dimensions} numbers, the dimensions of the plan",
+                    f"{count}",
+                    "Make a plan for that many.",
+                )
+        elif count > self.requirement.releases and not disjoint:
             raise InputError(
                 "answers",
                 f"at most {self.requirement.releases} for this plan (its `releases`)",
@@ -89,7 +113,7 @@ class Releaser:
 
     def published(self, steps: Index, keystream: Keystream = SECURE) -> float | int:
         """The published number for a row of one answer on the grid."""
-        outputs = self.sampler.row(steps, keystream) + (steps + self.design.offset)
+        outputs = self.sampler.output(steps, keystream)
         value: float | int = self.publisher.values_of(outputs).item()
         return value
 
@@ -100,6 +124,9 @@ class Releaser:
         """
         if isinstance(answer, bool | np.bool) or not isinstance(answer, SCALARS):
             raise InputError("answer", "a finite number", f"a {type(answer).__name__}")
+        if self.requirement.coordinates is not None:
+            rule = "a list, a numpy array or a column, as the plan is for vectors"
+            raise InputError("answer", rule, f"a {type(answer).__name__}")
         match answer:
             case float() | np.floating():
                 return self.publisher.steps_of(np.array([answer], dtype=np.float64))
@@ -114,11 +141,7 @@ class Releaser:
 
     def output_steps(self, steps: Index, keystream: Keystream = SECURE) -> Index:
         """Output steps: answer, offset and noise."""
-        drawn = self.sampler.many(steps, keystream)
-        drawn += steps
-        if self.design.offset:
-            drawn += self.design.offset
-        return drawn
+        return self.sampler.outputs(steps, keystream)
 
     def intervals(self, published: Array, confidence: float | None) -> Intervals:
         """The requirement inverted at the plan's confidence, or intervals at another."""
@@ -127,7 +150,42 @@ class Releaser:
             if found is not None:
                 return found
             confidence = USUAL_CONFIDENCE
+        if self.vectors is not None:
+            raise InputError(
+                "confidence",
+                f"that of the plan, {self.confidence:g}, for noise that is drawn as a whole",
+                f"{confidence:g}",
+                "Leave it out.",
+            )
         return confidence_intervals(Weights(publisher=self.publisher), published, confidence)
+
+    def interval(self, published: float, confidence: float | None = None) -> tuple[float, float]:
+        """An interval that holds the true answer with at least this confidence, or with the plan's own."""
+        number = float(published)
+        output_steps(self.publisher, number)  # refuses what cannot have been published
+        found = self.intervals(np.array([number]), confidence)
+        return float(found.low[0]), float(found.high[0])
+
+    def likelihood(self, published: float, answers: Sequence[Number]) -> Array:
+        """P(this number is published) for each candidate for the true answer."""
+        steps = np.array([self.publisher.exact_steps(answer) for answer in answers], dtype=np.int64)
+        return likelihoods(Weights(publisher=self.publisher), float(published), steps)
+
+    def prepared(self, answers: object) -> Prepared:
+        """The answers, read and checked; how many of them a plan covers is for the caller to count."""
+        if isinstance(answers, SCALARS):
+            steps, put = self.steps_of(answers), restorer(answers, self.publisher.grid.whole_outputs)
+            return Prepared(
+                count=1,
+                draw=lambda keystream: np.array([self.published(steps, keystream)]),
+                restored=lambda out: put(out.tolist()[0]),
+            )
+        read = read_answers(answers, self.publisher)
+        if self.requirement.coordinates is not None:
+            self.check_count(read.count, disjoint=False)
+        return Prepared(
+            count=read.count, draw=lambda keystream: self.column(read, keystream), restored=read.restored
+        )
 
     def release(
         self,
@@ -140,26 +198,18 @@ class Releaser:
         """Published numbers in the form of the answers; a `Released` with intervals or a test seed."""
         keystream = keystream_from(insecure_test_seed)
         plain = interval is False and insecure_test_seed is None
-        if isinstance(answers, SCALARS):
-            value = self.number(answers, keystream)
-            if plain:
-                return value
-            put = restorer(answers, self.publisher.grid.whole_outputs)
-            published: Array | Index = np.array([float(value)])
-            restored: Callable[[Array | Index], Any] = lambda out: put(float(out[0]))  # noqa: E731 - typed as its twin
-        else:
-            read = read_answers(answers, self.publisher)
-            self.check_count(read.count, disjoint)
-            published = self.column(read, keystream)
-            restored = read.restored
-            if plain:
-                return restored(published)
-            value = restored(published)
+        if plain and isinstance(answers, SCALARS):
+            return self.number(answers, keystream)
+        ready = self.prepared(answers)
+        self.check_count(ready.count, disjoint)
+        published = ready.draw(keystream)
+        if plain:
+            return ready.restored(published)
         found = self.intervals(published.astype(np.float64), None if isinstance(interval, bool) else interval)
         return Released(
-            value=value,
-            low=restored(found.low),
-            high=restored(found.high),
+            value=ready.restored(published),
+            low=ready.restored(found.low),
+            high=ready.restored(found.high),
             confidence=found.confidence,
             insecure_test_seed=insecure_test_seed,
         )

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from pbdp.mechanism.design import Design
+from pbdp.mechanism.design import AnyDesign
 from pbdp.mechanism.region import Region
 from pbdp.mechanism.reweighted import ReweightedTable
 from pbdp.release.alias import CHUNK, AliasTable, alias_table
@@ -19,9 +19,25 @@ Index = npt.NDArray[np.int64]
 
 
 class Sampler(ABC):
-    """Kernel noise, in steps, before offset and clamping."""
+    """From answers on the grid to the steps that are published, before clamping."""
 
     __slots__ = ()
+
+    @abstractmethod
+    def outputs(self, answers: Index, keystream: Keystream) -> Index:
+        """The output steps of the answers, each with noise of its own or all with that of one vector."""
+
+    def output(self, answer: Index, keystream: Keystream) -> Index:
+        """The output step of a row of one answer."""
+        return self.outputs(answer, keystream)
+
+
+class NoiseSampler(Sampler):
+    """Kernel noise for each answer by itself; what is published is answer, offset and noise."""
+
+    __slots__ = ()
+
+    offset: int
 
     @abstractmethod
     def many(self, answers: Index, keystream: Keystream) -> Index:
@@ -34,12 +50,23 @@ class Sampler(ABC):
         The answer stays a machine word: Python keeps small integers, so that its time would tell them apart.
         """
 
+    def outputs(self, answers: Index, keystream: Keystream) -> Index:
+        drawn = self.many(answers, keystream)
+        drawn += answers
+        if self.offset:
+            drawn += self.offset
+        return drawn
+
+    def output(self, answer: Index, keystream: Keystream) -> Index:
+        return self.row(answer, keystream) + (answer + self.offset)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class MovingSampler(Sampler):
+class MovingSampler(NoiseSampler):
     """One law for all answers."""
 
     table: AliasTable
+    offset: int = 0
 
     def row(self, answer: Index, keystream: Keystream) -> Index:  # noqa: ARG002 - the law does not depend on it
         return np.array([self.table.value_of(keystream.word())], dtype=np.int64)
@@ -48,7 +75,7 @@ class MovingSampler(Sampler):
         return self.table.draw(len(answers), keystream)
 
 
-class _OneWordEach(Sampler):
+class _OneWordEach(NoiseSampler):
     """Answers and words side by side, in parts that stay in the processor's cache."""
 
     __slots__ = ()
@@ -75,6 +102,7 @@ class StackedSampler(_OneWordEach):
     """A law for each answer, all of them in tables."""
 
     tables: StackedTables
+    offset: int = 0
 
     def row(self, answer: Index, keystream: Keystream) -> Index:
         return self.tables.many(answer, np.array([keystream.word()], dtype=np.uint64))
@@ -89,6 +117,7 @@ class ReweightedSampler(_OneWordEach):
 
     table: ReweightedTable
     region: Region
+    offset: int = 0
 
     def row(self, answer: Index, keystream: Keystream) -> Index:
         (below,), (above,) = self.region.offsets(answer.astype(np.float64))
@@ -98,11 +127,11 @@ class ReweightedSampler(_OneWordEach):
         return self.table.noise_at(words, *self.region.offsets(answers.astype(np.float64)))
 
 
-def sampler_of(design: Design) -> Sampler:
+def sampler_of(design: AnyDesign) -> NoiseSampler:
     """The sampler of a design's table."""
-    if design.mechanism.follows_answer:
-        return MovingSampler(table=alias_table(design.table_at(0.0)))
+    if design.follows_answer:
+        return MovingSampler(table=alias_table(design.table_at(0.0)), offset=design.offset)
     tables = stacked_tables(design)
     if tables is not None:
-        return StackedSampler(tables=tables)
-    return ReweightedSampler(table=design.reweighted(), region=design.region)
+        return StackedSampler(tables=tables, offset=design.offset)
+    return ReweightedSampler(table=design.reweighted(), region=design.region, offset=design.offset)

@@ -47,6 +47,7 @@ from pbdp.mechanism.weights import TOTAL, WeightTable
 from pbdp.noise.kernel import Array
 from pbdp.release.alias import AliasTable, alias_table
 from pbdp.release.keystream import SLACK, WORD, Keystream
+from pbdp.release.sampler import Sampler
 
 Index = npt.NDArray[np.int64]
 Words = npt.NDArray[np.uint64]
@@ -303,3 +304,13 @@ class SphericalNoise:
 def boundary_error(offset: float, relative: float, peak: float, mean: float) -> float:
     """(2): a, b, p0 and E|y|, in steps."""
     return 2 * offset * (1 + 2 * peak) + 2 * relative * (mean + 2 + 2 * peak)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class SphericalSampler(Sampler):
+    """Vectors on the answers' fine grid in, on the coarser one of what is published out."""
+
+    noise: SphericalNoise
+
+    def outputs(self, answers: Index, keystream: Keystream) -> Index:
+        return self.noise.published_steps(answers, keystream)

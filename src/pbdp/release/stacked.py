@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from pbdp.mechanism.design import Design
+from pbdp.mechanism.design import AnyDesign
 from pbdp.release.alias import AliasTable, Index, Words, alias_table, bits_for
 
 # Buckets of all tables together: 16 MB of memory, and about a quarter of a second to make them.
@@ -48,7 +48,7 @@ class StackedTables:
         )
 
 
-def stacked_tables(design: Design) -> StackedTables | None:
+def stacked_tables(design: AnyDesign) -> StackedTables | None:
     """The tables of all answers, or None if they are too many."""
     base = design.reweighted()
     first, last = _answers(design, base.cells)
@@ -66,7 +66,7 @@ def stacked_tables(design: Design) -> StackedTables | None:
     )
 
 
-def _answers(design: Design, cells: int) -> tuple[int, int]:
+def _answers(design: AnyDesign, cells: int) -> tuple[int, int]:
     """The answers whose laws differ."""
     low, high = design.region.answers
     furthest = float(np.ceil(design.region.settled_from(cells))) + 1

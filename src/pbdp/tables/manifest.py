@@ -13,8 +13,8 @@ from typing import Any
 from pbdp import __version__
 from pbdp.digits import rounded_up
 from pbdp.mechanism.neighbors import Neighbors
-from pbdp.planning.joint_storage import joint_record
 from pbdp.planning.pricing import fingerprint
+from pbdp.planning.store import plan_record as noise_record
 from pbdp.tables.plan import TablePlan
 from pbdp.tables.query import Query
 from pbdp.tables.query_record import query_record
@@ -62,10 +62,10 @@ def manifest_record(table: ReleasedTable) -> Record:
 
 
 def plan_record(plan: TablePlan) -> Record:
-    """The joint plan, with the numbers that its parts are for."""
+    """The plan of the noise, with the numbers that its parts are for."""
     return {
-        "joint": joint_record(plan.joint),
-        "fingerprint": fingerprint(plan.joint),
+        "noise": noise_record(plan.noise),
+        "fingerprint": fingerprint(plan.noise),
         "numbers": [number.label for number in plan.numbers],
         "threshold": None if plan.threshold is None else plan.threshold.threshold,
         "promised_means": promised_means(plan),

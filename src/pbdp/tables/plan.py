@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from pbdp.errors import InputError
 from pbdp.mechanism.requirement import Requirement
-from pbdp.planning.together import JointPlan, Part, narrowest_together, plan_together
+from pbdp.planning.plan import Part, Plan
+from pbdp.planning.together import narrowest_together, plan_together
 from pbdp.tables.numbers import Number, numbers_of
 from pbdp.tables.query import Query
 from pbdp.tables.selection import Threshold, Thresholds
@@ -20,24 +20,26 @@ if TYPE_CHECKING:
 # The share of delta that pays for groups of one person which a selection publishes. The threshold grows with
 # its logarithm only, and ledgers set little aside for outputs that a neighbor cannot produce.
 SELECTION_SHARE = 0.05
+# The part of the plan that a selection's threshold has; no measure can have a name like this.
+SELECTION = "(selection)"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class TablePlan:
-    """A query, the numbers that answer it, and the joint plan whose parts are their noise, in order.
+    """A query, the numbers that answer it, and the plan whose parts are their noise, in order.
 
     A selection's threshold has the last part.
     """
 
     query: Query
     numbers: tuple[Number, ...]
-    joint: JointPlan
+    noise: Plan
     threshold: Threshold | None = None
 
     @property
     def epsilon(self) -> float:
         """Guaranteed privacy loss of the whole table for one person, at `delta`."""
-        return self.joint.epsilon
+        return self.noise.epsilon
 
     @property
     def delta(self) -> float:
@@ -46,10 +48,7 @@ class TablePlan:
 
     def part(self, label: str) -> Part:
         """The noise of one number."""
-        for number, part in zip(self.numbers, self.joint.parts, strict=False):
-            if number.label == label:
-                return part
-        raise InputError("label", f"among {', '.join(number.label for number in self.numbers)}", repr(label))
+        return self.noise.part(label)
 
     def release(
         self,
@@ -75,12 +74,12 @@ class TablePlan:
 def plan_table(query: Query) -> TablePlan:
     """The plan with the least joint epsilon that was found, or with the narrowest widths for an epsilon."""
     thresholds, missing = _thresholds(query)
-    given = [[(option.requirement, option.design) for option in thresholds]] if thresholds else []
+    given = {SELECTION: [(option.requirement, option.design) for option in thresholds]} if thresholds else {}
     if query.epsilon is None:
         numbers = numbers_of(query)
-        joint = plan_together(_requirements(numbers), given=given, missing=missing)
+        noise = plan_together(_requirements(numbers), given=given, missing=missing)
     else:
-        joint = narrowest_together(
+        noise = narrowest_together(
             lambda factor: _requirements(numbers_of(query, factor)),
             query.epsilon,
             given=given,
@@ -88,17 +87,17 @@ def plan_table(query: Query) -> TablePlan:
         )
         numbers = tuple(
             Number(label=number.label, quantity=number.quantity, requirement=part.requirement)
-            for number, part in zip(numbers_of(query, 1.0), joint.parts, strict=False)
+            for number, part in zip(numbers_of(query, 1.0), noise.parts, strict=False)
         )
     chosen = None
     if thresholds:
-        last = joint.parts[-1]
+        last = noise.parts[-1]
         chosen = next(option for option in thresholds if option.design == last.design)
-    return TablePlan(query=query, numbers=numbers, joint=joint, threshold=chosen)
+    return TablePlan(query=query, numbers=numbers, noise=noise, threshold=chosen)
 
 
-def _requirements(numbers: Sequence[Number]) -> list[Requirement]:
-    return [number.requirement for number in numbers]
+def _requirements(numbers: Sequence[Number]) -> dict[str, Requirement]:
+    return {number.label: number.requirement for number in numbers}
 
 
 def _thresholds(query: Query) -> tuple[list[Threshold], float]:

@@ -13,11 +13,9 @@ import numpy as np
 
 from pbdp.noise.kernel import Array
 from pbdp.release.intervals import Intervals
-from pbdp.release.releaser import Releaser
 from pbdp.tables.measures import Column, Measure
 
 if TYPE_CHECKING:
-    from pbdp.planning.together import Part
     from pbdp.tables.plan import TablePlan
 
 Columns = dict[str, Column]
@@ -26,11 +24,6 @@ Columns = dict[str, Column]
 def typed(numbers: Any, whole: bool) -> Column:
     """Released numbers as 64-bit whole numbers or as doubles."""
     return np.asarray(numbers, dtype=np.int64) if whole else np.asarray(numbers, dtype=np.float64)
-
-
-def releaser_of(part: Part) -> Releaser:
-    """What draws and what gives intervals for one number."""
-    return Releaser(requirement=part.requirement, design=part.design, confidence=part.confidence)
 
 
 def published_columns(
@@ -45,7 +38,7 @@ def published_columns(
 
 
 def _intervals(plan: TablePlan, label: str, values: Column) -> Intervals:
-    return releaser_of(plan.part(label)).intervals(values.astype(np.float64), None)
+    return plan.part(label).releaser.intervals(values.astype(np.float64), None)
 
 
 def _columns(measure: Measure, values: Column, low: Array, high: Array, confidence: float) -> Columns:

@@ -16,16 +16,16 @@ from pbdp.ledger.errors import BudgetExceededError
 from pbdp.ledger.request import Request, Reservation
 from pbdp.mechanism.grid import FURTHEST_STEP, LinearGrid
 from pbdp.noise.kernel import Array
+from pbdp.planning.plan import Part
 from pbdp.planning.pricing import fingerprint
 from pbdp.planning.pricing.priced import name_of
-from pbdp.planning.together import Part
 from pbdp.release.keystream import SECURE, Keystream, keystream_from
 from pbdp.tables.bounded import Aggregates, Index
 from pbdp.tables.engines.interface import Source, check_columns
 from pbdp.tables.keys import KeyTable, key_order, keys_from_record, keys_record
 from pbdp.tables.measures import Column
 from pbdp.tables.plan import TablePlan
-from pbdp.tables.published import releaser_of, typed
+from pbdp.tables.published import typed
 from pbdp.tables.query_record import key_of, query_text
 from pbdp.tables.table import Payment, ReleasedTable
 
@@ -93,9 +93,9 @@ def _paid(plan: TablePlan, source: Source, budget: Budget, key: str | None) -> t
     """Reserve, draw, settle; a table that was released before under this key comes back as it was."""
     request = Request(
         dataset=budget.dataset,
-        plan=fingerprint(plan.joint),
-        plan_label=name_of(plan.joint),
-        cost=budget.rule.cost(plan.joint),
+        plan=fingerprint(plan.noise),
+        plan_label=name_of(plan.noise),
+        cost=budget.rule.cost(plan.noise),
         package=1,
         values=1,
         neighbors=plan.query.neighbors,
@@ -140,7 +140,7 @@ def draw(plan: TablePlan, source: Source, keystream: Keystream) -> Drawn:
         return _drawn(plan, plan.query.groups, _spread(aggregates, len(plan.query.groups)), keystream)
     if plan.threshold is None or aggregates.found is None:
         raise AssertionError("groups of the data come with a selection")
-    counts = _noisy(plan.joint.parts[-1], aggregates.people, keystream)
+    counts = _noisy(plan.noise.parts[-1], aggregates.people, keystream)
     chosen = np.flatnonzero(counts >= plan.threshold.threshold)
     # in the order of the keys: that of the engine may tell something of the data
     chosen = chosen[key_order(aggregates.found.taken(chosen))]
@@ -152,14 +152,14 @@ def _drawn(plan: TablePlan, groups: KeyTable, aggregates: Aggregates, keystream:
         groups=groups,
         values={
             number.label: _noisy(part, number.quantity.answers(aggregates), keystream)
-            for number, part in zip(plan.numbers, plan.joint.parts, strict=False)
+            for number, part in zip(plan.numbers, plan.noise.parts, strict=False)
         },
     )
 
 
 def _noisy(part: Part, answers: Index | Array, keystream: Keystream) -> Column:
     """Answers with the noise of their part, drawn from the table that was accounted for."""
-    releaser = releaser_of(part)
+    releaser = part.releaser
     linear = isinstance(part.design.grid, LinearGrid)
     if linear or part.requirement.integer:
         furthest = _FURTHEST * (part.design.grid.step if linear else 1.0)

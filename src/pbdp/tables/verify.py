@@ -13,14 +13,14 @@ from typing import TYPE_CHECKING, Any
 from pbdp.digits import rounded_up
 from pbdp.errors import InputError, PbdpError
 from pbdp.mechanism.grid import LinearGrid
-from pbdp.planning.joint_storage import joint_from_record
+from pbdp.planning.plan import Plan, number_design
 from pbdp.planning.pricing import fingerprint
-from pbdp.planning.together import JointPlan
+from pbdp.planning.store import plan_from_record
 from pbdp.spelling import read_now, word_now
 from pbdp.tables.faults import Check, FaultError, checked
 from pbdp.tables.manifest import FORMAT, VERSION, promised_means, statement
 from pbdp.tables.numbers import Number, numbers_of
-from pbdp.tables.plan import TablePlan
+from pbdp.tables.plan import SELECTION, TablePlan
 from pbdp.tables.query import Query
 from pbdp.tables.query_record import query_from_record
 from pbdp.tables.selection import Threshold
@@ -116,27 +116,41 @@ def _verified(record: Record, place: Path, table: Path | None, ledger: Ledger | 
 def _plan(record: Record, file: PublishedFile | None) -> TablePlan:
     """The plan that the manifest describes; its epsilon is composed again from the tables of noise."""
     query = query_from_record(record["query"], None if file is None else keys_in(file))
-    joint = joint_from_record(record["plan"]["joint"])
-    numbers, threshold = _numbers(query, joint, record)
-    return TablePlan(query=query, numbers=numbers, joint=joint, threshold=threshold)
+    noise = _noise(record["plan"], query)
+    numbers, threshold = _numbers(query, noise, record)
+    return TablePlan(query=query, numbers=numbers, noise=noise, threshold=threshold)
 
 
-def _numbers(query: Query, joint: JointPlan, record: Record) -> tuple[tuple[Number, ...], Threshold | None]:
+def _noise(record: Record, query: Query) -> Plan:
+    """The plan of the noise; that of a first version calls its parts by number."""
+    if "noise" in record:
+        return plan_from_record(record["noise"], "plan")
+    plan = plan_from_record(record["joint"], "plan")
+    labels = [number.label for number in numbers_of(query, 1.0)] + [SELECTION] * (query.select is not None)
+    if len(labels) != len(plan.parts):
+        raise FaultError("the plan is for other numbers than the query asks for")
+    named = tuple(replace(part, name=label) for part, label in zip(plan.parts, labels, strict=True))
+    return replace(plan, parts=named)
+
+
+def _numbers(query: Query, noise: Plan, record: Record) -> tuple[tuple[Number, ...], Threshold | None]:
     """The numbers with the requirements of the plan's parts, and the threshold of the last part."""
     asked = numbers_of(query, 1.0)
     expected = len(asked) + (query.select is not None)
-    if [number.label for number in asked] != record["plan"]["numbers"] or len(joint.parts) != expected:
+    if [number.label for number in asked] != record["plan"]["numbers"] or len(noise.parts) != expected:
         raise FaultError("the plan is for other numbers than the query asks for")
     numbers = tuple(
         replace(number, requirement=part.requirement)
-        for number, part in zip(asked, joint.parts, strict=False)
+        for number, part in zip(asked, noise.parts, strict=False)
     )
     if query.select is None:
         return numbers, None
-    last, threshold = joint.parts[-1], record["plan"]["threshold"]
+    last, threshold = noise.parts[-1], record["plan"]["threshold"]
     if isinstance(threshold, bool) or not isinstance(threshold, int):
         raise FaultError("the selection has no threshold")
-    return numbers, Threshold(threshold=threshold, requirement=last.requirement, design=last.design)
+    return numbers, Threshold(
+        threshold=threshold, requirement=last.requirement, design=number_design(last.design)
+    )
 
 
 def _certificate(record: Record, plan: TablePlan) -> str:
@@ -146,13 +160,13 @@ def _certificate(record: Record, plan: TablePlan) -> str:
         raise FaultError(
             f"the noise has epsilon {rounded_up(plan.epsilon)} at delta {plan.delta:g}, not what is claimed"
         )
-    if plan.joint.delta != plan.delta or claim["neighbors"] != plan.query.neighbors:
+    if plan.noise.delta != plan.delta or claim["neighbors"] != plan.query.neighbors:
         raise FaultError("the certificate is for another delta or for other neighbors than the query")
     # earlier versions rounded to the nearest number of six digits
     figures = (rounded_up(claim["epsilon"], digits=6), f"{claim['epsilon']:.6g}")
     if word_now(claim["statement"]) not in [statement(plan, figure) for figure in figures]:
         raise FaultError("the statement says something else than the certificate")
-    if record["plan"]["fingerprint"] != fingerprint(plan.joint):
+    if record["plan"]["fingerprint"] != fingerprint(plan.noise):
         raise FaultError("the fingerprint is not that of the plan")
     return f"epsilon {rounded_up(plan.epsilon)} at delta {plan.delta:g}, composed again from the noise tables"
 
@@ -162,7 +176,7 @@ def _requirements(record: Record, plan: TablePlan) -> str:
     query = plan.query
     asked = numbers_of(query, 1.0)
     found_widths = {label for measure in query.measures if measure.is_open for label in measure.labels}
-    for wanted, number, part in zip(asked, plan.numbers, plan.joint.parts, strict=False):
+    for wanted, number, part in zip(asked, plan.numbers, plan.noise.parts, strict=False):
         have, want = number.requirement, wanted.requirement
         if number.label in found_widths:
             want = replace(want, region=have.region)
@@ -180,17 +194,17 @@ def _requirements(record: Record, plan: TablePlan) -> str:
 
 def _selection(record: Record, plan: TablePlan) -> str:
     """Lone people are hidden as often as `missing` says, and large groups published as often as asked."""
-    query, threshold, part = plan.query, plan.threshold, plan.joint.parts[-1]
+    query, threshold, part = plan.query, plan.threshold, plan.noise.parts[-1]
     if query.select is None or threshold is None:
-        if plan.joint.missing or record["plan"]["threshold"] is not None:
+        if plan.noise.missing or record["plan"]["threshold"] is not None:
             raise FaultError("there is no selection, but a threshold")
         return "not needed: the groups are public"
-    design, asked = part.design, query.select
+    design, asked = number_design(part.design), query.select
     plain = isinstance(design.grid, LinearGrid) and design.grid.step == 1
     if not plain or design.offset or design.boost or design.clamp:
         # what the threshold hides was proved for noise that is added to whole counts as it is
         raise FaultError("the counts of people have noise of another kind than a selection")
-    if query.groups_touched * threshold.lone_share > Fraction(plan.joint.missing):
+    if query.groups_touched * threshold.lone_share > Fraction(plan.noise.missing):
         raise FaultError("groups of one person are published more often than the certificate allows")
     wanted = replace(
         part.requirement,

@@ -17,7 +17,7 @@ from pbdp.tables.keys import KeyTable, Kind, arrow_types, key_table, keys_from_r
 from pbdp.tables.manifest import column_notes
 from pbdp.tables.measures import Column, Measure
 from pbdp.tables.plan import TablePlan
-from pbdp.tables.published import Columns, published_columns, releaser_of, typed
+from pbdp.tables.published import Columns, published_columns, typed
 from pbdp.tables.query import Query
 from pbdp.tables.table import SEED_COLUMN, digest_of
 
@@ -174,7 +174,7 @@ def _check_keys(query: Query, table: Any, record: Record) -> None:
 def _check_derived(plan: TablePlan, measure: Measure, table: Any) -> None:
     """A number within its interval and bounds, the width that follows from both, and the right confidence."""
     value, within, low, high, confidence = (_floats(table[column]) for column in measure.columns)
-    promised = (1 - 2**-50) * np.prod([releaser_of(plan.part(label)).confidence for label in measure.labels])
+    promised = (1 - 2**-50) * np.prod([plan.part(label).confidence for label in measure.labels])
     least, most = measure.ends(plan.query)
     known = ~np.isnan(value)
     width = np.fmax(np.abs(value - low), np.abs(high - value))

@@ -40,7 +40,7 @@ def check_payment(record: Record, plan: TablePlan, ledger: Ledger | None, file: 
     if entry is None or (entry.kind, entry.key, entry.plan, entry.query, dict(entry.cost)) != (
         "spend",
         paid["key"],
-        fingerprint(plan.joint),
+        fingerprint(plan.noise),
         query_text(plan.query),
         paid["charged"],
     ):

@@ -18,6 +18,7 @@ from pbdp.accounting.filters.approximate_renyi import approximate_renyi
 from pbdp.accounting.filters.design_loss import design_loss, design_release, profile_loss
 from pbdp.mechanism.design import Design
 from pbdp.mechanism.weights import WeightTable
+from pbdp.planning.plan import number_design
 from tests.accounting.filters.brute import least_renyi, moved
 
 
@@ -28,8 +29,8 @@ def designs() -> dict[str, Design]:
         range=(0, 12), scale=3, confidence=0.8, sensitivity=2, delta=1e-6, integer=True,
         families=("gaussian", "laplace"),
     )  # fmt: skip
-    found = {entry.design.name: entry.design for entry in (plan.chosen, *plan.others)}
-    return {name: design for name, design in found.items() if not design.mechanism.follows_answer}
+    found = [number_design(entry.design) for entry in (plan.chosen, *plan.others)]
+    return {design.name: design for design in found if not design.follows_answer}
 
 
 def answers() -> list[tuple[int, int]]:
@@ -100,7 +101,7 @@ def test_the_profile_of_a_moving_table_costs_what_the_table_costs(exchange: floa
 
 @lru_cache(maxsize=1)
 def _moving() -> Design:
-    return pbdp.plan(within=20, confidence=0.9, sensitivity=1, delta=1e-6, integer=True, releases=9).mechanism
+    return pbdp.plan(within=20, confidence=0.9, sensitivity=1, delta=1e-6, integer=True, releases=9).design
 
 
 def test_a_composition_is_bounded_from_both_sides() -> None:

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 import numpy.typing as npt
 
-from pbdp.planning.together import JointPlan, Part
+from pbdp.planning.plan import Part, Plan
 
 Masses = npt.NDArray[np.float64]
 
@@ -32,7 +32,7 @@ def product_of(pairs: Sequence[tuple[Masses, Masses]]) -> tuple[Masses, Masses]:
     return first, second
 
 
-def neighbors_of(joint: JointPlan) -> Iterator[tuple[Masses, Masses]]:
+def neighbors_of(joint: Plan) -> Iterator[tuple[Masses, Masses]]:
     """All combinations of outputs of a plan, for all shifts that one person can cause in every number."""
     every = [part for part in joint.parts for _ in range(int(part.requirement.releases))]
     limits = [int(part.requirement.sensitivity) for part in every]
@@ -46,6 +46,6 @@ def hockey_stick(first: Masses, second: Masses, epsilon: float) -> float:
     return float(np.sum(np.maximum(first - np.exp(epsilon) * second, 0.0)))
 
 
-def worst(joint: JointPlan, epsilon: float) -> float:
+def worst(joint: Plan, epsilon: float) -> float:
     """The largest delta at epsilon over all shifts."""
     return max(hockey_stick(first, second, epsilon) for first, second in neighbors_of(joint))

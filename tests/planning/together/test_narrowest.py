@@ -10,6 +10,7 @@ import pytest
 from pbdp.errors import CannotCertifyError, ContradictionError, InputError
 from pbdp.mechanism.absolute import AbsoluteRegion
 from pbdp.mechanism.requirement import Requirement
+from pbdp.planning.plan import number_design
 from pbdp.planning.together import narrowest_together, plan_together
 from tests.planning.together.requirements import FEW, count
 
@@ -67,12 +68,13 @@ def test_widths_that_are_rounded_are_not_planned_twice() -> None:
 
 def test_given_parts_and_what_is_set_aside_stay_the_same() -> None:
     fixed = plan_together([count(40)], FEW)
-    given = [[(part.requirement, part.design) for part in fixed.parts]]
+    given = [[(part.requirement, number_design(part.design)) for part in fixed.parts]]
     joint = narrowest_together(
         lambda s: [count(9.0 * s, integer=False)], 2 * fixed.epsilon, FEW, given=given, missing=5e-7
     )
     assert joint.missing == 5e-7
-    assert joint.parts[-1] == fixed.parts[0]
+    assert joint.parts[-1].design == fixed.parts[0].design
+    assert joint.parts[-1].requirement == fixed.parts[0].requirement
     assert 0.99 * 2 * fixed.epsilon <= joint.epsilon <= 2 * fixed.epsilon
     with pytest.raises(CannotCertifyError, match="given cost epsilon"):
         narrowest_together(lambda s: [count(9 * s)], 0.9 * fixed.epsilon, FEW, given=given)
@@ -80,7 +82,7 @@ def test_given_parts_and_what_is_set_aside_stay_the_same() -> None:
 
 def test_little_room_beside_what_is_given_is_found() -> None:
     fixed = plan_together([count(10)], ("laplace",))
-    given = [[(part.requirement, part.design) for part in fixed.parts]]
+    given = [[(part.requirement, number_design(part.design)) for part in fixed.parts]]
     epsilon = 1.01 * fixed.epsilon
     make = Counted(lambda s: [count(9 * s)])
     joint = narrowest_together(make, epsilon, ("laplace",), given=given)

@@ -18,6 +18,7 @@ from pbdp.ledger.budget import Budget
 from pbdp.ledger.ledger import Ledger
 from pbdp.ledger.request import Request
 from pbdp.mechanism.custom import CustomRegion
+from pbdp.planning.plan import Plan, number_design
 from pbdp.planning.pricing import (
     Claim,
     RenyiRule,
@@ -28,14 +29,14 @@ from pbdp.planning.pricing import (
     make_rule,
     price,
 )
-from pbdp.planning.pricing.priced import name_of, neighbors_of
-from pbdp.planning.together import JointPlan, plan_together
+from pbdp.planning.pricing.priced import name_of
+from pbdp.planning.together import plan_together
 from tests.planning.together.enumeration import worst
 from tests.planning.together.requirements import FEW, count
 
 
 @lru_cache(maxsize=8)
-def visits(missing: float = 1e-9, delta: float = 1e-6, neighbors: str = "add/remove") -> JointPlan:
+def visits(missing: float = 1e-9, delta: float = 1e-6, neighbors: str = "add/remove") -> Plan:
     """A table with three measures."""
     asked = [
         count(30, releases=3, delta=delta, neighbors=neighbors),
@@ -46,7 +47,7 @@ def visits(missing: float = 1e-9, delta: float = 1e-6, neighbors: str = "add/rem
 
 
 @lru_cache(maxsize=8)
-def small(missing: float) -> JointPlan:
+def small(missing: float) -> Plan:
     """Two numbers with short tables."""
     asked = [count(1, confidence=0.8, delta=1e-2), count(2, confidence=0.7, sensitivity=2, delta=1e-2)]
     return plan_together(asked, FEW, missing=missing)
@@ -92,9 +93,12 @@ def test_the_sum_charges_a_point_of_the_curve(missing: float) -> None:
     assert delta > Fraction(missing)
     noise = float(delta - Fraction(missing))
     parts = plan_together(
-        (), given=[[(replace(part.requirement, delta=noise), part.design)] for part in joint.parts]
+        (),
+        given=[
+            [(replace(part.requirement, delta=noise), number_design(part.design))] for part in joint.parts
+        ],
     )
-    assert parts.epsilon_lower * (1 - 1e-6) <= epsilon <= parts.epsilon * (1 + 1e-6)
+    assert parts.certificate.epsilon_lower * (1 - 1e-6) <= epsilon <= parts.epsilon * (1 + 1e-6)
 
 
 @pytest.mark.parametrize("missing", [0.0, 5e-3])
@@ -125,9 +129,9 @@ def test_noise_without_an_epsilon_that_small_is_refused() -> None:
         SumRule(epsilon=50, delta=0).cost(small(0.0))
 
 
-def replace_delta(joint: JointPlan, delta: float) -> JointPlan:
+def replace_delta(joint: Plan, delta: float) -> Plan:
     parts = tuple(replace(part, requirement=replace(part.requirement, delta=delta)) for part in joint.parts)
-    return replace(joint, parts=parts, delta=delta)
+    return replace(joint, parts=parts, certificate=replace(joint.certificate, delta=delta))
 
 
 # ----------------------------------------------------------------------------------------------- batch
@@ -137,13 +141,13 @@ def replace_delta(joint: JointPlan, delta: float) -> JointPlan:
 def test_one_package_composes_to_the_joint_epsilon(missing: float) -> None:
     found = compose_plans([(visits(missing), 1)]).epsilon_at(1e-6)
     assert found.upper == pytest.approx(visits(missing).epsilon, rel=2e-4)
-    assert found.upper >= visits(missing).epsilon_lower
+    assert found.upper >= visits(missing).certificate.epsilon_lower
 
 
 def test_a_batch_takes_what_is_set_aside_from_delta() -> None:
     exact = [compose_plans([(visits(missing), 2)]).epsilon_at(1e-6).upper for missing in (0.0, 4e-7)]
     parts = visits(4e-7).parts
-    designs = plan_together((), given=[[(part.requirement, part.design)] for part in parts])
+    designs = plan_together((), given=[[(part.requirement, number_design(part.design))] for part in parts])
     noise = compose_plans([(designs, 2)])
     assert exact[0] < exact[1] == pytest.approx(noise.epsilon_at(1e-6 - 8e-7).upper, rel=1e-4)
     assert math.isinf(compose_plans([(visits(4e-7), 3)]).epsilon_at(1e-6).upper)
@@ -175,9 +179,11 @@ def test_names_and_relations() -> None:
     names = [part.design.name for part in visits().parts]
     assert len(set(names)) == 1
     assert name_of(visits()) == f"joint plan of 3 (3 x {names[0]})"
-    two = plan_together([count(9)], FEW, given=[[(part.requirement, part.design)] for part in visits().parts])
+    two = plan_together(
+        [count(9)], FEW, given=[[(part.requirement, number_design(part.design))] for part in visits().parts]
+    )
     assert name_of(two) == f"joint plan of 4 ({two.parts[0].design.name}, 3 x {names[0]})"
-    assert neighbors_of(visits(neighbors="replace")) == "replace"
+    assert visits(neighbors="replace").neighbors == "replace"
     for kind in ("renyi", "sum"):
         with pytest.raises(InputError, match="neighbors must be 'add/remove'"):
             make_rule(kind, epsilon=3, delta=1e-5).cost(visits(neighbors="replace"))
@@ -199,8 +205,9 @@ def test_fingerprints_tell_joint_plans_apart() -> None:
     ]
     digests = {fingerprint(plan) for plan in (joint, *others)}
     assert len(digests) == 1 + len(others)
+    larger = replace(joint.certificate, epsilon=joint.epsilon * (1 + 1e-12))
     # certified figures follow from the rest, and may differ between machines
-    assert fingerprint(replace(joint, epsilon=joint.epsilon * (1 + 1e-12))) == fingerprint(joint)
+    assert fingerprint(replace(joint, certificate=larger)) == fingerprint(joint)
 
 
 def test_a_region_given_as_a_function_has_no_fingerprint() -> None:
@@ -236,7 +243,7 @@ def test_a_ledger_keeps_the_spend_of_joint_plans(rule: str, tmp_path: Path) -> N
                 cost=budget.rule.cost(visits()),
                 package=visits().releases,
                 values=visits().releases,
-                neighbors=neighbors_of(visits()),
+                neighbors=visits().neighbors,
                 again=True,
             )
             ledger.settle(ledger.reserve(request), b"[]")

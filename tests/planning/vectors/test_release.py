@@ -19,40 +19,43 @@ import pytest
 from scipy.stats import beta, chi, chi2, gamma, norm
 
 from pbdp.errors import InputError
-from pbdp.planning.vectors import VectorPlan, plan_vector
-from pbdp.planning.vectors.independent import IndependentNoise
+from pbdp.planning.plan import Plan
+from pbdp.planning.planner import plan_of
+from pbdp.planning.vectors.ask import plan_vector
 from pbdp.planning.vectors.product_laplace import ProductLaplace
-from pbdp.planning.vectors.release import ReleasedVector, TableSampler
 from pbdp.planning.vectors.spherical_gaussian import SphericalGaussian
 from pbdp.planning.vectors.spherical_laplace import SphericalLaplace
 from pbdp.release.keystream import InsecureTestKeystream, InsecureTestSeedWarning, SecureKeystream
+from pbdp.release.releaser import Released
+from pbdp.release.sampler import MovingSampler
 
 Array = npt.NDArray[np.float64]
 # A true fit is rejected once in a thousand million runs.
 LEVEL = 1e-9
 SECURE = SecureKeystream()
+DELTA = 1e-6
 NORMS = ["linf", "l2", "l1"]
 
 
 @cache
-def plan(norm: str, dimensions: int = 4, within: float = 20.0, family: str | None = None) -> VectorPlan:
+def plan(norm: str, dimensions: int = 4, within: float = 20.0, family: str | None = None) -> Plan:
     made = plan_vector(
         within=within,
         confidence=0.9,
         dimensions=dimensions,
         norm=norm,
         sensitivity=1.0,
-        delta=1e-6,
+        delta=DELTA,
         step=None if norm == "l2" else 0.25,
         touches=None if norm == "l2" else 2,
     )
     if family is None:
         return made
     chosen = next(entry for entry in (made.chosen, *made.others) if entry.design.name == family)
-    return VectorPlan(requirement=made.requirement, chosen=chosen)
+    return plan_of(made.requirement, chosen)
 
 
-def step_of(made: VectorPlan) -> float:
+def step_of(made: Plan) -> float:
     match made.mechanism:
         case SphericalGaussian(rounding=rounding) | SphericalLaplace(rounding=rounding):
             return rounding.step
@@ -144,8 +147,9 @@ def test_a_test_seed_repeats_and_marks_the_result(norm: str) -> None:
         again = made.release([1.0, 2.0, 3.0, 4.0], insecure_test_seed=3)
         other = made.release([1.0, 2.0, 3.0, 4.0], insecure_test_seed=4)
 
-    assert isinstance(first, ReleasedVector)
-    assert (first.insecure_test_seed, first.norm, first.within) == (3, norm, 20.0)
+    assert isinstance(first, Released)
+    assert first.insecure_test_seed == 3
+    assert [high - value for high, value in zip(first.high, first.value, strict=True)] == [20.0] * 4
     assert first.confidence == made.confidence
     assert first.value == again.value != other.value
     with pytest.raises(InputError):
@@ -177,7 +181,7 @@ def test_l1_draws_the_very_table_that_was_accounted() -> None:
     design = made.mechanism
     assert isinstance(design, ProductLaplace)
     sampler = design.sampler(made.requirement)
-    assert isinstance(sampler, TableSampler)
+    assert isinstance(sampler, MovingSampler)
     table = design.table
 
     assert sampler.table.weights() == {
@@ -193,10 +197,8 @@ def test_l1_draws_the_very_table_that_was_accounted() -> None:
 
 def test_linf_draws_the_table_of_the_scalar_plan_for_every_coordinate() -> None:
     made = plan("linf", 6)
-    design = made.mechanism
-    assert isinstance(design, IndependentNoise)
-    assert design.plan.requirement.releases == 2, "the other coordinates are not counted, but released"
-    releaser = design.plan.releaser
+    assert made.requirement.each.releases == 2, "the other coordinates are not counted, but released"
+    releaser = made.releaser
     steps = np.array([0, 4, -8, 1, 2, 3])
     outputs = releaser.output_steps(steps, InsecureTestKeystream(1))
     with pytest.warns(InsecureTestSeedWarning):
@@ -212,9 +214,9 @@ def fit(shares: Array) -> float:
     return float(chi2.sf(np.sum((counts - hoped) ** 2 / hoped), 19))
 
 
-def errors(made: VectorPlan, count: int) -> Array:
+def errors(made: Plan, count: int) -> Array:
     """What many releases of one vector differ by from it."""
-    answer = np.random.default_rng(0).normal(size=made.dimensions) * 1e5
+    answer = np.random.default_rng(0).normal(size=made.requirement.dimensions) * 1e5
     return np.array([made.release(answer) - answer for _ in range(count)])
 
 
@@ -229,8 +231,8 @@ def test_plain_gaussian_coordinates_fit_and_do_not_fit_two_per_cent_off() -> Non
         assert fit(norm.cdf(drawn / (design.sigma * off))) < LEVEL
 
 
-def boosted_shares(design: SphericalGaussian, made: VectorPlan, lengths: Array, off: float) -> Array:
-    kernel = chi(made.dimensions, scale=design.sigma * off)
+def boosted_shares(design: SphericalGaussian, made: Plan, lengths: Array, off: float) -> Array:
+    kernel = chi(made.requirement.dimensions, scale=design.sigma * off)
     edge = design.rounding.room(made.requirement)
     inside = kernel.cdf(edge)
     place = kernel.cdf(lengths)
@@ -251,7 +253,7 @@ def test_boosted_lengths_fit_and_do_not_fit_two_per_cent_off() -> None:
         assert fit(boosted_shares(design, made, lengths, off)) < LEVEL
     # a squared coordinate of a uniform direction has the Beta(1/2, (d-1)/2) law
     assert fit(beta(0.5, 49.5).cdf((drawn[:, 3] / lengths) ** 2)) > LEVEL
-    inside = int(np.sum(lengths <= made.within))
+    inside = int(np.sum(lengths <= made.requirement.half_width))
     spread = math.sqrt(4000 * 0.09)
     # rounding is allowed for at its worst, which costs a little
     assert 3600 - 6 * spread <= inside <= 3600 + 6 * spread + 0.02 * 4000
@@ -303,7 +305,7 @@ def test_published_numbers_keep_epsilon_and_delta_one_by_one(family: str) -> Non
         masses[straddles] = (1 - below[:-1] - above[1:])[straddles]
         return np.asarray(masses)
 
-    charge = (1 + math.exp(made.epsilon)) * made.certificate.sampling_error
+    charge = (1 + math.exp(made.epsilon)) * made.certificate.table_error
     worst = max(
         hockey_stick(*pair, made.epsilon)
         for remainder in (0, 1, 17, 2**rounding.halvings // 2)
@@ -313,10 +315,10 @@ def test_published_numbers_keep_epsilon_and_delta_one_by_one(family: str) -> Non
         )
     )
     assert float(np.sum(law(3))) == pytest.approx(1, abs=1e-12)
-    assert worst + charge <= made.delta * (1 + 1e-9)
+    assert worst + charge <= DELTA * (1 + 1e-9)
     if family != "laplace":
         # epsilon is not far larger than it needs to be: 1 % less does not hold
-        assert hockey_stick(law(0), law(apart), 0.99 * made.epsilon) > made.delta
+        assert hockey_stick(law(0), law(apart), 0.99 * made.epsilon) > DELTA
 
 
 def test_the_confidence_holds_with_rounding_for_every_remainder() -> None:

@@ -9,18 +9,19 @@ import numpy as np
 import pytest
 
 from pbdp.errors import CannotCertifyError, InputError
-from pbdp.planning.vectors.requirement import VectorRequirement
+from pbdp.mechanism.absolute import AbsoluteRegion
+from pbdp.mechanism.coordinates import Coordinates
+from pbdp.mechanism.requirement import Requirement
 from pbdp.planning.vectors.rounding import Rounding, rounding_for
 
 
-def requirement(dimensions: int = 4, within: float = 10.0, sensitivity: float = 1.0) -> VectorRequirement:
-    return VectorRequirement(
-        within=within,
+def requirement(dimensions: int = 4, within: float = 10.0, sensitivity: float = 1.0) -> Requirement:
+    return Requirement(
+        region=AbsoluteRegion.even(within),
         confidence=0.9,
-        dimensions=dimensions,
-        norm="l2",
         sensitivity=sensitivity,
         delta=1e-6,
+        coordinates=Coordinates(dimensions=dimensions, norm="l2"),
     )
 
 
@@ -34,7 +35,7 @@ def test_rounding_costs_a_thousandth_of_the_width_and_a_ten_thousandth_of_the_se
     rounding = rounding_for(asked)
     lost = Fraction(rounding.step) + Fraction(rounding.answer_step)
 
-    assert (Fraction(asked.within) - Fraction(rounding.room(asked))) ** 2 >= lost**2 / 4 * dimensions, (
+    assert (Fraction(asked.half_width) - Fraction(rounding.room(asked))) ** 2 >= lost**2 / 4 * dimensions, (
         "the room is rounded down"
     )
     assert rounding.room(asked) >= 0.998 * within

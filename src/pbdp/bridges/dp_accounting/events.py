@@ -12,7 +12,7 @@ from dp_accounting.privacy_accountant import NeighboringRelation
 from pbdp.errors import InputError
 from pbdp.mechanism.neighbors import Neighbors
 from pbdp.planning.plan import Plan
-from pbdp.planning.pricing.priced import Claim, Priced, name_of, neighbors_of
+from pbdp.planning.pricing.priced import Claim, Priced, name_of
 from pbdp.planning.vectors.plan import VectorPlan
 
 # "replace special" is for mechanisms that know a zero record; plans do not say what theirs is.
@@ -43,7 +43,7 @@ class PlanEvent(dp_event.DpEvent):  # type: ignore[misc]  # dp-accounting ships 
     @property
     def relation(self) -> NeighboringRelation:
         """The neighboring relation that the plan is for, in dp-accounting's words."""
-        return RELATIONS[Neighbors(neighbors_of(self.plan))]
+        return RELATIONS[Neighbors(self.plan.neighbors)]
 
 
 @attr.s(frozen=True, slots=True, auto_attribs=True, eq=False)

@@ -10,8 +10,6 @@ from pbdp.digits import percent_down, rounded_down, rounded_up
 
 if TYPE_CHECKING:
     from pbdp.planning.plan import Plan
-    from pbdp.planning.together import JointPlan
-    from pbdp.planning.vectors.plan import VectorPlan
 
 # A ratio to the limit from which it is shown as a multiple.
 FAR = 1.5
@@ -47,12 +45,12 @@ def plan_words(plan: Plan) -> str:
         ("Confidence", f"{percent_down(plan.confidence)} for every true answer"),
         ("Noise", f"{plan.mechanism.name} on {plan.grid.describe()}: {_parameters(plan)}"),
         ("Neighbors", f"{requirement.neighbors}; {person}"),
-        ("Proof", plan.chosen.certificate.method),
+        ("Proof", plan.certificate.method),
     ]
     return _compared(lines, plan.mechanism.name, plan)
 
 
-def vector_words(plan: VectorPlan) -> str:
+def vector_words(plan: Plan) -> str:
     """A plan for an answer with coordinates as a short table."""
     lines: Facts = [
         ("Privacy", f"{loss_words(plan.epsilon, plan.delta)}   (certified)"),
@@ -62,17 +60,16 @@ def vector_words(plan: VectorPlan) -> str:
     return _compared(lines, plan.mechanism.name, plan)
 
 
-def joint_words(names: Sequence[str], joint: JointPlan) -> str:
+def joint_words(plan: Plan) -> str:
     """A plan for several requirements as a short table, one row for each."""
-    total = sum(part.requirement.releases for part in joint.parts)
     lines: Facts = [
-        ("Privacy", f"{loss_words(joint.epsilon, joint.delta, releases=total)}   (certified)"),
-        ("Proof", joint.method),
+        ("Privacy", f"{loss_words(plan.epsilon, plan.delta, releases=plan.releases)}   (certified)"),
+        ("Proof", plan.certificate.method),
     ]
     rows = [["", "requirement", "confidence", "noise"]]
     rows += [
-        [name, part.requirement.describe(), percent_down(part.confidence), part.design.name]
-        for name, part in zip(names, joint.parts, strict=True)
+        [part.name, part.requirement.describe(), percent_down(part.confidence), part.design.name]
+        for part in plan.parts
     ]
     return f"{facts(lines)}\n\n{columns(rows, right=(2,))}\n"
 
@@ -87,29 +84,38 @@ def _limit(plan: Plan) -> Facts:
     return [("Limit", f"{least}; this plan is {above}")]
 
 
-def _compared(lines: Facts, chosen: str, plan: Plan | VectorPlan) -> str:
-    """Facts, then the noise that was chosen above the others; what is not certified is marked."""
-    rows = [["", "noise", "epsilon", "confidence", ""]]
-    rows.append(["*", chosen, rounded_up(plan.epsilon), percent_down(plan.confidence), ""])
-    rows += _alternatives([other for other in plan.alternatives if other.guaranteed])
-    rows += [
-        ["", other.family, f"{other.epsilon:.4g}", percent_down(other.confidence), "not a guarantee"]
-        for other in [other for other in plan.alternatives if not other.guaranteed][:2]
-    ]
+def _compared(lines: Facts, chosen: str, plan: Plan) -> str:
+    """Facts, then the noise that was chosen above the others."""
+    rows = [["", "noise", "epsilon", "confidence"]]
+    rows.append(["*", chosen, rounded_up(plan.epsilon), percent_down(plan.confidence)])
+    rows += _alternatives(plan.alternatives)
     return f"{facts(lines)}\n\nCompared:\n{columns(rows, right=(2, 3))}\n"
+
+
+def published_words(plan: Plan) -> list[str]:
+    """What the paper's own formulas give the boosted laws among those compared; they guarantee nothing."""
+    from pbdp.mechanism.design import Design
+    from pbdp.published.figure import published_figures
+
+    laws = [entry.design for entry in (plan.chosen, *plan.others)]
+    figures = published_figures(plan.requirement, [law for law in laws if isinstance(law, Design)])
+    return [
+        f"{figure.design.name}, as published: epsilon {figure.epsilon:.4g}. That is not a guarantee."
+        for figure in figures
+    ]
 
 
 def _alternatives(certified: Sequence[Any]) -> Iterable[list[str]]:
     for other in certified[:SHOWN]:
-        yield ["", other.family, rounded_up(other.epsilon), percent_down(other.confidence), ""]
+        yield ["", other.family, rounded_up(other.epsilon), percent_down(other.confidence)]
     if len(certified) > SHOWN:
-        yield ["", f"({len(certified) - SHOWN} more with --json)", "", "", ""]
+        yield ["", f"({len(certified) - SHOWN} more with --json)", "", ""]
 
 
 def _parameters(plan: Plan) -> str:
     """Kernel parameters in the user's units (in steps on a logarithmic grid), the boost and the offset."""
     from pbdp.mechanism.grid import LinearGrid
-    from pbdp.planning.storage import design_record
+    from pbdp.planning.records import design_record
 
     parameters: dict[str, Any] = design_record(plan.mechanism)["parameters_in_steps"]
     linear = isinstance(plan.grid, LinearGrid)
@@ -121,8 +127,8 @@ def _parameters(plan: Plan) -> str:
     ]
     if "probabilities" in parameters:
         parts.append(f"a table of {len(parameters['probabilities'])} values")
-    if 0 < plan.mechanism.boost < 1:
-        parts.append(f"boost {plan.mechanism.boost:.4g}")
+    if 0 < plan.design.boost < 1:
+        parts.append(f"boost {plan.design.boost:.4g}")
     if plan.mechanism.offset:
         parts.append(f"centered {plan.mechanism.offset * step:+.4g} from the answer")
     return ", ".join(parts) + ("" if linear else " (in steps)")

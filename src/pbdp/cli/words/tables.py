@@ -19,7 +19,7 @@ from pbdp.tables.query_record import query_text
 
 if TYPE_CHECKING:
     from pbdp.ledger.budget import Budget
-    from pbdp.planning.together import Part
+    from pbdp.planning.plan import Part
     from pbdp.tables.plan import TablePlan
     from pbdp.tables.query import Query
     from pbdp.tables.table import ReleasedTable
@@ -46,7 +46,7 @@ def plan_words(plan: TablePlan, budget: Budget | None) -> str:
         ("Bounds", bounds_in_words(query)),
         ("Privacy", f"{_loss(plan)} (certified)"),
         ("", f"neighbors: {Neighbors(query.neighbors).description}"),
-        ("Proof", plan.joint.method),
+        ("Proof", plan.noise.certificate.method),
     ]
     rows = [["number", "accuracy", "confidence", "noise", "one person"]]
     for measure in query.measures:
@@ -62,7 +62,7 @@ def plan_facts(plan: TablePlan, budget: Budget | None) -> Record:
     query, threshold = plan.query, plan.threshold
     selection = None
     if threshold is not None and query.select is not None:
-        part = plan.joint.parts[-1]
+        part = plan.noise.parts[-1]
         selection = {
             "people": query.select.people,
             "confidence": part.confidence,
@@ -71,10 +71,10 @@ def plan_facts(plan: TablePlan, budget: Budget | None) -> Record:
         }
     return {
         "epsilon": plan.epsilon,
-        "epsilon_lower": plan.joint.epsilon_lower,
+        "epsilon_lower": plan.noise.certificate.epsilon_lower,
         "delta": plan.delta,
         "neighbors": query.neighbors,
-        "method": plan.joint.method,
+        "method": plan.noise.certificate.method,
         "statement": statement(plan, rounded_up(plan.epsilon, digits=6)),
         "unit": query.unit,
         "bounds": bounds_in_words(query),
@@ -87,7 +87,7 @@ def plan_facts(plan: TablePlan, budget: Budget | None) -> Record:
             for measure in query.measures
             if measure.derived
         },
-        "plan": fingerprint(plan.joint),
+        "plan": fingerprint(plan.noise),
         "budget": None if budget is None else _budget_facts(plan, budget),
     }
 
@@ -108,7 +108,7 @@ def _groups(query: Query) -> str:
 def _selection(plan: TablePlan) -> list[tuple[str, str]]:
     if plan.threshold is None or plan.query.select is None:
         return []
-    part = plan.joint.parts[-1]
+    part = plan.noise.parts[-1]
     words = (
         f"groups of {plan.query.select.people:,} people are published with confidence "
         f"{percent_down(part.confidence)}: where a count of their people, with {part.design.name} noise of "
@@ -167,7 +167,7 @@ def _budget_words(plan: TablePlan, budget: Budget) -> list[str]:
     """What it costs, what is left after it, and whether it was paid before."""
     head = f"Budget of {budget.dataset} in {budget.ledger.place}:"
     try:
-        words = budget.price(plan.joint).describe()
+        words = budget.price(plan.noise).describe()
     except PbdpError as refusal:
         return [head, f"It would be refused: {refusal}"]
     lines = [head, words]
@@ -184,14 +184,14 @@ def _budget_words(plan: TablePlan, budget: Budget) -> list[str]:
 def _budget_facts(plan: TablePlan, budget: Budget) -> Record:
     facts: Record = {"dataset": budget.dataset, "ledger": budget.ledger.place}
     try:
-        return facts | budget.price(plan.joint).record() | {"paid_before_as": _paid_key(plan, budget)}
+        return facts | budget.price(plan.noise).record() | {"paid_before_as": _paid_key(plan, budget)}
     except PbdpError as refusal:
         return facts | {"fits": False, "refusal": str(refusal)}
 
 
 def _paid_key(plan: TablePlan, budget: Budget) -> str | None:
     """The key of the last request for the same table, if there was one."""
-    asked = (fingerprint(plan.joint), query_text(plan.query))
+    asked = (fingerprint(plan.noise), query_text(plan.query))
     keys = [
         entry.key for entry in budget.ledger.history(budget.dataset) if (entry.plan, entry.query) == asked
     ]

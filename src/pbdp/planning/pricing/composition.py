@@ -11,8 +11,8 @@ from pbdp.accounting.filters.claimed import claimed_release
 from pbdp.accounting.filters.design_loss import design_release
 from pbdp.domains import whole
 from pbdp.mechanism.design import Design
+from pbdp.planning.plan import Plan
 from pbdp.planning.pricing.priced import Priced, noises_of
-from pbdp.planning.together import JointPlan
 
 
 def compose_plans(plans: Iterable[tuple[Priced, int]], precision: float = PRECISION) -> Composed:
@@ -21,7 +21,7 @@ def compose_plans(plans: Iterable[tuple[Priced, int]], precision: float = PRECIS
     The plans are fixed in advance. What they are asked, and in which order, may follow earlier answers: each
     number is a function of a draw from one of two laws that were fixed beforehand (see `accounting.filters`).
     Mechanisms known by their claim enter as randomized response; the lower bound is then zero. So does the
-    probability that a joint plan sets aside, as (0, missing): proved in `together.joint_plan`.
+    probability that a joint plan sets aside, as (0, missing): proved in `together.joint`.
     """
     known: dict[tuple[Design, int], Release] = {}
     parts: list[tuple[Release, int]] = []
@@ -37,6 +37,6 @@ def compose_plans(plans: Iterable[tuple[Priced, int]], precision: float = PRECIS
             if key not in known:
                 known[key] = design_release(*key)
             parts.append((known[key], count * noise.releases))
-        if isinstance(plan, JointPlan) and plan.missing > 0:
+        if isinstance(plan, Plan) and plan.missing > 0:
             parts.append((claimed_release(0.0, plan.missing), count))
     return compose(parts, precision)

@@ -6,18 +6,14 @@ from functools import lru_cache
 from typing import Any
 
 from pbdp.canonical import digest
-from pbdp.planning.plan import Plan
-from pbdp.planning.pricing.priced import Claim, Priced, scalar_plan
-from pbdp.planning.storage import design_record, plan_record, requirement_record
-from pbdp.planning.together import JointPlan
-from pbdp.planning.vectors.plan import VectorPlan
+from pbdp.mechanism.design import AnyDesign, Design
+from pbdp.mechanism.requirement import Requirement
+from pbdp.planning.pricing.priced import Claim, Priced
+from pbdp.planning.records import design_record, requirement_record
 from pbdp.spelling import as_before
 
-# Certified figures are left out: two machines may differ in their last digits (see `storage`), and they
+# Certified figures are left out: two machines may differ in their last digits (see `store`), and they
 # follow from the rest. So are what else was compared, texts, and the version of the format.
-_OF_PLANS = ("delta", "rdp_order", "sensitivity", "releases", "mechanism", "neighbors", "requirement")
-_OF_VECTORS = ("delta", "norm", "dimensions", "within", "sensitivity", "neighbors", "requirement")
-
 Record = dict[str, Any]
 
 
@@ -42,45 +38,56 @@ def _plain(value: object) -> object:
 
 
 def _essence(plan: Priced) -> Record:
-    match plan:
-        case Claim():
-            figures = {"epsilon": float(plan.epsilon), "delta": float(plan.delta)}
-            return {"kind": "claim", **figures, "neighbors": plan.neighbors, "label": plan.label}
-        case VectorPlan():
-            return _of_vector(plan)
-        case JointPlan():
-            return _of_joint(plan)
-    return _of_plan(plan)
-
-
-def _of_plan(plan: Plan) -> Record:
-    plan.requirement.region.check_record("to be told apart from others")
-    record = plan_record(plan)
-    return {"kind": "plan"} | {name: record[name] for name in _OF_PLANS}
-
-
-def _of_joint(plan: JointPlan) -> Record:
-    parts: list[Record] = []
+    if isinstance(plan, Claim):
+        figures = {"epsilon": float(plan.epsilon), "delta": float(plan.delta)}
+        return {"kind": "claim", **figures, "neighbors": plan.neighbors, "label": plan.label}
     for part in plan.parts:
-        asked = part.requirement
-        asked.region.check_record("to be told apart from others")
-        parts.append(
-            {
-                "sensitivity": asked.sensitivity,
-                "releases": asked.releases,
-                "requirement": requirement_record(asked),
-                "mechanism": design_record(part.design),
-            }
-        )
-    figures = {"delta": plan.delta, "missing": plan.missing}
-    return {"kind": "joint plan", **figures, "neighbors": plan.neighbors, "parts": parts}
+        part.requirement.region.check_record("to be told apart from others")
+    if plan.is_joint:
+        parts = [_of_part(part.requirement, part.design) for part in plan.parts]
+        return {
+            "kind": "joint plan",
+            "delta": plan.delta,
+            "missing": plan.missing,
+            "neighbors": plan.neighbors,
+            "parts": parts,
+        }
+    asked, design = plan.requirement, plan.mechanism
+    return _of_number(asked, design) if asked.coordinates is None else _of_vector(asked, design)
 
 
-def _of_vector(plan: VectorPlan) -> Record:
-    record = plan.to_record()
-    essence: Record = {"kind": "vector plan"} | {name: record[name] for name in _OF_VECTORS}
-    scalar = scalar_plan(plan)
-    if scalar is not None:
-        return essence | {"mechanism": _of_plan(scalar)}
-    mechanism = {name: value for name, value in record["mechanism"].items() if name != "description"}
-    return essence | {"mechanism": mechanism}
+def _of_part(asked: Requirement, design: AnyDesign) -> Record:
+    return {
+        "sensitivity": asked.sensitivity,
+        "releases": asked.releases,
+        "requirement": requirement_record(asked),
+        "mechanism": design_record(design),
+    }
+
+
+def _of_number(asked: Requirement, design: AnyDesign) -> Record:
+    own = {"delta": asked.delta, "rdp_order": asked.rdp_order, "neighbors": asked.neighbors}
+    return {"kind": "plan", **own, **_of_part(asked, design)}
+
+
+def _of_vector(asked: Requirement, design: AnyDesign) -> Record:
+    coordinates = asked.coordinates
+    if coordinates is None:
+        raise AssertionError("a vector has coordinates")
+    return {
+        "kind": "vector plan",
+        "delta": asked.delta,
+        "norm": coordinates.norm,
+        "dimensions": coordinates.dimensions,
+        "within": asked.half_width,
+        "sensitivity": asked.sensitivity,
+        "neighbors": asked.neighbors,
+        "requirement": {
+            "confidence": asked.confidence,
+            "integer": asked.integer,
+            "touches": coordinates.touches,
+            "step": asked.step,
+        },
+        # noise of every coordinate is known as that of the plan for one of them
+        "mechanism": _of_number(asked.each, design) if isinstance(design, Design) else design_record(design),
+    }

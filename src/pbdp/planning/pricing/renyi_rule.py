@@ -12,9 +12,9 @@ from pbdp.accounting.filters.claimed import claimed_loss
 from pbdp.accounting.filters.design_loss import design_loss
 from pbdp.accounting.filters.renyi_filter import RenyiFilter
 from pbdp.mechanism.neighbors import Neighbors
+from pbdp.planning.plan import Plan
 from pbdp.planning.pricing.priced import Priced, noises_of
 from pbdp.planning.pricing.rule import Amounts, Record, same_relation
-from pbdp.planning.together import JointPlan
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,7 +50,7 @@ class RenyiRule:
         """The losses of all numbers of the package; of a mechanism known by its claim, those of the claim.
 
         Rényi plans are priced like all others, at this rule's order, from the table that is drawn from. The
-        probability that a joint plan sets aside has the loss (0, missing): proved in `together.joint_plan`.
+        probability that a joint plan sets aside has the loss (0, missing): proved in `together.joint`.
         """
         same_relation(self.neighbors, plan)
         noises, order = noises_of(plan), self._filter.order
@@ -62,7 +62,7 @@ class RenyiRule:
         for noise in noises:
             loss = design_loss(noise.design, noise.steps, order, self._filter.exchange)
             amounts.update(self._filter.cost(loss, noise.releases))
-        if isinstance(plan, JointPlan):
+        if isinstance(plan, Plan) and plan.is_joint:
             aside = RenyiLoss(renyi_upper=0.0, missing_upper=Fraction(plan.missing))
             amounts.update(self._filter.cost(aside))
         return dict(amounts)

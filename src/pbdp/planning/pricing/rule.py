@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Protocol
 
 from pbdp.errors import InputError
-from pbdp.planning.pricing.priced import Priced, neighbors_of
+from pbdp.planning.pricing.priced import Priced
 
 Amounts = dict[str, int]
 Record = dict[str, Any]
@@ -55,10 +55,10 @@ class Rule(Protocol):
 
 def same_relation(neighbors: str, plan: Priced) -> None:
     """Refuse a plan whose guarantee is for another relation than the budget's."""
-    if neighbors_of(plan) != neighbors:
+    if plan.neighbors != neighbors:
         raise InputError(
             "neighbors",
             f"{neighbors!r}, as for everything in this budget",
-            repr(neighbors_of(plan)),
+            repr(plan.neighbors),
             "Guarantees for different neighboring relations do not add up; plan with the same one.",
         )

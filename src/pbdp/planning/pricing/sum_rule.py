@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-import math
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import lru_cache
 
 from pbdp.accounting.filters.amounts import NATS, PROBABILITIES, shown, written
 from pbdp.accounting.filters.sum_filter import SumFilter
 from pbdp.errors import CannotCertifyError, InputError
+from pbdp.mechanism.design import Design
 from pbdp.mechanism.neighbors import Neighbors
-from pbdp.planning.certificate import certify
+from pbdp.planning.certificate import noise_delta
 from pbdp.planning.plan import Plan
-from pbdp.planning.planner import goal_on
-from pbdp.planning.pricing.priced import Claim, Priced, scalar_plan
+from pbdp.planning.pricing.priced import Claim, Priced
 from pbdp.planning.pricing.rule import Amounts, Record, same_relation
-from pbdp.planning.together import JointPlan
-from pbdp.planning.together.joint_plan import noise_delta, noise_epsilon
-from pbdp.planning.vectors.plan import VectorPlan
+from pbdp.planning.together.joint import noise_epsilon_at
 
 # A delta this much smaller is below the number it is written as: n plans with an nth of the delta fit.
 _BELOW_WRITTEN = 1 - 2.0**-50
@@ -62,10 +59,7 @@ class SumRule:
                 "noise from a finite table",
                 "Give the budget a delta when it is made, 1e-9, say.",
             )
-        known = plan if isinstance(plan, JointPlan) else scalar_plan(plan)
-        if known is None:
-            return self._filter.cost(*_of_vector(plan))
-        return dict(_cheapest(known, self._filter))
+        return dict(_cheapest(plan, self._filter))
 
     def record(self) -> Record:
         return {
@@ -88,29 +82,18 @@ class SumRule:
         return "Plans for a larger width or a smaller confidence cost less, and so does a smaller delta."
 
 
-def _of_vector(plan: Priced) -> tuple[float, float]:
-    """The certificate of a vector at a delta just below the one that was written."""
-    if not isinstance(plan, VectorPlan):
-        raise AssertionError("a claim has its own price")
-    asked = replace(plan.requirement, delta=plan.delta * _BELOW_WRITTEN)
-    certificate = plan.mechanism.certificate(asked)
-    if certificate is None:
-        return plan.epsilon, plan.delta
-    return certificate.epsilon, asked.delta
-
-
 @lru_cache(maxsize=1024)
-def _cheapest(plan: Plan | JointPlan, limits_of: SumFilter) -> Amounts:
+def _cheapest(plan: Plan, limits_of: SumFilter) -> Amounts:
     """The cost of the certified (epsilon, delta) with the least  epsilon/epsilon_limit + delta/delta_limit.
 
-    What a joint plan sets aside is added to the delta of its noise: proved in `together.joint_plan`.
+    What a joint plan sets aside is added to the delta of its noise: proved in `together.joint`.
     """
     costs: list[tuple[bool, Fraction, Amounts]] = []
     limits = limits_of.limits()
-    aside = Fraction(plan.missing) if isinstance(plan, JointPlan) else Fraction(0)
+    aside = Fraction(plan.missing)
     for delta in _deltas(plan, limits_of.delta):
         try:
-            epsilon = _epsilon_at(plan, delta)
+            epsilon = noise_epsilon_at(plan, delta)
         except CannotCertifyError:
             continue
         cost = limits_of.cost(epsilon, Fraction(delta) + aside)
@@ -126,28 +109,14 @@ def _cheapest(plan: Plan | JointPlan, limits_of: SumFilter) -> Amounts:
     return min(costs, key=lambda entry: entry[:2])[2]
 
 
-def _deltas(plan: Plan | JointPlan, delta_limit: float) -> list[float]:
+def _deltas(plan: Plan, delta_limit: float) -> list[float]:
     """Deltas of the noise to look at, the largest first.
 
-    One only where a certificate is a search over all answers.
+    One only where a certificate is a search over all answers, or an integral over all vectors.
     """
     shares = {share * delta_limit for share in _SHARES}
-    if isinstance(plan, JointPlan):
-        below = plan.delta * _BELOW_WRITTEN
-        own = [noise_delta(below, plan.missing)] if plan.missing < below else []
-        return sorted({*own, *shares}, reverse=True)
-    own = [] if plan.delta is None else [plan.delta * _BELOW_WRITTEN]
-    if not plan.mechanism.mechanism.follows_answer:
+    below = None if plan.delta is None else plan.delta * _BELOW_WRITTEN
+    own = [noise_delta(below, plan.missing)] if below is not None and plan.missing < below else []
+    if not plan.is_joint and not (isinstance(plan.mechanism, Design) and plan.mechanism.follows_answer):
         return own or [delta_limit * 1e-2]
     return sorted({*own, *shares}, reverse=True)
-
-
-def _epsilon_at(plan: Plan | JointPlan, delta: float) -> float:
-    """The certified total epsilon of the package's noise at a delta."""
-    if isinstance(plan, JointPlan):
-        epsilon = noise_epsilon([(part.release(), part.releases) for part in plan.parts], delta)[0].upper
-        if math.isinf(epsilon):
-            raise CannotCertifyError(f"The noise has no finite epsilon at delta {delta:g}.")
-        return epsilon
-    goal = replace(goal_on(plan.grid, plan.requirement), delta=delta, order=None)
-    return certify(plan.mechanism, plan.grid.region_in_steps(plan.requirement.region), goal).epsilon

@@ -3,13 +3,12 @@
     joint = plan_together([visits, spend])                                 # accuracy given, least epsilon
     joint = narrowest_together(lambda s: [visits(20 * s), spend(5 * s)], epsilon=1.0)  # epsilon given
 
-`joint_plan` says what is guaranteed and proves it, `search` finds the designs, `narrowest` runs it backwards.
+`joint` says what is guaranteed and proves it, `search` finds the designs, `narrowest` runs it backwards.
 """
 
 from __future__ import annotations
 
-from pbdp.planning.together.joint_plan import JointPlan, Part
 from pbdp.planning.together.narrowest import narrowest_together
 from pbdp.planning.together.search import plan_together
 
-__all__ = ["JointPlan", "Part", "narrowest_together", "plan_together"]
+__all__ = ["narrowest_together", "plan_together"]

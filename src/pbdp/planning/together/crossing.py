@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 
 from pbdp.domains import non_negative, positive
 from pbdp.errors import InputError
-from pbdp.planning.together.joint_plan import JointPlan
+from pbdp.planning.plan import Plan
 
 # Beyond it from the start nothing is looked for, and one look is at most this far from the last.
 _FURTHEST = math.log(1e12)
@@ -30,7 +30,7 @@ class _Look:
 
     x: float
     y: float
-    plan: JointPlan | None
+    plan: Plan | None
 
 
 @dataclass(slots=True, kw_only=True)
@@ -55,8 +55,8 @@ class Crossing:
             raise InputError("floor", f"below {self.goal:g}", f"{self.floor:g}")
 
     def search(
-        self, factor: float, known: JointPlan, plan: Callable[[float], JointPlan | None]
-    ) -> tuple[float, JointPlan] | None:
+        self, factor: float, known: Plan, plan: Callable[[float], Plan | None]
+    ) -> tuple[float, Plan] | None:
         """The factor and its plan, from one factor whose plan is known; None if no plan fits."""
         last = start = self._look(math.log(factor), known)
         self._note(start)
@@ -76,7 +76,7 @@ class Crossing:
             return None
         return math.exp(self._fits.x), self._fits.plan
 
-    def _look(self, x: float, made: JointPlan | None) -> _Look:
+    def _look(self, x: float, made: Plan | None) -> _Look:
         if made is None:
             return _Look(x=x, y=math.inf, plan=None)
         self.least = min(self.least, made.epsilon)

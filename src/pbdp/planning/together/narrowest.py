@@ -8,16 +8,16 @@ may have missed.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 
 from pbdp.domains import positive
 from pbdp.errors import CannotCertifyError, ContradictionError, InputError, PbdpError
-from pbdp.mechanism.requirement import Requirement
+from pbdp.mechanism.design import Design
+from pbdp.planning.plan import Plan
 from pbdp.planning.planner import FAMILIES
 from pbdp.planning.together.crossing import Crossing
-from pbdp.planning.together.joint_plan import JointPlan
-from pbdp.planning.together.search import Given, plan_together
+from pbdp.planning.together.search import Given, Requirements, plan_together
 
 # How close (relative) the factor comes to the least one, or the epsilon to the one that may be spent.
 TOLERANCE = 1e-3
@@ -28,13 +28,13 @@ _MOST_ROUNDS = 3
 
 
 def narrowest_together(
-    make: Callable[[float], Sequence[Requirement]],
+    make: Callable[[float], Requirements],
     epsilon: float,
     families: tuple[str, ...] = FAMILIES,
     *,
     given: Given = (),
     missing: float = 0.0,
-) -> JointPlan:
+) -> Plan:
     """The joint plan for `make(s)` with the smallest factor s that costs at most epsilon, to 0.1 %.
 
     `make(s)` gives the requirements, with widths that grow with s; it may round them, and requirements that
@@ -45,14 +45,16 @@ def narrowest_together(
     """
     positive("epsilon", epsilon, "It is the privacy loss that you can afford; 1, say.")
     floor = _price_of_given(families, given, missing, epsilon)
-    known: dict[tuple[tuple[Requirement, ...], tuple[str, ...]], JointPlan] = {}
+    known: dict[object, Plan] = {}
     reasons: list[PbdpError] = []
 
-    def plan(factor: float, tried: tuple[str, ...]) -> JointPlan | None:
+    def plan(factor: float, tried: tuple[str, ...]) -> Plan | None:
         try:
-            key = tuple(make(factor)), tried
+            asked = make(factor)
+            named = tuple(asked.items() if isinstance(asked, Mapping) else enumerate(asked))
+            key = named, tried
             if key not in known:
-                known[key] = plan_together(key[0], tried, given=given, missing=missing)
+                known[key] = plan_together(asked, tried, given=given, missing=missing)
             return known[key]
         except ContradictionError:
             raise
@@ -90,12 +92,10 @@ def _price_of_given(families: tuple[str, ...], given: Given, missing: float, eps
             f"The parts that are given cost epsilon {alone.epsilon:.6g} alone, which leaves nothing of "
             f"{epsilon:g} for the others. Allow a larger epsilon, or give them more noise."
         )
-    return alone.epsilon_lower
+    return alone.certificate.epsilon_lower
 
 
-def _first(
-    plan: Callable[[float], JointPlan | None], reasons: Sequence[PbdpError]
-) -> tuple[float, JointPlan]:
+def _first(plan: Callable[[float], Plan | None], reasons: Sequence[PbdpError]) -> tuple[float, Plan]:
     """A factor that has a plan, the nearest to one; the reason why the first one has none, if none has."""
     for factor in _FIRST_FACTORS:
         made = plan(factor)
@@ -104,7 +104,7 @@ def _first(
     raise reasons[0]
 
 
-def _families_of(joint: JointPlan, families: tuple[str, ...]) -> tuple[str, ...]:
+def _families_of(joint: Plan, families: tuple[str, ...]) -> tuple[str, ...]:
     """The families that the plan uses, in their usual order; all of them if it uses none."""
-    used = {part.design.kernel.family for part in joint.parts}
+    used = {part.design.kernel.family for part in joint.parts if isinstance(part.design, Design)}
     return tuple(family for family in families if family in used) or families

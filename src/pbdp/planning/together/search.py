@@ -8,32 +8,35 @@ epsilon is certified by composing the tables of the chosen laws.
 
 from __future__ import annotations
 
-import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from typing import TypeVar
 
 from pbdp.accounting.composition.release import Release
 from pbdp.errors import CannotCertifyError, InputError
-from pbdp.mechanism.design import Design
+from pbdp.mechanism.design import AnyDesign, Design
 from pbdp.mechanism.grid import whole_numbers
 from pbdp.mechanism.requirement import Requirement
-from pbdp.planning.certificate import meets
+from pbdp.planning.certificate import noise_delta
+from pbdp.planning.plan import Part, Plan, common_delta
 from pbdp.planning.planner import FAMILIES, plan_for
-from pbdp.planning.together.joint_plan import (
-    JointPlan,
-    Part,
-    common_delta,
-    joint_epsilon,
-    noise_delta,
+from pbdp.planning.together.joint import (
+    joint_part,
     noise_epsilon,
+    plan_of_parts,
+    release_of,
+    steps_of,
 )
 
 # Laws of each requirement that are tried together with the others.
 MOST_OPTIONS = 5
 MOST_ROUNDS = 4
 
-Given = Sequence[Sequence[tuple[Requirement, Design]]]
+T = TypeVar("T")
+Requirements = Mapping[str, Requirement] | Sequence[Requirement]
+Row = Sequence[tuple[Requirement, Design]]
+Given = Mapping[str, Row] | Sequence[Row]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,64 +48,56 @@ class _Option:
 
 
 def plan_together(
-    requirements: Sequence[Requirement],
+    requirements: Requirements,
     families: tuple[str, ...] = FAMILIES,
     *,
     given: Given = (),
     missing: float = 0.0,
-) -> JointPlan:
+) -> Plan:
     """The designs with the least joint epsilon that were found, certified.
 
-    `given` are further parts, after those of `requirements`: for each the requirements and designs to choose
-    from, already fitted. All requirements carry the same delta, the total; `missing` of it is set aside for
-    outputs that a neighbor can never produce (see `joint_plan`), and the noise has the rest.
+    `requirements` have names, or get numbers. `given` are further parts, after those of `requirements`: for
+    each the requirements and designs to choose from, already fitted. All requirements carry the same delta,
+    the total; `missing` of it is set aside for outputs that a neighbor can never produce (see `joint`), and
+    the noise has the rest.
     """
-    rows = _checked(given)
-    delta = common_delta([*requirements, *(part.requirement for row in rows for part in row)])
+    named = dict(requirements) if isinstance(requirements, Mapping) else _numbered("part", requirements)
+    more = dict(given) if isinstance(given, Mapping) else _numbered("given", given)
+    delta = common_delta([*named.values(), *(asked for row in more.values() for asked, _ in row)])
+    if delta is None:
+        raise AssertionError("requirements that are planned together have a delta")
     left = noise_delta(delta, missing)
-    total = sum(asked.releases for asked in requirements) + sum(row[0].releases for row in rows)
-    fitted = [_fitted(_one_of(asked, total, left), families) for asked in requirements]
+    rows = [_checked(name, row) for name, row in more.items()]
+    total = sum(asked.releases for asked in named.values()) + sum(row[0].releases for row in rows)
+    fitted = {name: _fitted(_one_of(asked, total, left), families) for name, asked in named.items()}
     rows = [
-        *(
-            [Part(requirement=asked, design=design) for design in designs]
-            for asked, designs in zip(requirements, fitted, strict=True)
-        ),
+        *(_checked(name, [(named[name], design) for design in designs]) for name, designs in fitted.items()),
         *rows,
     ]
     chosen = _least(_options(rows), left)
-    bounds, method = joint_epsilon([(one.release, one.part.releases) for one in chosen], delta, missing)
-    if math.isinf(bounds.upper):
-        raise CannotCertifyError(
-            f"The noise of all parts together has no finite epsilon at delta {left:g}: outputs that only one "
-            "of two neighbors can produce are too likely. Use a larger delta, or set less of it aside."
-        )
-    return JointPlan(
-        parts=tuple(one.part for one in chosen),
-        epsilon=bounds.upper,
-        epsilon_lower=bounds.lower,
-        delta=delta,
-        missing=missing,
-        method=method,
-    )
+    return plan_of_parts([one.part for one in chosen], [one.release for one in chosen], missing)
 
 
-def _checked(given: Given) -> list[list[Part]]:
-    """The parts that a caller fitted; each design has to meet its requirement."""
-    rows = [[Part(requirement=asked, design=design) for asked, design in row] for row in given]
-    for row in rows:
-        if not row:
-            raise InputError("given", "at least one design for each part", "none")
-        for part in row:
-            region = part.design.grid.region_in_steps(part.requirement.region)
-            if not meets(part.design, region, part.requirement.confidence_each):
-                raise InputError(
-                    "given",
-                    f"designs that keep {part.requirement.describe()} with confidence "
-                    f"{part.requirement.confidence_each:g}",
-                    f"{part.design.name} noise that does not",
-                    "Fit it to its requirement.",
-                )
-    return rows
+def _numbered(word: str, entries: Sequence[T]) -> dict[str, T]:
+    return {f"{word} {number}": entry for number, entry in enumerate(entries, start=1)}
+
+
+def _checked(name: str, row: Sequence[tuple[Requirement, Design]]) -> list[Part]:
+    """The parts of one name; each design has to meet its requirement."""
+    if not row:
+        raise InputError("given", "at least one design for each part", "none")
+    parts = []
+    for requirement, design in row:
+        part = joint_part(name, requirement, design)
+        if part is None:
+            raise InputError(
+                "given",
+                f"designs that keep {requirement.describe()} with confidence {requirement.confidence_each:g}",
+                f"{design.name} noise that does not",
+                "Fit it to its requirement.",
+            )
+        parts.append(part)
+    return parts
 
 
 def _one_of(requirement: Requirement, total: int, delta: float) -> Requirement:
@@ -123,7 +118,11 @@ def _one_of(requirement: Requirement, total: int, delta: float) -> Requirement:
 def _fitted(requirement: Requirement, families: tuple[str, ...]) -> tuple[Design, ...]:
     """The best laws for a requirement, best first; kept, as measures of a table are often alike."""
     plan = plan_for(requirement, families, per_answer=False)
-    designs = [entry.design for entry in (plan.chosen, *plan.others) if entry.design.mechanism.follows_answer]
+    designs = [
+        design
+        for design in (plan.mechanism, *(entry.design for entry in plan.others))
+        if isinstance(design, Design) and design.follows_answer
+    ]
     if not designs:
         raise CannotCertifyError(
             f"{requirement.describe()}: no noise that only moves with the answer could be certified."
@@ -133,11 +132,11 @@ def _fitted(requirement: Requirement, families: tuple[str, ...]) -> tuple[Design
 
 def _options(rows: Sequence[Sequence[Part]]) -> list[list[_Option]]:
     """The parts with their releases; one release for each design, so that equal ones are composed as one."""
-    known: dict[tuple[Design, int], Release] = {}
+    known: dict[tuple[AnyDesign, int], Release] = {}
     for part in (part for row in rows for part in row):
-        if (part.design, part.steps) not in known:
-            known[part.design, part.steps] = part.release()
-    return [[_Option(part=part, release=known[part.design, part.steps]) for part in row] for row in rows]
+        if (part.design, steps_of(part)) not in known:
+            known[part.design, steps_of(part)] = release_of(part)
+    return [[_Option(part=part, release=known[part.design, steps_of(part)]) for part in row] for row in rows]
 
 
 def _least(options: Sequence[Sequence[_Option]], delta: float) -> list[_Option]:

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from pbdp.domains import positive
 from pbdp.errors import CannotCertifyError
-from pbdp.mechanism.neighbors import Neighbors
-from pbdp.planning.vectors.design import VectorCertified, VectorDesign
-from pbdp.planning.vectors.independent import independent_design
-from pbdp.planning.vectors.plan import VectorPlan
+from pbdp.mechanism.absolute import AbsoluteRegion
+from pbdp.mechanism.coordinates import Coordinates
+from pbdp.mechanism.requirement import Requirement
+from pbdp.planning.plan import Certified, Plan
+from pbdp.planning.planner import plan_for, plan_of
+from pbdp.planning.vectors.design import VectorDesign
 from pbdp.planning.vectors.product_laplace import product_designs
-from pbdp.planning.vectors.requirement import VectorRequirement
 from pbdp.planning.vectors.spherical import spherical_designs
 from pbdp.spelling import neighbours_too
 
@@ -25,10 +27,10 @@ def plan_vector(
     sensitivity: float,
     delta: float,
     integer: bool = False,
-    neighbors: str = Neighbors.ADD_REMOVE,
+    neighbors: str = "add/remove",
     touches: int | None = None,
     step: float | None = None,
-) -> VectorPlan:
+) -> Plan:
     """The noise with the least certified epsilon for a vector that must be near the truth as a whole.
 
     With `norm="linf"` every coordinate must be within the width at once, and one person changes each
@@ -37,41 +39,37 @@ def plan_vector(
     sums of absolute values, and the noise is Laplace in every coordinate.
     `touches` is the most coordinates that one person changes: 1 for a histogram to which people are added.
     """
-    requirement = VectorRequirement(
-        within=within,
+    width = positive("within", within, "It is how near the truth the vector must be.")
+    requirement = Requirement(
+        region=AbsoluteRegion.even(width),
         confidence=confidence,
-        dimensions=dimensions,
-        norm=norm,
         sensitivity=sensitivity,
         delta=delta,
-        integer=integer,
         neighbors=neighbors,
-        touches=touches,
+        integer=integer,
         step=step,
+        coordinates=Coordinates(dimensions=dimensions, norm=norm, touches=touches),
     )
+    if norm == "linf":
+        return plan_for(requirement)
     ranked, reasons = [], []
-    for design in _designs(requirement):
+    for design in _designs(requirement, norm):
         try:
             certificate = design.certificate(requirement)
         except CannotCertifyError as error:
             reasons.append(str(error))
             continue
         if certificate is not None:
-            ranked.append(VectorCertified(design=design, certificate=certificate))
+            ranked.append(Certified(design=design, certificate=certificate))
     if not ranked:
         raise CannotCertifyError(
             "No noise could be certified for this requirement. "
             + (reasons[0] if reasons else "Ask for a larger width or a lower confidence.")
         )
     ranked.sort(key=lambda entry: entry.certificate.epsilon)
-    return VectorPlan(requirement=requirement, chosen=ranked[0], others=tuple(ranked[1:]))
+    return plan_of(requirement, ranked[0], ranked[1:])
 
 
-def _designs(requirement: VectorRequirement) -> Iterable[VectorDesign]:
-    """The designs to be certified, for the norm of the requirement."""
-    match requirement.norm:
-        case "linf":
-            return (independent_design(requirement),)
-        case "l2":
-            return spherical_designs(requirement)
-    return product_designs(requirement)
+def _designs(requirement: Requirement, norm: str) -> Iterable[VectorDesign]:
+    """The designs to be certified, for a norm that is not taken coordinate by coordinate."""
+    return spherical_designs(requirement) if norm == "l2" else product_designs(requirement)

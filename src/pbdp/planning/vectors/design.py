@@ -1,53 +1,59 @@
-"""What every noise for vectors can say of itself."""
+"""What every noise for whole vectors can say of itself, and what the distance of its sampler costs.
+
+What is published differs from the ideal law, rounded, by at most η in total variation, for every answer. If
+the ideal law has (eps, delta'), then for every set S of outputs
+
+    P(S) <= P_ideal(S) + η <= e^eps P'_ideal(S) + delta' + η <= e^eps P'(S) + delta' + (1 + e^eps) η,
+
+so the ideal law is accounted at delta' = delta - (1 + e^eps) η. A confidence loses η.
+"""
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from dataclasses import dataclass
+import math
+from abc import abstractmethod
 from typing import Any
 
-from pbdp.planning.plan import Alternative
-from pbdp.planning.vectors.release import VectorSampler
-from pbdp.planning.vectors.requirement import VectorRequirement
+from pbdp.errors import InputError
+from pbdp.mechanism.design import AnyDesign
+from pbdp.mechanism.requirement import Requirement
+from pbdp.mechanism.weights import WeightTable
+from pbdp.planning.certificate import Certificate
+from pbdp.release.sampler import Sampler
+
+# Bounds that are computed with a few roundings are moved by this share of them.
+SAFE = 2.0**-45
 
 Record = dict[str, Any]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class VectorCertificate:
-    """`epsilon` is guaranteed; `epsilon_lower` is reached by the noise, or 0 where that is not known.
-
-    Noise of the Euclidean norm reaches it before answers and outputs are rounded. `sampling_error` is how far
-    what is drawn may be from the law that was accounted, in total variation; it is part of the guarantee.
-    """
-
-    epsilon: float
-    epsilon_lower: float
-    confidence: float
-    method: str
-    sampling_error: float = 0.0
-
-
-class VectorDesign(ABC):
+class VectorDesign(AnyDesign):
     """A noise for vectors, with its proof for any requirement it is meant for."""
 
     __slots__ = ()
 
     @property
-    @abstractmethod
-    def name(self) -> str:
-        """The family as shown to users."""
+    def follows_answer(self) -> bool:
+        return True
+
+    def table_at(self, answer: float) -> WeightTable:  # noqa: ARG002 - no law of one number at any answer
+        raise InputError(
+            "plan",
+            "one whose numbers are drawn one by one",
+            f"{self.name} noise for whole vectors",
+            "It has no table of outputs; its law is described in the plan.",
+        )
 
     @abstractmethod
-    def describe(self, requirement: VectorRequirement) -> str:
+    def describe(self, requirement: Requirement) -> str:
         """The law in words."""
 
     @abstractmethod
-    def certificate(self, requirement: VectorRequirement) -> VectorCertificate | None:
+    def certificate(self, requirement: Requirement) -> Certificate | None:
         """The proof, or None if the confidence falls short. No finite epsilon: `CannotCertifyError`."""
 
     @abstractmethod
-    def sampler(self, requirement: VectorRequirement) -> VectorSampler:
+    def sampler(self, requirement: Requirement) -> Sampler:
         """What draws for it."""
 
     @abstractmethod
@@ -55,17 +61,34 @@ class VectorDesign(ABC):
         """What is needed to build it again, for JSON."""
 
     @abstractmethod
-    def assumptions(self, requirement: VectorRequirement) -> tuple[str, ...]:
+    def assumptions(self, requirement: Requirement) -> tuple[str, ...]:
         """What the proof rests on, beyond the neighbors and the sensitivity."""
 
-    def alternatives(self, requirement: VectorRequirement) -> tuple[Alternative, ...]:  # noqa: ARG002 - for families that compare for themselves
-        """What was compared inside this design."""
-        return ()
+
+def delta_of(requirement: Requirement) -> float:
+    """The delta of a requirement for vectors, which has one unless its coordinates are drawn one by one."""
+    if requirement.delta is None:
+        raise AssertionError("noise for whole vectors has a delta")
+    return requirement.delta
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class VectorCertified:
-    """A design together with its certificate."""
+def charge(epsilon: float, error: float) -> float:
+    """(1 + e^epsilon) η, rounded up."""
+    return (1 + math.exp(min(epsilon, 700.0))) * error * (1 + SAFE)
 
-    design: VectorDesign
-    certificate: VectorCertificate
+
+def covered(error: float) -> str:
+    """What the plan says of its sampler."""
+    return (
+        f"What is published is within {error:.2g} of the law in total variation; (1 + e^epsilon) times that "
+        "is charged to delta."
+    )
+
+
+def not_covered(name: str, requirement: Requirement, epsilon: float, error: float) -> str:
+    """Why a plan is refused whose sampler delta does not cover."""
+    return (
+        f"delta {requirement.delta:g} is too small for {name} noise: at epsilon {epsilon:.4g} drawing "
+        f"{requirement.in_dimensions} uses up {charge(epsilon, error):.2g} of it. Use a larger delta "
+        "or a larger width."
+    )

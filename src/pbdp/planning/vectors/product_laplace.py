@@ -33,13 +33,14 @@ import numpy as np
 from pbdp import special
 from pbdp.errors import CannotCertifyError
 from pbdp.mechanism.grid import LinearGrid, power_of_two_below, whole_numbers
+from pbdp.mechanism.requirement import Requirement
 from pbdp.mechanism.weights import BITS, LARGEST_TABLE, TOTAL, WeightTable, integer_weights
 from pbdp.noise.kernel import Array
 from pbdp.noise.symmetric_lattice import scale_in_steps
-from pbdp.planning.vectors.design import Record, VectorCertificate, VectorDesign
-from pbdp.planning.vectors.release import TableSampler
-from pbdp.planning.vectors.requirement import VectorRequirement
+from pbdp.planning.certificate import Certificate
+from pbdp.planning.vectors.design import Record, VectorDesign, delta_of
 from pbdp.release.alias import alias_table
+from pbdp.release.sampler import MovingSampler
 from pbdp.root import bracketed_root
 
 # Relative error of the incomplete beta function; the largest seen was 4e-13.
@@ -78,14 +79,14 @@ class ProductLaplace(VectorDesign):
         gained = np.longdouble(int(table.weights[-table.start])) / TOTAL - ideal
         return max(float(gained), 0.0) + 2 * MASS_ERROR
 
-    def describe(self, requirement: VectorRequirement) -> str:
+    def describe(self, requirement: Requirement) -> str:
         scale = self.scale_in_steps * self.grid.step
         return (
             f"independent Laplace noise with scale {scale:.6g} in each of {requirement.dimensions} "
             f"coordinates, on {self.grid.describe()}"
         )
 
-    def certificate(self, requirement: VectorRequirement) -> VectorCertificate | None:
+    def certificate(self, requirement: Requirement) -> Certificate | None:
         room = room_in_steps(requirement, self.grid)
         if room < 0:
             return None
@@ -95,26 +96,31 @@ class ProductLaplace(VectorDesign):
         moved = sensitivity_in_steps(requirement, self.grid)
         epsilon = moved / self.scale_in_steps * (1 + 2.0**-51)
         charge = min(requirement.touched, moved) * (1 + math.exp(min(epsilon, 700.0))) * self.table_error
-        if charge * (1 + 1e-12) > requirement.delta:
+        if charge * (1 + 1e-12) > delta_of(requirement):
             raise CannotCertifyError(
                 f"delta {requirement.delta:g} is too small: the tables of the {requirement.dimensions} "
                 f"coordinates use up {charge:.2g} of it at epsilon {epsilon:.4g}. Use a larger delta."
             )
-        return VectorCertificate(
+        return Certificate(
             epsilon=epsilon,
             epsilon_lower=0.0,
             confidence=confidence,
             method="losses of all coordinates added up; delta covers the tables' distance from the law",
-            sampling_error=min(requirement.touched, moved) * self.table_error,
+            delta=delta_of(requirement),
+            rdp_order=None,
+            table_error=min(requirement.touched, moved) * self.table_error,
         )
 
-    def sampler(self, requirement: VectorRequirement) -> TableSampler:  # noqa: ARG002 - any number of coordinates
-        return TableSampler(table=alias_table(self.table), lattice=self.grid)
+    def table_at(self, answer: float) -> WeightTable:  # noqa: ARG002 - the same noise for every answer
+        return self.table
+
+    def sampler(self, requirement: Requirement) -> MovingSampler:  # noqa: ARG002 - any number of coordinates
+        return MovingSampler(table=alias_table(self.table))
 
     def record(self) -> Record:
         return {"kernel": "laplace", "scale_in_steps": self.scale_in_steps, "step": self.grid.step}
 
-    def assumptions(self, requirement: VectorRequirement) -> tuple[str, ...]:
+    def assumptions(self, requirement: Requirement) -> tuple[str, ...]:
         touched, moved = requirement.touched, sensitivity_in_steps(requirement, self.grid)
         return (
             f"One person changes at most {touched} of {requirement.dimensions} coordinates; that is at most "
@@ -143,13 +149,13 @@ def reach_of(scale: float) -> int:
     return math.ceil(scale * (BITS + 1) * math.log(2)) + 1
 
 
-def room_in_steps(requirement: VectorRequirement, grid: LinearGrid) -> int:
+def room_in_steps(requirement: Requirement, grid: LinearGrid) -> int:
     """What is left of the width for the noise: floor(within/step - d/2), or floor(within) unrounded."""
     lost = Fraction(requirement.dimensions, 2) if grid.rounded else 0
-    return math.floor(Fraction(requirement.within) / Fraction(grid.step) - lost)
+    return math.floor(Fraction(requirement.half_width) / Fraction(grid.step) - lost)
 
 
-def sensitivity_in_steps(requirement: VectorRequirement, grid: LinearGrid) -> int:
+def sensitivity_in_steps(requirement: Requirement, grid: LinearGrid) -> int:
     """K: the most steps, added up over the coordinates, that one person moves the answer."""
     exact = Fraction(requirement.sensitivity) / Fraction(grid.step)
     return math.ceil(exact + requirement.touched) - 1 if grid.rounded else math.ceil(exact)
@@ -189,7 +195,7 @@ def _binomial(dimensions: int, zero: float, away: float, first: int, last: int) 
     return np.asarray(weights / np.sum(weights))
 
 
-def product_designs(requirement: VectorRequirement) -> list[ProductLaplace]:
+def product_designs(requirement: Requirement) -> list[ProductLaplace]:
     """The widest noise on the grid with the least epsilon, among those whose tables will do."""
     if requirement.integer:
         grids = [whole_numbers()]
@@ -212,11 +218,11 @@ def product_designs(requirement: VectorRequirement) -> list[ProductLaplace]:
     return ranked[:1]
 
 
-def _grids(requirement: VectorRequirement) -> list[LinearGrid]:
+def _grids(requirement: Requirement) -> list[LinearGrid]:
     """Powers of two from the coarsest that leaves room for noise to where rounding hardly costs anything."""
-    step = power_of_two_below(2 * requirement.within / requirement.dimensions)
+    step = power_of_two_below(2 * requirement.half_width / requirement.dimensions)
     finest = FINE_ENOUGH * min(
-        requirement.within / requirement.dimensions, requirement.sensitivity / requirement.touched
+        requirement.half_width / requirement.dimensions, requirement.sensitivity / requirement.touched
     )
     steps = [step]
     while steps[-1] > finest and len(steps) < 40:
@@ -224,7 +230,7 @@ def _grids(requirement: VectorRequirement) -> list[LinearGrid]:
     return [LinearGrid(step=each, rounded=True) for each in steps]
 
 
-def widest_laplace(requirement: VectorRequirement, grid: LinearGrid) -> ProductLaplace | None:
+def widest_laplace(requirement: Requirement, grid: LinearGrid) -> ProductLaplace | None:
     """The largest scale that meets the confidence on a grid, or None if none does."""
     room = room_in_steps(requirement, grid)
     if room < 0:

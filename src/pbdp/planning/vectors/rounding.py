@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from pbdp.errors import CannotCertifyError, InputError
 from pbdp.mechanism.grid import LinearGrid, power_of_two_below
-from pbdp.planning.vectors.requirement import VectorRequirement
+from pbdp.mechanism.requirement import Requirement
 
 # Rounding may cost this share of the width, and this share of the sensitivity.
 OF_WIDTH = 1e-3
@@ -50,15 +50,20 @@ class Rounding:
         """The grid that answers are rounded to."""
         return LinearGrid(step=self.answer_step, rounded=True)
 
-    def room(self, requirement: VectorRequirement) -> float:
+    @property
+    def outputs(self) -> LinearGrid:
+        """The grid that outputs are rounded to."""
+        return LinearGrid(step=self.step, rounded=True)
+
+    def room(self, requirement: Requirement) -> float:
         """What is left of the width for the noise, rounded down."""
         lost = (self.step + self.answer_step) / 2 * math.sqrt(requirement.dimensions)
-        room = requirement.within - lost * (1 + SAFE)
+        room = requirement.half_width - lost * (1 + SAFE)
         if room <= 0:
             raise CannotCertifyError("The step leaves no room for noise in the width. Use a smaller step.")
         return room * (1 - SAFE)
 
-    def sensitivity(self, requirement: VectorRequirement) -> float:
+    def sensitivity(self, requirement: Requirement) -> float:
         """How far apart the rounded answers of neighbors are at most, rounded up."""
         grown = requirement.sensitivity + self.answer_step * math.sqrt(requirement.dimensions)
         return grown * (1 + SAFE)
@@ -71,9 +76,9 @@ class Rounding:
         )
 
 
-def rounding_for(requirement: VectorRequirement) -> Rounding:
+def rounding_for(requirement: Requirement) -> Rounding:
     """Steps that cost about a thousandth of the width and a ten-thousandth of the sensitivity, or less."""
     root = math.sqrt(requirement.dimensions)
-    step = power_of_two_below(2 * OF_WIDTH * requirement.within / root)
+    step = power_of_two_below(2 * OF_WIDTH * requirement.half_width / root)
     fine = power_of_two_below(OF_SENSITIVITY * requirement.sensitivity / root)
     return Rounding(step=step, answer_step=min(max(fine, step * 2.0**-MOST_HALVINGS), step / 2))

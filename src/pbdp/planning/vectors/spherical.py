@@ -10,8 +10,8 @@ import numpy as np
 from pbdp import special
 from pbdp.accounting.exact.ball import BoostedBall
 from pbdp.errors import CannotCertifyError
-from pbdp.planning.vectors.design import VectorDesign
-from pbdp.planning.vectors.requirement import VectorRequirement
+from pbdp.mechanism.requirement import Requirement
+from pbdp.planning.vectors.design import VectorDesign, delta_of
 from pbdp.planning.vectors.rounding import rounding_for
 from pbdp.planning.vectors.spherical_gaussian import SphericalGaussian
 from pbdp.planning.vectors.spherical_laplace import widest_laplace
@@ -24,7 +24,7 @@ REFINEMENTS = 18
 SMALLEST_RADIUS = 1e-100
 
 
-def spherical_designs(requirement: VectorRequirement) -> Iterator[VectorDesign]:
+def spherical_designs(requirement: Requirement) -> Iterator[VectorDesign]:
     """The best scale of every family."""
     laplace = widest_laplace(requirement)
     yield plain_gaussian(requirement)
@@ -34,7 +34,7 @@ def spherical_designs(requirement: VectorRequirement) -> Iterator[VectorDesign]:
     yield laplace
 
 
-def plain_gaussian(requirement: VectorRequirement) -> SphericalGaussian:
+def plain_gaussian(requirement: Requirement) -> SphericalGaussian:
     """The largest sigma that meets the confidence on its own."""
     rounding = rounding_for(requirement)
     radius = math.sqrt(2 * float(special.gammaincinv(requirement.dimensions / 2, requirement.confidence)))
@@ -49,7 +49,7 @@ def plain_gaussian(requirement: VectorRequirement) -> SphericalGaussian:
 
 
 def boosted_gaussian(
-    requirement: VectorRequirement, boost_loss: float, error: float = 0.0
+    requirement: Requirement, boost_loss: float, error: float = 0.0
 ) -> SphericalGaussian | None:
     """The sigma at which a boost with this -log(1 - boost) is what the confidence asks for, plus the error.
 
@@ -70,7 +70,7 @@ def boosted_gaussian(
     return SphericalGaussian(sigma=sigma, kept=kept, rounding=rounding) if 0 < kept < 1 else None
 
 
-def best_boosted(requirement: VectorRequirement) -> SphericalGaussian | None:
+def best_boosted(requirement: Requirement) -> SphericalGaussian | None:
     """The boosted Gaussian with the least estimated epsilon: a scan, then a golden-section search."""
 
     def estimate(boost_loss: float) -> float:
@@ -78,10 +78,10 @@ def best_boosted(requirement: VectorRequirement) -> SphericalGaussian | None:
         return (
             math.inf
             if design is None
-            else design.accountant(requirement).estimated_epsilon(requirement.delta)
+            else design.accountant(requirement).estimated_epsilon(delta_of(requirement))
         )
 
-    plain = plain_gaussian(requirement).accountant(requirement).estimated_epsilon(requirement.delta)
+    plain = plain_gaussian(requirement).accountant(requirement).estimated_epsilon(delta_of(requirement))
     top = min(LARGEST_BOOST_LOSS, 2 * plain + 1)
     losses = np.geomspace(1e-3 * top, top, BOOSTS)
     found = [estimate(float(loss)) for loss in losses]

@@ -7,7 +7,7 @@ the width, at a delta that also covers what the sampler differs by (`sampled`).
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -15,13 +15,13 @@ from pbdp.accounting.exact.ball import BallAccountant, BoostedBall
 from pbdp.accounting.exact.chi_square import cdf
 from pbdp.domains import positive
 from pbdp.errors import CannotCertifyError, InputError
-from pbdp.planning.vectors.design import Record, VectorCertificate, VectorDesign
+from pbdp.mechanism.grid import LinearGrid
+from pbdp.mechanism.requirement import Requirement
+from pbdp.planning.certificate import Certificate
+from pbdp.planning.vectors.design import SAFE, Record, VectorDesign, charge, covered, delta_of, not_covered
 from pbdp.planning.vectors.length import LengthLaw
-from pbdp.planning.vectors.release import SphericalSampler
-from pbdp.planning.vectors.requirement import VectorRequirement
 from pbdp.planning.vectors.rounding import Rounding
-from pbdp.planning.vectors.sampled import SAFE, charge, covered, not_covered
-from pbdp.release.spherical import SphericalNoise
+from pbdp.release.spherical import SphericalNoise, SphericalSampler
 
 # The largest share of delta that sampling may use up.
 LARGEST_RESERVE = 0.5
@@ -37,40 +37,48 @@ class SphericalGaussian(VectorDesign):
     sigma: float
     kept: float = 1.0
     rounding: Rounding
+    grid: LinearGrid = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "grid", self.rounding.answers)
         object.__setattr__(self, "sigma", positive("sigma", self.sigma))
         if positive("kept", self.kept) > 1:
             raise InputError("kept", "above 0 and at most 1", self.kept)
         object.__setattr__(self, "kept", float(self.kept))
 
     @property
+    def output_grid(self) -> LinearGrid:
+        return self.rounding.outputs
+
+    @property
     def name(self) -> str:
         return "boosted gaussian" if self.kept < 1 else "gaussian"
 
-    def describe(self, requirement: VectorRequirement) -> str:
-        plain = f"Gaussian noise in {requirement.in_words}, sigma {self.sigma:.6g} in each"
+    def describe(self, requirement: Requirement) -> str:
+        plain = f"Gaussian noise in {requirement.in_dimensions}, sigma {self.sigma:.6g} in each"
         if self.kept == 1:
             return plain
         edge = self.rounding.room(requirement)
         return f"{plain}, its density multiplied by {self.kept:.6g} beyond length {edge:.6g}"
 
-    def certificate(self, requirement: VectorRequirement) -> VectorCertificate | None:
+    def certificate(self, requirement: Requirement) -> Certificate | None:
         error, confidence = self.sampling_error(requirement), self.confidence(requirement)
         if confidence < requirement.confidence:
             return None
-        return VectorCertificate(
+        return Certificate(
             epsilon=self._epsilon(requirement, error),
-            epsilon_lower=self.before_rounding(requirement).epsilon_at(requirement.delta).lower,
+            epsilon_lower=self.before_rounding(requirement).epsilon_at(delta_of(requirement)).lower,
             confidence=confidence,
             method="integral along the shift, bounded on panels; the longest shift is the worst; delta "
             "covers the sampler's distance from the law",
-            sampling_error=error,
+            delta=delta_of(requirement),
+            rdp_order=None,
+            table_error=error,
         )
 
-    def _epsilon(self, requirement: VectorRequirement, error: float) -> float:
+    def _epsilon(self, requirement: Requirement, error: float) -> float:
         """At a delta that leaves (1 + e^epsilon) times the error."""
-        accountant, delta = self.accountant(requirement), requirement.delta
+        accountant, delta = self.accountant(requirement), delta_of(requirement)
         epsilon = accountant.estimated_epsilon(delta)
         reserve = 1.01 * charge(epsilon, error) / delta
         while math.isfinite(epsilon) and reserve <= LARGEST_RESERVE:
@@ -85,11 +93,11 @@ class SphericalGaussian(VectorDesign):
             else not_covered(self.name, requirement, epsilon, error)
         )
 
-    def confidence(self, requirement: VectorRequirement) -> float:
+    def confidence(self, requirement: Requirement) -> float:
         """P(|noise| <= what rounding leaves of the width) less the sampler's error, rounded down."""
         return (self._ball(requirement).confidence.lower - self.sampling_error(requirement)) * (1 - 2.0**-52)
 
-    def _ball(self, requirement: VectorRequirement) -> BoostedBall:
+    def _ball(self, requirement: Requirement) -> BoostedBall:
         return BoostedBall(
             dimensions=requirement.dimensions,
             sigma=self.sigma,
@@ -97,17 +105,17 @@ class SphericalGaussian(VectorDesign):
             kept=self.kept,
         )
 
-    def accountant(self, requirement: VectorRequirement) -> BallAccountant:
+    def accountant(self, requirement: Requirement) -> BallAccountant:
         """The exact accountant of one release, for rounded answers."""
         return BallAccountant(
             mechanism=self._ball(requirement), sensitivity=self.rounding.sensitivity(requirement)
         )
 
-    def before_rounding(self, requirement: VectorRequirement) -> BallAccountant:
+    def before_rounding(self, requirement: Requirement) -> BallAccountant:
         """The exact accountant of the noise itself."""
         return BallAccountant(mechanism=self._ball(requirement), sensitivity=requirement.sensitivity)
 
-    def noise(self, requirement: VectorRequirement) -> SphericalNoise:
+    def noise(self, requirement: Requirement) -> SphericalNoise:
         """What is drawn, in steps."""
         step, sigma = self.rounding.step, self.sigma / self.rounding.step
         boosted = None
@@ -120,7 +128,7 @@ class SphericalGaussian(VectorDesign):
             dimensions=requirement.dimensions, finer=self.rounding.halvings, sigma=sigma, length=boosted
         )
 
-    def sampling_error(self, requirement: VectorRequirement) -> float:
+    def sampling_error(self, requirement: Requirement) -> float:
         """η. The density of a coordinate at zero is that of the kernel, times the weight left there, over C.
 
         The other coordinates are in the ball with probability F(r²/sigma²), F chi-square with d - 1 degrees.
@@ -134,8 +142,8 @@ class SphericalGaussian(VectorDesign):
         peak = weight / (sigma * math.sqrt(2 * math.pi))
         return self.noise(requirement).error(peak=peak, mean=sigma) * (1 + SAFE)
 
-    def sampler(self, requirement: VectorRequirement) -> SphericalSampler:
-        return SphericalSampler(noise=self.noise(requirement), rounding=self.rounding)
+    def sampler(self, requirement: Requirement) -> SphericalSampler:
+        return SphericalSampler(noise=self.noise(requirement))
 
     def record(self) -> Record:
         return {
@@ -147,5 +155,5 @@ class SphericalGaussian(VectorDesign):
             "answer_step": self.rounding.answer_step,
         }
 
-    def assumptions(self, requirement: VectorRequirement) -> tuple[str, ...]:
+    def assumptions(self, requirement: Requirement) -> tuple[str, ...]:
         return (*self.rounding.describe(), covered(self.sampling_error(requirement)))

@@ -8,19 +8,19 @@ rounded answers, and delta covers what the sampler differs by (`sampled`).
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from pbdp import special
 from pbdp.accounting.exact.chi_square import cdf_error
 from pbdp.domains import positive
 from pbdp.errors import CannotCertifyError
-from pbdp.planning.vectors.design import Record, VectorCertificate, VectorDesign
+from pbdp.mechanism.grid import LinearGrid
+from pbdp.mechanism.requirement import Requirement
+from pbdp.planning.certificate import Certificate
+from pbdp.planning.vectors.design import SAFE, Record, VectorDesign, charge, covered, delta_of, not_covered
 from pbdp.planning.vectors.length import LengthLaw
-from pbdp.planning.vectors.release import SphericalSampler
-from pbdp.planning.vectors.requirement import VectorRequirement
 from pbdp.planning.vectors.rounding import Rounding, rounding_for
-from pbdp.planning.vectors.sampled import SAFE, charge, covered, not_covered
-from pbdp.release.spherical import SphericalNoise
+from pbdp.release.spherical import SphericalNoise, SphericalSampler
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,37 +29,45 @@ class SphericalLaplace(VectorDesign):
 
     scale: float
     rounding: Rounding
+    grid: LinearGrid = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "grid", self.rounding.answers)
         object.__setattr__(self, "scale", positive("scale", self.scale))
+
+    @property
+    def output_grid(self) -> LinearGrid:
+        return self.rounding.outputs
 
     @property
     def name(self) -> str:
         return "laplace"
 
-    def describe(self, requirement: VectorRequirement) -> str:
+    def describe(self, requirement: Requirement) -> str:
         return (
-            f"Laplace noise in {requirement.in_words}: all directions alike, the length has the "
+            f"Laplace noise in {requirement.in_dimensions}: all directions alike, the length has the "
             f"Gamma({requirement.dimensions}) law with scale {self.scale:.6g}"
         )
 
-    def certificate(self, requirement: VectorRequirement) -> VectorCertificate | None:
+    def certificate(self, requirement: Requirement) -> Certificate | None:
         confidence = self.confidence(requirement)
         if confidence < requirement.confidence:
             return None
         epsilon = self.rounding.sensitivity(requirement) / self.scale * (1 + 2.0**-51)
         error = self.sampling_error(requirement)
-        if charge(epsilon, error) > requirement.delta:
+        if charge(epsilon, error) > delta_of(requirement):
             raise CannotCertifyError(not_covered(self.name, requirement, epsilon, error))
-        return VectorCertificate(
+        return Certificate(
             epsilon=epsilon,
             epsilon_lower=0.0,
             confidence=confidence,
             method="triangle inequality; delta covers the sampler's distance from the law",
-            sampling_error=error,
+            delta=delta_of(requirement),
+            rdp_order=None,
+            table_error=error,
         )
 
-    def confidence(self, requirement: VectorRequirement) -> float:
+    def confidence(self, requirement: Requirement) -> float:
         """P(|noise| <= what rounding leaves of the width) less the sampler's error, rounded down."""
         d, t = requirement.dimensions, self.rounding.room(requirement) / self.scale
         # a relative error e of t changes the Gamma(d) CDF by a factor of (1 + e)^d at most
@@ -67,7 +75,7 @@ class SphericalLaplace(VectorDesign):
         lower = value * (1 - float(cdf_error(value)) - 2.0**-50 * d)
         return (lower - self.sampling_error(requirement)) * (1 - 2.0**-52)
 
-    def noise(self, requirement: VectorRequirement) -> SphericalNoise:
+    def noise(self, requirement: Requirement) -> SphericalNoise:
         """What is drawn, in steps; the Gaussian gives the direction only."""
         scale = self.scale / self.rounding.step
         length = LengthLaw(dimensions=requirement.dimensions, scale=scale, power=1)
@@ -75,7 +83,7 @@ class SphericalLaplace(VectorDesign):
             dimensions=requirement.dimensions, finer=self.rounding.halvings, sigma=1.0, length=length
         )
 
-    def sampling_error(self, requirement: VectorRequirement) -> float:
+    def sampling_error(self, requirement: Requirement) -> float:
         """η. A coordinate is b times a normal number times an independent chi with d + 1 degrees.
 
         Hence its density at zero falls with d from 1/(2b), and its mean square is (d + 1) b².
@@ -84,8 +92,8 @@ class SphericalLaplace(VectorDesign):
         mean = scale * math.sqrt(requirement.dimensions + 1)
         return self.noise(requirement).error(peak=0.5 / scale, mean=mean) * (1 + SAFE)
 
-    def sampler(self, requirement: VectorRequirement) -> SphericalSampler:
-        return SphericalSampler(noise=self.noise(requirement), rounding=self.rounding)
+    def sampler(self, requirement: Requirement) -> SphericalSampler:
+        return SphericalSampler(noise=self.noise(requirement))
 
     def record(self) -> Record:
         return {
@@ -95,11 +103,11 @@ class SphericalLaplace(VectorDesign):
             "answer_step": self.rounding.answer_step,
         }
 
-    def assumptions(self, requirement: VectorRequirement) -> tuple[str, ...]:
+    def assumptions(self, requirement: Requirement) -> tuple[str, ...]:
         return (*self.rounding.describe(), covered(self.sampling_error(requirement)))
 
 
-def widest_laplace(requirement: VectorRequirement) -> SphericalLaplace:
+def widest_laplace(requirement: Requirement) -> SphericalLaplace:
     """The largest scale that meets the confidence."""
     rounding = rounding_for(requirement)
     quantile = float(special.gammaincinv(requirement.dimensions, requirement.confidence))

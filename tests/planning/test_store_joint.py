@@ -9,6 +9,7 @@ import random
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import lru_cache
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -16,9 +17,10 @@ import pytest
 import pbdp
 from pbdp.errors import InputError, PlanFileError
 from pbdp.mechanism.custom import CustomRegion
-from pbdp.planning.joint_storage import joint_from_record, joint_record
+from pbdp.planning.plan import Plan, number_design
 from pbdp.planning.pricing import fingerprint
-from pbdp.planning.together import JointPlan, plan_together
+from pbdp.planning.store import plan_from_record, plan_record
+from pbdp.planning.together import plan_together
 from tests.planning.together.requirements import FEW, count
 
 Record = dict[str, Any]
@@ -26,7 +28,7 @@ Place = tuple[str | int, ...]
 
 
 @lru_cache(maxsize=8)
-def joint(kind: str = "table") -> JointPlan:
+def joint(kind: str = "table") -> Plan:
     match kind:
         case "table":
             return plan_together([count(5), count(9, sensitivity=2, releases=3)], FEW, missing=1e-8)
@@ -49,19 +51,19 @@ def joint(kind: str = "table") -> JointPlan:
                 families=("gaussian",),
             )
             (entry,) = [entry for entry in plan.others if entry.design.name == "boosted gaussian"]
-            return plan_together([count(9)], FEW, given=[[(plan.requirement, entry.design)]])
+            return plan_together([count(9)], FEW, given=[[(plan.requirement, number_design(entry.design))]])
     raise AssertionError(kind)
 
 
 def record_of(kind: str = "table") -> Record:
     """The record as it comes out of a file."""
-    record: Record = json.loads(json.dumps(joint_record(joint(kind)), allow_nan=False))
+    record: Record = json.loads(json.dumps(plan_record(joint(kind)), allow_nan=False))
     return record
 
 
 @pytest.mark.parametrize("kind", ["table", "mixed", "noise that changes"])
 def test_a_joint_plan_comes_back_equal(kind: str) -> None:
-    back = joint_from_record(record_of(kind))
+    back = plan_from_record(record_of(kind))
     assert back == joint(kind)
     assert fingerprint(back) == fingerprint(joint(kind))
 
@@ -74,11 +76,11 @@ def test_the_record_names_what_is_promised() -> None:
     assert record["parts"][1]["mechanism"]["family"] == joint().parts[1].design.name
 
 
-def test_a_region_given_as_a_function_cannot_be_saved() -> None:
+def test_a_region_given_as_a_function_cannot_be_saved(tmp_path: Path) -> None:
     region = CustomRegion(interval=lambda answer: (answer - 9, answer + 9), low=0, high=9)
     plan = plan_together([replace(count(), region=region)], ("laplace",))
     with pytest.raises(InputError, match="plan must be free of functions"):
-        joint_record(plan)
+        plan.save(tmp_path / "plan.json")
 
 
 def _at(record: Any, place: Place) -> Any:
@@ -99,14 +101,14 @@ EDITS: dict[str, Callable[[Record], None]] = {
     "epsilon lowered": _set("epsilon", value=lambda x: x * 0.99),
     "epsilon lowered by a hair": _set("epsilon", value=lambda x: x * (1 - 1e-8)),
     "epsilon raised": _set("epsilon", value=lambda x: x * 1.01),
-    "lower bound raised": _set("epsilon_lower", value=lambda x: x * 1.00001),
+    "lower bound raised": _set("certificate", "epsilon_lower", value=lambda x: x * 1.00001),
     "delta lowered": _set("delta", value=lambda x: x / 10),
     "delta raised": _set("delta", value=lambda x: x * 10),
     "more set aside": _set("missing", value=lambda x: x * 50),
     "all set aside": _set("missing", value=lambda _: 1e-6),
     "less than nothing set aside": _set("missing", value=lambda x: -x),
     "nothing set aside": _set("missing", value=lambda _: 0.0),
-    "another proof": _set("method", value=lambda _: "believed"),
+    "another proof": _set("certificate", "method", value=lambda _: "believed"),
     "another relation": _set("neighbors", value=lambda _: "nobody"),
     "a part less": _set("parts", value=lambda parts: parts[:1]),
     "no parts": _set("parts", value=lambda _: []),
@@ -126,8 +128,9 @@ EDITS: dict[str, Callable[[Record], None]] = {
     "kernel unknown": _set("parts", 0, "mechanism", "kernel", value=lambda _: "best"),
     "noise moved": _set("parts", 0, "mechanism", "offset_in_steps", value=lambda _: 2),
     "boosted": _set("parts", 0, "mechanism", "boost", value=lambda _: 0.5),
-    "another format": _set("format", value=lambda _: "pbdp-plan"),
-    "a later version": _set("version", value=lambda _: 2),
+    "another format": _set("format", value=lambda _: "pbdp-joint-plan"),
+    "a later version": _set("version", value=lambda _: 3),
+    "a name twice": _set("parts", 1, "name", value=lambda _: "part 1"),
     "a version that is a flag": _set("version", value=lambda _: True),
 }
 
@@ -137,7 +140,7 @@ def test_what_was_edited_is_refused(edit: str) -> None:
     record = record_of()
     EDITS[edit](record)
     with pytest.raises(PlanFileError):
-        joint_from_record(record)
+        plan_from_record(record)
 
 
 def test_less_noise_is_refused() -> None:
@@ -147,14 +150,18 @@ def test_less_noise_is_refused() -> None:
         for name in parameters:
             parameters[name] *= 0.9
         with pytest.raises(PlanFileError):
-            joint_from_record(record)
+            plan_from_record(record)
         assert part.design.name in record["parts"][at]["mechanism"]["family"]
 
 
 @pytest.mark.parametrize("record", [None, 3, "plan", [], {}, {"format": "pbdp-joint-plan"}])
 def test_something_else_is_refused(record: object) -> None:
     with pytest.raises(PlanFileError):
-        joint_from_record(record)
+        plan_from_record(record)
+
+
+# what stands there for people and follows from the rest; it is compared with it where it is given
+FOR_READERS = {"alternatives", "assumptions", "compared", "limit", "table_error", "within", "step"}
 
 
 def places(value: Any, at: Place = ()) -> Iterator[Place]:
@@ -171,9 +178,11 @@ def test_a_field_that_is_missing_is_refused() -> None:
         inner = _at(record, place[:-1])
         if isinstance(inner, list):
             continue
+        if place[0] in FOR_READERS or place[-1] in FOR_READERS:
+            continue
         del inner[place[-1]]
         with pytest.raises(PlanFileError):
-            joint_from_record(record)
+            plan_from_record(record)
 
 
 ODD: list[Any] = [
@@ -192,10 +201,10 @@ def test_odd_values_are_refused_or_claim_no_more_than_holds(seed: int) -> None:
         place = draw.choice(every)
         _at(record, place[:-1])[place[-1]] = draw.choice(ODD)
         try:
-            back = joint_from_record(record)
+            back = plan_from_record(record)
         except PlanFileError:
             refused += 1
         else:
-            rows = [[(part.requirement, part.design)] for part in back.parts]
+            rows = [[(part.requirement, number_design(part.design))] for part in back.parts]
             assert plan_together((), given=rows, missing=back.missing).epsilon == back.epsilon
     assert refused > 20

@@ -7,11 +7,11 @@ import pytest
 
 import pbdp
 from pbdp.accounting.exact.tables import table_delta
-from pbdp.planning.vectors import VectorPlan, plan_vector
-from pbdp.planning.vectors.independent import IndependentNoise
+from pbdp.planning.plan import Plan
+from pbdp.planning.vectors.ask import plan_vector
 
 
-def plan(dimensions: int, **more: float | None) -> VectorPlan:
+def plan(dimensions: int, **more: float | None) -> Plan:
     asked = {"within": 20, "confidence": 0.9, "sensitivity": 1, "delta": 1e-6, "integer": True} | more
     return plan_vector(dimensions=dimensions, norm="linf", **asked)  # type: ignore[arg-type]
 
@@ -38,8 +38,7 @@ def test_it_is_the_scalar_plan(dimensions: int) -> None:
 
 def test_the_confidence_is_joint() -> None:
     made = plan(6)
-    assert isinstance(made.mechanism, IndependentNoise)
-    table = made.mechanism.plan.mechanism.table_at(0.0)
+    table = made.design.table_at(0.0)
     each = table.weight_within(20, 20) / 2**62
 
     assert 0.9 <= made.confidence <= each**6 * (1 + 1e-12)
@@ -49,11 +48,10 @@ def test_the_confidence_is_joint() -> None:
 
 def test_one_touched_coordinate_costs_one_release_at_the_joint_confidence() -> None:
     made = plan(50, touches=1)
-    assert isinstance(made.mechanism, IndependentNoise)
-    table = made.mechanism.plan.mechanism.table_at(0.0)
+    table = made.design.table_at(0.0)
     each = table.weight_within(20, 20) / 2**62
 
-    assert table_delta(table, 1, made.epsilon).upper <= made.delta
+    assert table_delta(table, 1, made.epsilon).upper <= 1e-6
     assert each**50 >= 0.9 * (1 - 1e-12)
     assert made.epsilon < 0.1 * plan(50).epsilon
 

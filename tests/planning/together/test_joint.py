@@ -6,6 +6,7 @@ import math
 from dataclasses import replace
 from fractions import Fraction
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 import pytest
@@ -16,9 +17,9 @@ import pbdp
 from pbdp.errors import CannotCertifyError, ContradictionError, InputError
 from pbdp.mechanism.design import Design
 from pbdp.mechanism.requirement import Requirement
-from pbdp.planning.certificate import ADDED
-from pbdp.planning.together import JointPlan, plan_together
-from pbdp.planning.together.joint_plan import noise_delta
+from pbdp.planning.certificate import ADDED, noise_delta
+from pbdp.planning.plan import Plan, number_design
+from pbdp.planning.together import plan_together
 from pbdp.planning.together.search import _fitted
 from tests.planning.together.enumeration import hockey_stick, pair_of, product_of, worst
 from tests.planning.together.requirements import FEW, count
@@ -27,7 +28,7 @@ Option = tuple[Requirement, Design]
 
 
 @lru_cache(maxsize=16)
-def small(delta: float = 1e-6, missing: float = 0.0) -> JointPlan:
+def small(delta: float = 1e-6, missing: float = 0.0) -> Plan:
     """Three numbers with short tables; the last may move by two steps."""
     asked = [
         count(1, confidence=0.8, delta=delta, releases=2),
@@ -38,7 +39,7 @@ def small(delta: float = 1e-6, missing: float = 0.0) -> JointPlan:
 
 def options_of(*asked: Requirement, families: tuple[str, ...] = FEW) -> list[list[Option]]:
     joint = plan_together(asked, families)
-    return [[(part.requirement, part.design)] for part in joint.parts]
+    return [[(part.requirement, number_design(part.design))] for part in joint.parts]
 
 
 # -------------------------------------------------------------------------------------------- the epsilon
@@ -50,8 +51,8 @@ def test_the_joint_epsilon_is_that_of_all_combinations(delta: float) -> None:
     assert worst(joint, joint.epsilon) <= delta * (1 + 1e-9)
     # nothing much below it would do: an epsilon smaller by 0.1 % has a larger delta
     assert worst(joint, joint.epsilon * 0.999) > delta
-    assert worst(joint, joint.epsilon_lower * (1 - 1e-9)) >= delta
-    assert joint.epsilon_lower >= joint.epsilon * 0.999
+    assert worst(joint, joint.certificate.epsilon_lower * (1 - 1e-9)) >= delta
+    assert joint.certificate.epsilon_lower >= joint.epsilon * 0.999
 
 
 def test_two_different_families_are_composed_as_they_are() -> None:
@@ -59,7 +60,7 @@ def test_two_different_families_are_composed_as_they_are() -> None:
     one, two = count(1, confidence=0.8, delta=1e-3), count(3, confidence=0.7, sensitivity=2, delta=1e-3)
     rows = [*options_of(one, families=("gaussian",)), *options_of(two, families=("laplace",))]
     joint = plan_together((), given=rows)
-    assert [part.design.kernel.family for part in joint.parts] == ["gaussian", "laplace"]
+    assert [number_design(part.design).kernel.family for part in joint.parts] == ["gaussian", "laplace"]
     assert worst(joint, joint.epsilon) <= 1e-3 * (1 + 1e-9) < worst(joint, joint.epsilon * 0.998)
 
 
@@ -73,7 +74,7 @@ def test_a_single_number_costs_what_its_plan_costs() -> None:
 
 def test_tiny_deltas_are_added_up_where_the_composition_says_little() -> None:
     joint = plan_together([count(5, delta=2e-18), count(7, delta=2e-18)], ("laplace",))
-    assert joint.method == ADDED
+    assert joint.certificate.method == ADDED
     single = [plan_together([count(w, delta=1e-18)], ("laplace",)).epsilon for w in (5, 7)]
     assert joint.epsilon == pytest.approx(sum(single), rel=1e-9)
 
@@ -117,7 +118,7 @@ def test_groups_that_one_neighbor_lacks_are_paid_for() -> None:
     measure = count(2, confidence=0.7, delta=delta)
     joint = plan_together([measure], FEW, given=[[(asked, design)]], missing=passes)
     assert joint.missing == passes
-    assert joint.noise_delta == pytest.approx(delta - passes)
+    assert noise_delta(1e-2, joint.missing) == pytest.approx(delta - passes)
     plain = plan_together([measure], FEW, given=[[(asked, design)]])
 
     def largest(epsilon: float) -> float:
@@ -139,12 +140,19 @@ def test_groups_that_one_neighbor_lacks_are_paid_for() -> None:
 def test_the_lower_bound_is_for_the_noise_at_the_whole_delta() -> None:
     joint = small(1e-2, 9e-3)
 
-    def without(delta: float) -> JointPlan:
-        rows = [[(replace(part.requirement, delta=delta), part.design)] for part in joint.parts]
+    def without(delta: float) -> Plan:
+        rows = [
+            [(replace(part.requirement, delta=delta), number_design(part.design))] for part in joint.parts
+        ]
         return plan_together((), given=rows)
 
-    assert joint.epsilon_lower == without(1e-2).epsilon_lower < without(1e-2).epsilon < joint.epsilon
-    assert joint.epsilon == without(joint.noise_delta).epsilon
+    assert (
+        joint.certificate.epsilon_lower
+        == without(1e-2).certificate.epsilon_lower
+        < without(1e-2).epsilon
+        < joint.epsilon
+    )
+    assert joint.epsilon == without(noise_delta(1e-2, joint.missing)).epsilon
 
 
 @pytest.mark.parametrize("missing", [1e-6, 1.0, -1e-9, math.nan])
@@ -170,8 +178,11 @@ def test_the_best_of_the_given_designs_is_taken_and_comes_last() -> None:
 def test_given_designs_may_replace_requirements() -> None:
     asked = [count(20), count(9, releases=3)]
     joint = plan_together(asked, FEW)
-    again = plan_together((), given=[[(part.requirement, part.design)] for part in joint.parts])
-    assert again == joint
+    again = plan_together(
+        (), given=[[(part.requirement, number_design(part.design))] for part in joint.parts]
+    )
+    assert again.certificate == joint.certificate
+    assert [part.design for part in again.parts] == [part.design for part in joint.parts]
 
 
 def test_options_of_one_part_may_have_different_releases() -> None:
@@ -199,7 +210,7 @@ def test_noise_without_an_epsilon_is_refused() -> None:
         within=5, confidence=0.9, sensitivity=1, delta=1e-2, integer=True, families=("cut staircase",)
     )
     with pytest.raises(CannotCertifyError, match="no finite epsilon"):
-        plan_together([count()], FEW, given=[[(count(5), cut.mechanism)]])
+        plan_together([count()], FEW, given=[[(count(5), cut.design)]])
 
 
 def test_alike_requirements_are_fitted_once() -> None:
@@ -216,12 +227,18 @@ def test_a_joint_plan_checks_itself() -> None:
     joint = small()
     assert (joint.neighbors, joint.releases) == ("add/remove", 3)
     for wrong in (
-        {"delta": 1e-7},
         {"missing": 1e-6},
-        {"epsilon": math.inf},
-        {"epsilon_lower": joint.epsilon * 1.01},
         {"parts": ()},
+        {"parts": (joint.parts[0], joint.parts[0])},
         {"parts": (joint.parts[0], replace(joint.parts[1], requirement=count(20, neighbors="replace")))},
     ):
         with pytest.raises(InputError):
             replace(joint, **wrong)
+    wrong_figures: tuple[dict[str, Any], ...] = (
+        {"delta": 1e-7},
+        {"epsilon": math.inf},
+        {"epsilon_lower": joint.epsilon * 1.01},
+    )
+    for figures in wrong_figures:
+        with pytest.raises(InputError):
+            replace(joint, certificate=replace(joint.certificate, **figures))

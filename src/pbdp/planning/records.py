@@ -1,0 +1,180 @@
+"""Requirements and designs as plain JSON records, and back. What is read is checked, not believed."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import asdict, fields
+from typing import Any
+
+from pbdp.errors import PlanFileError
+from pbdp.mechanism.coordinates import Coordinates
+from pbdp.mechanism.design import AnyDesign, Design
+from pbdp.mechanism.fixed import FixedRegion
+from pbdp.mechanism.grid import Grid, LinearGrid, whole_numbers
+from pbdp.mechanism.log_grid import LogGrid
+from pbdp.mechanism.requirement import Requirement
+from pbdp.mechanism.within import region_from_record
+from pbdp.noise.family import kernel_from, kernel_record
+from pbdp.planning.vectors.design import VectorDesign
+from pbdp.planning.vectors.product_laplace import ProductLaplace
+from pbdp.planning.vectors.rounding import Rounding
+from pbdp.planning.vectors.spherical_gaussian import SphericalGaussian
+from pbdp.planning.vectors.spherical_laplace import SphericalLaplace
+
+Record = dict[str, Any]
+
+EDITED = "The file was edited, or is damaged; make the plan again."
+
+
+def _end(offset: float) -> float | None:
+    """How far a region reaches; JSON has no infinity, so null stands for a side that is open."""
+    return None if math.isinf(offset) else offset
+
+
+def width_record(requirement: Requirement) -> object:
+    """The width as it was asked for."""
+    width = requirement.region.within
+    return [_end(offset) for offset in width] if isinstance(width, list) else width
+
+
+def _flag(value: object) -> bool:
+    if not isinstance(value, bool):
+        raise TypeError("not a flag")
+    return value
+
+
+def requirement_record(requirement: Requirement) -> Record:
+    """What is asked as JSON; the public fields of the plan stand beside it."""
+    record: Record = {
+        "region": requirement.region.record(),
+        "confidence": requirement.confidence,
+        "simultaneous": requirement.simultaneous,
+        "integer": requirement.integer,
+        "step": requirement.step,
+        "scale": requirement.scale,
+        "bounds": None if requirement.bounds is None else list(requirement.bounds.answers),
+    }
+    if requirement.coordinates is not None:
+        record["coordinates"] = asdict(requirement.coordinates)
+    return record
+
+
+def requirement_from_record(record: Record) -> Requirement:
+    """The requirement of a plan's record: its own part and the public fields beside it."""
+    asked = record["requirement"]
+    return Requirement(
+        region=region_from_record(asked["region"]),
+        confidence=asked["confidence"],
+        sensitivity=record["sensitivity"],
+        delta=record["delta"],
+        rdp_order=record["rdp_order"],
+        releases=record["releases"],
+        simultaneous=_flag(asked["simultaneous"]),
+        neighbors=record["neighbors"],
+        integer=_flag(asked["integer"]),
+        step=asked["step"],
+        scale=asked["scale"],
+        bounds=None
+        if asked["bounds"] is None
+        else FixedRegion(low=asked["bounds"][0], high=asked["bounds"][1]),
+        coordinates=Coordinates(**asked["coordinates"]) if "coordinates" in asked else None,
+    )
+
+
+def design_record(design: AnyDesign) -> Record:
+    """A design as JSON."""
+    if isinstance(design, VectorDesign):
+        return {"family": design.name, **design.record()}
+    if not isinstance(design, Design):
+        raise AssertionError("a design is for numbers or for vectors")
+    return {
+        "family": design.name,
+        "boost": design.boost,
+        **kernel_record(design.kernel),
+        "region_in_steps": design.region.record(),
+        "offset_in_steps": design.offset,
+        "clamp": design.clamp,
+        "grid": _grid_record(design.grid),
+    }
+
+
+def design_from_record(record: Record, requirement: Requirement) -> AnyDesign:
+    """The design of a record, refused if it is not one that the requirement may have."""
+    coordinates = requirement.coordinates
+    if coordinates is not None and coordinates.norm != "linf":
+        design: AnyDesign = _vector_design(record, requirement)
+    else:
+        design = _design(record, requirement.each)
+    if record["family"] != design.name:
+        raise PlanFileError("family", design.name, record["family"], EDITED)
+    return design
+
+
+def _design(record: Record, requirement: Requirement) -> Design:
+    region = region_from_record(record["region_in_steps"])
+    clamp = _flag(record["clamp"])
+    if not isinstance(record["offset_in_steps"], int):
+        raise TypeError("an offset is a whole number")
+    grid = _grid(record["grid"], requirement)
+    # the least confidence is looked for where it is known to be for these two kinds of region only
+    moves_along = region.follows_answer and not clamp
+    if not moves_along and (region, record["offset_in_steps"]) != (
+        grid.region_in_steps(requirement.region),
+        0,
+    ):
+        raise PlanFileError(
+            "region of the mechanism", "the one that the requirement asks for", region.describe(), EDITED
+        )
+    return Design(
+        grid=grid,
+        kernel=kernel_from(record["kernel"], record["parameters_in_steps"]),
+        region=region,
+        boost=record["boost"],
+        offset=record["offset_in_steps"],
+        clamp=clamp,
+    )
+
+
+def _vector_design(record: Record, requirement: Requirement) -> VectorDesign:
+    norm = requirement.coordinates and requirement.coordinates.norm
+    match norm, record["kernel"]:
+        case "l2", "gaussian":
+            return SphericalGaussian(sigma=record["sigma"], kept=record["kept"], rounding=_rounding(record))
+        case "l2", "laplace":
+            return SphericalLaplace(scale=record["scale"], rounding=_rounding(record))
+        case "l1", "laplace":
+            grid = LinearGrid(step=record["step"], rounded=True)
+            if requirement.integer:
+                grid = whole_numbers()
+            if record["step"] != grid.step or requirement.step not in (None, grid.step):
+                raise PlanFileError("step", "the one that the requirement asks for", record["step"], EDITED)
+            return ProductLaplace(scale_in_steps=record["scale_in_steps"], grid=grid)
+    raise PlanFileError("mechanism", f"one for the norm {norm}", record["kernel"], EDITED)
+
+
+def _rounding(record: Record) -> Rounding:
+    return Rounding(step=record["step"], answer_step=record["answer_step"])
+
+
+def _grid_record(grid: Grid) -> Record:
+    kind = {LinearGrid: "linear", LogGrid: "log"}[type(grid)]
+    return {"kind": kind} | {field.name: getattr(grid, field.name) for field in fields(grid)}  # type: ignore[arg-type]
+
+
+def _grid(record: Record, requirement: Requirement) -> Grid:
+    """A grid that the requirement allows; a relative requirement's own figures are checked by the grid."""
+    values = {name: value for name, value in record.items() if name != "kind"}
+    if record["kind"] == "log":
+        log = LogGrid(**values)
+        if _flag(log.whole) is not requirement.integer:
+            raise PlanFileError(
+                "grid", "whole exactly for whole answers", log.describe(), "Make the plan again."
+            )
+        return log
+    grid = LinearGrid(**values)
+    asked = 1 if requirement.integer else requirement.step
+    if _flag(grid.rounded) is requirement.integer or asked not in {None, grid.step}:
+        raise PlanFileError(
+            "grid", "the one that the requirement asks for", grid.describe(), "Make the plan again."
+        )
+    return grid
