@@ -8,20 +8,25 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pbdp.errors import InputError
-from pbdp.figures.local_figure import draw_age_errors
-from pbdp.local.adult import AGES, EPSILON, AgeErrors, adult_truth, age_errors
 from pbdp.local.boosted import boosted_response
 from pbdp.local.domain import in_blocks
-from pbdp.local.goal import LeastError
 from pbdp.local.mechanism import CATEGORY, VALUE
-from pbdp.local.plan import best_epsilon0
+from reproduction.age_errors import (
+    AGES,
+    EPSILON,
+    AgeErrors,
+    adult_truth,
+    age_errors,
+    best_epsilons,
+    draw_age_errors,
+    exact_error,
+)
 from reproduction.experiment import Experiment, Finding, Row, Settings
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 SIZES = (10, 5)
-GOALS = {"category": 1.0, "value": 0.0, "trade-off": 0.5}
 # Other ranges of ages (first, last), sizes of categories and budgets; the paper's range has 91 ages.
 VARIED = [
     (first, last, size, epsilon)
@@ -87,16 +92,10 @@ def _error_rows(found: AgeErrors, seed: int) -> list[Row]:
 def _varied(first: int, last: int, size: int, epsilon: float) -> Row:
     """Where the best ε0 are, errors at the ends, and how far the ends are from what the paper says."""
     domain = in_blocks(range(first, last + 1), size)
-    truth = adult_truth(domain).astype(np.float64)
-    expected = truth / truth.sum()
-    best = {
-        name: best_epsilon0(domain, epsilon, LeastError(category=weight, expected=expected))
-        for name, weight in GOALS.items()
-    }
+    truth, best = adult_truth(domain), best_epsilons(domain, epsilon)
 
     def error(epsilon0: float, kind: str) -> float:
-        mechanism = boosted_response(domain, epsilon, epsilon0)
-        return float(mechanism.spread(kind).at(truth).mean() / truth.sum() ** 2)
+        return exact_error(boosted_response(domain, epsilon, epsilon0), kind, truth)
 
     grr = boosted_response(domain, epsilon, epsilon).shares
     only = boosted_response(domain, epsilon, 0.0).shares

@@ -14,7 +14,6 @@ import pyarrow.parquet as pq
 import pytest
 
 from pbdp.cli.local.rows import BLOCK
-from pbdp.local.adult import adult_ages
 from pbdp.local.boosted import BoostedResponse
 from pbdp.local.configuration import load_configuration
 from pbdp.local.counts import count_reports
@@ -22,6 +21,7 @@ from pbdp.local.domain import in_blocks
 from pbdp.local.estimate import estimate
 from pbdp.local.goal import LeastError, Within
 from pbdp.local.plan import plan_local
+from reproduction.age_errors import adult_ages
 from tests.cli.commands import PBDP, Done, assert_refused, run, run_command, run_piped
 
 Capture = pytest.CaptureFixture[str]

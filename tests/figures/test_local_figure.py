@@ -10,14 +10,14 @@ from matplotlib.figure import Figure
 
 from pbdp.errors import InputError
 from pbdp.figures.canvas import save
-from pbdp.figures.local_figure import draw_age_errors, draw_comparison, draw_estimates
-from pbdp.local.adult import adult_truth, age_errors
+from pbdp.figures.local_figure import draw_comparison, draw_estimates
 from pbdp.local.boosted import boosted_response
 from pbdp.local.counts import count_reports
 from pbdp.local.domain import in_blocks
 from pbdp.local.estimate import estimate
 from pbdp.local.goal import LeastError, Within
 from pbdp.local.plan import plan_local
+from reproduction.age_errors import adult_truth
 
 DOMAIN = in_blocks(range(10, 101), 10)
 
@@ -72,19 +72,6 @@ def test_a_comparison_shows_every_mechanism(accuracy: bool, tmp_path: Path) -> N
     assert f"epsilon {plan.epsilon:.4g}" in text
 
 
-def test_the_papers_figure(tmp_path: Path) -> None:
-    found = age_errors(10, points=5, surveys=1)
-    figure = draw_age_errors(found, age_errors(5, points=5))
-    first = figure.axes[0]
-    assert np.asarray(first.lines[0].get_ydata()) == pytest.approx(found.category)
-    assert np.asarray(first.lines[2].get_ydata()) == pytest.approx(found.value[1:])
-    text = text_of(figure, tmp_path)
-    for words in ("Ages in categories of 10", "Ages in categories of 5", "best for value: 5", "epsilon0"):
-        assert words in text
-
-
 def test_nothing_to_draw() -> None:
     with pytest.raises(InputError):
         draw_estimates()
-    with pytest.raises(InputError):
-        draw_age_errors()

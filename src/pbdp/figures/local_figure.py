@@ -1,4 +1,4 @@
-"""Pictures of surveys: estimates with their intervals, mechanisms compared, and errors against epsilon0."""
+"""Pictures of surveys: estimates with their intervals, and mechanisms compared."""
 
 from __future__ import annotations
 
@@ -8,8 +8,7 @@ import numpy as np
 
 from pbdp.digits import percent_down, rounded_up
 from pbdp.errors import InputError
-from pbdp.figures.canvas import COLORS, DASHES, new_figure
-from pbdp.local.adult import AgeErrors
+from pbdp.figures.canvas import COLORS, new_figure
 from pbdp.local.estimate import Estimate
 from pbdp.local.goal import Within
 from pbdp.local.plan import LocalPlan
@@ -76,44 +75,4 @@ def draw_comparison(plan: LocalPlan) -> Figure:
     label = "epsilon that meets the accuracy" if by_epsilon else "error of shares x square root of users"
     panel.set(xlabel=label, title=f"Chosen: {plan.chosen.family}, epsilon {rounded_up(plan.epsilon)}")
     panel.margins(x=0.15)
-    return figure
-
-
-def draw_age_errors(*experiments: AgeErrors) -> Figure:
-    """The paper's figure: mean squared errors of value and category shares against epsilon0."""
-    if not experiments:
-        raise InputError("experiments", "one or more", "none")
-    figure, panels = new_figure(1, len(experiments))
-    for panel, found in zip(panels, experiments, strict=True):
-        curves = (
-            ("category", found.category, found.simulated_category),
-            ("value", found.value, found.simulated_value),
-        )
-        for index, (name, exact, simulated) in enumerate(curves):
-            known = np.isfinite(exact)
-            panel.plot(
-                found.epsilon0[known],
-                exact[known],
-                color=COLORS[index],
-                ls=DASHES[index],
-                label=f"{name} frequency, exact",
-            )
-            if found.surveys:
-                panel.plot(
-                    found.epsilon0,
-                    simulated,
-                    "o",
-                    color=COLORS[index],
-                    ms=4,
-                    label=f"{name} frequency, {found.surveys} surveys",
-                )
-        for index, (name, best) in enumerate(found.best.items()):
-            panel.axvline(best, color=COLORS[2 + index], ls=":", label=f"best for {name}: {best:.3g}")
-        panel.set(
-            title=f"Ages in categories of {found.size}, epsilon {found.epsilon:g}",
-            xlabel="epsilon0",
-            ylabel="mean squared error of shares",
-            yscale="log",
-        )
-        panel.legend(fontsize=9)
     return figure

@@ -7,8 +7,8 @@ import math
 import numpy as np
 import pytest
 
-from pbdp.local.adult import adult_ages
 from reproduction import adult
+from reproduction.age_errors import adult_ages
 from reproduction.experiment import Row
 
 

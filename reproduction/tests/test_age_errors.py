@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 from importlib.resources import files
+from pathlib import Path
 
 import numpy as np
 import pytest
 
-from pbdp.local.adult import adult_ages, age_errors
+from pbdp.errors import InputError
+from pbdp.figures.canvas import save
 from pbdp.local.boosted import boosted_response
 from pbdp.local.domain import in_blocks
+from reproduction.age_errors import adult_ages, age_errors, draw_age_errors
 
 
 def test_the_data() -> None:
     ages = adult_ages()
     assert sum(ages.values()) == 45_222
     assert (min(ages), max(ages)) == (17, 90)
-    source = files("pbdp.local").joinpath("data", "SOURCE.md").read_text(encoding="utf-8")
+    source = files("reproduction").joinpath("data", "SOURCE.md").read_text(encoding="utf-8")
     assert "CC BY 4.0" in source
     assert "Becker" in source
 
@@ -63,3 +66,20 @@ def test_the_exact_error_is_that_of_the_formulas_for_equal_sizes() -> None:
         always - never
     ) ** 2
     assert mechanism.spread("category").at(people) == pytest.approx(variance, rel=1e-9)
+
+
+def test_the_papers_figure(tmp_path: Path) -> None:
+    found = age_errors(10, points=5, surveys=1)
+    figure = draw_age_errors(found, age_errors(5, points=5))
+    first = figure.axes[0]
+    assert np.asarray(first.lines[0].get_ydata()) == pytest.approx(found.category)
+    assert np.asarray(first.lines[2].get_ydata()) == pytest.approx(found.value[1:])
+    save(figure, tmp_path / "f.svg")
+    text = (tmp_path / "f.svg").read_text(encoding="utf-8")
+    for words in ("Ages in categories of 10", "Ages in categories of 5", "best for value: 5", "epsilon0"):
+        assert words in text
+
+
+def test_nothing_to_draw() -> None:
+    with pytest.raises(InputError):
+        draw_age_errors()

@@ -1,4 +1,4 @@
-"""The paper's experiment: ages of 45,222 people, and what epsilon0 does to values and to categories.
+"""Ages of 45,222 people, and what epsilon0 does to estimates of values and of categories.
 
 The paper reports ages from 10 to 100 in categories of 10 and of 5 with epsilon = 5, epsilon0 from 0 to 5.
 There are 91 such ages, so the last category, 100, has one age only.
@@ -10,11 +10,14 @@ import csv
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
 from pbdp.domains import whole
+from pbdp.errors import InputError
+from pbdp.figures.canvas import COLORS, DASHES, new_figure
 from pbdp.local.boosted import BoostedResponse, boosted_response
 from pbdp.local.domain import CategoryDomain, in_blocks
 from pbdp.local.goal import LeastError
@@ -23,15 +26,20 @@ from pbdp.local.plan import best_epsilon0
 from pbdp.noise.kernel import Array
 from pbdp.release.keystream import InsecureTestKeystream, SecureKeystream
 
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
 AGES = range(10, 101)
 EPSILON = 5.0
 POINTS = 21
+# The weight of the category error in what is made least.
+GOALS = {"category": 1.0, "value": 0.0, "trade-off": 0.5}
 
 
 @cache
 def adult_ages() -> dict[int, int]:
     """How many people have each age (UCI Adult; Becker and Kohavi 1996; CC BY 4.0, see data/SOURCE.md)."""
-    text = files("pbdp.local").joinpath("data", "adult_ages.csv").read_text(encoding="utf-8")
+    text = files("reproduction").joinpath("data", "adult_ages.csv").read_text(encoding="utf-8")
     return {int(row["age"]): int(row["count"]) for row in csv.DictReader(text.splitlines())}
 
 
@@ -78,9 +86,7 @@ def age_errors(
     for epsilon0 in grid.tolist():
         mechanism = boosted_response(domain, epsilon, epsilon0)
         for kind, errors in exact.items():
-            errors.append(
-                float(mechanism.spread(kind).at(truth.astype(np.float64)).mean()) / truth.sum() ** 2
-            )
+            errors.append(exact_error(mechanism, kind, truth))
         codes = np.repeat(np.arange(domain.count), truth)
         tallies = [
             np.bincount(mechanism.drawn(codes, keystream), minlength=domain.count) for _ in range(surveys)
@@ -88,8 +94,6 @@ def age_errors(
         for kind, errors in seen.items():
             knowable = surveys and (kind == CATEGORY or epsilon0 > 0)
             errors.append(_squared_error(mechanism, kind, tallies, truth) if knowable else np.nan)
-    expected = truth / truth.sum()
-    goals = {"category": 1.0, "value": 0.0, "trade-off": 0.5}
     return AgeErrors(
         size=size,
         epsilon=epsilon,
@@ -99,11 +103,23 @@ def age_errors(
         simulated_category=np.array(seen[CATEGORY]),
         simulated_value=np.array(seen[VALUE]),
         surveys=surveys,
-        best={
-            name: best_epsilon0(domain, epsilon, LeastError(category=weight, expected=expected))
-            for name, weight in goals.items()
-        },
+        best=best_epsilons(domain, epsilon),
     )
+
+
+def best_epsilons(domain: CategoryDomain, epsilon: float) -> dict[str, float]:
+    """The epsilon0 of least error for each goal."""
+    truth = adult_truth(domain)
+    expected = truth / truth.sum()
+    return {
+        name: best_epsilon0(domain, epsilon, LeastError(category=weight, expected=expected))
+        for name, weight in GOALS.items()
+    }
+
+
+def exact_error(mechanism: BoostedResponse, kind: str, truth: npt.NDArray[np.int64]) -> float:
+    """Expected squared error of shares, mean over groups."""
+    return float(mechanism.spread(kind).at(truth.astype(np.float64)).mean() / truth.sum() ** 2)
 
 
 def _squared_error(
@@ -115,3 +131,43 @@ def _squared_error(
     target = target if kind == VALUE else mechanism.domain.group_sums(target)
     found = np.array([mechanism.estimates(kind, tally, users)[0] for tally in tallies])
     return float(np.mean((found - target) ** 2)) / users**2
+
+
+def draw_age_errors(*experiments: AgeErrors) -> Figure:
+    """The paper's figure: mean squared errors of value and category shares against epsilon0."""
+    if not experiments:
+        raise InputError("experiments", "one or more", "none")
+    figure, panels = new_figure(1, len(experiments))
+    for panel, found in zip(panels, experiments, strict=True):
+        curves = (
+            ("category", found.category, found.simulated_category),
+            ("value", found.value, found.simulated_value),
+        )
+        for index, (name, exact, simulated) in enumerate(curves):
+            known = np.isfinite(exact)
+            panel.plot(
+                found.epsilon0[known],
+                exact[known],
+                color=COLORS[index],
+                ls=DASHES[index],
+                label=f"{name} frequency, exact",
+            )
+            if found.surveys:
+                panel.plot(
+                    found.epsilon0,
+                    simulated,
+                    "o",
+                    color=COLORS[index],
+                    ms=4,
+                    label=f"{name} frequency, {found.surveys} surveys",
+                )
+        for index, (name, best) in enumerate(found.best.items()):
+            panel.axvline(best, color=COLORS[2 + index], ls=":", label=f"best for {name}: {best:.3g}")
+        panel.set(
+            title=f"Ages in categories of {found.size}, epsilon {found.epsilon:g}",
+            xlabel="epsilon0",
+            ylabel="mean squared error of shares",
+            yscale="log",
+        )
+        panel.legend(fontsize=9)
+    return figure
