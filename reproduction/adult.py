@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pbdp.errors import InputError
 from pbdp.local.boosted import boosted_response
-from pbdp.local.domain import in_blocks
+from pbdp.local.domain import CategoryDomain, in_blocks
 from pbdp.local.mechanism import CATEGORY, VALUE
 from reproduction.age_errors import (
     AGES,
@@ -21,7 +20,7 @@ from reproduction.age_errors import (
     draw_age_errors,
     exact_error,
 )
-from reproduction.experiment import Experiment, Finding, Row, Settings
+from reproduction.experiment import Experiment, Finding, Row, Settings, having, number
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -62,14 +61,13 @@ def cases(quick: bool) -> list[Settings]:
 
 def compute(settings: Settings) -> list[Row]:
     """The rows of one case."""
-    match settings:
-        case {"kind": "errors", "size": int(size), "surveys": int(surveys), "points": int(points), **rest}:
-            seed = int(str(rest["seed"]))
-            found = age_errors(size, surveys=surveys, points=points, insecure_test_seed=seed)
-            return _error_rows(found, seed)
-        case {"kind": "varied", "first": int(first), "last": int(last), "size": int(size), **rest}:
-            return [_varied(first, last, size, float(str(rest["epsilon"])))]
-    raise InputError("settings", "those of a case of figure 7", settings)
+    if settings["kind"] == "varied":
+        return [EMPTY | settings | _varied(settings)]
+    size, surveys, points, seed = (
+        int(number(settings, name)) for name in ("size", "surveys", "points", "seed")
+    )
+    found = age_errors(size, surveys=surveys, points=points, insecure_test_seed=seed)
+    return _error_rows(found, seed)
 
 
 def _error_rows(found: AgeErrors, seed: int) -> list[Row]:
@@ -89,9 +87,10 @@ def _error_rows(found: AgeErrors, seed: int) -> list[Row]:
     ]
 
 
-def _varied(first: int, last: int, size: int, epsilon: float) -> Row:
+def _varied(settings: Settings) -> Row:
     """Where the best ε0 are, errors at the ends, and how far the ends are from what the paper says."""
-    domain = in_blocks(range(first, last + 1), size)
+    first, last, size = (int(number(settings, name)) for name in ("first", "last", "size"))
+    domain, epsilon = in_blocks(range(first, last + 1), size), number(settings, "epsilon")
     truth, best = adult_truth(domain), best_epsilons(domain, epsilon)
 
     def error(epsilon0: float, kind: str) -> float:
@@ -100,12 +99,7 @@ def _varied(first: int, last: int, size: int, epsilon: float) -> Row:
     grr = boosted_response(domain, epsilon, epsilon).shares
     only = boosted_response(domain, epsilon, 0.0).shares
     own = math.exp(epsilon) / (math.exp(epsilon) + domain.count - 1)
-    return EMPTY | {
-        "kind": "varied",
-        "first": first,
-        "last": last,
-        "size": size,
-        "epsilon": epsilon,
+    return {
         "best_for_category": best["category"],
         "best_for_value": best["value"],
         "best_for_trade_off": best["trade-off"],
@@ -115,13 +109,12 @@ def _varied(first: int, last: int, size: int, epsilon: float) -> Row:
         "value_mse_at_half": error(epsilon / 2, VALUE),
         "off_grr": float(np.max(np.abs(np.asarray(grr.own) - own))),
         "off_categories": float(np.max(np.abs(np.asarray(only.own) - np.asarray(only.near)))),
-        "off_published": _off_published(first, last, size, epsilon),
+        "off_published": _off_published(domain, size, epsilon),
     }
 
 
-def _off_published(first: int, last: int, size: int, epsilon: float) -> float | None:
+def _off_published(domain: CategoryDomain, size: int, epsilon: float) -> float | None:
     """Largest difference from the paper's p, p_s and p_s-bar at ε0 = ε/2, where all categories are equal."""
-    domain = in_blocks(range(first, last + 1), size)
     if domain.count % size:
         return None
     shares = boosted_response(domain, epsilon, epsilon / 2).shares
@@ -133,12 +126,12 @@ def _off_published(first: int, last: int, size: int, epsilon: float) -> float | 
 
 def _merged(rows: list[Row], size: int) -> AgeErrors:
     """All batches of a size as one experiment: mean squared errors are means over batches."""
-    found: Any = [row for row in rows if row["kind"] == "errors" and row["size"] == size]
+    found: Any = having(rows, kind="errors", size=size)
     grid = sorted({row["epsilon0"] for row in found})
     first = found[: len(grid)]
 
     def mean(column: str) -> Any:
-        table = [[row[column] for row in found if row["epsilon0"] == at] for at in grid]
+        table = [[row[column] for row in having(found, epsilon0=at)] for at in grid]
         return np.array([np.mean([math.nan if v is None else v for v in values]) for values in table])
 
     return AgeErrors(
@@ -166,7 +159,7 @@ def draw(rows: list[Row]) -> Figure:
 def findings(rows: list[Row]) -> list[Finding]:
     """The ends, the trade-off, the size of categories, and that none of it hangs on the range of ages."""
     merged = {size: _merged(rows, size) for size in SIZES}
-    varied: Any = [row for row in rows if row["kind"] == "varied"]
+    varied: Any = having(rows, kind="varied")
     rising = all(bool(np.all(np.diff(found.category) > 0)) for found in merged.values())
     falling = all(bool(np.all(np.diff(found.value[1:]) < 0)) for found in merged.values())
     worse = {size: float(found.category[-1] / found.category[0]) for size, found in merged.items()}

@@ -9,7 +9,7 @@ import numpy as np
 
 from pbdp.accounting.exact.accountant import ExactAccountant
 from pbdp.accounting.exact.divergences import HockeyStick, Renyi
-from pbdp.accounting.exact.neighbors import Worst, worst_neighbors
+from pbdp.accounting.exact.neighbors import worst_neighbors
 from pbdp.errors import InputError
 from pbdp.figures.canvas import COLORS, legend_below, new_figure
 from pbdp.mechanism.absolute import AbsoluteRegion
@@ -20,7 +20,7 @@ from pbdp.noise.gaussian import Gaussian
 from pbdp.published.measure import AtDelta, AtOrder, Measure
 from pbdp.published.optimum import Search
 from pbdp.published.special_cases import AbsoluteError, Case, RelativeError, plain_sigma
-from reproduction.experiment import Experiment, Finding, Row, Settings
+from reproduction.experiment import Experiment, Finding, Row, Settings, number, number_or_none
 from reproduction.witness import AnswerPair, Witness, best_witness, intervals_of, pair_at
 
 if TYPE_CHECKING:
@@ -40,25 +40,21 @@ SENSITIVITY = 1.0
 VISIBLE = 1e-9
 SCAN = [(tau, rho, factor) for tau in (2.5, 10.0) for rho in (0.8, 0.9) for factor in (1.1, 1.5, 2.0, 4.0)]
 ASKED = [("delta", 0.5), ("delta", 1.0), ("delta", 2.0), ("renyi", 2.0), ("renyi", 10.0)]
+EMPTY: Row = dict.fromkeys(
+    ("published", "exact_lower", "exact", "answer", "other", "outputs", "p", "p_other", "shown_by_set")
+)
 NAMES = {"delta": "δ at ε = {:g}", "renyi": "Rényi ε at α = {:g}", "epsilon": "ε at δ = {:g}"}
 
 
 def cases(quick: bool) -> list[Settings]:
     """The four that are shown, and a scan over absolute errors."""
     shown: list[Settings] = [
-        {**settings, "shown": name, "sensitivity": SENSITIVITY} for name, settings in SHOWN.items()
+        settings | {"shown": name, "sensitivity": SENSITIVITY} for name, settings in SHOWN.items()
     ]
-    scanned: list[Settings] = [
-        {
-            "shown": "",
-            "sensitivity": sensitivity,
-            "tau": tau,
-            "theta": 0.0,
-            "rho": rho,
-            "factor": factor,
-            "kind": kind,
-            "at": at,
-        }
+    absolute: Settings = {"shown": "", "theta": 0.0}
+    scanned = [
+        absolute
+        | {"tau": tau, "rho": rho, "factor": factor, "kind": kind, "at": at, "sensitivity": sensitivity}
         for sensitivity in ((1.0,) if quick else (1.0, 4.0))
         for tau, rho, factor in SCAN
         for kind, at in ASKED
@@ -69,29 +65,13 @@ def cases(quick: bool) -> list[Settings]:
 def compute(settings: Settings) -> list[Row]:
     """One row: the published figure, exact bounds for it, and a set of outputs that shows the difference."""
     tau, theta, rho, sensitivity, at = (
-        float(str(settings[name])) for name in ("tau", "theta", "rho", "sensitivity", "at")
+        number(settings, name) for name in ("tau", "theta", "rho", "sensitivity", "at")
     )
     kind, region, case = str(settings["kind"]), _region(tau, theta), _case(tau, theta)
-    sigma = _sigma(case, rho, sensitivity, settings["factor"])
+    sigma = _sigma(case, rho, sensitivity, number_or_none(settings, "factor"))
     kernel = Gaussian(sigma=sigma)
     mechanism = Boosted(kernel=kernel, region=region, boost=case.boost(kernel, rho))
-    row = (
-        settings
-        | {"sigma": sigma, "boost": mechanism.boost}
-        | dict.fromkeys(
-            (
-                "published",
-                "exact_lower",
-                "exact",
-                "answer",
-                "other",
-                "outputs",
-                "p",
-                "p_other",
-                "shown_by_set",
-            )
-        )
-    )
+    row = settings | {"sigma": sigma, "boost": mechanism.boost} | EMPTY
     loss = case.loss_or_none(kernel, boost=mechanism.boost, sensitivity=sensitivity)
     if loss is None:
         return [row]
@@ -108,7 +88,7 @@ def compute(settings: Settings) -> list[Row]:
             exact = accountant.renyi_at(at)
         case "epsilon":
             published, measure = loss.epsilon_at(at), AtDelta(delta=at)
-            worst, level = _worst(mechanism, sensitivity, published), published
+            worst, level = worst_neighbors(mechanism, sensitivity, HockeyStick(published), 1e-6), published
             exact = accountant.epsilon_at(at)
         case _:
             raise InputError("kind", "delta, renyi or epsilon", kind)
@@ -124,10 +104,6 @@ def compute(settings: Settings) -> list[Row]:
     ]
 
 
-def _worst(mechanism: Boosted, sensitivity: float, epsilon: float) -> Worst:
-    return worst_neighbors(mechanism, sensitivity, HockeyStick(epsilon), 1e-6)
-
-
 def _region(tau: float, theta: float) -> Region:
     return RelativeRegion(theta=theta, tau=tau) if theta else AbsoluteRegion.even(tau)
 
@@ -136,9 +112,9 @@ def _case(tau: float, theta: float) -> Case:
     return RelativeError(tau=tau, theta=theta) if theta else AbsoluteError(half_width=tau)
 
 
-def _sigma(case: Case, rho: float, sensitivity: float, factor: object) -> float:
+def _sigma(case: Case, rho: float, sensitivity: float, factor: float | None) -> float:
     if factor is not None:
-        return float(str(factor)) * plain_sigma(case, rho)
+        return factor * plain_sigma(case, rho)
     search = Search(case=case, confidence=rho, sensitivity=sensitivity, measure=AtDelta(delta=1e-5))
     return search.by_scan().sigma
 

@@ -18,16 +18,14 @@ from pbdp.cli.parser import Parser
 from pbdp.cli.progress import Progress
 from pbdp.errors import InputError
 from pbdp.figures.canvas import new_figure
-from reproduction import adult, broken_bounds, noise_shapes
+from reproduction import adult, broken_bounds, feasible, noise_shapes, runtime
 from reproduction.accuracy.figures import AGAINST_CONFIDENCE, AGAINST_WIDTH
 from reproduction.experiment import Experiment
 from reproduction.kept import CASES, KeptCases, code_version, opened_folder
 from reproduction.many_releases import composition
-from reproduction.ranges import feasible
 from reproduction.report import Made, record_of, report_of
 from reproduction.result import result_of
 from reproduction.run import Standing, Tell, compute_missing, rows_of
-from reproduction.times import runtime
 
 # In the order of the paper's figures; the supplement comes last.
 EXPERIMENTS: tuple[Experiment, ...] = (

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Protocol, TypeAlias, TypeVar
 
 from pbdp.errors import InputError
 
@@ -33,6 +33,26 @@ def number(row: Row, name: str) -> float:
 def number_or_none(row: Row, name: str) -> float | None:
     """The same where the cell may be empty."""
     return None if row[name] is None else number(row, name)
+
+
+def numbers(rows: Iterable[Row], name: str) -> list[float]:
+    """A column of numbers."""
+    return [number(row, name) for row in rows]
+
+
+class HasValues(Protocol):
+    """A row, or rows that stand together: values by name."""
+
+    def __getitem__(self, name: str, /) -> Value:
+        """The value of a name."""
+
+
+Valued = TypeVar("Valued", bound=HasValues)
+
+
+def having(rows: Iterable[Valued], **values: Value) -> list[Valued]:
+    """The rows with these values."""
+    return [row for row in rows if all(row[name] == value for name, value in values.items())]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -31,6 +31,12 @@ ANSWERS = (5.0, 9.0)
 SIGMA, CONFIDENCE = 4.0, 0.9
 VARIED = [(sigma, rho) for sigma in (2.0, 4.0, 16.0) for rho in (0.6, 0.9, 0.99)]
 VIEW = (-9.0, 25.0)
+EMPTY: Row = dict.fromkeys(
+    (
+        *("region", "sigma", "asked", "boost", "kind", "answer", "low", "high", "y", "kernel", "boosted"),
+        *("least_confidence", "total_mass"),
+    )
+)
 # The answers at which the confidence is looked at; the requirement is for all of them.
 LOOKED_AT = np.linspace(0.0, 20.0, 401)
 
@@ -55,9 +61,9 @@ def compute(settings: Settings) -> list[Row]:
         case {"region": str(name), "sigma": float(sigma), "confidence": float(rho), "points": int(points)}:
             kernel, region = Gaussian(sigma=sigma), REGIONS[name]
             mechanism = Boosted(kernel=kernel, region=region, boost=boost_for(kernel, region, rho))
-            shared: Row = {"region": name, "sigma": sigma, "asked": rho, "boost": mechanism.boost}
+            shared = EMPTY | {"region": name, "sigma": sigma, "asked": rho, "boost": mechanism.boost}
             if not points:
-                return [shared | {"kind": "check"} | _check(mechanism)]
+                return [shared | {"kind": "check"} | _check(mechanism, sigma)]
             rows = []
             for answer in ANSWERS:
                 law = mechanism.law_at(answer)
@@ -65,25 +71,21 @@ def compute(settings: Settings) -> list[Row]:
                 curves = zip(y, kernel.density(y - answer), law.density(y), strict=True)
                 ends = {"answer": answer, "low": answer - law.below, "high": answer + law.above}
                 rows += [
-                    shared
-                    | {"kind": "curve"}
-                    | ends
-                    | {"y": float(x), "kernel": float(plain), "boosted": float(boosted)}
-                    | {"least_confidence": None, "total_mass": None}
+                    shared | {"kind": "curve", "y": x, "kernel": plain, "boosted": boosted} | ends
                     for x, plain, boosted in curves
                 ]
             return rows
     raise InputError("settings", "those of a case of figure 1", settings)
 
 
-def _check(mechanism: Boosted) -> Row:
+def _check(mechanism: Boosted, sigma: float) -> Row:
     """The least confidence over many answers, and the total of the density that is furthest from one.
 
     The total is integrated from the density, piece by piece, not taken from the formula that normalizes it.
     """
     from scipy.integrate import quad
 
-    totals, sigma = [], float(getattr(mechanism.kernel, "sigma"))  # noqa: B009 - a Gaussian's own
+    totals = []
     for answer in ANSWERS:
         law = mechanism.law_at(answer)
         low, high = answer - law.below, answer + law.above
@@ -96,12 +98,6 @@ def _check(mechanism: Boosted) -> Row:
         )
         totals.append(total)
     return {
-        "answer": None,
-        "low": None,
-        "high": None,
-        "y": None,
-        "kernel": None,
-        "boosted": None,
         "least_confidence": float(np.min(mechanism.confidence_at(LOOKED_AT))),
         "total_mass": max(totals, key=lambda total: abs(total - 1)),
     }

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from statistics import median
 
 from reproduction.accuracy.curves import ANY_KERNEL, BEST, EXACT, MAIN, PUBLISHED, VARIED
-from reproduction.accuracy.differences import Compared, compared, having, spread_of
+from reproduction.accuracy.differences import Compared, compared, spread_of
 from reproduction.accuracy.requirements import THETA
-from reproduction.experiment import Finding, Row, number
+from reproduction.experiment import Finding, Row, having, number
 
 Points = Sequence[Compared]
 PLAIN = "plain gaussian"

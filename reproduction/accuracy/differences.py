@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from reproduction.accuracy.curves import EXACT, MAIN, PUBLISHED, READ, VARIED, witness_of
 from reproduction.accuracy.requirements import REGIONS, aligned_of, measure_in_words
-from reproduction.experiment import Finding, Row, Value, number
+from reproduction.experiment import Finding, Row, Value, having, number
 
 KEY = (
     *("region", "sensitivity", "delta", "order", "width", "confidence", "theta", "spread", "reading"),
@@ -78,11 +78,6 @@ def compared(rows: Iterable[Row], part: str) -> list[Compared]:
         if row["part"] == part:
             found.setdefault(tuple(row[name] for name in KEY), {})[str(row["kind"])] = row
     return [Compared(rows=kinds) for kinds in found.values()]
-
-
-def having(points: Sequence[Compared], **values: Value) -> list[Compared]:
-    """The requirements with these values."""
-    return [point for point in points if all(point[name] == value for name, value in values.items())]
 
 
 def spread_of(ratios: Sequence[float]) -> str:

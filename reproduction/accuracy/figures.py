@@ -12,7 +12,7 @@ from reproduction.accuracy.conclusions import conclusion_findings
 from reproduction.accuracy.curves import BEST, EXACT, MAIN, PUBLISHED, READ, VARIED, rows_at
 from reproduction.accuracy.differences import published_findings
 from reproduction.accuracy.requirements import MEASURES, REGIONS, THETA, Aligned, measure_in_words
-from reproduction.experiment import Experiment, Finding, Row, Settings, number
+from reproduction.experiment import Experiment, Finding, Row, Settings, having, numbers
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -154,26 +154,22 @@ def _case(
 
 def draw_panels(rows: list[Row], along: str, label: str, *, logarithmic: bool) -> Figure:
     """epsilon against a column of the rows, a row of panels for each measure, a column for each Δ."""
-    main = [row for row in rows if row["part"] == MAIN]
+    main = having(rows, part=MAIN)
     measures = list(dict.fromkeys((row["delta"], row["order"]) for row in main))
-    sensitivities = sorted({number(row, "sensitivity") for row in main})
+    sensitivities = sorted(set(numbers(main, "sensitivity")))
     kinds = [(measure, MOVING) for measure in measures]
-    if any(row["region"] == "fixed" for row in main):
+    if having(main, region="fixed"):
         kinds.append((measures[0], FIXED))
     figure, panels = new_figure(len(kinds), len(sensitivities))
     figure.set_size_inches(6.4 * len(sensitivities), PANEL_HEIGHT * len(kinds) + 1.6)
     places = iter(panels)
-    for measure, curves in kinds:
+    for (delta, order), curves in kinds:
         for sensitivity in sensitivities:
             panel = next(places)
-            here = [
-                row
-                for row in main
-                if row["sensitivity"] == sensitivity and (row["delta"], row["order"]) == measure
-            ]
+            here = having(main, sensitivity=sensitivity, delta=delta, order=order)
             _curves(panel, here, along, curves)
             fixed = "fixed range, " if curves is FIXED else ""
-            title = f"{fixed}{measure_in_words(*measure)}, Δ = {sensitivity:g}"
+            title = f"{fixed}{measure_in_words(delta, order)}, Δ = {sensitivity:g}"
             panel.set(title=title, xlabel=label, ylabel="ε", yscale="log")
             if logarithmic:
                 _whole_ticks(panel, here, along)
@@ -185,11 +181,8 @@ def _curves(
     panel: Axes, rows: list[Row], along: str, curves: dict[tuple[str, str], tuple[str, dict[str, Any]]]
 ) -> None:
     for (region, kind), (name, style) in curves.items():
-        points = sorted(
-            (number(row, along), number(row, "epsilon"))
-            for row in rows
-            if row["region"] == region and row["kind"] == kind
-        )
+        found = having(rows, region=region, kind=kind)
+        points = sorted(zip(numbers(found, along), numbers(found, "epsilon"), strict=True))
         if points:
             alone = {"marker": "o"} if len(points) == 1 else {}
             panel.plot(*zip(*points, strict=True), label=name, **({"lw": 2} | alone | style))
@@ -199,7 +192,7 @@ def _whole_ticks(panel: Axes, rows: list[Row], along: str) -> None:
     """A logarithmic axis with its ticks at widths that were computed."""
     from matplotlib.ticker import NullLocator
 
-    values = sorted({number(row, along) for row in rows})
+    values = sorted(set(numbers(rows, along)))
     shown = [value for value in (5.0, 10.0, 20.0, 50.0) if value in values] or values
     panel.set_xscale("log")
     panel.set_xticks(shown, [f"{value:g}" for value in shown])

@@ -12,6 +12,7 @@ import math
 
 import numpy as np
 
+from pbdp.accounting.bounds import Bounds
 from pbdp.accounting.composition.estimate import approximate_epsilon
 from pbdp.accounting.exact.accountant import plain_accountant
 from pbdp.mechanism.absolute import AbsoluteRegion
@@ -88,45 +89,40 @@ def published_total(gaussian: BoostedGaussian, releases: int) -> float:
     return aligned.measure.epsilon_of(ComposedLoss(single=single, releases=releases))
 
 
+def _published_rows(gaussian: BoostedGaussian, releases: int, exact: Row) -> list[Row]:
+    """The published total of a mechanism, and its exact one."""
+    published: Row = {"kind": PUBLISHED, "epsilon": published_total(gaussian, releases)}
+    return [published | kernel_part(gaussian), {"kind": EXACT} | exact | kernel_part(gaussian)]
+
+
 def _delta_rows(aligned: Aligned, delta: float, releases: int) -> list[Row]:
     """Absolute error at a delta."""
+
+    def composed(mechanism: Boosted) -> Bounds:
+        return composed_epsilon(mechanism, aligned.sensitivity, releases, delta)
+
     chosen = published_choice(aligned)
-    exact = composed_epsilon(chosen.mechanism, aligned.sensitivity, releases, delta)
-    rows: list[Row] = [
-        {"kind": PUBLISHED, "epsilon": published_total(chosen, releases), **kernel_part(chosen)},
-        {"kind": EXACT, **bounds_part(exact), **kernel_part(chosen)},
-    ]
+    exact = composed(chosen.mechanism)
     plain = plain_kernels(aligned)
     gaussian, laplace = plain["plain gaussian"], plain["plain laplace"]
     # T Gaussians with shift Δ lose what one with shift Δ√T does
     wide = plain_accountant(gaussian, aligned.sensitivity * math.sqrt(releases)).epsilon_at(delta)
     best = boosted_gaussian(aligned, best_sigma(aligned, delta, releases))
-    found = composed_epsilon(best.mechanism, aligned.sensitivity, releases, delta)
+    found = composed(best.mechanism)
     if min(wide.upper, exact.upper) < found.upper:
         unboosted = BoostedGaussian(aligned=aligned, sigma=aligned.plain_sigma * SAFE, boost=0.0)
         best, found = (unboosted, wide) if wide.upper < exact.upper else (chosen, exact)
     unshaped = Boosted(kernel=laplace, region=AbsoluteRegion.even(aligned.half_width), boost=0.0)
-    rows += [
+    suited = _published_for(aligned, releases)
+    varied = _published_rows(suited, releases, bounds_part(composed(suited.mechanism)))
+    return [
+        *_published_rows(chosen, releases, bounds_part(exact)),
         {"kind": BEST, **bounds_part(found), **kernel_part(best)},
         {"kind": "plain gaussian", **bounds_part(wide), "family": "gaussian"},
-        {
-            "kind": "plain laplace",
-            **bounds_part(composed_epsilon(unshaped, aligned.sensitivity, releases, delta)),
-            "family": "laplace",
-        },
+        {"kind": "plain laplace", **bounds_part(composed(unshaped)), "family": "laplace"},
+        *(row | {"part": VARIED} for row in varied),
+        *_planned(aligned, releases),
     ]
-    suited = _published_for(aligned, releases)
-    suited_exact = composed_epsilon(suited.mechanism, aligned.sensitivity, releases, delta)
-    rows += [
-        {
-            "kind": PUBLISHED,
-            "part": VARIED,
-            "epsilon": published_total(suited, releases),
-            **kernel_part(suited),
-        },
-        {"kind": EXACT, "part": VARIED, **bounds_part(suited_exact), **kernel_part(suited)},
-    ]
-    return rows + _planned(aligned, releases)
 
 
 def best_sigma(aligned: Aligned, delta: float, releases: int) -> float:
@@ -165,9 +161,7 @@ def _published_for(aligned: Aligned, releases: int) -> BoostedGaussian:
 
 def _other_rows(aligned: Aligned, delta: float, releases: int) -> list[Row]:
     """A region that changes with the answer, or a fixed range: as published, and what one pair proves."""
-    chosen = published_choice(aligned)
-    published = published_total(chosen, releases)
-    shift = aligned.sensitivity
+    chosen, shift = published_choice(aligned), aligned.sensitivity
     pairs = [(shift, 0.0), (0.0, shift)]
     if aligned.region == "fixed":
         end = aligned.half_width
@@ -175,10 +169,7 @@ def _other_rows(aligned: Aligned, delta: float, releases: int) -> list[Row]:
     else:
         pairs.append(chosen.bad_pair(published_total(chosen, 1)))
     lower = max(composed_at_least(chosen.mechanism, pair, releases, delta) for pair in pairs)
-    return [
-        {"kind": PUBLISHED, "epsilon": published, **kernel_part(chosen)},
-        {"kind": EXACT, "epsilon_lower": lower, **kernel_part(chosen)},
-    ]
+    return _published_rows(chosen, releases, {"epsilon_lower": lower})
 
 
 def _times(row: Row, releases: int) -> Row:
@@ -190,11 +181,8 @@ def _times(row: Row, releases: int) -> Row:
 def _renyi_rows(aligned: Aligned) -> list[Row]:
     """Absolute error, one release, at a Rényi order."""
     chosen, best = published_choice(aligned), best_boosted_gaussian(aligned)
-    rows: list[Row] = [
-        {"kind": PUBLISHED, "epsilon": published_total(chosen, 1), **kernel_part(chosen)},
-        {"kind": EXACT, **bounds_part(chosen.epsilon()), **kernel_part(chosen)},
-        {"kind": BEST, **bounds_part(best.epsilon()), **kernel_part(best)},
-    ]
+    rows = _published_rows(chosen, 1, bounds_part(chosen.epsilon()))
+    rows.append({"kind": BEST, **bounds_part(best.epsilon()), **kernel_part(best)})
     plain = plain_kernels(aligned)
     for kind in ("plain gaussian", "plain laplace"):
         found = plain_epsilon(plain[kind], aligned)

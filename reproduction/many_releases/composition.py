@@ -13,7 +13,7 @@ from reproduction.accuracy.curves import BEST, EXACT, MAIN, PUBLISHED, VARIED
 from reproduction.accuracy.differences import Compared, spread_of
 from reproduction.accuracy.figures import BLACK, BLUE, GREEN, ORANGE, PINK, SKY
 from reproduction.accuracy.requirements import Aligned, aligned_of, measure_in_words
-from reproduction.experiment import Experiment, Finding, Row, Settings, number
+from reproduction.experiment import Experiment, Finding, Row, Settings, having, number, numbers
 from reproduction.many_releases.composed_curves import rows_for
 from reproduction.witness import pair_at, piece_loss
 
@@ -66,20 +66,19 @@ def compute(settings: Settings) -> list[Row]:
 
 def draw(rows: list[Row]) -> Figure:
     """epsilon against T, and at the delta also relative to the plain Gaussian; a column for each width."""
-    main = [row for row in rows if row["part"] == MAIN and row["region"] == "absolute"]
-    widths = sorted({number(row, "width") for row in main})
+    main = having(rows, part=MAIN, region="absolute")
+    widths = sorted(set(numbers(main, "width")))
     measures = list(dict.fromkeys((row["delta"], row["order"]) for row in main))
     kinds = [(measures[0], False), (measures[0], True), *((measure, False) for measure in measures[1:])]
     figure, panels = new_figure(len(kinds), len(widths))
     figure.set_size_inches(6.4 * len(widths), 3.7 * len(kinds) + 1.2)
     places = iter(panels)
-    for measure, relative in kinds:
+    for (delta, order), relative in kinds:
         for width in widths:
             panel = next(places)
-            here = [r for r in main if (r["delta"], r["order"]) == measure and r["width"] == width]
-            _curves(panel, here, relative)
+            _curves(panel, having(main, delta=delta, order=order, width=width), relative)
             panel.set(
-                title=f"{measure_in_words(*measure)}, within {width / 2:g} (|S| = {width:g})",
+                title=f"{measure_in_words(delta, order)}, within {width / 2:g} (|S| = {width:g})",
                 xlabel="releases T",
                 ylabel="ε / ε of the plain Gaussian" if relative else "total ε",
                 xscale="log",
@@ -110,13 +109,9 @@ def _curves(panel: Axes, rows: list[Row], relative: bool) -> None:
 def findings(rows: list[Row]) -> list[Finding]:
     """Whether the published totals are upper bounds, what boosting saves, and what else there is."""
     found: list[Finding] = []
-    for width in sorted({number(row, "width") for row in rows}):
+    for width in sorted(set(numbers(rows, "width"))):
         for delta, order in dict.fromkeys((row["delta"], row["order"]) for row in rows):
-            here = [
-                row
-                for row in rows
-                if row["width"] == width and (row["delta"], row["order"]) == (delta, order)
-            ]
+            here = having(rows, width=width, delta=delta, order=order)
             where = f"{measure_in_words(delta, order)}, within {width / 2:g}"
             absolute = _totals(here, "absolute", MAIN)
             found += _bound(where, absolute)
@@ -152,9 +147,8 @@ def _check(releases: int, kinds: Compared) -> tuple[str, ...]:
 def _totals(rows: Sequence[Row], region: str, part: str) -> Totals:
     """The rows of one curve by number of releases and kind."""
     totals: dict[int, dict[str, Row]] = {}
-    for row in rows:
-        if row["region"] == region and row["part"] == part:
-            totals.setdefault(int(number(row, "releases")), {})[str(row["kind"])] = row
+    for row in having(rows, region=region, part=part):
+        totals.setdefault(int(number(row, "releases")), {})[str(row["kind"])] = row
     return {T: Compared(rows=kinds) for T, kinds in totals.items()}
 
 

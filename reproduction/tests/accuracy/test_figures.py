@@ -6,9 +6,9 @@ import pytest
 
 from pbdp.canonical import canonical
 from reproduction.accuracy.curves import BEST, EXACT, PUBLISHED
-from reproduction.accuracy.differences import compared, having
+from reproduction.accuracy.differences import compared
 from reproduction.accuracy.figures import AGAINST_CONFIDENCE, AGAINST_WIDTH, CONFIDENCE, CONFIDENCES, WIDTHS
-from reproduction.experiment import Row, Settings
+from reproduction.experiment import Row, Settings, having
 
 MOVING = ("as published", EXACT, BEST, "plain gaussian", "plain laplace", "staircase", "planner")
 

@@ -13,8 +13,8 @@ from pbdp.mechanism.region import Region
 from pbdp.mechanism.relative import RelativeRegion
 from pbdp.noise.gaussian import Gaussian
 from pbdp.noise.laplace import Laplace
-from reproduction.times import runtime, sampling_times
-from reproduction.times.sampling_times import rejection_sample
+from reproduction import runtime
+from reproduction.runtime import rejection_sample
 
 DRAWS = 200_000
 REGIONS: dict[str, tuple[Region, float]] = {
@@ -83,9 +83,9 @@ def test_only_gaussians_are_drawn() -> None:
 
 
 def test_the_runtime_figure_from_its_quick_cases() -> None:
-    rows = [row for case in sampling_times.cases(True) for row in sampling_times.compute(case)]
+    rows = [row for case in runtime.cases(True) for row in runtime.compute(case)]
     times = [row for row in rows if row["kind"] == "time"]
-    assert {row["method"] for row in times} == set(sampling_times.METHODS)
+    assert {row["method"] for row in times} == set(runtime.METHODS)
     for row in times:
         assert 0 < float(str(row["ns_low"])) <= float(str(row["ns_median"])) <= float(str(row["ns_high"]))
         assert row["processor"]

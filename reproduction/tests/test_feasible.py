@@ -9,9 +9,7 @@ import pytest
 from scipy.stats import norm
 
 from reproduction.experiment import Row, Settings
-from reproduction.ranges import fixed_range
-from reproduction.ranges.feasible import EXPERIMENT
-from reproduction.ranges.fixed_range import BOOSTED, BOUNDED, CLASSICAL, EACH, ONE
+from reproduction.feasible import BOOSTED, BOUNDED, CLASSICAL, EACH, EXPERIMENT, ONE
 from reproduction.tests.boosted_reference import (
     gaussian_delta,
     hockey_stick,
@@ -24,7 +22,7 @@ NARROW, WIDE = (-10.0, 10.0), (-50.0, 50.0)
 
 
 def profile(ends: tuple[float, float], delta: float, kernel: str = EACH, sensitivity: float = 1.0) -> Any:
-    rows = fixed_range.compute(
+    rows = EXPERIMENT.compute(
         {
             "part": "a",
             "low": ends[0],
@@ -40,7 +38,7 @@ def profile(ends: tuple[float, float], delta: float, kernel: str = EACH, sensiti
 def added(
     ends: tuple[float, float], sensitivity: float, order: float, rho: float, sigma: float = 10.0
 ) -> Any:
-    (row,) = fixed_range.compute(
+    (row,) = EXPERIMENT.compute(
         {
             "part": "b",
             "low": ends[0],
@@ -151,10 +149,7 @@ def test_signs_and_sizes_of_l1() -> None:
 
 def test_the_findings_say_so() -> None:
     rows: list[Row] = [
-        row
-        for settings in EXPERIMENT.cases(True)
-        if _cheap(settings)
-        for row in fixed_range.compute(settings)
+        row for settings in EXPERIMENT.cases(True) if _cheap(settings) for row in EXPERIMENT.compute(settings)
     ]
     # the slow corner is filled in from the other range, whose rows have the same shape
     spare = [row | {"low": -50.0, "high": 50.0} for row in rows if _narrow_corner(row)]

@@ -3,69 +3,135 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from pbdp.accounting.exact.accountant import ExactAccountant
+import numpy as np
+
+from pbdp.accounting.bounds import Bounds
+from pbdp.accounting.exact.accountant import ExactAccountant, smallest_epsilon
+from pbdp.accounting.exact.divergences import HockeyStick, largest_deltas
+from pbdp.accounting.exact.neighbors import worst_neighbors
+from pbdp.accounting.exact.pairs import neighbors
 from pbdp.figures.canvas import COLORS, DASHES, legend_below, new_figure
 from pbdp.mechanism.boosted import Boosted
 from pbdp.mechanism.fixed import FixedRegion
 from pbdp.noise.gaussian import Gaussian
-from pbdp.published.measure import AtDelta
-from reproduction.experiment import Experiment, Finding, Row
-from reproduction.ranges.fixed_range import (
-    BOOSTED,
-    BOUNDED,
-    CLASSICAL,
-    CONFIDENCE,
-    EACH,
-    KERNEL_EPSILON,
-    LEAST_RHO,
-    MOST_RHO,
-    ONE,
-    ONE_DELTA,
-    ORDERS,
-    OTHER_SIGMAS,
-    RANGES,
-    SENSITIVITIES,
-    SENSITIVITY,
-    SIGMA,
-    cases,
-    compute,
-)
+from pbdp.published.measure import AtDelta, analytic_sigma, classical_sigma
+from pbdp.published.special_cases import FixedRange, Reading
+from reproduction import added_loss
+from reproduction.added_loss import OTHER_SIGMAS, RANGES, SENSITIVITIES, SIGMA
+from reproduction.experiment import Experiment, Finding, Row, Settings, having, number, numbers
 from reproduction.witness import best_witness, pair_at
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+KERNEL_EPSILON, CONFIDENCE, SENSITIVITY = 0.1, 0.8, 1.0
+BOOSTED, BOUNDED = "boosted", "bounded"
+# How the kernel's sigma follows from epsilon_0, which is (0.1, delta) for some delta.
+EACH, ONE, CLASSICAL = "each delta its kernel", "one kernel", "each delta its kernel, classical sigma"
+ONE_DELTA = 1e-5
+# How close the exact epsilon is to be, relative to itself. A picture does not show more.
+ROOM = 1e-3
 # Ratios of an epsilon below this say nothing.
 VISIBLE = 1e-3
+EMPTY: Row = dict.fromkeys(
+    (
+        *("part", "low", "high", "sensitivity", "kernel", "sigma", "confidence", "mechanism", "boost"),
+        *("delta", "order", "kernel_epsilon", "l1_published", "l1_mended", "epsilon_published"),
+        *("epsilon_exact_lower", "epsilon_exact", "added_exact"),
+    )
+)
+
+
+def cases(quick: bool) -> list[Settings]:
+    """Part (a): a case for each range, delta and way to choose the kernel; part (b): one for each point."""
+    deltas = [float(f"1e{power}") for power in range(-8, -1, 2 if quick else 1)]
+    if not quick:
+        deltas = sorted({*deltas, *(3 * delta for delta in deltas)})
+    profiles: list[Settings] = [
+        {"part": "a", "low": low, "high": high, "sensitivity": s, "kernel": kernel, "delta": delta}
+        for kernel, s in ((EACH, SENSITIVITY), (EACH, 4.0), (ONE, SENSITIVITY), (CLASSICAL, SENSITIVITY))
+        for low, high in RANGES
+        for delta in (deltas[1:-1] if quick and (kernel, s) != (EACH, SENSITIVITY) else deltas)
+    ]
+    return profiles + added_loss.cases(quick)
+
+
+def compute(settings: Settings) -> list[Row]:
+    """The rows of one case."""
+    rows = [added_loss.added(settings)] if settings["part"] == "b" else _profile(settings)
+    return [EMPTY | row for row in rows]
+
+
+def kernel_sigma(kernel: str, delta: float, sensitivity: float) -> float:
+    """The sigma of a Gaussian with epsilon_0 = 0.1 in one of the three senses."""
+    if kernel == CLASSICAL:
+        return classical_sigma(epsilon=KERNEL_EPSILON, delta=delta, sensitivity=sensitivity)
+    at = ONE_DELTA if kernel == ONE else delta
+    return analytic_sigma(epsilon=KERNEL_EPSILON, delta=at, sensitivity=sensitivity)
+
+
+def _profile(settings: Settings) -> list[Row]:
+    """Published and exact epsilon at delta of the boosted (ρ = 0.8) and of the bounded (q = 1) Gaussian."""
+    low, high, sensitivity, delta = (
+        number(settings, name) for name in ("low", "high", "sensitivity", "delta")
+    )
+    sigma = kernel_sigma(str(settings["kernel"]), delta, sensitivity)
+    gaussian, case = Gaussian(sigma=sigma), FixedRange(low=low, high=high)
+    region = FixedRegion(low=low, high=high)
+    rows = []
+    for name, boost in ((BOOSTED, case.boost(gaussian, CONFIDENCE)), (BOUNDED, 1.0)):
+        loss = case.loss(gaussian, boost=boost, sensitivity=sensitivity)
+        mended = case.loss(gaussian, boost=boost, sensitivity=sensitivity, reading=Reading.MENDED)
+        exact = epsilon_bounds(Boosted(kernel=gaussian, region=region, boost=boost), sensitivity, delta)
+        rows.append(
+            settings
+            | {"sigma": sigma, "confidence": CONFIDENCE if name == BOOSTED else 1.0, "mechanism": name}
+            | {"boost": boost, "kernel_epsilon": loss.profile.epsilon_at(delta)}
+            | {"l1_published": loss.losses.shift, "l1_mended": mended.losses.shift}
+            | {"epsilon_published": loss.epsilon_at(delta)}
+            | {"epsilon_exact_lower": exact.lower, "epsilon_exact": exact.upper}
+        )
+    return rows
+
+
+def epsilon_bounds(mechanism: Boosted, sensitivity: float, delta: float, room: float = ROOM) -> Bounds:
+    """The epsilon at delta of a mechanism on a fixed range, to three digits and quickly.
+
+    The lower value is that of the worst of some pairs of answers as far apart as they may be. The upper one
+    is proved over all neighbors: the search over boxes showed delta not to be exceeded there.
+    """
+    low, high = mechanism.region.answers
+    shift = min(sensitivity, high - low)
+    answers = np.linspace(low, high - shift, 129)
+    first, second = np.concatenate([answers, answers + shift]), np.concatenate([answers + shift, answers])
+    pairs = neighbors(mechanism, first, second)
+    least = smallest_epsilon(partial(largest_deltas, mechanism, pairs), delta).lower
+    margin = room
+    while margin < 1:
+        upper = least * (1 + margin) + 1e-6
+        worst = worst_neighbors(mechanism, sensitivity, HockeyStick(upper), room, ceiling=delta)
+        if worst.upper <= delta:
+            return Bounds(lower=least, upper=upper)
+        margin *= 2
+    return Bounds(lower=least, upper=math.inf)
 
 
 def draw(rows: list[Row]) -> Figure:
     """Left: epsilon against delta, a panel for each range. The rest: L1 against ρ, for each range and Δ."""
     figure, panels = new_figure(2, 3, width=4.6, height=5.0)
     for place, (low, high) in enumerate(RANGES):
-        _profile_panel(panels[3 * place], [r for r in _drawn_profile(rows) if r["low"] == low])
+        here = having(rows, low=low)
+        _profile_panel(panels[3 * place], having(here, part="a", kernel=EACH, sensitivity=SENSITIVITY))
         panels[3 * place].set_title(f"(a) S = [{low:g}, {high:g}], Δ = {SENSITIVITY:g}")
         for column, sensitivity in enumerate(SENSITIVITIES):
             panel = panels[3 * place + 1 + column]
-            found = [
-                row
-                for row in rows
-                if row["part"] == "b" and (row["low"], row["sensitivity"]) == (low, sensitivity)
-            ]
-            _added_panel(panel, [row for row in found if row["sigma"] == SIGMA])
+            added_loss.draw_added(panel, having(here, part="b", sensitivity=sensitivity, sigma=SIGMA))
             panel.set_title(f"(b) S = [{low:g}, {high:g}], Δ = {sensitivity:g}")
     return figure
-
-
-def _drawn_profile(rows: list[Row]) -> list[Row]:
-    return [
-        row
-        for row in rows
-        if row["part"] == "a" and (row["kernel"], row["sensitivity"]) == (EACH, SENSITIVITY)
-    ]
 
 
 def _profile_panel(panel: Axes, rows: list[Row]) -> None:
@@ -75,40 +141,17 @@ def _profile_panel(panel: Axes, rows: list[Row]) -> None:
         for mechanism, label in ((BOOSTED, f"boosted, {label}"), (BOUNDED, f"bounded (q = 1), {label}"))
     ]
     for index, (mechanism, column, label) in enumerate(curves):
-        found: Any = [row for row in rows if row["mechanism"] == mechanism]
+        found = having(rows, mechanism=mechanism)
         style: Any = {"color": COLORS[index], "ls": DASHES[index], "marker": "osDv"[index], "ms": 4}
-        panel.plot([row["delta"] for row in found], [row[column] for row in found], label=label, **style)
+        panel.plot(numbers(found, "delta"), numbers(found, column), label=label, **style)
     panel.set(xscale="log", xlabel="δ", ylabel="ε (feasible above the curve)")
     panel.set_ylim(bottom=0)
     legend_below(panel)
 
 
-def _added_panel(panel: Axes, rows: list[Row]) -> None:
-    first: Any = [row for row in rows if row["order"] == ORDERS[0]]
-    rho = [row["confidence"] for row in first]
-    panel.plot(rho, [row["l1_published"] for row in first], color=COLORS[0], lw=2, label="L1 as published")
-    if any(row["l1_mended"] != row["l1_published"] for row in first):
-        mended = [row["l1_mended"] for row in first]
-        panel.plot(rho, mended, color=COLORS[4], ls=DASHES[3], lw=2, label="L1, neighbor inside the range")
-    for index, order in enumerate(ORDERS, start=1):
-        found: Any = [row for row in rows if row["order"] == order and row["added_exact"] is not None]
-        panel.plot(
-            [row["confidence"] for row in found],
-            [row["added_exact"] for row in found],
-            color=COLORS[index],
-            ls=DASHES[index],
-            marker="osD"[index],
-            ms=4,
-            label=f"really added, α = {order:g}",
-        )
-    panel.axhline(0, color="0.4", lw=1)
-    panel.set(xlabel=f"ρ (σ = {SIGMA:g})", ylabel="loss added to the kernel's")
-    legend_below(panel)
-
-
 def findings(rows: list[Row]) -> list[Finding]:
     """Part (a), then part (b)."""
-    profiles: Any = [row for row in rows if row["part"] == "a"]
+    profiles: Any = having(rows, part="a")
     pairs = list(zip(profiles[0::2], profiles[1::2], strict=True))
     drawn = [pair for pair in pairs if (pair[0]["kernel"], pair[0]["sensitivity"]) == (EACH, SENSITIVITY)]
     return [
@@ -116,7 +159,7 @@ def findings(rows: list[Row]) -> list[Finding]:
         _exact_order(drawn),
         _varied(pairs),
         _tightness(profiles),
-        *_added_findings([row for row in rows if row["part"] == "b"]),
+        *added_loss.added_findings(having(rows, part="b")),
     ]
 
 
@@ -225,119 +268,6 @@ def _tightness(rows: list[Any]) -> Finding:
         },
         holds=broken == 0,
     )
-
-
-def _added_findings(rows: list[Any]) -> list[Finding]:
-    known = [row for row in rows if row["epsilon_exact"] is not None]
-    broken = sum(row["epsilon_published"] < row["epsilon_exact_lower"] for row in known)
-
-    def of(low: float, sensitivity: float, column: str, *at_point: float) -> float:
-        """A column at a confidence, order and sigma."""
-        for row in rows:
-            at = row["low"], row["sensitivity"], row["confidence"], row["order"], row["sigma"]
-            if at == (low, sensitivity, *at_point):
-                return float(row[column])
-        raise KeyError(low, sensitivity, *at_point)
-
-    sigmas = sorted({row["sigma"] for row in rows})
-    narrow, wide = RANGES[0][0], RANGES[1][0]
-    drops = {
-        (low, s, sigma): of(low, s, "l1_published", MOST_RHO, ORDERS[0], sigma)
-        - of(low, s, "l1_published", LEAST_RHO, ORDERS[0], sigma)
-        for low, _ in RANGES
-        for s in SENSITIVITIES
-        for sigma in sigmas
-    }
-    narrower = sum(drops[narrow, s, sigma] > drops[wide, s, sigma] for s in SENSITIVITIES for sigma in sigmas)
-    out = [row for row in rows if row["l1_published"] < 0]
-    least = min(rows, key=lambda row: row["l1_published"])
-    combinations = [
-        (low, s, order, sigma)
-        for low, _ in RANGES
-        for s in SENSITIVITIES
-        for order in ORDERS
-        for sigma in sigmas
-    ]
-    falls = sum(
-        of(low, s, "epsilon_exact", LEAST_RHO, order, sigma)
-        < of(low, s, "epsilon_exact_lower", MOST_RHO, order, sigma)
-        for low, s, order, sigma in combinations
-    )
-    rises = sum(
-        of(low, s, "epsilon_exact_lower", LEAST_RHO, order, sigma)
-        > of(low, s, "epsilon_exact", MOST_RHO, order, sigma)
-        for low, s, order, sigma in combinations
-    )
-    between = max(
-        (row for row in known if row["sigma"] == SIGMA),
-        key=lambda row: (
-            row["epsilon_exact_lower"]
-            - of(row["low"], row["sensitivity"], "epsilon_exact", LEAST_RHO, row["order"], SIGMA)
-        ),
-    )
-    drop = between["epsilon_exact_lower"] - of(
-        between["low"], between["sensitivity"], "epsilon_exact", LEAST_RHO, between["order"], SIGMA
-    )
-    at_two, at_ten = (of(wide, SENSITIVITIES[1], "added_exact", LEAST_RHO, order, SIGMA) for order in ORDERS)
-    return [
-        Finding(
-            text=f"(b) ε0 + L1 as published was not below the exact Rényi ε at any of {len(known)} points "
-            f"({broken} broken). At S = [{least['low']:g}, {least['high']:g}], Δ = {least['sensitivity']:g} "
-            "two slips offset each other: the printed neighbor lies outside the range and L1 is negative "
-            f"({least['l1_published']:.3f} at ρ = {least['confidence']:g}, σ = {least['sigma']:g}; "
-            f"{len(out)} of {len(rows)} points), but ε0 is counted for a Δ larger than any two answers in "
-            "the range can differ by.",
-            figures={"points": len(known), "broken": broken, "least_l1": least["l1_published"]},
-            holds=broken == 0,
-        ),
-        Finding(
-            text=f"(b) The claim that lowering ρ from {MOST_RHO:g} to {LEAST_RHO:g} at the same σ reduces ε "
-            f"is true of L1 where L1 is positive. The exact ε fell in {falls} of {len(combinations)} "
-            f"combinations of range, Δ, α and σ, and rose in {rises}: a lower ρ leaves more of the kernel's "
-            "tails, at whose outputs it loses most. Over part of the way it may fall: most from ρ = "
-            f"{between['confidence']:g} at S = [{between['low']:g}, {between['high']:g}], Δ = "
-            f"{between['sensitivity']:g}, α = {between['order']:g}, by {drop:.4f}.",
-            figures={
-                "combinations": len(combinations),
-                "fell": falls,
-                "rose": rises,
-                "largest_fall_on_the_way": drop,
-            },
-            holds=falls > rises,
-        ),
-        Finding(
-            text="(b) L1 does not contain α, so its curves do not depend on it, as the paper notes. What "
-            f"boosting really adds does: at S = [{wide:g}, {-wide:g}], Δ = {SENSITIVITIES[1]:g}, ρ = "
-            f"{LEAST_RHO:g}, σ = {SIGMA:g} it is {at_two:.4f} at α = {ORDERS[0]:g} and {at_ten:.4f} at α = "
-            f"{ORDERS[1]:g}.",
-            figures={"added_at_first_order": at_two, "added_at_second_order": at_ten},
-            holds=None,
-        ),
-        Finding(
-            text="(b) The paper finds a larger reduction of L1 for the narrower range. From ρ = "
-            f"{MOST_RHO:g} to {LEAST_RHO:g} the narrower range has the larger reduction in {narrower} of "
-            f"{len(SENSITIVITIES) * len(sigmas)} combinations of Δ and σ "
-            f"({', '.join(f'{sigma:g}' for sigma in sigmas)}); at σ = {SIGMA:g}, Δ = {SENSITIVITIES[0]:g} it "
-            f"is {drops[narrow, SENSITIVITIES[0], SIGMA]:.4f} against "
-            f"{drops[wide, SENSITIVITIES[0], SIGMA]:.4f}. The paper's σ is not given, so another one may "
-            "have been meant.",
-            figures={"narrower_larger": narrower, "combinations": len(SENSITIVITIES) * len(sigmas)},
-            holds=narrower == len(SENSITIVITIES) * len(sigmas),
-        ),
-        Finding(
-            text="(b) A larger sensitivity does mean a larger reduction of L1 on the wide range: "
-            f"{drops[wide, SENSITIVITIES[1], SIGMA]:.4f} at Δ = {SENSITIVITIES[1]:g} against "
-            f"{drops[wide, SENSITIVITIES[0], SIGMA]:.4f} at Δ = {SENSITIVITIES[0]:g} (σ = {SIGMA:g}).",
-            figures={
-                "large_sensitivity": drops[wide, SENSITIVITIES[1], SIGMA],
-                "small_sensitivity": drops[wide, SENSITIVITIES[0], SIGMA],
-            },
-            holds=all(
-                drops[wide, SENSITIVITIES[1], sigma] > drops[wide, SENSITIVITIES[0], sigma]
-                for sigma in sigmas
-            ),
-        ),
-    ]
 
 
 EXPERIMENT = Experiment(
