@@ -6,9 +6,10 @@ import json
 
 import pytest
 
-from pbdp.noise.family import kernel_from, kernel_record, known_families
+from pbdp.noise.family import Goal, Problem, kernel_from, kernel_record, known_families
 from pbdp.noise.kernel import LatticeKernel
 from pbdp.noise.table import TableKernel
+from pbdp.planning.candidates import shapes_for
 
 # What plan files have held since their first version: the names must not change.
 PARAMETERS: dict[str, dict[str, object]] = {
@@ -26,6 +27,27 @@ PARAMETERS: dict[str, dict[str, object]] = {
 
 def test_the_simplest_family_comes_first() -> None:
     assert [name for name in known_families() if name in PARAMETERS] == list(PARAMETERS)
+
+
+def test_families_of_a_scale_are_the_simplest_and_tables_need_asking() -> None:
+    assert [name for name, family in known_families().items() if family.of_scale] == ["laplace", "gaussian"]
+    assert [name for name, family in known_families().items() if family.on_request] == ["free form"]
+
+
+@pytest.mark.parametrize("name", PARAMETERS)
+def test_lengths_are_parameters(name: str) -> None:
+    assert set(known_families()[name].lengths) <= set(PARAMETERS[name])
+
+
+def test_a_staircase_with_steps_of_one_point_is_left_to_laplace() -> None:
+    def shapes(sensitivity: int, *families: str) -> int:
+        goal = Goal(confidence=0.9, sensitivity=sensitivity, delta=1e-6, order=None)
+        return len(shapes_for(Problem(below=5, above=5, goal=goal), families))
+
+    assert shapes(1, "laplace", "staircase") == 1
+    assert shapes(2, "laplace", "staircase") == 2
+    assert shapes(1, "staircase") == 1
+    assert shapes(1, "laplace", "cut staircase", "linear program", "free form") == 1
 
 
 def test_ranks_differ_so_that_every_tie_has_one_end() -> None:

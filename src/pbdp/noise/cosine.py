@@ -128,6 +128,7 @@ COSINE = Family(
     name="cosine",
     rank=7,
     law=Cosine,
+    lengths=("knee",),
     character="has the least Fisher information, which counts when many losses add up",
     shapes=_shapes,
 )

@@ -96,5 +96,6 @@ CUT_STAIRCASE = Family(
     name="cut staircase",
     rank=4,
     law=CutStaircase,
+    lengths=("width",),
     character="is a staircase that ends, and spends delta on its ends",
 )

@@ -76,9 +76,9 @@ class Shapes:
 class Family:
     """A family of noise on the whole numbers.
 
-    `law` makes a kernel of it, or the density that it follows on the grid; its fields are the
-    parameters, and their names are those in files. Of two families that do equally well the one with the
-    lower `rank` is taken. `character` ends a sentence that begins with the name.
+    `law` makes a kernel of it, or the density that it follows on the grid; its fields are the parameters, and
+    their names are those in files. `lengths` names those that scale with the step. Of two families that do
+    equally well the one with the lower `rank` is taken. `character` goes on after the name, as in a sentence.
 
     `shapes` are what the planner tries; a family without them has a search of its own, in planning. A family
     that a scale alone tells makes its kernel with `of_scale`, and is tried also where the scale is given (in
@@ -90,6 +90,7 @@ class Family:
     rank: int
     law: Callable[..., LatticeKernel | LogConcave]
     character: str
+    lengths: tuple[str, ...] = ()
     shapes: Callable[[Problem], Shapes] | None = None
     of_scale: Callable[[float], LatticeKernel] | None = None
     on_request: bool = False

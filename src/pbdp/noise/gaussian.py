@@ -234,6 +234,7 @@ GAUSSIAN = Family(
     name="gaussian",
     rank=2,
     law=DiscreteGaussian,
+    lengths=("sigma",),
     character="loses more and more the further an output is from the answer",
     shapes=_shapes,
     of_scale=lambda scale: DiscreteGaussian(sigma=scale),

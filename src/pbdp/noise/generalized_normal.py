@@ -153,6 +153,7 @@ GENERALIZED_NORMAL = Family(
     name="generalized normal",
     rank=5,
     law=GeneralizedNormal,
+    lengths=("scale",),
     character="lies between Laplace and Gaussian noise, or beyond",
     shapes=_shapes,
 )

@@ -102,6 +102,7 @@ HUBER = Family(
     name="huber",
     rank=6,
     law=Huber,
+    lengths=("sigma", "knee"),
     character="has a Gaussian center and Laplace tails, so its loss is bounded",
     shapes=_shapes,
 )

@@ -173,6 +173,7 @@ LAPLACE = Family(
     name="laplace",
     rank=1,
     law=DiscreteLaplace,
+    lengths=("scale",),
     character="loses the same amount at almost every output, which suits one release",
     shapes=_shapes,
     of_scale=lambda scale: DiscreteLaplace(scale=scale),

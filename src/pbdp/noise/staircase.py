@@ -261,6 +261,7 @@ STAIRCASE = Family(
     name="staircase",
     rank=3,
     law=GridStaircase,
+    lengths=("width", "center"),
     character="is flat over stretches as wide as the sensitivity, with an edge on the edge of the region",
     shapes=_shapes,
 )

@@ -16,9 +16,7 @@ from pbdp.mechanism.fixed import FixedRegion
 from pbdp.mechanism.region import Region
 from pbdp.mechanism.relative import RelativeRegion
 from pbdp.mechanism.requirement import Requirement
-from pbdp.noise.gaussian import DiscreteGaussian, Gaussian
-from pbdp.noise.kernel import Kernel
-from pbdp.noise.laplace import DiscreteLaplace, Laplace
+from pbdp.noise.kernel import Kernel, LogConcaveKernel
 from pbdp.published.boosted_loss import ComposedLoss
 from pbdp.published.kernel_loss import LABEL, LaplaceProfile, has_profile
 from pbdp.published.measure import AtOrder, measure_of
@@ -42,8 +40,8 @@ def published_figures(requirement: Requirement, designs: Iterable[Design]) -> tu
     """
     figures = []
     for design in designs:
-        kernel = _continuous(design.kernel)
-        if kernel is None or not 0 < design.boost < 1:
+        kernel = design.kernel.loss_law
+        if not isinstance(kernel, LogConcaveKernel) or not 0 < design.boost < 1:
             continue
         epsilon = published_epsilon(
             kernel,
@@ -109,15 +107,6 @@ def case_of(region: Region) -> Case | None:
             return AbsoluteError(half_width=region.tau)
         case FixedRegion():
             return FixedRange(low=region.low, high=region.high)
-    return None
-
-
-def _continuous(kernel: Kernel) -> Kernel | None:
-    match kernel:
-        case DiscreteGaussian():
-            return Gaussian(sigma=kernel.sigma)
-        case DiscreteLaplace():
-            return Laplace(scale=kernel.scale)
     return None
 
 

@@ -15,8 +15,6 @@ if TYPE_CHECKING:
 FAR = 1.5
 # Other certified noise laws that are listed.
 SHOWN = 8
-# Kernel parameters that are lengths, and so scale with the step.
-LENGTHS = {"sigma", "scale", "knee", "width", "center"}
 
 Facts = list[tuple[str, str]]
 
@@ -115,13 +113,16 @@ def _alternatives(certified: Sequence[Any]) -> Iterable[list[str]]:
 def _parameters(plan: Plan) -> str:
     """Kernel parameters in the user's units (in steps on a logarithmic grid), the boost and the offset."""
     from pbdp.mechanism.grid import LinearGrid
+    from pbdp.noise.family import known_families
     from pbdp.planning.records import design_record
 
-    parameters: dict[str, Any] = design_record(plan.mechanism)["parameters_in_steps"]
+    record = design_record(plan.mechanism)
+    parameters: dict[str, Any] = record["parameters_in_steps"]
+    lengths = known_families()[record["kernel"]].lengths
     linear = isinstance(plan.grid, LinearGrid)
     step = plan.grid.step if linear else 1.0
     parts = [
-        f"{name} {value * step if name in LENGTHS else value:.6g}"
+        f"{name} {value * step if name in lengths else value:.6g}"
         for name, value in parameters.items()
         if isinstance(value, int | float) and name != "start"
     ]
