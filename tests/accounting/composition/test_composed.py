@@ -9,7 +9,7 @@ from scipy.special import log_ndtr
 
 from pbdp.accounting.bounds import Bounds
 from pbdp.accounting.composition.composed import compose
-from pbdp.accounting.composition.discretize import split
+from pbdp.accounting.composition.loss_distribution import split
 from pbdp.accounting.composition.loss_law import table_loss_law
 from pbdp.accounting.composition.release import distribution_release, pair_release, table_release
 from pbdp.accounting.exact.tables import table_delta, table_epsilon

@@ -8,10 +8,9 @@ import numpy as np
 import pytest
 
 from pbdp.accounting.composition.curve import composed_curve
-from pbdp.accounting.composition.discretize import split
-from pbdp.accounting.composition.loss_law import LossLaw, loss_law, table_loss_law
+from pbdp.accounting.composition.loss_distribution import split
+from pbdp.accounting.composition.loss_law import LossLaw, law_delta, loss_law, table_loss_law
 from pbdp.accounting.composition.lower_curve import LowerCurve
-from pbdp.accounting.composition.single import law_delta
 from pbdp.accounting.composition.window import Window
 from pbdp.noise.kernel import Array
 from tests.accounting.composition.laws import gaussian_table

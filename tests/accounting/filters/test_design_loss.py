@@ -13,9 +13,8 @@ import pytest
 import pbdp
 from pbdp.accounting.composition.composed import compose
 from pbdp.accounting.composition.release import pair_release
-from pbdp.accounting.filters.answer_profile import answer_profile
 from pbdp.accounting.filters.approximate_renyi import approximate_renyi
-from pbdp.accounting.filters.design_loss import design_loss, design_release, profile_loss
+from pbdp.accounting.filters.design_loss import answer_profile, design_loss, design_release, profile_loss
 from pbdp.mechanism.design import Design
 from pbdp.mechanism.weights import WeightTable
 from pbdp.planning.plan import number_design
@@ -90,7 +89,7 @@ def test_every_pair_of_answers_has_a_measure_with_this_loss(name: str, order: fl
 @pytest.mark.parametrize("exchange", [math.inf, 1e3])
 def test_the_profile_of_a_moving_table_costs_what_the_table_costs(exchange: float) -> None:
     """A profile may be priced for any pair; here one whose price is known."""
-    from pbdp.accounting.composition.discretize import dominating
+    from pbdp.accounting.composition.loss_distribution import dominating
 
     release = design_release(_moving(), 1)
     profile = dominating(release.covered, 1e-3)

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from pbdp.accounting.filters.approximate_renyi import RenyiLoss, approximate_renyi
-from pbdp.accounting.filters.renyi_filter import MISSING_SHARE, RenyiFilter
+from pbdp.accounting.filters.renyi_filter import MISSING_SHARE, RenyiFilter, best_order, renyi_budget
 from pbdp.errors import InputError
 from pbdp.mechanism.weights import WeightTable
 from tests.accounting.composition.laws import gaussian_table, laplace_table
@@ -29,6 +29,7 @@ from tests.accounting.filters.brute import (
 # Small tables with light ends: a bell, a lopsided one, and one with two bumps.
 BELL, LOPSIDED, BUMPS = bell(1.1, 1.1), bell(0.8, 1.3), bell(1.1, 1.1, bump=0.3)
 TABLES = (BELL, LOPSIDED, BUMPS)
+CASES = [(3.0, "1e-6"), (0.1, "1e-9"), (20.0, "0.3"), (1e-3, "1e-5"), (1.0, "0.999")]
 
 
 def random_strategy(
@@ -211,3 +212,24 @@ def test_the_guarantee_is_told_with_its_reason() -> None:
     words = RenyiFilter(epsilon=1.0, delta=1e-6, order=20.0).describe()
     for part in ("order 20", "(1, 1e-06)-DP", "Feldman", "fixed before the first answer"):
         assert part in words
+
+
+@pytest.mark.parametrize(("epsilon", "delta"), CASES)
+@pytest.mark.parametrize("order", [1.001, 1.7, 8.956, 300.0, 1e6])
+def test_the_budget_is_the_largest_that_gives_delta_and_rounded_down(
+    epsilon: float, delta: str, order: float
+) -> None:
+    budget = renyi_budget(Fraction(epsilon), Fraction(delta), order)
+    size = 1 + abs(budget) + 1 / (order - 1)
+    assert converted(epsilon, budget, order) <= mpmath.mpf(delta)
+    assert converted(epsilon, budget + 1e-13 * size, order) > mpmath.mpf(delta)
+
+
+@pytest.mark.parametrize(("epsilon", "delta"), CASES)
+def test_no_order_leaves_gaussian_noise_more_room(epsilon: float, delta: str) -> None:
+    promise = Fraction(epsilon), Fraction(delta)
+    best = best_order(*promise)
+    room = renyi_budget(*promise, best) / best
+    others = [1 + (best - 1) * 1.01**k for k in range(-600, 600)]
+    assert room > 0
+    assert max(renyi_budget(*promise, order) / order for order in others) <= room * (1 + 1e-4)

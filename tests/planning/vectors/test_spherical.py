@@ -18,7 +18,7 @@ from pbdp.planning.vectors.rounding import Rounding
 from pbdp.planning.vectors.spherical import best_boosted, boosted_gaussian, plain_gaussian
 from pbdp.planning.vectors.spherical_gaussian import SphericalGaussian
 from pbdp.planning.vectors.spherical_laplace import SphericalLaplace
-from tests.accounting.test_ball import to_twenty_digits
+from tests.accounting.exact.test_ball import to_twenty_digits
 
 
 def plan(dimensions: int, within: float, confidence: float = 0.9, delta: float = 1e-6) -> Plan:

@@ -2,6 +2,6 @@
 
 `release` says what one release reveals, `composed.compose` puts releases together, `estimate` scans
 candidates (no guarantee); `bridges.dp_accounting` exchanges distributions. Proofs stand where they are used:
-`loss_law` (the order of curves), `discretize` (the grid), `convolve` and `curve` (transform and window),
+`loss_law` (the order of curves), `loss_distribution` (the grid), `curve` and `window` (transform and window),
 `lower_curve` (lower bounds).
 """

@@ -9,10 +9,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from pbdp.accounting.bounds import Bounds
-from pbdp.accounting.composition.discretize import outline
+from pbdp.accounting.composition.loss_distribution import outline
 from pbdp.accounting.composition.loss_law import LossLaw
 from pbdp.accounting.composition.release import Release
-from pbdp.accounting.composition.saddle_point import (
+from pbdp.accounting.composition.window import (
     Part,
     cumulants,
     log_delta,

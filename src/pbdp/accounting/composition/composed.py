@@ -17,9 +17,8 @@ from pbdp.accounting.composition.case import (
     infinite_mass,
     witnesses,
 )
-from pbdp.accounting.composition.loss_law import LossLaw, loss_margin
+from pbdp.accounting.composition.loss_law import LossLaw, law_delta, law_epsilon, loss_margin
 from pbdp.accounting.composition.release import Release
-from pbdp.accounting.composition.single import law_delta, law_epsilon
 from pbdp.domains import fraction, non_negative, positive, whole
 
 PRECISION = 1e-4

@@ -1,6 +1,6 @@
 """Quick estimates of a total epsilon, for scanning scales and shapes. **No guarantee, on either side.**
 
-The saddle-point formula (1) of `saddle_point`, for many candidates at once. Against the certified figure it
+The saddle-point formula (1) of `window`, for many candidates at once. Against the certified figure it
 is within 2e-4 for smooth losses (Gaussian and the like) at every T, and within 2 % where a few losses carry
 all the mass (discrete Laplace, worst near T = 20). Whoever picks a candidate by it certifies the winner
 with `compose`, whose upper bound at `precision=1e-2` costs little more.
@@ -14,9 +14,8 @@ import numpy as np
 import numpy.typing as npt
 
 from pbdp.accounting.composition.case import NEGLECTED_SHARE
-from pbdp.accounting.composition.loss_law import LARGEST_LOSS, loss_law
-from pbdp.accounting.composition.saddle_point import normal_gain
-from pbdp.accounting.composition.single import law_epsilon
+from pbdp.accounting.composition.loss_law import LARGEST_LOSS, law_epsilon, loss_law
+from pbdp.accounting.composition.window import normal_gain
 from pbdp.domains import probability, whole
 from pbdp.errors import InputError
 from pbdp.noise.kernel import Array
@@ -73,7 +72,7 @@ def _without_largest(losses: Array, masses: Array, allowed: Array) -> Array:
 
 
 def _saddle(losses: Array, masses: Array, releases: int, log_delta: Array) -> Array:
-    """K'(tilt) where estimate (1) of `saddle_point` equals delta, by false position in ln(tilt)."""
+    """K'(tilt) where estimate (1) of `window` equals delta, by false position in ln(tilt)."""
     spread = np.sqrt(np.maximum(releases * _moments(losses, masses, np.zeros(len(losses)))[2], 1e-24))
 
     def excess(position: Array) -> tuple[Array, Array]:

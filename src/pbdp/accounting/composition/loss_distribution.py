@@ -1,17 +1,38 @@
-"""A privacy loss distribution on a grid: the form in which losses are composed and exchanged."""
+"""A privacy loss distribution on a grid: the form in which losses are composed and exchanged.
+
+Losses are put on it pessimistically, by connecting the dots.
+
+**One pair.** An atom of mass p and loss l in [kh, (k+1)h] becomes two atoms at the ends, with the same p and
+the same q = p·e^(-l) in total:
+
+    share of the upper end = (1 - e^-(l - kh)) / (1 - e^-h).                                             (1)
+
+delta is unchanged at grid points and joined by straight lines in e^epsilon between them: this is the
+"connect the dots" law of Doroshenko, Ghazi, Kamath, Kumar and Manurangsi (2022). It dominates the pair (the
+atom is recovered by merging its two parts), and no probability is a difference of nearly equal numbers.
+
+**Several pairs.** A maximum of curves that are convex in x = e^epsilon is convex, so it is the curve of one
+distribution again: its mass at x_k is x_k times the change of slope there. Slopes are made to rise toward
+the left after rounding, which only raises the curve.
+"""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
-from pbdp.accounting.composition.loss_law import LARGEST_LOSS, LossLaw
+from pbdp.accounting.composition.loss_law import LARGEST_LOSS, UNIT, LossLaw, loss_margin
 from pbdp.domains import positive
-from pbdp.errors import InputError
+from pbdp.errors import CannotCertifyError, InputError
 from pbdp.noise.kernel import Array
+
+MOST_CELLS = 1 << 22
+# Mass per release of the lowest losses that several pairs may have raised to one common lowest loss.
+_LOWEST_MASS = 1e-14
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -72,3 +93,120 @@ def on_grid(
 def cell_sums(cells: npt.NDArray[np.int64], masses: Array, length: int = 0) -> Array:
     """Total mass of each cell 0, 1, ..., at least `length` of them."""
     return np.asarray(np.bincount(cells, weights=masses, minlength=length), dtype=np.float64)
+
+
+def split(law: LossLaw, step: float) -> LossDistribution:
+    """The dominating distribution of one pair on the grid, by (1).
+
+    The loss used is raised by its margin, the share is computed to a few units and a cell sums at most
+    twice as many terms as there are atoms; masses are raised by all of that.
+    """
+    positive("step", step)
+    if not len(law.losses):
+        return on_grid(step, 0, np.zeros(0), infinity=law.infinite_above)
+    cells, lower, upper = _halves(law, step)
+    error = (32 + 4 * len(law.losses)) * UNIT
+    masses = np.concatenate([lower, upper]) * (1 + error)
+    cells = np.concatenate([cells, cells + 1])
+    first, last = int(cells.min()), int(cells.max())
+    raised = 3 * float(np.max(loss_margin(law.losses)))
+    excess = 2.1 * error + max(float(np.sum(masses)) + law.infinite_above - 1, 0.0)
+    if last - first < max(MOST_CELLS, 8 * len(cells)):
+        summed = cell_sums(cells - first, masses)
+        return on_grid(step, first, summed, infinity=law.infinite_above, excess=excess, raised=raised)
+    indices, where = np.unique(cells, return_inverse=True)
+    return LossDistribution(
+        step=step,
+        indices=indices,
+        masses=cell_sums(where, masses),
+        infinity=law.infinite_above,
+        excess=excess,
+        raised=raised,
+    )
+
+
+def dominating(laws: Sequence[LossLaw], step: float) -> LossDistribution:
+    """One distribution that dominates every one of the pairs."""
+    if len(laws) == 1:
+        return split(laws[0], step)
+    lowest = min(_lowest_kept(law) for law in laws)
+    raised = [_raised_to(law, lowest) for law in laws]
+    parts = [split(law, step) for law in raised]
+    first = min(int(part.indices[0]) for part in parts if len(part.indices))
+    last = max(int(part.indices[-1]) for part in parts if len(part.indices))
+    if last - first > MOST_CELLS:
+        raise CannotCertifyError(
+            f"Losses from {first * step:g} to {last * step:g} need over {MOST_CELLS:,} cells of {step:g}."
+        )
+    curves = [_curve(part, first, last) for part in parts]
+    deltas = np.max(curves, axis=0)
+    # Each curve is summed to within 4 units a cell, its exponentials to one unit per unit of loss.
+    error = 8 * (last - first + 8 + step * max(abs(first), abs(last))) * UNIT
+    return profile_distribution(first, step, deltas * (1 + error))
+
+
+def outline(laws: Sequence[LossLaw], cells: int) -> LossDistribution:
+    """A dominating distribution of about `cells` cells, for a first look at many atoms or several pairs."""
+    lowest = min(_lowest_kept(law) for law in laws)
+    highest = max((float(law.losses[-1]) for law in laws if len(law.losses)), default=0.0)
+    step = max((highest - lowest) / cells, 1e-12)
+    return dominating([_raised_to(law, lowest) for law in laws], step)
+
+
+def profile_distribution(first: int, step: float, deltas: npt.ArrayLike) -> LossDistribution:
+    """The dominating distribution of upper bounds of delta at epsilon = first·step, (first + 1)·step, ...
+
+    The bounds may come from any exact accountant, for all neighbors at once. Mass below the first point is
+    raised to it, and what is left at the last point counts as infinite.
+    """
+    positive("step", step)
+    values = np.minimum(np.asarray(deltas, dtype=np.float64), 1.0)
+    if values.ndim != 1 or not len(values) or not np.all(values >= 0):
+        raise InputError("deltas", "a vector of probabilities", "others")
+    points = np.arange(first, first + len(values))
+    if max(abs(first), abs(first + len(values))) * step > LARGEST_LOSS:
+        raise InputError("epsilon", f"at most {LARGEST_LOSS:g} in size at the grid's ends", first * step)
+    x = np.exp(points * step)
+    slopes = np.zeros(len(values) + 1)
+    slopes[0] = (1 - values[0]) / x[0]
+    slopes[1:-1] = (values[:-1] - values[1:]) / (x[:-1] * math.expm1(step))
+    slopes = np.maximum.accumulate(np.maximum(slopes, 0.0)[::-1])[::-1]
+    error = 16 * (len(values) + 4) * UNIT * (1 + float(np.max(np.abs(points * step))) / len(values))
+    masses = x * (slopes[:-1] - slopes[1:]) * (1 + error)
+    infinity = float(values[-1]) * (1 + error)
+    excess = 2.1 * error + max(float(np.sum(masses)) + infinity - 1, 0.0)
+    return on_grid(step, first, masses, infinity=infinity, excess=excess)
+
+
+def _halves(law: LossLaw, step: float) -> tuple[npt.NDArray[np.int64], Array, Array]:
+    losses = law.losses + loss_margin(law.losses)
+    cells = np.floor(losses / step).astype(np.int64)
+    offset = np.clip(losses - cells * step, 0.0, step)
+    share = np.minimum(np.expm1(-offset) / math.expm1(-step), 1.0)
+    return cells, law.masses * (1 - share), law.masses * share
+
+
+def _lowest_kept(law: LossLaw) -> float:
+    if not len(law.losses):
+        return 0.0
+    kept = int(np.searchsorted(np.cumsum(law.masses), _LOWEST_MASS))
+    return float(law.losses[min(kept, len(law.losses) - 1)])
+
+
+def _raised_to(law: LossLaw, lowest: float) -> LossLaw:
+    losses = np.maximum(law.losses, lowest)
+    return LossLaw(losses=losses, masses=law.masses, infinite=law.infinite, neglected=law.neglected)
+
+
+def _curve(part: LossDistribution, first: int, last: int) -> Array:
+    """delta at the grid points, as sums of positive terms only.
+
+    With Q_k the second law's mass above x_k: delta_k = infinity + sum over i >= k of (x_(i+1) - x_i)·Q_i.
+    """
+    masses = np.zeros(last - first + 1)
+    masses[part.indices - first] = part.masses
+    x = np.exp(np.arange(first, last + 1) * part.step)
+    beyond = np.zeros(len(x))
+    beyond[:-1] = np.cumsum((masses / x)[:0:-1])[::-1]
+    gains = x * math.expm1(part.step) * beyond
+    return np.asarray(part.infinity + np.cumsum(gains[::-1])[::-1])

@@ -1,11 +1,23 @@
-"""The stretch of composed losses that is computed, and the step of the grid.
+"""Where the composed loss has to be looked at: log-moments, the tilt, the window and the step of the grid.
 
-For a tilted law with log-moments K, Chernoff's bound at any theta > 0 is
+Multiplying every mass by e^(tilt·loss) and dividing by the total moves the mean of the composed loss to
 
-    P(loss >= high) <= exp(K(tilt + theta) - K(tilt) - theta·high),                                      (1)
+    epsilon = K'(tilt),      K = sum over releases of count · ln E e^(tilt·loss),
+
+so a tail of probability 1e-12 becomes the middle of the tilted law. There the composed loss is nearly
+normal with variance s² = K'', which gives the estimate
+
+    delta = e^(K - tilt·epsilon) · E[e^(-tilt·Z s) (1 - e^(-Z s)); Z > 0]
+          = e^(K - tilt·epsilon) · (erfcx(tilt·s/√2) - erfcx((tilt + 1)s/√2)) / 2.                       (1)
+
+Estimates choose a tilt, a window and a step. None of them is part of a guarantee.
+
+**Window.** For a tilted law with log-moments K, Chernoff's bound at any theta > 0 is
+
+    P(loss >= high) <= exp(K(tilt + theta) - K(tilt) - theta·high),                                      (2)
 
 and the same from below with -theta. The window is proposed so that either tail is below `TAIL`; whatever
-lies outside is bounded again by (1) from the masses on the grid, and that bound is added to delta.
+lies outside is bounded again by (2) from the masses on the grid, and that bound is added to delta.
 
 **Step.** Connecting the dots adds to each loss an independent-looking error of variance at most h²/4 (h²/6
 on average), so the upper epsilon of T releases grows by about (tilt + 1)·T·h²/12, and the lower one (see
@@ -17,15 +29,124 @@ square root of T only.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from pbdp.accounting.composition.loss_law import UNIT
-from pbdp.accounting.composition.saddle_point import Part, cumulants, log_moment
+import numpy as np
 
+from pbdp import special
+from pbdp.accounting.composition.loss_law import UNIT
+from pbdp.noise.kernel import Array
+
+# Tilts looked at, in units of one over the standard deviation of the composed loss.
+_SMALLEST_TILT, _START, _LARGEST_TILT = 1e-6, 4.0, 1e3
+_STEPS = 60
+_CLOSE = 1e-3
 TAIL = 1e-11
 FEWEST_CELLS, MOST_CELLS = 1 << 13, 1 << 20
 _THETAS = (7.5, 5.0, 2.5, 15.0, 60.0)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cumulants:
+    """K, K' and K'' of the composed loss at one tilt."""
+
+    value: float
+    mean: float
+    variance: float
+
+
+Part = tuple[Array, Array, int]  # losses, masses, count
+
+
+def log_moment(parts: Sequence[Part], tilt: float) -> float:
+    """K(tilt) of independent finite losses."""
+    total = 0.0
+    for losses, masses, count in parts:
+        exponents = tilt * losses
+        top = float(np.max(exponents))
+        total += count * (top + math.log(float(masses @ np.exp(exponents - top))))
+    return total
+
+
+def cumulants(parts: Sequence[Part], tilt: float) -> Cumulants:
+    """K, K' and K'' at `tilt`."""
+    value = mean = variance = 0.0
+    for losses, masses, count in parts:
+        exponents = tilt * losses
+        top = float(np.max(exponents))
+        weights = masses * np.exp(exponents - top)
+        total = float(weights.sum())
+        center = float(weights @ losses) / total
+        value += count * (top + math.log(total))
+        mean += count * center
+        variance += count * float(weights @ (losses - center) ** 2) / total
+    return Cumulants(value=value, mean=mean, variance=variance)
+
+
+def log_delta(at: Cumulants, tilt: float) -> float:
+    """Estimate (1) of ln delta at epsilon = K'(tilt)."""
+    spread = math.sqrt(max(at.variance, 1e-300))
+    return at.value - tilt * at.mean + float(np.log(normal_gain(np.float64(tilt), np.float64(spread))))
+
+
+def normal_gain(tilt: Array | np.float64, spread: Array | np.float64) -> Array:
+    """E[e^(-tilt·Zs) (1 - e^(-Zs)); Z > 0] for a standard normal Z; a derivative where s is small."""
+    low, high = tilt * spread / math.sqrt(2), (tilt + 1) * spread / math.sqrt(2)
+    middle = (low + high) / 2
+    slope = 2 / math.sqrt(math.pi) - 2 * middle * special.erfcx(middle)
+    far = 1 / (math.sqrt(math.pi) * np.maximum(middle, 1.0) ** 2)
+    slope = np.where(middle > 1e3, far, slope)
+    near = spread < 1e-3 * (1 + tilt * spread)
+    gain = np.where(near, (high - low) * slope / 2, (special.erfcx(low) - special.erfcx(high)) / 2)
+    return np.asarray(np.maximum(gain, 1e-300))
+
+
+def tilt_for_delta(parts: Sequence[Part], delta: float) -> float:
+    """The tilt whose estimate (1) is `delta`."""
+    target = math.log(delta)
+    return _falling_root(lambda tilt: log_delta(cumulants(parts, tilt), tilt) - target, _spread(parts))
+
+
+def tilt_for_epsilon(parts: Sequence[Part], epsilon: float) -> float:
+    """The tilt at which the composed loss has mean `epsilon`; zero if it has a larger mean already."""
+    if cumulants(parts, 0.0).mean >= epsilon:
+        return 0.0
+    spread = _spread(parts)
+    return _falling_root(lambda tilt: (epsilon - cumulants(parts, tilt).mean) / spread, spread)
+
+
+def _spread(parts: Sequence[Part]) -> float:
+    return math.sqrt(max(cumulants(parts, 0.0).variance, 1e-24))
+
+
+def _falling_root(function: Callable[[float], float], spread: float) -> float:
+    """Root of a falling function on a logarithmic scale: widened bracket, then false position (Illinois)."""
+    low = high = _START / spread
+    at_low = at_high = function(low)
+    while at_high > 0 and high < _LARGEST_TILT / spread:
+        low, at_low = high, at_high
+        high *= 2
+        at_high = function(high)
+    while at_low < 0 and low > _SMALLEST_TILT / spread:
+        high, at_high = low, at_low
+        low /= 2
+        at_low = function(low)
+    if at_low <= 0 or at_high >= 0:
+        return high if at_high >= 0 else low
+    side = 0
+    for _ in range(_STEPS):
+        middle = math.exp((math.log(low) * at_high - math.log(high) * at_low) / (at_high - at_low))
+        value = function(middle)
+        if abs(value) < _CLOSE or high < low * (1 + _CLOSE):
+            return middle
+        if value > 0:
+            low, at_low, at_high = middle, value, at_high / 2 if side > 0 else at_high
+            side = 1
+        else:
+            high, at_high, at_low = middle, value, at_low / 2 if side < 0 else at_low
+            side = -1
+    return low
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,7 +196,7 @@ def _stretch(parts: Sequence[Part], tilt: float, value: float, spread: float) ->
 
 
 def tails(parts: Sequence[Part], grid: Window) -> tuple[float, float]:
-    """Bounds (1) for the tilted mass below and above the window, from the distributions on the grid."""
+    """Bounds (2) for the tilted mass below and above the window, from the distributions on the grid."""
     at = cumulants(parts, grid.tilt)
     spread = math.sqrt(max(at.variance, 1e-24))
     low, high = grid.first * grid.step, (grid.first + grid.cells) * grid.step
@@ -92,7 +213,7 @@ def tails(parts: Sequence[Part], grid: Window) -> tuple[float, float]:
 
 
 def _chernoff(parts: Sequence[Part], tilt: float, theta: float, value: float, end: float) -> float:
-    """The bound (1) with room for the rounding of its two log-moments."""
+    """The bound (2) with room for the rounding of its two log-moments."""
     exponent = log_moment(parts, tilt + theta) - value - theta * end
     largest = abs(tilt) + abs(theta)
     for losses, _, count in parts:

@@ -41,12 +41,19 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
-import numpy.typing as npt
 
 from pbdp import special
 from pbdp.accounting.bounds import Bounds
-from pbdp.accounting.exact.chi_square import cdf, cdf_error, density, orders, survival
-from pbdp.accounting.exact.interval import Range, ordered, times, widened
+from pbdp.accounting.exact.chi_square import (
+    UNDERFLOW,
+    BallOnPanels,
+    Range,
+    cdf,
+    cdf_error,
+    ordered,
+    room,
+    times,
+)
 from pbdp.accounting.exact.pieces import LARGEST_EPSILON
 from pbdp.domains import finite, non_negative, positive, probability, whole
 from pbdp.errors import InputError
@@ -55,12 +62,8 @@ from pbdp.root import bracketed_root
 
 # Up to here the chi-square CDF was compared with 30 digits; see `cdf_error`.
 MOST_DIMENSIONS = 100_000
-# Relative error of what (3) is made of; the logarithm of a density with 10^5 degrees is exact to 1e-9.
-DERIVATIVE_ERROR = 1e-8
 # Relative error of the Gaussian tail as density times Mills' ratio, 38 standard deviations out.
 TAIL_ERROR = 4e-13
-# What underflow may have taken away.
-UNDERFLOW = 1e-290
 # How far apart (relative) the bounds of delta may stay, and how many panels may be spent on that.
 TOLERANCE = 1e-7
 FIRST_PANELS = 64
@@ -69,8 +72,6 @@ ROUNDS = 60
 
 _ROOT_TWO_PI = math.sqrt(2 * math.pi)
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(40)
-
-Flags = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -242,7 +243,7 @@ class _Pair:
             return value
         half, middle = np.diff(cuts)[:, None] / 2, (cuts[1:, None] + cuts[:-1, None]) / 2
         x = middle + half * _NODES
-        f1, f2 = (cdf(self.nu, self._room(x - center)) for center in (0.0, self.shift))
+        f1, f2 = (cdf(self.nu, room(self.radius, x - center)) for center in (0.0, self.shift))
         return value + float(np.sum(half * _WEIGHTS * self._integrand(x, f1, f2)))
 
     def weighted_delta(self, tolerance: float) -> Bounds:
@@ -291,10 +292,6 @@ class _Pair:
             panels = np.concatenate([panels[:, ~wide], halves], axis=1)
         return float(np.sum(panels[2])), float(np.sum(panels[3]))
 
-    def _room(self, y: Array) -> Array:
-        """R² - y², without cancellation."""
-        return np.asarray((self.radius - np.abs(y)) * (self.radius + np.abs(y)))
-
     def _integrand(self, x: Array, f1: Array, f2: Array) -> Array:
         """The integrand of (2), without the plain part."""
         s, X, k = self.shift, self.crossing, self.kept
@@ -310,7 +307,9 @@ class _Pair:
         before = middle < X
         phi = ordered(_phi(left), _phi(right))
         growth = (np.exp(s * (left - X)), np.exp(s * (right - X)))
-        first, second = (self._ball(left - c, right - c, middle - c) for c in (0.0, s))
+        first, second = (
+            BallOnPanels.around(self.nu, self.radius, left - c, right - c, middle - c) for c in (0.0, s)
+        )
 
         # the range of every factor
         (a, b), (c, d) = first.inside, second.inside
@@ -350,7 +349,7 @@ class _Pair:
             [left, right, low, high, np.where(known, np.minimum(width * error, (high - low) / 2), 0.0)]
         )
 
-    def _middles(self, x: Array, first: _BallOnPanels, second: _BallOnPanels, slack: Array) -> Range:
+    def _middles(self, x: Array, first: BallOnPanels, second: BallOnPanels, slack: Array) -> Range:
         """The integrand in the middle of panels, and its error; `slack` is the relative one of the factors.
 
         F1 - E F2 is (F1 - F2) + (1 - E) F2. Where both balls are likely F1 - F2 is that of small tails.
@@ -367,70 +366,6 @@ class _Pair:
         value = np.maximum(value, 0.0)
         rounding = slack * (value + np.where(before, 0.0, np.abs(apart)))
         return _phi(x) * value, _phi(x) * (error * 1.001 + rounding)
-
-    def _ball(self, left: Array, right: Array, middle: Array) -> _BallOnPanels:
-        """Probabilities and derivatives of one ball, given places relative to its center."""
-        R, nu = self.radius, self.nu
-        ends, center = (self._room(left), self._room(right)), self._room(middle)
-        rounding = 2.0**-49 * (R * R + np.maximum(left * left, right * right))
-        nearest, farthest = np.maximum(*ends) + rounding, np.minimum(*ends) - rounding
-        smooth = (farthest > 0) & (rounding * (nu + 1) < 0.01 * farthest)
-        outside = nearest <= 0
-        least, most = cdf(nu, farthest), cdf(nu, nearest)
-        rate = density(nu, np.where(smooth, center, 1.0))
-        value, beyond = cdf(nu, center), survival(nu, center)
-        moved = 1.2 * rounding * rate + UNDERFLOW
-        return _BallOnPanels(
-            nu=nu,
-            rooms=(np.where(smooth, farthest, 1.0), np.where(smooth, nearest, 2.0)),
-            squares=ordered(left * left, right * right),
-            places=(left, right),
-            inside=(
-                least * (1 - cdf_error(least)),
-                np.where(outside, 0.0, most * (1 + cdf_error(most)) + UNDERFLOW),
-            ),
-            middle=value,
-            error=np.where(outside, 0.0, cdf_error(value) * value + moved),
-            beyond=beyond,
-            beyond_error=cdf_error(beyond) * beyond + moved,
-            smooth=smooth | outside,
-            outside=outside,
-        )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _BallOnPanels:
-    """F on every panel: its range, F and 1 - F in the middle with their errors, and what (3) needs."""
-
-    nu: int
-    rooms: Range
-    squares: Range
-    places: Range
-    inside: Range
-    middle: Array
-    error: Array
-    beyond: Array
-    beyond_error: Array
-    smooth: Flags
-    outside: Flags
-
-    def bend(self, tilt: float) -> Range:
-        """The bracket of (3), zero on panels outside the ball."""
-        ends = [orders(self.nu, room) for room in self.rooms]
-        rounding = DERIVATIVE_ERROR * np.maximum(ends[0][3], ends[1][3])
-        zeroth, second, fourth = (widened(ordered(ends[0][i], ends[1][i]), rounding) for i in range(3))
-        rounding = 2.0**-50 * (1 + 2 * abs(tilt) * np.sqrt(self.squares[1]))
-        slope = ordered(*(-(1 + 2 * tilt * y) for y in self.places))
-        slope = (slope[0] - rounding, slope[1] + rounding)
-        parts = (
-            times(self.squares, fourth),
-            times(slope, second),
-            (tilt * tilt * zeroth[0], tilt * tilt * zeroth[1]),
-        )
-        return (
-            np.where(self.outside, 0.0, sum(part[0] for part in parts)),
-            np.where(self.outside, 0.0, sum(part[1] for part in parts)),
-        )
 
 
 def _phi(x: Array) -> Array:

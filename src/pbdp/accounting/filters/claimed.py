@@ -20,8 +20,7 @@ import numpy as np
 
 from pbdp.accounting.composition.loss_law import LARGEST_LOSS, LossLaw
 from pbdp.accounting.composition.release import Release
-from pbdp.accounting.filters.approximate_renyi import RenyiLoss
-from pbdp.accounting.filters.log_moment import renyi_upper
+from pbdp.accounting.filters.approximate_renyi import RenyiLoss, renyi_upper
 from pbdp.domains import above_one, fraction, non_negative
 from pbdp.noise.kernel import Array
 

@@ -8,7 +8,7 @@ the same for P_i). Round i costs r_i and c_i = m_i + e^eps·v_i, and on every pa
 
     sum of r_i <= R,      sum of c_i <= M.
 
-**Theorem** (after Feldman and Zrnic 2021, who have m = v = 0). With R = r(a) of `conversion` at epsilon and
+**Theorem** (after Feldman and Zrnic 2021, who have m = v = 0). With R = r(a) of (2) at epsilon and
 delta - 2M, the transcript is (epsilon, delta)-DP.
 
     Proof. Where the drawn law is the accounted one take the P~_i of the loss; elsewhere the smaller of the
@@ -22,11 +22,23 @@ delta - 2M, the transcript is (epsilon, delta)-DP.
     (c) Distance. The distance of Q' from Q is at most the largest sum of v_i on a path, so e^eps times it is
         at most the largest sum of c_i: M again. (Not the same M as in (b): the two sums may be largest on
         different paths, one of them likely under P, the other under Q.)
-    By (a) and `conversion`, P~(A) <= e^eps Q'(A) + delta - 2M for all A; by (b) P(A) <= P~(A) + M; by (c)
+    By (a) and the conversion, P~(A) <= e^eps Q'(A) + delta - 2M for all A; by (b) P(A) <= P~(A) + M; by (c)
     e^eps Q'(A) <= e^eps Q(A) + M. Hence P(A) <= e^eps Q(A) + delta.
 
 The order must not be picked after the fact: in (a) the budget left is that of one and the same order
 in all rounds. A filter made of privacy loss distributions would need more than that, so there is none here.
+
+**Conversion** (Canonne, Kamath and Steinke 2020, proposition 12), for measures of any total. Let p~ be the
+density of P~, q that of Q, l = log(p~/q), and the integral of p~^a q^(1-a) at most e^((a-1)·r). Then
+
+    P~(A) - e^eps Q(A) <= integral of (p~ - e^eps q)+ = integral over P~ of (1 - e^(eps - l))+
+                       <= e^((a-1)·(r - eps)) · (1/a)·(1 - 1/a)^(a-1),                                   (1)
+
+because (1 - e^-x)+ <= c·e^((a-1)·x) for every real x, with c = (1/a)·(1 - 1/a)^(a-1), the largest value of
+(1 - e^-x)·e^(-(a-1)·x) (at e^-x = 1 - 1/a). Nowhere does the total of P~ enter. Setting the right side of
+(1) to delta gives the largest budget
+
+    r(a) = epsilon + log(a/(a-1)) + (log delta + log a)/(a-1).                                           (2)
 """
 
 from __future__ import annotations
@@ -35,9 +47,10 @@ import math
 from dataclasses import dataclass
 from fractions import Fraction
 
+import numpy as np
+
 from pbdp.accounting.filters.amounts import NATS, PROBABILITIES, allowed, charged, written
 from pbdp.accounting.filters.approximate_renyi import RenyiLoss
-from pbdp.accounting.filters.conversion import LARGEST_EXCESS, best_order, renyi_budget
 from pbdp.domains import above_one, positive, probability
 from pbdp.errors import InputError
 
@@ -45,6 +58,12 @@ from pbdp.errors import InputError
 MISSING_SHARE = Fraction(1, 100)
 # Beyond it e^epsilon is no number, and an epsilon promises nothing long before.
 LARGEST_EPSILON = 700.0
+UNIT = 2.0**-53
+# Rounding of (2): every term is within a few units of its size, the logarithm of delta within one of one.
+_ROUNDING = 16 * UNIT
+# Orders among which the best is looked for: the step is 0.5 % of a - 1.
+SMALLEST_EXCESS, LARGEST_EXCESS = 1e-3, 1e9
+_POINTS = 5600
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -127,3 +146,28 @@ def _check(epsilon: float, delta: float) -> None:
 def _for_losses(delta: float) -> Fraction:
     """What is left of delta for the conversion."""
     return written(delta) * (1 - 2 * MISSING_SHARE)
+
+
+def renyi_budget(epsilon: Fraction, delta: Fraction, order: float) -> float:
+    """r(a) of (2), rounded down; it may be negative, which leaves nothing to spend."""
+    excess = order - 1
+    terms = (
+        float(epsilon),
+        math.log1p(1 / excess),
+        math.log(float(delta)) / excess,
+        math.log(order) / excess,
+    )
+    size = sum(abs(term) for term in terms) + 1 / excess
+    return math.fsum(terms) - _ROUNDING * size
+
+
+def best_order(epsilon: Fraction, delta: Fraction) -> float:
+    """The order that leaves the most room for Gaussian noise, to four digits.
+
+    A Gaussian release costs a·rho at order a, so r(a)/a is the rho that fits; its largest value on a grid.
+    """
+    excess = np.geomspace(SMALLEST_EXCESS, LARGEST_EXCESS, _POINTS)
+    log_delta = math.log(float(delta))
+    budget = float(epsilon) + np.log1p(1 / excess) + (log_delta + np.log1p(excess)) / excess
+    best = float(excess[int(np.argmax(budget / (1 + excess)))])
+    return 1 + float(f"{best:.3e}")

@@ -10,8 +10,7 @@ import numpy as np
 import numpy.typing as npt
 from dp_accounting.pld import pld_pmf, privacy_loss_distribution
 
-from pbdp.accounting.composition.discretize import dominating
-from pbdp.accounting.composition.loss_distribution import LossDistribution
+from pbdp.accounting.composition.loss_distribution import LossDistribution, dominating
 from pbdp.accounting.composition.loss_law import LARGEST_LOSS
 from pbdp.accounting.composition.release import Release
 from pbdp.domains import positive

@@ -16,7 +16,7 @@ from typing import Protocol
 
 import numpy as np
 
-from pbdp.accounting.composition.saddle_point import cumulants, tilt_for_delta
+from pbdp.accounting.composition.window import cumulants, tilt_for_delta
 from pbdp.noise.kernel import Array
 
 # Points of the grid of losses to one standard deviation of one release, and the most in all.

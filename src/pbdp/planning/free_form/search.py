@@ -15,7 +15,7 @@ import numpy as np
 
 from pbdp.accounting.composition.composed import compose
 from pbdp.accounting.composition.release import pair_release
-from pbdp.accounting.composition.saddle_point import cumulants, log_delta, tilt_for_delta
+from pbdp.accounting.composition.window import cumulants, log_delta, tilt_for_delta
 from pbdp.domains import whole
 from pbdp.errors import CannotCertifyError
 from pbdp.noise.kernel import Array

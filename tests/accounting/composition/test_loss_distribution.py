@@ -5,9 +5,8 @@ import math
 import numpy as np
 import pytest
 
-from pbdp.accounting.composition.discretize import dominating, profile_distribution, split
-from pbdp.accounting.composition.loss_law import LossLaw, loss_law, table_loss_law
-from pbdp.accounting.composition.single import law_delta
+from pbdp.accounting.composition.loss_distribution import dominating, profile_distribution, split
+from pbdp.accounting.composition.loss_law import LossLaw, law_delta, loss_law, table_loss_law
 from pbdp.errors import InputError
 from tests.accounting.composition.laws import gaussian_table, laplace_table
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import scipy.fft
 
-from pbdp.accounting.composition.convolve import convolution, transform_error
+from pbdp.accounting.composition.curve import convolution, transform_error
 from pbdp.noise.kernel import Array
 
 

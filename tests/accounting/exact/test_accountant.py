@@ -7,23 +7,19 @@ from fractions import Fraction
 
 import mpmath as mp
 import numpy as np
-import numpy.typing as npt
 import pytest
 
-from pbdp.accounting.exact.accountant import ExactAccountant, delta_of_pair, plain_accountant
-from pbdp.accounting.exact.tables import table_delta, table_epsilon
+from pbdp.accounting.exact.accountant import ExactAccountant, plain_accountant
 from pbdp.mechanism.absolute import AbsoluteRegion
 from pbdp.mechanism.boosted import Boosted, boost_for
 from pbdp.mechanism.region import Region
 from pbdp.mechanism.relative import RelativeRegion
-from pbdp.mechanism.weights import TOTAL, WeightTable
 from pbdp.noise.gaussian import Gaussian
 from pbdp.noise.huber import Huber
 from pbdp.noise.kernel import Kernel
 from pbdp.noise.laplace import DiscreteLaplace, Laplace
 from pbdp.noise.staircase import Staircase
-from pbdp.noise.table import TableKernel
-from tests.brute import designs, force, quadrature
+from tests.brute import quadrature
 
 
 def normal_quantile(u: float) -> float:
@@ -198,170 +194,7 @@ def test_pure_epsilon_of_plain_noise(kernel: Kernel, exact: float) -> None:
 # ------------------------------------------------------------------------------------------ theorem (1)
 
 
-def exact_delta(weights: list[int], shift: int, growth: Fraction) -> Fraction:
-    """Hockey-stick of a table and its shift, by rational arithmetic."""
-    moved = {i + shift: w for i, w in enumerate(weights)}
-    gains = (Fraction(w) - growth * moved.get(i, 0) for i, w in enumerate(weights))
-    return sum((gain for gain in gains if gain > 0), Fraction(0)) / sum(weights)
-
-
-def unimodal(rng: designs.Random) -> tuple[list[int], int]:
-    """Random weights that never rise away from the mode, often lopsided or flat, and where the mode is."""
-    left, right = (np.cumsum(rng.integers(0, 5, rng.integers(0, 7))) for _ in range(2))
-    top = max(int(left[-1]) if left.size else 0, int(right[-1]) if right.size else 0) + int(
-        rng.integers(1, 4)
-    )
-    return [*left.tolist(), top, *right[::-1].tolist()], left.size
-
-
-def test_a_larger_shift_of_a_unimodal_law_is_never_better() -> None:
-    rng = np.random.default_rng(40)
-    for _ in range(3000):
-        weights, _ = unimodal(rng)
-        growth = 1 + Fraction(int(rng.integers(0, 60)), 20)
-        for sign in (1, -1):
-            deltas = [exact_delta(weights, sign * shift, growth) for shift in range(1, 8)]
-            assert deltas == sorted(deltas), (weights, sign, growth)
-
-
-def test_a_smaller_shift_of_another_law_can_be_worse() -> None:
-    comb = [1, 0, 2, 0, 3, 0, 2, 0, 1]
-    growth = Fraction(3, 2)
-
-    assert exact_delta(comb, 1, growth) == 1
-    assert exact_delta(comb, 2, growth) < Fraction(1, 2)
-    kernel = TableKernel(probabilities=[w / 9 for w in comb], start=-4)
-    assert plain_accountant(kernel, 2).delta_at(math.log(1.5)).upper == pytest.approx(1, abs=1e-11)
-    table = WeightTable(start=-4, weights=np.array([w * (TOTAL // 16) for w in [1, 0, 4, 0, 6, 0, 4, 0, 1]]))
-    assert table_delta(table, 2, math.log(1.5)).upper == pytest.approx(1, abs=1e-15)
-    assert table_epsilon(table, 2, 0.9).lower == math.inf
-
-
-@pytest.mark.parametrize("boost", [0.0, 0.6])
-def test_delta_of_a_pair_grows_with_the_shift(boost: float) -> None:
-    region = AbsoluteRegion(below=1.5, above=4.0)
-    epsilons = np.linspace(0, 3, 7)
-    for kernel in (Gaussian(sigma=2.0), Laplace(scale=1.5), Staircase(loss=0.8, width=1.5, center=0.5)):
-        mechanism = Boosted(kernel=kernel, region=region, boost=boost)
-        for sign in (1, -1):
-            uppers = [delta_of_pair(mechanism, 0.0, sign * s, epsilons)[1] for s in np.linspace(0.25, 5, 20)]
-            assert np.all(np.diff(uppers, axis=0) >= -1e-11)
-
-
-@pytest.mark.parametrize("sensitivity", [1, 2, 3, 5])
-def test_tables_of_probabilities_are_accounted_over_all_shifts(sensitivity: int) -> None:
-    rng = np.random.default_rng([41, sensitivity])
-    for _ in range(100):
-        weights = rng.integers(0, 6, int(rng.integers(2, 10))).tolist()
-        weights[0] += 1
-        epsilon = float(rng.uniform(0, 2))
-        shifts = [s for size in range(1, sensitivity + 1) for s in (size, -size)]
-        with mp.workdps(40):
-            growth = Fraction(str(mp.exp(mp.mpf(epsilon))))
-        exact = max(exact_delta(weights, s, growth) for s in shifts)
-        kernel = TableKernel(
-            probabilities=[w / sum(weights) for w in weights], start=-int(rng.integers(0, len(weights)))
-        )
-
-        claim = plain_accountant(kernel, sensitivity).delta_at(epsilon)
-
-        assert claim.upper >= exact - Fraction(1, 10**15)
-        assert claim.upper == pytest.approx(float(exact), rel=1e-10, abs=1e-11)
-
-
 # ------------------------------------------------------------------------------------------ theorem (2)
 
 
-@pytest.mark.parametrize(
-    "family", [designs.gaussian, designs.laplace, designs.huber, designs.generalized_normal]
-)
-def test_on_a_fixed_range_neighbors_further_apart_are_never_better(family: designs.Maker) -> None:
-    """delta(Q, Q') against delta(P, P') for all P <= Q < Q' <= P', inside the range and past its ends."""
-    rng = np.random.default_rng(42)
-    for _ in range(25):
-        noise = family(rng)
-        low, high = 0, int(rng.integers(1, 6))
-        answers = np.arange(low - 2, high + 3)
-        n = force.noise_values(noise.reach)
-        boost = float(rng.uniform(0, 1))
-        laws = np.exp(force.boosted(noise.log_masses(n), n, answers - low, high - answers, boost))
-        figure = force.hockey_stick(float(rng.uniform(0, 2)))
-        count = len(answers)
-        for sign in (1, -1):
-            delta = np.zeros((count, count))
-            for i in range(count):
-                for j in range(i + 1, min(count, i + force.PAD + 1)):
-                    one, two = (i, j)[::sign]
-                    delta[i, j] = float(
-                        figure(force.counted(laws[one], 0), force.counted(laws[two], two - one))
-                    )
-            for i in range(count):
-                for j in range(i + 2, min(count, i + force.PAD + 1)):
-                    assert delta[i, j] >= max(delta[i + 1, j], delta[i, j - 1]) - force.ROUNDING
-
-
 # --------------------------------------------------------------------------------------- integer tables
-
-
-def scaled(weights: list[int], start: int) -> WeightTable:
-    """A table proportional to small weights but for what brings its total to 2^62, which the largest gets."""
-    unit = TOTAL // sum(weights)
-    grown = np.array(weights, dtype=np.int64) * unit
-    grown[int(np.argmax(grown))] += TOTAL - int(grown.sum())
-    return WeightTable(start=start, weights=grown)
-
-
-def table_truth(table: WeightTable, sensitivity: int, epsilon: float) -> mp.mpf:
-    """Largest delta over all shifts with 50-digit growth."""
-    weights: npt.NDArray[np.int64] = table.weights
-    with mp.workdps(50):
-        growth = Fraction(str(mp.exp(mp.mpf(epsilon))))
-        shifts = [s for size in range(1, sensitivity + 1) for s in (size, -size)]
-        worst = max(exact_delta([int(w) for w in weights], s, growth) for s in shifts)
-        return mp.mpf(worst.numerator) / worst.denominator
-
-
-def random_table(rng: designs.Random) -> WeightTable:
-    if rng.random() < 0.5:
-        weights, mode = unimodal(rng)
-        return scaled(weights, -mode)
-    weights = rng.integers(0, 9, int(rng.integers(2, 12))).tolist()
-    weights[0] += 1
-    weights[-1] += 1
-    return scaled(weights, -int(rng.integers(0, len(weights))))
-
-
-def test_delta_of_integer_tables() -> None:
-    rng = np.random.default_rng(43)
-    for _ in range(500):
-        table, sensitivity = random_table(rng), int(rng.integers(1, 6))
-        epsilon = float(rng.choice([0.0, rng.uniform(0, 3), math.log(2)]))
-        exact = table_truth(table, sensitivity, epsilon)
-
-        claim = table_delta(table, sensitivity, epsilon)
-
-        assert claim.lower <= exact <= claim.upper, (table, sensitivity, epsilon)
-        assert claim.upper == pytest.approx(float(exact), rel=1e-12, abs=1e-15)
-
-
-def test_epsilon_of_integer_tables() -> None:
-    rng = np.random.default_rng(44)
-    for _ in range(500):
-        table, sensitivity = random_table(rng), int(rng.integers(1, 4))
-        delta = float(rng.choice([rng.uniform(0, 1), 10.0 ** -rng.uniform(1, 15), 1 / 8]))
-
-        claim = table_epsilon(table, sensitivity, delta)
-
-        if math.isinf(claim.upper):
-            assert table_truth(table, sensitivity, 60.0) >= delta * (1 - 1e-12), (table, sensitivity, delta)
-            continue
-        assert table_truth(table, sensitivity, claim.upper) <= delta, (table, sensitivity, delta, claim)
-        if claim.upper > 1e-9:
-            assert table_truth(table, sensitivity, claim.upper * (1 - 1e-6)) > delta, (
-                table,
-                sensitivity,
-                delta,
-                claim,
-            )
-        if claim.lower > 0:
-            assert table_truth(table, sensitivity, claim.lower) > delta, (table, sensitivity, delta, claim)
