@@ -13,7 +13,6 @@ from pbdp.errors import InputError
 from pbdp.mechanism.neighbors import Neighbors
 from pbdp.planning.plan import Plan
 from pbdp.planning.pricing.priced import Claim, Priced, name_of
-from pbdp.planning.vectors.plan import VectorPlan
 
 # "replace special" is for mechanisms that know a zero record; plans do not say what theirs is.
 RELATIONS = {
@@ -37,7 +36,7 @@ class PlanEvent(dp_event.DpEvent):  # type: ignore[misc]  # dp-accounting ships 
     plan: Priced = attr.ib(repr=_shown)
 
     def __attrs_post_init__(self) -> None:
-        if not isinstance(self.plan, Plan | VectorPlan | Claim):
+        if not isinstance(self.plan, Plan | Claim):
             raise InputError("plan", "a plan or a claim", f"a {type(self.plan).__name__}")
 
     @property
