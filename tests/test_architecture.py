@@ -27,7 +27,7 @@ def test_imports_go_one_way() -> None:
 
 @pytest.mark.parametrize(
     ("module", "imported"),
-    [("errors", "pbdp.planning"), ("planning.plan", "reproduction"), ("ledger.budget", "pbdp.published")],
+    [("errors", "pbdp.planning"), ("planning.plan", "reproduction"), ("planning.plan", "pbdp.published")],
 )
 def test_an_import_against_the_direction_is_found(tmp_path: Path, module: str, imported: str) -> None:
     shutil.copytree(ROOT / "src" / "pbdp", tmp_path / "pbdp")
