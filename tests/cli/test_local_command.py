@@ -120,7 +120,7 @@ class TestPlan:
     def test_takes_another_mechanism_of_those_compared(self, capsys: Capture, tmp_path: Path) -> None:
         out = str(tmp_path / "survey.json")
         words = ["local", "plan", *AGES, "--epsilon", "2", "-o", out, "--use"]
-        assert_refused(run(capsys, *words, "magic"), "--use", "unary encoding")
+        assert_refused(run(capsys, *words, "magic"), "use must be one of", "unary encoding")
         assert run(capsys, *words, "unary encoding of categories").code == 0
         made = load_configuration(out)
         assert (made.kind, made.domain.values[0]) == ("unary encoding", "10..19")
@@ -185,6 +185,7 @@ class TestPlan:
             (["--values", "1..9", "--ring", "--epsilon", "1"], "--ring"),
             (["--values", "9..1", "--epsilon", "1"], "--values"),
             (["--values", "1..999999999999", "--epsilon", "1"], "--values"),
+            (["--values", "01..12", "--epsilon", "1"], "leading zeros"),
             (["--values", "a,,b", "--epsilon", "1"], "empty"),
             (["--values", "a,b,a", "--epsilon", "1"], "twice"),
             (["--values", "a\udcff,b", "--epsilon", "1"], "printable"),

@@ -12,8 +12,8 @@ import pytest
 from pbdp.cli.main import parser
 from pbdp.cli.tables.asked import asked_of
 from pbdp.cli.tables.flags import settings_of
-from pbdp.cli.tables.key_text import listed, looked_at, range_in, typed
 from pbdp.cli.tables.query_file import settings_in
+from pbdp.cli.values import keys_in_range, listed, looked_at, typed
 from pbdp.errors import InputError
 from pbdp.tables.query import Query
 from pbdp.tables.query_record import query_text
@@ -147,10 +147,11 @@ def test_ranges_beyond_reason_are_refused() -> None:
         "5..4",
         "2024-01-02..2024-01-01",
         "9223372036854775807..9223372036854775807",
+        "01..12",
     ):
         with pytest.raises(InputError, match="keys of c"):
-            range_in("c", text)
-    assert range_in("c", "x") is None
+            keys_in_range("c", text)
+    assert keys_in_range("c", "x") is None
     assert looked_at(["9" * 30]) == ["9" * 30]
 
 

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
-import secrets
 import sys
-import tomllib
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
@@ -51,6 +49,8 @@ def text_in(what: str, path: Path | str) -> str:
 
 def toml_in(what: str, path: Path | str) -> dict[str, Any]:
     """The settings in a TOML file."""
+    import tomllib
+
     text = text_in(what, path)
     try:
         return tomllib.loads(text)
@@ -156,7 +156,7 @@ def new_file(path: Path, force: bool) -> Iterator[BinaryIO]:
 @contextmanager
 def new_files(paths: Sequence[Path], force: bool) -> Iterator[Sequence[BinaryIO]]:
     """Files to write to that get their names when all are written, or vanish all."""
-    parts = [path.with_name(f".{path.name[:80]}.{secrets.token_hex(8)}.part") for path in paths]
+    parts = [path.with_name(f".{path.name[:80]}.{os.urandom(8).hex()}.part") for path in paths]
     named: list[Path] = []
     try:
         with ExitStack() as stack:

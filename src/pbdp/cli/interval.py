@@ -119,7 +119,7 @@ def _record(
 
 def _words(published: float, intervals: list[tuple[str, Intervals]], curve: LikelihoodCurve) -> str:
     from pbdp.cli.words.layout import bar, columns
-    from pbdp.cli.words.releases import interval_words
+    from pbdp.cli.words.plans import interval_words
     from pbdp.digits import plain
 
     shown = plain(published)

@@ -129,6 +129,7 @@ def _create(options: argparse.Namespace) -> Outcome:
     place = _place(options)
     rule = options.rule or ("batch" if options.plan else "renyi")
     plans = [_times(text) for text in options.plan] or None
+    asked = {name: getattr(options, name) for name in ("epsilon", "delta", "order", "neighbors")}
     made = None
     try:
         ledger = Ledger.open(place)
@@ -138,27 +139,10 @@ def _create(options: argparse.Namespace) -> Outcome:
         # the budget is checked before a file is made for it
         from pbdp.planning.pricing import make_rule
 
-        make_rule(
-            rule,
-            epsilon=options.epsilon,
-            delta=options.delta,
-            order=options.order,
-            plans=plans,
-            neighbors=options.neighbors,
-        )
+        make_rule(rule, plans=plans, **asked)
         ledger = made = Ledger.create(place)
     with ledger:
-        budget = Budget.create(
-            ledger,
-            options.dataset,
-            epsilon=options.epsilon,
-            delta=options.delta,
-            rule=rule,
-            order=options.order,
-            plans=plans,
-            neighbors=options.neighbors,
-            note=options.note,
-        )
+        budget = Budget.create(ledger, options.dataset, rule=rule, plans=plans, note=options.note, **asked)
         if options.json:
             return Outcome(output=json.dumps(_record(budget), allow_nan=False), notes=ledger.notes)
         where = f"{'New ledger' if made else 'Ledger'} {ledger.place}"

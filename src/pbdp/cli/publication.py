@@ -14,7 +14,7 @@ from pbdp.cli.input.column import PrivateColumn
 from pbdp.cli.ledger import paying_budget
 from pbdp.cli.table_file import Table, json_values, typed_numbers
 from pbdp.cli.words.ledgers import paid_words
-from pbdp.cli.words.releases import insecure_words, interval_words, promise_words, uncounted_words
+from pbdp.cli.words.plans import insecure_words, interval_words, promise_words, uncounted_words
 from pbdp.digits import plain
 from pbdp.errors import InputError
 from pbdp.noise.kernel import Array

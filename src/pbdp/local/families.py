@@ -24,6 +24,7 @@ from pbdp.local.unary import LARGEST_EPSILON as UNARY_EPSILON
 from pbdp.local.unary import unary_encoding
 from pbdp.noise.kernel import Array
 
+BOOSTED = "boosted response"
 # Points at which epsilon0 is tried before the best one is refined.
 GRID = 25
 REFINED = 1e-4
@@ -140,8 +141,9 @@ def _of_members(spread: Spread, domain: Domain) -> Spread:
 
 def families_for(domain: Domain, goal: Goal) -> tuple[Family, ...]:
     """All that can serve the goal; those that ask only for the category where no value matters."""
-    found: list[Family] = [
-        BoostedFamily(domain=domain, name="boosted response"),
+    # without categories there is nothing to boost: it is plain response under another name
+    found: list[Family] = [BoostedFamily(domain=domain, name=BOOSTED)] if domain.grouped else []
+    found += [
         BoostedFamily(domain=domain, name="plain randomized response", plain=True),
         PureFamily(domain=domain, name="local hashing", made=local_hashing, largest_epsilon=HASHING_EPSILON),
     ]

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from pbdp.errors import CannotCertifyError, ContradictionError
+from pbdp.errors import CannotCertifyError, ContradictionError, InputError
 from pbdp.local.domain import CategoryDomain, Domain
-from pbdp.local.families import BoostedFamily, Family, families_for
+from pbdp.local.families import BOOSTED, BoostedFamily, Family, families_for
 from pbdp.local.goal import Goal, Within
 from pbdp.local.law import LARGEST_EPSILON, checked_epsilons
 from pbdp.local.mechanism import CATEGORY, VALUE, LocalMechanism
@@ -68,8 +69,19 @@ class LocalPlan:
         }
 
 
-def plan_local(domain: Domain, goal: Goal, *, epsilon: float | None = None) -> LocalPlan:
-    """The best mechanism at `epsilon`; without it, the one that meets the accuracy with the least epsilon."""
+def plan_local(
+    domain: Domain,
+    goal: Goal,
+    *,
+    epsilon: float | None = None,
+    epsilon0: float | None = None,
+    use: str | None = None,
+) -> LocalPlan:
+    """The best mechanism at `epsilon`; without it, the one that meets the accuracy with the least epsilon.
+
+    `epsilon0` takes boosted response with that part of epsilon, and `use` another mechanism of those
+    compared, by its name; the others stand beside it.
+    """
     families = families_for(domain, goal)
     if epsilon is None:
         if not isinstance(goal, Within):
@@ -91,13 +103,27 @@ def plan_local(domain: Domain, goal: Goal, *, epsilon: float | None = None) -> L
         ranked = sorted(tried, key=lambda entry: _rank(entry.cost))
         if not math.isfinite(ranked[0].cost):
             raise CannotCertifyError("Nothing compared here can estimate this. Use fewer values.")
-    return LocalPlan(goal=goal, chosen=ranked[0], others=tuple(ranked[1:]))
+    if epsilon0 is None:
+        chosen = ranked[0] if use is None else _named(ranked, use)
+    elif epsilon is None or use is not None:
+        raise ContradictionError("epsilon0", "given with an epsilon, and without use", "another combination")
+    else:
+        chosen = _entry(BoostedFamily(domain=domain, name=BOOSTED), goal, epsilon, epsilon0)
+    others = tuple(entry for entry in ranked if entry is not chosen)
+    return LocalPlan(goal=goal, chosen=chosen, others=others)
+
+
+def _named(ranked: Sequence[Candidate], name: str) -> Candidate:
+    usable = {entry.family: entry for entry in ranked if math.isfinite(entry.cost)}
+    if name not in usable:
+        raise InputError("use", f"one of: {', '.join(usable)}", repr(name))
+    return usable[name]
 
 
 def best_epsilon0(domain: Domain, epsilon: float, goal: Goal) -> float:
     """The epsilon0 with which boosted response serves a goal best."""
     checked_epsilons(epsilon, 0.0)
-    found = BoostedFamily(domain=domain, name="boosted response").best(goal, epsilon)[1]
+    found = BoostedFamily(domain=domain, name=BOOSTED).best(goal, epsilon)[1]
     if found is None:
         raise AssertionError("boosted response has an epsilon0")
     return found

@@ -13,11 +13,8 @@ from pbdp.cli.parser import Parser
 from pbdp.errors import ContradictionError, InputError
 
 if TYPE_CHECKING:
-    from pbdp.local.domain import Domain
     from pbdp.local.goal import Goal
-    from pbdp.local.plan import Candidate, LocalPlan
 
-KINDS = ("category", "value")
 # For errors in per cent where the number of people is not known.
 USUAL_USERS = 10_000
 
@@ -106,11 +103,12 @@ def run(options: argparse.Namespace) -> str:
     from pbdp.cli.words.plans import saved_words
     from pbdp.cli.words.surveys import survey_words
     from pbdp.local.configuration import configuration
+    from pbdp.local.plan import plan_local
 
     domain = domain_of(options)
     goal = _goal(options, domain.grouped)
     users = options.users or USUAL_USERS
-    made = _made(domain, goal, options)
+    made = plan_local(domain, goal, epsilon=options.epsilon, epsilon0=options.epsilon0, use=options.use)
     if picture is not None:
         from pbdp.figures.canvas import save
         from pbdp.figures.local_figure import draw_comparison
@@ -192,43 +190,3 @@ def _share(text: str) -> float:
     if not 0 < share < 1:
         raise InputError("--within", "a share of all people such as 1% or 0.01", repr(text))
     return share
-
-
-def _made(domain: Domain, goal: Goal, options: argparse.Namespace) -> LocalPlan:
-    """The plan with the best mechanism, or with the one that was asked for."""
-    from pbdp.local.plan import LocalPlan, plan_local
-
-    made = plan_local(domain, goal, epsilon=options.epsilon)
-    compared = (made.chosen, *made.others)
-    if not domain.grouped:
-        # without categories there is nothing to boost: it is plain response under another name
-        compared = tuple(entry for entry in compared if entry.family != "boosted response")
-    if options.epsilon0 is not None:
-        chosen = _boosted(domain, goal, options.epsilon, options.epsilon0)
-        return LocalPlan(goal=goal, chosen=chosen, others=compared)
-    if options.use is None:
-        return LocalPlan(goal=goal, chosen=compared[0], others=compared[1:])
-    found = [entry for entry in compared if entry.family == options.use]
-    if not found or not math.isfinite(found[0].cost):
-        names = ", ".join(entry.family for entry in compared if math.isfinite(entry.cost))
-        raise InputError("--use", f"one of: {names}", repr(options.use))
-    others = tuple(entry for entry in compared if entry is not found[0])
-    return LocalPlan(goal=goal, chosen=found[0], others=others)
-
-
-def _boosted(domain: Domain, goal: Goal, epsilon: float, epsilon0: float) -> Candidate:
-    """Boosted response as it was asked for."""
-    from pbdp.local.boosted import boosted_response
-    from pbdp.local.plan import Candidate
-
-    mechanism = boosted_response(domain, epsilon, epsilon0)
-    category, value = (goal.mean_variance(mechanism.spread(kind)) for kind in KINDS)
-    return Candidate(
-        family="boosted response",
-        mechanism=mechanism,
-        epsilon0=epsilon0,
-        cost=goal.cost(mechanism.spread),
-        category_error=math.sqrt(category) if math.isfinite(category) else None,
-        value_error=math.sqrt(value) if math.isfinite(value) else None,
-        reports_category=False,
-    )

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import argparse
 import csv
-import re
 
 from pbdp.cli.files import text_in
+from pbdp.cli.values import whole_numbers, whole_range
 from pbdp.errors import ContradictionError, InputError
 from pbdp.local.domain import (
     LARGEST_DOMAIN,
@@ -19,9 +19,6 @@ from pbdp.local.domain import (
     without_categories,
 )
 
-RANGE = re.compile(r"\s*(-?\d{1,19})\s*\.\.\s*(-?\d{1,19})\s*")
-# Whole numbers as Python writes them: 007 and +7 are text, as they are not 7 to whoever wrote them.
-WHOLE = re.compile(r"0|-?[1-9]\d{0,18}")
 HEADER = ("value", "category")
 
 
@@ -60,11 +57,7 @@ def _values(options: argparse.Namespace) -> list[Value] | None:
         return _typed(lines, "--values-file", options.text)
     if options.values is None:
         return None
-    if ends := RANGE.fullmatch(options.values):
-        first, last = int(ends[1]), int(ends[2])
-        if not 1 <= last - first < LARGEST_DOMAIN:
-            raise InputError("--values", f"LOW..HIGH with 2 to {LARGEST_DOMAIN:,} values", options.values)
-        numbers = range(first, last + 1)
+    if (numbers := whole_range("--values", options.values, LARGEST_DOMAIN)) is not None:
         return [str(number) for number in numbers] if options.text else list(numbers)
     return _typed([part.strip() for part in options.values.split(",")], "--values", options.text)
 
@@ -77,9 +70,8 @@ def _typed(texts: list[str], option: str, text: bool) -> list[Value]:
         )
     if not all(each.isprintable() for each in texts):
         raise InputError(option, "values of printable characters", "others")
-    if text or not all(map(WHOLE.fullmatch, texts)):
-        return list(texts)
-    return [int(each) for each in texts]
+    numbers = None if text else whole_numbers(texts)
+    return list(texts) if numbers is None else list(numbers)
 
 
 def _from_table(name: str, listed: list[Value] | None, text: bool) -> CategoryDomain:

@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from pbdp.cli.tables.key_file import key_columns
+from pbdp.cli.values import looked_at
+from pbdp.columns.files import TextRows, pyarrow_modules, text_of
 from pbdp.domains import whole
 from pbdp.errors import ContradictionError, InputError
 from pbdp.tables.query import Query
@@ -22,6 +23,8 @@ Settings = Mapping[str, Any]
 TEXTS = ("data", "table", "unit", "keys")
 COUNTS = ("groups_per_person", "rows_per_group", "most_rows")
 OWN = (*TEXTS, "one_row_per_person", "text_keys", *COUNTS, "delta", "confidence", "epsilon", "neighbors")
+_PARQUET = (".parquet", ".pq")
+_KEYS = "It is a .csv file with a header, or a .parquet file, with a row for each group."
 _NUMBERS = ("low", "high", "within", "confidence", "count_within")
 
 
@@ -129,8 +132,59 @@ def _groups(settings: Settings, folder: Path) -> tuple[Any, Any, tuple[Path, ...
             )
         return by, None, ()
     path = folder / _home(settings["keys"])
-    columns = key_columns(path, as_text)
+    columns = _key_columns(path, as_text)
     return tuple(columns) if by is None else by, columns, (path,)
+
+
+def _key_columns(path: Path, as_text: Sequence[str]) -> dict[str, list[Any]]:
+    """The columns of a file of keys. Those of CSV are what they look like, or text if `as_text` says so."""
+    try:
+        if path.suffix.lower() in _PARQUET:
+            found = _parquet_keys(path)
+        elif path.suffix.lower() == ".csv":
+            found = _text_keys(path, as_text)
+        else:
+            raise InputError("keys", "a .csv or .parquet file", path.name, _KEYS)
+    except OSError as error:
+        raise InputError("keys", "a readable file", path, f"{error.strerror or 'It is damaged'}.") from None
+    if strange := sorted(set(as_text) - set(found)):
+        raise InputError("text_keys", f"columns of {path.name} ({', '.join(found)})", ", ".join(strange))
+    return found
+
+
+def _parquet_keys(path: Path) -> dict[str, list[Any]]:
+    pa, pq = pyarrow_modules()
+    try:
+        with path.open("rb") as file:
+            table = pq.read_table(file)
+    except pa.ArrowException:
+        raise InputError("keys", "a Parquet file", path.name, _KEYS) from None
+    _check_names(path, table.column_names)
+    return {name: table.column(name).to_pylist() for name in table.column_names}
+
+
+def _text_keys(path: Path, as_text: Sequence[str]) -> dict[str, list[Any]]:
+    with path.open("rb") as file, text_of(file) as lines:
+        rows = [row for row in TextRows.of(lines, path.name).read() if row]
+    if len(rows) < 2:
+        raise InputError("keys", "a header and one group or more", path.name, _KEYS)
+    names, *groups = rows
+    _check_names(path, names)
+    for place, group in enumerate(groups, start=2):
+        if len(group) != len(names) or not all(group):
+            what = f"{len(group)} fields" if len(group) != len(names) else "an empty one"
+            raise InputError(f"row {place} of {path.name}", f"{len(names)} keys", what)
+    columns = dict(zip(names, zip(*groups, strict=True), strict=True))
+    return {
+        name: list(column) if name in as_text else list(looked_at(column)) for name, column in columns.items()
+    }
+
+
+def _check_names(path: Path, names: Sequence[str]) -> None:
+    if not names or not all(names) or len(set(names)) < len(names):
+        raise InputError(
+            f"columns of {path.name}", "named, each once", ", ".join(map(repr, names)) or "none", _KEYS
+        )
 
 
 def _select(settings: object) -> Selection | None:

@@ -6,8 +6,7 @@ import argparse
 import json
 import sys
 import warnings
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -23,8 +22,6 @@ from pbdp.errors import ContradictionError, InputError
 if TYPE_CHECKING:
     from pbdp.cli.tables.asked import Asked
     from pbdp.ledger.budget import Budget
-    from pbdp.tables.bounded import Aggregates, BoundedAggregation
-    from pbdp.tables.engines.interface import ColumnKind, Source
     from pbdp.tables.table import ReleasedTable
 
 FORMATS = ("csv", "parquet")
@@ -188,13 +185,13 @@ def _released(
         check_columns(source, asked.query.aggregation)
         phases.now("planning")
         plan = asked.query.plan()
-        phases.now("drawing")
+        phases.now("reading and drawing")
         with warnings.catch_warnings():
             # a note says it too, and always
             warnings.simplefilter("ignore", InsecureTestSeedWarning)
             return release_table(
                 plan,
-                ToldSource(source=source, phases=phases),
+                source,
                 budget=budget,
                 key=options.key,
                 insecure_test_seed=options.insecure_test_seed,
@@ -256,33 +253,3 @@ def _not_there(asked: Asked) -> tuple[str, ...]:
     return (
         () if Path(asked.data).exists() else (f"Note: {asked.data} is not there yet; a plan needs no data.",)
     )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ToldSource:
-    """A source that says when it is read, and when the rest, drawing, begins."""
-
-    source: Source
-    phases: Phases
-
-    @property
-    def engine(self) -> str:
-        """Of the source."""
-        return self.source.engine
-
-    @property
-    def place(self) -> str:
-        """Of the source."""
-        return self.source.place
-
-    def kinds(self) -> Mapping[str, ColumnKind]:
-        """Of the source."""
-        return self.source.kinds()
-
-    def aggregate(self, asked: BoundedAggregation, choice_key: int) -> Aggregates:
-        """Of the source."""
-        self.phases.now("reading")
-        try:
-            return self.source.aggregate(asked, choice_key)
-        finally:
-            self.phases.now("drawing")

@@ -14,7 +14,7 @@ from pbdp.errors import ContradictionError, InputError
 from pbdp.mechanism.neighbors import Neighbors
 
 if TYPE_CHECKING:
-    from pbdp.cli.tables.key_text import Keys, Written
+    from pbdp.cli.values import Keys, Written
 
 # What stands for a width that is to be found.
 OPEN = "?"
@@ -149,7 +149,7 @@ def settings_of(options: argparse.Namespace) -> dict[str, Any]:
 
 def _by(given: Sequence[str], as_text: Sequence[str]) -> dict[str, Keys | None]:
     """Columns in the order of their first appearance, each with all its keys."""
-    from pbdp.cli.tables.key_text import NO_KEYS, listed, typed
+    from pbdp.cli.values import NO_KEYS, listed, typed
 
     written: dict[str, list[Written] | None] = {}
     for text in given:

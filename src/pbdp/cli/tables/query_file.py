@@ -28,7 +28,7 @@ from typing import Any
 
 from pbdp.cli.files import toml_in
 from pbdp.cli.tables.asked import OWN
-from pbdp.cli.tables.key_text import NO_KEYS, range_in
+from pbdp.cli.values import NO_KEYS, keys_in_range
 from pbdp.errors import InputError
 from pbdp.spelling import names_now
 
@@ -93,7 +93,7 @@ def _keys(column: str, keys: object) -> Any:
             return keys
         case str() if keys == NO_KEYS:
             return None
-        case str() if (spread := range_in(column, keys)) is not None:
+        case str() if (spread := keys_in_range(column, keys)) is not None:
             return spread
         case dict() | datetime.time():
             what = "a table" if isinstance(keys, dict) else "a time"

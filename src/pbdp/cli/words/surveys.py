@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from pbdp.cli.words.layout import columns, facts
-from pbdp.cli.words.releases import insecure_words
+from pbdp.cli.words.plans import insecure_words
 from pbdp.digits import percent_down, percent_up, rounded_up
 from pbdp.local.domain import CategoryDomain, Domain, ScaleDomain
 from pbdp.local.estimate import GUARANTEED, Estimate

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from pbdp.cli.words.layout import columns, facts, paragraph
 from pbdp.cli.words.ledgers import table_paid_words
-from pbdp.cli.words.releases import insecure_words
+from pbdp.cli.words.plans import insecure_words
 from pbdp.digits import outward, percent_down, plain, rounded_up
 from pbdp.errors import PbdpError
 from pbdp.mechanism.neighbors import Neighbors
