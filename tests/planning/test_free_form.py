@@ -17,13 +17,11 @@ from pbdp.mechanism.grid import whole_numbers
 from pbdp.mechanism.weights import integer_weights
 from pbdp.noise.family import Goal, Problem
 from pbdp.noise.kernel import Array
-from pbdp.planning.best_laws import best_law_candidates
-from pbdp.planning.candidates import candidates, problem_of
+from pbdp.planning.candidates import best_law_candidates, candidates, problem_of
 from pbdp.planning.certificate import certify, meets
 from pbdp.planning.free_form.divergence import Others, Power
 from pbdp.planning.free_form.levels import Layout, even_levels
-from pbdp.planning.free_form.newton import divergence_of, least_divergence
-from pbdp.planning.free_form.search import free_form_law
+from pbdp.planning.free_form.search import divergence_of, free_form_law, least_divergence
 
 DELTA = 1e-6
 PARAMETRIC = ("laplace", "gaussian", "staircase", "generalized normal", "huber", "cosine")

@@ -6,14 +6,18 @@ import math
 from collections.abc import Iterator
 from contextlib import suppress
 
-from pbdp.errors import InputError
+from pbdp.errors import CannotCertifyError, InputError
 from pbdp.mechanism.absolute import AbsoluteRegion
 from pbdp.mechanism.boosted import boost_for
 from pbdp.mechanism.design import Design
 from pbdp.mechanism.grid import Grid
 from pbdp.mechanism.region import Region
+from pbdp.noise.cut_staircase import CUT_STAIRCASE, CutStaircase
 from pbdp.noise.family import Goal, Problem, Shapes, known_families
-from pbdp.planning.best_laws import best_law_candidates
+from pbdp.noise.kernel import LatticeKernel
+from pbdp.noise.table import FREE_FORM, LINEAR_PROGRAM, TableKernel
+from pbdp.planning.limit.cut_staircase import cut_epsilon, cut_levels
+from pbdp.planning.limit.question import RESERVE, Question
 from pbdp.planning.scales import best_shape, boosted_scale
 
 
@@ -82,3 +86,96 @@ def _fixed_candidates(
         if boost < 1:
             yield Design(grid=grid, kernel=kernel, region=region, boost=boost)
         yield Design(grid=grid, kernel=kernel, region=region, boost=1.0)
+
+
+# Below this delta the cut staircase is as good as the linear program; above this size the program is slow.
+LEAST_DELTA = 5e-3
+LARGEST_PROGRAM = 48
+TIME_LIMIT = 1.0
+
+
+def best_law_candidates(
+    grid: Grid, problem: Problem, offset: int, families: tuple[str, ...]
+) -> Iterator[Design]:
+    """Laws at a delta; `offset` is where the problem's zero lies from the answer.
+
+    A family is left out where it has no table of this size. Only free-form tables serve several releases.
+    """
+    if problem.goal.delta is None or problem.below + problem.above >= 1 << 40:
+        return
+    for family, search in _SEARCHES.items():
+        found = search(problem, problem.goal.delta) if family in families else None
+        if found is not None:
+            kernel, moved = found
+            yield Design(
+                grid=grid,
+                kernel=kernel,
+                region=AbsoluteRegion(below=float(problem.below) + moved, above=float(problem.above) - moved),
+                offset=offset + moved,
+            )
+
+
+Found = tuple[LatticeKernel, int] | None
+"""A kernel, and how far it is to be moved: its zero then lies there from the problem's zero."""
+
+
+def _cut_staircase(problem: Problem, delta: float) -> Found:
+    """The staircase of least loss for one release, in the middle of the region."""
+    goal = problem.goal
+    if goal.releases > 1:
+        return None
+    confidence = min(goal.confidence + RESERVE, (1 + goal.confidence) / 2)
+    question = Question.about(problem.below, problem.above, confidence, goal.sensitivity, delta)
+    epsilon = cut_epsilon(question)
+    levels, end = cut_levels(question, epsilon)
+    try:
+        kernel = CutStaircase(
+            loss=epsilon, width=goal.sensitivity, plateau=question.central_points, levels=levels, end=end
+        )
+    except InputError:
+        return None  # too many points for a table
+    first, last = (int(point) for point in kernel.support)
+    return kernel, -problem.below - (last - first + 1 - question.points) // 2 - first
+
+
+def _linear_program(problem: Problem, delta: float) -> Found:
+    """The law of the program for one release, which already lies where it is meant to."""
+    goal = problem.goal
+    small = problem.below + problem.above + goal.sensitivity <= LARGEST_PROGRAM
+    if goal.releases > 1 or delta < LEAST_DELTA or not small:
+        return None
+    from pbdp.planning.limit.best_table import best_table
+
+    law = best_table(
+        problem.below, problem.above, goal.confidence, goal.sensitivity, delta, time_limit=TIME_LIMIT
+    )
+    label = LINEAR_PROGRAM.name
+    return TableKernel(probabilities=tuple(law.masses.tolist()), start=law.start, label=label), 0
+
+
+def _free_form(problem: Problem, delta: float) -> Found:
+    """The table for this number of releases; none for a region with fewer values than the sensitivity."""
+    goal = problem.goal
+    if goal.sensitivity > problem.below + problem.above + 1:
+        return None
+    from pbdp.planning.free_form.search import free_form_law
+
+    try:
+        law = free_form_law(
+            problem.below,
+            problem.above,
+            goal.confidence,
+            goal.sensitivity,
+            delta,
+            releases=goal.releases,
+        )
+    except CannotCertifyError:
+        return None  # too many values for a table
+    return TableKernel(probabilities=law.masses, start=law.start, label=FREE_FORM.name), 0
+
+
+_SEARCHES = {
+    CUT_STAIRCASE.name: _cut_staircase,
+    LINEAR_PROGRAM.name: _linear_program,
+    FREE_FORM.name: _free_form,
+}

@@ -1,11 +1,15 @@
-"""Why a plan chose the noise it did, in sentences with its own numbers."""
+"""Why a plan chose the noise it did, and what its guarantee rests on, in sentences with its own numbers."""
 
 from __future__ import annotations
 
 from pbdp.digits import rounded_down, rounded_up
+from pbdp.mechanism.coordinates import NORMS
 from pbdp.mechanism.design import Design
+from pbdp.mechanism.neighbors import Neighbors
+from pbdp.mechanism.requirement import Requirement
 from pbdp.noise.family import known_families
-from pbdp.planning.plan import Plan, number_design
+from pbdp.planning.plan import Part, Plan, number_design
+from pbdp.planning.vectors.design import VectorDesign
 
 
 def explanation(plan: Plan) -> list[str]:
@@ -61,3 +65,62 @@ def _boosting(entries: list[tuple[Design, float]]) -> list[str]:
             if after < before:
                 lines.append(f"Boosting takes {name} noise from {rounded_up(before)} to {rounded_up(after)}.")
     return lines
+
+
+def assumptions_of(plan: Plan) -> tuple[str, ...]:
+    """Neighbors and sensitivity, releases, rounding, and what the true answers must be."""
+    lines: list[str] = []
+    for part in plan.parts:
+        own = _of_vector(part) if part.requirement.coordinates is not None else _of_number(part)
+        lines += [f"{part.name}: {line}" for line in own] if plan.is_joint else own
+    if plan.missing:
+        lines.append(f"{plan.missing:g} of delta is set aside for outputs that a neighbor can never produce.")
+    if plan.rdp_order is not None:
+        lines.append(
+            "The Rényi figure is for the law before it is rounded to a table of whole weights; a table "
+            f"adds (1 + e^epsilon) · {plan.certificate.table_error:.1g} to delta on conversion."
+        )
+    return tuple(lines)
+
+
+def _of_number(part: Part) -> list[str]:
+    requirement, grid = part.requirement, part.design.grid
+    steps = grid.sensitivity_in_steps(requirement.sensitivity)
+    lines = [
+        f"Neighbors: {Neighbors(requirement.neighbors).description}; that changes the true answer by at most "
+        f"{requirement.sensitivity:g} ({steps} step{'s' if steps > 1 else ''} of the grid).",
+        _releases_in_words(requirement),
+        f"Outputs are {grid.describe()}; rounding the answer to them is part of the guarantee.",
+    ]
+    return [*lines, *requirement.assumptions]
+
+
+def _of_vector(part: Part) -> list[str]:
+    asked, coordinates = part.requirement, part.requirement.coordinates
+    if coordinates is None:
+        raise AssertionError("a vector has coordinates")
+    changed = "each coordinate of the true answer" if coordinates.norm == "linf" else "the true answer"
+    how = "" if coordinates.norm == "linf" else f" {NORMS[coordinates.norm]}"
+    lines = [
+        f"Neighbors: {Neighbors(asked.neighbors).description}; that changes {changed} by at most "
+        f"{asked.sensitivity:g}{how}.",
+        f"One vector of {asked.dimensions} number{'s' if asked.dimensions > 1 else ''} is released; more "
+        "releases add to the loss.",
+    ]
+    if isinstance(part.design, VectorDesign):
+        return [*lines, *part.design.assumptions(asked)]
+    return [
+        *lines,
+        f"One person changes at most {asked.touched} of {asked.dimensions} coordinates.",
+        f"Outputs are {part.design.grid.describe()}; rounding the answer to them is part of the guarantee.",
+    ]
+
+
+def _releases_in_words(requirement: Requirement) -> str:
+    if requirement.releases == 1:
+        return "One number is released; more releases add to the loss."
+    joint = "; the confidence is joint for all of them" if requirement.simultaneous else ""
+    return (
+        f"{requirement.releases} numbers are released that one person may affect, planned in advance; "
+        f"epsilon is the total for all{joint}."
+    )

@@ -233,7 +233,7 @@ class Plan:
     @property
     def assumptions(self) -> tuple[str, ...]:
         """What the guarantee rests on."""
-        from pbdp.planning.assumptions import assumptions_of
+        from pbdp.planning.explain import assumptions_of
 
         return assumptions_of(self)
 

@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 import pbdp
 from pbdp.errors import InputError
 from pbdp.planning.limit import search
-from pbdp.planning.limit.program import Program
-from pbdp.planning.limit.search import least_epsilon
+from pbdp.planning.limit.search import Program, least_epsilon
 from tests.planning.limit.dense_reference import least_epsilon_of_window
 
 

@@ -13,9 +13,8 @@ from scipy.stats import chi2, gamma
 from pbdp.accounting.exact.ball import BallAccountant
 from pbdp.errors import CannotCertifyError
 from pbdp.planning.plan import Certified, Plan
-from pbdp.planning.vectors.ask import plan_vector
+from pbdp.planning.vectors.ask import best_boosted, boosted_gaussian, plain_gaussian, plan_vector
 from pbdp.planning.vectors.rounding import Rounding
-from pbdp.planning.vectors.spherical import best_boosted, boosted_gaussian, plain_gaussian
 from pbdp.planning.vectors.spherical_gaussian import SphericalGaussian
 from pbdp.planning.vectors.spherical_laplace import SphericalLaplace
 from tests.accounting.exact.test_ball import to_twenty_digits

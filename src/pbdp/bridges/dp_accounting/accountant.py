@@ -32,7 +32,7 @@ from pbdp.bridges.dp_accounting.distributions import STEP, from_dp_accounting
 from pbdp.bridges.dp_accounting.events import PlanEvent, PldEvent
 from pbdp.domains import positive
 from pbdp.errors import PbdpError
-from pbdp.planning.pricing.composition import compose_plans
+from pbdp.planning.pricing.batch_rule import compose_plans
 
 Parts = tuple[tuple[Release, int], ...]
 

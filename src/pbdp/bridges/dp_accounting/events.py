@@ -29,8 +29,8 @@ def _shown(plan: Priced) -> str:
 class PlanEvent(dp_event.DpEvent):  # type: ignore[misc]  # dp-accounting ships no annotations
     """One package of a plan: all the numbers of its `releases`, each moved by one person's sensitivity.
 
-    `plan` may also be a plan for vectors (one vector), or a `Claim` of (epsilon, delta) for a mechanism of
-    which nothing else is known. Its own neighboring relation must be that of the accountant.
+    `plan` may be for numbers, for a vector or for several requirements, or a `Claim` of (epsilon, delta) for
+    a mechanism of which nothing else is known. Its own neighboring relation must be that of the accountant.
     """
 
     plan: Priced = attr.ib(repr=_shown)

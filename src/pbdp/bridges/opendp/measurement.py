@@ -31,7 +31,7 @@ from pbdp.errors import CannotCertifyError, ContradictionError, InputError
 from pbdp.mechanism.grid import FURTHEST_STEP, LinearGrid
 from pbdp.mechanism.log_grid import LARGEST_ANSWER
 from pbdp.planning.plan import Plan
-from pbdp.planning.pricing.composition import compose_plans
+from pbdp.planning.pricing.batch_rule import compose_plans
 
 # Whole numbers are read into 64 bits, with room for the rounding to steps.
 _LARGEST_WHOLE = (1 << 62) - 1

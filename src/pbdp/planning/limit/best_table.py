@@ -20,7 +20,7 @@ from pbdp.noise.kernel import Array
 from pbdp.planning.limit.closed_form import strongest_closed_form
 from pbdp.planning.limit.cut_staircase import cut_epsilon, cut_masses
 from pbdp.planning.limit.question import RESERVE, Question
-from pbdp.planning.limit.solver import maximize
+from pbdp.planning.limit.search import maximize
 
 # The window and the number of constraints that are worth a program (about a tenth of a second each).
 LARGEST_PROGRAM = 4000

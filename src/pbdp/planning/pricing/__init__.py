@@ -12,8 +12,7 @@ the costs within the limits has promised the rule's (epsilon, delta).
 
 from __future__ import annotations
 
-from pbdp.planning.pricing.batch_rule import BatchRule, batch_rule
-from pbdp.planning.pricing.composition import compose_plans
+from pbdp.planning.pricing.batch_rule import BatchRule, batch_rule, compose_plans
 from pbdp.planning.pricing.fingerprint import fingerprint
 from pbdp.planning.pricing.price import Price, price
 from pbdp.planning.pricing.priced import Claim, Priced

@@ -4,20 +4,133 @@ The price falls about as one over the widths, so in logarithms it is close to a 
 plans find where it crosses the epsilon. While looking only families that won before are fitted; the plan at
 the end is looked for among all of them. It is certified as any other: its epsilon holds whatever the search
 may have missed.
+
+**Crossing.** Where a price that falls with a factor crosses a goal is found in few looks, each of which is a
+plan. A price is counted from a floor below which it cannot fall. In x = log(factor) and y = log(price/goal)
+it is close to a line of slope -1. Outside a bracket the line through the last two looks is followed, inside it the
+chord, and the middle once two chords have not halved the bracket: prices of whole-number widths fall in
+steps. A factor without a plan counts as too narrow below those that have one, and as too wide above them.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import partial
 
-from pbdp.domains import positive
+from pbdp.domains import non_negative, positive
 from pbdp.errors import CannotCertifyError, ContradictionError, InputError, PbdpError
 from pbdp.mechanism.design import Design
 from pbdp.planning.plan import Plan
 from pbdp.planning.planner import FAMILIES
-from pbdp.planning.together.crossing import Crossing
 from pbdp.planning.together.search import Given, Requirements, plan_together
+
+# Beyond it from the start nothing is looked for, and one look is at most this far from the last.
+_FURTHEST = math.log(1e12)
+_LONGEST_STEP = math.log(1e3)
+# Slopes that are believed; prices that hardly fall any more send the search far away at once.
+_FLATTEST, _STEEPEST = -0.05, -20.0
+_MOST_LOOKS = 60
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Look:
+    """A factor and its plan, both in logarithms."""
+
+    x: float
+    y: float
+    plan: Plan | None
+
+
+@dataclass(slots=True, kw_only=True)
+class Crossing:
+    """A search for the smallest factor whose plan costs at most `goal`; `least` is the least price seen."""
+
+    goal: float
+    tolerance: float
+    floor: float = 0.0
+    least: float = math.inf
+    _fits: _Look | None = field(init=False, default=None)
+    _narrow: _Look | None = field(init=False, default=None)
+    _wide: float = field(init=False, default=math.inf)
+    _slope: float = field(init=False, default=-1.0)
+    _widths: list[float] = field(init=False, default_factory=list)
+    _halving: bool = field(init=False, default=False)
+
+    def __post_init__(self) -> None:
+        positive("goal", self.goal)
+        positive("tolerance", self.tolerance)
+        if not non_negative("floor", self.floor) < self.goal:
+            raise InputError("floor", f"below {self.goal:g}", f"{self.floor:g}")
+
+    def search(
+        self, factor: float, known: Plan, plan: Callable[[float], Plan | None]
+    ) -> tuple[float, Plan] | None:
+        """The factor and its plan, from one factor whose plan is known; None if no plan fits."""
+        last = start = self._look(math.log(factor), known)
+        self._note(start)
+        for _ in range(_MOST_LOOKS):
+            x = self._next()
+            if x is None or abs(x - start.x) > _FURTHEST:
+                break
+            look = self._look(x, plan(math.exp(x)))
+            self._note(look)
+            if look.plan is None:
+                continue
+            if look is self._fits and look.y == last.y and last.x - x > 1:
+                break  # narrower and narrower at the same price: the narrowest there is
+            self._slope = min(max((look.y - last.y) / (x - last.x), _STEEPEST), _FLATTEST)
+            last = look
+        if self._fits is None or self._fits.plan is None:
+            return None
+        return math.exp(self._fits.x), self._fits.plan
+
+    def _look(self, x: float, made: Plan | None) -> _Look:
+        if made is None:
+            return _Look(x=x, y=math.inf, plan=None)
+        self.least = min(self.least, made.epsilon)
+        share = (made.epsilon - self.floor) / (self.goal - self.floor)
+        return _Look(x=x, y=math.log(share) if share > 0 else -_FURTHEST, plan=made)
+
+    def _note(self, look: _Look) -> None:
+        """Move an end of the bracket to the look."""
+        if look.plan is not None and look.plan.epsilon <= self.goal:
+            self._fits = look
+        elif look.plan is None and self._fits is None and self._narrow is not None:
+            self._wide = look.x
+        else:
+            self._narrow = look
+        if self._fits is not None and self._narrow is not None:
+            self._widths.append(self._fits.x - self._narrow.x)
+
+    def _next(self) -> float | None:
+        """Where to look next; None if the end is reached."""
+        fits, narrow = self._fits, self._narrow
+        if fits is None:
+            return None if narrow is None else self._wider(narrow)
+        if fits.y >= -self.tolerance / 2:
+            return None
+        # a little on the side that fits, so that the last look is one that does
+        aim = -self.tolerance / 4
+        if narrow is None:
+            step = (aim - fits.y) / self._slope
+            return fits.x + max(min(step, -self.tolerance / 2), -_LONGEST_STEP)
+        width = fits.x - narrow.x
+        if width <= self.tolerance:
+            return None
+        self._halving |= len(self._widths) > 2 and width > self._widths[-3] / 2
+        if self._halving or not (narrow.y > fits.y and math.isfinite(narrow.y)):
+            return (fits.x + narrow.x) / 2
+        share = (narrow.y - aim) / (narrow.y - fits.y)
+        return narrow.x + width * min(max(share, 0.02), 0.98)
+
+    def _wider(self, narrow: _Look) -> float | None:
+        if math.isfinite(self._wide):
+            near = self._wide - narrow.x <= 64 * self.tolerance
+            return None if near else (self._wide + narrow.x) / 2
+        return narrow.x + max(min(-narrow.y / self._slope, _LONGEST_STEP), self.tolerance)
+
 
 # How close (relative) the factor comes to the least one, or the epsilon to the one that may be spent.
 TOLERANCE = 1e-3

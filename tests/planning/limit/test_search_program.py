@@ -3,8 +3,8 @@ from __future__ import annotations
 import pytest
 
 from pbdp.planning.limit.certificate import DualCertificate
-from pbdp.planning.limit.program import Program, Scope
 from pbdp.planning.limit.question import Question
+from pbdp.planning.limit.search import Program, Scope
 from tests.planning.limit.dense_reference import largest_confidence
 
 QUESTION = Question.about(2, 3, 0.8, 3, 1e-2)
