@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from pbdp.cli.local.rows import BLOCK
+from pbdp.columns.files import BLOCK
 from pbdp.local.boosted import BoostedResponse
 from pbdp.local.configuration import load_configuration
 from pbdp.local.counts import count_reports
@@ -254,6 +254,25 @@ class TestRandomize:
         assert rows[1:] == [[str(report), survey.fingerprint, "7"] for report in expected.values]
         assert "INSECURE" in done.err
 
+    def test_json_has_types(self, capsys: Capture, folder: Path, tmp_path: Path) -> None:
+        file = tmp_path / "in.json"
+        words = ["randomize", "@survey.json", "--input", str(file), "--insecure-test-seed", "7"]
+        made = []
+        for text, column in (("[37, 52]", []), ('[{"age": 37}, {"x": 0, "age": 52}]', ["--column", "age"])):
+            file.write_text(text)
+            made.append(local(capsys, folder, *words, *column).out.splitlines()[1:])
+        survey = load_configuration(folder / "survey.json")
+        with pytest.warns(UserWarning, match="tests only"):
+            expected = survey.randomize([37, 52], insecure_test_seed=7)
+        assert made == [[f"{report},{survey.fingerprint},7" for report in expected.values]] * 2
+        for text, got in (
+            ('[37, "52"]', "another type"),
+            ("[37, null]", "an empty cell"),
+            ("[37, 7]", "else"),
+        ):
+            file.write_text(text)
+            assert_refused(local(capsys, folder, *words), "row 2", got)
+
     def test_one_typed_answer_gives_one_report(self, folder: Path) -> None:
         done = run_command("local", "randomize", str(folder / "survey.json"), "37")
         assert 10 <= int(done.out) <= 100
@@ -454,6 +473,18 @@ class TestEstimate:
         assert record["users"] == clean["users"] + 1
         assert f"{tmp_path / 'bad.csv'}: refused 10 of 11 reports" in done.err
         assert "7777" not in done.err
+
+    def test_json_reports_are_counted(self, capsys: Capture, folder: Path, tmp_path: Path) -> None:
+        mine = load_configuration(folder / "survey.json").fingerprint
+        rows = [{"report": report, "survey": mine} for report in (37, 38, "37", None)]
+        (tmp_path / "all.json").write_text(json.dumps([*rows, {"report": 37, "survey": "x"}]))
+        (tmp_path / "bare.json").write_text("[37, 7777]")
+        words = ["--input", str(tmp_path / "all.json"), str(tmp_path / "bare.json")]
+        first, second = estimates(capsys, folder, *words)["files"]
+        assert first["refused"] == {"wrong type": 1, "null": 1, "another configuration": 1}
+        assert (first["users"], first["survey_stated"]) == (2, True)
+        assert second["refused"] == {"unknown value": 1}
+        assert (second["users"], second["survey_stated"]) == (1, False)
 
     def test_nothing_but_another_survey_is_refused(
         self, capsys: Capture, folder: Path, tmp_path: Path

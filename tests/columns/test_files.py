@@ -40,7 +40,7 @@ def test_a_column_is_found_by_its_name(tmp_path: Path) -> None:
     assert block.more == {"k": ["A", "B\nC"], "x": ["7", "8"]}
     (block,) = read(tmp_path / "a.json", '[{"n": 1.10, "k": null}, {"n": 2, "k": "B", "x": 7}]', wanted)
     assert (block.format, block.cells) == ("json", [Decimal("1.10"), 2])
-    assert block.more == {"k": [None, "B"], "x": [None, 7], "y": [None, None]}
+    assert block.more == {"k": [None, "B"], "x": [None, 7]}
     table = pa.table({"k": ["A", "B"], "n": [1, 2], "x": [7, 8], "z": [0, 0]})
     (block,) = read(tmp_path / "a.pq", table.replace_schema_metadata({"of": "me"}), wanted)
     assert (block.format, block.cells.to_pylist(), block.total) == ("parquet", [1, 2], 2)

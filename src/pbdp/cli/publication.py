@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pbdp.cli.input.column import PrivateColumn
 from pbdp.cli.ledger import paying_budget
+from pbdp.cli.private_numbers import PrivateColumn
 from pbdp.cli.table_file import Table, json_values, typed_numbers
 from pbdp.cli.words.ledgers import paid_words
 from pbdp.cli.words.plans import insecure_words, interval_words, promise_words, uncounted_words

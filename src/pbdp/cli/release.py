@@ -13,7 +13,7 @@ from pbdp.cli.progress import Progress
 from pbdp.errors import ContradictionError, InputError
 
 if TYPE_CHECKING:
-    from pbdp.cli.input.column import PrivateColumn
+    from pbdp.cli.private_numbers import PrivateColumn
     from pbdp.cli.publication import Publication
     from pbdp.cli.table_file import Table
     from pbdp.planning.plan import Plan
@@ -133,8 +133,7 @@ def _output(publication: Publication, options: argparse.Namespace, target: Targe
 
 
 def _column(options: argparse.Namespace, progress: Progress) -> PrivateColumn:
-    from pbdp.cli.input.exact import typed_numbers
-    from pbdp.cli.input.source import numbers_from
+    from pbdp.cli.private_numbers import numbers_from, typed_numbers
 
     if options.input is None:
         return typed_numbers(options.numbers)

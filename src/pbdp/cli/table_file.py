@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from pbdp.cli.input.parquet import pyarrow_modules
+from pbdp.columns.files import pyarrow_modules
 from pbdp.digits import plain, plain_column
 from pbdp.errors import InputError
 

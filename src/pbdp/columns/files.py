@@ -11,7 +11,7 @@ import csv
 import io
 import json
 import sys
-from collections.abc import Generator, Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
@@ -24,6 +24,7 @@ from pbdp.errors import InputError
 if TYPE_CHECKING:
     from _csv import Reader
 
+FORMATS = ("csv", "json", "parquet")
 ENDINGS = {".json": "json", ".parquet": "parquet", ".pq": "parquet"}
 STANDARD_INPUT = "-"
 BLOCK = 1 << 16
@@ -66,7 +67,8 @@ class Block:
     """Some rows: the main column, those of the others that the file has, and the place of the first row.
 
     `total` is how many rows the file has, if that is known; `broken` how many rows of this block could not
-    be read; `metadata` what a Parquet file says of itself.
+    be read; `metadata` what a Parquet file says of itself; `lined` whether rows are lines so far, after a
+    line of names, as no cell goes over several.
     """
 
     format: str
@@ -76,12 +78,16 @@ class Block:
     total: int | None = None
     broken: int = 0
     metadata: Mapping[bytes, bytes] = field(default_factory=dict)
-    line: int | None = None
+    lined: bool = False
 
     def place(self, index: int) -> str:
-        """A row's place, with its line where there are names before it and no cell goes over several."""
-        line = "" if self.line is None else f" (line {self.line + index:,})"
-        return f"row {self.first + index + 1:,}{line}"
+        """Where the block's row of this index is."""
+        return row_place(self.first + index, lined=self.lined)
+
+
+def row_place(row: int, *, lined: bool) -> str:
+    """The place of a row, with its line if rows are lines (`lined`), after a line of names."""
+    return f"row {row + 1:,}{f' (line {row + 2:,})' if lined else ''}"
 
 
 def blocks_of(name: str, given_format: str | None, wanted: Wanted) -> Generator[Block]:
@@ -137,7 +143,7 @@ class TextRows:
     what: str
 
     @classmethod
-    def of(cls, lines: TextIO, what: str = "the input", separator: str = ",") -> TextRows:
+    def of(cls, lines: Iterable[str], what: str = "the input", separator: str = ",") -> TextRows:
         """The rows of these lines."""
         return cls(reader=csv.reader(lines, delimiter=separator, strict=True), what=what)
 
@@ -193,7 +199,7 @@ def _csv(text: TextRows, wanted: Wanted) -> Iterator[Block]:
             format="csv",
             cells=[],
             first=start,
-            line=start + 2 if headed and text.lines == done + blank + 1 else None,
+            lined=headed and text.lines == done + blank + 1,
         )
         good = rows if set(map(len, rows)) == {width} else _of_width(rows, width, block, wanted)
         yield replace(
@@ -217,9 +223,11 @@ def _of_width(rows: list[Row], width: int, block: Block, wanted: Wanted) -> list
 
 def _json(file: BinaryIO, wanted: Wanted) -> Block:
     """An array of values, or of objects of which one name is chosen; numbers as whole or decimal ones."""
-    rows, column = _array(file), wanted.column or wanted.usual
+    rows = _array(file)
+    has_names = any(isinstance(row, dict) for row in rows[:1])
+    column = wanted.usual if wanted.column is None and has_names else wanted.column
     if column is None:
-        if any(isinstance(row, dict) for row in rows[:1]):
+        if has_names or wanted.needed:
             raise InputError("--column", "given for an array of objects", "nothing")
         return Block(format="json", cells=rows, total=len(rows))
     for index, row in enumerate(rows):
@@ -231,7 +239,11 @@ def _json(file: BinaryIO, wanted: Wanted) -> Block:
     return Block(
         format="json",
         cells=[row.get(column) for row in rows],
-        more={name: [row.get(name) for row in rows] for name in wanted.more},
+        more={
+            name: [row.get(name) for row in rows]
+            for name in wanted.more
+            if name in wanted.needed or any(name in row for row in rows)
+        },
         total=len(rows),
     )
 

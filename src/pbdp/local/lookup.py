@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from pbdp.columns.given import Column, objects, read_column
+from pbdp.columns.given import Column, arrow_array, objects, read_column
 from pbdp.errors import InputError
 from pbdp.local.domain import Codes, Value
 
@@ -114,6 +114,43 @@ def read_values(name: str, given: object) -> Column:
     if isinstance(given, int | str | np.integer):
         return Column(array=objects([given]), back=lambda out: out.tolist()[0])
     return read_column(name, given, "one value")
+
+
+def read_cells(cells: Any, held: str, *, whole: bool) -> npt.NDArray[Any]:
+    """Cells of a file in the format `held`, as `pbdp.columns.files` leaves them.
+
+    Text of CSV is a whole number where such are asked for and it is written as one, and None where it is
+    empty; JSON and Parquet have types, which stay as they are.
+    """
+    if held == "parquet":
+        return arrow_array(cells)
+    if held == "json":
+        return objects(cells)
+    if not whole:
+        return objects([cell or None for cell in cells])
+    joined = "".join(cells)
+    # Python also reads 1_000 and digits of other scripts, which are no numbers in a CSV file
+    if joined.isascii() and "_" not in joined:
+        try:
+            return np.array(list(map(int, cells)), dtype=np.int64)
+        except (ValueError, OverflowError):
+            # something else than a whole number of ordinary size is among them
+            pass
+    return objects([_whole(cell) for cell in cells])
+
+
+def _whole(cell: str) -> object:
+    """A whole number, None for an empty cell, or the text that is neither."""
+    text = cell.strip()
+    if not text:
+        return None
+    if text.isascii() and text.lstrip("+-").isdigit():
+        try:
+            return int(text)
+        except ValueError:
+            # two signs, or thousands of digits
+            return cell
+    return cell
 
 
 def true_codes(lookup: Lookup, array: npt.NDArray[Any]) -> Codes:

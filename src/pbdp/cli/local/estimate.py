@@ -13,18 +13,17 @@ from pbdp.cli.files import STANDARD, Outcome, picture_of, same_file, target_of
 from pbdp.cli.options import add, add_written
 from pbdp.cli.parser import Parser
 from pbdp.cli.progress import Progress
+from pbdp.columns.files import FORMATS
 from pbdp.domains import probability
 from pbdp.errors import ContradictionError
 
 if TYPE_CHECKING:
-    from pbdp.cli.local.collected import Collected
+    from pbdp.cli.local.reports import Collected
     from pbdp.cli.table_file import Table
     from pbdp.local.counts import Counts
     from pbdp.local.estimate import Estimate
     from pbdp.local.mechanism import LocalMechanism
 
-FORMATS = ("csv", "parquet")
-WRITTEN = ("csv", "json", "parquet")
 EXAMPLES = """examples:
   pbdp local estimate survey.json --input reports.csv
   pbdp local estimate survey.json --input north.csv south.parquet --of value --confidence 0.99 --joint
@@ -64,7 +63,7 @@ def declare(parser: Parser) -> None:
         "--projected", action="store_true", help="no negative numbers, adding up to all people; BIASED"
     )
     output = parser.add_argument_group("output")
-    add_written(output, WRITTEN)
+    add_written(output, FORMATS)
     add(output, "--json", "--plot")
 
 
@@ -72,7 +71,7 @@ def run(options: argparse.Namespace) -> Outcome:
     """Count, estimate, write, and say what was left out."""
     _check(options)
     probability("--confidence", options.confidence, "Write 0.95 for 95 %.")
-    target, picture = target_of(options, WRITTEN, read=options.input), picture_of(options)
+    target, picture = target_of(options, FORMATS, read=options.input), picture_of(options)
 
     from pbdp.cli.table_file import table_bytes
     from pbdp.cli.words.surveys import estimate_notes, estimate_words
@@ -97,8 +96,8 @@ def run(options: argparse.Namespace) -> Outcome:
 
 
 def _files(mechanism: LocalMechanism, options: argparse.Namespace) -> list[Collected]:
-    from pbdp.cli.local.collected import collected
     from pbdp.cli.local.randomize import reports_are_whole
+    from pbdp.cli.local.reports import collected
 
     whole = reports_are_whole(mechanism)
     with Progress() as progress:

@@ -12,14 +12,15 @@ from pbdp.cli.files import Outcome, target_of
 from pbdp.cli.options import add, add_written
 from pbdp.cli.parser import Parser
 from pbdp.cli.progress import Progress
+from pbdp.columns.files import FORMATS
 from pbdp.errors import ContradictionError, InputError
 
 if TYPE_CHECKING:
-    from pbdp.cli.local.cells import Cells
+    from pbdp.cli.local.reports import Cells
     from pbdp.local.mechanism import LocalMechanism
     from pbdp.release.keystream import Keystream
 
-FORMATS = ("csv", "parquet")
+WRITTEN = ("csv", "parquet")
 EXAMPLES = """examples:
   pbdp local randomize survey.json --input ages.txt -o reports.csv
   pbdp local randomize survey.json --input people.csv --column age -o reports.parquet
@@ -44,14 +45,14 @@ def declare(parser: Parser) -> None:
     add(answers, "--input", "--column")
     add(answers, "--input-format", choices=FORMATS)
     output = parser.add_argument_group("output")
-    add_written(output, FORMATS)
+    add_written(output, WRITTEN)
     add(output, "--insecure-test-seed")
 
 
 def run(options: argparse.Namespace) -> Outcome:
     """Draw block by block into a file that gets its name when all is well, or print when all is well."""
     _check(options)
-    target = target_of(options, FORMATS, read=[options.input], also=("pq", "txt"))
+    target = target_of(options, WRITTEN, read=[options.input], also=("pq", "txt"))
 
     from pbdp.cli.words.surveys import report_notes
     from pbdp.local.configuration import load_configuration
@@ -78,9 +79,9 @@ def _write(
     options: argparse.Namespace,
 ) -> int:
     """Reports of the whole input; how many there are."""
-    from pbdp.cli.input.csv_text import HEADER
-    from pbdp.cli.local.report_file import WRITERS
-    from pbdp.cli.local.rows import Wanted, blocks_of
+    from pbdp.cli.local.reports import WRITERS
+    from pbdp.columns.files import HEADER, Wanted, blocks_of
+    from pbdp.local.lookup import read_cells
 
     reports = WRITERS[written](
         file=file,
@@ -89,13 +90,13 @@ def _write(
         seed=options.insecure_test_seed,
     )
     count = 0
-    wanted = Wanted(column=options.column, whole=mechanism.lookup.whole)
-    blocks = blocks_of(options.input, options.input_format, wanted)
+    blocks = blocks_of(options.input, options.input_format, Wanted(column=options.column))
     with reports, closing(blocks), Progress() as progress:
         for block in blocks:
             hint = "" if options.column or block.first else HEADER
-            reports.write(_reports(mechanism, block.cells, keystream, block.place, hint))
-            count += len(block.cells)
+            cells = read_cells(block.cells, block.format, whole=mechanism.lookup.whole)
+            reports.write(_reports(mechanism, cells, keystream, block.place, hint))
+            count += len(cells)
             progress.tell("randomizing row", count, block.total)
     if not count:
         raise InputError("input", "one answer or more", "none")
@@ -124,9 +125,9 @@ def _reports(
 
 
 def _one(mechanism: LocalMechanism, answer: str, keystream: Keystream) -> str:
-    from pbdp.cli.local.cells import from_text
+    from pbdp.local.lookup import read_cells
 
-    cells = from_text([answer], whole=mechanism.lookup.whole)
+    cells = read_cells([answer], "csv", whole=mechanism.lookup.whole)
     return str(_reports(mechanism, cells, keystream, lambda _: "the answer").tolist()[0])
 
 

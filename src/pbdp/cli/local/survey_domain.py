@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import argparse
-import csv
 
 from pbdp.cli.files import text_in
 from pbdp.cli.values import whole_numbers, whole_range
+from pbdp.columns.files import TextRows
 from pbdp.errors import ContradictionError, InputError
 from pbdp.local.domain import (
     LARGEST_DOMAIN,
@@ -76,11 +76,8 @@ def _typed(texts: list[str], option: str, text: bool) -> list[Value]:
 
 def _from_table(name: str, listed: list[Value] | None, text: bool) -> CategoryDomain:
     """Categories in the order in which the file first names them."""
-    try:
-        lines = text_in("--categories", name).splitlines()
-        rows = [tuple(map(str.strip, row)) for row in csv.reader(lines, strict=True) if row]
-    except csv.Error:
-        raise InputError("--categories", "valid CSV", name, "Look at its quotation marks.") from None
+    read = TextRows.of(text_in("--categories", name).splitlines(), "--categories").read()
+    rows = [tuple(map(str.strip, row)) for row in read if row]
     if rows and rows[0] == HEADER:
         rows = rows[1:]
     for place, row in enumerate(rows, start=1):

@@ -15,7 +15,7 @@ from pbdp.local.goal import Goal, LeastError, Within
 from pbdp.local.plan import Candidate, LocalPlan
 
 if TYPE_CHECKING:
-    from pbdp.cli.local.collected import Collected
+    from pbdp.cli.local.reports import Collected
     from pbdp.local.mechanism import LocalMechanism
 
 BOOSTED = "boosted response"
