@@ -7,6 +7,9 @@ without the plan (for OpenDP, finding its scales); what pbdp imports late counts
 is that of the work, and depends less than time on what else the machine does. Peak memory is that of the
 whole process.
 
+Polars frames are aggregated in Polars itself and, as Arrow tables, in DuckDB: does the engine for Polars earn
+its place?
+
 The rivals need an environment of their own, since OpenDP wants a certain Polars: build/rivals, made when
 it is not there, or the one whose Python is named in PBDP_RIVALS.
 """
@@ -175,6 +178,25 @@ def in_python(rows: int, repeats: int, python: str) -> None:
     compare("PipelineDP / pbdp", found["PipelineDP, local backend"], found["pbdp"], "at least 5")
 
 
+def in_frames(rows: int, repeats: int) -> None:
+    """Whether the engine for Polars earns its place beside DuckDB, which can read the same frames."""
+    path, script = visits(rows), str(HERE / "rivals" / "polars_frame.py")
+    for groups in ("public", "found", "rows"):
+        for form in ("eager", "lazy"):
+            print(
+                f"{form} Polars frame, {groups if groups != 'rows' else 'public'} groups"
+                f"{', every row a person' if groups == 'rows' else ''}"
+            )
+            jobs = [
+                Job(name=engine, command=(sys.executable, script, path, engine, form, groups))
+                for engine in ("polars", "duckdb")
+            ]
+            found = measured(jobs, repeats)
+            compare("duckdb / polars", found["duckdb"], found["polars"], "at least 1.33, or memory")
+            memory = found["duckdb"].memory / found["polars"].memory
+            print(f"  {'':<36}{memory:7.2f} by peak memory, with the frame")
+
+
 def main() -> None:
     options = argparse.ArgumentParser(description=__doc__)
     options.add_argument("--rows", type=int, default=ROWS)
@@ -186,6 +208,7 @@ def main() -> None:
     print(f"load before: {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores")
     with_engines(rows, repeats, python)
     in_python(min(rows, PIPELINEDP_ROWS), repeats, python)
+    in_frames(rows, repeats)
     print(f"load after: {os.getloadavg()[0]:.1f}")
 
 
