@@ -13,7 +13,7 @@ MAKEFLAGS += --no-print-directory
 .PHONY: help demo test check lint types imports bench reproduce lock clean
 
 help: ## list the targets
-	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 16
+	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 18
 
 demo: $(READY) ## plan a noise for a count, release it from a budget, check the sampler, publish a table
 	@mkdir -p build && rm -rf build/demo && mkdir build/demo

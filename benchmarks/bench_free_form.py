@@ -10,8 +10,7 @@ import time
 from pbdp.mechanism.absolute import AbsoluteRegion
 from pbdp.mechanism.grid import whole_numbers
 from pbdp.noise.family import Goal
-from pbdp.planning.candidates import best_law_candidates
-from pbdp.planning.candidates import candidates, problem_of
+from pbdp.planning.candidates import best_law_candidates, candidates, problem_of
 from pbdp.planning.certificate import certify, meets
 
 PARAMETRIC = ("laplace", "gaussian", "staircase", "generalized normal", "huber", "cosine")

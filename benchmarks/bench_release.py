@@ -9,7 +9,7 @@ import numpy as np
 import opendp.prelude as dp
 
 import pbdp
-from pbdp.planning.planner import plan_of
+from pbdp.planning.certification import plan_of
 
 DRAWS = 1_000_000
 OPENDP_DRAWS = 20_000

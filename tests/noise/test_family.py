@@ -3,13 +3,21 @@
 from __future__ import annotations
 
 import json
+import sys
+from collections.abc import Iterator
+from pathlib import Path
 
+import numpy as np
 import pytest
 
+import pbdp
+import pbdp.noise
+from pbdp.accounting.exact.accountant import plain_accountant
 from pbdp.noise.family import Goal, Problem, kernel_from, kernel_record, known_families
 from pbdp.noise.kernel import LatticeKernel
 from pbdp.noise.table import TableKernel
 from pbdp.planning.candidates import shapes_for
+from pbdp.planning.explain import explanation
 
 # What plan files have held since their first version: the names must not change.
 PARAMETERS: dict[str, dict[str, object]] = {
@@ -75,3 +83,45 @@ def test_a_kernel_of_no_family_has_no_record() -> None:
         kernel_record(TableKernel(probabilities=(0.25, 0.5, 0.25), start=-1))
     with pytest.raises(KeyError):
         kernel_from("table", {"probabilities": (1.0,), "start": 0})
+
+
+# -------------------------------------------------------------------------------------- one more family
+
+
+@pytest.fixture
+def with_logistic(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """One more file lies in the folder of families; nothing else is told of it."""
+    added = str(Path(__file__).parent / "added")
+    monkeypatch.setattr(pbdp.noise, "__path__", [*pbdp.noise.__path__, added])
+    known_families.cache_clear()
+    yield
+    known_families.cache_clear()
+    del sys.modules["pbdp.noise.logistic"]
+
+
+@pytest.mark.usefixtures("with_logistic")
+def test_a_family_that_is_added_as_one_file_is_planned_stored_and_described(tmp_path: Path) -> None:
+    plan = pbdp.plan(
+        within=8, confidence=0.9, sensitivity=1, delta=1e-6, releases=10, integer=True, families=("logistic",)
+    )
+    plan.save(tmp_path / "plan.json")
+
+    assert plan.design.kernel.family == "logistic"
+    assert pbdp.Plan.load(tmp_path / "plan.json").epsilon == plan.epsilon
+    assert "logistic is round in the center and exponential in the tails" in explanation(plan)[0]
+
+
+@pytest.mark.usefixtures("with_logistic")
+def test_a_family_that_is_added_as_one_file_is_accounted_exactly() -> None:
+    kernel = kernel_from("logistic", {"scale": 3.0})
+    n = np.arange(-400, 401)
+    first, second = kernel.density(n), kernel.density(n - 2)
+    accountant = plain_accountant(kernel, 2.0)
+
+    truth = float(np.sum(np.maximum(first - np.exp(0.3) * second, 0.0)))
+    delta = accountant.delta_at(0.3)
+    assert delta.lower - 1e-15 <= truth <= delta.upper
+    moment = float(np.log(np.sum(first**4 * second**-3)) / 3)
+    renyi = accountant.renyi_at(4.0)
+    assert renyi.lower - 1e-12 <= moment <= renyi.upper + 1e-12
+    assert accountant.pure_epsilon().upper == pytest.approx(2 / 3)

@@ -238,13 +238,6 @@ def test_the_law_is_the_same_every_time_and_moves_with_the_region() -> None:
     assert two.start == one.start + 3
 
 
-def test_progress_is_reported() -> None:
-    said: list[str] = []
-    free_form_law(5, 5, 0.9, 1, DELTA, releases=10, progress=said.append)
-    assert len(said) > 3
-    assert all(text.startswith("free form: ") for text in said)
-
-
 def test_a_delta_that_needs_no_epsilon_gives_zero() -> None:
     assert free_form_law(20, 20, 0.5, 1, 0.3, releases=5).epsilon == 0
 

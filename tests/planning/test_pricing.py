@@ -19,8 +19,8 @@ from pbdp.accounting.exact.tables import table_delta
 from pbdp.accounting.filters.approximate_renyi import approximate_renyi
 from pbdp.errors import CannotCertifyError, ContradictionError, InputError
 from pbdp.mechanism.custom import CustomRegion
+from pbdp.planning.certification import plan_of
 from pbdp.planning.plan import Plan
-from pbdp.planning.planner import plan_of
 from pbdp.planning.pricing import (
     BatchRule,
     Claim,

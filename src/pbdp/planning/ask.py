@@ -1,8 +1,9 @@
 """`pbdp.plan`: any two of width, confidence and epsilon; the third is found.
 
 With an epsilon given the planner is run backwards: the largest confidence, or the narrowest width, that it
-pays for. Both are found by searching over requirements (paper, "Convert to a utility boosting framework"). The plan
-that is returned was made for the requirement it carries, so width, confidence and epsilon hold together.
+pays for. Both are found by searching over requirements (paper, "Convert to a utility boosting framework").
+The plan that is returned was made for the requirement it carries, so width, confidence and epsilon hold
+together.
 """
 
 from __future__ import annotations

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Iterator
 
 from pbdp.errors import CannotCertifyError
 from pbdp.mechanism.design import AnyDesign, Design
@@ -13,10 +12,9 @@ from pbdp.mechanism.log_grid import log_grid_for
 from pbdp.mechanism.requirement import Requirement
 from pbdp.noise.family import Goal, known_families
 from pbdp.planning.candidates import candidates
-from pbdp.planning.certificate import certify, meets
+from pbdp.planning.certification import certified, goal_on, plan_of
 from pbdp.planning.per_answer import per_answer_candidates
-from pbdp.planning.plan import Certified, Part, Plan
-from pbdp.planning.vectors.design import VectorDesign
+from pbdp.planning.plan import Certified, Plan
 
 # Epsilons this close (relative) are a tie, which goes to the simpler family.
 TIE = 1e-4
@@ -79,12 +77,6 @@ def plan_for(
     return plan_of(requirement, chosen, [entry for entry in ranked if entry is not chosen])
 
 
-def plan_of(requirement: Requirement, chosen: Certified, others: Sequence[Certified] = ()) -> Plan:
-    """The plan of one part that was certified, with what was compared."""
-    part = Part(requirement=requirement, design=chosen.design, confidence=chosen.certificate.confidence)
-    return Plan(parts=(part,), certificate=chosen.certificate, compared=lambda: tuple(others))
-
-
 def _designs(requirement: Requirement, families: tuple[str, ...]) -> Iterator[Design]:
     """Candidates on every grid whose law moves along with the answer, or is the one asked for in a range."""
     for grid in grids_of(requirement):
@@ -106,33 +98,6 @@ def _changing_designs(
 def _searchable(goal: Goal) -> bool:
     """Whether laws that change with the answer can be certified in seconds; Rényi moments take longest."""
     return goal.order is None or goal.sensitivity <= MOST_RENYI_STEPS
-
-
-def goal_on(grid: Grid, requirement: Requirement) -> Goal:
-    """What a design on a grid has to reach."""
-    return Goal(
-        confidence=requirement.confidence_each,
-        sensitivity=grid.sensitivity_in_steps(requirement.sensitivity),
-        delta=requirement.delta,
-        order=requirement.rdp_order,
-        releases=requirement.releases,
-    )
-
-
-def certified(requirement: Requirement, design: AnyDesign) -> Certified | None:
-    """A design with its certificate, or None if some answer would fall short of the confidence."""
-    if isinstance(design, VectorDesign):
-        found = design.certificate(requirement)
-        return None if found is None else Certified(design=design, certificate=found)
-    if not isinstance(design, Design):
-        raise AssertionError("a design is for numbers or for vectors")
-    each = requirement.each
-    region = design.grid.region_in_steps(each.region)
-    if not meets(design, region, each.confidence_each):
-        return None
-    certificate = certify(design, region, goal_on(design.grid, each))
-    joint = requirement.joint_confidence_of(certificate.confidence)
-    return Certified(design=design, certificate=replace(certificate, confidence=joint))
 
 
 def _simplest(ranked: list[Certified]) -> Certified:

@@ -16,10 +16,6 @@ from pbdp.mechanism.requirement import Requirement
 from pbdp.mechanism.within import region_from_record
 from pbdp.noise.family import kernel_from, kernel_record
 from pbdp.planning.vectors.design import VectorDesign
-from pbdp.planning.vectors.product_laplace import ProductLaplace
-from pbdp.planning.vectors.rounding import Rounding
-from pbdp.planning.vectors.spherical_gaussian import SphericalGaussian
-from pbdp.planning.vectors.spherical_laplace import SphericalLaplace
 
 Record = dict[str, Any]
 
@@ -136,12 +132,20 @@ def _design(record: Record, requirement: Requirement) -> Design:
 
 
 def _vector_design(record: Record, requirement: Requirement) -> VectorDesign:
+    from pbdp.planning.vectors.product_laplace import ProductLaplace
+    from pbdp.planning.vectors.rounding import Rounding
+    from pbdp.planning.vectors.spherical_gaussian import SphericalGaussian
+    from pbdp.planning.vectors.spherical_laplace import SphericalLaplace
+
+    def rounding() -> Rounding:
+        return Rounding(step=record["step"], answer_step=record["answer_step"])
+
     norm = requirement.coordinates and requirement.coordinates.norm
     match norm, record["kernel"]:
         case "l2", "gaussian":
-            return SphericalGaussian(sigma=record["sigma"], kept=record["kept"], rounding=_rounding(record))
+            return SphericalGaussian(sigma=record["sigma"], kept=record["kept"], rounding=rounding())
         case "l2", "laplace":
-            return SphericalLaplace(scale=record["scale"], rounding=_rounding(record))
+            return SphericalLaplace(scale=record["scale"], rounding=rounding())
         case "l1", "laplace":
             grid = LinearGrid(step=record["step"], rounded=True)
             if requirement.integer:
@@ -150,10 +154,6 @@ def _vector_design(record: Record, requirement: Requirement) -> VectorDesign:
                 raise PlanFileError("step", "the one that the requirement asks for", record["step"], EDITED)
             return ProductLaplace(scale_in_steps=record["scale_in_steps"], grid=grid)
     raise PlanFileError("mechanism", f"one for the norm {norm}", record["kernel"], EDITED)
-
-
-def _rounding(record: Record) -> Rounding:
-    return Rounding(step=record["step"], answer_step=record["answer_step"])
 
 
 def _grid_record(grid: Grid) -> Record:

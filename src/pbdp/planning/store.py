@@ -17,9 +17,8 @@ from typing import TYPE_CHECKING, Any
 from pbdp.errors import InputError, PbdpError, PlanFileError
 from pbdp.mechanism.neighbors import Neighbors
 from pbdp.mechanism.requirement import Requirement
-from pbdp.planning.older_files import as_written_now
+from pbdp.planning.certification import certified, plan_of
 from pbdp.planning.plan import Certified, Part, Plan, proved_limit
-from pbdp.planning.planner import certified, plan_of
 from pbdp.planning.records import (
     EDITED,
     Record,
@@ -29,7 +28,6 @@ from pbdp.planning.records import (
     requirement_record,
     width_record,
 )
-from pbdp.planning.together.joint import joint_plan
 
 if TYPE_CHECKING:
     from pbdp.planning.limit.of_plan import KnownLimit
@@ -127,8 +125,10 @@ _HOW = "Make it with `pbdp plan -o FILE`."
 
 def plan_from_record(record: object, name: str = "record") -> Plan:
     """The plan of a record of any version; its certificate is computed again, and has to agree."""
+    from pbdp.planning.older_files import as_written_now
+
     with _refused_if_broken(name):
-        known = as_written_now(record, name)
+        known = record if _is_current(record) else as_written_now(record, name)
         if not isinstance(known, dict) or known.get("format") != FORMAT:
             raise PlanFileError(name, "a pbdp plan", "other JSON", _HOW)
         version = known.get("version")
@@ -141,6 +141,10 @@ def plan_from_record(record: object, name: str = "record") -> Plan:
                 "It was made by a later pbdp; upgrade." if later else "Make the plan again.",
             )
         return _joint(known) if "parts" in known else _single(known)
+
+
+def _is_current(record: object) -> bool:
+    return isinstance(record, dict) and (record.get("format"), record.get("version")) == (FORMAT, VERSION)
 
 
 @contextmanager
@@ -178,6 +182,8 @@ def _single(record: Record) -> Plan:
 
 def _joint(record: Record) -> Plan:
     """Several parts; the epsilon of all of them is composed again."""
+    from pbdp.planning.together.joint import joint_plan
+
     common = {name: record[name] for name in ("delta", "rdp_order", "neighbors")}
     parts = []
     for claim in record["parts"]:

@@ -19,8 +19,8 @@ import pytest
 from scipy.stats import beta, chi, chi2, gamma, norm
 
 from pbdp.errors import InputError
+from pbdp.planning.certification import plan_of
 from pbdp.planning.plan import Plan
-from pbdp.planning.planner import plan_of
 from pbdp.planning.vectors.ask import plan_vector
 from pbdp.planning.vectors.product_laplace import ProductLaplace
 from pbdp.planning.vectors.spherical_gaussian import SphericalGaussian

@@ -4,18 +4,15 @@ For each order the law of least moment is unique and takes milliseconds. Orders 
 where the law is the staircase of even levels, downwards. The best of these laws is then made a best answer to
 T - 1 copies of itself (see `divergence`). Every law on the way is judged by its composed epsilon.
 
-The levels of least divergence, by Newton's method.
-
-In relative changes x of the levels the second derivative of q f(p/q) is q u² f''(u) (x_p - x_q)² with
-u = p/q. Levels pair only with the next one, so the matrix is that of a chain of springs: the force on a
-spring is the sum of the loads on one side of it, and a Newton step is two running sums. One multiplier keeps
-the mass of the region.
+The levels of least divergence are found by Newton's method. In relative changes x of the levels the second
+derivative of q f(p/q) is q u² f''(u) (x_p - x_q)² with u = p/q. Levels pair only with the next one, so the
+matrix is that of a chain of springs: the force on a spring is the sum of the loads on one side of it, and a
+Newton step is two running sums. One multiplier keeps the mass of the region.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -113,8 +110,6 @@ GAIN = 1e-6
 # of the best order is left as it is: the next digit that could be gained is the sixth.
 MOST_COMPOSED = 10_000
 
-Progress = Callable[[str], None]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Judge:
@@ -153,7 +148,6 @@ def free_form_law(
     delta: float,
     *,
     releases: int,
-    progress: Progress | None = None,
 ) -> NoiseLaw:
     """The law with the least total epsilon that was found, symmetric about the middle of the region.
 
@@ -171,20 +165,15 @@ def free_form_law(
     )
     layout.masses(even_levels(layout))  # a table that is too large is refused before the search
     judge = _Judge(layout=layout, releases=releases, delta=delta)
-    say = progress if progress is not None else _silent
-    found = _best_order(judge, say)
+    found = _best_order(judge)
     if 1 < releases <= MOST_COMPOSED and layout.steps > 0 and found.epsilon > 0:
-        found = _best_answer(judge, found, say)
+        found = _best_answer(judge, found)
     masses = layout.masses(found.levels)
     reach = (len(masses) - question.points) // 2
     return NoiseLaw(start=-below - reach, masses=masses, epsilon=found.epsilon)
 
 
-def _silent(_: str) -> None:
-    """Nobody is listening."""
-
-
-def _best_order(judge: _Judge, say: Progress) -> _Found:
+def _best_order(judge: _Judge) -> _Found:
     """The best law among those of least moment and the even staircase, which is the limit of large orders."""
     layout = judge.layout
     even = even_levels(layout)
@@ -199,7 +188,6 @@ def _best_order(judge: _Judge, say: Progress) -> _Found:
         nonlocal best
         levels = least_divergence(layout, Power(order=1 + excess), start)
         tried[excess] = judge.epsilon(levels)
-        say(f"free form: order {1 + excess:.3g} gives epsilon {tried[excess]:.5g}")
         if tried[excess] < best.epsilon:
             best = _Found(epsilon=tried[excess], levels=levels)
         return levels
@@ -217,7 +205,7 @@ def _best_order(judge: _Judge, say: Progress) -> _Found:
     return best
 
 
-def _best_answer(judge: _Judge, best: _Found, say: Progress) -> _Found:
+def _best_answer(judge: _Judge, best: _Found) -> _Found:
     """The law improved against copies of itself, as long as the composed epsilon falls."""
     layout = judge.layout
     even = even_levels(layout)
@@ -241,7 +229,6 @@ def _best_answer(judge: _Judge, best: _Found, say: Progress) -> _Found:
             if not epsilon < before:
                 break
             best = _Found(epsilon=epsilon, levels=levels)
-            say(f"free form: against copies of itself epsilon {epsilon:.6g}")
             if epsilon > before * (1 - GAIN):
                 break
     return best

@@ -46,8 +46,8 @@ from pbdp.errors import CannotCertifyError, ContradictionError, PlanFileError
 from pbdp.mechanism.design import AnyDesign, Design, rounded_down
 from pbdp.mechanism.requirement import Requirement
 from pbdp.planning.certificate import ADDED, COMPOSED, Certificate, certify, meets, noise_delta
+from pbdp.planning.certification import goal_on
 from pbdp.planning.plan import Part, Plan, common_delta
-from pbdp.planning.planner import goal_on
 from pbdp.planning.vectors.design import VectorDesign
 
 # What a sum of products, and a share of delta, may be off by; both are moved to the safe side by as much.

@@ -7,9 +7,9 @@ may have missed.
 
 **Crossing.** Where a price that falls with a factor crosses a goal is found in few looks, each of which is a
 plan. A price is counted from a floor below which it cannot fall. In x = log(factor) and y = log(price/goal)
-it is close to a line of slope -1. Outside a bracket the line through the last two looks is followed, inside it the
-chord, and the middle once two chords have not halved the bracket: prices of whole-number widths fall in
-steps. A factor without a plan counts as too narrow below those that have one, and as too wide above them.
+it is close to a line of slope -1. Outside a bracket the line through the last two looks is followed, inside
+it the chord, and the middle once two chords have not halved the bracket: prices of whole-number widths fall
+in steps. A factor without a plan counts as too narrow below those that have one, and as too wide above them.
 """
 
 from __future__ import annotations

@@ -14,8 +14,9 @@ from pbdp.errors import CannotCertifyError
 from pbdp.mechanism.absolute import AbsoluteRegion
 from pbdp.mechanism.coordinates import Coordinates
 from pbdp.mechanism.requirement import Requirement
+from pbdp.planning.certification import plan_of
 from pbdp.planning.plan import Certified, Plan
-from pbdp.planning.planner import plan_for, plan_of
+from pbdp.planning.planner import plan_for
 from pbdp.planning.vectors.design import VectorDesign, delta_of
 from pbdp.planning.vectors.product_laplace import product_designs
 from pbdp.planning.vectors.rounding import rounding_for
