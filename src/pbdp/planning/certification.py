@@ -1,4 +1,4 @@
-"""A design for a requirement, certified, and the plan of it: what a search ends with and what loading checks."""
+"""A design for a requirement, certified, and the plan of it: what searches end with, and loading checks."""
 
 from __future__ import annotations
 
