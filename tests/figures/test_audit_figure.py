@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 
 import pbdp
-from pbdp.audit.audit import audit_plan
-from pbdp.audit.report import Audit
+from pbdp.audit.audit import Audit, audit_plan
 from pbdp.digits import rounded_down, rounded_up
 from pbdp.figures.audit_figure import draw_audit
 from pbdp.figures.canvas import save

@@ -10,8 +10,7 @@ from matplotlib.collections import LineCollection
 
 import pbdp
 from pbdp.figures.canvas import save
-from pbdp.figures.likelihood_curve import likelihood_curve
-from pbdp.figures.likelihood_figure import draw_likelihood
+from pbdp.figures.likelihood_figure import draw_likelihood, likelihood_curve
 from pbdp.mechanism.absolute import AbsoluteRegion
 
 

@@ -1,4 +1,4 @@
-"""Samplers of laws that change with the answer: tables of all answers, or a search in one."""
+"""Drawing: the law that was accounted, to the last bit, for every answer alike."""
 
 from __future__ import annotations
 
@@ -6,16 +6,24 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from scipy.stats import chi2, chi2_contingency
 
+import pbdp
 from pbdp.mechanism.design import Design
 from pbdp.mechanism.fixed import FixedRegion
 from pbdp.mechanism.grid import whole_numbers
 from pbdp.noise.gaussian import DiscreteGaussian
+from pbdp.noise.laplace import DiscreteLaplace
+from pbdp.planning.plan import Plan
 from pbdp.release.keystream import InsecureTestKeystream
 from pbdp.release.sampler import MovingSampler, ReweightedSampler, StackedSampler, sampler_of
-from tests.release.plans import plan_of
+from tests.release.plans import KINDS, plan_of
 
 CHANGING = ("relative per answer", "range boosted", "range truncated", "custom")
+DRAWS = 10_000_000
+# A true fit is rejected once in a thousand million runs.
+LEVEL = 1e-9
+COUNT = 200_000
 
 
 def wide() -> Design:
@@ -73,3 +81,85 @@ def test_a_search_fits_the_law_as_well() -> None:
     seen = np.searchsorted(np.sort(drawn), table.values(), side="right") / len(drawn)
     # Kolmogorov's distance; Massart's bound allows it with probability 1e-9
     assert float(np.max(np.abs(seen - up_to))) < (np.log(2e9) / (2 * len(drawn))) ** 0.5
+
+
+def p_value(drawn: np.ndarray, outputs: np.ndarray, probability: np.ndarray) -> float:
+    """Chi-square, with neighboring outputs pooled until each cell expects a thousand."""
+    counts = np.bincount(np.searchsorted(outputs, drawn), minlength=len(outputs))
+    assert np.all(outputs[np.searchsorted(outputs, drawn)] == drawn), "an output that the law does not have"
+    expected = probability * len(drawn)
+    cell = np.floor(np.cumsum(expected) / 1000).astype(int)
+    observed, hoped = np.bincount(cell, weights=counts), np.bincount(cell, weights=expected)
+    kept = hoped > 0
+    statistic = float(np.sum((observed[kept] - hoped[kept]) ** 2 / hoped[kept]))
+    return float(chi2.sf(statistic, int(kept.sum()) - 1))
+
+
+def draw(plan: Plan, answer: float, count: int) -> np.ndarray:
+    answers = np.full(count, answer, dtype=np.int64 if plan.requirement.integer else np.float64)
+    return np.asarray(plan.release(answers, disjoint=True), dtype=np.float64)
+
+
+@pytest.mark.parametrize("kind", [kind for kind in KINDS if kind != "renyi"])
+def test_draws_fit_the_accounted_law(kind: str) -> None:
+    plan = plan_of(kind)
+    # laws that change with the answer take ten times as long to draw from
+    count = DRAWS if plan.design.follows_answer else DRAWS // 10
+    law = plan.law_at(7)
+    assert p_value(draw(plan, 7, count), law.output, law.probability) > LEVEL
+
+
+@pytest.mark.parametrize("off", [0.99, 1.01])
+def test_a_scale_one_per_cent_off_is_rejected(off: float) -> None:
+    plan = pbdp.plan(within=5, confidence=0.9, sensitivity=1, delta=1e-6, integer=True, families=("laplace",))
+    design = plan.design
+    assert isinstance(design.kernel, DiscreteLaplace)
+    drawn = draw(plan, 0, DRAWS)
+    for scale, fits in ((1.0, True), (off, False)):
+        table = replace(design, kernel=DiscreteLaplace(scale=design.kernel.scale * scale)).table_at(0.0)
+        assert (p_value(drawn, table.values(), table.probabilities()) > LEVEL) is fits
+
+
+@pytest.mark.parametrize("kind", ["relative per answer", "range boosted", "custom", "range truncated"])
+def test_single_releases_fit_as_arrays_do(kind: str) -> None:
+    plan, law = plan_of(kind), plan_of(kind).law_at(9)
+    drawn = np.array([plan.release(9) for _ in range(40_000)], dtype=np.float64)
+    assert p_value(drawn, law.output, law.probability) > LEVEL
+
+
+def test_renyi_plans_are_drawn_from_the_table_near_their_law() -> None:
+    plan = plan_of("renyi")
+    law = plan.law_at(7)
+    assert p_value(draw(plan, 7, DRAWS), law.output, law.probability) > LEVEL
+
+
+def low_bits(numbers: np.ndarray) -> np.ndarray:
+    """The last eight bits of each float's mantissa."""
+    return numbers.astype(np.float64).view(np.uint64).astype(np.int64) & 0xFF
+
+
+def told_apart(one: np.ndarray, two: np.ndarray) -> float:
+    """p-value for the same law of the low bits."""
+    counts = np.array([np.bincount(low_bits(x), minlength=256) for x in (one, two)])
+    counts = counts[:, counts.sum(axis=0) > 0]
+    return 1.0 if counts.shape[1] == 1 else float(chi2_contingency(counts).pvalue)
+
+
+@pytest.mark.parametrize(("first", "second"), [(0.0, 0.1), (0.1, 0.1 + 2**-54), (1 / 3, 1.0)])
+@pytest.mark.parametrize("kind", ["real", "relative"])
+def test_low_bits_do_not_tell_answers_apart(kind: str, first: float, second: float) -> None:
+    plan = plan_of(kind)
+    drawn = [plan.release(np.full(COUNT, answer), disjoint=True) for answer in (first, second)]
+    if kind == "real":
+        assert all(np.all(x == np.rint(x / plan.grid.step) * plan.grid.step) for x in drawn)
+        assert told_apart(*drawn) > LEVEL
+    else:
+        # which of the fixed numbers of the logarithmic grid is published does depend on the answer, the
+        # numbers themselves do not
+        possible = plan.law_at(first).output
+        assert all(np.all(np.isin(x, possible)) for x in drawn)
+
+
+def test_adding_noise_in_floating_point_is_told_apart() -> None:
+    noise = np.random.default_rng(1).laplace(size=(2, COUNT))
+    assert told_apart(noise[0] + 1 / 3, noise[1] + 1.0) < LEVEL

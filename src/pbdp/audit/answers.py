@@ -1,14 +1,24 @@
-"""The hypothetical answers that a plan takes: its range, its grid points, and the hardest to get right."""
+"""The hypothetical answers that are drawn at: neighbors whose laws differ as much as the plan allows, and the
+hardest answers to get right.
+"""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from dataclasses import dataclass
+from fractions import Fraction
 
 import numpy as np
 
-from pbdp.audit.samples import acceptable
+from pbdp.accounting.exact.divergences import HockeyStick, Renyi
+from pbdp.accounting.exact.neighbors import worst_neighbors
+from pbdp.audit.claim import Claim
+from pbdp.audit.events import best_public_event
+from pbdp.audit.samples import acceptable, line_of, probabilities_on
+from pbdp.errors import InputError
 from pbdp.mechanism.boosted import region_masses
+from pbdp.mechanism.grid import LinearGrid
 from pbdp.mechanism.log_grid import LogGrid
 from pbdp.planning.plan import Plan
 
@@ -16,6 +26,17 @@ Answer = int | float
 
 # How many times tau/theta an answer is to be looked at on a logarithmic grid.
 MAGNITUDES = (1, 10, 100, 1000, 10_000)
+# An answer like any other, where any will do; grids finer than the least step hold it no longer.
+ORDINARY_ANSWER = 1000
+LEAST_STEP = 2.0**-30
+# Positions within one step that are tried, because rounding may make neighbors one step further apart.
+POSITIONS = 16
+# The worst neighbors need not be known to more digits than a million draws can tell apart.
+SEARCH_TOLERANCE = 1e-2
+# The worst neighbors at a part of the claimed epsilon differ less, but on outputs that are drawn more often.
+SHARES = (1.0, 0.5)
+# Pairs that promise the same, but for this share, are told apart by their order.
+TIE = 1e-3
 
 
 def answer_range(plan: Plan) -> tuple[float, float]:
@@ -70,3 +91,139 @@ def _hard_answers(plan: Plan) -> Iterator[Answer]:
         below, above = inner.offsets(listed)
         inside, _ = region_masses(design.kernel, below + design.offset, above - design.offset)
         yield answer_at(plan, int(listed[int(np.argmin(inside))]))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AnswerPair:
+    """Two answers that one person's data can turn into one another."""
+
+    first: Answer
+    second: Answer
+
+
+def audited_pairs(
+    plan: Plan, claim: Claim, answers: tuple[Answer, ...] | None, draws: int
+) -> list[AnswerPair]:
+    """One pair for each answer given, or the one on which the most can be seen.
+
+    Which pairs are looked at is decided from the public laws alone, before anything is drawn.
+    """
+    if answers is None:
+        return [_most_telling(plan, claim, list(_default_pairs(plan, claim)), draws)]
+    return [
+        _most_telling(plan, claim, list(_pairs_at(plan, as_planned(plan, answer))), draws)
+        for answer in answers
+    ]
+
+
+def _most_telling(plan: Plan, claim: Claim, pairs: list[AnswerPair], draws: int) -> AnswerPair:
+    """The pair with the largest bound to be expected from so many draws."""
+    if len(pairs) == 1:
+        return pairs[0]
+
+    def promise(pair: AnswerPair) -> float:
+        laws = [plan.law_at(pair.first), plan.law_at(pair.second)]
+        line = line_of(laws)
+        p, q = (probabilities_on(line, law) for law in laws)
+        return max(best_public_event(claim, p, q, draws), best_public_event(claim, q, p, draws))
+
+    promises = [promise(pair) for pair in pairs]
+    # a tie goes to the pair that was named first
+    return next(pair for pair, p in zip(pairs, promises, strict=True) if p >= max(promises) * (1 - TIE))
+
+
+def _default_pairs(plan: Plan, claim: Claim) -> Iterator[AnswerPair]:
+    """Where most is to be seen.
+
+    Noise that only moves with the answer: the worst shift, at an ordinary answer, or in a range at its middle
+    and ends. Other noise: the worst pair that the accountant finds.
+    """
+    design, requirement = plan.design, plan.requirement
+    steps = plan.grid.sensitivity_in_steps(requirement.sensitivity)
+    if isinstance(plan.grid, LogGrid):
+        yield from _pairs_on_log_grid(plan, plan.grid)
+        return
+    if not design.mechanism.follows_answer:
+        yield from dict.fromkeys(_pair_at(plan, *found) for found in _worst_pairs(plan, claim, steps))
+        return
+    # both directions of a pair are tested, and a law that only moves is the same from either end
+    shifts = [steps]
+    if not design.kernel.is_unimodal:
+        shifts = list(dict.fromkeys(abs(shift) for _, shift in _worst_pairs(plan, claim, steps)))
+    for shift in shifts:
+        yield from (_pair_at(plan, *place) for place in _places(plan, shift))
+
+
+def _places(plan: Plan, shift: int) -> Iterator[tuple[int, int]]:
+    """An ordinary answer, or the middle and the ends of the range; and the shift, as far as it fits in."""
+    low, high = answer_range(plan)
+    if math.isinf(high):
+        yield plan.answer_in_steps(ORDINARY_ANSWER if plan.grid.step >= LEAST_STEP else 0), shift
+        return
+    first, last = (plan.answer_in_steps(as_planned(plan, end)) for end in (low, high))
+    fits = min(shift, last - first)
+    for place in (0.5, 0.0, 1.0):
+        yield first + round(place * (last - first - fits)), fits
+
+
+def _worst_pairs(plan: Plan, claim: Claim, steps: int) -> Iterator[tuple[int, int]]:
+    """Answer and shift, in steps, of the worst neighbors at the claim and at parts of it."""
+    for share in SHARES if claim.order is None else (1.0,):
+        figure = Renyi(claim.order) if claim.order is not None else HockeyStick(share * claim.epsilon)
+        worst = worst_neighbors(plan.design.mechanism, steps, figure, SEARCH_TOLERANCE)
+        yield int(worst.answer), int(worst.other - worst.answer)
+
+
+def _pair_at(plan: Plan, start: int, shift: int) -> AnswerPair:
+    """Answers that are rounded to `start` and `start + shift`.
+
+    Where the sensitivity is no whole number of steps, two grid points are further apart than one person can
+    move the answer; two answers that far apart may still be rounded to them, and those are taken.
+    """
+    first, second = answer_at(plan, start), answer_at(plan, start + shift)
+    most = Fraction(plan.requirement.sensitivity)
+    if (
+        isinstance(plan.grid, LinearGrid)
+        and plan.grid.rounded
+        and abs(Fraction(second) - Fraction(first)) > most
+    ):
+        step, sign = Fraction(plan.grid.step), 1 if shift > 0 else -1
+        # x -> start and x + most -> start + shift for all x in a stretch of this length; its middle is taken
+        spare = min(most - (abs(shift) - 1) * step, step)
+        moved = Fraction(first) + sign * (step - spare) / 2
+        near = AnswerPair(first=float(moved), second=float(moved + sign * most))
+        if (plan.answer_in_steps(near.first), plan.answer_in_steps(near.second)) == (start, start + shift):
+            return near
+    return AnswerPair(first=first, second=second)
+
+
+def _pairs_on_log_grid(plan: Plan, grid: LogGrid) -> Iterator[AnswerPair]:
+    """The pair that differs by most steps: as near to zero as may be, where the logarithm is steepest."""
+    low, high = answer_range(plan)
+    most = _most(plan)
+    least = max(low, min(0.0 if grid.nonnegative else -most / 2, high - most))
+    # one step of the grid near zero is about tau · step wide
+    apart = 1.0 if grid.whole else grid.tau * grid.step / POSITIONS
+    starts = [
+        as_planned(plan, math.floor(least) + j if grid.whole else least + apart * j) for j in range(POSITIONS)
+    ]
+    pairs = [AnswerPair(first=x, second=as_planned(plan, x + most)) for x in starts]
+    yield max(pairs, key=lambda pair: plan.answer_in_steps(pair.second) - plan.answer_in_steps(pair.first))
+
+
+def _most(plan: Plan) -> Answer:
+    """The furthest that one person moves an answer; a fraction counts as whole on a grid of whole numbers."""
+    sensitivity = plan.requirement.sensitivity
+    if not plan.requirement.integer:
+        return sensitivity
+    return math.ceil(sensitivity) if isinstance(plan.grid, LinearGrid) else max(1, math.floor(sensitivity))
+
+
+def _pairs_at(plan: Plan, answer: Answer) -> Iterator[AnswerPair]:
+    """The answer with its furthest neighbors above and below, as far as the plan has them."""
+    low, high = answer_range(plan)
+    others = {min(answer + _most(plan), high), max(answer - _most(plan), low)} - {answer}
+    if not others:
+        raise InputError("answers", "hypothetical answers that have neighbors", "one that has none")
+    for other in sorted(others):
+        yield AnswerPair(first=answer, second=as_planned(plan, other))

@@ -11,10 +11,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from pbdp.audit.answers import AnswerPair
 from pbdp.audit.claim import Claim
 from pbdp.audit.clopper_pearson import at_least, at_most
 from pbdp.audit.events import Event, Two, chosen_events, number_of_kinds, reachable
-from pbdp.audit.pairs import AnswerPair
 from pbdp.audit.samples import TEST, Sample, answer_text, probabilities_on
 from pbdp.digits import percent_down, percent_up, rounded_down, rounded_up
 from pbdp.noise.kernel import Array

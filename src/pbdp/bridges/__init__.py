@@ -1,4 +1,4 @@
 """Plans inside other people's libraries: `bridges.dp_accounting` and `bridges.opendp`.
 
-Each folder imports its library, which is not a dependency of pbdp: install it to use the bridge.
+Each imports its library, which is not a dependency of pbdp: install it to use the bridge.
 """

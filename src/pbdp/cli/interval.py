@@ -13,7 +13,7 @@ from pbdp.domains import probability
 from pbdp.errors import InputError
 
 if TYPE_CHECKING:
-    from pbdp.figures.likelihood_curve import LikelihoodCurve
+    from pbdp.figures.likelihood_figure import LikelihoodCurve
     from pbdp.planning.plan import Plan
     from pbdp.release.intervals import Intervals
 
@@ -55,7 +55,7 @@ def run(options: argparse.Namespace) -> str:
 
     import numpy as np
 
-    from pbdp.figures.likelihood_curve import likelihood_curve
+    from pbdp.figures.likelihood_figure import likelihood_curve
     from pbdp.planning.plan import Plan
 
     plan = Plan.load(options.plan, neighbors=options.neighbors)

@@ -14,8 +14,9 @@ from pbdp.cli.files import Outcome, checked_target, new_file, picture_of
 from pbdp.cli.options import LEDGER_VARIABLE, add, add_neighbors, ledger_place
 from pbdp.cli.parser import Parser
 from pbdp.cli.words.layout import paragraph
-from pbdp.cli.words.ledgers import history_table, share_spent, status_table, verification_words
+from pbdp.cli.words.ledgers import history_table, status_table, verification_words
 from pbdp.errors import ContradictionError, InputError
+from pbdp.ledger.dataset import share_spent
 
 if TYPE_CHECKING:
     from pbdp.ledger.budget import Budget

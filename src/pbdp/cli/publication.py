@@ -17,11 +17,10 @@ from pbdp.cli.words.ledgers import paid_words
 from pbdp.cli.words.plans import insecure_words, interval_words, promise_words, uncounted_words
 from pbdp.digits import plain
 from pbdp.errors import InputError
-from pbdp.noise.kernel import Array
+from pbdp.noise.kernel import Array, Index
 from pbdp.release.answers import read_answers
 from pbdp.release.intervals import Intervals
 from pbdp.release.keystream import InsecureTestKeystream, SecureKeystream
-from pbdp.release.publisher import Index
 
 if TYPE_CHECKING:
     from pbdp.cli.progress import Progress

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from pbdp.audit.audit import Audit
 from pbdp.audit.fit import LEAST_EXPECTED, pooled
-from pbdp.audit.report import Audit
 from pbdp.audit.samples import Sample, acceptable, answer_text
 from pbdp.digits import percent_down, percent_up, rounded_down, rounded_up
 from pbdp.figures.canvas import COLORS, new_figure

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pbdp.figures.canvas import COLORS, DASHES, new_figure
+from pbdp.ledger.dataset import share_spent
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -24,7 +25,7 @@ def draw_budget(budgets: Sequence[tuple[DatasetState, Sequence[Entry]]]) -> Figu
     figure, (panel,) = new_figure(1, 1)
     for index, (state, entries) in enumerate(budgets):
         times = [np.datetime64(datetime.fromisoformat(entry.time).replace(tzinfo=None)) for entry in entries]
-        shares = [100 * _share(entry, state) for entry in entries]
+        shares = [100 * share_spent(entry.spent, state.limits) for entry in entries]
         color = COLORS[index % len(COLORS)]
         panel.step(
             times, shares, where="post", color=color, linestyle=DASHES[index % len(DASHES)], label=state.name
@@ -49,9 +50,3 @@ def draw_budget(budgets: Sequence[tuple[DatasetState, Sequence[Entry]]]) -> Figu
     if budgets:
         panel.legend(loc="best", frameon=False)
     return figure
-
-
-def _share(entry: Entry, state: DatasetState) -> float:
-    return max(
-        (entry.spent[name] / limit if limit else 1.0 for name, limit in state.limits.items()), default=0.0
-    )

@@ -21,12 +21,11 @@ from pbdp.ledger.errors import BudgetExceededError
 from pbdp.ledger.ledger import Ledger
 from pbdp.ledger.request import Request, Reservation
 from pbdp.mechanism.neighbors import Neighbors
-from pbdp.noise.kernel import Array
+from pbdp.noise.kernel import Array, Index
 from pbdp.planning.plan import Plan
 from pbdp.planning.pricing import Price, Rule, fingerprint, make_rule, price, rule_from_record
 from pbdp.planning.pricing.priced import Priced, name_of
 from pbdp.release.keystream import SecureKeystream
-from pbdp.release.publisher import Index
 from pbdp.spelling import neighbours_too
 
 Numbers = Array | Index

@@ -55,6 +55,11 @@ def first_above(amounts: Amounts, limits: Amounts) -> str | None:
     return next((name for name in sorted(amounts) if amounts[name] > limits[name]), None)
 
 
+def share_spent(spent: Mapping[str, int], limits: Mapping[str, int]) -> float:
+    """The share of a budget that is spent, to the digits of a float: of the amount nearest its limit."""
+    return max((spent[name] / limit if limit else 1.0 for name, limit in limits.items()), default=0.0)
+
+
 def none_of(amounts: Amounts) -> Amounts:
     """Zero for every name."""
     return dict.fromkeys(amounts, 0)

@@ -28,8 +28,7 @@ from pbdp.local.law import IntegerLaw, Shares, integer_law, part_sizes, part_val
 from pbdp.local.mechanism import VALUE, LocalMechanism
 from pbdp.local.spread import Spread
 from pbdp.mechanism.weights import TOTAL
-from pbdp.noise.kernel import Array
-from pbdp.release.keystream import Words
+from pbdp.noise.kernel import Array, Words
 
 SPARE_BITS = np.uint64(2)
 # Up to so many different divisors, one division by each is faster than a division by an array.

@@ -33,8 +33,7 @@ from pbdp.local.lookup import NULL, UNKNOWN, WRONG_TYPE, is_null
 from pbdp.local.mechanism import VALUE, LocalMechanism
 from pbdp.local.spread import DenseSpread, Spread, unknowable
 from pbdp.mechanism.weights import TOTAL
-from pbdp.noise.kernel import Array
-from pbdp.release.keystream import Words
+from pbdp.noise.kernel import Array, Words
 
 # e^10 values of a hash; beyond it randomized response is better anyway, unless there are more values still.
 LARGEST_EPSILON = 10.0

@@ -16,8 +16,8 @@ from pbdp.local.domain import Codes, Domain, Value
 from pbdp.local.fingerprint import fingerprint_of
 from pbdp.local.lookup import Lookup, read_values, true_codes
 from pbdp.local.spread import Spread
-from pbdp.noise.kernel import Array
-from pbdp.release.keystream import SECURE, SLACK, WORD, Keystream, Words, keystream_from
+from pbdp.noise.kernel import Array, Words
+from pbdp.release.keystream import SECURE, SLACK, WORD, Keystream, keystream_from
 
 # Words drawn at a time: what is made of them stays in the processor's cache.
 CHUNK = 1 << 15

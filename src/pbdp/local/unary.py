@@ -26,8 +26,7 @@ from pbdp.local.law import checked_epsilons, epsilon_of
 from pbdp.local.lookup import NULL, UNKNOWN, WRONG_TYPE, is_null
 from pbdp.local.mechanism import VALUE, LocalMechanism
 from pbdp.local.spread import GroupSpread, Spread
-from pbdp.noise.kernel import Array
-from pbdp.release.keystream import Words
+from pbdp.noise.kernel import Array, Words
 
 BITS = 32
 HALF = np.uint32(1 << (BITS - 1))

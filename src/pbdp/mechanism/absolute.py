@@ -12,8 +12,8 @@ import numpy.typing as npt
 
 from pbdp.domains import at_least_zero_or_infinite
 from pbdp.errors import InputError
-from pbdp.mechanism.region import Array, OffsetRange, Region
-from pbdp.noise.kernel import Kernel
+from pbdp.mechanism.region import OffsetRange, Region
+from pbdp.noise.kernel import Array, Kernel
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

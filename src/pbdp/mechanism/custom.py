@@ -13,7 +13,8 @@ import numpy.typing as npt
 from pbdp.domains import finite
 from pbdp.errors import CannotCertifyError, InputError
 from pbdp.mechanism.absolute import AbsoluteRegion
-from pbdp.mechanism.region import Array, OffsetRange, Region
+from pbdp.mechanism.region import OffsetRange, Region
+from pbdp.noise.kernel import Array
 
 LARGEST_TABLE = 1 << 20
 

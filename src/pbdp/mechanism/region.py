@@ -17,12 +17,10 @@ import numpy as np
 import numpy.typing as npt
 
 from pbdp.errors import CannotCertifyError
-from pbdp.noise.kernel import Kernel, LatticeKernel
+from pbdp.noise.kernel import Array, Kernel, LatticeKernel
 
 if TYPE_CHECKING:
     from pbdp.mechanism.absolute import AbsoluteRegion
-
-Array = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -13,8 +13,8 @@ import numpy.typing as npt
 from pbdp.domains import fraction, non_negative
 from pbdp.errors import InputError
 from pbdp.mechanism.absolute import AbsoluteRegion
-from pbdp.mechanism.region import Array, OffsetRange, Region
-from pbdp.noise.kernel import Kernel
+from pbdp.mechanism.region import OffsetRange, Region
+from pbdp.noise.kernel import Array, Kernel
 
 # Float arithmetic on the ends of an inverse is a few units in the last place off.
 OUTWARDS = 1e-14

@@ -27,9 +27,7 @@ import numpy.typing as npt
 
 from pbdp.errors import CannotCertifyError
 from pbdp.mechanism.weights import BITS, TOTAL, WeightTable
-
-Words = npt.NDArray[np.uint64]
-Index = npt.NDArray[np.int64]
+from pbdp.noise.kernel import Index, Words
 
 # Taken off the slopes, so that the errors of the divisions cannot make the tails add up to more than one.
 SLOPE_MARGIN = 2.0**-50

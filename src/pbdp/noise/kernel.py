@@ -23,7 +23,10 @@ import numpy.typing as npt
 from pbdp.domains import non_negative, positive
 from pbdp.errors import CannotCertifyError
 
+# What passes between modules: numbers, places on a grid, and random words.
 Array = npt.NDArray[np.float64]
+Index = npt.NDArray[np.int64]
+Words = npt.NDArray[np.uint64]
 ArrayLike = npt.ArrayLike
 
 

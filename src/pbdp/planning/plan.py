@@ -20,11 +20,11 @@ from pbdp.mechanism.design import AnyDesign, Design
 from pbdp.mechanism.grid import Grid
 from pbdp.mechanism.neighbors import Neighbors
 from pbdp.mechanism.requirement import Requirement
-from pbdp.noise.kernel import Array
+from pbdp.noise.kernel import Array, Index
 from pbdp.planning.certificate import Certificate, noise_delta
 from pbdp.planning.vectors.design import VectorDesign
 from pbdp.release.law import OutputLaw, law_at
-from pbdp.release.publisher import Index, Number
+from pbdp.release.publisher import Number
 from pbdp.release.releaser import Prepared, Releaser
 
 if TYPE_CHECKING:

@@ -13,10 +13,8 @@ import numpy as np
 import numpy.typing as npt
 
 from pbdp.mechanism.weights import BITS, TOTAL, WeightTable
+from pbdp.noise.kernel import Index, Words
 from pbdp.release.keystream import SLACK, WORD, Keystream
-
-Index = npt.NDArray[np.int64]
-Words = npt.NDArray[np.uint64]
 
 # Words looked up at a time: their intermediate values stay in the processor's cache.
 CHUNK = 1 << 15

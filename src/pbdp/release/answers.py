@@ -16,8 +16,8 @@ import numpy.typing as npt
 from pbdp.columns.given import objects, read_column
 from pbdp.errors import InputError
 from pbdp.mechanism.grid import not_whole
-from pbdp.noise.kernel import Array
-from pbdp.release.publisher import Index, Publisher, not_a_number
+from pbdp.noise.kernel import Array, Index
+from pbdp.release.publisher import Publisher, not_a_number
 
 # A float and the exact number it came from are this close, relative, with room to spare.
 FLOAT_ERROR = 2.0**-50

@@ -24,9 +24,9 @@ from pbdp.errors import InputError
 from pbdp.mechanism.absolute import moved_down
 from pbdp.mechanism.grid import FURTHEST_STEP, LinearGrid
 from pbdp.mechanism.weights import TOTAL
-from pbdp.noise.kernel import Array
+from pbdp.noise.kernel import Array, Index
 from pbdp.release.law import Weights
-from pbdp.release.publisher import Index, Publisher
+from pbdp.release.publisher import Publisher
 
 # Where the requirement says nothing of the distance (a fixed range), intervals have this confidence.
 USUAL_CONFIDENCE = 0.95

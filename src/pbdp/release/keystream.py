@@ -13,16 +13,12 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-import numpy as np
-import numpy.typing as npt
-
 from pbdp.domains import whole
 from pbdp.errors import InputError
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.ciphers import CipherContext
 
-Words = npt.NDArray[np.uint64]
 
 WORD = 8
 KEY_BYTES = 32

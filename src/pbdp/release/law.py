@@ -9,8 +9,8 @@ import numpy.typing as npt
 
 from pbdp.mechanism.design import Design
 from pbdp.mechanism.weights import TOTAL
-from pbdp.noise.kernel import Array
-from pbdp.release.publisher import Index, Publisher
+from pbdp.noise.kernel import Array, Index
+from pbdp.release.publisher import Publisher
 
 # Below this an output of an ideal law is no longer listed.
 SMALLEST_LISTED = 1e-290

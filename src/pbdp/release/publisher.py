@@ -8,15 +8,13 @@ from decimal import Decimal
 from fractions import Fraction
 
 import numpy as np
-import numpy.typing as npt
 
 from pbdp.errors import InputError
 from pbdp.mechanism.design import AnyDesign
 from pbdp.mechanism.grid import Grid, LinearGrid
 from pbdp.mechanism.requirement import Requirement
-from pbdp.noise.kernel import Array
+from pbdp.noise.kernel import Array, Index
 
-Index = npt.NDArray[np.int64]
 Number = int | float | Fraction | Decimal
 
 

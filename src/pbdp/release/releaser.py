@@ -14,7 +14,7 @@ from pbdp.errors import InputError
 from pbdp.mechanism.design import AnyDesign
 from pbdp.mechanism.grid import FURTHEST_STEP, LinearGrid
 from pbdp.mechanism.requirement import Requirement
-from pbdp.noise.kernel import Array
+from pbdp.noise.kernel import Array, Index
 from pbdp.release.alias import AliasTable
 from pbdp.release.answers import Answers, read_answers, restorer
 from pbdp.release.intervals import (
@@ -27,7 +27,7 @@ from pbdp.release.intervals import (
 )
 from pbdp.release.keystream import SECURE, Keystream, keystream_from
 from pbdp.release.law import Weights
-from pbdp.release.publisher import Index, Number, Publisher
+from pbdp.release.publisher import Number, Publisher
 from pbdp.release.sampler import MovingSampler, Sampler, sampler_of
 
 SCALARS = (int, float, Fraction, Decimal, np.integer, np.floating)

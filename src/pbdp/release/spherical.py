@@ -40,17 +40,13 @@ from decimal import Context, Decimal
 from functools import lru_cache
 
 import numpy as np
-import numpy.typing as npt
 
 from pbdp.errors import CannotCertifyError
 from pbdp.mechanism.weights import TOTAL, WeightTable
-from pbdp.noise.kernel import Array
+from pbdp.noise.kernel import Array, Index, Words
 from pbdp.release.alias import AliasTable, alias_table
 from pbdp.release.keystream import SLACK, WORD, Keystream
 from pbdp.release.sampler import Sampler
-
-Index = npt.NDArray[np.int64]
-Words = npt.NDArray[np.uint64]
 
 # Cells in one sigma, and in all of them.
 PER_SIGMA = 256

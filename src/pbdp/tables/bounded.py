@@ -34,12 +34,11 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 import numpy as np
-import numpy.typing as npt
 
+from pbdp.noise.kernel import Index
 from pbdp.tables.fixed_point import FixedPoint
 from pbdp.tables.keys import KeyTable
 
-Index = npt.NDArray[np.int64]
 Per = Literal["row", "person"]
 # Rows of one person in one group: (w mod c) * r must stay below 2^62 with c below 2^40 or so.
 MOST_ROWS_PER_GROUP = 1 << 20

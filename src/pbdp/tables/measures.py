@@ -17,8 +17,8 @@ import numpy as np
 from pbdp.domains import finite, probability
 from pbdp.errors import InputError
 from pbdp.mechanism.within import Within, region_within
-from pbdp.noise.kernel import Array
-from pbdp.tables.bounded import Index, Per, Value
+from pbdp.noise.kernel import Array, Index
+from pbdp.tables.bounded import Per, Value
 from pbdp.tables.fixed_point import FixedPoint
 from pbdp.tables.numbers import Number, Quantity, number_of, open_width
 

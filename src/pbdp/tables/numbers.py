@@ -10,8 +10,8 @@ import numpy as np
 from pbdp.mechanism.neighbors import Neighbors
 from pbdp.mechanism.region import Region
 from pbdp.mechanism.requirement import Requirement
-from pbdp.noise.kernel import Array
-from pbdp.tables.bounded import Aggregates, Index, Value
+from pbdp.noise.kernel import Array, Index
+from pbdp.tables.bounded import Aggregates, Value
 
 if TYPE_CHECKING:
     from pbdp.tables.query import Query

@@ -15,12 +15,12 @@ from pbdp.ledger.budget import Budget
 from pbdp.ledger.errors import BudgetExceededError
 from pbdp.ledger.request import Request, Reservation
 from pbdp.mechanism.grid import FURTHEST_STEP, LinearGrid
-from pbdp.noise.kernel import Array
+from pbdp.noise.kernel import Array, Index
 from pbdp.planning.plan import Part
 from pbdp.planning.pricing import fingerprint
 from pbdp.planning.pricing.priced import name_of
 from pbdp.release.keystream import SECURE, Keystream, keystream_from
-from pbdp.tables.bounded import Aggregates, Index
+from pbdp.tables.bounded import Aggregates
 from pbdp.tables.engines.interface import Source, check_columns
 from pbdp.tables.keys import KeyTable, key_order, keys_from_record, keys_record
 from pbdp.tables.measures import Column

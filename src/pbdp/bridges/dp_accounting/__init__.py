@@ -8,8 +8,7 @@ Either compose here, with all rounding bounded, or take a plan's distribution th
 
 from __future__ import annotations
 
-from pbdp.bridges.dp_accounting.accountant import PlanAccountant
+from pbdp.bridges.dp_accounting.accountant import PlanAccountant, PlanEvent, PldEvent
 from pbdp.bridges.dp_accounting.distributions import from_dp_accounting, plan_to_pld, to_dp_accounting
-from pbdp.bridges.dp_accounting.events import PlanEvent, PldEvent
 
 __all__ = ["PlanAccountant", "PlanEvent", "PldEvent", "from_dp_accounting", "plan_to_pld", "to_dp_accounting"]

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from pbdp.cli.words.layout import bar, columns, paragraph
 from pbdp.digits import percent_up
+from pbdp.ledger.dataset import share_spent
 
 if TYPE_CHECKING:
     from pbdp.ledger.book import Entry
@@ -20,11 +21,6 @@ BAR = 20
 # Characters of a query that are shown, and amounts of a long batch.
 LONGEST = 40
 TOLD = 4
-
-
-def share_spent(spent: Mapping[str, int], limits: Mapping[str, int]) -> float:
-    """The share of the budget that is spent: of the amount that is nearest its limit."""
-    return max((spent[name] / limit if limit else 1.0 for name, limit in limits.items()), default=0.0)
 
 
 def status_table(place: str, budgets: Sequence[Budget]) -> str:

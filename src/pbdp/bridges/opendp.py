@@ -1,4 +1,8 @@
-"""A plan as an OpenDP measurement.
+"""OpenDP: a plan as a measurement, so that it works inside a pipeline.
+
+Needs `dp.enable_features("contrib", "honest-but-curious")`:
+
+    counting >> then_plan_release(plan)
 
 **The function** clamps each true answer into those that the plan serves (2^52 steps, or zero and more, say)
 and publishes it with fresh, independent noise. Clamping moves no two answers apart, and after it no answer is
@@ -18,25 +22,96 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import opendp.prelude as dp
 from opendp.extras._utilities import to_then
-from opendp.mod import Domain, Measurement, Metric
+from opendp.mod import AtomDomain, Domain, Measurement, Metric, VectorDomain
 
-from pbdp.bridges.opendp.space import Space, space_of
 from pbdp.errors import CannotCertifyError, ContradictionError, InputError
 from pbdp.mechanism.grid import FURTHEST_STEP, LinearGrid
 from pbdp.mechanism.log_grid import LARGEST_ANSWER
 from pbdp.planning.plan import Plan
 from pbdp.planning.pricing.batch_rule import compose_plans
 
+WHOLE = ("i8", "i16", "i32", "i64", "u8", "u16", "u32", "u64", "usize")
+REAL = ("f32", "f64")
+NORMS = {"L1Distance": 1, "L2Distance": 2, "LInfDistance": math.inf}
 # Whole numbers are read into 64 bits, with room for the rounding to steps.
 _LARGEST_WHOLE = (1 << 62) - 1
 # OpenDP's word sizes by numpy's names; whole answers are clamped in their own type, then widened.
 _TYPES = {"i": "int", "u": "uint", "f": "float"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Space:
+    """One number (`norm` None), or a vector of `size` numbers, None if any; `atom` is OpenDP's name for them.
+
+    `norm` is the power in which the changes of the numbers add up: 1, 2 or infinity.
+    """
+
+    atom: str
+    size: int | None = 1
+    norm: float | None = None
+
+    @property
+    def is_vector(self) -> bool:
+        """Whether inputs are vectors."""
+        return self.norm is not None
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether the numbers are whole."""
+        return self.atom in WHOLE
+
+    def moved(self, distance: float) -> float:
+        """The most that one number differs by in two inputs at this distance: in every norm, the distance."""
+        return math.floor(distance) if self.is_whole else distance
+
+    def changed(self, distance: float) -> float:
+        """The most numbers that two inputs at this distance differ in.
+
+        Whole numbers that differ do so by one at least: with d the distance, at most d of them (sum of
+        absolute values) or d² of them (Euclidean).
+        """
+        most = math.inf if self.size is None else self.size
+        if not self.is_whole or self.norm not in (1, 2):
+            return most
+        return min(most, math.floor(Fraction(distance) ** int(self.norm)))
+
+
+def space_of(input_domain: Domain, input_metric: Metric) -> Space:
+    """The space of a domain and a metric; refused where a distance says nothing of the numbers."""
+    name = str(input_metric.type).rpartition("::")[2].partition("<")[0]
+    match input_domain:
+        case AtomDomain() if name == "AbsoluteDistance":
+            return Space(atom=_atom(input_domain))
+        case VectorDomain() if name in NORMS:
+            atom = _atom(input_domain.element_domain)
+            return Space(atom=atom, size=input_domain.size, norm=NORMS[name])
+    raise InputError(
+        "input space",
+        "numbers with absolute_distance, or vectors of them with l1_distance, l2_distance or linf_distance",
+        f"{input_domain} with {input_metric}",
+        "Put the transformation before it that ends in such numbers: a count, a sum, counts by category.",
+    )
+
+
+def _atom(domain: Domain) -> str:
+    atom = str(domain.carrier_type)
+    if not isinstance(domain, AtomDomain) or atom not in WHOLE + REAL:
+        raise InputError("input_domain", "of numbers", f"{domain}")
+    if atom in REAL and domain.nan:
+        raise InputError(
+            "input_domain",
+            "free of NaN",
+            f"{domain}",
+            "Say nan=False, or replace them before: a release that fails on them would tell of them.",
+        )
+    return atom
 
 
 def opendp_measurement(plan: Plan, *, size: int | None = None, delta: float | None = None) -> Measurement:

@@ -9,9 +9,8 @@ import numpy as np
 import pytest
 
 import pbdp
-from pbdp.audit.answers import answer_range, confidence_of_law, hardest_answer
+from pbdp.audit.answers import AnswerPair, answer_range, audited_pairs, confidence_of_law, hardest_answer
 from pbdp.audit.claim import claim_of
-from pbdp.audit.pairs import AnswerPair, audited_pairs
 from tests.audit.plans import NAMES, plan_named
 
 DRAWS = 1_000_000
