@@ -16,11 +16,11 @@ from pbdp.accounting.exact.pairs import neighbors
 from pbdp.digits import percent_down, rounded_up
 from pbdp.errors import PbdpError
 from pbdp.figures.canvas import COLORS, DASHES, new_figure, save
-from pbdp.mechanism.design import AnyDesign
+from pbdp.mechanism.design import AnyDesign, Design
 from pbdp.mechanism.requirement import Requirement
 from pbdp.planning.limit.of_plan import limit_of
 from pbdp.planning.plan import Certified, Plan, number_design
-from pbdp.planning.planner import plan_for
+from pbdp.planning.planner import certified_like
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -37,9 +37,9 @@ def draw_plan(plan: Plan, path: Path) -> None:
     shown = (plan.chosen, *plan.others[:MOST_CURVES])
     _noise(panels[0], plan)
     _profiles(panels[1], plan, shown)
-    names = [entry.design.name for entry in shown]
-    _price_of_width(panels[2], plan, names)
-    _price_of_confidence(panels[3], plan, names)
+    designs = [number_design(entry.design) for entry in shown]
+    _price_of_width(panels[2], plan, designs)
+    _price_of_confidence(panels[3], plan, designs)
     figure.suptitle(
         f"{plan.requirement.describe()}, {percent_down(plan.requirement.confidence)} confidence: "
         f"epsilon {rounded_up(plan.epsilon)} ({plan.mechanism.name})"
@@ -107,7 +107,7 @@ def _steps(plan: Plan, design: AnyDesign) -> int:
     return design.grid.sensitivity_in_steps(plan.requirement.sensitivity)
 
 
-def _price_of_width(panel: Axes, plan: Plan, names: list[str]) -> None:
+def _price_of_width(panel: Axes, plan: Plan, designs: list[Design]) -> None:
     """epsilon against the width, the rest of the requirement kept."""
     region = plan.requirement.region
     factors = np.geomspace(0.4, 2.5, POINTS)
@@ -118,40 +118,43 @@ def _price_of_width(panel: Axes, plan: Plan, names: list[str]) -> None:
             x = float(np.mean(scaled.offsets(0.0))) if region.follows_answer else float(factor)
             requirements.append((x, replace(plan.requirement, region=scaled)))
     label = "width" if region.follows_answer else "width, as a multiple of the one asked for"
-    _prices(panel, plan, names, requirements, label)
+    _prices(panel, plan, designs, requirements, label)
     panel.set(title="What a wider or narrower width costs")
 
 
-def _price_of_confidence(panel: Axes, plan: Plan, names: list[str]) -> None:
+def _price_of_confidence(panel: Axes, plan: Plan, designs: list[Design]) -> None:
     """epsilon against the confidence, the rest of the requirement kept."""
     log_odds = math.log(plan.requirement.confidence / (1 - plan.requirement.confidence))
     points = 1 / (1 + np.exp(-np.linspace(log_odds - 2, log_odds + 2, POINTS)))
     requirements = [(float(c), replace(plan.requirement, confidence=float(c))) for c in points]
-    _prices(panel, plan, names, requirements, "confidence")
+    _prices(panel, plan, designs, requirements, "confidence")
     panel.set(title="What more or less confidence costs")
 
 
 def _prices(
-    panel: Axes, plan: Plan, names: list[str], requirements: list[tuple[float, Requirement]], label: str
+    panel: Axes,
+    plan: Plan,
+    designs: list[Design],
+    requirements: list[tuple[float, Requirement]],
+    label: str,
 ) -> None:
     """One curve a law; the plan itself is marked."""
-    curves: dict[str, list[tuple[float, float]]] = {name: [] for name in names}
+    curves: list[list[tuple[float, float]]] = [[] for _ in designs]
     limits: list[tuple[float, float]] = []
     for x, requirement in sorted(dict(requirements).items()):
-        try:
-            made = plan_for(requirement, per_answer=False)
-        except PbdpError:
-            continue
-        known = limit_of(requirement, made.epsilon)
+        prices: list[float] = []
+        for design, curve in zip(designs, curves, strict=True):
+            price = _price(design, requirement)
+            if price is not None:
+                prices.append(price)
+                curve.append((x, price))
+        known = limit_of(requirement, min(prices)) if prices else None
         if known is not None:
             limits.append((x, known.epsilon))
-        for entry in (made.chosen, *made.others):
-            if entry.design.name in curves:
-                curves[entry.design.name].append((x, entry.certificate.epsilon))
-    for index, name in enumerate(names):
-        if curves[name]:
-            xs, ys = zip(*curves[name], strict=True)
-            panel.plot(xs, ys, color=COLORS[index], ls=DASHES[index], marker=".", label=name)
+    for index, (design, curve) in enumerate(zip(designs, curves, strict=True)):
+        if curve:
+            xs, ys = zip(*curve, strict=True)
+            panel.plot(xs, ys, color=COLORS[index], ls=DASHES[index], marker=".", label=design.name)
     if limits:
         panel.plot(*zip(*limits, strict=True), color="black", lw=4, alpha=0.25, label="proven limit")
     panel.set(xlabel=label, ylabel="epsilon", yscale="log")
@@ -163,3 +166,12 @@ def _prices(
     )
     if panel.get_legend_handles_labels()[0]:
         panel.legend(fontsize=9)
+
+
+def _price(design: Design, requirement: Requirement) -> float | None:
+    """What the law of a design would cost for another requirement."""
+    try:
+        entry = certified_like(design, requirement)
+    except PbdpError:
+        return None
+    return None if entry is None else entry.certificate.epsilon

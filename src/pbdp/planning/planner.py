@@ -100,6 +100,19 @@ def _searchable(goal: Goal) -> bool:
     return goal.order is None or goal.sensitivity <= MOST_RENYI_STEPS
 
 
+def certified_like(known: Design, requirement: Requirement) -> Certified | None:
+    """The law of the same name for another requirement; None where there is none that could be certified."""
+    each = requirement.each
+    for grid in grids_of(each):
+        if type(grid) is type(known.grid):
+            region = grid.region_in_steps(each.region)
+            goal, families = goal_on(grid, each), (known.kernel.family,)
+            for design in candidates(grid, region, goal, families, each.scale):
+                if design.name == known.name:
+                    return certified(requirement, design)
+    return None
+
+
 def _simplest(ranked: list[Certified]) -> Certified:
     """The best entry; among ties the simpler family, unboosted first, with the smaller expected error."""
     least = ranked[0].certificate.epsilon

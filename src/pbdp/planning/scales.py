@@ -74,20 +74,23 @@ def _renyi(log_first: Array, log_second: Array, order: float) -> Array:
 
 
 def _epsilon(log_first: Array, log_second: Array, delta: float) -> Array:
-    """epsilon at delta of each row, from the losses in falling order (as for a certified table)."""
-    loss = log_first - log_second
-    order = np.argsort(-loss, axis=1)
-    p = np.cumsum(np.exp(np.take_along_axis(log_first, order, axis=1)), axis=1)
-    q = np.cumsum(np.exp(np.take_along_axis(log_second, order, axis=1)), axis=1)
-    level = np.take_along_axis(loss, order, axis=1)
-    above = p - np.exp(np.minimum(level, 700.0)) * q > delta
-    stretch = np.maximum(np.argmax(above, axis=1) - 1, 0)
-    rows = np.arange(len(loss))
-    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-        root = np.log((p[rows, stretch] - delta) / q[rows, stretch])
-        # a row that never gets above delta within the window is solved on all of it
-        whole = np.log(np.maximum(p[:, -1] - delta, 1e-300) / q[:, -1])
-    return np.asarray(np.maximum(np.where(np.any(above, axis=1), root, whole), 0.0))
+    """epsilon at delta of each row, by Newton's method on delta as a function of e^epsilon.
+
+    It is a sum of falling lines, each cut off at zero: convex, so that the steps come from the left and never
+    pass the root, and only outputs that still count have to be looked at again.
+    """
+    found = np.zeros(len(log_first))
+    for row in range(len(found)):
+        first, second = np.exp(log_first[row]), np.exp(log_second[row])
+        growth, further = 0.0, 1.0
+        while further > growth * (1 + 1e-14) and math.isfinite(further):
+            growth = further
+            counted = first > growth * second
+            first, second = first[counted], second[counted]
+            spare, rate = float(first.sum()) - delta, float(second.sum())
+            further = spare / rate if rate > 0 else math.inf if spare > 0 else growth
+        found[row] = math.log(max(growth, further))
+    return found
 
 
 # Boosting pays when the width is of the order of the sensitivity; beyond this ratio it is not looked for.

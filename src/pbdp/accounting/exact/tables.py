@@ -15,6 +15,8 @@ import numpy.typing as npt
 from pbdp.accounting.bounds import Bounds
 from pbdp.mechanism.weights import TOTAL, WeightTable
 
+Long = npt.NDArray[np.longdouble]
+
 # Bound for the relative rounding error of one sum of up to 2^26 terms in the extended type.
 SUM_ERROR = float(np.finfo(np.longdouble).eps) * (1 << 12)
 
@@ -32,28 +34,32 @@ def table_epsilon(table: WeightTable, sensitivity: int, delta: float) -> Bounds:
 
 
 def table_delta(table: WeightTable, sensitivity: int, epsilon: float) -> Bounds:
-    """Smallest delta with (epsilon, delta)-DP for a table that moves with the answer."""
-    bounds = [_shift_delta(table, s, epsilon) for s in table_shifts(table, sensitivity, table.is_symmetric)]
+    """Smallest delta with (epsilon, delta)-DP for a table that moves with the answer, for epsilon >= 0."""
+    shifts = table_shifts(table, sensitivity, table.is_symmetric)
+    bounds = [_delta(*_risky(table, shift), epsilon) for shift in shifts]
     return Bounds(lower=max(b.lower for b in bounds), upper=max(b.upper for b in bounds))
 
 
-def _moved(table: WeightTable, shift: int) -> npt.NDArray[np.int64]:
-    """Weights of the neighbor's table at the outputs of the first."""
-    moved = np.zeros_like(table.weights)
-    if 0 < shift < len(moved):
-        moved[shift:] = table.weights[:-shift]
-    elif -len(moved) < shift < 0:
-        moved[:shift] = table.weights[-shift:]
-    return moved
+def _risky(table: WeightTable, shift: int) -> tuple[Long, Long]:
+    """Probabilities of the outputs that the first table has more often than its neighbor, under both.
+
+    All others add nothing to delta at an epsilon of zero or more.
+    """
+    first, second = table.weights, np.zeros_like(table.weights)
+    if 0 < shift < len(second):
+        second[shift:] = first[:-shift]
+    elif -len(second) < shift < 0:
+        second[:shift] = first[-shift:]
+    risky = first > second
+    return first[risky].astype(np.longdouble) / TOTAL, second[risky].astype(np.longdouble) / TOTAL
 
 
-def _shift_delta(table: WeightTable, shift: int, epsilon: float) -> Bounds:
-    first = table.weights.astype(np.longdouble) / TOTAL
-    second = _moved(table, shift).astype(np.longdouble) / TOTAL * np.exp(np.longdouble(epsilon))
-    gain = first - second
+def _delta(first: Long, second: Long, epsilon: float) -> Bounds:
+    grown = second * np.exp(np.longdouble(epsilon))
+    gain = first - grown
     counted = gain > 0
-    value = float(np.sum(gain, where=counted))
-    error = SUM_ERROR * float(np.sum(first + second, where=counted))
+    value = float(np.sum(gain[counted]))
+    error = SUM_ERROR * float(np.sum(first[counted]) + np.sum(grown[counted]))
     return Bounds(lower=max(value - error, 0.0), upper=min(value * (1 + 2**-52) + error, 1.0))
 
 
@@ -62,10 +68,7 @@ def _shift_epsilon(table: WeightTable, shift: int, delta: float) -> Bounds:
 
     On the stretch where exactly the cells of A have a larger loss, delta = P(A) - e^eps P'(A).
     """
-    first = table.weights
-    second = _moved(table, shift)
-    risky = first > second
-    p, q = first[risky].astype(np.longdouble) / TOTAL, second[risky].astype(np.longdouble) / TOTAL
+    p, q = _risky(table, shift)
     with np.errstate(divide="ignore"):
         ratio = np.asarray(p / q, dtype=np.float64)
     order = np.argsort(-ratio)
@@ -80,10 +83,10 @@ def _shift_epsilon(table: WeightTable, shift: int, delta: float) -> Bounds:
             return Bounds(lower=math.inf, upper=math.inf)
         stretch = max(stretch, 0)
     root = float(np.log((p_sum[stretch] - delta) / q_sum[stretch])) if p_sum[stretch] > delta else 0.0
-    return _checked(table, shift, delta, max(root, 0.0))
+    return _checked(p, q, delta, max(root, 0.0))
 
 
-def _checked(table: WeightTable, shift: int, delta: float, root: float) -> Bounds:
+def _checked(first: Long, second: Long, delta: float, root: float) -> Bounds:
     """The root moved to either side until the sum itself confirms it."""
 
     def moved(direction: int, confirmed: Callable[[float], bool]) -> float | None:
@@ -95,6 +98,6 @@ def _checked(table: WeightTable, shift: int, delta: float, root: float) -> Bound
             margin *= 4
         return None
 
-    upper = moved(+1, lambda epsilon: _shift_delta(table, shift, epsilon).upper <= delta)
-    lower = moved(-1, lambda epsilon: _shift_delta(table, shift, epsilon).lower > delta)
+    upper = moved(+1, lambda epsilon: _delta(first, second, epsilon).upper <= delta)
+    lower = moved(-1, lambda epsilon: _delta(first, second, epsilon).lower > delta)
     return Bounds(lower=lower or 0.0, upper=math.inf if upper is None else upper)
