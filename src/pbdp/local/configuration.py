@@ -23,10 +23,9 @@ from typing import Any
 from pbdp.errors import InputError, PbdpError, PlanFileError
 from pbdp.local.boosted import BoostedResponse
 from pbdp.local.domain import CategoryDomain, Domain, ScaleDomain
-from pbdp.local.fingerprint import FORMAT, VERSION, shared_record
 from pbdp.local.hashing import LocalHashing
 from pbdp.local.law import IntegerLaw
-from pbdp.local.mechanism import LocalMechanism
+from pbdp.local.mechanism import FORMAT, VERSION, LocalMechanism
 from pbdp.local.unary import UnaryEncoding
 
 VECTORS = 12
@@ -35,7 +34,7 @@ VECTORS = 12
 def configuration(mechanism: LocalMechanism) -> dict[str, Any]:
     """The configuration as one JSON object."""
     record = {
-        **shared_record(mechanism.domain, mechanism.kind, mechanism.parameters),
+        **mechanism.shared_record(),
         "fingerprint": mechanism.fingerprint,
         "epsilon": mechanism.epsilon,
         "test_vectors": test_vectors(mechanism),

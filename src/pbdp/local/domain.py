@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -49,6 +50,10 @@ class Domain(ABC):
         object.__setattr__(self, "size", size)
         object.__setattr__(self, "position", (np.arange(self.count) - start) % self.count)
 
+    @abstractmethod
+    def record(self) -> dict[str, Any]:
+        """The domain as JSON; the order of the values numbers them from 0."""
+
     @property
     def count(self) -> int:
         """How many values there are."""
@@ -90,6 +95,12 @@ class CategoryDomain(Domain):
         starts = np.cumsum(sizes) - sizes
         self._place(starts[self.category_of], sizes[self.category_of])
 
+    def record(self) -> dict[str, Any]:
+        return {
+            "values": list(self.values),
+            "categories": {"sizes": list(self.sizes), "names": list(self.names)},
+        }
+
     @property
     def grouped(self) -> bool:
         return len(self.sizes) < self.count
@@ -126,6 +137,9 @@ class ScaleDomain(Domain):
         start = np.arange(self.count) - self.width // 2
         start = start % self.count if self.ring else np.clip(start, 0, self.count - self.width)
         self._place(start.astype(np.int64), np.full(self.count, self.width, dtype=np.int64))
+
+    def record(self) -> dict[str, Any]:
+        return {"values": list(self.values), "scale": {"width": self.width, "ring": self.ring}}
 
     @property
     def groups(self) -> tuple[str, ...]:

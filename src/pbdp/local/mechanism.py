@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from pbdp.canonical import digest
 from pbdp.errors import InputError
 from pbdp.local.domain import Codes, Domain, Value
-from pbdp.local.fingerprint import fingerprint_of
 from pbdp.local.lookup import Lookup, read_values, true_codes
 from pbdp.local.spread import Spread
 from pbdp.noise.kernel import Array, Words
@@ -24,6 +24,9 @@ CHUNK = 1 << 15
 _ZEROS = memoryview(bytes(CHUNK * WORD))
 
 VALUE, CATEGORY = "value", "category"
+# Of the configurations that are written.
+FORMAT = "pbdp-local"
+VERSION = 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,8 +98,18 @@ class LocalMechanism(ABC):
 
     @cached_property
     def fingerprint(self) -> str:
-        """Sixteen hexadecimal digits that stand for this configuration."""
-        return fingerprint_of(self.domain, self.kind, self.parameters)
+        """The first 16 hexadecimal digits of SHA-256 of the shared record, which stand for it."""
+        return digest(self.shared_record())[:16]
+
+    def shared_record(self) -> dict[str, Any]:
+        """Everything that a report depends on: what clients and server must share."""
+        return {
+            "format": FORMAT,
+            "version": VERSION,
+            "mechanism": self.kind,
+            "domain": self.domain.record(),
+            "parameters": self.parameters,
+        }
 
     @cached_property
     def lookup(self) -> Lookup:

@@ -16,7 +16,7 @@
 Where things are: `measures`, `keys` and `query` are what is asked; `bounded` defines the aggregates and
 proves how far one person moves them, `fixed_point` makes them exact; `engines` compute them where the data
 lives; `numbers` and `selection` say what noise they need, `plan` finds it; `release` pays, asks and draws;
-`published` and `table` are what comes out, `manifest` and `verify` let others check it.
+`table` is what comes out, `manifest` and `verify` let others check it.
 """
 
 from __future__ import annotations

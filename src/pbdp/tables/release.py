@@ -25,9 +25,8 @@ from pbdp.tables.engines.interface import Source, check_columns
 from pbdp.tables.keys import KeyTable, key_order, keys_from_record, keys_record
 from pbdp.tables.measures import Column
 from pbdp.tables.plan import TablePlan
-from pbdp.tables.published import typed
 from pbdp.tables.query_record import key_of, query_text
-from pbdp.tables.table import Payment, ReleasedTable
+from pbdp.tables.table import Payment, ReleasedTable, typed
 
 # Answers are clamped this many steps from zero, which leaves room for the noise; clamping never adds to what
 # one person can change.

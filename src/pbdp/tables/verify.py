@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import math
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from pbdp.digits import rounded_up
 from pbdp.errors import InputError, PbdpError
@@ -17,23 +18,32 @@ from pbdp.planning.plan import Plan, number_design
 from pbdp.planning.pricing import fingerprint
 from pbdp.planning.store import plan_from_record
 from pbdp.spelling import read_now, word_now
-from pbdp.tables.faults import Check, FaultError, checked
 from pbdp.tables.manifest import FORMAT, VERSION, promised_means, statement
 from pbdp.tables.numbers import Number, numbers_of
 from pbdp.tables.plan import SELECTION, TablePlan
 from pbdp.tables.query import Query
-from pbdp.tables.query_record import query_from_record
+from pbdp.tables.query_record import query_from_record, query_text
+from pbdp.tables.release import Drawn
 from pbdp.tables.selection import Threshold
-from pbdp.tables.verify_file import PublishedFile, check_notes, check_numbers, file_of, keys_in
-from pbdp.tables.verify_payment import check_payment
+from pbdp.tables.verify_file import (
+    SAME,
+    Check,
+    FaultError,
+    PublishedFile,
+    Record,
+    UnknownError,
+    check_notes,
+    check_numbers,
+    check_stored,
+    checked,
+    file_of,
+    keys_in,
+)
 
 if TYPE_CHECKING:
     from pbdp.ledger.ledger import Ledger
 
-SAME = 1e-9
 _EPSILON = "certificate"
-
-Record = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -105,7 +115,7 @@ def _verified(record: Record, place: Path, table: Path | None, ledger: Ledger | 
         checked("columns", lambda: check_notes(record, plan.query)),
         check_file,
         checked("numbers in the table", lambda: check_numbers(plan, file)),
-        checked("ledger", lambda: check_payment(record, plan, ledger, file)),
+        checked("ledger", lambda: _payment(record, plan, ledger, file)),
     ]
     if record["insecure_test_seed"] is not None:
         words = "The noise came from a test seed: nothing is protected. Never publish this table."
@@ -219,3 +229,48 @@ def _selection(record: Record, plan: TablePlan) -> str:
     if not reaches or part.requirement != wanted or part.confidence < asked.confidence:
         raise FaultError("the threshold does not publish the groups that were asked for")
     return f"groups of {asked.people} people are published with confidence {asked.confidence:g}"
+
+
+def _payment(record: Record, plan: TablePlan, ledger: Ledger | None, file: PublishedFile | None) -> str:
+    """The spend is in the ledger, for this query and plan, at this price; and so is the table."""
+    paid = record["ledger"]
+    if paid is None:
+        if ledger is not None:
+            raise FaultError("the manifest says that no ledger paid")
+        raise UnknownError("no ledger paid for this table: who published it kept no account")
+    if ledger is None:
+        raise UnknownError(
+            f"paid from {paid['dataset']} in {paid['place']}; name the ledger to have it checked"
+        )
+    if ledger.identity != paid["ledger"]:
+        raise FaultError("it was paid from another ledger")
+    if ledger.dataset(paid["dataset"]).rule != paid["rule"]:
+        raise FaultError("the budget has another rule than the manifest says")
+    entry = next(
+        (entry for entry in ledger.history(paid["dataset"]) if entry.sequence == paid["sequence"]), None
+    )
+    if entry is None or (entry.kind, entry.key, entry.plan, entry.query, dict(entry.cost)) != (
+        "spend",
+        paid["key"],
+        fingerprint(plan.noise),
+        query_text(plan.query),
+        paid["charged"],
+    ):
+        raise FaultError("the ledger has no such spend for this query")
+    words = f"paid from {paid['dataset']}, record {paid['sequence']}"
+    if file is None:
+        return words
+    drawn = _stored(ledger, paid["sequence"], plan)
+    check_stored(plan, drawn.groups, drawn.values, file)
+    return f"{words}; the table is the one that the ledger stored"
+
+
+def _stored(ledger: Ledger, sequence: int, plan: TablePlan) -> Drawn:
+    """Groups and numbers in the ledger's answer to a spend."""
+    for line in ledger.export():
+        row = json.loads(line)
+        if row.get("kind") == "answer" and json.loads(row["payload"])["spend"] == sequence:
+            if row["answer"] is None:
+                break
+            return Drawn.unpacked(plan, base64.b64decode(row["answer"]))
+    raise FaultError("the ledger stored no table for this spend")

@@ -1,29 +1,58 @@
-"""The published file, read again: its keys and numbers must be those that the manifest speaks of."""
+"""The published file, read again: its keys and numbers must be those that the manifest speaks of.
+
+A check ends in one of three ways: the claim holds, it does not, or it cannot be looked at.
+"""
 
 from __future__ import annotations
 
 import io
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from pbdp.errors import InputError
+from pbdp.errors import InputError, PbdpError
 from pbdp.noise.kernel import Array
-from pbdp.tables.faults import Check, FaultError, UnknownError
 from pbdp.tables.keys import KeyTable, Kind, arrow_types, key_table, keys_from_record
 from pbdp.tables.manifest import column_notes
 from pbdp.tables.measures import Column, Measure
 from pbdp.tables.plan import TablePlan
-from pbdp.tables.published import Columns, published_columns, typed
 from pbdp.tables.query import Query
-from pbdp.tables.table import SEED_COLUMN, digest_of
+from pbdp.tables.table import SEED_COLUMN, Columns, digest_of, published_columns, typed
 
+# Figures may differ in their last digits on another machine.
 SAME = 1e-9
 
 Record = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Check:
+    """One thing that was looked at. `holds` is None where it could not be, and `words` say why."""
+
+    name: str
+    holds: bool | None
+    words: str
+
+
+class FaultError(Exception):
+    """A claim that does not hold; the text says which."""
+
+
+class UnknownError(Exception):
+    """A claim that cannot be looked at here; the text says why."""
+
+
+def checked(name: str, look: Callable[[], str]) -> Check:
+    """What became of a claim."""
+    try:
+        return Check(name=name, holds=True, words=look())
+    except (FaultError, PbdpError) as fault:
+        return Check(name=name, holds=False, words=str(fault))
+    except UnknownError as unknown:
+        return Check(name=name, holds=None, words=str(unknown))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
