@@ -181,12 +181,10 @@ def in_python(rows: int, repeats: int, python: str) -> None:
 def in_frames(rows: int, repeats: int) -> None:
     """Whether the engine for Polars earns its place beside DuckDB, which can read the same frames."""
     path, script = visits(rows), str(HERE / "rivals" / "polars_frame.py")
-    for groups in ("public", "found", "rows"):
+    words = {"public": "public groups", "found": "groups of the data", "rows": "every row a person"}
+    for groups, said in words.items():
         for form in ("eager", "lazy"):
-            print(
-                f"{form} Polars frame, {groups if groups != 'rows' else 'public'} groups"
-                f"{', every row a person' if groups == 'rows' else ''}"
-            )
+            print(f"{form} Polars frame of {rows:,} rows, {said}")
             jobs = [
                 Job(name=engine, command=(sys.executable, script, path, engine, form, groups))
                 for engine in ("polars", "duckdb")
