@@ -12,9 +12,9 @@ from typing import Any
 
 import pbdp
 import reproduction
-from pbdp.canonical import canonical
 from pbdp.cli.files import new_file
 from pbdp.errors import InputError
+from pbdp.spelling import canonical
 from reproduction.experiment import Experiment, Row, Settings
 
 MARKER = "reproduction.json"

@@ -16,8 +16,8 @@ from itertools import zip_longest
 from multiprocessing.connection import Connection
 from typing import TypeAlias
 
-from pbdp.canonical import canonical
 from pbdp.errors import PbdpError
+from pbdp.spelling import canonical
 from reproduction.experiment import Experiment, Row, Settings
 from reproduction.kept import KeptCases, Outcome
 

@@ -11,7 +11,11 @@ from pathlib import Path
 
 import pytest
 
+from pbdp import Budget, Ledger, plan
+
 ROOT = Path(__file__).resolve().parents[1]
+# A hundred before the parts were put together.
+MOST_FILES_OF_A_RELEASE = 55
 LINT_IMPORTS = Path(sysconfig.get_path("scripts")) / "lint-imports"
 
 
@@ -81,3 +85,23 @@ def test_the_list_of_loaded_modules_holds_pbdp(loaded_by_import: frozenset[str])
 @pytest.mark.parametrize("heavy", ["numpy", "scipy", "cryptography", "matplotlib", "pandas"])
 def test_import_pbdp_does_not_load(heavy: str, loaded_by_import: frozenset[str]) -> None:
     assert heavy not in loaded_by_import
+
+
+def test_a_paid_release_of_one_number_passes_through_few_files(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whoever follows a number from the command line to the ledger has that many files to read."""
+    monkeypatch.setenv("PBDP_STATE", str(tmp_path / "state"))
+    made, ledger = tmp_path / "plan.json", tmp_path / "budget.db"
+    plan(within=5, confidence=0.9, sensitivity=1, delta=1e-6, integer=True).save(made)
+    with Ledger.create(ledger) as opened:
+        Budget.create(opened, "visits", epsilon=3, delta=1e-6)
+
+    command = ["release", str(made), "1234", "--ledger", str(ledger), "--dataset", "visits"]
+    done = run(sys.executable, "-m", "tests.files_passed", *command)
+
+    assert done.returncode == 0, done.stderr
+    files = done.stdout.split()
+    assert "ledger/budget.py" in files
+    assert "accounting/exact/tables.py" in files
+    assert len(files) <= MOST_FILES_OF_A_RELEASE, files

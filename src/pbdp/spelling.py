@@ -1,22 +1,38 @@
-"""Earlier versions spelled some words the British way; their files, options and fingerprints still count.
+"""How records are spelled: one JSON text for each, and the words of earlier versions.
 
-Names and texts are American now. What was written before is read as if it had been written today
-(`read_now`), and what identifies a plan or a request is still hashed the way it was (`as_before`), so that a
-ledger knows again what it has paid for.
+What ledgers store, and how requests, plans and surveys are known again, is the canonical text of a record.
+
+Earlier versions spelled some words the British way; their files, options and fingerprints still count. Names
+and texts are American now. What was written before is read as if it had been written today (`read_now`), and
+what identifies a plan or a request is still hashed the way it was (`as_before`), so that a ledger knows again
+what it has paid for.
 """
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections.abc import Callable, Mapping
 from functools import wraps
 from typing import Any, ParamSpec, TypeVar
 
+_ENCODER = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
 _NAMES = {"neighbors": "neighbours", "center": "centre"}
 _NAMES_NOW = {before: now for now, before in _NAMES.items()}
 # Only these fields hold words of ours; labels and keys belong to the user and are left alone.
 _TEXTS = frozenset({"family", "kernel", "method"})
 _WORDS = {"neighbor": "neighbour", "generalized": "generalised", "randomized": "randomised"}
 _WORDS_NOW = {before: now for now, before in _WORDS.items()}
+
+
+def canonical(content: object) -> str:
+    """The one JSON text of `content`: sorted names, no spaces, ASCII only, whole numbers exact, no NaN."""
+    return _ENCODER.encode(content)
+
+
+def digest(content: object) -> str:
+    """SHA-256 of that text, in hexadecimal. It must never change: it is written in ledgers and files."""
+    return hashlib.sha256(canonical(content).encode("ascii")).hexdigest()
 
 
 def as_before(record: object) -> Any:

@@ -10,8 +10,8 @@ from typing import Any
 
 import psycopg
 
-from pbdp.canonical import canonical
 from pbdp.ledger.record import hash_of
+from pbdp.spelling import canonical
 
 _REMOVE = "DELETE FROM {} WHERE sequence > {:d}"
 _MOVE = "UPDATE record SET sequence = {:d} WHERE sequence = {:d}"

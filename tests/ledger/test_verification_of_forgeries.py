@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from pbdp.canonical import canonical
 from pbdp.ledger import Ledger, verify_export
+from pbdp.spelling import canonical
 from tests.ledger.asking import PLAN, fill, plan_number, request
 from tests.ledger.tampering import forged, take_back
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pbdp.canonical import canonical
+from pbdp.spelling import canonical
 from reproduction.accuracy.curves import BEST, EXACT, PUBLISHED
 from reproduction.accuracy.differences import compared
 from reproduction.accuracy.figures import AGAINST_CONFIDENCE, AGAINST_WIDTH, CONFIDENCE, CONFIDENCES, WIDTHS

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from mpmath import MPContext
 
-from pbdp.canonical import canonical
 from pbdp.published.measure import AtDelta
+from pbdp.spelling import canonical
 from reproduction.accuracy.curves import published_choice
 from reproduction.accuracy.requirements import Aligned
 from reproduction.experiment import Row, Settings

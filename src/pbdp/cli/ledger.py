@@ -16,7 +16,7 @@ from pbdp.cli.parser import Parser
 from pbdp.cli.words.layout import paragraph
 from pbdp.cli.words.ledgers import history_table, status_table, verification_words
 from pbdp.errors import ContradictionError, InputError
-from pbdp.ledger.dataset import share_spent
+from pbdp.ledger.book import share_spent
 
 if TYPE_CHECKING:
     from pbdp.ledger.budget import Budget

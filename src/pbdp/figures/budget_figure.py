@@ -9,13 +9,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pbdp.figures.canvas import COLORS, DASHES, new_figure
-from pbdp.ledger.dataset import share_spent
+from pbdp.ledger.book import share_spent
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from pbdp.ledger.book import Entry
-    from pbdp.ledger.dataset import DatasetState
+    from pbdp.ledger.book import DatasetState, Entry
 
 
 def draw_budget(budgets: Sequence[tuple[DatasetState, Sequence[Entry]]]) -> Figure:

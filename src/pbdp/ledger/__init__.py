@@ -63,8 +63,7 @@ depth of the index.
 
 from __future__ import annotations
 
-from pbdp.ledger.book import Entry
-from pbdp.ledger.dataset import DatasetState
+from pbdp.ledger.book import DatasetState, Entry
 from pbdp.ledger.errors import BudgetExceededError, LedgerError, RolledBackError
 from pbdp.ledger.ledger import Ledger, verify_ledger
 from pbdp.ledger.request import Quote, Request, Reservation

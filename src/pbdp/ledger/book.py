@@ -4,14 +4,57 @@ from __future__ import annotations
 
 import hashlib
 import zlib
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from pbdp.ledger.dataset import Amounts, DatasetState, Package
 from pbdp.ledger.errors import DamagedLedgerError, UnknownDatasetError
-from pbdp.ledger.record import Payload, Record
+from pbdp.ledger.record import Amounts, Payload, Record
 from pbdp.ledger.stores.interface import Reading, StoredAnswer
 from pbdp.ledger.witness import Memory, Totals
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DatasetState:
+    """A budget as of one record.
+
+    `rule` is the accounting rule, as it was given with the budget; the ledger does not interpret it.
+    `releases` counts the requests that were paid for or drawn from a package. `sequence` is the record that
+    this state was read from.
+    """
+
+    name: str
+    limits: Amounts
+    spent: Amounts
+    rule: dict[str, Any]
+    neighbors: str
+    note: str | None
+    releases: int
+    created: str
+    sequence: int
+
+    @property
+    def remaining(self) -> Amounts:
+        """What may still be spent; zero where a recovery counted more than the limit."""
+        return {name: max(0, limit - self.spent[name]) for name, limit in self.limits.items()}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Package:
+    """The releases of one plan on one dataset: how many were paid for, and how many are used."""
+
+    bought: int = 0
+    used: int = 0
+
+    @property
+    def left(self) -> int:
+        """Releases that are paid for and not used."""
+        return self.bought - self.used
+
+
+def share_spent(spent: Mapping[str, int], limits: Mapping[str, int]) -> float:
+    """The share of a budget that is spent, to the digits of a float: of the amount nearest its limit."""
+    return max((spent[name] / limit if limit else 1.0 for name, limit in limits.items()), default=0.0)
 
 
 def packed_answer(answer: bytes, spend: int) -> tuple[Payload, bytes]:

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from pbdp.errors import InputError, PbdpError
-from pbdp.ledger.dataset import DatasetState
+from pbdp.ledger.book import DatasetState
 from pbdp.ledger.errors import BudgetExceededError
 from pbdp.ledger.ledger import Ledger
 from pbdp.ledger.request import Request, Reservation

@@ -27,10 +27,9 @@ from dataclasses import replace
 from typing import Literal
 
 from pbdp.errors import InputError
-from pbdp.ledger.book import Book
-from pbdp.ledger.dataset import Amounts, DatasetState, none_of, total
+from pbdp.ledger.book import Book, DatasetState
 from pbdp.ledger.errors import DamagedLedgerError, LedgerError, RolledBackError
-from pbdp.ledger.record import Payload, Record
+from pbdp.ledger.record import Amounts, Payload, Record, none_of, total
 from pbdp.ledger.stores.interface import Reading, Row, Store, Writing
 from pbdp.ledger.witness import Memory, Witness, state_folder
 

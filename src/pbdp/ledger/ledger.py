@@ -11,10 +11,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from pbdp.canonical import canonical
 from pbdp.errors import InputError
-from pbdp.ledger.book import Entry, entries_of, packed_answer
-from pbdp.ledger.dataset import Amounts, DatasetState, checked_amounts, checked_name, none_of
+from pbdp.ledger.book import DatasetState, Entry, entries_of, packed_answer
 from pbdp.ledger.errors import (
     BudgetExceededError,
     DamagedLedgerError,
@@ -25,12 +23,13 @@ from pbdp.ledger.errors import (
     PackageUsedUpError,
 )
 from pbdp.ledger.guard import Gap, Guard
-from pbdp.ledger.record import FORMAT, Payload, Record
+from pbdp.ledger.record import FORMAT, Amounts, Payload, Record, checked_amounts, checked_name, none_of
 from pbdp.ledger.request import Quote, Request, Reservation, charge, spend_content
 from pbdp.ledger.stores.interface import Store, Writing
 from pbdp.ledger.stores.sqlite import SqliteStore
 from pbdp.ledger.verification import Verification, Walk, export_lines
 from pbdp.mechanism.neighbors import Neighbors
+from pbdp.spelling import canonical
 
 # Seconds to wait for another program that holds the ledger.
 WAIT = 30.0

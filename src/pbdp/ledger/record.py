@@ -3,21 +3,25 @@
     hash = SHA-256 of FORMAT, sequence, time, kind, payload, previous, each as `length:text,`
 
 These can be read back in one way only, so two different records never have the same bytes under the hash.
-`previous` is the hash of the record before, and the first record (genesis) holds a
-random ledger id: as long as SHA-256 has no known collisions, a record fits in one place of one ledger only.
+`previous` is the hash of the record before, and the first record (genesis) holds a random ledger id: as long
+as SHA-256 has no known collisions, a record fits in one place of one ledger only.
+
+Limits, costs and what is spent are named whole-number amounts: exact integers, no floats, no tolerance.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cached_property, lru_cache
 from types import UnionType
-from typing import Any
+from typing import Any, Literal
 
-from pbdp.canonical import canonical
+from pbdp.errors import InputError
+from pbdp.spelling import canonical
 
 FORMAT = "pbdp ledger 1"
 NO_PREVIOUS = "0" * 64
@@ -63,6 +67,12 @@ FIELDS: dict[str, dict[str, type | UnionType]] = {
 }
 
 Payload = dict[str, Any]
+Amounts = dict[str, int]
+Sign = Literal[1, -1]
+
+# Far above any use, and small enough for every JSON reader that takes whole numbers of any length.
+LARGEST = 2**4096
+LONGEST_NAME = 100
 
 
 class BrokenRecordError(Exception):
@@ -152,3 +162,44 @@ class Record:
         if self.kind == "answer":
             return Columns(spend=content["spend"])
         return Columns()
+
+
+def checked_name(what: str, name: object) -> str:
+    """A name for people: printable, not empty, no spaces at its ends."""
+    rule = f"1 to {LONGEST_NAME} printable characters without spaces at the ends"
+    if not isinstance(name, str):
+        raise InputError(what, rule, type(name).__name__)
+    if not (0 < len(name) <= LONGEST_NAME and name.isprintable() and name == name.strip()):
+        raise InputError(what, rule, ascii(name[: LONGEST_NAME + 1]))
+    return name
+
+
+def checked_amounts(what: str, amounts: object) -> Amounts:
+    """A copy, if every amount is a whole number from 0 to `LARGEST` and has a proper name."""
+    rule = "whole numbers of at least 0, by name"
+    if not isinstance(amounts, Mapping) or not amounts:
+        raise InputError(what, rule, "nothing" if amounts == {} else type(amounts).__name__)
+    for name, amount in amounts.items():
+        checked_name(f"a name in {what}", name)
+        if type(amount) is not int:
+            remedy = "Round up to a whole number of the unit first."
+            raise InputError(f"{what}[{name!r}]", "a whole number (int)", type(amount).__name__, remedy)
+        if not 0 <= amount <= LARGEST:
+            value = amount if amount < 0 and amount >= -LARGEST else "a larger one"
+            raise InputError(f"{what}[{name!r}]", "a whole number from 0 to 2^4096", value)
+    return {str(name): int(amounts[name]) for name in sorted(amounts)}
+
+
+def total(first: Amounts, second: Amounts, sign: Sign = 1) -> Amounts:
+    """`first + sign * second` for every name; both have the same names."""
+    return {name: amount + sign * second[name] for name, amount in first.items()}
+
+
+def first_above(amounts: Amounts, limits: Amounts) -> str | None:
+    """The first name (in order of the alphabet) whose amount is above its limit."""
+    return next((name for name in sorted(amounts) if amounts[name] > limits[name]), None)
+
+
+def none_of(amounts: Amounts) -> Amounts:
+    """Zero for every name."""
+    return dict.fromkeys(amounts, 0)

@@ -11,21 +11,12 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from pbdp.canonical import digest
 from pbdp.errors import InputError
-from pbdp.ledger.dataset import (
-    Amounts,
-    DatasetState,
-    Package,
-    checked_amounts,
-    checked_name,
-    first_above,
-    none_of,
-    total,
-)
+from pbdp.ledger.book import DatasetState, Package
 from pbdp.ledger.errors import BudgetExceededError, PackageUsedUpError
-from pbdp.ledger.record import Payload
+from pbdp.ledger.record import Amounts, Payload, checked_amounts, checked_name, first_above, none_of, total
 from pbdp.mechanism.neighbors import Neighbors
+from pbdp.spelling import digest
 
 LONGEST_KEY = 200
 LONGEST_QUERY = 100_000

@@ -19,13 +19,22 @@ import zlib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from pbdp.canonical import canonical
 from pbdp.errors import PbdpError
-from pbdp.ledger.book import unpacked_answer
-from pbdp.ledger.dataset import Amounts, Package, first_above, total
-from pbdp.ledger.record import FORMAT, NO_PREVIOUS, BrokenRecordError, Columns, Payload, Record
+from pbdp.ledger.book import Package, unpacked_answer
+from pbdp.ledger.record import (
+    FORMAT,
+    NO_PREVIOUS,
+    Amounts,
+    BrokenRecordError,
+    Columns,
+    Payload,
+    Record,
+    first_above,
+    total,
+)
 from pbdp.ledger.request import Request
 from pbdp.ledger.stores.interface import Row
+from pbdp.spelling import canonical
 
 PLACE = "the export"
 

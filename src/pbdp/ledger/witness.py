@@ -24,8 +24,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from pbdp.ledger.dataset import Amounts
 from pbdp.ledger.errors import LedgerError
+from pbdp.ledger.record import Amounts
 
 _ENTRY = 40
 

@@ -11,13 +11,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from pbdp.canonical import digest
 from pbdp.errors import InputError
 from pbdp.local.domain import Codes, Domain, Value
 from pbdp.local.lookup import Lookup, read_values, true_codes
 from pbdp.local.spread import Spread
 from pbdp.noise.kernel import Array, Words
 from pbdp.release.keystream import SECURE, SLACK, WORD, Keystream, keystream_from
+from pbdp.spelling import digest
 
 # Words drawn at a time: what is made of them stays in the processor's cache.
 CHUNK = 1 << 15

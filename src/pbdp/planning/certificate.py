@@ -102,9 +102,8 @@ def _composed(table: WeightTable, goal: Goal, delta: float) -> tuple[Bounds, str
 def _epsilon(design: Design, goal: Goal) -> tuple[Bounds, str]:
     """The total epsilon of all releases, and how it was found."""
     mechanism, delta = design.mechanism, goal.delta
-    accountant = ExactAccountant(mechanism=mechanism, sensitivity=goal.sensitivity)
     if goal.order is not None:
-        one = accountant.renyi_at(goal.order)
+        one = ExactAccountant(mechanism=mechanism, sensitivity=goal.sensitivity).renyi_at(goal.order)
         return Bounds(lower=goal.releases * one.lower, upper=goal.releases * one.upper), IDEAL_RENYI
     if delta is None:
         raise AssertionError("a requirement has a delta or an order")
@@ -115,7 +114,16 @@ def _epsilon(design: Design, goal: Goal) -> tuple[Bounds, str]:
         return _composed(table, goal, delta)
     if goal.releases > 1:
         raise CannotCertifyError("Noise that changes with the answer is certified for one release only.")
-    # |delta of tables - delta of ideal laws| <= (1 + e^eps) · table_error
+    return _over_answers(design, goal, delta)
+
+
+def _over_answers(design: Design, goal: Goal, delta: float) -> tuple[Bounds, str]:
+    """epsilon of noise that changes with the answer.
+
+    |delta of tables - delta of ideal laws| <= (1 + e^eps) · table_error
+    """
+    mechanism = design.mechanism
+    accountant = ExactAccountant(mechanism=mechanism, sensitivity=goal.sensitivity)
     reserve = 1e-4
     while reserve <= LARGEST_RESERVE:
         bounds = accountant.epsilon_at(delta * (1 - reserve))

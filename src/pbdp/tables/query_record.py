@@ -7,9 +7,8 @@ from collections.abc import Mapping
 from dataclasses import asdict, fields
 from typing import Any
 
-from pbdp.canonical import canonical
 from pbdp.errors import InputError
-from pbdp.spelling import names_now
+from pbdp.spelling import canonical, names_now
 from pbdp.tables.keys import KeyTable, keys_from_record, keys_record
 from pbdp.tables.mean import Mean
 from pbdp.tables.measures import Count, Measure, People, Sum

@@ -7,12 +7,11 @@ from typing import TYPE_CHECKING
 
 from pbdp.cli.words.layout import bar, columns, paragraph
 from pbdp.digits import percent_up
-from pbdp.ledger.dataset import share_spent
+from pbdp.ledger.book import share_spent
 
 if TYPE_CHECKING:
-    from pbdp.ledger.book import Entry
+    from pbdp.ledger.book import DatasetState, Entry
     from pbdp.ledger.budget import Budget, Paid
-    from pbdp.ledger.dataset import DatasetState
     from pbdp.ledger.verification import Verification
     from pbdp.planning.plan import Plan
     from pbdp.tables.table import Payment

@@ -13,12 +13,10 @@ the costs within the limits has promised the rule's (epsilon, delta).
 from __future__ import annotations
 
 from pbdp.planning.pricing.batch_rule import BatchRule, batch_rule, compose_plans
-from pbdp.planning.pricing.fingerprint import fingerprint
 from pbdp.planning.pricing.price import Price, price
-from pbdp.planning.pricing.priced import Claim, Priced
-from pbdp.planning.pricing.records import make_rule, rule_from_record
+from pbdp.planning.pricing.priced import Claim, Priced, fingerprint
 from pbdp.planning.pricing.renyi_rule import RenyiRule
-from pbdp.planning.pricing.rule import Amounts, Rule
+from pbdp.planning.pricing.rule import Amounts, Rule, make_rule, rule_from_record
 from pbdp.planning.pricing.sum_rule import SumRule
 
 __all__ = [

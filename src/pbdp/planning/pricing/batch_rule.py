@@ -19,8 +19,7 @@ from pbdp.errors import InputError
 from pbdp.mechanism.design import Design
 from pbdp.mechanism.neighbors import Neighbors
 from pbdp.planning.plan import Plan
-from pbdp.planning.pricing.fingerprint import fingerprint
-from pbdp.planning.pricing.priced import Priced, name_of, noises_of
+from pbdp.planning.pricing.priced import Priced, fingerprint, name_of, noises_of
 from pbdp.planning.pricing.rule import Amounts, Record, same_relation
 
 

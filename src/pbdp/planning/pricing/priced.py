@@ -1,15 +1,26 @@
-"""What can be priced: plans, and claims of (epsilon, delta) made elsewhere."""
+"""What can be priced: plans, and claims of (epsilon, delta) made elsewhere; and the fingerprint of each.
+
+The fingerprint is of what was asked and which noise answers it, of nothing that may differ in a copy.
+"""
 
 from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass
-from typing import TypeAlias
+from functools import lru_cache
+from typing import Any, TypeAlias
 
 from pbdp.domains import fraction, non_negative
-from pbdp.mechanism.design import Design
+from pbdp.mechanism.design import AnyDesign, Design
 from pbdp.mechanism.neighbors import Neighbors
+from pbdp.mechanism.requirement import Requirement
 from pbdp.planning.plan import Plan
+from pbdp.planning.records import design_record, requirement_record
+from pbdp.spelling import as_before, digest
+
+# Certified figures are left out: two machines may differ in their last digits (see `store`), and they
+# follow from the rest. So are what else was compared, texts, and the version of the format.
+Record = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,3 +80,79 @@ def name_of(plan: Priced) -> str:
     counts = Counter(part.design.name for part in plan.parts)
     each = [name if count == 1 else f"{count} x {name}" for name, count in counts.items()]
     return f"joint plan of {len(plan.parts)} ({', '.join(each)})"
+
+
+@lru_cache(maxsize=1024)
+def fingerprint(plan: Priced) -> str:
+    """SHA-256, in hexadecimal, of the plan's requirement and noise as canonical JSON."""
+    return digest(_plain(as_before(_essence(plan))))
+
+
+def _plain(value: object) -> object:
+    """The value with every number as a float and without negative zeros: 5 and 5.0 are one plan."""
+    match value:
+        case dict():
+            return {name: _plain(part) for name, part in value.items()}
+        case list() | tuple():
+            return [_plain(part) for part in value]
+        case bool():
+            return value
+        case int() | float():
+            return float(value) + 0.0
+    return value
+
+
+def _essence(plan: Priced) -> Record:
+    if isinstance(plan, Claim):
+        figures = {"epsilon": float(plan.epsilon), "delta": float(plan.delta)}
+        return {"kind": "claim", **figures, "neighbors": plan.neighbors, "label": plan.label}
+    for part in plan.parts:
+        part.requirement.region.check_record("to be told apart from others")
+    if plan.is_joint:
+        parts = [_of_part(part.requirement, part.design) for part in plan.parts]
+        return {
+            "kind": "joint plan",
+            "delta": plan.delta,
+            "missing": plan.missing,
+            "neighbors": plan.neighbors,
+            "parts": parts,
+        }
+    asked, design = plan.requirement, plan.mechanism
+    return _of_number(asked, design) if asked.coordinates is None else _of_vector(asked, design)
+
+
+def _of_part(asked: Requirement, design: AnyDesign) -> Record:
+    return {
+        "sensitivity": asked.sensitivity,
+        "releases": asked.releases,
+        "requirement": requirement_record(asked),
+        "mechanism": design_record(design),
+    }
+
+
+def _of_number(asked: Requirement, design: AnyDesign) -> Record:
+    own = {"delta": asked.delta, "rdp_order": asked.rdp_order, "neighbors": asked.neighbors}
+    return {"kind": "plan", **own, **_of_part(asked, design)}
+
+
+def _of_vector(asked: Requirement, design: AnyDesign) -> Record:
+    coordinates = asked.coordinates
+    if coordinates is None:
+        raise AssertionError("a vector has coordinates")
+    return {
+        "kind": "vector plan",
+        "delta": asked.delta,
+        "norm": coordinates.norm,
+        "dimensions": coordinates.dimensions,
+        "within": asked.half_width,
+        "sensitivity": asked.sensitivity,
+        "neighbors": asked.neighbors,
+        "requirement": {
+            "confidence": asked.confidence,
+            "integer": asked.integer,
+            "touches": coordinates.touches,
+            "step": asked.step,
+        },
+        # noise of every coordinate is known as that of the plan for one of them
+        "mechanism": _of_number(asked.each, design) if isinstance(design, Design) else design_record(design),
+    }
