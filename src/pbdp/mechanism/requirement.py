@@ -131,6 +131,11 @@ class Requirement:
             return every
         return replace(every, confidence=every.confidence_each, releases=self.touched, simultaneous=False)
 
+    def confidence_each_of(self, whole: float) -> float:
+        """The confidence that each number of an answer needs for all of it to have `whole`, rounded up."""
+        every = replace(self, coordinates=None, releases=self.dimensions, simultaneous=True, confidence=whole)
+        return every.confidence_each
+
     def joint_confidence_of(self, each: float) -> float:
         """The confidence of a whole answer when each of its numbers has `each`, rounded down."""
         if self.coordinates is None:

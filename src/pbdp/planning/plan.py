@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -334,20 +333,40 @@ class Plan:
             raise InputError("answers", rule, f"a {type(answers).__name__}")
         return list(zip(self.parts, answers, strict=True))
 
-    def interval(self, published: float, confidence: float | None = None) -> tuple[float, float]:
-        """An interval that holds the true answer with at least this confidence, or with the plan's own."""
-        return self.releaser.interval(published, confidence)
+    def interval(self, published: object, confidence: float | None = None) -> Any:
+        """Low and high that hold the true answer with at least this confidence, or with the plan's own.
 
-    def likelihood(self, published: float, answers: Sequence[float | int | Fraction]) -> Array:
-        """P(this number is published) for each candidate for the true answer; the law is public."""
-        return self.releaser.likelihood(published, answers)
+        They are arrays for several numbers, each of which has the confidence by itself, and for a vector,
+        which has it as a whole. Numbers of several parts are given by the parts' names, as many as there are,
+        or in their order, and so are their intervals.
+        """
+        if not self.is_joint:
+            return self.releaser.interval(published, confidence)
+        if isinstance(published, Mapping):
+            given = [(self.part(name), own) for name, own in published.items()]
+            return {part.name: part.releaser.interval(own, confidence) for part, own in given}
+        return [part.releaser.interval(own, confidence) for part, own in self.answers_by_part(published)]
+
+    def likelihood(self, published: object, answers: Sequence[object]) -> Array:
+        """P(this is published) for each candidate for the true answer; the law is public.
+
+        A candidate has the form of what was published: a number, a list of them, answers of all parts.
+        """
+        if not self.is_joint:
+            return self.releaser.likelihood(published, answers)
+        candidates = [self.answers_by_part(answer) for answer in answers]
+        each = [
+            part.releaser.likelihood(own, [candidate[index][1] for candidate in candidates])
+            for index, (part, own) in enumerate(self.answers_by_part(published))
+        ]
+        return np.asarray(np.prod(each, axis=0))
 
     def answer_in_steps(self, answer: Number) -> int:
-        """The true answer on the grid: rounded half up and clamped where the plan says so."""
+        """A true number on the grid: rounded half up and clamped where the plan says so."""
         return self.releaser.publisher.exact_steps(answer)
 
     def law_at(self, answer: Number) -> OutputLaw:
-        """Every output and its probability when this is the true answer.
+        """Every output and its probability when this is the true answer, or one coordinate of it.
 
         With a delta these are the table's own weights, all of them; for a Rényi plan those of the ideal law.
         """

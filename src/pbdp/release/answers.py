@@ -59,6 +59,16 @@ def read_answers(answers: object, publisher: Publisher) -> Answers:
     return Answers(steps=publisher.steps_of(_numbers(column.array)), restored=restored)
 
 
+def read_published(published: object) -> Array:
+    """Published numbers as floats, in which every output of a plan is exact; not yet held against a plan."""
+    column = read_column("published number", published, "a number").array
+    try:
+        numbers = _array_of(column.tolist())[0] if column.dtype == object else _numbers(column)
+    except InputError:
+        raise InputError("published number", "a finite number", "something else") from None
+    return numbers.astype(np.float64)
+
+
 def restorer(answer: object, whole: bool) -> Callable[[float], Any]:
     """What gives a published number back in the type of its answer.
 

@@ -5,7 +5,8 @@ the answer; so the answers for which the published number would meet it hold the
 
 **Any other confidence.** An answer is kept unless the published number, or one further out, has at most
 half of (1 - confidence) probability under it, on either side (Neyman 1937): the true answer is dropped at
-most that often. The probabilities are sums of the very weights that are sampled.
+most that often. The probabilities are sums of the very weights that are sampled. A vector whose coordinates
+have noise of their own holds with the product of what each has.
 
 Ends are rounded outwards. They speak of the answer as the plan takes it: after clamping into a range.
 """
@@ -62,8 +63,11 @@ def output_steps(publisher: Publisher, published: float) -> tuple[int, int]:
     """First and last output step that are published as this number; refused if none is."""
     if not math.isfinite(published):
         raise InputError("published number", "finite", repr(published))
-    near = publisher.grid.nearest_step(published)
-    reach = publisher.design.reach + abs(publisher.design.offset) + 2
+    grid, reach = publisher.design.output_grid, 0
+    near = grid.nearest_step(published)
+    if not (isinstance(grid, LinearGrid) and publisher.is_unclamped):
+        # several steps may be published as this number
+        reach = publisher.design.reach + abs(publisher.design.offset) + 2
     window = range(max(near - reach, -FURTHEST_STEP * 2), min(near + reach, FURTHEST_STEP * 2) + 1)
 
     def value(step: int) -> float:
@@ -76,7 +80,7 @@ def output_steps(publisher: Publisher, published: float) -> tuple[int, int]:
     if first == stop:
         raise InputError(
             "published number",
-            f"one that the plan can publish ({publisher.grid.describe()})",
+            f"one that the plan can publish ({grid.describe()})",
             f"{published:g}",
             "Give it with all its digits.",
         )

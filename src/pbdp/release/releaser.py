@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
+from pbdp.domains import probability
 from pbdp.errors import InputError
 from pbdp.mechanism.design import AnyDesign
 from pbdp.mechanism.grid import FURTHEST_STEP, LinearGrid
 from pbdp.mechanism.requirement import Requirement
 from pbdp.noise.kernel import Array, Index
 from pbdp.release.alias import AliasTable
-from pbdp.release.answers import Answers, read_answers, restorer
+from pbdp.release.answers import Answers, read_answers, read_published, restorer
 from pbdp.release.intervals import (
     USUAL_CONFIDENCE,
     Intervals,
@@ -27,7 +28,7 @@ from pbdp.release.intervals import (
 )
 from pbdp.release.keystream import SECURE, Keystream, keystream_from
 from pbdp.release.law import Weights
-from pbdp.release.publisher import Number, Publisher
+from pbdp.release.publisher import Publisher
 from pbdp.release.sampler import MovingSampler, Sampler, sampler_of
 
 SCALARS = (int, float, Fraction, Decimal, np.integer, np.floating)
@@ -82,12 +83,12 @@ class Releaser:
         sampler = self.sampler if whole and publisher.is_unclamped else None
         object.__setattr__(self, "_fast", sampler.table if isinstance(sampler, MovingSampler) else None)
 
-    def check_count(self, count: int, disjoint: bool) -> None:
+    def check_count(self, count: int, disjoint: bool, name: str = "answer") -> None:
         """Refuse more numbers than the plan covers, unless each person affects only one of them."""
         if self.requirement.coordinates is not None:
             if count != self.requirement.dimensions:
                 raise InputError(
-                    "answer",
+                    name,
                     f"of {self.requirement.dimensions} numbers, the dimensions of the plan",
                     f"{count}",
                     "Make a plan for that many.",
@@ -125,8 +126,7 @@ class Releaser:
         if isinstance(answer, bool | np.bool) or not isinstance(answer, SCALARS):
             raise InputError("answer", "a finite number", f"a {type(answer).__name__}")
         if self.requirement.coordinates is not None:
-            rule = "a list, a numpy array or a column, as the plan is for vectors"
-            raise InputError("answer", rule, f"a {type(answer).__name__}")
+            raise _no_vector("answer", answer)
         match answer:
             case float() | np.floating():
                 return self.publisher.steps_of(np.array([answer], dtype=np.float64))
@@ -144,32 +144,58 @@ class Releaser:
         return self.sampler.outputs(steps, keystream)
 
     def intervals(self, published: Array, confidence: float | None) -> Intervals:
-        """The requirement inverted at the plan's confidence, or intervals at another."""
+        """The requirement inverted at the plan's confidence, or intervals at another.
+
+        Each number has the confidence by itself; a vector has it as a whole.
+        """
         if confidence is None:
             found = requirement_intervals(self.publisher, published, self.confidence)
             if found is not None:
                 return found
             confidence = USUAL_CONFIDENCE
-        if self.vectors is not None:
-            raise InputError(
-                "confidence",
-                f"that of the plan, {self.confidence:g}, for noise that is drawn as a whole",
-                f"{confidence:g}",
-                "Leave it out.",
-            )
-        return confidence_intervals(Weights(publisher=self.publisher), published, confidence)
+        each = self.requirement.confidence_each_of(probability("confidence", confidence))
+        return replace(confidence_intervals(self._weights, published, each), confidence=confidence)
 
-    def interval(self, published: float, confidence: float | None = None) -> tuple[float, float]:
-        """An interval that holds the true answer with at least this confidence, or with the plan's own."""
-        number = float(published)
-        output_steps(self.publisher, number)  # refuses what cannot have been published
-        found = self.intervals(np.array([number]), confidence)
-        return float(found.low[0]), float(found.high[0])
+    @property
+    def _weights(self) -> Weights:
+        """What each number is drawn from; noise of whole vectors has no such table, and is refused."""
+        return Weights(publisher=self.publisher)
 
-    def likelihood(self, published: float, answers: Sequence[Number]) -> Array:
-        """P(this number is published) for each candidate for the true answer."""
-        steps = np.array([self.publisher.exact_steps(answer) for answer in answers], dtype=np.int64)
-        return likelihoods(Weights(publisher=self.publisher), float(published), steps)
+    def interval(self, published: object, confidence: float | None = None) -> tuple[Any, Any]:
+        """Low and high for a number, arrays of them for several numbers or a vector (see `intervals`)."""
+        numbers = self.published_numbers(published)
+        found = self.intervals(numbers, confidence)
+        if isinstance(published, SCALARS):
+            return float(found.low[0]), float(found.high[0])
+        return found.low, found.high
+
+    def published_numbers(self, published: object) -> Array:
+        """One number, or several, as floats; refused unless this could have published them."""
+        single = isinstance(published, SCALARS)
+        if single and self.requirement.coordinates is not None:
+            raise _no_vector("published number", published)
+        numbers = read_published([published] if single else published)
+        self.check_count(len(numbers), disjoint=True, name="published number")
+        for number in np.unique(numbers).tolist():
+            output_steps(self.publisher, number)
+        return numbers
+
+    def likelihood(self, published: object, answers: Sequence[object]) -> Array:
+        """P(this is published) for each candidate: a number each, or as many numbers as were published."""
+        numbers, weights = self.published_numbers(published), self._weights
+        if isinstance(published, SCALARS):
+            listed = [self.steps_of(answer) for answer in answers]
+        else:
+            listed = [self._steps_of_several(answer, len(numbers)) for answer in answers]
+        steps = np.array(listed, dtype=np.int64).reshape(-1, len(numbers))
+        each = [likelihoods(weights, *of) for of in zip(numbers.tolist(), steps.T, strict=True)]
+        return np.asarray(np.prod(each, axis=0))
+
+    def _steps_of_several(self, answers: object, count: int) -> Index:
+        steps = read_answers(answers, self.publisher).steps
+        if len(steps) != count:
+            raise InputError("answer", f"of {count} numbers, as many as were published", f"{len(steps)}")
+        return steps
 
     def prepared(self, answers: object) -> Prepared:
         """The answers, read and checked; how many of them a plan covers is for the caller to count."""
@@ -213,3 +239,8 @@ class Releaser:
             confidence=found.confidence,
             insecure_test_seed=insecure_test_seed,
         )
+
+
+def _no_vector(name: str, given: object) -> InputError:
+    rule = "a list, a numpy array or a column, as the plan is for vectors"
+    return InputError(name, rule, f"a {type(given).__name__}")
