@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from decimal import Decimal
 from functools import cache
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -15,6 +17,7 @@ from pbdp.ledger import Ledger
 from pbdp.ledger.budget import Budget
 from pbdp.ledger.errors import BudgetExceededError, KeyReusedError, PackageUsedUpError
 from pbdp.planning.plan import Plan
+from tests.planning.kinds import VECTORS, answers_of, plan_of
 
 
 @cache
@@ -117,6 +120,62 @@ def test_rules_other_than_the_first_work_too(url: str) -> None:
             batch.release(plan(2), 5)
         assert Budget.of(ledger, "batch").rule.kind == "batch"
         assert ledger.verify().sound
+
+
+WHOLE = [*VECTORS, "joint"]
+
+
+@pytest.mark.parametrize("rule", ["renyi", "sum"])
+@pytest.mark.parametrize("kind", WHOLE)
+def test_a_vector_and_a_joint_plan_are_paid_once_and_come_back_the_same(
+    kind: str, rule: str, tmp_path: Path
+) -> None:
+    made, answers = plan_of(kind), answers_of(kind)
+    with Ledger.create(str(tmp_path / "budget.db")) as ledger:
+        budget = Budget.create(ledger, "visits", epsilon=9, delta=1e-3, rule=rule)
+        first = budget.release(made, answers, key="march")
+        assert budget.state.spent == budget.price(made).cost
+        assert any(budget.state.spent.values())
+        assert type(first) is type(answers)
+        assert budget.release(made, answers, key="march") == first
+        assert budget.state.spent == budget.price(made).cost
+        # the answer is one release: there is no second one without paying again
+        with pytest.raises(PackageUsedUpError, match="again"):
+            budget.release(made, answers, key="april")
+        assert budget.release(made, answers, key="april", again=True) != first
+        assert budget.state.spent == {name: 2 * cost for name, cost in budget.price(made).cost.items()}
+        assert ledger.verify().sound
+
+
+@pytest.mark.parametrize("kind", WHOLE)
+def test_what_does_not_fit_or_is_wrong_is_refused_before_anything_is_drawn(
+    kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made, answers = plan_of(kind), answers_of(kind)
+    drawn: list[str] = []
+    monkeypatch.setattr("pbdp.ledger.budget.SecureKeystream", lambda: drawn.append(kind))
+    with Ledger.create(str(tmp_path / "budget.db")) as ledger:
+        budget = Budget.create(ledger, "visits", epsilon=0.01, delta=1e-3, rule="sum")
+        for wrong in (None, 5, [1.0, "2"], {"visits": 1}, [1.0, 2.0, math.nan]):
+            with pytest.raises(InputError):
+                budget.release(made, wrong)
+        with pytest.raises(BudgetExceededError, match="epsilon"):
+            budget.release(made, answers)
+        assert not any(budget.state.spent.values())
+        assert budget.state.releases == 0
+    assert not drawn
+
+
+def test_groups_of_people_in_the_parts_of_a_joint_plan_are_one_release(tmp_path: Path) -> None:
+    joint, groups = plan_of("joint"), {"visits": np.arange(40), "nights": [1, 2, 3]}
+    with Ledger.create(str(tmp_path / "budget.db")) as ledger:
+        budget = Budget.create(ledger, "visits", epsilon=9, delta=1e-3)
+        with pytest.raises(InputError, match="disjoint"):
+            budget.release(joint, groups)
+        found = budget.release(joint, groups, disjoint=True)
+        assert len(found["visits"]) == 40
+        assert len(found["nights"]) == 3
+        assert budget.state.spent == budget.price(joint).cost
 
 
 def test_relations_are_never_mixed(url: str) -> None:

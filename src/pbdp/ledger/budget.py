@@ -112,7 +112,7 @@ class Budget:
 
         `query` is any public text on what was asked. `again` pays for another package of the plan's releases.
         """
-        ready = plan.prepared(answers)
+        ready = plan.prepared(answers, disjoint=disjoint)
         if not ready.count:
             raise InputError("answers", "at least one number", "none")
         paid = self.paid(

@@ -290,7 +290,7 @@ class Plan:
         }
         return drawn if isinstance(answers, Mapping) else list(drawn.values())
 
-    def prepared(self, answers: object) -> Prepared:
+    def prepared(self, answers: object, *, disjoint: bool = False) -> Prepared:
         """The answers of all parts, read and checked, to be drawn once they are paid for.
 
         A vector, and the answers of all parts of a joint plan, count as one release of the plan.
@@ -300,7 +300,7 @@ class Plan:
             return ready if self.requirement.coordinates is None else replace(ready, count=1)
         given = [(part, part.releaser.prepared(own)) for part, own in self.answers_by_part(answers)]
         for part, ready in given:
-            part.releaser.check_count(ready.count, disjoint=False)
+            part.releaser.check_count(ready.count, disjoint)
         ends = np.cumsum([ready.count for _, ready in given])[:-1]
 
         def restored(values: Array | Index) -> Any:
