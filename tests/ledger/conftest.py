@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from pbdp.ledger import Ledger
 from tests.ledger.asking import fill
 from tests.ledger.postgres_server import postgres_server
 
@@ -88,3 +89,10 @@ def filled(request: pytest.FixtureRequest) -> str:
     url = str(request.getfixturevalue("postgres_url"))
     fill(url)
     return url
+
+
+@pytest.fixture
+def lines(filled_file: Path) -> list[str]:
+    """The export of a filled ledger."""
+    with Ledger.open(filled_file) as ledger:
+        return list(ledger.export())

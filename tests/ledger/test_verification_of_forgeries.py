@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -25,12 +24,6 @@ FIRST_DATASET = canonical(
         "releases": 0,
     }
 )
-
-
-@pytest.fixture
-def lines(filled_file: Path) -> list[str]:
-    with Ledger.open(filled_file) as ledger:
-        return list(ledger.export())
 
 
 @pytest.fixture(scope="module")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from pbdp.accounting.composition.loss_law import loss_law, table_loss_law
 from pbdp.mechanism.weights import WeightTable, integer_weights
 
 # Scales with P(|noise| <= 20) = 0.9 exactly.
@@ -20,3 +21,10 @@ def laplace_table(scale: float) -> WeightTable:
     reach = int(45 * scale) + 2
     masses = np.exp(-np.abs(np.arange(-reach, reach + 1)) / scale)
     return integer_weights(masses / masses.sum(), -reach)
+
+
+LAWS = [
+    table_loss_law(gaussian_table(6.0), 2),
+    table_loss_law(laplace_table(4.0), 1),
+    loss_law([0.7, 0.2, 0.1], [0.3, 0.7, 0.0]),
+]

@@ -12,7 +12,6 @@ from pbdp.accounting.composition.composed import compose
 from pbdp.accounting.composition.loss_distribution import split
 from pbdp.accounting.composition.loss_law import table_loss_law
 from pbdp.accounting.composition.release import distribution_release, pair_release, table_release
-from pbdp.accounting.exact.tables import table_delta, table_epsilon
 from pbdp.errors import InputError
 from pbdp.mechanism.weights import integer_weights
 from tests.accounting.composition.laws import GAUSSIAN_20, LAPLACE_20, gaussian_table, laplace_table
@@ -52,22 +51,6 @@ def test_gaussians_compose_to_the_closed_form(count: int, delta: float) -> None:
     assert gaussian_delta(bounds.upper * (1 + 1e-6), mu) <= delta
     assert gaussian_delta(bounds.lower * (1 - 1e-6), mu) >= delta
     assert bounds.upper - bounds.lower <= 1e-4 * bounds.upper
-
-
-@pytest.mark.parametrize("delta", [1e-2, 1e-6, 1e-10])
-def test_one_release_is_priced_as_the_table_itself(delta: float) -> None:
-    table = gaussian_table(GAUSSIAN_20)
-    ours, exact = compose([(table_release(table, 2), 1)]).epsilon_at(delta), table_epsilon(table, 2, delta)
-    assert exact.lower <= ours.upper <= exact.upper * (1 + 1e-6)
-    assert ours.lower <= exact.upper
-    assert ours.lower >= exact.lower * (1 - 1e-6)
-
-
-def test_one_release_has_the_tables_delta() -> None:
-    table = laplace_table(5.0)
-    ours, exact = compose([(table_release(table, 1), 1)]).delta_at(0.1), table_delta(table, 1, 0.1)
-    assert ours.upper == pytest.approx(exact.upper, rel=1e-9)
-    assert ours.lower == pytest.approx(exact.lower, rel=1e-9)
 
 
 def test_no_release_reveals_nothing() -> None:
@@ -178,8 +161,3 @@ def test_figures_outside_their_domain_are_refused(name: str, call: object) -> No
     assert callable(call)
     with pytest.raises(InputError, match=name):
         call(compose([]))
-
-
-def test_probabilities_that_do_not_add_up_are_refused() -> None:
-    with pytest.raises(InputError, match="add up to 1"):
-        pair_release([0.5, 0.4], [0.5, 0.5])

@@ -6,15 +6,10 @@ import numpy as np
 import pytest
 
 from pbdp.accounting.composition.loss_distribution import dominating, profile_distribution, split
-from pbdp.accounting.composition.loss_law import LossLaw, law_delta, loss_law, table_loss_law
+from pbdp.accounting.composition.loss_law import LossLaw, law_delta, loss_law
 from pbdp.errors import InputError
-from tests.accounting.composition.laws import gaussian_table, laplace_table
+from tests.accounting.composition.laws import LAWS
 
-LAWS = [
-    table_loss_law(gaussian_table(6.0), 2),
-    table_loss_law(laplace_table(4.0), 1),
-    loss_law([0.7, 0.2, 0.1], [0.3, 0.7, 0.0]),
-]
 EPSILONS = np.concatenate([np.linspace(-2, 2, 81), [5.0, 20.0]])
 
 
@@ -77,13 +72,3 @@ def test_a_profile_that_is_not_convex_is_raised_and_never_lowered() -> None:
 def test_a_profile_outside_zero_to_one_is_refused() -> None:
     with pytest.raises(InputError, match="deltas"):
         profile_distribution(0, 0.1, [0.5, -0.1])
-
-
-def test_neglected_extremes_count_as_infinite_above_and_not_below() -> None:
-    law = LAWS[0].without_extremes(1e-6)
-    assert 0 < law.neglected <= 2e-6
-    assert law.infinite_above >= law.neglected
-    assert law.infinite_below <= LAWS[0].infinite
-    for epsilon in (0.0, 0.5, 1.5):
-        assert law_delta(law, epsilon).upper >= law_delta(LAWS[0], epsilon).lower
-        assert law_delta(law, epsilon).lower <= law_delta(LAWS[0], epsilon).upper

@@ -134,3 +134,12 @@ def converted(epsilon: float, renyi: Any, order: float) -> Any:
     a = mpmath.mpf(order)
     exponent = (a - 1) * (mpmath.mpf(renyi) - mpmath.mpf(epsilon))
     return mpmath.exp(exponent) / (a - 1) * (1 - 1 / a) ** a
+
+
+def response(epsilon: float, delta: float) -> Pair:
+    """Randomized response, from its definition."""
+    grown = as_fraction(mpmath.exp(mpmath.mpf(epsilon)))
+    rest = 1 - Fraction(delta)
+    first: Law = {0: Fraction(delta), 1: rest * grown / (1 + grown), 2: rest / (1 + grown)}
+    second: Law = {3: Fraction(delta), 2: rest * grown / (1 + grown), 1: rest / (1 + grown)}
+    return first, second
