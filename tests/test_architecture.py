@@ -105,3 +105,25 @@ def test_a_paid_release_of_one_number_passes_through_few_files(
     assert "ledger/budget.py" in files
     assert "accounting/exact/tables.py" in files
     assert len(files) <= MOST_FILES_OF_A_RELEASE, files
+
+
+SIMPLE = "plan --within 5 --confidence 0.9 --sensitivity 1 --delta 1e-6 --integer"
+
+
+@pytest.mark.parametrize(
+    ("command", "spared"),
+    [
+        ("plan --help", ["numpy"]),
+        ("plan --within 5", ["numpy"]),
+        ("plan --within -5 --confidence 0.9 --sensitivity 1 --delta 1e-6", ["pbdp.planning.planner"]),
+        (SIMPLE, ["scipy", "cryptography", "pbdp.accounting.composition", "pbdp.published", "sqlite3"]),
+        ("ledger create visits --epsilon -1 --delta 1e-6", ["scipy", "pbdp.planning.planner"]),
+    ],
+)
+def test_a_command_loads_what_it_uses(command: str, spared: list[str], tmp_path: Path) -> None:
+    """Start-up is most of the time of a small command; numbers of seconds would depend on the machine."""
+    code = "import sys; from pbdp.cli.main import main\ntry: main(sys.argv[1:])\nfinally: print(*sys.modules)"
+    done = run(sys.executable, "-c", code, *command.split(), cwd=tmp_path)
+    loaded = done.stdout.splitlines()[-1].split()
+    assert "pbdp.cli.main" in loaded
+    assert not set(spared).intersection(loaded)

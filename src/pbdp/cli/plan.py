@@ -78,9 +78,7 @@ def run(options: argparse.Namespace) -> str:
     """Make the plan, save it if asked, and say what it is."""
     picture, width = picture_of(options), width_of(vars(options), mark="--")
 
-    from pbdp.cli.words.plans import plan_words, saved_words
     from pbdp.planning.ask import plan
-    from pbdp.planning.store import plan_record
 
     made = plan(
         within=width,
@@ -106,10 +104,13 @@ def run(options: argparse.Namespace) -> str:
 
         draw_plan(made, picture)
     if options.json:
+        from pbdp.planning.store import plan_record
+
         return json.dumps(plan_record(made), indent=2, allow_nan=False)
+    from pbdp.cli.words.plans import plan_words, published_words, saved_words
+
     words = plan_words(made)
     if options.explain:
-        from pbdp.cli.words.plans import published_words
         from pbdp.planning.explain import explanation
 
         why = [*explanation(made), *published_words(made)]

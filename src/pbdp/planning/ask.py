@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 from pbdp.domains import positive
 from pbdp.errors import CannotCertifyError, ContradictionError, InputError, PbdpError
@@ -20,10 +21,11 @@ from pbdp.mechanism.neighbors import Neighbors
 from pbdp.mechanism.region import Region
 from pbdp.mechanism.requirement import Requirement
 from pbdp.mechanism.within import Unknown, Within, region_within, unknown_of
-from pbdp.noise.family import known_families
-from pbdp.planning.plan import Plan
-from pbdp.planning.planner import FAMILIES, plan_for
 from pbdp.spelling import neighbours_too, word_now
+
+if TYPE_CHECKING:
+    # the planner is imported where it is used: a request that cannot be is refused without
+    from pbdp.planning.plan import Plan
 
 # How close (relative, on the searched scale) the search comes to the best value.
 TOLERANCE = 1e-6
@@ -41,6 +43,8 @@ class Budget:
 
     def plan(self, requirement: Requirement) -> Plan | None:
         """The plan for a requirement, if it fits."""
+        from pbdp.planning.planner import plan_for
+
         try:
             made = plan_for(requirement, self.families, per_answer=False)
         except PbdpError:
@@ -179,6 +183,8 @@ def plan(
         scale=scale,
         bounds=bounds if within is not None or region is not None or open_width else None,
     )
+    from pbdp.planning.planner import plan_for
+
     chosen = _families(families)
     if epsilon is None:
         made = plan_for(requirement, chosen, every=families is not None)
@@ -255,6 +261,9 @@ def _region(
 
 
 def _families(families: object) -> tuple[str, ...]:
+    from pbdp.noise.family import known_families
+    from pbdp.planning.planner import FAMILIES
+
     if families is None:
         return FAMILIES
     if isinstance(families, str):

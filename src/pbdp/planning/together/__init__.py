@@ -8,7 +8,20 @@
 
 from __future__ import annotations
 
-from pbdp.planning.together.narrowest import narrowest_together
-from pbdp.planning.together.search import plan_together
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from pbdp.planning.together.narrowest import narrowest_together
+    from pbdp.planning.together.search import plan_together
 
 __all__ = ["narrowest_together", "plan_together"]
+
+_LATER = {"narrowest_together": "narrowest", "plan_together": "search"}
+
+
+def __getattr__(name: str) -> Any:
+    """The searches, imported on first use: a plan that is loaded and paid for needs `joint` alone."""
+    if name not in _LATER:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"{__name__}.{_LATER[name]}"), name)
