@@ -18,6 +18,7 @@ from pbdp.bridges.opendp import make_plan_release, opendp_measurement, then_plan
 from pbdp.errors import CannotCertifyError, ContradictionError, InputError
 from pbdp.planning.pricing.priced import Claim
 from tests.bridges import brute, plans
+from tests.planning.kinds import plan_of
 
 dp.enable_features("contrib", "honest-but-curious")
 
@@ -171,6 +172,86 @@ def test_a_renyi_plan_needs_a_delta_and_is_certified_by_its_table() -> None:
     epsilon, delta = opendp_measurement(plan, delta=1e-6).map(1)
     for pair in brute.neighbors(plan, range(2)):
         assert brute.delta(pair, epsilon) <= delta < brute.delta(pair, epsilon * (1 - 1e-6))
+
+
+@pytest.mark.parametrize(("kind", "norm"), [("linf", "LInf"), ("l1", "L1"), ("l2", "L2")])
+def test_a_plan_for_vectors_is_a_measurement_of_vectors_in_its_norm(kind: str, norm: str) -> None:
+    plan = plan_of(kind)
+    measurement = opendp_measurement(plan)
+    assert str(measurement.input_metric).startswith(f"{norm}Distance")
+    assert measurement.map(0.4) == measurement.map(1.0) == (plan.epsilon, plan.delta)
+    assert np.allclose(measurement([1.5, 20.0, -3.25]), [1.5, 20.0, -3.25], atol=1000)
+    with pytest.raises(dp.OpenDPException, match="at most the plan's sensitivity, 1"):
+        measurement.map(1.0000001)
+    for wrong in (4, 2):
+        with pytest.raises(InputError, match="size=3, the dimensions of the plan; got size"):
+            opendp_measurement(plan, size=wrong)
+    with pytest.raises(InputError, match="of vectors with size=3"):
+        make_plan_release(dp.atom_domain(T=float, nan=False), dp.absolute_distance(T=float), plan)
+    epsilon, delta = opendp_measurement(plan, delta=1e-4).map(1.0)
+    assert (epsilon <= plan.epsilon, delta) == (True, 1e-4)
+
+
+def test_a_distance_serves_every_norm_that_is_never_larger() -> None:
+    three = dp.vector_domain(dp.atom_domain(T=float, nan=False), size=3)
+    distances = {
+        "l1": dp.l1_distance(T=float),
+        "l2": dp.l2_distance(T=float),
+        "linf": dp.linf_distance(T=float),
+    }
+    for place, kind in enumerate(distances):
+        for other, metric in enumerate(distances.values()):
+            if other <= place:
+                assert make_plan_release(three, metric, plan_of(kind)).map(1.0)[0] == plan_of(kind).epsilon
+            else:
+                with pytest.raises(InputError, match=f"{kind}_distance, or one that is never smaller"):
+                    make_plan_release(three, metric, plan_of(kind))
+
+
+def test_euclidean_distances_of_whole_numbers_are_not_rounded_down() -> None:
+    whole = dp.vector_domain(dp.atom_domain(T=int), size=3)
+    measurement = make_plan_release(whole, dp.l2_distance(T=float), plan_of("l2"))
+    assert measurement.map(1.0) == (plan_of("l2").epsilon, 1e-6)
+    with pytest.raises(dp.OpenDPException, match="sensitivity"):
+        measurement.map(1.42)  # two numbers by one each
+    assert make_plan_release(whole, dp.l1_distance(T=float), plan_of("l2")).map(1.42)[1] == 1e-6
+
+
+def test_coordinates_of_which_one_person_changes_some_need_a_distance_that_counts_them() -> None:
+    histogram = pbdp.plan_vector(
+        within=30,
+        confidence=0.9,
+        dimensions=4,
+        norm="linf",
+        sensitivity=1,
+        touches=1,
+        delta=1e-6,
+        integer=True,
+    )
+    measurement = opendp_measurement(histogram)
+    assert measurement.map(1) == (histogram.epsilon, histogram.delta)
+    assert all(isinstance(number, int) for number in measurement([1, 2, 3, 4]))
+    table = WORDS >> dp.t.then_count_by_categories(["a", "b", "c"])
+    pipeline = table >> then_plan_release(histogram)
+    assert pipeline.map(1) == (histogram.epsilon, histogram.delta)
+    assert len(pipeline(["a", "b", "b", "else"])) == 4
+    with pytest.raises(dp.OpenDPException, match="of 4 numbers"):
+        (WORDS >> dp.t.then_count_by_categories(["a"]) >> then_plan_release(histogram))(["a"])
+    with pytest.raises(InputError, match="a plan with 1 for 3"):
+        opendp_measurement(plan_of("linf touched"))
+
+
+def test_a_joint_plan_is_refused_in_words() -> None:
+    with pytest.raises(InputError, match=r"one for visits, nights\. OpenDP has one distance"):
+        opendp_measurement(plan_of("joint"))
+
+
+def test_vectors_beyond_the_furthest_step_are_clamped() -> None:
+    for kind in ("linf", "l1", "l2"):
+        edge = 2**52 * plan_of(kind).mechanism.grid.step
+        for far in (edge, 1e308, math.inf):
+            published = opendp_measurement(plan_of(kind))([far, 0.0, -far])
+            assert np.allclose(published, [edge, 0.0, -edge], atol=1000)
 
 
 # ---------------------------------------------------------------------------------------- the function

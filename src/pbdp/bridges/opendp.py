@@ -12,7 +12,9 @@ refused: an error would tell where an answer lies.
 if the numbers are whole). In every metric that is admitted no number moves by more than d. Those that do
 not move have the same law for both inputs, and at most as many move as the plan has releases: so what is
 published is (epsilon, delta)-indistinguishable by the plan's certificate. Larger distances are refused; the
-certificate says nothing of them.
+certificate says nothing of them. The sensitivity of a plan for vectors is measured in a norm, which a
+distance in the same norm bounds, or one in a larger norm: |x|_1 >= |x|_2 >= |x|_inf. Vectors of another
+length than the plan's are refused; at a finite distance both inputs have the same.
 
 Which datasets are neighbors is said in OpenDP's own terms, by the distance asked of the whole pipeline.
 """
@@ -21,7 +23,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
@@ -40,6 +42,7 @@ from pbdp.planning.pricing.batch_rule import compose_plans
 WHOLE = ("i8", "i16", "i32", "i64", "u8", "u16", "u32", "u64", "usize")
 REAL = ("f32", "f64")
 NORMS = {"L1Distance": 1, "L2Distance": 2, "LInfDistance": math.inf}
+_OF_PLANS = {"l1": 1, "l2": 2, "linf": math.inf}
 # Whole numbers are read into 64 bits, with room for the rounding to steps.
 _LARGEST_WHOLE = (1 << 62) - 1
 # OpenDP's word sizes by numpy's names; whole answers are clamped in their own type, then widened.
@@ -67,9 +70,14 @@ class Space:
         """Whether the numbers are whole."""
         return self.atom in WHOLE
 
-    def moved(self, distance: float) -> float:
-        """The most that one number differs by in two inputs at this distance: in every norm, the distance."""
-        return math.floor(distance) if self.is_whole else distance
+    def moved(self, distance: float, norm: float = math.inf) -> float:
+        """The most that two inputs at this distance differ by in a norm that is at most the space's own.
+
+        By default the most that one number differs by. Whole numbers differ by whole ones, and so do their
+        sums, but not their Euclidean lengths.
+        """
+        whole = self.is_whole and (norm != 2 or self.norm == 1)
+        return math.floor(distance) if whole else distance
 
     def changed(self, distance: float) -> float:
         """The most numbers that two inputs at this distance differ in.
@@ -117,13 +125,24 @@ def _atom(domain: Domain) -> str:
 def opendp_measurement(plan: Plan, *, size: int | None = None, delta: float | None = None) -> Measurement:
     """The measurement of one number, or of a vector of `size` numbers, each moved by the sensitivity at most.
 
-    Whole numbers for a plan made with `integer`, else real ones, in OpenDP's default types.
+    Whole numbers for a plan made with `integer`, else real ones, in OpenDP's default types. A plan for
+    vectors has its own size and the distance of its norm; whole numbers of which one person changes but some
+    have the sum of absolute values, which says how many change.
     """
-    kind = int if _scalar(plan).requirement.integer else float
+    asked = _taken(plan).requirement
+    kind = int if asked.integer else float
     atoms = dp.atom_domain(T=kind, nan=None if kind is int else False)
-    if size is None:
+    if asked.coordinates is None and size is None:
         return make_plan_release(atoms, dp.absolute_distance(T=kind), plan, delta)
-    return make_plan_release(dp.vector_domain(atoms, size=size), dp.linf_distance(T=kind), plan, delta)
+    norm = "linf"
+    if asked.coordinates is not None:
+        size = asked.dimensions if size is None else size
+        some = asked.integer and asked.touched < asked.dimensions
+        norm = "l1" if some else asked.coordinates.norm
+    distances: dict[str, Callable[..., Metric]] = {
+        "l1": dp.l1_distance, "l2": dp.l2_distance, "linf": dp.linf_distance
+    }  # fmt: skip
+    return make_plan_release(dp.vector_domain(atoms, size=size), distances[norm](T=kind), plan, delta)
 
 
 def then_plan_release(plan: Plan, delta: float | None = None) -> Any:
@@ -142,7 +161,10 @@ def make_plan_release(
     Vectors may be longer than the plan has releases where their distance says that few enough numbers
     change: counts by category with `l1_distance`, of which one person changes one.
     """
-    release = _Release(plan=_scalar(plan), space=space_of(input_domain, input_metric))
+    space, coordinates = space_of(input_domain, input_metric), _taken(plan).requirement.coordinates
+    if coordinates is not None and space.size is None:
+        space = replace(space, size=coordinates.dimensions)
+    release = _Release(plan=plan, space=space)
     kind = "i64" if release.publishes_whole else "f64"
     return dp.m.make_user_measurement(
         input_domain,
@@ -169,9 +191,27 @@ class _Release:
                 "one for whole numbers",
                 "A release that fails on fractions would tell of them.",
             )
+        coordinates = self.plan.requirement.coordinates
+        if coordinates is not None:
+            if not self.space.is_vector or self.space.size != coordinates.dimensions:
+                rule = f"of vectors with size={coordinates.dimensions}, the dimensions of the plan"
+                raise InputError("input_domain", rule, f"size {self.space.size}")
+            if (self.space.norm or 1) > self._norm:
+                rule = f"{coordinates.norm}_distance, or one that is never smaller"
+                raise InputError("input_metric", rule, "another", "The plan's sensitivity is of that norm.")
         if not self.space.is_whole or self.space.norm == math.inf:
             most = math.inf if self.space.size is None else self.space.size
             _check_changed(self.plan, most)
+
+    @property
+    def _norm(self) -> float:
+        """The norm that the plan's sensitivity is measured in: of each number, unless it is for vectors."""
+        coordinates = self.plan.requirement.coordinates
+        return math.inf if coordinates is None else _OF_PLANS[coordinates.norm]
+
+    def moved(self, distance: float) -> float:
+        """The most that the answer moves between inputs at this distance, as the sensitivity measures it."""
+        return self.space.moved(distance, self._norm)
 
     @property
     def publishes_whole(self) -> bool:
@@ -200,7 +240,7 @@ class _Release:
 
     def _limits(self) -> tuple[float, float]:
         """The smallest and the largest answer that the plan serves."""
-        grid = self.plan.grid
+        grid = self.plan.mechanism.grid
         furthest = FURTHEST_STEP * grid.step if isinstance(grid, LinearGrid) else LARGEST_ANSWER
         low, high = self.plan.requirement.region.answers
         return max(low, -furthest), min(high, furthest)
@@ -215,14 +255,14 @@ def _privacy_map(release: _Release, loss: tuple[float, float]) -> Callable[[Any]
     sensitivity = release.plan.requirement.sensitivity
 
     def privacy_map(d_in: Any) -> tuple[float, float]:
-        if not 0 <= d_in < math.inf or release.space.moved(d_in) > sensitivity:
+        if not 0 <= d_in < math.inf or release.moved(d_in) > sensitivity:
             raise InputError(
                 "d_in",
                 f"at most the plan's sensitivity, {sensitivity:g}",
                 f"{d_in!r}",
                 "Plan with the sensitivity that the transformations before it have: their `map(d_in)`.",
             )
-        if release.space.moved(d_in) == 0:
+        if release.moved(d_in) == 0:
             return 0.0, 0.0
         _check_changed(release.plan, release.space.changed(d_in))
         return loss
@@ -231,13 +271,13 @@ def _privacy_map(release: _Release, loss: tuple[float, float]) -> Callable[[Any]
 
 
 def _check_changed(plan: Plan, changed: float) -> None:
-    releases = plan.requirement.releases
+    releases = plan.releases
     if changed > releases:
         raise InputError(
-            "releases",
+            "releases, or touches of a vector,",
             "as many as there are numbers that one person may change",
             f"a plan with {releases} for {'vectors of any size' if math.isinf(changed) else changed}",
-            "Plan with more `releases`, say the vector's size, or use l1_distance on whole numbers.",
+            "Plan with more, say the vector's size, or use l1_distance on whole numbers.",
         )
 
 
@@ -253,7 +293,14 @@ def _loss(plan: Plan, delta: float | None) -> tuple[float, float]:
     return epsilon, float(delta)
 
 
-def _scalar(plan: object) -> Plan:
+def _taken(plan: object) -> Plan:
     if not isinstance(plan, Plan):
         raise InputError("plan", "a plan for numbers, as made by pbdp.plan", f"a {type(plan).__name__}")
+    if plan.is_joint:
+        raise InputError(
+            "plan",
+            "one for a number, several releases of it or a vector",
+            f"one for {', '.join(part.name for part in plan.parts)}",
+            "OpenDP has one distance for all numbers of an answer, not one for each part.",
+        )
     return plan
