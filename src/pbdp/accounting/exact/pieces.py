@@ -8,7 +8,7 @@ On a lattice the ends sit on half-integers and the same argument holds.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -23,6 +23,9 @@ RELATIVE_ERROR = 4e-12
 LEVEL_ERROR = 4e-12
 # Above this, exp overflows; delta falls with epsilon, so the value at the cap is a bound for all beyond.
 LARGEST_EPSILON = 690.0
+PIECES = 5
+# Pairs times epsilons in memory at once.
+ENTRIES_AT_ONCE = 1 << 17
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,6 +36,17 @@ class Piece:
     right: Array
     log_weight1: Array
     log_weight2: Array
+
+    @classmethod
+    def joined(cls, parts: Iterable[Piece]) -> Piece:
+        """Several pieces of every pair, one after the other."""
+        listed = list(parts)
+        return cls(
+            left=np.concatenate([piece.left for piece in listed]),
+            right=np.concatenate([piece.right for piece in listed]),
+            log_weight1=np.concatenate([piece.log_weight1 for piece in listed]),
+            log_weight2=np.concatenate([piece.log_weight2 for piece in listed]),
+        )
 
     @property
     def offset(self) -> Array:
@@ -77,7 +91,7 @@ def interval_mass(kernel: Kernel, left: Array, right: Array) -> tuple[Array, Arr
     """
     flip = left + right > 0
     low, high = np.where(flip, -right, left), np.where(flip, -left, right)
-    near, far = kernel.cdf(-np.abs(high)), kernel.cdf(low)
+    near, far = kernel.cdf(np.stack([-np.abs(high), low]))
     one_sided = high <= 0
     mass = np.where(one_sided, near - far, 1.0 - near - far)
     # across zero the subtraction from one loses 1e-15 at most
@@ -90,47 +104,57 @@ def hockey_stick(kernel: Kernel, pairs: Pairs, boost_loss: float, epsilon: Array
 
     One row a pair, one column an epsilon.
     """
+    pairs = pairs.mirrored()
+    eps = np.minimum(np.atleast_1d(np.asarray(epsilon, dtype=np.float64)), LARGEST_EPSILON)
+    lower, upper = np.empty((2, len(pairs), len(eps)))
+    rows = max(1, ENTRIES_AT_ONCE // len(eps))
+    for start in range(0, len(pairs), rows):
+        part = slice(start, start + rows)
+        value, error = _gains(kernel, pairs[part], boost_loss, eps)
+        lower[part] = np.maximum(value - error, 0.0)
+        upper[part] = np.maximum(value, 0.0) + error
+    return lower, upper
+
+
+def _gains(kernel: Kernel, pairs: Pairs, boost_loss: float, eps: Array) -> tuple[Array, Array]:
+    """The divergences and what rounding may have done to them, with the pieces of all pairs in one array."""
     monotone = kernel.loss_law
     if monotone is None:
         raise TypeError(f"{kernel.family} has no monotone loss")
-    pairs = pairs.mirrored()
-    eps = np.minimum(np.atleast_1d(np.asarray(epsilon, dtype=np.float64)), LARGEST_EPSILON)
     grown = np.exp(eps)
-    shape = (len(pairs), len(eps))
-    value, error = np.zeros(shape), np.zeros(shape)
-    lattice = isinstance(kernel, LatticeKernel)
-    shift = pairs.shift[:, None]
-    for piece in pieces(kernel, pairs, boost_loss):
-        occupied = np.flatnonzero((piece.right > piece.left) & ~np.isneginf(piece.log_weight1))
-        if not occupied.size:
-            continue
-        left, right, moved = piece.left[occupied, None], piece.right[occupied, None], shift[occupied]
-        weight1 = np.exp(piece.log_weight1[occupied])[:, None]
-        weight2 = np.exp(piece.log_weight2[occupied])[:, None]
-        level = eps - piece.offset[occupied, None]
-        with np.errstate(invalid="ignore"):
-            slack = np.where(np.isfinite(level), LEVEL_ERROR * (1 + np.abs(level)), 0.0)
-        crossing = _crossing(monotone, level - slack, moved)
-        if lattice:
-            crossing = np.ceil(crossing) - 0.5
-        mass1, size1 = interval_mass(kernel, left, right)
-        mass2, size2 = interval_mass(kernel, left - moved, right - moved)
-        whole = crossing >= right
-        gain = np.where(whole, weight1 * mass1 - grown * (weight2 * mass2), 0.0)
-        spread = np.where(whole, weight1 * size1 + grown * (weight2 * size2), 0.0)
-        taken = np.where(whole, weight1 * mass1, 0.0)
-        row, column = np.nonzero((crossing > left) & ~whole)
-        if row.size:
-            start, stop, by = left[row, 0], crossing[row, column], moved[row, 0]
-            part1, part_size1 = interval_mass(kernel, start, stop)
-            part2, part_size2 = interval_mass(kernel, start - by, stop - by)
-            scale1, scale2 = weight1[row, 0], grown[column] * weight2[row, 0]
-            gain[row, column] = scale1 * part1 - scale2 * part2
-            spread[row, column] = scale1 * part_size1 + scale2 * part_size2
-            taken[row, column] = scale1 * part1
-        value[occupied] += gain
-        error[occupied] += RELATIVE_ERROR * spread + slack * taken
-    return np.maximum(value - error, 0.0), np.maximum(value, 0.0) + error
+    piece = Piece.joined(pieces(kernel, pairs, boost_loss))
+    occupied = np.flatnonzero((piece.right > piece.left) & ~np.isneginf(piece.log_weight1))
+    left, right = piece.left[occupied, None], piece.right[occupied, None]
+    moved = np.tile(pairs.shift, PIECES)[occupied, None]
+    weight1 = np.exp(piece.log_weight1[occupied])[:, None]
+    weight2 = np.exp(piece.log_weight2[occupied])[:, None]
+    level = eps - piece.offset[occupied, None]
+    with np.errstate(invalid="ignore"):
+        slack = np.where(np.isfinite(level), LEVEL_ERROR * (1 + np.abs(level)), 0.0)
+    crossing = _crossing(monotone, level - slack, moved)
+    if isinstance(kernel, LatticeKernel):
+        crossing = np.ceil(crossing) - 0.5
+    (mass1, mass2), (size1, size2) = interval_mass(
+        kernel, np.stack([left, left - moved]), np.stack([right, right - moved])
+    )
+    whole = crossing >= right
+    gain = np.where(whole, weight1 * mass1 - grown * (weight2 * mass2), 0.0)
+    spread = np.where(whole, weight1 * size1 + grown * (weight2 * size2), 0.0)
+    taken = np.where(whole, weight1 * mass1, 0.0)
+    row, column = np.nonzero((crossing > left) & ~whole)
+    if row.size:
+        start, stop, by = left[row, 0], crossing[row, column], moved[row, 0]
+        (part1, part2), (part_size1, part_size2) = interval_mass(
+            kernel, np.stack([start, start - by]), np.stack([stop, stop - by])
+        )
+        scale1, scale2 = weight1[row, 0], grown[column] * weight2[row, 0]
+        gain[row, column] = scale1 * part1 - scale2 * part2
+        spread[row, column] = scale1 * part_size1 + scale2 * part_size2
+        taken[row, column] = scale1 * part1
+    value, error = np.zeros((2, PIECES, len(pairs), len(eps)))
+    value.reshape(-1, len(eps))[occupied] = gain
+    error.reshape(-1, len(eps))[occupied] = RELATIVE_ERROR * spread + slack * taken
+    return np.sum(value, axis=0), np.sum(error, axis=0)
 
 
 def _crossing(law: LogConcave, level: Array, shift: Array) -> Array:
