@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from pbdp.digits import rounded_down, rounded_up
 from pbdp.errors import ContradictionError, InputError
 from pbdp.mechanism.design import AnyDesign, Design
 from pbdp.mechanism.grid import Grid
@@ -241,10 +242,10 @@ class Plan:
         loss = f"delta {self.delta:g}" if self.delta is not None else f"Rényi order {self.rdp_order:g}"
         noise = "; ".join(
             f"{part.name + ': ' if part.name else ''}{_noise(part)}, {part.requirement.describe()} with "
-            f"probability {part.confidence:.6g}"
+            f"probability {rounded_down(part.confidence)}"
             for part in self.parts
         )
-        return f"{noise}; epsilon {self.epsilon:.6g} at {loss}"
+        return f"{noise}; epsilon {rounded_up(self.epsilon)} at {loss}"
 
     # ---- releases
 

@@ -51,6 +51,7 @@ import numpy as np
 
 from pbdp.accounting.filters.amounts import NATS, PROBABILITIES, allowed, charged, written
 from pbdp.accounting.filters.approximate_renyi import RenyiLoss
+from pbdp.digits import rounded_up
 from pbdp.domains import above_one, positive, probability
 from pbdp.errors import InputError
 
@@ -123,12 +124,12 @@ class RenyiFilter:
     def describe(self) -> str:
         """Which guarantee applies, and why."""
         return (
-            f"Rényi filter at order {self.order:g}: whatever is chosen as one goes, also because of earlier "
-            f"answers, all releases together are ({self.epsilon:g}, {self.delta:g})-DP. The Rényi losses of "
+            f"Rényi filter at order {self.order:g}: however you choose releases, even after seeing answers, "
+            f"all of them together are ({rounded_up(self.epsilon)}, {self.delta:g})-DP. The Rényi losses of "
             "adaptively chosen releases add up as long as the order was fixed before the first answer "
             "(Feldman and Zrnic 2021); picking the best order afterwards, or composing privacy loss "
-            "distributions, would be tighter but proves nothing here. Outputs that a neighbor can hardly "
-            f"produce are counted apart, as missing probability, in {float(MISSING_SHARE):.0%} of delta."
+            "distributions, would be tighter but proves nothing here. A small part of delta "
+            f"({float(MISSING_SHARE):.0%}) is reserved for near-impossible outputs."
         )
 
     def _remedy(self) -> str:

@@ -19,6 +19,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from pbdp.accounting.filters.amounts import NATS, PROBABILITIES, allowed, charged, written
+from pbdp.digits import rounded_up
 from pbdp.domains import fraction, positive
 
 
@@ -52,11 +53,12 @@ class SumFilter:
         )
         if self.delta == 0:
             return (
-                f"Pure sum filter: all releases together are {self.epsilon:g}-DP, with delta 0. {adaptive} "
-                "Only mechanisms with delta 0 fit, such as local randomizers; noise that is added from a "
-                "finite table never has one."
+                f"Pure sum filter: all releases together are {rounded_up(self.epsilon)}-DP, with delta 0. "
+                f"{adaptive} Only mechanisms with delta 0 fit, such as local randomizers; noise that is "
+                "added from a finite table never has one."
             )
         return (
-            f"Sum filter: whatever is chosen as one goes, all releases together are ({self.epsilon:g}, "
-            f"{self.delta:g})-DP. {adaptive} For many releases a Rényi filter leaves more room."
+            "Sum filter: however you choose releases, even after seeing answers, all of them together are "
+            f"({rounded_up(self.epsilon)}, {self.delta:g})-DP. {adaptive} For many releases a Rényi filter "
+            "leaves more room."
         )

@@ -30,6 +30,7 @@ from dp_accounting.privacy_accountant import NeighboringRelation
 from pbdp.accounting.composition.composed import PRECISION, Composed, compose
 from pbdp.accounting.composition.release import Release, distribution_release
 from pbdp.bridges.dp_accounting.distributions import STEP, from_dp_accounting
+from pbdp.digits import rounded_up
 from pbdp.domains import positive
 from pbdp.errors import InputError, PbdpError
 from pbdp.mechanism.neighbors import Neighbors
@@ -46,7 +47,7 @@ Parts = tuple[tuple[Release, int], ...]
 
 
 def _shown(plan: Priced) -> str:
-    return f"<{name_of(plan)}, epsilon {plan.epsilon:g}>"
+    return f"<{name_of(plan)}, epsilon {rounded_up(plan.epsilon)}>"
 
 
 @attr.s(frozen=True, slots=True, auto_attribs=True)

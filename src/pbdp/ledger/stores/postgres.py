@@ -14,9 +14,7 @@ transaction, at the latest after `IDLE`.
 
 from __future__ import annotations
 
-import os
 import re
-import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, LiteralString
@@ -24,7 +22,6 @@ from typing import TYPE_CHECKING, Any, LiteralString
 from pbdp.errors import InputError
 from pbdp.ledger.errors import (
     DamagedLedgerError,
-    LedgerError,
     LedgerExistsError,
     LockedLedgerError,
     NotALedgerError,
@@ -32,7 +29,7 @@ from pbdp.ledger.errors import (
     UnreachableLedgerError,
 )
 from pbdp.ledger.stores.interface import Reading, Writing
-from pbdp.ledger.stores.sql import TABLES, SqlTransaction
+from pbdp.ledger.stores.sql import TABLES, SqlStore, SqlTransaction
 
 if TYPE_CHECKING:
     import psycopg
@@ -79,7 +76,7 @@ def _split(url: str) -> tuple[str, str]:
     return (f"{base}?{rest}" if rest else base), schema
 
 
-class PostgresStore:
+class PostgresStore(SqlStore):
     """`url` names the database and the ledger in it; `wait` is how many seconds to wait for a lock."""
 
     def __init__(self, url: str, *, wait: float) -> None:
@@ -96,9 +93,7 @@ class PostgresStore:
             # the driver's message may quote the URL, and with it a password
             rule = "postgresql://user@host:port/database"
             raise InputError("ledger", rule, "a URL that cannot be read") from None
-        self._wait = wait
-        self._turn = threading.RLock()
-        self._process = os.getpid()
+        super().__init__(wait)
         self._connection: psycopg.Connection[tuple[Any, ...]] | None = None
 
     @property
@@ -153,12 +148,6 @@ class PostgresStore:
             f"The server runs with {name}=off: a power loss there can lose what was spent." for name in off
         ]
 
-    def close(self) -> None:
-        with self._turn:
-            if self._connection is not None and self._process == os.getpid():
-                self._connection.close()
-            self._connection = None
-
     @contextmanager
     def _transaction(
         self, begin: str
@@ -180,10 +169,7 @@ class PostgresStore:
                 raise
 
     def _connected(self) -> psycopg.Connection[tuple[Any, ...]]:
-        if self._process != os.getpid():
-            raise LedgerError(
-                "A ledger that is open cannot be used in a forked process; open it again there."
-            )
+        self._refuse_fork()
         if self._connection is None or self._connection.closed:
             options: dict[str, Any] = {"connect_timeout": CONNECT_SECONDS, **self._parameters}
             # statements prepared on the server do not go together with connection poolers

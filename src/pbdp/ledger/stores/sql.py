@@ -1,11 +1,13 @@
-"""The statements that both stores share: the same tables, the same look-ups, each served by an index."""
+"""What both stores share: tables and look-ups, each served by an index, and one connection a process."""
 
 from __future__ import annotations
 
+import os
+import threading
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from pbdp.ledger.errors import DamagedLedgerError
+from pbdp.ledger.errors import DamagedLedgerError, LedgerError
 from pbdp.ledger.record import BrokenRecordError, Columns, Record
 from pbdp.ledger.stores.interface import Row, StoredAnswer
 
@@ -148,3 +150,26 @@ class SqlTransaction:
         except BrokenRecordError as broken:
             raise DamagedLedgerError(self._place, f"record {sequence} {broken}") from None
         return record, Columns(dataset=dataset, plan=plan, key=key, spend=spend)
+
+
+class SqlStore:
+    """One connection, made when it is needed, for one thread at a time, and never for a forked process."""
+
+    def __init__(self, wait: float) -> None:
+        self._wait = wait
+        self._turn = threading.RLock()
+        self._process = os.getpid()
+        self._connection: Any = None
+
+    def close(self) -> None:
+        """Give the file or the connection back."""
+        with self._turn:
+            if self._connection is not None and self._process == os.getpid():
+                self._connection.close()
+            self._connection = None
+
+    def _refuse_fork(self) -> None:
+        if self._process != os.getpid():
+            raise LedgerError(
+                "A ledger that is open cannot be used in a forked process; open it again there."
+            )

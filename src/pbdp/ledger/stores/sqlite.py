@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import os
 import sqlite3
-import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -33,7 +32,7 @@ from pbdp.ledger.errors import (
     UnreachableLedgerError,
 )
 from pbdp.ledger.stores.interface import Reading, Writing
-from pbdp.ledger.stores.sql import TABLES, SqlTransaction
+from pbdp.ledger.stores.sql import TABLES, SqlStore, SqlTransaction
 
 APPLICATION_ID = int.from_bytes(b"pbdp")
 SCHEMA_VERSION = 1
@@ -48,14 +47,12 @@ _APPEND_ONLY = tuple(
 _SCHEMA = tuple(table.format(number="INTEGER", blob="BLOB", name="TEXT") for table in TABLES) + _APPEND_ONLY
 
 
-class SqliteStore:
+class SqliteStore(SqlStore):
     """`path` is the file; `wait` is how many seconds to wait for another program's lock."""
 
     def __init__(self, path: Path, *, wait: float) -> None:
+        super().__init__(wait)
         self._path = path.absolute()
-        self._wait = wait
-        self._turn = threading.RLock()
-        self._process = os.getpid()
         self._connection: sqlite3.Connection | None = None
         self._file = (0, 0)
 
@@ -113,12 +110,6 @@ class SqliteStore:
     def notes(self) -> list[str]:
         return []
 
-    def close(self) -> None:
-        with self._turn:
-            if self._connection is not None and self._process == os.getpid():
-                self._connection.close()
-            self._connection = None
-
     @contextmanager
     def _transaction(
         self, begin: str, *, fresh: bool = False
@@ -137,10 +128,7 @@ class SqliteStore:
 
     def _connected(self, *, fresh: bool) -> sqlite3.Connection:
         """The connection; made again if another file has taken the place of the one it was for."""
-        if self._process != os.getpid():
-            raise LedgerError(
-                "A ledger that is open cannot be used in a forked process; open it again there."
-            )
+        self._refuse_fork()
         try:
             status = self._path.stat()
         except FileNotFoundError:
