@@ -16,7 +16,10 @@ from pbdp.errors import InputError
 from pbdp.ledger import Ledger
 from pbdp.ledger.budget import Budget
 from pbdp.ledger.errors import BudgetExceededError, KeyReusedError, PackageUsedUpError
+from pbdp.mechanism.absolute import AbsoluteRegion
+from pbdp.mechanism.requirement import Requirement
 from pbdp.planning.plan import Plan
+from pbdp.planning.together import plan_together
 from tests.planning.kinds import VECTORS, answers_of, plan_of
 
 
@@ -105,6 +108,25 @@ def test_answers_come_back_in_their_form(url: str) -> None:
         assert first.equals(again)
         assert first.index.equals(column.index)
         assert type(budget.release(real, Decimal("1.1"), again=True)) is Decimal
+
+
+def test_all_parts_of_a_plan_are_paid_together_and_never_mixed_up(url: str) -> None:
+    def asked(releases: int) -> Requirement:
+        region = AbsoluteRegion.even(20)
+        return Requirement(
+            region=region, confidence=0.9, sensitivity=1, delta=1e-8, integer=True, releases=releases
+        )
+
+    joint = plan_together({"visits": asked(2), "nights": asked(2)})
+    with Ledger.create(url) as ledger:
+        budget = Budget.create(ledger, "shop", epsilon=3, delta=1e-6)
+        first = budget.release(joint, {"visits": [1, 2], "nights": 3}, key="march")
+        assert (len(first["visits"]), type(first["nights"])) == (2, int)
+        assert budget.release(joint, {"visits": [9, 9], "nights": 9}, key="march") == first
+        assert budget.state.spent == budget.price(joint).cost
+        # as many numbers, but of other parts, would be told as what they are not
+        with pytest.raises(KeyReusedError):
+            budget.release(joint, {"visits": 1, "nights": [2, 3]}, key="march")
 
 
 def test_rules_other_than_the_first_work_too(url: str) -> None:

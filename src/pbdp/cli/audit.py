@@ -6,12 +6,14 @@ import argparse
 import json
 from typing import TYPE_CHECKING, Any
 
-from pbdp.cli.files import Outcome, picture_of
+from pbdp.cli.files import Outcome, picture_of, plan_in
 from pbdp.cli.options import add, float_of, number_of
 from pbdp.cli.parser import Parser
 from pbdp.cli.progress import Progress
+from pbdp.errors import ContradictionError
 
 if TYPE_CHECKING:
+    from pbdp.audit.audit import Audit
     from pbdp.planning.plan import Plan
 
 FAILED = 1
@@ -43,7 +45,7 @@ def declare(parser: Parser) -> None:
     )
     parser.add_argument("--draws", type=int, metavar="N", help="numbers for each answer; default: 1000000")
     add(parser, "--confidence", help="of all statements together; default: 0.999")
-    add(parser, "--neighbors", "--plot", "--json")
+    add(parser, "--part", "--neighbors", "--plot", "--json")
 
 
 def run(options: argparse.Namespace) -> Outcome:
@@ -51,26 +53,47 @@ def run(options: argparse.Namespace) -> Outcome:
     picture = picture_of(options)
     given = None if options.answer is None else [_answer(text) for text in options.answer]
 
-    from pbdp.audit.audit import CONFIDENCE, DRAWS, audit_plan
-    from pbdp.planning.plan import Plan
+    from pbdp.audit.audit import CONFIDENCE
 
-    plan = Plan.load(options.plan, neighbors=options.neighbors)
+    plan = plan_in(options)
+    confidence = CONFIDENCE if options.confidence is None else options.confidence
+    if not plan.is_joint:
+        audit = _audit(plan.each, confidence, given, options)
+        if picture is not None:
+            from pbdp.figures.audit_figure import draw_audit
+            from pbdp.figures.canvas import save
+
+            save(draw_audit(audit, plan.each), picture)
+        words = json.dumps(audit.record(), allow_nan=False) if options.json else audit.describe()
+        return Outcome(output=words, code=0 if audit.passed else FAILED)
+    if picture is not None:
+        raise ContradictionError("--plot", "used with --part for a plan of several parts", "no --part")
+    # every part may be wrong with an equal share of the error
+    each = 1 - (1 - confidence) / len(plan.parts)
+    audits = {part.name: _audit(plan.alone(part.name).each, each, given, options) for part in plan.parts}
+    passed = all(audit.passed for audit in audits.values())
+    if options.json:
+        records = {name: audit.record() for name, audit in audits.items()}
+        words = json.dumps({"passed": passed, "parts": records}, allow_nan=False)
+    else:
+        words = "\n\n".join(f"{name}: {audit.describe()}" for name, audit in audits.items())
+    return Outcome(output=words, code=0 if passed else FAILED)
+
+
+def _audit(
+    plan: Plan, confidence: float, answers: list[int | float] | None, options: argparse.Namespace
+) -> Audit:
+    from pbdp.audit.audit import DRAWS, audit_plan
+
     with Progress() as progress:
-        audit = audit_plan(
+        return audit_plan(
             plan,
             _sampler(plan),
-            answers=given,
+            answers=answers,
             draws=DRAWS if options.draws is None else options.draws,
-            confidence=CONFIDENCE if options.confidence is None else options.confidence,
+            confidence=confidence,
             progress=lambda done, total: progress.tell("drawing number", done, total),
         )
-    if picture is not None:
-        from pbdp.figures.audit_figure import draw_audit
-        from pbdp.figures.canvas import save
-
-        save(draw_audit(audit, plan), picture)
-    words = json.dumps(audit.record(), allow_nan=False) if options.json else audit.describe()
-    return Outcome(output=words, code=0 if audit.passed else FAILED)
 
 
 def _sampler(plan: Plan) -> Any:

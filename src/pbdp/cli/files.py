@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 from pbdp.cli.options import endings_in_words
 from pbdp.errors import ContradictionError, InputError
+
+if TYPE_CHECKING:
+    from pbdp.planning.plan import Plan
 
 STANDARD = "-"
 # Endings that say a format by another name.
@@ -61,7 +65,34 @@ def toml_in(what: str, path: Path | str) -> dict[str, Any]:
         raise InputError(what, "valid TOML of a usual size", path) from None
 
 
+def plan_in(options: argparse.Namespace) -> Plan:
+    """The plan that the options name, for the relation that is relied on; or one part of it, by itself."""
+    from pbdp.planning.plan import Plan
+
+    plan = Plan.load(options.plan, neighbors=options.neighbors)
+    part = getattr(options, "part", None)
+    return plan if part is None else plan.alone(part)
+
+
 # ------------------------------------------------------------------------------------------ writing
+
+
+def plan_out(plan: Plan, options: argparse.Namespace, more: str = "") -> str:
+    """Save a plan that was made, if asked, and say what it is, as an object or in words (and `more`)."""
+    if options.output:
+        plan.save(options.output)
+    if options.json:
+        from pbdp.planning.store import plan_record
+
+        return json.dumps(plan_record(plan), indent=2, allow_nan=False)
+    from pbdp.cli.words.plans import plan_words
+
+    return plan_words(plan) + more + saved_words(options.output)
+
+
+def saved_words(name: str | None) -> str:
+    """A last line on where something was saved, if it was."""
+    return f"\nSaved to {name}" if name else ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

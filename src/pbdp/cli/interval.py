@@ -6,7 +6,7 @@ import argparse
 import json
 from typing import TYPE_CHECKING, Any
 
-from pbdp.cli.files import picture_of
+from pbdp.cli.files import picture_of, plan_in
 from pbdp.cli.options import add, float_of
 from pbdp.cli.parser import Parser
 from pbdp.domains import probability
@@ -41,7 +41,7 @@ def declare(parser: Parser) -> None:
     parser.add_argument(
         "--answers", nargs=2, metavar=("LOW", "HIGH"), help="candidates between these (else the likely ones)"
     )
-    add(parser, "--neighbors", "--plot")
+    add(parser, "--part", "--neighbors", "--plot")
     add(parser, "--json", help="print {published, intervals, answers, likelihood}")
 
 
@@ -56,9 +56,8 @@ def run(options: argparse.Namespace) -> str:
     import numpy as np
 
     from pbdp.figures.likelihood_figure import likelihood_curve
-    from pbdp.planning.plan import Plan
 
-    plan = Plan.load(options.plan, neighbors=options.neighbors)
+    plan = plan_in(options)
     curve = likelihood_curve(plan, published, most=MOST if options.json else ROWS, between=between)
     asked = (None,) if options.confidence is None else (None, options.confidence)
     intervals = [

@@ -7,9 +7,11 @@ import json
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
+from pbdp.cli.files import plan_in
 from pbdp.cli.options import add, number_of
 from pbdp.cli.parser import Parser
 from pbdp.cli.words.layout import bar, columns
+from pbdp.digits import percent_down
 
 if TYPE_CHECKING:
     from pbdp.planning.plan import Plan
@@ -25,7 +27,7 @@ def declare(parser: Parser) -> None:
     parser.description = "Show every number that a plan may publish for a true answer, and how likely it is."
     add(parser, "plan")
     parser.add_argument("--answer", required=True, metavar="Q", help="the true answer to look at")
-    add(parser, "--neighbors")
+    add(parser, "--part", "--neighbors")
     add(parser, "--json", help="print {output, probability, missing_mass}, every output")
 
 
@@ -33,9 +35,7 @@ def run(options: argparse.Namespace) -> str:
     """Load and check the plan, then list its law."""
     answer = number_of("--answer", options.answer)
 
-    from pbdp.planning.plan import Plan
-
-    plan = Plan.load(options.plan, neighbors=options.neighbors)
+    plan = plan_in(options)
     law = plan.law_at(answer)
     if options.json:
         record = {
@@ -74,6 +74,6 @@ def _words(plan: Plan, answer: int | Fraction, law: OutputLaw) -> str:
             columns(rows, right=(0, 1)),
             "",
             f"{100 * max(0.0, 1 - shown):.3f} % further away; {len(outputs):,} outputs (--json lists them)",
-            f"{100 * float(np.sum(probability[inside])):.2f} % are {plan.requirement.region.describe()}",
+            f"{percent_down(float(np.sum(probability[inside])))} are {plan.requirement.region.describe()}",
         ]
     )

@@ -18,6 +18,7 @@ LONG_EXPONENT = re.compile(r"[eE][+-]?[\d_]{4}")
 
 _SHARED: dict[str, dict[str, Any]] = {
     "plan": {"metavar": "PLAN", "help": "a plan saved with `pbdp plan -o`"},
+    "--part": {"metavar": "NAME", "help": "the part to look at, of a plan for several requirements"},
     "survey": {"metavar": "SURVEY", "help": "a configuration written by `pbdp local plan -o`"},
     # an accuracy
     "--within": {"metavar": "W", "help": "width: 5 (within 5), or 5%%+10 (within 5 %% plus 10)"},

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import argparse
-import json
+from typing import TYPE_CHECKING
 
-from pbdp.cli.files import picture_of
+from pbdp.cli.files import picture_of, plan_out
 from pbdp.cli.options import add, add_neighbors, width_of
 from pbdp.cli.parser import Parser
 from pbdp.spelling import word_now
+
+if TYPE_CHECKING:
+    from pbdp.planning.plan import Plan
 
 EXAMPLES = """examples:
   pbdp plan --within 5 --confidence 0.9 --sensitivity 1 --delta 1e-6 --integer -o plan.json
@@ -97,22 +100,17 @@ def run(options: argparse.Namespace) -> str:
         step=options.step,
         families=tuple(options.family) if options.family else None,
     )
-    if options.output:
-        made.save(options.output)
     if picture is not None:
         from pbdp.figures.plan_figure import draw_plan
 
         draw_plan(made, picture)
-    if options.json:
-        from pbdp.planning.store import plan_record
+    return plan_out(made, options, _why(made) if options.explain and not options.json else "")
 
-        return json.dumps(plan_record(made), indent=2, allow_nan=False)
-    from pbdp.cli.words.plans import plan_words, published_words, saved_words
 
-    words = plan_words(made)
-    if options.explain:
-        from pbdp.planning.explain import explanation
+def _why(made: Plan) -> str:
+    from pbdp.cli.words.plans import published_words
+    from pbdp.planning.explain import explanation
 
-        why = [*explanation(made), *published_words(made)]
-        words += "\n".join(["", "Why:", *(f"  {line}" for line in why), ""])
-    return words + saved_words(options.output)
+    return "\n".join(
+        ["", "Why:", *(f"  {line}" for line in (*explanation(made), *published_words(made))), ""]
+    )

@@ -48,11 +48,11 @@ class PrivateColumn:
 # ---------------------------------------------------------------------------------------------- typed
 
 
-def typed_numbers(texts: list[str]) -> PrivateColumn:
+def typed_numbers(texts: list[str], what: str = "number") -> PrivateColumn:
     """Numbers of the command line, which may be fractions such as 1/3."""
 
     def place(index: int) -> str:
-        return f"number {index + 1}" if len(texts) > 1 else "number"
+        return f"{what} {index + 1}" if len(texts) > 1 else what
 
     return PrivateColumn(
         answers=[_typed(text, place(index)) for index, text in enumerate(texts)], place=place

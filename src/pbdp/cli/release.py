@@ -6,7 +6,7 @@ import argparse
 import json
 from typing import TYPE_CHECKING
 
-from pbdp.cli.files import Outcome, Target, target_of
+from pbdp.cli.files import STANDARD, Outcome, Target, plan_in, target_of
 from pbdp.cli.options import add, add_written, check_budget
 from pbdp.cli.parser import Parser
 from pbdp.cli.progress import Progress
@@ -15,7 +15,6 @@ from pbdp.errors import ContradictionError, InputError
 if TYPE_CHECKING:
     from pbdp.cli.private_numbers import PrivateColumn
     from pbdp.cli.publication import Publication
-    from pbdp.cli.table_file import Table
     from pbdp.planning.plan import Plan
 
 FORMATS = ("csv", "json", "parquet")
@@ -25,6 +24,8 @@ EXAMPLES = """examples:
   pbdp release plan.json 1234 --interval 0.99 --json
   pbdp release plan.json --input counts.txt --disjoint -o published.csv
   pbdp release plan.json --input counts.csv --column visits --keep region --disjoint -o published.parquet
+  pbdp release joint.json visits=1234 spend=55.2
+  pbdp release vector.json 3 1 4 --json
   other-command | pbdp release plan.json --input - --disjoint > published.csv
 
 Numbers that are typed can be seen by other users of the machine and stay in the shell's history;
@@ -39,7 +40,11 @@ def declare(parser: Parser) -> None:
     parser.private = True
     add(parser, "plan")
     parser.add_argument(
-        "numbers", metavar="NUMBER", nargs="*", default=[], help="the true numbers, or --input"
+        "numbers",
+        metavar="NUMBER",
+        nargs="*",
+        default=[],
+        help="the true numbers (NAME=NUMBER if the plan has several parts), or --input",
     )
     answers = parser.add_argument_group("numbers in a file")
     add(answers, "--input", "--column")
@@ -80,17 +85,20 @@ def run(options: argparse.Namespace) -> Outcome:
     _check(options)
     target = target_of(options, FORMATS, read=[options.input])
 
+    from pbdp.cli.publication import publish
     from pbdp.cli.table_file import ready_columns, table_bytes
-    from pbdp.planning.plan import Plan
 
-    plan = Plan.load(options.plan, neighbors=options.neighbors)
+    plan = plan_in(options)
+    _check_kept(plan, options.keep)
     with Progress() as progress:
-        column = _column(options, progress)
-        kept = ready_columns(column.kept, "json" if target.path is None and options.json else target.written)
+        columns = _columns(plan, options, progress)
+        kept = ready_columns(
+            columns[0].kept, "json" if target.path is None and options.json else target.written
+        )
         with target.opened() as file:
-            publication = _published(plan, column, kept, options, progress)
+            publication = publish(plan, columns, kept, options, progress)
             if file is not None:
-                file.write(table_bytes(publication.table(), target.written))
+                file.write(table_bytes(publication.table(target.written), target.written))
     return Outcome(
         output=_output(publication, options, target),
         notes=publication.notes(in_words=not options.json),
@@ -98,52 +106,77 @@ def run(options: argparse.Namespace) -> Outcome:
     )
 
 
-def _published(
-    plan: Plan, column: PrivateColumn, kept: Table, options: argparse.Namespace, progress: Progress
-) -> Publication:
-    from pbdp.cli.publication import Publication, intervals_of, released_values
-
-    progress.tell("drawing", column.count)
-    drawn = released_values(plan, column, options)
-    asked, confidence = options.interval is not None, _confidence(options.interval)
-    publication = Publication(
-        plan=plan,
-        drawn=drawn,
-        intervals=intervals_of(plan, drawn.values, confidence, progress) if asked else None,
-        kept=kept,
-        disjoint=options.disjoint,
-        insecure_test_seed=options.insecure_test_seed,
-    )
-    progress.tell("writing", column.count)
-    return publication
-
-
 def _output(publication: Publication, options: argparse.Namespace, target: Target) -> str | bytes:
-    """One object, one line on the file, the number alone, or the table."""
+    """One object, one line on the file, the number alone (or those of parts, by name), or the table."""
     from pbdp.cli.table_file import table_bytes
 
-    alone = len(options.numbers) == 1
     if options.json:
-        return json.dumps(publication.record(alone=alone, written_to=options.output), allow_nan=False)
+        return json.dumps(publication.record(written_to=options.output), allow_nan=False)
     if target.path is not None:
-        return f"{publication.count:,} published in {options.output}"
-    if alone and options.format is None:
-        return publication.first()
-    return table_bytes(publication.table(), target.written)
+        return f"{publication.rows:,} published in {options.output}"
+    if options.format is None and publication.alone:
+        return publication.digits()
+    return table_bytes(publication.table(target.written), target.written)
 
 
-def _column(options: argparse.Namespace, progress: Progress) -> PrivateColumn:
+def _columns(plan: Plan, options: argparse.Namespace, progress: Progress) -> list[PrivateColumn]:
+    """The answers of each part: typed, typed behind their names, or in columns of a file."""
     from pbdp.cli.private_numbers import numbers_from, typed_numbers
 
+    if not plan.is_joint:
+        if options.input is None:
+            return [typed_numbers(options.numbers)]
+        if options.keep and options.column is None:
+            raise ContradictionError("--keep", "used with --column", "no --column")
+        return [numbers_from(options.input, options.input_format, options.column, options.keep, progress)]
+    names = [part.name for part in plan.parts]
     if options.input is None:
-        return typed_numbers(options.numbers)
-    return numbers_from(options.input, options.input_format, options.column, options.keep, progress)
+        given = _by_name(options.numbers, names)
+        return [typed_numbers(given[name], name) for name in names]
+    if options.column is not None or options.input == STANDARD:
+        got = "--column" if options.column is not None else "standard input"
+        rule = f"a file with the columns {', '.join(names)} for this plan"
+        raise ContradictionError("--input", rule, got)
+    read: list[PrivateColumn] = []
+    for name in names:
+        keep = [] if read else options.keep
+        read.append(numbers_from(options.input, options.input_format, name, keep, progress))
+    return read
 
 
-def _confidence(given: str | None) -> float | None:
-    """What stands after --interval, or None for the plan's own. It is never repeated: it may be private."""
+def _by_name(texts: list[str], names: list[str]) -> dict[str, list[str]]:
+    """`NAME=NUMBER` for every part; what stands behind the name is never repeated."""
+    given: dict[str, list[str]] = {name: [] for name in names}
+    for text in texts:
+        name, _, number = text.rpartition("=")
+        if name not in given:
+            wanted = " ".join(f"{known}=NUMBER" for known in names)
+            raise InputError("numbers", f"given as {wanted} for this plan", "something else")
+        given[name].append(number)
+    if missing := [name for name in names if not given[name]]:
+        raise InputError("numbers", "given for every part", f"none for {', '.join(missing)}")
+    return given
+
+
+def _check(options: argparse.Namespace) -> None:
+    """Refuse options that do not belong together before anything is read."""
+    options.interval = _interval(options.interval)
+    check_budget(options, "query", "again")
+    if bool(options.numbers) == (options.input is not None):
+        got = "both" if options.numbers else "neither"
+        raise ContradictionError("numbers", "typed, or in a file with --input", got)
+    for name in ("column", "keep", "input_format"):
+        if getattr(options, name) and options.input is None:
+            raise ContradictionError(f"--{name.replace('_', '-')}", "used with --input", "typed numbers")
+    options.keep = list(dict.fromkeys(options.keep))
+    if options.column in options.keep:
+        raise ContradictionError("--keep", "a public column", "the private one itself")
+
+
+def _interval(given: str | None) -> bool | float:
+    """What stands after --interval, or whether it is there. It is never repeated: it may be private."""
     if not given:
-        return None
+        return given is not None
     try:
         confidence = float(given)
     except ValueError:
@@ -158,24 +191,10 @@ def _confidence(given: str | None) -> float | None:
     return confidence
 
 
-def _check(options: argparse.Namespace) -> None:
-    """Refuse options that do not belong together before anything is read."""
-    _confidence(options.interval)
-    check_budget(options, "query", "again")
-    if bool(options.numbers) == (options.input is not None):
-        got = "both" if options.numbers else "neither"
-        raise ContradictionError("numbers", "typed, or in a file with --input", got)
-    for name in ("column", "keep", "input_format"):
-        if getattr(options, name) and options.input is None:
-            raise ContradictionError(f"--{name.replace('_', '-')}", "used with --input", "typed numbers")
-    if options.keep and options.column is None:
-        raise ContradictionError("--keep", "used with --column", "no --column")
-    options.keep = list(dict.fromkeys(options.keep))
-    if options.column in options.keep:
-        raise ContradictionError("--keep", "a public column", "the private one itself")
-    if options.keep:
-        from pbdp.cli.publication import OWN_COLUMNS
+def _check_kept(plan: Plan, keep: list[str]) -> None:
+    """Columns that are kept must not be private, nor be called like one that is published."""
+    from pbdp.cli.publication import own_columns
 
-        for name in OWN_COLUMNS:
-            if name in options.keep:
-                raise InputError("--keep", f"none of {', '.join(OWN_COLUMNS)}", name, "Rename it first.")
+    names = own_columns(plan)
+    if taken := [name for name in keep if name in names]:
+        raise InputError("--keep", f"none of {', '.join(names)}", taken[0], "Rename it first.")

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import argparse
-import json
 from typing import TYPE_CHECKING, Any
 
-from pbdp.cli.files import toml_in
+from pbdp.cli.files import plan_out, toml_in
 from pbdp.cli.options import add, width_of
 from pbdp.cli.parser import Parser
 from pbdp.errors import InputError
@@ -40,24 +39,17 @@ def declare(parser: Parser) -> None:
     parser.description = "Plan several different requirements for the least joint epsilon."
     parser.epilog = EXAMPLE
     parser.add_argument("file", metavar="FILE", help="the requirements, in TOML")
+    add(parser, "--output", help="save the plan")
     add(parser, "--json")
-    parser.add_argument("-o", "--output", metavar="FILE", help="save the plan")
 
 
 def run(options: argparse.Namespace) -> str:
     """Read the requirements, plan them together, and say what was chosen."""
     named = _requirements(options.file)
 
-    from pbdp.cli.words.plans import joint_words, saved_words
-    from pbdp.planning.store import plan_record
     from pbdp.planning.together import plan_together
 
-    plan = plan_together(named)
-    if options.output:
-        plan.save(options.output)
-    if options.json:
-        return json.dumps(plan_record(plan), indent=2, allow_nan=False)
-    return joint_words(plan) + saved_words(options.output)
+    return plan_out(plan_together(named), options)
 
 
 def _requirements(path: str) -> dict[str, Requirement]:

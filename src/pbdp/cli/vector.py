@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import argparse
-import json
 
+from pbdp.cli.files import plan_out
 from pbdp.cli.options import add, add_neighbors
 from pbdp.cli.parser import Parser
 
@@ -41,8 +41,6 @@ def declare(parser: Parser) -> None:
 
 def run(options: argparse.Namespace) -> str:
     """Make the plan, save it if asked, and say what it is."""
-    from pbdp.cli.words.plans import saved_words, vector_words
-    from pbdp.planning.store import plan_record
     from pbdp.planning.vectors.ask import plan_vector
 
     plan = plan_vector(
@@ -57,8 +55,4 @@ def run(options: argparse.Namespace) -> str:
         step=options.step,
         neighbors=options.neighbors,
     )
-    if options.output:
-        plan.save(options.output)
-    if options.json:
-        return json.dumps(plan_record(plan), indent=2, allow_nan=False)
-    return vector_words(plan) + saved_words(options.output)
+    return plan_out(plan, options)

@@ -9,7 +9,7 @@ with Ledger.create("budget.db") as ledger:
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,7 +17,7 @@ import numpy as np
 
 from pbdp.errors import InputError, PbdpError
 from pbdp.ledger.book import DatasetState
-from pbdp.ledger.errors import BudgetExceededError
+from pbdp.ledger.errors import BudgetExceededError, KeyReusedError
 from pbdp.ledger.ledger import Ledger
 from pbdp.ledger.request import Request, Reservation
 from pbdp.mechanism.neighbors import Neighbors
@@ -123,6 +123,7 @@ class Budget:
             query=query,
             disjoint=disjoint,
             again=again,
+            shape=ready.shape,
         )
         return ready.restored(paid.values)
 
@@ -136,10 +137,12 @@ class Budget:
         query: str | None = None,
         disjoint: bool = False,
         again: bool = False,
+        shape: Sequence[int] | None = None,
     ) -> Paid:
         """Pay for `count` numbers, have them drawn unless they were, and store them.
 
-        Answers are to be checked before: once this is called the price is paid.
+        Answers are to be checked before: once this is called the price is paid. `shape` is how many numbers
+        each part of a plan has, if it has several; they are stored apart, never to be taken for each other's.
         """
         request = Request(
             dataset=self.dataset,
@@ -154,8 +157,11 @@ class Budget:
             again=again,
             disjoint=disjoint,
         )
-        stored, reservation = self.answered(request, lambda: _packed(draw()))
-        return Paid(values=_unpacked(stored), reservation=reservation)
+        stored, reservation = self.answered(request, lambda: _packed(draw(), shape))
+        values = _unpacked(stored, shape)
+        if values is None:
+            raise KeyReusedError(reservation.key)
+        return Paid(values=values, reservation=reservation)
 
     def answered(self, request: Request, draw: Callable[[], bytes]) -> tuple[bytes, Reservation]:
         """Pay for a request, have its answer drawn unless it was, and store it; refusals say what to do."""
@@ -169,10 +175,20 @@ class Budget:
         return stored, reservation
 
 
-def _packed(values: Numbers) -> bytes:
-    """Published numbers as text; floats are written so that they come back digit for digit."""
-    return json.dumps(values.tolist(), separators=(",", ":"), allow_nan=False).encode()
+def _packed(values: Numbers, shape: Sequence[int] | None) -> bytes:
+    """Published numbers as text, a list for each part; floats come back digit for digit."""
+    if shape is None:
+        listed = values.tolist()
+    else:
+        listed = [part.tolist() for part in np.split(values, np.cumsum(shape)[:-1])]
+    return json.dumps(listed, separators=(",", ":"), allow_nan=False).encode()
 
 
-def _unpacked(stored: bytes) -> Numbers:
-    return np.array(json.loads(stored))
+def _unpacked(stored: bytes, shape: Sequence[int] | None) -> Numbers | None:
+    """The numbers again; None if they are of another shape."""
+    listed = json.loads(stored)
+    if shape is None:
+        return np.array(listed)
+    if [len(part) for part in listed] != list(shape):
+        return None
+    return np.concatenate([np.array(part) for part in listed])

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pbdp.digits import rounded_down, rounded_up
+from pbdp.digits import percent_down, rounded_up
 from pbdp.errors import ContradictionError, InputError
 from pbdp.mechanism.design import AnyDesign, Design
 from pbdp.mechanism.grid import Grid
@@ -64,6 +64,16 @@ class Part:
             object.__setattr__(self, "_releaser", made)
             return made
         return self._releaser
+
+    def describe(self) -> str:
+        """The noise in words."""
+        if isinstance(self.design, VectorDesign):
+            return self.design.describe(self.requirement)
+        grid = self.design.grid.describe()
+        if self.requirement.coordinates is None:
+            return f"{self.design.name} noise on {grid}"
+        where = f"each of {self.requirement.dimensions} coordinates"
+        return f"independent {self.design.name} noise in {where}, on {grid}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -154,7 +164,7 @@ class Plan:
                 "plan",
                 "one for a single requirement here",
                 f"one for {', '.join(part.name for part in self.parts)}",
-                "Look at its parts one by one: plan.parts, plan.part(name).",
+                "Look at its parts one by one: plan.alone(name), or --part NAME.",
             )
         return self.parts[0]
 
@@ -165,10 +175,28 @@ class Plan:
 
     def part(self, name: str) -> Part:
         """The part of this name."""
+        if not self.is_joint:
+            raise ContradictionError("part", "left out for a plan without parts", repr(name))
         for part in self.parts:
             if part.name == name:
                 return part
         raise InputError("part", f"among {', '.join(part.name for part in self.parts)}", repr(name))
+
+    def alone(self, name: str) -> Plan:
+        """One part by itself: what holds for all that is published holds for a part of it."""
+        part = replace(self.part(name), name="")
+        return replace(self, parts=(part,), compared=tuple, proved=None)
+
+    @property
+    def each(self) -> Plan:
+        """The plan of each number of a vector: what holds for all holds for one. Itself for single numbers.
+
+        Refused where coordinates are not drawn one by one.
+        """
+        if self.requirement.coordinates is None:
+            return self
+        part = Part(requirement=self.requirement.each, design=self.design, confidence=self.only.confidence)
+        return replace(self, parts=(part,), compared=tuple, proved=None)
 
     @property
     def requirement(self) -> Requirement:
@@ -241,8 +269,8 @@ class Plan:
         """The plan in one sentence."""
         loss = f"delta {self.delta:g}" if self.delta is not None else f"Rényi order {self.rdp_order:g}"
         noise = "; ".join(
-            f"{part.name + ': ' if part.name else ''}{_noise(part)}, {part.requirement.describe()} with "
-            f"probability {rounded_down(part.confidence)}"
+            f"{part.name + ': ' if part.name else ''}{part.describe()}, {part.requirement.describe()} with "
+            f"confidence {percent_down(part.confidence)}"
             for part in self.parts
         )
         return f"{noise}; epsilon {rounded_up(self.epsilon)} at {loss}"
@@ -302,7 +330,8 @@ class Plan:
         given = [(part, part.releaser.prepared(own)) for part, own in self.answers_by_part(answers)]
         for part, ready in given:
             part.releaser.check_count(ready.count, disjoint)
-        ends = np.cumsum([ready.count for _, ready in given])[:-1]
+        counts = [ready.count for _, ready in given]
+        ends = np.cumsum(counts)[:-1]
 
         def restored(values: Array | Index) -> Any:
             parts: list[Any] = np.split(values, ends)
@@ -313,6 +342,7 @@ class Plan:
             count=1,
             draw=lambda keystream: np.concatenate([ready.draw(keystream) for _, ready in given]),
             restored=restored,
+            shape=counts,
         )
 
     @property
@@ -408,17 +438,6 @@ def proved_limit(plan: Plan) -> KnownLimit | None:
     if plan.is_joint or plan.requirement.coordinates is not None:
         return None
     return limit_of(plan.requirement, plan.epsilon)
-
-
-def _noise(part: Part) -> str:
-    if isinstance(part.design, VectorDesign):
-        return part.design.describe(part.requirement)
-    if part.requirement.coordinates is None:
-        return f"{part.design.name} noise on {part.design.grid.describe()}"
-    return (
-        f"independent {part.design.name} noise in each of {part.requirement.dimensions} coordinates, on "
-        f"{part.design.grid.describe()}"
-    )
 
 
 def common_delta(requirements: Sequence[Requirement], rdp_order: float | None = None) -> float | None:

@@ -51,11 +51,15 @@ class Released:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Prepared:
-    """Answers that were read and checked: `draw` publishes them, `restored` gives numbers their form."""
+    """Answers that were read and checked: `draw` publishes them, `restored` gives numbers their form.
+
+    `shape` is how many of the numbers belong to each part of a plan that has several.
+    """
 
     count: int
     draw: Callable[[Keystream], Array | Index]
     restored: Callable[[Array | Index], Any]
+    shape: Sequence[int] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

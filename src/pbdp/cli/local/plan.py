@@ -7,7 +7,7 @@ import json
 import math
 from typing import TYPE_CHECKING
 
-from pbdp.cli.files import checked_target, new_file, picture_of
+from pbdp.cli.files import checked_target, new_file, picture_of, saved_words
 from pbdp.cli.options import add
 from pbdp.cli.parser import Parser
 from pbdp.errors import ContradictionError, InputError
@@ -100,7 +100,6 @@ def run(options: argparse.Namespace) -> str:
     picture = picture_of(options)
 
     from pbdp.cli.local.survey_domain import domain_of
-    from pbdp.cli.words.plans import saved_words
     from pbdp.cli.words.surveys import survey_words
     from pbdp.local.configuration import configuration
     from pbdp.local.plan import plan_local

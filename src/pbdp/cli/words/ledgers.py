@@ -90,7 +90,7 @@ def paid_words(budget: Budget, plan: Plan, paid: Paid) -> str:
         return f"The stored answer to request {held.key!r}; nothing was drawn or spent."
     cost = _cost(held.charged, state.limits, "paid before")
     spent = percent_up(share_spent(state.spent, state.limits))
-    covered = plan.requirement.releases
+    covered = plan.package
     rest = f"; {held.units_left} of the plan's {covered} releases left" if covered > 1 else ""
     return (
         f"Counted in {budget.ledger.place}: cost {cost}; {spent} of the budget of {budget.dataset} is spent "

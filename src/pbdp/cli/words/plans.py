@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from pbdp.cli.words.layout import columns, facts
 from pbdp.digits import outward, percent_down, rounded_down, rounded_up
 
 if TYPE_CHECKING:
-    from pbdp.planning.plan import Plan
+    from pbdp.planning.plan import Part, Plan
     from pbdp.release.intervals import Intervals
 
 # A ratio to the limit from which it is shown as a multiple.
@@ -28,44 +27,39 @@ def loss_words(epsilon: float, delta: float | None, order: float | None = None, 
     return f"epsilon {rounded_up(epsilon)}{total} {kind}"
 
 
-def saved_words(file: str | None) -> str:
-    """A last line on where the plan was saved, if it was."""
-    return f"\nSaved to {file}" if file else ""
-
-
 def plan_words(plan: Plan) -> str:
-    """A plan for one kind of number as a short table."""
-    requirement = plan.requirement
+    """A plan as a short table, with what its noise was compared with or, of several parts, a row for each."""
+    if plan.is_joint:
+        return _joint_words(plan)
+    requirement, coordinates = plan.requirement, plan.requirement.coordinates
     loss = loss_words(plan.epsilon, plan.delta, plan.rdp_order, requirement.releases)
-    person = f"one person changes the answer by at most {requirement.sensitivity:g}"
+    changed = "the answer" if coordinates is None else coordinates.change
+    person = f"one person changes {changed} by at most {requirement.sensitivity:g}"
     lines: Facts = [
         ("Requirement", f"{requirement.describe()}, {percent_down(requirement.confidence)} of the time"),
         ("Privacy", f"{loss}   (certified)"),
         *_limit(plan),
         ("Confidence", f"{percent_down(plan.confidence)} for every true answer"),
-        ("Noise", f"{plan.mechanism.name} on {plan.grid.describe()}: {_parameters(plan)}"),
-        ("Neighbors", f"{requirement.neighbors}; {person}"),
+        ("Noise", _noise(plan.only)),
+        ("Neighbors", f"{plan.neighbors}; {person}"),
         ("Proof", plan.certificate.method),
     ]
-    return _compared(lines, plan.mechanism.name, plan)
-
-
-def vector_words(plan: Plan) -> str:
-    """A plan for an answer with coordinates as a short table."""
-    lines: Facts = [
-        ("Privacy", f"{loss_words(plan.epsilon, plan.delta)}   (certified)"),
-        ("Noise", plan.describe()),
-        *(("", line) for line in plan.assumptions),
+    if coordinates is not None:
+        lines.append(("Assumes", " ".join(plan.assumptions)))
+    rows = [["", "noise", "epsilon", "confidence"]]
+    rows.append(["*", plan.mechanism.name, rounded_up(plan.epsilon), percent_down(plan.confidence)])
+    rows += [
+        ["", other.family, rounded_up(other.epsilon), percent_down(other.confidence)]
+        for other in plan.alternatives[:SHOWN]
     ]
-    return _compared(lines, plan.mechanism.name, plan)
+    if len(plan.alternatives) > SHOWN:
+        rows.append(["", f"({len(plan.alternatives) - SHOWN} more with --json)", "", ""])
+    return f"{facts(lines)}\n\nCompared:\n{columns(rows, right=(2, 3))}\n"
 
 
-def joint_words(plan: Plan) -> str:
-    """A plan for several requirements as a short table, one row for each."""
-    lines: Facts = [
-        ("Privacy", f"{loss_words(plan.epsilon, plan.delta, releases=plan.releases)}   (certified)"),
-        ("Proof", plan.certificate.method),
-    ]
+def _joint_words(plan: Plan) -> str:
+    loss = loss_words(plan.epsilon, plan.delta, releases=plan.releases)
+    lines: Facts = [("Privacy", f"{loss}   (certified)"), ("Proof", plan.certificate.method)]
     rows = [["", "requirement", "confidence", "noise"]]
     rows += [
         [part.name, part.requirement.describe(), percent_down(part.confidence), part.design.name]
@@ -84,14 +78,6 @@ def _limit(plan: Plan) -> Facts:
     return [("Limit", f"{least}; this plan is {above}")]
 
 
-def _compared(lines: Facts, chosen: str, plan: Plan) -> str:
-    """Facts, then the noise that was chosen above the others."""
-    rows = [["", "noise", "epsilon", "confidence"]]
-    rows.append(["*", chosen, rounded_up(plan.epsilon), percent_down(plan.confidence)])
-    rows += _alternatives(plan.alternatives)
-    return f"{facts(lines)}\n\nCompared:\n{columns(rows, right=(2, 3))}\n"
-
-
 def published_words(plan: Plan) -> list[str]:
     """What the paper's own formulas give the boosted laws among those compared; they guarantee nothing."""
     from pbdp.mechanism.design import Design
@@ -105,24 +91,21 @@ def published_words(plan: Plan) -> list[str]:
     ]
 
 
-def _alternatives(certified: Sequence[Any]) -> Iterable[list[str]]:
-    for other in certified[:SHOWN]:
-        yield ["", other.family, rounded_up(other.epsilon), percent_down(other.confidence)]
-    if len(certified) > SHOWN:
-        yield ["", f"({len(certified) - SHOWN} more with --json)", "", ""]
-
-
-def _parameters(plan: Plan) -> str:
-    """Kernel parameters in the user's units (in steps on a logarithmic grid), the boost and the offset."""
+def _noise(part: Part) -> str:
+    """The noise, with its parameters in the user's units (in steps on a logarithmic grid)."""
+    from pbdp.mechanism.design import Design
     from pbdp.mechanism.grid import LinearGrid
     from pbdp.noise.family import known_families
     from pbdp.planning.records import design_record
 
-    record = design_record(plan.mechanism)
+    design = part.design
+    if not isinstance(design, Design):
+        return part.describe()
+    record = design_record(design)
     parameters: dict[str, Any] = record["parameters_in_steps"]
     lengths = known_families()[record["kernel"]].lengths
-    linear = isinstance(plan.grid, LinearGrid)
-    step = plan.grid.step if linear else 1.0
+    linear = isinstance(design.grid, LinearGrid)
+    step = design.grid.step if linear else 1.0
     parts = [
         f"{name} {value * step if name in lengths else value:.6g}"
         for name, value in parameters.items()
@@ -130,21 +113,26 @@ def _parameters(plan: Plan) -> str:
     ]
     if "probabilities" in parameters:
         parts.append(f"a table of {len(parameters['probabilities'])} values")
-    if 0 < plan.design.boost < 1:
-        parts.append(f"boost {plan.design.boost:.4g}")
-    if plan.mechanism.offset:
-        parts.append(f"centered {plan.mechanism.offset * step:+.4g} from the answer")
-    return ", ".join(parts) + ("" if linear else " (in steps)")
+    if 0 < design.boost < 1:
+        parts.append(f"boost {design.boost:.4g}")
+    if design.offset:
+        parts.append(f"centered {design.offset * step:+.4g} from the answer")
+    return f"{part.describe()}: {', '.join(parts)}{'' if linear else ' (in steps)'}"
 
 
 # ------------------------------------------------------------------------------------------ what they publish
 
 
-def promise_words(plan: Plan) -> str:
-    """How near the truth, how often, and at which cost."""
-    requirement = plan.requirement
-    loss = loss_words(plan.epsilon, plan.delta, plan.rdp_order, requirement.releases)
-    return f"{requirement.describe()} with confidence {percent_down(plan.confidence)}; {loss}"
+def promise_words(plan: Plan) -> list[str]:
+    """How near the truth and how often, for every part, and at which cost."""
+    loss = loss_words(plan.epsilon, plan.delta, plan.rdp_order, plan.package)
+    near = [
+        f"{part.requirement.describe()} with confidence {percent_down(part.confidence)}"
+        for part in plan.parts
+    ]
+    if not plan.is_joint:
+        return [f"{near[0]}; {loss}"]
+    return [*(f"{part.name}: {words}" for part, words in zip(plan.parts, near, strict=True)), loss]
 
 
 def interval_words(intervals: Intervals) -> str:
@@ -161,7 +149,7 @@ def interval_words(intervals: Intervals) -> str:
 
 def uncounted_words(plan: Plan, taken: int) -> str:
     """What a release without a ledger has to say: nobody counts it."""
-    covered = plan.requirement.releases
+    covered = plan.package
     share = "the one release" if covered == 1 else f"{taken} of the {covered} releases"
     return f"No ledger: other releases are not counted. This call takes {share} of the plan."
 
