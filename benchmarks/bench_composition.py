@@ -16,7 +16,7 @@ from functools import partial
 import numpy as np
 from dp_accounting.pld import privacy_loss_distribution as rival
 
-from pbdp.accounting.bounds import Bounds
+from pbdp.accounting import Bounds
 from pbdp.accounting.composition.composed import compose
 from pbdp.accounting.composition.estimate import approximate_epsilon
 from pbdp.accounting.composition.release import table_release

@@ -20,7 +20,7 @@ import numpy as np
 from dp_accounting.pld import privacy_loss_distribution as rival
 
 import pbdp
-from pbdp.accounting.bounds import Bounds
+from pbdp.accounting import Bounds
 from pbdp.accounting.composition.composed import compose
 from pbdp.accounting.composition.release import table_release
 from pbdp.accounting.filters.approximate_renyi import approximate_renyi

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pbdp.accounting.bounds import Bounds
+from pbdp.accounting import Bounds
 from pbdp.accounting.exact.accountant import ExactAccountant, smallest_epsilon
 from pbdp.accounting.exact.divergences import HockeyStick, largest_deltas
 from pbdp.accounting.exact.neighbors import worst_neighbors

@@ -13,7 +13,7 @@ from functools import partial
 
 import numpy as np
 
-from pbdp.accounting.bounds import Bounds
+from pbdp.accounting import Bounds
 from pbdp.accounting.exact.accountant import ExactAccountant, plain_accountant, smallest_epsilon
 from pbdp.accounting.exact.divergences import HockeyStick, Renyi, largest_deltas
 from pbdp.accounting.exact.neighbors import listed_neighbors, some_neighbors, worst_neighbors

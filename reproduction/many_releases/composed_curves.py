@@ -12,7 +12,7 @@ import math
 
 import numpy as np
 
-from pbdp.accounting.bounds import Bounds
+from pbdp.accounting import Bounds
 from pbdp.accounting.composition.estimate import approximate_epsilon
 from pbdp.accounting.exact.accountant import plain_accountant
 from pbdp.mechanism.absolute import AbsoluteRegion

@@ -21,7 +21,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pbdp.accounting.bounds import Bounds
+from pbdp.accounting import Bounds
 from pbdp.accounting.composition.composed import compose
 from pbdp.accounting.composition.loss_law import LossLaw
 from pbdp.accounting.composition.release import Release, pair_release

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 import pbdp
-from pbdp.accounting.bounds import Bounds
+from pbdp.accounting import Bounds
 from pbdp.accounting.composition.composed import compose
 from pbdp.accounting.composition.release import table_release
 from pbdp.accounting.exact.tables import table_delta

@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 from fractions import Fraction
 
-from pbdp.accounting.bounds import Bounds
+from pbdp.accounting import Bounds
 from pbdp.accounting.exact.accountant import ExactAccountant, epsilon_of_pair
 from pbdp.accounting.exact.tables import table_epsilon
 from pbdp.domains import fraction, non_negative, probability

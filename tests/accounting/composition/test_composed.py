@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from scipy.special import log_ndtr
 
-from pbdp.accounting.bounds import Bounds
+from pbdp.accounting import Bounds
 from pbdp.accounting.composition.composed import compose
 from pbdp.accounting.composition.loss_distribution import split
 from pbdp.accounting.composition.loss_law import table_loss_law

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from pbdp.accounting.bounds import Bounds
+from pbdp.accounting import Bounds
 from pbdp.accounting.composition.case import Case, any_of
 from pbdp.accounting.composition.curve import Curve, composed_curve
 from pbdp.accounting.composition.loss_distribution import dominating

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pbdp.accounting.bounds import Bounds
+from pbdp.accounting import Bounds
 from pbdp.accounting.composition.loss_distribution import outline
 from pbdp.accounting.composition.loss_law import LossLaw
 from pbdp.accounting.composition.release import Release

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pbdp.accounting.bounds import Bounds
+from pbdp.accounting import Bounds
 from pbdp.accounting.composition.bracket import bracket
 from pbdp.accounting.composition.case import (
     Case,

@@ -25,7 +25,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from pbdp.accounting.bounds import Bounds
+from pbdp.accounting import Bounds
 from pbdp.errors import InputError
 from pbdp.mechanism.weights import TOTAL, WeightTable
 from pbdp.noise.kernel import Array

@@ -10,7 +10,7 @@ from functools import partial
 import numpy as np
 import numpy.typing as npt
 
-from pbdp.accounting.bounds import Bounds
+from pbdp.accounting import Bounds
 from pbdp.accounting.exact.divergences import HockeyStick, LargestLoss, Renyi, hockey_sticks, largest_deltas
 from pbdp.accounting.exact.neighbors import (
     TOLERANCE,

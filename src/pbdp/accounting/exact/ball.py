@@ -43,7 +43,7 @@ from itertools import pairwise
 import numpy as np
 
 from pbdp import special
-from pbdp.accounting.bounds import Bounds
+from pbdp.accounting import Bounds
 from pbdp.accounting.exact.chi_square import (
     UNDERFLOW,
     BallOnPanels,

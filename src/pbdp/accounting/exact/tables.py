@@ -12,7 +12,7 @@ from collections.abc import Callable
 import numpy as np
 import numpy.typing as npt
 
-from pbdp.accounting.bounds import Bounds
+from pbdp.accounting import Bounds
 from pbdp.mechanism.weights import TOTAL, WeightTable
 
 Long = npt.NDArray[np.longdouble]

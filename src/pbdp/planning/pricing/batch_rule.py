@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 
-from pbdp.accounting.bounds import Bounds
+from pbdp.accounting import Bounds
 from pbdp.accounting.composition.composed import PRECISION, Composed, compose
 from pbdp.accounting.composition.release import Release
 from pbdp.accounting.filters.amounts import not_below_written, written

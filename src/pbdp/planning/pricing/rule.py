@@ -124,7 +124,7 @@ def _adaptive(kind: str, epsilon: float, delta: float, neighbors: str, order: fl
 
 
 def _batch(record: Mapping[str, object], epsilon: float, delta: float, neighbors: str) -> Rule:
-    from pbdp.accounting.bounds import Bounds
+    from pbdp.accounting import Bounds
     from pbdp.planning.pricing.batch_rule import BatchRule
 
     plans = record["plans"]

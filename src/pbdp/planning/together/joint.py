@@ -38,7 +38,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import replace
 
-from pbdp.accounting.bounds import Bounds
+from pbdp.accounting import Bounds
 from pbdp.accounting.composition.composed import compose
 from pbdp.accounting.composition.release import Release
 from pbdp.accounting.filters.design_loss import design_release
