@@ -10,6 +10,7 @@ import pbdp
 from pbdp.digits import rounded_up
 from pbdp.figures.canvas import checked_path
 from pbdp.figures.plan_figure import draw_plan
+from tests.planning.kinds import plan_of
 
 
 @pytest.fixture(scope="module")
@@ -49,6 +50,26 @@ def test_a_relative_plan_is_drawn_too(tmp_path: Path) -> None:
         path,
     )
     assert "as a multiple of the one asked for" in path.read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("kind", "words"),
+    [
+        ("several", ["Privacy profile of one of 3 numbers", "all 3 together", "proven limit"]),
+        ("linf touched", ["a coordinate of the truth is 1000", "meets the requirement", "Privacy profile"]),
+        ("l1", ["a coordinate of the truth is 1000", "in the sum of absolute values", "laplace: 0."]),
+        ("l2", ["its Euclidean length", "meets the requirement", "gaussian: 0.", "What a wider"]),
+        ("joint", ["visits: what is published", "nights: what is published", "visits alone: 0.", "together"]),
+    ],
+)
+def test_every_plan_is_drawn(kind: str, words: list[str], tmp_path: Path) -> None:
+    made = plan_of(kind)
+    draw_plan(made, tmp_path / "plan.svg")
+    text = (tmp_path / "plan.svg").read_text(encoding="utf-8")
+    for each in (*words, f"epsilon {rounded_up(made.epsilon)}"):
+        assert each in text
+    # a sum over the coordinates says nothing of one of them
+    assert ("meets the requirement" in text) == (kind != "l1")
 
 
 def test_a_format_that_cannot_be_written_is_refused_at_once() -> None:

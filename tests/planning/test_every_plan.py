@@ -14,6 +14,7 @@ import pytest
 import pbdp
 from pbdp.bridges.dp_accounting import PlanAccountant, PlanEvent, plan_to_pld
 from pbdp.errors import InputError
+from pbdp.figures.likelihood_figure import draw_likelihood
 from pbdp.planning.pricing import fingerprint, make_rule, price
 from tests.planning.kinds import KINDS, VECTORS, answers_of, plan_of
 
@@ -31,14 +32,25 @@ USES: dict[str, Callable[[pbdp.Plan, Any], Any]] = {
     "beside it": lambda plan, answers: (plan.alternatives, plan.limit),  # noqa: ARG005
     "one part": lambda plan, answers: (plan.requirement, plan.mechanism, plan.grid, plan.within),  # noqa: ARG005
     "design": lambda plan, answers: plan.design,  # noqa: ARG005
+    "picture of a number": lambda plan, answers: draw_likelihood(plan, _published(plan, answers)),
     "event": lambda plan, answers: PlanAccountant().compose(PlanEvent(plan)).get_epsilon(1e-5),  # noqa: ARG005
     "distribution": lambda plan, answers: plan_to_pld(plan).get_epsilon_for_delta(1e-5),  # noqa: ARG005
 }
+
+
+def _published(plan: pbdp.Plan, answers: Any) -> float:
+    """A number that was published: the first of several."""
+    published = plan.release(answers)
+    return float(
+        published[0] if isinstance(published, list) else 0 if isinstance(published, dict) else published
+    )
+
+
 # What a kind of plan cannot have: a joint plan one part, noise of whole vectors the law of a number.
 REFUSED = {
     "l1": {"design"},
-    "l2": {"design", "law", "likelihood", "with another interval", "another interval"},
-    "joint": {"law", "steps", "one part", "design"},
+    "l2": {"design", "law", "likelihood", "with another interval", "another interval", "picture of a number"},
+    "joint": {"law", "steps", "one part", "design", "picture of a number"},
 }
 
 

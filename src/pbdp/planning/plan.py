@@ -75,6 +75,14 @@ class Part:
         where = f"each of {self.requirement.dimensions} coordinates"
         return f"independent {self.design.name} noise in {where}, on {grid}"
 
+    def law_at(self, answer: Number) -> OutputLaw:
+        """Every output and its probability when this is the true answer, or one coordinate of it.
+
+        With a delta these are the table's own weights, all of them; for a Rényi plan those of the ideal law.
+        """
+        publisher = self.releaser.publisher
+        return law_at(publisher, publisher.exact_steps(answer))
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Certified:
@@ -397,11 +405,8 @@ class Plan:
         return self.releaser.publisher.exact_steps(answer)
 
     def law_at(self, answer: Number) -> OutputLaw:
-        """Every output and its probability when this is the true answer, or one coordinate of it.
-
-        With a delta these are the table's own weights, all of them; for a Rényi plan those of the ideal law.
-        """
-        return law_at(self.releaser.publisher, self.answer_in_steps(answer))
+        """Every output and its probability when this is the true answer, or one coordinate of it."""
+        return self.only.law_at(answer)
 
     # ---- files
 

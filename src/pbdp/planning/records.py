@@ -133,7 +133,7 @@ def _design(record: Record, requirement: Requirement) -> Design:
 
 def _vector_design(record: Record, requirement: Requirement) -> VectorDesign:
     from pbdp.planning.vectors.product_laplace import ProductLaplace
-    from pbdp.planning.vectors.rounding import Rounding
+    from pbdp.planning.vectors.spherical import Rounding
     from pbdp.planning.vectors.spherical_gaussian import SphericalGaussian
     from pbdp.planning.vectors.spherical_laplace import SphericalLaplace
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from fractions import Fraction
 
 import mpmath
 import numpy as np
@@ -11,10 +12,13 @@ import pytest
 from scipy.stats import chi2, gamma
 
 from pbdp.accounting.exact.ball import BallAccountant
-from pbdp.errors import CannotCertifyError
+from pbdp.errors import CannotCertifyError, InputError
+from pbdp.mechanism.absolute import AbsoluteRegion
+from pbdp.mechanism.coordinates import Coordinates
+from pbdp.mechanism.requirement import Requirement
 from pbdp.planning.plan import Certified, Plan
 from pbdp.planning.vectors.ask import best_boosted, boosted_gaussian, plain_gaussian, plan_vector
-from pbdp.planning.vectors.rounding import Rounding
+from pbdp.planning.vectors.spherical import Rounding, rounding_for
 from pbdp.planning.vectors.spherical_gaussian import SphericalGaussian
 from pbdp.planning.vectors.spherical_laplace import SphericalLaplace
 from tests.accounting.exact.test_ball import to_twenty_digits
@@ -256,3 +260,90 @@ def test_the_accountant_is_that_of_rounded_answers_and_the_ball_that_rounding_le
     assert isinstance(accountant, BallAccountant)
     assert accountant.sensitivity == pytest.approx(1 + entry.rounding.answer_step * math.sqrt(3), rel=1e-12)
     assert accountant.mechanism.radius == pytest.approx(left(entry.rounding, made), rel=1e-12)
+
+
+@pytest.mark.parametrize("family", ["gaussian", "boosted gaussian", "laplace"])
+@pytest.mark.parametrize("dimensions", [1, 3, 50])
+def test_the_law_of_the_length_follows_from_the_density(family: str, dimensions: int) -> None:
+    """P(|noise| <= t) is the integral of t^(d-1) times the density, up to a constant."""
+    made = plan(dimensions, within=1.5 * math.sqrt(dimensions))
+    design = entries(made)[family].design
+    assert isinstance(design, SphericalGaussian | SphericalLaplace)
+    asked = made.requirement
+    lengths = np.linspace(0.0, 8 * asked.half_width, 400_001)[1:]
+    logs = (dimensions - 1) * np.log(lengths) + design.log_density(asked, lengths)
+    found = np.cumsum(np.exp(logs - np.max(logs)))
+
+    law = design.length_below(asked, lengths)
+
+    assert np.allclose(law, found / found[-1] * law[-1], atol=2e-4)
+    assert law[-1] == pytest.approx(1, abs=1e-5)
+    assert law[np.searchsorted(lengths, design.rounding.room(asked))] == pytest.approx(
+        design.confidence(asked), abs=1e-3
+    )
+
+
+# ---------------------------------------------------------------------------------------------- rounding
+
+
+def euclidean(dimensions: int = 4, within: float = 10.0, sensitivity: float = 1.0) -> Requirement:
+    return Requirement(
+        region=AbsoluteRegion.even(within),
+        confidence=0.9,
+        sensitivity=sensitivity,
+        delta=1e-6,
+        coordinates=Coordinates(dimensions=dimensions, norm="l2"),
+    )
+
+
+@pytest.mark.parametrize("dimensions", [1, 7, 100_000])
+@pytest.mark.parametrize("within", [1e-90, 3.0, 1e90])
+@pytest.mark.parametrize("ratio", [1e-6, 0.3, 40.0, 1e9])
+def test_rounding_costs_a_thousandth_of_the_width_and_a_ten_thousandth_of_the_sensitivity(
+    dimensions: int, within: float, ratio: float
+) -> None:
+    asked = euclidean(dimensions, within, within / ratio)
+    rounding = rounding_for(asked)
+    lost = Fraction(rounding.step) + Fraction(rounding.answer_step)
+
+    assert (Fraction(asked.half_width) - Fraction(rounding.room(asked))) ** 2 >= lost**2 / 4 * dimensions, (
+        "the room is rounded down"
+    )
+    assert rounding.room(asked) >= 0.998 * within
+    added = Fraction(rounding.sensitivity(asked)) - Fraction(asked.sensitivity)
+    assert added**2 >= Fraction(rounding.answer_step) ** 2 * dimensions, "the sensitivity is rounded up"
+    assert rounding.sensitivity(asked) <= asked.sensitivity * (1 + 1.3e-4)
+
+
+def test_rounded_answers_of_neighbors_are_never_further_apart_than_counted() -> None:
+    asked = euclidean(dimensions=3, sensitivity=0.75)
+    rounding = Rounding(step=0.5, answer_step=0.25)
+    draw = np.random.default_rng(4)
+    most = 0.0
+    for _ in range(4000):
+        change = draw.normal(size=3) * draw.integers(0, 2, 3)
+        change *= 0.75 * (1 - 1e-12) / max(float(np.linalg.norm(change)), 1e-9)
+        # just below the boundary between two steps, where rounding adds most
+        before = (draw.integers(-9, 9, 3) + 0.5) * 0.25 - 1e-13 * np.sign(change)
+        steps = [
+            [rounding.answers.steps_of(Fraction(float(x))) for x in vector]
+            for vector in (before, before + change)
+        ]
+        most = max(most, 0.25 * math.dist(*steps))
+
+    assert most <= rounding.sensitivity(asked)
+    assert most > 0.75 * 1.2
+
+
+@pytest.mark.parametrize(
+    ("step", "answer_step"),
+    [(0.3, 0.25), (0.5, 0.3), (0.5, 0.5), (0.25, 0.5), (1.0, 2.0**-53), (math.nan, 0.5), (-1.0, 0.5)],
+)
+def test_steps_that_do_not_fit_are_refused(step: float, answer_step: float) -> None:
+    with pytest.raises(InputError):
+        Rounding(step=step, answer_step=answer_step)
+
+
+def test_a_step_as_large_as_the_width_is_refused() -> None:
+    with pytest.raises(CannotCertifyError):
+        Rounding(step=16.0, answer_step=1.0).room(euclidean())

@@ -19,7 +19,7 @@ from pbdp.planning.plan import Certified, Plan
 from pbdp.planning.planner import plan_for
 from pbdp.planning.vectors.design import VectorDesign, delta_of
 from pbdp.planning.vectors.product_laplace import product_designs
-from pbdp.planning.vectors.rounding import rounding_for
+from pbdp.planning.vectors.spherical import rounding_for
 from pbdp.planning.vectors.spherical_gaussian import SphericalGaussian
 from pbdp.planning.vectors.spherical_laplace import widest_laplace
 from pbdp.release.spherical import LARGEST_SCALE
@@ -59,6 +59,14 @@ def plan_vector(
         step=step,
         coordinates=Coordinates(dimensions=dimensions, norm=norm, touches=touches),
     )
+    return vector_plan(requirement)
+
+
+def vector_plan(requirement: Requirement) -> Plan:
+    """The plan for a checked requirement that has coordinates."""
+    if requirement.coordinates is None:
+        raise AssertionError("a vector has coordinates")
+    norm = requirement.coordinates.norm
     if norm == "linf":
         return plan_for(requirement)
     ranked, reasons = [], []

@@ -11,24 +11,26 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from pbdp import special
 from pbdp.accounting.exact.ball import BallAccountant, BoostedBall
 from pbdp.accounting.exact.chi_square import cdf
 from pbdp.domains import positive
 from pbdp.errors import CannotCertifyError, InputError
 from pbdp.mechanism.grid import LinearGrid
 from pbdp.mechanism.requirement import Requirement
+from pbdp.noise.kernel import Array
 from pbdp.planning.certificate import Certificate
-from pbdp.planning.vectors.design import SAFE, Record, VectorDesign, charge, covered, delta_of, not_covered
+from pbdp.planning.vectors.design import SAFE, Record, charge, delta_of, not_covered
 from pbdp.planning.vectors.length import LengthLaw
-from pbdp.planning.vectors.rounding import Rounding
-from pbdp.release.spherical import SphericalNoise, SphericalSampler
+from pbdp.planning.vectors.spherical import Rounding, SphericalDesign
+from pbdp.release.spherical import SphericalNoise
 
 # The largest share of delta that sampling may use up.
 LARGEST_RESERVE = 0.5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SphericalGaussian(VectorDesign):
+class SphericalGaussian(SphericalDesign):
     """N(0, sigma² I); beyond the ball that rounding leaves of the width the density is `kept` times that.
 
     `kept` is 1 - boost.
@@ -45,10 +47,6 @@ class SphericalGaussian(VectorDesign):
         if positive("kept", self.kept) > 1:
             raise InputError("kept", "above 0 and at most 1", self.kept)
         object.__setattr__(self, "kept", float(self.kept))
-
-    @property
-    def output_grid(self) -> LinearGrid:
-        return self.rounding.outputs
 
     @property
     def name(self) -> str:
@@ -142,8 +140,20 @@ class SphericalGaussian(VectorDesign):
         peak = weight / (sigma * math.sqrt(2 * math.pi))
         return self.noise(requirement).error(peak=peak, mean=sigma) * (1 + SAFE)
 
-    def sampler(self, requirement: Requirement) -> SphericalSampler:
-        return SphericalSampler(noise=self.noise(requirement))
+    def length_below(self, requirement: Requirement, lengths: Array) -> Array:
+        """Of the kernel, with what lies beyond the ball kept in part."""
+        edge, half = self.rounding.room(requirement), requirement.dimensions / 2
+
+        def kernel(t: Array | float) -> Array:
+            return np.asarray(special.gammainc(half, np.square(np.asarray(t) / self.sigma) / 2))
+
+        inside = kernel(np.minimum(lengths, edge))
+        beyond = self.kept * (kernel(np.maximum(lengths, edge)) - kernel(edge))
+        return np.asarray((inside + beyond) / (kernel(edge) + self.kept * (1 - kernel(edge))))
+
+    def log_density(self, requirement: Requirement, lengths: Array) -> Array:
+        beyond = lengths > self.rounding.room(requirement)
+        return np.asarray(np.where(beyond, math.log(self.kept), 0.0) - np.square(lengths / self.sigma) / 2)
 
     def record(self) -> Record:
         return {
@@ -154,6 +164,3 @@ class SphericalGaussian(VectorDesign):
             "step": self.rounding.step,
             "answer_step": self.rounding.answer_step,
         }
-
-    def assumptions(self, requirement: Requirement) -> tuple[str, ...]:
-        return (*self.rounding.describe(), covered(self.sampling_error(requirement)))

@@ -10,21 +10,24 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field
 
+import numpy as np
+
 from pbdp import special
 from pbdp.accounting.exact.chi_square import cdf_error
 from pbdp.domains import positive
 from pbdp.errors import CannotCertifyError
 from pbdp.mechanism.grid import LinearGrid
 from pbdp.mechanism.requirement import Requirement
+from pbdp.noise.kernel import Array
 from pbdp.planning.certificate import Certificate
-from pbdp.planning.vectors.design import SAFE, Record, VectorDesign, charge, covered, delta_of, not_covered
+from pbdp.planning.vectors.design import SAFE, Record, charge, delta_of, not_covered
 from pbdp.planning.vectors.length import LengthLaw
-from pbdp.planning.vectors.rounding import Rounding, rounding_for
-from pbdp.release.spherical import SphericalNoise, SphericalSampler
+from pbdp.planning.vectors.spherical import Rounding, SphericalDesign, rounding_for
+from pbdp.release.spherical import SphericalNoise
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SphericalLaplace(VectorDesign):
+class SphericalLaplace(SphericalDesign):
     """Density proportional to exp(-|n|/scale), |n| the Euclidean length."""
 
     scale: float
@@ -34,10 +37,6 @@ class SphericalLaplace(VectorDesign):
     def __post_init__(self) -> None:
         object.__setattr__(self, "grid", self.rounding.answers)
         object.__setattr__(self, "scale", positive("scale", self.scale))
-
-    @property
-    def output_grid(self) -> LinearGrid:
-        return self.rounding.outputs
 
     @property
     def name(self) -> str:
@@ -92,8 +91,11 @@ class SphericalLaplace(VectorDesign):
         mean = scale * math.sqrt(requirement.dimensions + 1)
         return self.noise(requirement).error(peak=0.5 / scale, mean=mean) * (1 + SAFE)
 
-    def sampler(self, requirement: Requirement) -> SphericalSampler:
-        return SphericalSampler(noise=self.noise(requirement))
+    def length_below(self, requirement: Requirement, lengths: Array) -> Array:
+        return np.asarray(special.gammainc(requirement.dimensions, lengths / self.scale))
+
+    def log_density(self, requirement: Requirement, lengths: Array) -> Array:  # noqa: ARG002 - in any dimension
+        return np.asarray(-lengths / self.scale)
 
     def record(self) -> Record:
         return {
@@ -102,9 +104,6 @@ class SphericalLaplace(VectorDesign):
             "step": self.rounding.step,
             "answer_step": self.rounding.answer_step,
         }
-
-    def assumptions(self, requirement: Requirement) -> tuple[str, ...]:
-        return (*self.rounding.describe(), covered(self.sampling_error(requirement)))
 
 
 def widest_laplace(requirement: Requirement) -> SphericalLaplace:

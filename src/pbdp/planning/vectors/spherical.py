@@ -1,19 +1,24 @@
-"""Where the numbers of a Euclidean plan live: answers on a very fine grid, published numbers on a fine one.
+"""Noise in all directions alike, for the Euclidean norm: what its laws share, and where its numbers live.
 
-Rounding an answer to multiples of a moves every coordinate by a/2 at most, so two answers that are Δ apart
-are at most Δ + a sqrt(d) apart afterwards, which is what is accounted. Rounding the sum of answer and noise
-to multiples of the step b costs no privacy. Together they move a vector by (a + b) sqrt(d)/2 at most, which
-the width loses.
+**Rounding.** Answers live on a very fine grid, published numbers on a fine one. Rounding an answer to
+multiples of a moves every coordinate by a/2 at most, so two answers that are Δ apart are at most
+Δ + a sqrt(d) apart afterwards, which is what is accounted. Rounding the sum of answer and noise to multiples
+of the step b costs no privacy. Together they move a vector by (a + b) sqrt(d)/2 at most, which the width
+loses.
 """
 
 from __future__ import annotations
 
 import math
+from abc import abstractmethod
 from dataclasses import dataclass
 
 from pbdp.errors import CannotCertifyError, InputError
 from pbdp.mechanism.grid import LinearGrid, power_of_two_below
 from pbdp.mechanism.requirement import Requirement
+from pbdp.noise.kernel import Array
+from pbdp.planning.vectors.design import VectorDesign, covered
+from pbdp.release.spherical import SphericalNoise, SphericalSampler
 
 # Rounding may cost this share of the width, and this share of the sensitivity.
 OF_WIDTH = 1e-3
@@ -82,3 +87,37 @@ def rounding_for(requirement: Requirement) -> Rounding:
     step = power_of_two_below(2 * OF_WIDTH * requirement.half_width / root)
     fine = power_of_two_below(OF_SENSITIVITY * requirement.sensitivity / root)
     return Rounding(step=step, answer_step=min(max(fine, step * 2.0**-MOST_HALVINGS), step / 2))
+
+
+class SphericalDesign(VectorDesign):
+    """Noise that prefers no direction, for rounded answers: all of its law is that of its length."""
+
+    __slots__ = ()
+
+    rounding: Rounding
+
+    @property
+    def output_grid(self) -> LinearGrid:
+        return self.rounding.outputs
+
+    @abstractmethod
+    def noise(self, requirement: Requirement) -> SphericalNoise:
+        """What is drawn, in steps."""
+
+    @abstractmethod
+    def sampling_error(self, requirement: Requirement) -> float:
+        """η: how far what is published is from the ideal law, rounded, in total variation, at most."""
+
+    @abstractmethod
+    def length_below(self, requirement: Requirement, lengths: Array) -> Array:
+        """P(|noise| <= length), before rounding; neither from above nor from below."""
+
+    @abstractmethod
+    def log_density(self, requirement: Requirement, lengths: Array) -> Array:
+        """The logarithm of the density at noise of these lengths, up to a constant."""
+
+    def sampler(self, requirement: Requirement) -> SphericalSampler:
+        return SphericalSampler(noise=self.noise(requirement))
+
+    def assumptions(self, requirement: Requirement) -> tuple[str, ...]:
+        return (*self.rounding.describe(), covered(self.sampling_error(requirement)))
