@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import subprocess
 import sys
@@ -24,6 +25,13 @@ class Done:
     code: int
     out: str
     err: str
+
+
+class Terminal(io.StringIO):
+    """A stream that says it is a terminal."""
+
+    def isatty(self) -> bool:
+        return True
 
 
 def run(capsys: pytest.CaptureFixture[str], *arguments: str) -> Done:

@@ -85,11 +85,12 @@ def run(options: argparse.Namespace) -> Outcome:
     _check(options)
     target = target_of(options, FORMATS, read=[options.input])
 
+    plan = plan_in(options)
+    _check_kept(plan, options.keep)
+
     from pbdp.cli.publication import publish
     from pbdp.cli.table_file import ready_columns, table_bytes
 
-    plan = plan_in(options)
-    _check_kept(plan, options.keep)
     with Progress() as progress:
         columns = _columns(plan, options, progress)
         kept = ready_columns(
@@ -193,6 +194,8 @@ def _interval(given: str | None) -> bool | float:
 
 def _check_kept(plan: Plan, keep: list[str]) -> None:
     """Columns that are kept must not be private, nor be called like one that is published."""
+    if not keep:
+        return
     from pbdp.cli.publication import own_columns
 
     names = own_columns(plan)

@@ -7,7 +7,7 @@ import json
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
-from pbdp.cli.files import Outcome
+from pbdp.cli.files import Outcome, text_in
 from pbdp.cli.options import add
 from pbdp.cli.parser import Parser
 
@@ -40,6 +40,8 @@ def declare(parser: Parser) -> None:
 
 def run(options: argparse.Namespace) -> Outcome:
     """Check, and say what became of every claim."""
+    text_in("manifest", options.manifest)  # what cannot be read is refused before much is loaded
+
     from pbdp.tables.verify import verify_manifest
 
     found = verify_manifest(options.manifest, table=options.table, ledger=options.ledger)

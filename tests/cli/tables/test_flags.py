@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import argparse
-import datetime
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -13,8 +11,6 @@ from pbdp.cli.main import parser
 from pbdp.cli.tables.asked import asked_of
 from pbdp.cli.tables.flags import settings_of
 from pbdp.cli.tables.query_file import settings_in
-from pbdp.cli.values import keys_in_range, listed, looked_at, typed
-from pbdp.errors import InputError
 from pbdp.tables.query import Query
 from pbdp.tables.query_record import query_text
 from tests.cli.commands import assert_refused, run
@@ -80,47 +76,7 @@ def test_keys_of_flags_from_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     assert made.groups.columns["zip"].values.tolist() == ["75001"]
 
 
-DAY = datetime.date(2024, 2, 29)
-
-
-@pytest.mark.parametrize(
-    ("text", "keys"),
-    [
-        ("Paris,Rome", ["Paris", "Rome"]),
-        (" Paris , Rome ", ["Paris", "Rome"]),
-        ('"Washington, DC",Rome', ["Washington, DC", "Rome"]),
-        ('"say ""so""",x', ['say "so"', "x"]),
-        ('" x "', [" x "]),
-        ('""', [""]),
-        ("1,-2,30", [1, -2, 30]),
-        ('"1",2', ["1", "2"]),
-        ("01,2", ["01", "2"]),
-        ("-0,2", ["-0", "2"]),
-        ("1.5,2", ["1.5", "2"]),
-        ("9223372036854775807,1", [2**63 - 1, 1]),
-        ("9223372036854775808,1", ["9223372036854775808", "1"]),
-        ("true,false", [True, False]),
-        ("true,no", ["true", "no"]),
-        ("2024-02-29", [DAY]),
-        ("2023-02-29", ["2023-02-29"]),
-        ("2024-02-29,x", ["2024-02-29", "x"]),
-        ("1..3", [1, 2, 3]),
-        ("-2..0", [-2, -1, 0]),
-        ("2024-02-28..2024-03-01", [DAY - datetime.timedelta(1), DAY, DAY + datetime.timedelta(1)]),
-        ("a..b", ["a..b"]),
-        ('"1..3"', ["1..3"]),
-        ("1..3,x", ["1..3", "x"]),
-        ("x=y", ["x=y"]),
-    ],
-)
-def test_keys_are_what_they_look_like(text: str, keys: list[Any]) -> None:
-    found = typed("c", listed("c", text))
-    assert list(found) == keys
-    assert [type(key) for key in found] == [type(key) for key in keys]
-
-
 def test_keys_can_be_said_to_be_text() -> None:
-    assert typed("c", listed("c", "1..3,2"), as_text=True) == ["1..3", "2"]
     made = query(*FLAGS, "--by", "zip=75001,118", "--text-keys", "zip", "--people", "5")
     assert made.groups is not None
     assert made.groups.columns["zip"].kind == "text"
@@ -133,26 +89,6 @@ def test_repeated_columns_add_keys() -> None:
     assert made.groups is not None
     assert made.groups.columns["city"].values.tolist() == ["Washington, DC", "Rome"]
     assert made.columns == ("city", "month")
-
-
-@pytest.mark.parametrize("text", ["", ",", "a,", ",a", "a,,b", 'a"b', '"a', '"a"b'])
-def test_lists_with_holes_are_refused(text: str) -> None:
-    with pytest.raises(InputError, match="keys of c"):
-        listed("c", text)
-
-
-def test_ranges_beyond_reason_are_refused() -> None:
-    for text in (
-        "1..99999999999",
-        "5..4",
-        "2024-01-02..2024-01-01",
-        "9223372036854775807..9223372036854775807",
-        "01..12",
-    ):
-        with pytest.raises(InputError, match="keys of c"):
-            keys_in_range("c", text)
-    assert keys_in_range("c", "x") is None
-    assert looked_at(["9" * 30]) == ["9" * 30]
 
 
 @pytest.mark.parametrize(

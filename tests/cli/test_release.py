@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import json
 import subprocess
 from decimal import Decimal
@@ -15,7 +14,7 @@ import pytest
 from pbdp.cli import progress as progress_module
 from pbdp.cli.main import main
 from pbdp.planning.plan import Plan
-from tests.cli.commands import PBDP, Done, assert_refused, run, run_piped
+from tests.cli.commands import PBDP, Done, Terminal, assert_refused, run, run_piped
 from tests.cli.plans import save_plans
 
 Capture = pytest.CaptureFixture[str]
@@ -343,11 +342,6 @@ def test_help_says_that_kept_columns_are_published(capsys: Capture) -> None:
 
 
 # ------------------------------------------------------------------------------------------ progress
-
-
-class Terminal(io.StringIO):
-    def isatty(self) -> bool:
-        return True
 
 
 def test_progress_is_shown_on_a_terminal_only(

@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from pbdp.cli.progress import Phases, Progress
-from tests.cli.commands import PBDP, Done, assert_refused, run, run_command
+from tests.cli.commands import PBDP, Done, Terminal, assert_refused, run, run_command
 from tests.cli.visits import COUNT, FLAGS, rows, true_counts, write_data, write_query
 
 Capture = pytest.CaptureFixture[str]
@@ -331,10 +331,6 @@ def test_a_terminal_shows_an_aligned_table(folder: Path, capsys: Capture) -> Non
 
 
 def test_phases_are_told_on_a_terminal_only() -> None:
-    class Terminal(io.StringIO):
-        def isatty(self) -> bool:
-            return True
-
     import time
 
     for stream in (Terminal(), io.StringIO()):

@@ -12,9 +12,8 @@ from pbdp.cli import progress as progress_module
 from pbdp.cli.main import main
 from pbdp.planning.plan import Plan
 from pbdp.release.sampler import NoiseSampler
-from tests.cli.commands import Done, assert_refused, run, run_command
+from tests.cli.commands import Done, Terminal, assert_refused, run, run_command
 from tests.cli.plans import save_plans
-from tests.cli.test_release_command import Terminal
 
 Capture = pytest.CaptureFixture[str]
 Plans = dict[str, Path]

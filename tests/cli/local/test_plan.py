@@ -1,0 +1,160 @@
+"""`pbdp local plan`: what is chosen, at which cost, and what is refused."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from pbdp.local.boosted import BoostedResponse
+from pbdp.local.configuration import load_configuration
+from pbdp.local.domain import in_blocks
+from pbdp.local.goal import LeastError, Within
+from pbdp.local.plan import plan_local
+from tests.cli.commands import assert_refused, run
+from tests.cli.local.survey import AGES
+
+Capture = pytest.CaptureFixture[str]
+
+
+def test_says_what_the_library_found(capsys: Capture) -> None:
+    done = run(capsys, "local", "plan", *AGES, "--epsilon", "5", "--goal", "0.5", "--json")
+    expected = plan_local(in_blocks(range(10, 101), 10), LeastError(category=0.5), epsilon=5.0)
+    record = json.loads(done.out)
+    assert {name: record[name] for name in expected.record()} == expected.record()
+    assert record["fingerprint"] == expected.mechanism.fingerprint
+
+
+def test_words_name_the_mechanism_its_cost_and_its_rivals(capsys: Capture) -> None:
+    done = run(capsys, "local", "plan", *AGES, "--epsilon", "5", "--goal", "0.5", "--users", "45222")
+    made = plan_local(in_blocks(range(10, 101), 10), LeastError(category=0.5), epsilon=5.0)
+    assert made.chosen.category_error is not None
+    assert "91 whole numbers, 10 to 100; 10 categories of 1 to 10 values" in done.out
+    assert "epsilon 5 for each report" in done.out
+    shown = next(line for line in done.out.splitlines() if line.startswith("*")).split()
+    assert float(shown[-4]) == pytest.approx(100 * made.chosen.category_error / 45222**0.5, rel=1e-3)
+    for other in made.others:
+        assert other.family in done.out
+
+
+def test_finds_the_least_epsilon_for_an_accuracy(capsys: Capture) -> None:
+    asked = ["--within", "1%", "--confidence", "0.9", "--users", "45222", "--joint"]
+    record = json.loads(run(capsys, "local", "plan", *AGES, *asked, "--json").out)
+    goal = Within(users=45222, category=0.01, confidence=0.9, joint=True)
+    assert record["epsilon"] == plan_local(in_blocks(range(10, 101), 10), goal).epsilon
+    assert record["meets"] is True
+    single = [*asked[:-1], "--of", "value"]
+    of_values = json.loads(run(capsys, "local", "plan", *AGES, *single, "--json").out)
+    goal = Within(users=45222, value=0.01, confidence=0.9)
+    assert of_values["epsilon"] == plan_local(in_blocks(range(10, 101), 10), goal).epsilon
+    proved = json.loads(run(capsys, "local", "plan", *AGES, *asked, "--guaranteed", "--json").out)
+    assert proved["epsilon"] > record["epsilon"]
+
+
+def test_takes_a_given_epsilon0_and_shows_the_best_beside_it(capsys: Capture, tmp_path: Path) -> None:
+    out = str(tmp_path / "survey.json")
+    done = run(capsys, "local", "plan", *AGES, "--epsilon", "5", "--epsilon0", "2", "-o", out, "--json")
+    record = json.loads(done.out)
+    assert record["chosen"]["epsilon0"] == 2
+    best = next(entry for entry in record["others"] if entry["family"] == "boosted response")
+    assert best["cost"] < record["chosen"]["cost"]
+    made = load_configuration(out)
+    assert isinstance(made, BoostedResponse)
+    assert made.epsilon0 == 2
+
+
+def test_takes_another_mechanism_of_those_compared(capsys: Capture, tmp_path: Path) -> None:
+    out = str(tmp_path / "survey.json")
+    words = ["local", "plan", *AGES, "--epsilon", "2", "-o", out, "--use"]
+    assert_refused(run(capsys, *words, "magic"), "use must be one of", "unary encoding")
+    assert run(capsys, *words, "unary encoding of categories").code == 0
+    made = load_configuration(out)
+    assert (made.kind, made.domain.values[0]) == ("unary encoding", "10..19")
+
+
+def test_says_when_people_put_in_their_category(capsys: Capture) -> None:
+    words = ["local", "plan", *AGES, "--epsilon", "2", "--use", "unary encoding of categories"]
+    assert "PEOPLE PUT IN THE NAME OF THEIR CATEGORY" in " ".join(run(capsys, *words).out.split())
+
+
+def test_categories_come_from_a_table(capsys: Capture, tmp_path: Path) -> None:
+    (tmp_path / "map.csv").write_text('value,category\ntea,hot\ncola,cold\ncocoa,hot\n"a, b",cold\n')
+    words = ["local", "plan", "--categories", str(tmp_path / "map.csv"), "--epsilon", "2"]
+    assert run(capsys, *words, "-o", str(tmp_path / "made.json")).code == 0
+    made = load_configuration(tmp_path / "made.json").domain
+    assert (made.values, made.groups) == (("tea", "cocoa", "cola", "a, b"), ("hot", "cold"))
+    assert_refused(run(capsys, *words, "--values", "tea,cola,milk"), "1 missing and 2 others")
+
+
+def test_values_come_from_a_file_and_keep_their_leading_zeros(capsys: Capture, tmp_path: Path) -> None:
+    (tmp_path / "codes.txt").write_text("01\n02\n10\n\n")
+    words = ["local", "plan", "--values-file", str(tmp_path / "codes.txt"), "--epsilon", "2"]
+    done = run(capsys, *words, "-o", str(tmp_path / "made.json"))
+    assert load_configuration(tmp_path / "made.json").domain.values == ("01", "02", "10")
+    assert "no categories" in done.out
+    assert "boosted" not in done.out
+
+
+@pytest.mark.parametrize(("extra", "expected"), [([], (1, 2, 3)), (["--text"], ("1", "2", "3"))])
+def test_values_are_numbers_or_text(
+    capsys: Capture, tmp_path: Path, extra: list[str], expected: tuple[object, ...]
+) -> None:
+    out = str(tmp_path / "made.json")
+    run(capsys, "local", "plan", "--values", "1, 2,3", *extra, "--epsilon", "2", "-o", out)
+    assert load_configuration(out).domain.values == expected
+
+
+def test_scales_go_round(capsys: Capture, tmp_path: Path) -> None:
+    out = str(tmp_path / "made.json")
+    words = ["--values", "-5..5", "--scale-width", "3", "--ring", "--epsilon", "2", "-o", out]
+    assert "the 3 nearest belong together on a ring" in run(capsys, "local", "plan", *words).out
+    assert load_configuration(out).domain.start[0] == 10
+
+
+@pytest.mark.parametrize(
+    ("words", "named"),
+    [
+        (["--epsilon", "1"], "values"),
+        (["--values", "1..9"], "--epsilon or --within"),
+        (["--values", "1..9", "--epsilon", "1", "--within", "1%", "--users", "9"], "both"),
+        (["--values", "1..9", "--within", "1%"], "--users"),
+        (["--values", "1..9", "--within", "2", "--users", "99"], "--within"),
+        (["--values", "1..9", "--within", "x%", "--users", "99"], "--within"),
+        (["--values", "1..9", "--within", "1%", "--users", "0"], "--users"),
+        (["--values", "1..9", "--within", "1%", "--users", "9", "--confidence", "95"], "--confidence"),
+        (["--values", "1..9", "--within", "0.001%", "--users", "9"], "No epsilon"),
+        (["--values", "1..9", "--epsilon", "1", "--joint"], "--joint"),
+        (["--values", "1..9", "--within", "1%", "--users", "9", "--goal", "value"], "--goal"),
+        (["--values", "1..9", "--epsilon", "1", "--goal", "category"], "category"),
+        (["--values", "1..9", "--epsilon", "1", "--goal", "0.5"], "--goal"),
+        (["--values", "1..9", "--category-size", "3", "--epsilon", "1", "--goal", "2"], "--goal"),
+        (["--values", "1..9", "--category-size", "3", "--epsilon", "1", "--epsilon0", "2"], "epsilon0"),
+        (["--values", "1..9", "--category-size", "0", "--epsilon", "1"], "category size"),
+        (["--values", "1..9", "--category-size", "3", "--scale-width", "3", "--epsilon", "1"], "one way"),
+        (["--values", "1..9", "--scale-width", "4", "--epsilon", "1"], "width"),
+        (["--values", "1..9", "--ring", "--epsilon", "1"], "--ring"),
+        (["--values", "9..1", "--epsilon", "1"], "--values"),
+        (["--values", "1..999999999999", "--epsilon", "1"], "--values"),
+        (["--values", "01..12", "--epsilon", "1"], "leading zeros"),
+        (["--values", "a,,b", "--epsilon", "1"], "empty"),
+        (["--values", "a,b,a", "--epsilon", "1"], "twice"),
+        (["--values", "a\udcff,b", "--epsilon", "1"], "printable"),
+        (["--values", "1..9", "--epsilon", "-1"], "epsilon"),
+        (["--values", "1..9", "--epsilon", "nan"], "epsilon"),
+        (["--values-file", "/nowhere", "--epsilon", "1"], "--values-file"),
+        (["--categories", "/nowhere", "--epsilon", "1"], "--categories"),
+        (["--values", "1..9", "--epsilon", "1", "--plot", "x.gif"], "plot"),
+    ],
+)
+def test_refuses_what_it_cannot_use(capsys: Capture, tmp_path: Path, words: list[str], named: str) -> None:
+    out = tmp_path / "made.json"
+    assert_refused(run(capsys, "local", "plan", *words, "-o", str(out)), named)
+    assert not list(tmp_path.iterdir())
+
+
+def test_replaces_a_file_only_if_told(capsys: Capture, tmp_path: Path) -> None:
+    words = ["local", "plan", "--values", "1..9", "--epsilon", "1", "-o", str(tmp_path / "made.json")]
+    assert run(capsys, *words).code == 0
+    assert_refused(run(capsys, *words), "--force")
+    assert run(capsys, *words, "--force").code == 0
