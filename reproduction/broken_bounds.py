@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pbdp.accounting.exact.accountant import ExactAccountant
+from pbdp.accounting.exact.all_neighbors import worst_neighbors
 from pbdp.accounting.exact.divergences import HockeyStick, Renyi
-from pbdp.accounting.exact.neighbors import worst_neighbors
 from pbdp.errors import InputError
 from pbdp.figures.canvas import COLORS, legend_below, new_figure
 from pbdp.mechanism.absolute import AbsoluteRegion

@@ -18,11 +18,15 @@ from pbdp.cli.parser import Parser
 from pbdp.cli.progress import Progress
 from pbdp.errors import InputError
 from pbdp.figures.canvas import new_figure
-from reproduction import adult, broken_bounds, feasible, noise_shapes, runtime
-from reproduction.accuracy.figures import AGAINST_CONFIDENCE, AGAINST_WIDTH
+from reproduction import broken_bounds
+from reproduction import figure_1_noise_shapes as noise_shapes
+from reproduction import figure_4_runtime as runtime
+from reproduction import figure_5a_feasible as feasible
+from reproduction import figure_7_adult as adult
 from reproduction.experiment import Experiment
+from reproduction.figure_6_many_releases import composition
+from reproduction.figures_2_and_3_accuracy.figures import AGAINST_CONFIDENCE, AGAINST_WIDTH
 from reproduction.kept import CASES, KeptCases, code_version, opened_folder
-from reproduction.many_releases import composition
 from reproduction.report import Made, record_of, report_of
 from reproduction.result import result_of
 from reproduction.run import Standing, Tell, compute_missing, rows_of

@@ -9,15 +9,15 @@ from mpmath import MPContext
 from pbdp.accounting.composition.composed import compose
 from pbdp.accounting.composition.release import pair_release
 from pbdp.accounting.exact.accountant import ExactAccountant
+from pbdp.accounting.exact.all_neighbors import worst_neighbors
 from pbdp.accounting.exact.divergences import Renyi
-from pbdp.accounting.exact.neighbors import worst_neighbors
 from pbdp.errors import InputError
 from pbdp.mechanism.absolute import AbsoluteRegion
 from pbdp.mechanism.boosted import Boosted
 from pbdp.noise.gaussian import Gaussian
 from pbdp.published.measure import AtDelta, AtOrder, Measure
-from reproduction.accuracy.curves import rows_at, witness_of
-from reproduction.accuracy.requirements import Aligned, aligned_of
+from reproduction.figures_2_and_3_accuracy.curves import rows_at, witness_of
+from reproduction.figures_2_and_3_accuracy.requirements import Aligned, aligned_of
 from reproduction.witness import (
     AnswerPair,
     Witness,

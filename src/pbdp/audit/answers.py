@@ -11,8 +11,8 @@ from fractions import Fraction
 
 import numpy as np
 
+from pbdp.accounting.exact.all_neighbors import worst_neighbors
 from pbdp.accounting.exact.divergences import HockeyStick, Renyi
-from pbdp.accounting.exact.neighbors import worst_neighbors
 from pbdp.audit.claim import Claim
 from pbdp.audit.events import best_public_event
 from pbdp.audit.samples import acceptable, line_of, probabilities_on

@@ -7,6 +7,7 @@ import argparse
 from pbdp.cli.files import plan_out
 from pbdp.cli.options import add, add_neighbors
 from pbdp.cli.parser import Parser
+from pbdp.mechanism.coordinates import NORMS
 
 EXAMPLES = """examples:
   pbdp vector --norm l2 --dimensions 100 --within 30 --confidence 0.9 --sensitivity 1 --delta 1e-6 -o p.json
@@ -23,7 +24,7 @@ def declare(parser: Parser) -> None:
     parser.epilog = EXAMPLES
     parser.add_argument(
         "--norm",
-        choices=("linf", "l2", "l1"),
+        choices=tuple(NORMS),
         required=True,
         help="how width and sensitivity are measured: every coordinate, length, or sum of sizes",
     )

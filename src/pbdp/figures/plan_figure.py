@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from pbdp.accounting.exact.all_neighbors import listed_neighbors
 from pbdp.accounting.exact.divergences import largest_deltas
-from pbdp.accounting.exact.neighbors import listed_neighbors
 from pbdp.accounting.exact.pairs import neighbors
 from pbdp.digits import percent_down, rounded_up
 from pbdp.errors import PbdpError

@@ -113,6 +113,11 @@ class Requirement:
         return 1 if self.coordinates is None else self.coordinates.touched
 
     @property
+    def draws_whole_vectors(self) -> bool:
+        """Whether the numbers of an answer are drawn together, and not each with noise of its own."""
+        return self.coordinates is not None and self.coordinates.norm != "linf"
+
+    @property
     def half_width(self) -> float:
         """How far off an answer may be, where that is the same everywhere and on both sides."""
         return float(np.min(self.region.offsets(0.0)))
@@ -215,7 +220,7 @@ class Requirement:
                 "given",
                 "A vector is one release, and its confidence is joint for all of it.",
             )
-        if self.coordinates.norm != "linf" and self.delta is None:
+        if self.draws_whole_vectors and self.delta is None:
             raise ContradictionError(
                 "rdp_order", f"left out for the norm {self.coordinates.norm}", self.rdp_order, "Use a delta."
             )

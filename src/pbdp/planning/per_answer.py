@@ -13,8 +13,8 @@ from functools import partial
 import numpy as np
 
 from pbdp.accounting.exact.accountant import smallest_epsilon
+from pbdp.accounting.exact.all_neighbors import some_neighbors
 from pbdp.accounting.exact.divergences import Renyi, largest_deltas
-from pbdp.accounting.exact.neighbors import some_neighbors
 from pbdp.accounting.exact.pairs import Pairs, neighbors
 from pbdp.accounting.exact.pieces import LARGEST_EPSILON
 from pbdp.mechanism.boosted import Boosted, boost_for

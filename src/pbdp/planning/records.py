@@ -10,7 +10,7 @@ from pbdp.errors import PlanFileError
 from pbdp.mechanism.coordinates import Coordinates
 from pbdp.mechanism.design import AnyDesign, Design
 from pbdp.mechanism.fixed import FixedRegion
-from pbdp.mechanism.grid import Grid, LinearGrid, whole_numbers
+from pbdp.mechanism.grid import Grid, LinearGrid
 from pbdp.mechanism.log_grid import LogGrid
 from pbdp.mechanism.requirement import Requirement
 from pbdp.mechanism.within import region_from_record
@@ -96,9 +96,14 @@ def design_record(design: AnyDesign) -> Record:
 
 def design_from_record(record: Record, requirement: Requirement) -> AnyDesign:
     """The design of a record, refused if it is not one that the requirement may have."""
-    coordinates = requirement.coordinates
-    if coordinates is not None and coordinates.norm != "linf":
-        design: AnyDesign = _vector_design(record, requirement)
+    design: AnyDesign | None
+    if requirement.draws_whole_vectors:
+        from pbdp.planning.vectors.norms import WHOLE_VECTORS
+
+        norm = requirement.coordinates and requirement.coordinates.norm
+        design = WHOLE_VECTORS[str(norm)].read(record, requirement)
+        if design is None:
+            raise PlanFileError("mechanism", f"one for the norm {norm}", record["kernel"], EDITED)
     else:
         design = _design(record, requirement.each)
     if record["family"] != design.name:
@@ -129,31 +134,6 @@ def _design(record: Record, requirement: Requirement) -> Design:
         offset=record["offset_in_steps"],
         clamp=clamp,
     )
-
-
-def _vector_design(record: Record, requirement: Requirement) -> VectorDesign:
-    from pbdp.planning.vectors.product_laplace import ProductLaplace
-    from pbdp.planning.vectors.spherical import Rounding
-    from pbdp.planning.vectors.spherical_gaussian import SphericalGaussian
-    from pbdp.planning.vectors.spherical_laplace import SphericalLaplace
-
-    def rounding() -> Rounding:
-        return Rounding(step=record["step"], answer_step=record["answer_step"])
-
-    norm = requirement.coordinates and requirement.coordinates.norm
-    match norm, record["kernel"]:
-        case "l2", "gaussian":
-            return SphericalGaussian(sigma=record["sigma"], kept=record["kept"], rounding=rounding())
-        case "l2", "laplace":
-            return SphericalLaplace(scale=record["scale"], rounding=rounding())
-        case "l1", "laplace":
-            grid = LinearGrid(step=record["step"], rounded=True)
-            if requirement.integer:
-                grid = whole_numbers()
-            if record["step"] != grid.step or requirement.step not in (None, grid.step):
-                raise PlanFileError("step", "the one that the requirement asks for", record["step"], EDITED)
-            return ProductLaplace(scale_in_steps=record["scale_in_steps"], grid=grid)
-    raise PlanFileError("mechanism", f"one for the norm {norm}", record["kernel"], EDITED)
 
 
 def _grid_record(grid: Grid) -> Record:

@@ -17,7 +17,8 @@ from pbdp.mechanism.absolute import AbsoluteRegion
 from pbdp.mechanism.coordinates import Coordinates
 from pbdp.mechanism.requirement import Requirement
 from pbdp.planning.plan import Certified, Plan
-from pbdp.planning.vectors.ask import best_boosted, boosted_gaussian, plain_gaussian, plan_vector
+from pbdp.planning.vectors.ask import plan_vector
+from pbdp.planning.vectors.euclidean import best_boosted, boosted_gaussian, plain_gaussian
 from pbdp.planning.vectors.spherical import Rounding, rounding_for
 from pbdp.planning.vectors.spherical_gaussian import SphericalGaussian
 from pbdp.planning.vectors.spherical_laplace import SphericalLaplace

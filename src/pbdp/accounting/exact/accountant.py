@@ -11,14 +11,14 @@ import numpy as np
 import numpy.typing as npt
 
 from pbdp.accounting import Bounds
-from pbdp.accounting.exact.divergences import HockeyStick, LargestLoss, Renyi, hockey_sticks, largest_deltas
-from pbdp.accounting.exact.neighbors import (
+from pbdp.accounting.exact.all_neighbors import (
     TOLERANCE,
     Worst,
     listed_neighbors,
     some_neighbors,
     worst_neighbors,
 )
+from pbdp.accounting.exact.divergences import HockeyStick, LargestLoss, Renyi, hockey_sticks, largest_deltas
 from pbdp.accounting.exact.pairs import neighbors
 from pbdp.accounting.exact.pieces import LARGEST_EPSILON
 from pbdp.domains import above_one, non_negative, positive

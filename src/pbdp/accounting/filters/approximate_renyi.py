@@ -12,7 +12,7 @@ rounding, not of the law. Both figures come from the integer weights: m is exact
 
 **Over all neighbors.** A table that never rises away from its mode needs the largest shift t only:
 
-    Let P_s be the table and Q_s the table moved by s, 0 < s < t. By (1) of `exact.neighbors`
+    Let P_s be the table and Q_s the table moved by s, 0 < s < t. By (1) of `exact.all_neighbors`
     delta_eps(P_s, Q_s) <= delta_eps(P_t, Q_t) for eps >= 0, and the same with the laws exchanged (a negative
     shift). Since delta_-eps(P, Q) = 1 - e^-eps + e^-eps·delta_eps(Q, P), it holds for every real eps. By
     Blackwell (1953) there is a Markov kernel K with K P_t = P_s and K Q_t = Q_s. Take the P~ of (1) for

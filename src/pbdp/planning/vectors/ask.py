@@ -2,13 +2,6 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterable, Iterator
-
-import numpy as np
-
-from pbdp import special
-from pbdp.accounting.exact.ball import BoostedBall
 from pbdp.domains import positive
 from pbdp.errors import CannotCertifyError
 from pbdp.mechanism.absolute import AbsoluteRegion
@@ -17,12 +10,7 @@ from pbdp.mechanism.requirement import Requirement
 from pbdp.planning.certification import plan_of
 from pbdp.planning.plan import Certified, Plan
 from pbdp.planning.planner import plan_for
-from pbdp.planning.vectors.design import VectorDesign, delta_of
-from pbdp.planning.vectors.product_laplace import product_designs
-from pbdp.planning.vectors.spherical import rounding_for
-from pbdp.planning.vectors.spherical_gaussian import SphericalGaussian
-from pbdp.planning.vectors.spherical_laplace import widest_laplace
-from pbdp.release.spherical import LARGEST_SCALE
+from pbdp.planning.vectors.norms import WHOLE_VECTORS
 from pbdp.spelling import neighbours_too
 
 
@@ -66,11 +54,12 @@ def vector_plan(requirement: Requirement) -> Plan:
     """The plan for a checked requirement that has coordinates."""
     if requirement.coordinates is None:
         raise AssertionError("a vector has coordinates")
-    norm = requirement.coordinates.norm
-    if norm == "linf":
+    noise = WHOLE_VECTORS.get(requirement.coordinates.norm)
+    if noise is None:
+        # noise of its own in every coordinate
         return plan_for(requirement)
     ranked, reasons = [], []
-    for design in _designs(requirement, norm):
+    for design in noise.designs(requirement):
         try:
             certificate = design.certificate(requirement)
         except CannotCertifyError as error:
@@ -85,92 +74,3 @@ def vector_plan(requirement: Requirement) -> Plan:
         )
     ranked.sort(key=lambda entry: entry.certificate.epsilon)
     return plan_of(requirement, ranked[0], ranked[1:])
-
-
-def _designs(requirement: Requirement, norm: str) -> Iterable[VectorDesign]:
-    """The designs to be certified, for a norm that is not taken coordinate by coordinate."""
-    return spherical_designs(requirement) if norm == "l2" else product_designs(requirement)
-
-
-# The boosts that are looked at, by the loss -log(1 - boost) that they add: how many, and the largest.
-BOOSTS, LARGEST_BOOST_LOSS = 40, 500.0
-REFINEMENTS = 18
-# A ball this small against sigma is not looked at.
-SMALLEST_RADIUS = 1e-100
-
-
-def spherical_designs(requirement: Requirement) -> Iterator[VectorDesign]:
-    """The best scale of every family."""
-    laplace = widest_laplace(requirement)
-    yield plain_gaussian(requirement)
-    boosted = best_boosted(requirement)
-    if boosted is not None:
-        yield boosted
-    yield laplace
-
-
-def plain_gaussian(requirement: Requirement) -> SphericalGaussian:
-    """The largest sigma that meets the confidence on its own."""
-    rounding = rounding_for(requirement)
-    radius = math.sqrt(2 * float(special.gammaincinv(requirement.dimensions / 2, requirement.confidence)))
-    sigma = rounding.room(requirement) / radius
-    margin = 1e-13
-    while margin < 1:
-        design = SphericalGaussian(sigma=sigma * (1 - margin), rounding=rounding)
-        if design.confidence(requirement) >= requirement.confidence:
-            return design
-        margin *= 2
-    raise CannotCertifyError(f"A confidence of {requirement.confidence!r} is too near 1. Ask for less.")
-
-
-def boosted_gaussian(
-    requirement: Requirement, boost_loss: float, error: float = 0.0
-) -> SphericalGaussian | None:
-    """The sigma at which a boost with this -log(1 - boost) is what the confidence asks for, plus the error.
-
-    With k = 1 - boost the odds of the ball grow by 1/k; the kernel's own are k times those asked for.
-    """
-    rounding = rounding_for(requirement)
-    room = rounding.room(requirement)
-    rho = (requirement.confidence + error) * (1 + 2.0**-47)
-    if rho >= 1:
-        return None
-    odds = math.exp(-boost_loss) * rho / (1 - rho)
-    radius = math.sqrt(2 * float(special.gammaincinv(requirement.dimensions / 2, odds / (1 + odds))))
-    if radius < SMALLEST_RADIUS or room / radius >= LARGEST_SCALE * rounding.step:
-        return None
-    sigma = room / radius
-    inside, outside = BoostedBall(dimensions=requirement.dimensions, sigma=sigma, radius=room).masses
-    kept = inside.lower * (1 - rho) / (rho * outside.upper) * (1 - 1e-13)
-    return SphericalGaussian(sigma=sigma, kept=kept, rounding=rounding) if 0 < kept < 1 else None
-
-
-def best_boosted(requirement: Requirement) -> SphericalGaussian | None:
-    """The boosted Gaussian with the least estimated epsilon: a scan, then a golden-section search."""
-
-    def estimate(boost_loss: float) -> float:
-        design = boosted_gaussian(requirement, boost_loss)
-        return (
-            math.inf
-            if design is None
-            else design.accountant(requirement).estimated_epsilon(delta_of(requirement))
-        )
-
-    plain = plain_gaussian(requirement).accountant(requirement).estimated_epsilon(delta_of(requirement))
-    top = min(LARGEST_BOOST_LOSS, 2 * plain + 1)
-    losses = np.geomspace(1e-3 * top, top, BOOSTS)
-    found = [estimate(float(loss)) for loss in losses]
-    at = int(np.argmin(found))
-    low, high = math.log(losses[max(at - 1, 0)]), math.log(losses[min(at + 1, BOOSTS - 1)])
-    golden = (math.sqrt(5) - 1) / 2
-    for _ in range(REFINEMENTS):
-        inner = (high - golden * (high - low), low + golden * (high - low))
-        if estimate(math.exp(inner[0])) <= estimate(math.exp(inner[1])):
-            high = inner[1]
-        else:
-            low = inner[0]
-    best = math.exp((low + high) / 2)
-    design = boosted_gaussian(requirement, best)
-    if design is None:
-        return None
-    return boosted_gaussian(requirement, best, 1.01 * design.sampling_error(requirement))

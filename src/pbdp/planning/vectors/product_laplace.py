@@ -255,3 +255,12 @@ def widest_laplace(requirement: Requirement, grid: LinearGrid) -> ProductLaplace
             return ProductLaplace(scale_in_steps=scale, grid=grid)
         margin *= 4
     return None
+
+
+def read_product(record: Record, requirement: Requirement) -> VectorDesign | None:
+    """The design of a record on the grid that the requirement asks for, or None if there is none."""
+    grid = whole_numbers() if requirement.integer else LinearGrid(step=record["step"], rounded=True)
+    asked = record["step"] == grid.step and requirement.step in (None, grid.step)
+    if record["kernel"] != "laplace" or not asked:
+        return None
+    return ProductLaplace(scale_in_steps=record["scale_in_steps"], grid=grid)

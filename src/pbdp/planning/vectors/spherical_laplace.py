@@ -21,8 +21,8 @@ from pbdp.mechanism.requirement import Requirement
 from pbdp.noise.kernel import Array
 from pbdp.planning.certificate import Certificate
 from pbdp.planning.vectors.design import SAFE, Record, charge, delta_of, not_covered
-from pbdp.planning.vectors.length import LengthLaw
 from pbdp.planning.vectors.spherical import Rounding, SphericalDesign, rounding_for
+from pbdp.planning.vectors.spherical_length import LengthLaw
 from pbdp.release.spherical import SphericalNoise
 
 

@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from reproduction import adult
+from reproduction import figure_7_adult as adult
 from reproduction.age_errors import adult_ages
 from reproduction.experiment import Row
 

@@ -10,7 +10,7 @@ another, l <= h.
   beyond the last cells counts as an infinite loss, or has its loss raised to that at the edge.
 - From below: publishing only the cell is a function of the output, so its composition loses no more.
 
-For absolute error the pair (0, Δ) stands for all neighbors, by (1) of `accounting.exact.neighbors` at
+For absolute error the pair (0, Δ) stands for all neighbors, by (1) of `accounting.exact.all_neighbors` at
 epsilon >= 0, and at negative ones because δ(-ε) = 1 - e^-ε + e^-ε δ'(ε) with δ' of the mirrored pair.
 """
 

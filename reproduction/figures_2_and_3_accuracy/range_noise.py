@@ -5,7 +5,7 @@ most the plain kernel's. Cutting off (truncation, the boosted mechanism with q =
 inside.
 
 Both families have monotone likelihood ratio in the answer Q, and so the worst set of outputs is a half-line
-and every divergence grows when two answers move apart (see `accounting.exact.neighbors`, statement 2). Hence
+and every divergence grows when two answers move apart (`accounting.exact.all_neighbors`, statement 2). Hence
 
     D(Q_i, Q_i + Δ) <= sup over Q in [Q_i, Q_(i+1)] of D(Q, Q + Δ) <= D(Q_i, Q_(i+1) + Δ),                 (1)
 

@@ -23,7 +23,9 @@ from pbdp.planning.limit.of_plan import limit_of
 from pbdp.planning.planner import plan_for
 from pbdp.published.boosted_loss import ComposedLoss
 from pbdp.published.measure import AtDelta, AtOrder
-from reproduction.accuracy.curves import (
+from reproduction.experiment import Row, Settings, number
+from reproduction.figure_6_many_releases.composed_noise import composed_at_least, composed_epsilon
+from reproduction.figures_2_and_3_accuracy.curves import (
     BEST,
     EXACT,
     MAIN,
@@ -34,7 +36,7 @@ from reproduction.accuracy.curves import (
     planned_rows,
     published_choice,
 )
-from reproduction.accuracy.noise import (
+from reproduction.figures_2_and_3_accuracy.noise import (
     SAFE,
     BoostedGaussian,
     best_boosted_gaussian,
@@ -42,9 +44,7 @@ from reproduction.accuracy.noise import (
     plain_epsilon,
     plain_kernels,
 )
-from reproduction.accuracy.requirements import REGIONS, Aligned, aligned_of
-from reproduction.experiment import Row, Settings, number
-from reproduction.many_releases.composed_noise import composed_at_least, composed_epsilon
+from reproduction.figures_2_and_3_accuracy.requirements import REGIONS, Aligned, aligned_of
 
 # Multiples of the plain σ among which the best for T releases is looked for, then closer around it.
 SCAN = np.geomspace(1.0, 6.0, 25)

@@ -15,8 +15,8 @@ import numpy as np
 
 from pbdp.accounting import Bounds
 from pbdp.accounting.exact.accountant import ExactAccountant, plain_accountant, smallest_epsilon
+from pbdp.accounting.exact.all_neighbors import listed_neighbors, some_neighbors, worst_neighbors
 from pbdp.accounting.exact.divergences import HockeyStick, Renyi, largest_deltas
-from pbdp.accounting.exact.neighbors import listed_neighbors, some_neighbors, worst_neighbors
 from pbdp.accounting.exact.pairs import Pairs, neighbors
 from pbdp.mechanism.boosted import Boosted, boost_for
 from pbdp.noise.gaussian import Gaussian
@@ -25,7 +25,7 @@ from pbdp.noise.laplace import Laplace
 from pbdp.noise.staircase import Staircase
 from pbdp.published.measure import AtDelta
 from pbdp.root import bracketed_root
-from reproduction.accuracy.requirements import Aligned
+from reproduction.figures_2_and_3_accuracy.requirements import Aligned
 
 # Multiples of the plain σ that are looked at first, and how close the search then goes (relative).
 SCAN = np.concatenate([[1.0], np.geomspace(1.01, 64.0, 24)])

@@ -13,8 +13,8 @@ from pbdp.mechanism.region import Region
 from pbdp.mechanism.relative import RelativeRegion
 from pbdp.noise.gaussian import Gaussian
 from pbdp.noise.laplace import Laplace
-from reproduction import runtime
-from reproduction.runtime import rejection_sample
+from reproduction import figure_4_runtime as runtime
+from reproduction.figure_4_runtime import rejection_sample
 
 DRAWS = 200_000
 REGIONS: dict[str, tuple[Region, float]] = {

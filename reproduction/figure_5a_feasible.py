@@ -10,8 +10,8 @@ import numpy as np
 
 from pbdp.accounting import Bounds
 from pbdp.accounting.exact.accountant import ExactAccountant, smallest_epsilon
+from pbdp.accounting.exact.all_neighbors import worst_neighbors
 from pbdp.accounting.exact.divergences import HockeyStick, largest_deltas
-from pbdp.accounting.exact.neighbors import worst_neighbors
 from pbdp.accounting.exact.pairs import neighbors
 from pbdp.figures.canvas import COLORS, DASHES, legend_below, new_figure
 from pbdp.mechanism.boosted import Boosted
@@ -19,9 +19,9 @@ from pbdp.mechanism.fixed import FixedRegion
 from pbdp.noise.gaussian import Gaussian
 from pbdp.published.measure import AtDelta, analytic_sigma, classical_sigma
 from pbdp.published.special_cases import FixedRange, Reading
-from reproduction import added_loss
-from reproduction.added_loss import OTHER_SIGMAS, RANGES, SENSITIVITIES, SIGMA
+from reproduction import figure_5b_added_loss as added_loss
 from reproduction.experiment import Experiment, Finding, Row, Settings, having, number, numbers
+from reproduction.figure_5b_added_loss import OTHER_SIGMAS, RANGES, SENSITIVITIES, SIGMA
 from reproduction.witness import best_witness, pair_at
 
 if TYPE_CHECKING:

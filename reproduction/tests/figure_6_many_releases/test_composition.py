@@ -10,11 +10,11 @@ from mpmath import MPContext
 
 from pbdp.published.measure import AtDelta
 from pbdp.spelling import canonical
-from reproduction.accuracy.curves import published_choice
-from reproduction.accuracy.requirements import Aligned
 from reproduction.experiment import Row, Settings
-from reproduction.many_releases.composed_curves import best_sigma, published_total
-from reproduction.many_releases.composition import COUNTS, EXPERIMENT, FEW_COUNTS
+from reproduction.figure_6_many_releases.composed_curves import best_sigma, published_total
+from reproduction.figure_6_many_releases.composition import COUNTS, EXPERIMENT, FEW_COUNTS
+from reproduction.figures_2_and_3_accuracy.curves import published_choice
+from reproduction.figures_2_and_3_accuracy.requirements import Aligned
 
 mp = MPContext()
 mp.dps = 25

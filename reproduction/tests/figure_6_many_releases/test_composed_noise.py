@@ -13,8 +13,8 @@ from pbdp.mechanism.boosted import Boosted
 from pbdp.mechanism.relative import RelativeRegion
 from pbdp.noise.gaussian import Gaussian
 from pbdp.noise.laplace import Laplace
-from reproduction.many_releases import composed_noise
-from reproduction.many_releases.composed_noise import composed_at_least, composed_epsilon
+from reproduction.figure_6_many_releases import composed_noise
+from reproduction.figure_6_many_releases.composed_noise import composed_at_least, composed_epsilon
 from reproduction.tests import boosted_law as brute
 
 SIGMA, BOOST = 4.5, 0.7

@@ -8,8 +8,8 @@ import pytest
 from mpmath import MPContext
 
 from pbdp.published.measure import AtDelta, AtOrder, Measure
-from reproduction.accuracy.curves import EMPTY, rows_at
-from reproduction.accuracy.requirements import Aligned
+from reproduction.figures_2_and_3_accuracy.curves import EMPTY, rows_at
+from reproduction.figures_2_and_3_accuracy.requirements import Aligned
 
 mp = MPContext()
 mp.dps = 25

@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from reproduction.accuracy.curves import EXACT, MAIN, PUBLISHED, READ, VARIED, witness_of
-from reproduction.accuracy.requirements import REGIONS, aligned_of, measure_in_words
 from reproduction.experiment import Finding, Row, Value, having, number
+from reproduction.figures_2_and_3_accuracy.curves import EXACT, MAIN, PUBLISHED, READ, VARIED, witness_of
+from reproduction.figures_2_and_3_accuracy.requirements import REGIONS, aligned_of, measure_in_words
 
 KEY = (
     *("region", "sensitivity", "delta", "order", "width", "confidence", "theta", "spread", "reading"),

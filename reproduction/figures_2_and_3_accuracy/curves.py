@@ -22,7 +22,8 @@ from pbdp.planning.limit.of_plan import KnownLimit, limit_of
 from pbdp.planning.plan import Plan
 from pbdp.planning.planner import FAMILIES, plan_for
 from pbdp.published.measure import AtDelta
-from reproduction.accuracy.noise import (
+from reproduction.experiment import Row, Settings, number
+from reproduction.figures_2_and_3_accuracy.noise import (
     SAFE,
     BoostedGaussian,
     best_boosted_gaussian,
@@ -30,9 +31,8 @@ from reproduction.accuracy.noise import (
     plain_epsilon,
     plain_kernels,
 )
-from reproduction.accuracy.range_noise import clamped, truncated
-from reproduction.accuracy.requirements import Aligned, aligned_of
-from reproduction.experiment import Row, Settings, number
+from reproduction.figures_2_and_3_accuracy.range_noise import clamped, truncated
+from reproduction.figures_2_and_3_accuracy.requirements import Aligned, aligned_of
 from reproduction.witness import Witness, best_witness, intervals_of, pair_at
 
 PUBLISHED, EXACT, BEST = "as published", "exact", "exact best"

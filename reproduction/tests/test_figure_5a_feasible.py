@@ -9,7 +9,7 @@ import pytest
 from scipy.stats import norm
 
 from reproduction.experiment import Row, Settings
-from reproduction.feasible import BOOSTED, BOUNDED, CLASSICAL, EACH, EXPERIMENT, ONE
+from reproduction.figure_5a_feasible import BOOSTED, BOUNDED, CLASSICAL, EACH, EXPERIMENT, ONE
 from reproduction.tests.boosted_reference import (
     gaussian_delta,
     hockey_stick,

@@ -12,7 +12,7 @@ import numpy.typing as npt
 import pytest
 from scipy.stats import chi, chi2, gamma
 
-from pbdp.planning.vectors.length import CELLS, LENGTH_ERROR, LengthLaw
+from pbdp.planning.vectors.spherical_length import CELLS, LENGTH_ERROR, LengthLaw
 from pbdp.release.keystream import InsecureTestKeystream, SecureKeystream
 from pbdp.release.spherical import LENGTH_BITS
 

@@ -6,10 +6,10 @@ from collections import Counter
 from collections.abc import Sequence
 from statistics import median
 
-from reproduction.accuracy.curves import ANY_KERNEL, BEST, EXACT, MAIN, PUBLISHED, VARIED
-from reproduction.accuracy.differences import Compared, compared, spread_of
-from reproduction.accuracy.requirements import THETA
 from reproduction.experiment import Finding, Row, having, number
+from reproduction.figures_2_and_3_accuracy.curves import ANY_KERNEL, BEST, EXACT, MAIN, PUBLISHED, VARIED
+from reproduction.figures_2_and_3_accuracy.differences import Compared, compared, spread_of
+from reproduction.figures_2_and_3_accuracy.requirements import THETA
 
 Points = Sequence[Compared]
 PLAIN = "plain gaussian"

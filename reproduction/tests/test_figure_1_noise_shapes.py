@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.stats import norm
 
-from reproduction import noise_shapes
+from reproduction import figure_1_noise_shapes as noise_shapes
 from reproduction.experiment import Row
 from reproduction.tests.boosted_reference import density, printed_rate
 

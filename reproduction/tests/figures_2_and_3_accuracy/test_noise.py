@@ -11,14 +11,14 @@ from pbdp.accounting.exact.accountant import delta_of_pair, plain_accountant
 from pbdp.noise.gaussian import Gaussian
 from pbdp.published.measure import AtDelta, AtOrder, Measure
 from pbdp.published.special_cases import AbsoluteError
-from reproduction.accuracy.noise import (
+from reproduction.figures_2_and_3_accuracy.noise import (
     BoostedGaussian,
     best_boosted_gaussian,
     boosted_gaussian,
     plain_kernels,
     staircase,
 )
-from reproduction.accuracy.requirements import Aligned
+from reproduction.figures_2_and_3_accuracy.requirements import Aligned
 from reproduction.tests import boosted_law as brute
 
 

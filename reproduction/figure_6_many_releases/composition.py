@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 from pbdp.figures.canvas import new_figure
 from pbdp.published.measure import AtDelta, AtOrder, Measure
-from reproduction.accuracy.curves import BEST, EXACT, MAIN, PUBLISHED, VARIED
-from reproduction.accuracy.differences import Compared, spread_of
-from reproduction.accuracy.figures import BLACK, BLUE, GREEN, ORANGE, PINK, SKY
-from reproduction.accuracy.requirements import Aligned, aligned_of, measure_in_words
 from reproduction.experiment import Experiment, Finding, Row, Settings, having, number, numbers
-from reproduction.many_releases.composed_curves import rows_for
+from reproduction.figure_6_many_releases.composed_curves import rows_for
+from reproduction.figures_2_and_3_accuracy.curves import BEST, EXACT, MAIN, PUBLISHED, VARIED
+from reproduction.figures_2_and_3_accuracy.differences import Compared, spread_of
+from reproduction.figures_2_and_3_accuracy.figures import BLACK, BLUE, GREEN, ORANGE, PINK, SKY
+from reproduction.figures_2_and_3_accuracy.requirements import Aligned, aligned_of, measure_in_words
 from reproduction.witness import pair_at, piece_loss
 
 if TYPE_CHECKING:

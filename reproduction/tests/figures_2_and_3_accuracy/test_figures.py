@@ -5,10 +5,16 @@ from __future__ import annotations
 import pytest
 
 from pbdp.spelling import canonical
-from reproduction.accuracy.curves import BEST, EXACT, PUBLISHED
-from reproduction.accuracy.differences import compared
-from reproduction.accuracy.figures import AGAINST_CONFIDENCE, AGAINST_WIDTH, CONFIDENCE, CONFIDENCES, WIDTHS
 from reproduction.experiment import Row, Settings, having
+from reproduction.figures_2_and_3_accuracy.curves import BEST, EXACT, PUBLISHED
+from reproduction.figures_2_and_3_accuracy.differences import compared
+from reproduction.figures_2_and_3_accuracy.figures import (
+    AGAINST_CONFIDENCE,
+    AGAINST_WIDTH,
+    CONFIDENCE,
+    CONFIDENCES,
+    WIDTHS,
+)
 
 MOVING = ("as published", EXACT, BEST, "plain gaussian", "plain laplace", "staircase", "planner")
 

@@ -8,7 +8,13 @@ from pbdp.errors import InputError
 from pbdp.mechanism.fixed import FixedRegion
 from pbdp.published.measure import AtDelta, Measure
 from pbdp.published.special_cases import Reading
-from reproduction.accuracy.requirements import MEASURES, REGIONS, Aligned, aligned_of, measure_in_words
+from reproduction.figures_2_and_3_accuracy.requirements import (
+    MEASURES,
+    REGIONS,
+    Aligned,
+    aligned_of,
+    measure_in_words,
+)
 
 
 def aligned(region: str, measure: Measure = MEASURES[0]) -> Aligned:

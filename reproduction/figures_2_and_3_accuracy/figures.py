@@ -8,11 +8,17 @@ from typing import TYPE_CHECKING, Any
 from pbdp.figures.canvas import COLORS, new_figure
 from pbdp.published.measure import AtDelta, AtOrder, Measure
 from pbdp.published.special_cases import Reading
-from reproduction.accuracy.conclusions import conclusion_findings
-from reproduction.accuracy.curves import BEST, EXACT, MAIN, PUBLISHED, READ, VARIED, rows_at
-from reproduction.accuracy.differences import published_findings
-from reproduction.accuracy.requirements import MEASURES, REGIONS, THETA, Aligned, measure_in_words
 from reproduction.experiment import Experiment, Finding, Row, Settings, having, numbers
+from reproduction.figures_2_and_3_accuracy.conclusions import conclusion_findings
+from reproduction.figures_2_and_3_accuracy.curves import BEST, EXACT, MAIN, PUBLISHED, READ, VARIED, rows_at
+from reproduction.figures_2_and_3_accuracy.differences import published_findings
+from reproduction.figures_2_and_3_accuracy.requirements import (
+    MEASURES,
+    REGIONS,
+    THETA,
+    Aligned,
+    measure_in_words,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
