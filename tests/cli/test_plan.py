@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -213,6 +214,16 @@ def test_a_place_that_cannot_be_written_is_refused(place: str, capsys: Capture, 
     (tmp_path / "folder").mkdir()
     done = run(capsys, *PLAN, *FAST, "-o", str(tmp_path / place))
     assert_refused(done, "plan file must be a path that can be written")
+
+
+def test_a_picture_without_matplotlib_is_refused_before_the_work(
+    capsys: Capture, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    plan, picture = tmp_path / "plan.json", tmp_path / "plan.png"
+    done = run(capsys, *PLAN, *FAST, "-o", str(plan), "--plot", str(picture))
+    assert_refused(done, "no matplotlib", "pbdp[plot]")
+    assert not list(tmp_path.iterdir())
 
 
 @pytest.mark.parametrize("arguments", [(), ("nonsense",), ("--nonsense",)])

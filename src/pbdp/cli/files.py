@@ -9,6 +9,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
@@ -173,7 +174,8 @@ def picture_of(options: argparse.Namespace) -> Path | None:
     path = checked_path(options.plot)
     if not path.resolve().parent.is_dir() or path.is_dir():
         raise InputError("plot file", "a path that can be written, in a folder that exists", options.plot)
-    new_figure(1, 1)  # refuses where matplotlib is missing
+    if find_spec("matplotlib") is None:
+        new_figure(1, 1)  # refuses; where it is there it is loaded when it is needed
     return path
 
 

@@ -78,10 +78,11 @@ def json_values(column: Any) -> list[Any]:
     values: list[Any] = column.tolist() if isinstance(column, np.ndarray) else _values(column)
     if isinstance(column, np.ndarray) and np.all(np.isfinite(column)):
         return values
-    return [_json_value(value) for value in values]
+    return [json_value(value) for value in values]
 
 
-def _json_value(value: object) -> object:
+def json_value(value: object) -> object:
+    """A value as JSON has it: no number for what is none, texts for dates and the like."""
     match value:
         case Decimal():
             return float(value)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import datetime
 import math
 from typing import TYPE_CHECKING, Any
 
+from pbdp.cli.table_file import json_value
 from pbdp.cli.words.layout import columns, facts, paragraph
 from pbdp.cli.words.ledgers import table_paid_words
 from pbdp.cli.words.plans import insecure_words
@@ -243,7 +243,7 @@ def table_facts(table: ReleasedTable, written_to: str | None, manifest: str | No
     facts: Record = {"rows": len(table)}
     if written_to is None:
         facts["table"] = [
-            {name: _json(value) for name, value in row.items()} for row in table.to_arrow().to_pylist()
+            {name: json_value(value) for name, value in row.items()} for row in table.to_arrow().to_pylist()
         ]
     else:
         facts |= {"written_to": written_to, "manifest": manifest}
@@ -300,12 +300,3 @@ def _key(key: object) -> str:
         case str():
             return key if key.isprintable() and key.strip() == key and key else repr(key)
     return str(key)
-
-
-def _json(value: object) -> object:
-    match value:
-        case float() if not math.isfinite(value):
-            return None
-        case datetime.date():
-            return value.isoformat()
-    return value
