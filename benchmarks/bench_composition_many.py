@@ -23,8 +23,7 @@ import pbdp
 from pbdp.accounting import Bounds
 from pbdp.accounting.composition.composed import compose
 from pbdp.accounting.composition.release import table_release
-from pbdp.accounting.filters.approximate_renyi import approximate_renyi
-from pbdp.accounting.filters.design_loss import design_loss
+from pbdp.accounting.filters.design_loss import approximate_renyi, design_loss
 from pbdp.mechanism.weights import WeightTable, integer_weights
 from pbdp.planning.pricing import fingerprint, make_rule, price
 

@@ -16,25 +16,15 @@ from pbdp.accounting import Bounds
 from pbdp.accounting.composition.composed import compose
 from pbdp.accounting.composition.release import table_release
 from pbdp.accounting.exact.tables import table_delta
-from pbdp.accounting.filters.approximate_renyi import approximate_renyi
+from pbdp.accounting.filters.design_loss import approximate_renyi
 from pbdp.errors import CannotCertifyError, ContradictionError, InputError
 from pbdp.mechanism.custom import CustomRegion
 from pbdp.planning.certification import plan_of
 from pbdp.planning.plan import Plan
-from pbdp.planning.pricing import (
-    BatchRule,
-    Claim,
-    Priced,
-    RenyiRule,
-    Rule,
-    SumRule,
-    batch_rule,
-    compose_plans,
-    fingerprint,
-    make_rule,
-    price,
-    rule_from_record,
-)
+from pbdp.planning.pricing import Claim, Priced, Rule, fingerprint, make_rule, price, rule_from_record
+from pbdp.planning.pricing.batch_rule import BatchRule, batch_rule, compose_plans
+from pbdp.planning.pricing.renyi_rule import RenyiRule
+from pbdp.planning.pricing.sum_rule import SumRule
 from pbdp.planning.store import plan_from_record, plan_record
 from pbdp.planning.vectors.ask import plan_vector
 

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from pbdp.accounting import Bounds
-from pbdp.accounting.exact.accountant import ExactAccountant, epsilon_of_pair
 from pbdp.accounting.exact.tables import table_epsilon
 from pbdp.domains import fraction, non_negative, probability
 from pbdp.errors import CannotCertifyError, ContradictionError, InputError
@@ -103,6 +102,8 @@ def _epsilon(design: Design, goal: Goal) -> tuple[Bounds, str]:
     """The total epsilon of all releases, and how it was found."""
     mechanism, delta = design.mechanism, goal.delta
     if goal.order is not None:
+        from pbdp.accounting.exact.accountant import ExactAccountant
+
         one = ExactAccountant(mechanism=mechanism, sensitivity=goal.sensitivity).renyi_at(goal.order)
         return Bounds(lower=goal.releases * one.lower, upper=goal.releases * one.upper), IDEAL_RENYI
     if delta is None:
@@ -122,6 +123,9 @@ def _over_answers(design: Design, goal: Goal, delta: float) -> tuple[Bounds, str
 
     |delta of tables - delta of ideal laws| <= (1 + e^eps) · table_error
     """
+    # loaded for such noise only, as its search over all answers is large
+    from pbdp.accounting.exact.accountant import ExactAccountant, epsilon_of_pair
+
     mechanism = design.mechanism
     accountant = ExactAccountant(mechanism=mechanism, sensitivity=goal.sensitivity)
     reserve = 1e-4

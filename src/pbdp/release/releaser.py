@@ -16,7 +16,6 @@ from pbdp.mechanism.design import AnyDesign
 from pbdp.mechanism.grid import FURTHEST_STEP, LinearGrid
 from pbdp.mechanism.requirement import Requirement
 from pbdp.noise.kernel import Array, Index
-from pbdp.release.alias import AliasTable
 from pbdp.release.answers import Answers, read_answers, read_published, restorer
 from pbdp.release.intervals import (
     USUAL_CONFIDENCE,
@@ -29,7 +28,7 @@ from pbdp.release.intervals import (
 from pbdp.release.keystream import SECURE, Keystream, keystream_from
 from pbdp.release.law import Weights
 from pbdp.release.publisher import Publisher
-from pbdp.release.sampler import MovingSampler, Sampler, sampler_of
+from pbdp.release.sampler import AliasTable, MovingSampler, Sampler, sampler_of
 
 SCALARS = (int, float, Fraction, Decimal, np.integer, np.floating)
 

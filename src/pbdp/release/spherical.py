@@ -44,9 +44,8 @@ import numpy as np
 from pbdp.errors import CannotCertifyError
 from pbdp.mechanism.weights import TOTAL, WeightTable
 from pbdp.noise.kernel import Array, Index, Words
-from pbdp.release.alias import AliasTable, alias_table
 from pbdp.release.keystream import SLACK, WORD, Keystream
-from pbdp.release.sampler import Sampler
+from pbdp.release.sampler import AliasTable, Sampler, alias_table
 
 # Cells in one sigma, and in all of them.
 PER_SIGMA = 256

@@ -9,7 +9,7 @@ import mpmath
 import numpy as np
 import pytest
 
-from pbdp.accounting.filters.approximate_renyi import RenyiLoss, approximate_renyi
+from pbdp.accounting.filters.design_loss import RenyiLoss, approximate_renyi
 from pbdp.accounting.filters.renyi_filter import MISSING_SHARE, RenyiFilter, best_order, renyi_budget
 from pbdp.errors import InputError
 from pbdp.mechanism.weights import WeightTable

@@ -12,24 +12,18 @@ from pathlib import Path
 import pytest
 
 import pbdp
-from pbdp.accounting.filters.approximate_renyi import approximate_renyi
+from pbdp.accounting.filters.design_loss import approximate_renyi
 from pbdp.errors import CannotCertifyError, InputError
 from pbdp.ledger.budget import Budget
 from pbdp.ledger.ledger import Ledger
 from pbdp.ledger.request import Request
 from pbdp.mechanism.custom import CustomRegion
 from pbdp.planning.plan import Plan, number_design
-from pbdp.planning.pricing import (
-    Claim,
-    RenyiRule,
-    SumRule,
-    batch_rule,
-    compose_plans,
-    fingerprint,
-    make_rule,
-    price,
-)
+from pbdp.planning.pricing import Claim, fingerprint, make_rule, price
+from pbdp.planning.pricing.batch_rule import batch_rule, compose_plans
 from pbdp.planning.pricing.priced import name_of
+from pbdp.planning.pricing.renyi_rule import RenyiRule
+from pbdp.planning.pricing.sum_rule import SumRule
 from pbdp.planning.together import plan_together
 from tests.planning.together.enumeration import worst
 from tests.planning.together.requirements import FEW, count

@@ -2,9 +2,8 @@
 
 A filter is a set of limits in whole numbers and a cost, in the same units, for every mechanism. Whoever makes
 sure that the costs add up to no more than the limits, *on every path that the answers may take*, has promised
-(epsilon, delta). `renyi_filter` and `sum_filter` hold the proofs, `approximate_renyi` the loss of a table of
-integer weights, `design_loss` that of any design, `claimed` that of a mechanism of which only its (epsilon,
-delta) is known, and `amounts` the rounding.
+(epsilon, delta). `renyi_filter` and `sum_filter` hold the proofs, `design_loss` and `changing` the loss of
+any design, `claimed` that of a mechanism of which only its (epsilon, delta) is known, `amounts` the rounding.
 
 **Packages that are used bit by bit.** A plan may be paid for once and be used for T numbers later, with other
 spending in between. Nothing changes: every number is K(z), where z is drawn from one of two fixed laws (the

@@ -2,7 +2,7 @@
 
 **Setting.** Round after round a mechanism is chosen from the answers so far. For a pair of neighboring
 datasets let P and Q be the laws of the whole transcript, P_i and Q_i those of round i given its past. Every
-round has a loss (r_i, m_i) of order a (see `approximate_renyi`) that depends on the past only; some rounds
+round has a loss (r_i, m_i) of order a (see `design_loss`) that depends on the past only; some rounds
 are accounted for by a law Q'_i other than the one that is drawn from, within a distance v_i of it (and
 the same for P_i). Round i costs r_i and c_i = m_i + e^eps·v_i, and on every path
 
@@ -50,7 +50,7 @@ from fractions import Fraction
 import numpy as np
 
 from pbdp.accounting.filters.amounts import NATS, PROBABILITIES, allowed, charged, written
-from pbdp.accounting.filters.approximate_renyi import RenyiLoss
+from pbdp.accounting.filters.design_loss import RenyiLoss
 from pbdp.digits import rounded_up
 from pbdp.domains import above_one, positive, probability
 from pbdp.errors import InputError

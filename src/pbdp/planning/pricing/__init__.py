@@ -7,29 +7,21 @@ the costs within the limits has promised the rule's (epsilon, delta).
     rule = make_rule("renyi", epsilon=3, delta=1e-6)
     rule.limits(), rule.cost(plan), rule.describe(), rule.record()
     price(rule, plan, spent).describe()
-    compose_plans([(plan, 10), (other, 3)]).epsilon_at(1e-6)
+    batch_rule.compose_plans([(plan, 10), (other, 3)]).epsilon_at(1e-6)
 """
 
 from __future__ import annotations
 
-from pbdp.planning.pricing.batch_rule import BatchRule, batch_rule, compose_plans
 from pbdp.planning.pricing.price import Price, price
 from pbdp.planning.pricing.priced import Claim, Priced, fingerprint
-from pbdp.planning.pricing.renyi_rule import RenyiRule
 from pbdp.planning.pricing.rule import Amounts, Rule, make_rule, rule_from_record
-from pbdp.planning.pricing.sum_rule import SumRule
 
 __all__ = [
     "Amounts",
-    "BatchRule",
     "Claim",
     "Price",
     "Priced",
-    "RenyiRule",
     "Rule",
-    "SumRule",
-    "batch_rule",
-    "compose_plans",
     "fingerprint",
     "make_rule",
     "price",

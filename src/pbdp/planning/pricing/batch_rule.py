@@ -11,8 +11,8 @@ from pbdp.accounting import Bounds
 from pbdp.accounting.composition.composed import PRECISION, Composed, compose
 from pbdp.accounting.composition.release import Release
 from pbdp.accounting.filters.amounts import not_below_written, written
+from pbdp.accounting.filters.changing import design_release
 from pbdp.accounting.filters.claimed import claimed_release
-from pbdp.accounting.filters.design_loss import design_release
 from pbdp.digits import rounded_down, rounded_up
 from pbdp.domains import fraction, positive, whole
 from pbdp.errors import InputError

@@ -7,9 +7,8 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 
 from pbdp.accounting.filters.amounts import NATS, PROBABILITIES, not_below_written, shown
-from pbdp.accounting.filters.approximate_renyi import RenyiLoss
 from pbdp.accounting.filters.claimed import claimed_loss
-from pbdp.accounting.filters.design_loss import design_loss
+from pbdp.accounting.filters.design_loss import RenyiLoss, design_loss
 from pbdp.accounting.filters.renyi_filter import RenyiFilter
 from pbdp.mechanism.neighbors import Neighbors
 from pbdp.planning.plan import Plan

@@ -20,7 +20,7 @@ A group with one person in it, say: the dataset without that person has no such 
 "Given any value of B" cannot be left out. If A differs from a on a set S of values of B, and only there, with
 P(S) = m, then E = {a} x S has M(D)(E) = 0 and M(D')(E) = Q(S), which may be e^eps·m + d(eps).
 
-**In a Rényi filter** (A, B) has the loss (r, m + n) wherever B has the loss (r, n) of `approximate_renyi`.
+**In a Rényi filter** (A, B) has the loss (r, m + n) wherever B has the loss (r, n) of `design_loss`.
 
     Proof. Let u(b) and v(b) be the probabilities of A = a given B = b, under D and under D', and P~ the
     measure of B's loss. Take the measure min(u(b), v(b))·P~(db) on A = a. It lies below M(D) and has a total
@@ -41,7 +41,7 @@ from dataclasses import replace
 from pbdp.accounting import Bounds
 from pbdp.accounting.composition.composed import compose
 from pbdp.accounting.composition.release import Release
-from pbdp.accounting.filters.design_loss import design_release
+from pbdp.accounting.filters.changing import design_release
 from pbdp.errors import CannotCertifyError, ContradictionError, PlanFileError
 from pbdp.mechanism.design import AnyDesign, Design, rounded_down
 from pbdp.mechanism.requirement import Requirement

@@ -39,8 +39,7 @@ from pbdp.noise.kernel import Array
 from pbdp.noise.symmetric_lattice import scale_in_steps
 from pbdp.planning.certificate import Certificate
 from pbdp.planning.vectors.design import Record, VectorDesign, delta_of
-from pbdp.release.alias import alias_table
-from pbdp.release.sampler import MovingSampler
+from pbdp.release.sampler import MovingSampler, alias_table
 from pbdp.root import bracketed_root
 
 # Relative error of the incomplete beta function; the largest seen was 4e-13.

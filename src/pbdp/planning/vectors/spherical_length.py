@@ -30,8 +30,8 @@ import numpy as np
 from pbdp.mechanism.weights import TOTAL, WeightTable
 from pbdp.noise.kernel import Array, Index
 from pbdp.noise.symmetric_lattice import scale_in_steps
-from pbdp.release.alias import AliasTable, alias_table
 from pbdp.release.keystream import Keystream
+from pbdp.release.sampler import AliasTable, alias_table
 from pbdp.release.spherical import LENGTH_BITS, Length
 
 LENGTH_ERROR = 2.0**-62

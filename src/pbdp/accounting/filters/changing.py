@@ -1,0 +1,114 @@
+"""Noise that changes with the answer: what a Rényi filter charges for it, and what it adds to a composition.
+
+The exact law over all neighboring answers counts, with the distance of the tables from it (Rényi), or one
+dominating pair for all of them, where the law has no finite Rényi loss, and in compositions.
+
+**The dominating pair** comes from the exact delta at a row of epsilons. Let D(eps) be an upper bound for the
+delta of all neighboring answers in both directions, eps >= 0. The tables that are drawn from lie within v of
+the exact laws, so theirs is at most D(eps) + (1 + e^eps)·v; and as delta falls with epsilon, so may the bound
+be made to. For negative epsilons
+
+    delta_-eps(P, Q) = 1 - e^-eps·(1 - delta_eps(Q, P)).
+
+A pair whose curve lies above all of these dominates every pair of neighbors in any composition (lemma in
+`composition.loss_law`), and by Blackwell (1953) each of them is a function of it. `profile_distribution`
+joins the points by straight lines in e^eps, which only raises the curve: the true one is convex there.
+"""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from functools import lru_cache
+
+import numpy as np
+
+from pbdp.accounting.composition.loss_distribution import LossDistribution, profile_distribution
+from pbdp.accounting.composition.loss_law import LossLaw, loss_law
+from pbdp.accounting.composition.release import Release, distribution_release, table_release
+from pbdp.accounting.exact.accountant import ExactAccountant
+from pbdp.accounting.filters.design_loss import RenyiLoss, renyi_upper, worth_keeping
+from pbdp.errors import CannotCertifyError
+from pbdp.mechanism.design import Design
+
+# How many epsilons above zero are looked at, and how exactly. Each is a search over all answers.
+_POINTS = 32
+_TOLERANCE = 1e-4
+# The row ends where delta is about the error of the tables, or at least this small, or at this epsilon.
+_SMALL_DELTAS = (1e-9, 1e-6, 1e-3)
+_FURTHEST = 20.0
+# Rounding of the few sums and products here.
+_ROUNDING = 1e-14
+
+
+def changing_loss(design: Design, sensitivity: int, order: float, exchange: float) -> RenyiLoss:
+    """The loss of one number: of the law where that has one, else of the dominating pair."""
+    try:
+        renyi = ExactAccountant(mechanism=design.mechanism, sensitivity=sensitivity).renyi_at(order).upper
+    except CannotCertifyError:
+        renyi = math.inf
+    if math.isfinite(renyi):
+        return RenyiLoss(renyi_upper=renyi, missing_upper=Fraction(0), distance=design.table_error())
+    return profile_loss(answer_profile(design, sensitivity), order, exchange)
+
+
+def profile_loss(profile: LossDistribution, order: float, exchange: float) -> RenyiLoss:
+    """The loss of a dominating pair: its infinite losses are missing, its masses are rounded up already."""
+    losses, masses = profile.losses(), profile.masses
+    kept = worth_keeping(losses, masses, profile.infinity, order, exchange)
+    left_out = np.ones(len(losses), dtype=bool)
+    left_out[kept] = False
+    missing = math.fsum([profile.infinity, *masses[left_out]])
+    surplus = math.fsum([*masses[kept], -1.0]) + 2.0**-50
+    return RenyiLoss(
+        renyi_upper=renyi_upper(losses[kept], masses[kept], surplus, order),
+        missing_upper=Fraction(missing * (1 + 2.0**-50)),
+    )
+
+
+def design_release(design: Design, sensitivity: int) -> Release:
+    """What one number reveals in a composition that is fixed in advance."""
+    if design.mechanism.follows_answer:
+        return table_release(design.table_at(0.0), sensitivity)
+    covered = distribution_release(answer_profile(design, sensitivity)).covered
+    return Release(covered=covered, actual=(_worst_pair(design, sensitivity),))
+
+
+def _worst_pair(design: Design, sensitivity: int) -> LossLaw:
+    """The tables of the two answers with the largest delta where it is small: a pair that really occurs."""
+    accountant = ExactAccountant(mechanism=design.mechanism, sensitivity=sensitivity)
+    epsilon = accountant.epsilon_at(1e-6).upper
+    worst = accountant.worst_pair_at(min(epsilon, 20.0), tolerance=1e-2)
+    first, second = design.table_at(worst.answer), design.table_at(worst.other)
+    moved = round(worst.other - worst.answer)
+    start = min(first.start, second.start + moved)
+    length = max(first.stop, second.stop + moved) - start
+    rows = np.zeros((2, length))
+    rows[0, first.start - start : first.stop - start] = first.probabilities()
+    rows[1, second.start + moved - start : second.stop + moved - start] = second.probabilities()
+    return loss_law(rows[0], rows[1])
+
+
+@lru_cache(maxsize=64)
+def answer_profile(design: Design, sensitivity: int) -> LossDistribution:
+    """The pair as a distribution of its loss; kept, because it takes a second or so to find."""
+    accountant = ExactAccountant(mechanism=design.mechanism, sensitivity=sensitivity)
+    distance = design.table_error()
+    step = _furthest(accountant, distance) / _POINTS
+    epsilons = step * np.arange(_POINTS + 1)
+    exact = np.array([accountant.delta_at(float(epsilon), _TOLERANCE).upper for epsilon in epsilons])
+    deltas = (exact + (1 + np.exp(epsilons)) * distance) * (1 + _ROUNDING)
+    deltas = np.minimum.accumulate(np.minimum(deltas, 1.0))
+    mirrored = 1 - np.exp(-epsilons[:0:-1]) * (1 - deltas[:0:-1]) + _ROUNDING
+    return profile_distribution(-_POINTS, step, np.concatenate([mirrored, deltas]))
+
+
+def _furthest(accountant: ExactAccountant, distance: float) -> float:
+    for delta in (distance, *_SMALL_DELTAS):
+        epsilon = accountant.epsilon_at(min(delta, 0.5)).upper
+        if math.isfinite(epsilon):
+            return min(max(epsilon, 1e-6), _FURTHEST)
+    raise CannotCertifyError(
+        "This noise has outputs that only one of two neighbors can produce, and they are too likely to be "
+        "composed. Use a boost below 1, or noise that only moves with the answer."
+    )
