@@ -30,7 +30,7 @@ def two(points: int, seed: int = 0) -> Two:
     places = np.zeros((2, 2 * points + 1))
     places[0, 1::2], places[1, 1::2] = p, p[::-1]
     first, second = (rng.multinomial(20_000, law, size=3) for law in places)
-    return Two(line=np.arange(points) / 4, p=p, q=p[::-1], first=first, second=second)
+    return Two(line=np.arange(points) / 4, laws=(p, p[::-1]), first=first, second=second)
 
 
 def places(events: list[Event]) -> list[list[bool]]:
@@ -54,7 +54,7 @@ def test_as_many_events_as_were_announced(points: int) -> None:
 
     events = chosen_events(CLAIM, drawn)
 
-    assert len(events) == number_of_kinds(drawn.line)
+    assert len(events) == number_of_kinds(drawn)
     assert all(event.places.shape == (2 * points + 1,) for event in events)
     assert len({event.kind for event in events}) == len(events)
 

@@ -23,6 +23,7 @@ def test_the_bound_is_below_the_truth_and_near_it(name: str) -> None:
     found = audit_plan(plan, true_sampler(plan, 1), draws=100_000).loss
 
     # for the true sampler the bound tends to `reachable`
+    assert found.reachable is not None
     assert found.reachable * (1 - NEAR.get(name, 0.2)) < found.epsilon_lower <= found.reachable
     assert found.reachable <= found.claim.epsilon * (1 + 1e-12)
     assert found.passed
@@ -36,7 +37,7 @@ def test_the_bound_exceeds_the_truth_with_at_most_the_error(name: str) -> None:
     found = [audit_plan(plan, draw, draws=3000, confidence=0.1).loss for _ in range(100)]
 
     assert found[0].error == pytest.approx(0.3)
-    assert sum(one.epsilon_lower > one.reachable for one in found) <= 30
+    assert sum(one.epsilon_lower > (one.reachable or 0.0) for one in found) <= 30
 
 
 def test_a_sampler_that_ignores_the_answer_is_seldom_accused() -> None:

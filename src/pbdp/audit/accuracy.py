@@ -38,6 +38,7 @@ class AccuracyFinding:
     hardest: int | float
     error: float
     intervals: tuple[ConfidenceInterval, ...]
+    of: str = "numbers"
 
     @property
     def passed(self) -> bool:
@@ -53,9 +54,9 @@ class AccuracyFinding:
         """The finding in sentences."""
         shown = [i for i in self.intervals if i.answer == self.hardest or i.high < self.claimed]
         return [
-            f"Accuracy: at answer {answer_text(i.answer)}{self._note(i)} {i.met:,} of {i.draws:,} numbers "
-            f"are {self.requirement}, so between {percent_down(i.low)} and {percent_up(i.high)} of all are; "
-            f"the plan claims at least {percent_down(self.claimed)}: "
+            f"Accuracy: at answer {answer_text(i.answer)}{self._note(i)} {i.met:,} of {i.draws:,} "
+            f"{self.of} are {self.requirement}, so between {percent_down(i.low)} and {percent_up(i.high)} of "
+            f"all are; the plan claims at least {percent_down(self.claimed)}: "
             f"{'consistent' if i.high >= self.claimed else 'CONTRADICTED'}."
             for i in shown
         ]
@@ -78,7 +79,13 @@ class AccuracyFinding:
 
 
 def accuracy_finding(
-    requirement: str, claimed: float, hardest: int | float, samples: list[Sample], error: float
+    requirement: str,
+    claimed: float,
+    hardest: int | float,
+    samples: list[Sample],
+    error: float,
+    *,
+    of: str = "numbers",
 ) -> AccuracyFinding:
     """Clopper-Pearson intervals at all answers that were drawn at; the error is split evenly."""
     each = error / (2 * len(samples))
@@ -87,13 +94,14 @@ def accuracy_finding(
         claimed=claimed,
         hardest=hardest,
         error=error,
+        of=of,
         intervals=tuple(
             ConfidenceInterval(
                 answer=sample.answer,
                 met=sample.met,
-                draws=sample.draws,
-                low=float(at_least(sample.met, sample.draws, each)),
-                high=float(at_most(sample.met, sample.draws, each)),
+                draws=sample.tried,
+                low=float(at_least(sample.met, sample.tried, each)),
+                high=float(at_most(sample.met, sample.tried, each)),
             )
             for sample in samples
         ),

@@ -18,6 +18,7 @@ from pbdp.audit.events import best_public_event
 from pbdp.audit.samples import acceptable, line_of, probabilities_on
 from pbdp.errors import InputError
 from pbdp.mechanism.boosted import region_masses
+from pbdp.mechanism.design import Design
 from pbdp.mechanism.grid import LinearGrid
 from pbdp.mechanism.log_grid import LogGrid
 from pbdp.planning.plan import Plan
@@ -78,7 +79,7 @@ def _hard_answers(plan: Plan) -> Iterator[Answer]:
     Publishing outputs inside a range, or not below zero, moves them nearer to answers at its ends, so that
     answers away from the ends are harder. Elsewhere the hardest has the least kernel mass in its region.
     """
-    design, region = plan.design, plan.requirement.region
+    region = plan.requirement.region
     if plan.requirement.bounds is not None:
         low, high = answer_range(plan)
         yield from (as_planned(plan, answer) for answer in ((low + high) // 2, 0))
@@ -86,6 +87,7 @@ def _hard_answers(plan: Plan) -> Iterator[Answer]:
         unit = math.ceil(plan.grid.tau / plan.grid.theta)
         yield from (as_planned(plan, size * unit) for size in MAGNITUDES)
     elif not region.follows_answer:
+        design = plan.design
         inner = plan.grid.region_in_steps(region)
         listed = inner.hardest_answers(design.kernel)
         below, above = inner.offsets(listed)
@@ -138,17 +140,17 @@ def _default_pairs(plan: Plan, claim: Claim) -> Iterator[AnswerPair]:
     Noise that only moves with the answer: the worst shift, at an ordinary answer, or in a range at its middle
     and ends. Other noise: the worst pair that the accountant finds.
     """
-    design, requirement = plan.design, plan.requirement
-    steps = plan.grid.sensitivity_in_steps(requirement.sensitivity)
+    design = plan.mechanism
+    steps = plan.grid.sensitivity_in_steps(plan.requirement.sensitivity)
     if isinstance(plan.grid, LogGrid):
         yield from _pairs_on_log_grid(plan, plan.grid)
         return
-    if not design.mechanism.follows_answer:
+    if not design.follows_answer:
         yield from dict.fromkeys(_pair_at(plan, *found) for found in _worst_pairs(plan, claim, steps))
         return
     # both directions of a pair are tested, and a law that only moves is the same from either end
     shifts = [steps]
-    if not design.kernel.is_unimodal:
+    if isinstance(design, Design) and not design.kernel.is_unimodal:
         shifts = list(dict.fromkeys(abs(shift) for _, shift in _worst_pairs(plan, claim, steps)))
     for shift in shifts:
         yield from (_pair_at(plan, *place) for place in _places(plan, shift))

@@ -26,6 +26,7 @@ import numpy.typing as npt
 from pbdp.accounting.exact.tables import table_epsilon
 from pbdp.noise.kernel import Array
 from pbdp.planning.plan import Plan
+from pbdp.planning.vectors.spherical import SphericalDesign
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,16 +59,22 @@ class Claim:
         )
 
 
-def claim_of(plan: Plan) -> Claim:
-    """The claim for one number.
+def claim_of(plan: Plan, together: int | None = None) -> Claim:
+    """The claim for one number, or for a whole vector where its numbers have no law of their own.
 
-    Of several releases at a delta, one alone loses what its table says at the same delta (the others cannot
-    lower the loss, so that is at most the total); Rényi losses add up, so one has its equal share.
+    It is one of `together` numbers, those of the plan if left out: the coordinates that one person changes
+    are so many releases, each of which may move by all of the sensitivity. At a delta one alone loses what
+    its table says at the same delta (the others cannot lower the loss, so that is at most the total); Rényi
+    losses add up, so one has its equal share.
     """
-    releases, epsilon = plan.requirement.releases, plan.epsilon
+    design, epsilon = plan.mechanism, plan.epsilon
+    releases = plan.releases if together is None else together
+    if isinstance(design, SphericalDesign):
+        releases = 1
     if releases > 1 and plan.delta is not None:
-        steps = plan.grid.sensitivity_in_steps(plan.requirement.sensitivity)
-        epsilon = min(epsilon, table_epsilon(plan.design.table_at(0.0), steps, plan.delta).upper)
+        if design.follows_answer:
+            steps = plan.grid.sensitivity_in_steps(plan.requirement.sensitivity)
+            epsilon = min(epsilon, table_epsilon(design.table_at(0.0), steps, plan.delta).upper)
     elif releases > 1:
         epsilon /= releases
     return Claim(

@@ -15,7 +15,7 @@ draws and the number of groups chosen on another, so that chance finds are not m
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -47,28 +47,39 @@ class Event:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Two:
-    """Two answers: the public probabilities at the points of the line, and the counts by part and place."""
+    """Two answers, and the counts at each by part and place.
+
+    `laws` are the public probabilities at the points of the line, if they are known; `what` is on the line.
+    """
 
     line: Array
-    p: Array
-    q: Array
+    laws: tuple[Array, Array] | None
     first: Counts
     second: Counts
+    answers: tuple[int | float, int | float] = (0, 1)
+    what: str = "outputs"
 
     def turned(self) -> Two:
         """The same answers the other way round."""
-        return Two(line=self.line, p=self.q, q=self.p, first=self.second, second=self.first)
+        return replace(
+            self,
+            laws=None if self.laws is None else self.laws[::-1],
+            first=self.second,
+            second=self.first,
+            answers=self.answers[::-1],
+        )
 
 
-def number_of_kinds(line: Array) -> int:
+def number_of_kinds(two: Two) -> int:
     """How many events `chosen_events` gives; known before anything is drawn."""
-    return 4 if len(line) > MANY_OUTPUTS else 3
+    return 2 + (two.laws is not None) + (len(two.line) > MANY_OUTPUTS)
 
 
 def chosen_events(claim: Claim, two: Two) -> list[Event]:
     """One event of each kind, chosen without a look at the last part of the draws."""
-    events = [_by_public_loss(claim, two), _half_line(claim, two), _by_neighborhood(claim, two)]
-    return events if number_of_kinds(two.line) == len(events) else [*events, _by_lowest_bits(claim, two)]
+    events = [] if two.laws is None else [_by_public_loss(claim, two, *two.laws)]
+    events += [_half_line(claim, two), _by_neighborhood(claim, two)]
+    return [*events, _by_lowest_bits(claim, two)] if len(two.line) > MANY_OUTPUTS else events
 
 
 def best_public_event(claim: Claim, p: Array, q: Array, draws: int) -> float:
@@ -113,10 +124,10 @@ def _before_test(counts: Counts) -> Counts:
     return np.asarray(counts[LEARN] + counts[CHOOSE])
 
 
-def _by_public_loss(claim: Claim, two: Two) -> Event:
+def _by_public_loss(claim: Claim, two: Two, p: Array, q: Array) -> Event:
     points = len(two.line)
     rank = np.empty(points, dtype=np.intp)
-    rank[_falling_loss(two.p, two.q)] = np.arange(points)
+    rank[_falling_loss(p, q)] = np.arange(points)
     # gaps come last: the laws say nothing of them
     groups = np.full(2 * points + 1, points)
     groups[1::2] = rank
@@ -133,9 +144,9 @@ def _half_line(claim: Claim, two: Two) -> Event:
     up, down = (_best_start(claim, groups, first, second) for groups in (upwards, downwards))
     if up[0] >= down[0]:
         last = two.line[min(up[1], len(two.line)) - 1]
-        return Event(kind="half-line", words=f"outputs of {last:.12g} or less", places=upwards < up[1])
+        return Event(kind="half-line", words=f"{two.what} of {last:.12g} or less", places=upwards < up[1])
     start = two.line[max(len(two.line) - down[1], 0)]
-    return Event(kind="half-line", words=f"outputs of {start:.12g} or more", places=downwards < down[1])
+    return Event(kind="half-line", words=f"{two.what} of {start:.12g} or more", places=downwards < down[1])
 
 
 def _learned(claim: Claim, two: Two, groups: Groups, kind: str, words: str) -> Event:
@@ -155,7 +166,7 @@ def _by_neighborhood(claim: Claim, two: Two) -> Event:
     groups = np.zeros(2 * len(points) + 1, dtype=np.intp)
     for number, start in enumerate(group_starts(points.astype(np.float64), LEAST_IN_GROUP)):
         groups[2 * start + 1 :: 2] = number + 1
-    words = "outputs that were more frequent in a first part of the draws"
+    words = f"{two.what} that were more frequent in a first part of the draws"
     return _learned(claim, two, groups, "frequency", words)
 
 

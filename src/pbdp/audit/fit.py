@@ -47,12 +47,15 @@ class FitTest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FitFinding:
-    """All tests; a true sampler fails one of them with at most the probability `error`."""
+    """All tests; a true sampler fails one of them with at most the probability `error`.
+
+    `numbers` is how many numbers were drawn in all, and `off_law` how many of them no law lists, by answer.
+    """
 
     error: float
     tests: tuple[FitTest, ...]
     off_law: tuple[tuple[int | float, int], ...]
-    draws: int
+    numbers: int
 
     @property
     def worst(self) -> FitTest:
@@ -81,7 +84,7 @@ class FitFinding:
 
     def lines(self) -> list[str]:
         """The finding in sentences."""
-        worst, everything = self.worst, self.draws * len(self.off_law)
+        worst, everything = self.worst, self.numbers
         lines = [
             f"Fit: of {len(self.tests)} tests against the plan's own law the least likely result "
             f"({worst.name} at answer {answer_text(worst.answer)}) has p = {self.p_value:.2g}, corrected; "
@@ -113,13 +116,13 @@ class FitFinding:
         }
 
 
-def fit_finding(samples: list[Sample], error: float) -> FitFinding:
-    """Every test at every answer."""
+def fit_finding(samples: list[Sample], error: float, numbers: int | None = None) -> FitFinding:
+    """Every test at every answer; `numbers` were looked at, if not those that the samples count."""
     return FitFinding(
         error=error,
         tests=tuple(test for sample in samples for test in _tests(sample)),
         off_law=tuple((sample.answer, sample.off_law) for sample in samples),
-        draws=samples[0].draws,
+        numbers=sum(sample.draws for sample in samples) if numbers is None else numbers,
     )
 
 
@@ -132,7 +135,7 @@ def pooled(sample: Sample, least: float) -> tuple[Counts, Counts, Array]:
 
 def _tests(sample: Sample) -> list[FitTest]:
     def test(name: str, statistic: float, p_value: float) -> FitTest:
-        return FitTest(answer=sample.answer, name=name, statistic=statistic, p_value=p_value)
+        return FitTest(answer=sample.answer, name=sample.what + name, statistic=statistic, p_value=p_value)
 
     _, counts, expected = pooled(sample, max(LEAST_EXPECTED, sample.draws / MOST_GROUPS))
     tests = [

@@ -41,15 +41,16 @@ class EventBound:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LossFinding:
-    """The privacy loss of one number is at least `epsilon_lower`, but for the probability `error`.
+    """The privacy loss is at least `epsilon_lower`, but for the probability `error`.
 
-    `reachable` is what the bound would tend to with ever more draws from the laws that the plan states.
+    It is that of one number, or of a vector as a whole. `reachable` is what the bound would tend to with ever
+    more draws from the laws that the plan states; None where that is not known.
     """
 
     claim: Claim
     error: float
     bounds: tuple[EventBound, ...]
-    reachable: float
+    reachable: float | None
 
     @property
     def best(self) -> EventBound:
@@ -76,9 +77,13 @@ class LossFinding:
             f"  Seen on {best.event}: {best.hits_first:,} of {best.draws:,} draws at answer "
             f"{answer_text(best.first)} (at least {percent_down(best.p_low)}), {best.hits_second:,} at "
             f"{answer_text(best.second)} (at most {percent_up(best.q_high)}).",
-            f"  From the laws that the plan states, endless draws would show {rounded_down(self.reachable)}"
-            + ("." if claim.order is None else ": one set of outputs shows but a part of a Rényi loss."),
         ]
+        if self.reachable is not None:
+            lines.append(
+                "  From the laws that the plan states, endless draws would show "
+                f"{rounded_down(self.reachable)}"
+                + ("." if claim.order is None else ": one set of outputs shows but a part of a Rényi loss.")
+            )
         if claim.releases > 1:
             lines.append(
                 f"  This is one of {claim.releases} numbers, by itself. That all together lose at most "
@@ -104,40 +109,46 @@ class LossFinding:
         }
 
 
-def loss_finding(
-    claim: Claim, pairs: list[AnswerPair], samples: dict[int | float, Sample], line: Array, error: float
-) -> LossFinding:
-    """Test every kind of event on every pair, in both directions."""
-    tests = 2 * len(pairs) * number_of_kinds(line)
-    bounds, most = [], 0.0
-    for pair in pairs:
-        first, second = samples[pair.first], samples[pair.second]
-        two = Two(
-            line=line,
-            p=probabilities_on(line, first.law),
-            q=probabilities_on(line, second.law),
-            first=first.by_part,
-            second=second.by_part,
-        )
-        for ordered, answers in ((two, (first, second)), (two.turned(), (second, first))):
-            most = max(most, reachable(claim, ordered.p, ordered.q))
+def loss_finding(claim: Claim, seen: list[Two], error: float, reached: float | None = None) -> LossFinding:
+    """Test every kind of event on every two answers, in both directions.
+
+    `reached` is what endless draws would show, where that does not follow from the laws.
+    """
+    tests = 2 * sum(number_of_kinds(two) for two in seen)
+    bounds, most = [], reached
+    for two in seen:
+        for ordered in (two, two.turned()):
+            if ordered.laws is not None:
+                most = max(most or 0.0, reachable(claim, *ordered.laws))
             bounds += [
-                _tested(claim, event, *answers, error / tests) for event in chosen_events(claim, ordered)
+                _tested(claim, event, ordered, error / tests) for event in chosen_events(claim, ordered)
             ]
     if len(bounds) != tests:
         raise AssertionError("the error was split among another number of tests")
     return LossFinding(claim=claim, error=error, bounds=tuple(bounds), reachable=most)
 
 
-def _tested(claim: Claim, event: Event, first: Sample, second: Sample, error: float) -> EventBound:
+def compared(pair: AnswerPair, samples: dict[int | float, Sample], line: Array) -> Two:
+    """What was drawn at two neighboring answers, beside the laws of both."""
+    first, second = samples[pair.first], samples[pair.second]
+    return Two(
+        line=line,
+        laws=(probabilities_on(line, first.law), probabilities_on(line, second.law)),
+        first=first.by_part,
+        second=second.by_part,
+        answers=(pair.first, pair.second),
+    )
+
+
+def _tested(claim: Claim, event: Event, two: Two, error: float) -> EventBound:
     """What an event proves on the last part of the draws; half of the error goes to either bound."""
-    counts_first, counts_second = first.by_part[TEST], second.by_part[TEST]
+    counts_first, counts_second = two.first[TEST], two.second[TEST]
     hits_first, hits_second = (int(counts[event.places].sum()) for counts in (counts_first, counts_second))
     p_low = float(at_least(hits_first, int(counts_first.sum()), error / 2))
     q_high = float(at_most(hits_second, int(counts_second.sum()), error / 2))
     return EventBound(
-        first=first.answer,
-        second=second.answer,
+        first=two.answers[0],
+        second=two.answers[1],
         kind=event.kind,
         event=event.words,
         draws=int(counts_first.sum()),

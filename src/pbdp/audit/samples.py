@@ -4,24 +4,30 @@ The outputs that the plan's laws list, in order, are points on a line. Every num
 of the points or in one of the gaps between, before and after them: place 2i + 1 is point i, place 2i the gap
 before it. So a sampler that publishes what it should not is counted completely too, and any set of places is
 a set of outputs that was fixed before the draws.
+
+The numbers of a vector are counted together: where noise is drawn for each coordinate, all have one law.
+Whether the requirement is met is looked at for whole vectors.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from pbdp.errors import InputError
 from pbdp.noise.kernel import Array
-from pbdp.planning.plan import Plan
+from pbdp.planning.plan import Part, Plan
+from pbdp.planning.vectors.spherical import SphericalDesign
 from pbdp.release.law import OutputLaw
 
 Counts = npt.NDArray[np.int64]
-# draw(answer, count): that many published numbers for a hypothetical true answer
-Draw = Callable[[int | float, int], npt.NDArray[np.generic]]
+# draw(answer, count): that many published numbers for a hypothetical true answer, or, for an array of true
+# coordinates, that many published vectors, a row each
+Draw = Callable[[Any, int], npt.NDArray[np.generic]]
 # progress(done, total), in draws
 Progress = Callable[[int, int], None]
 
@@ -38,8 +44,9 @@ END_ROUNDING = 2.0**-50
 class Sample:
     """What was drawn at one answer, beside the law that the plan states for it.
 
-    `counts` belongs to the law's outputs; `off_law` draws were none of them; `met` draws met the requirement.
-    `by_part` holds the counts of the three parts of the draws, one row each, by place on the line.
+    `counts` belongs to the law's outputs; `off_law` draws were none of them; `met` answers met the
+    requirement. `by_part` holds the counts of the three parts of the draws, one row each, by place on the
+    line. Of a vector all coordinates are draws; `size` is how many it has. `what` is counted, if not outputs.
     """
 
     answer: int | float
@@ -49,6 +56,13 @@ class Sample:
     met: int
     draws: int
     by_part: Counts
+    size: int = 1
+    what: str = ""
+
+    @property
+    def tried(self) -> int:
+        """How many answers were drawn, of which `met` met the requirement."""
+        return self.draws // self.size
 
 
 def line_of(laws: list[OutputLaw]) -> Array:
@@ -85,41 +99,80 @@ def part_sizes(draws: int) -> tuple[int, int, int]:
     return learn, choose, draws - learn - choose
 
 
+def own_sampler(part: Part) -> Draw:
+    """What publishes for a part of a plan.
+
+    Made-up answers are nobody's, so any number of them may be released; all in one draw, where each number
+    has noise of its own.
+    """
+    releaser = part.releaser
+
+    def many(answer: Any, count: int) -> npt.NDArray[np.generic]:
+        true = np.broadcast_to(np.asarray(answer), (count, *np.shape(answer)))
+        steps = releaser.publisher.steps_of(true.ravel())
+        return releaser.publisher.values_of(releaser.output_steps(steps)).reshape(true.shape)
+
+    def one_by_one(answer: Any, count: int) -> npt.NDArray[np.generic]:
+        return np.array([releaser.release(answer) for _ in range(count)])
+
+    return one_by_one if isinstance(part.design, SphericalDesign) else many
+
+
 def drawn_at(
     plan: Plan, draw: Draw, answer: int | float, *, line: Array, draws: int, told: Callable[[int], None]
 ) -> Sample:
-    """Draw at an answer and count; `told` hears how many draws were made, block by block."""
-    law = plan.law_at(answer)
-    low, high = acceptable(plan, answer)
+    """Draw at an answer, or at a vector of it, and count; `told` hears how many draws each block had."""
+    law, asked = plan.law_at(answer), plan.requirement
+    true = answer if asked.coordinates is None else np.full(asked.dimensions, float(answer))
     by_part = np.zeros((len(PARTS), 2 * len(line) + 1), dtype=np.int64)
     met = 0
-    for part, size in enumerate(part_sizes(draws)):
-        for start in range(0, size, BLOCK):
-            count = min(BLOCK, size - start)
-            values = _published(draw(answer, count), count)
-            met += int(np.count_nonzero((values >= low) & (values <= high)))
-            by_part[part] += np.bincount(places_of(line, values), minlength=by_part.shape[1])
-            told(count)
+    for part, values in blocks(draw, true, draws, told):
+        met += int(np.count_nonzero(meets(plan, answer, values)))
+        by_part[part] += np.bincount(places_of(line, values.ravel()), minlength=by_part.shape[1])
     possible = law.probability > 0
     counts = by_part.sum(axis=0)[2 * np.searchsorted(line, law.output) + 1]
+    numbers = draws * asked.dimensions
     return Sample(
         answer=answer,
         law=law,
         counts=counts,
-        off_law=draws - int(counts[possible].sum()),
+        off_law=numbers - int(counts[possible].sum()),
         met=met,
-        draws=draws,
+        draws=numbers,
         by_part=by_part,
+        size=asked.dimensions,
     )
 
 
-def _published(values: object, count: int) -> Array:
+def blocks(draw: Draw, true: Any, draws: int, told: Callable[[int], None]) -> Iterator[tuple[int, Array]]:
+    """The part that each block of draws belongs to, and its numbers or vectors."""
+    most = max(1, BLOCK // max(1, np.size(true)))
+    for part, size in enumerate(part_sizes(draws)):
+        for start in range(0, size, most):
+            count = min(most, size - start)
+            yield part, _published(draw(true, count), (count, *np.shape(true)))
+            told(count)
+
+
+def meets(plan: Plan, answer: int | float, values: Array) -> npt.NDArray[np.bool_]:
+    """Which numbers, or which vectors, meet the requirement where all true coordinates are `answer`."""
+    low, high = acceptable(plan, answer)
+    coordinates = plan.requirement.coordinates
+    if coordinates is None:
+        return np.asarray((values >= low) & (values <= high))
+    if coordinates.norm == "linf":
+        return np.asarray(np.all((values >= low) & (values <= high), axis=1))
+    return np.asarray(np.sum(np.abs(values - answer), axis=1) <= high - answer)
+
+
+def _published(values: object, shape: tuple[int, ...]) -> Array:
     """The numbers of one block as floats, in which every output of a plan is exact."""
     drawn = np.asarray(values)
-    if drawn.shape != (count,) or drawn.dtype.kind not in "iuf":
+    if drawn.shape != shape or drawn.dtype.kind not in "iuf":
+        what = "numbers" if len(shape) == 1 else f"vectors of {shape[1]}"
         raise InputError(
             "draw",
-            f"a function that gives {count} numbers when asked for them",
+            f"a function that gives {shape[0]} {what} when asked for them",
             f"{drawn.dtype} {drawn.shape}",
         )
     return drawn.astype(np.float64)

@@ -4,17 +4,11 @@ from __future__ import annotations
 
 import argparse
 import json
-from typing import TYPE_CHECKING, Any
 
 from pbdp.cli.files import Outcome, picture_of, plan_in
 from pbdp.cli.options import add, float_of, number_of
 from pbdp.cli.parser import Parser
 from pbdp.cli.progress import Progress
-from pbdp.errors import ContradictionError
-
-if TYPE_CHECKING:
-    from pbdp.audit.audit import Audit
-    from pbdp.planning.plan import Plan
 
 FAILED = 1
 
@@ -43,7 +37,12 @@ def declare(parser: Parser) -> None:
         help="a made-up answer to draw at, beside its neighbor (may be repeated); "
         "default: where most can be seen",
     )
-    parser.add_argument("--draws", type=int, metavar="N", help="numbers for each answer; default: 1000000")
+    parser.add_argument(
+        "--draws",
+        type=int,
+        metavar="N",
+        help="numbers, or vectors, for each answer; default: 1000000 numbers",
+    )
     add(parser, "--confidence", help="of all statements together; default: 0.999")
     add(parser, "--part", "--neighbors", "--plot", "--json")
 
@@ -53,54 +52,24 @@ def run(options: argparse.Namespace) -> Outcome:
     picture = picture_of(options)
     given = None if options.answer is None else [_answer(text) for text in options.answer]
 
-    from pbdp.audit.audit import CONFIDENCE
+    from pbdp.audit.audit import CONFIDENCE, audit_plan
 
     plan = plan_in(options)
-    confidence = CONFIDENCE if options.confidence is None else options.confidence
-    if not plan.is_joint:
-        audit = _audit(plan.each, confidence, given, options)
-        if picture is not None:
-            from pbdp.figures.audit_figure import draw_audit
-            from pbdp.figures.canvas import save
-
-            save(draw_audit(audit, plan.each), picture)
-        words = json.dumps(audit.record(), allow_nan=False) if options.json else audit.describe()
-        return Outcome(output=words, code=0 if audit.passed else FAILED)
-    if picture is not None:
-        raise ContradictionError("--plot", "used with --part for a plan of several parts", "no --part")
-    # every part may be wrong with an equal share of the error
-    each = 1 - (1 - confidence) / len(plan.parts)
-    audits = {part.name: _audit(plan.alone(part.name).each, each, given, options) for part in plan.parts}
-    passed = all(audit.passed for audit in audits.values())
-    if options.json:
-        records = {name: audit.record() for name, audit in audits.items()}
-        words = json.dumps({"passed": passed, "parts": records}, allow_nan=False)
-    else:
-        words = "\n\n".join(f"{name}: {audit.describe()}" for name, audit in audits.items())
-    return Outcome(output=words, code=0 if passed else FAILED)
-
-
-def _audit(
-    plan: Plan, confidence: float, answers: list[int | float] | None, options: argparse.Namespace
-) -> Audit:
-    from pbdp.audit.audit import DRAWS, audit_plan
-
     with Progress() as progress:
-        return audit_plan(
+        audit = audit_plan(
             plan,
-            _sampler(plan),
-            answers=answers,
-            draws=DRAWS if options.draws is None else options.draws,
-            confidence=confidence,
+            answers=given,
+            draws=options.draws,
+            confidence=CONFIDENCE if options.confidence is None else options.confidence,
             progress=lambda done, total: progress.tell("drawing number", done, total),
         )
+    if picture is not None:
+        from pbdp.figures.audit_figure import draw_audit
+        from pbdp.figures.canvas import save
 
-
-def _sampler(plan: Plan) -> Any:
-    """What publishes for this plan. Made-up answers are nobody's, so any number of them may be released."""
-    import numpy as np
-
-    return lambda answer, count: plan.release(np.full(count, answer), disjoint=True)
+        save(draw_audit(audit, plan), picture)
+    words = json.dumps(audit.record(), allow_nan=False) if options.json else audit.describe()
+    return Outcome(output=words, code=0 if audit.passed else FAILED)
 
 
 def _answer(text: str) -> int | float:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pbdp.audit.audit import Audit
+from pbdp.audit.audit import Audit, PartAudit
 from pbdp.audit.fit import LEAST_EXPECTED, pooled
 from pbdp.audit.samples import Sample, acceptable, answer_text
 from pbdp.digits import percent_down, percent_up, rounded_down, rounded_up
@@ -35,23 +35,44 @@ KINDS = {
 }
 
 
+# What a sample counts, on the axis.
+SHOWN = {"": "published number", "length ": "length of the noise"}
+
+
 def draw_audit(audit: Audit, plan: Plan) -> Figure:
-    """The audit as a figure; the two left panels are for the answers on which most was seen."""
-    figure, panels = new_figure(2, 2)
-    by_answer = {sample.answer: sample for sample in audit.samples}
-    best = audit.loss.best
-    first, second = by_answer[best.first], by_answer[best.second]
-    _frequencies(panels[0], first, plan)
-    _loss(panels[1], audit)
-    _deviations(panels[2], [first, second])
-    _accuracy(panels[3], audit)
+    """The audit as a figure, four panels for each part.
+
+    The two left panels are for the answers on which most was seen.
+    """
+    figure, panels = new_figure(2 * len(audit.parts), 2)
+    for index, part in enumerate(audit.parts):
+        by_answer = {sample.answer: sample for sample in part.samples}
+        first, second = (by_answer[answer] for answer in (part.loss.best.first, part.loss.best.second))
+        own = panels[4 * index : 4 * index + 4]
+        _frequencies(own[0], first, plan.alone(part.name) if part.name else plan)
+        _loss(own[1], part)
+        _deviations(own[2], [first, second])
+        _accuracy(own[3], part)
+        if part.name:
+            for panel in own:
+                panel.set_title(f"{part.name}: {panel.get_title()}")
+    noise = "; ".join(f"{part.requirement}, {part.mechanism} noise" for part in audit.parts)
+    drawn = ", ".join(dict.fromkeys(f"{part.draws:,}" for part in audit.parts))
     figure.suptitle(
         f"Audit: {'PASS' if audit.passed else 'FAIL (' + ', '.join(audit.failures) + ')'}, "
-        f"{audit.draws:,} draws at each answer, {percent_down(audit.confidence, digits=6)} confidence\n"
-        f"{audit.requirement}, {audit.mechanism} noise",
+        f"{drawn} draws at each answer, {percent_down(audit.confidence, digits=6)} confidence\n"
+        f"{noise}",
         color="black" if audit.passed else COLORS[1],
     )
     return figure
+
+
+def _accepted(plan: Plan, answer: int | float) -> tuple[float, float] | None:
+    """What meets the requirement, by itself: numbers, or lengths of noise; a part of a sum does not."""
+    coordinates = plan.requirement.coordinates
+    if coordinates is None or coordinates.norm == "linf":
+        return acceptable(plan, answer)
+    return None if coordinates.norm == "l1" else (0.0, plan.requirement.half_width)
 
 
 def _frequencies(panel: Axes, sample: Sample, plan: Plan) -> None:
@@ -70,12 +91,11 @@ def _frequencies(panel: Axes, sample: Sample, plan: Plan) -> None:
     middle, law = grouped(outputs), grouped(probability)
     share = grouped(sample.counts) / sample.draws
     error = USUAL * np.sqrt(law * size * sample.draws) / (size * sample.draws)
-    low, high = acceptable(plan, sample.answer)
     margin = 0.04 * (middle[-1] - middle[0])
     left, right = middle[0] - margin, middle[-1] + margin
-    panel.axvspan(
-        max(low, left), min(high, right), color=COLORS[5], alpha=0.25, lw=0, label="meets the requirement"
-    )
+    if (accepted := _accepted(plan, sample.answer)) is not None:
+        low, high = max(accepted[0], left), min(accepted[1], right)
+        panel.axvspan(low, high, color=COLORS[5], alpha=0.25, lw=0, label="meets the requirement")
     panel.plot(middle, law, color=COLORS[1], lw=2, label="the plan's law", zorder=1)
     seen = share > 0
     panel.errorbar(
@@ -93,7 +113,7 @@ def _frequencies(panel: Axes, sample: Sample, plan: Plan) -> None:
     per = "" if size == 1 else f", mean of {size} neighbors"
     panel.set(
         title=f"Drawn at answer {answer_text(sample.answer)}, and the law",
-        xlabel="published number",
+        xlabel=SHOWN[sample.what],
         xlim=(left, right),
         ylabel=f"share of draws{per}",
         yscale="log",
@@ -124,14 +144,14 @@ def _deviations(panel: Axes, samples: list[Sample]) -> None:
     furthest = max(1.3 * float(np.max(np.abs(panel.get_ylim()))), 5.5)
     panel.set(
         title="Deviation from the law",
-        xlabel="published number",
+        xlabel=SHOWN[samples[0].what],
         ylabel="standard errors",
         ylim=(-furthest, furthest),
     )
     panel.legend(loc="upper right", fontsize=10, ncols=2)
 
 
-def _loss(panel: Axes, audit: Audit) -> None:
+def _loss(panel: Axes, audit: PartAudit) -> None:
     """The bound of each kind of event against the claim."""
     claim = audit.loss.claim
     best = {
@@ -167,7 +187,7 @@ def _loss(panel: Axes, audit: Audit) -> None:
     )
 
 
-def _accuracy(panel: Axes, audit: Audit) -> None:
+def _accuracy(panel: Axes, audit: PartAudit) -> None:
     """The intervals for the confidence against the claim."""
     claimed = audit.accuracy.claimed
     shown = sorted(audit.accuracy.intervals, key=lambda interval: interval.high)[:MOST_ANSWERS]
@@ -201,7 +221,7 @@ def _accuracy(panel: Axes, audit: Audit) -> None:
         fontsize=10,
     )
     panel.set(
-        title="Share of numbers that meet the requirement",
+        title=f"Share of {audit.accuracy.of} that meet the requirement",
         xlabel="confidence",
         xlim=(least - margin, most + margin),
         ylim=(len(shown) - 0.5, -1.0),

@@ -196,17 +196,6 @@ class Plan:
         return replace(self, parts=(part,), compared=tuple, proved=None)
 
     @property
-    def each(self) -> Plan:
-        """The plan of each number of a vector: what holds for all holds for one. Itself for single numbers.
-
-        Refused where coordinates are not drawn one by one.
-        """
-        if self.requirement.coordinates is None:
-            return self
-        part = Part(requirement=self.requirement.each, design=self.design, confidence=self.only.confidence)
-        return replace(self, parts=(part,), compared=tuple, proved=None)
-
-    @property
     def requirement(self) -> Requirement:
         """What is asked."""
         return self.only.requirement
