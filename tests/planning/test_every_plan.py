@@ -54,7 +54,7 @@ def _published(plan: pbdp.Plan, answers: Any) -> float:
 
 
 # What a kind of plan cannot have: a joint plan one part, noise of whole vectors the law of a number.
-REFUSAL = r"^(plan|releases, or touches of a vector,) must be "
+REFUSAL = r"^(plan|confidence|releases, or touches of a vector,) must be "
 REFUSED = {
     # OpenDP cannot say that a person changes one of several real numbers
     "linf touched": {"measurement"},
@@ -119,6 +119,11 @@ def test_odd_answers_and_published_numbers_end_in_no_other_error(kind: str, give
             use()
             # nothing at all is released as nothing, and the numbers of a list may be each of its own
             assert given in ([], {}, [1.0] * 4)
+
+
+def test_another_confidence_is_refused_for_noise_of_whole_vectors() -> None:
+    with pytest.raises(InputError, match=r"confidence must be that of the plan, 0\.9, .* got 0\.99\. Leave"):
+        plan_of("l2").interval([1.0, 2.0, 3.0], 0.99)
 
 
 def test_intervals_have_the_form_of_what_was_published() -> None:

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from pbdp.digits import rounded_down
 from pbdp.domains import probability
 from pbdp.errors import InputError
 from pbdp.mechanism.design import AnyDesign
@@ -157,12 +158,12 @@ class Releaser:
                 return found
             confidence = USUAL_CONFIDENCE
         each = self.requirement.confidence_each_of(probability("confidence", confidence))
-        return replace(confidence_intervals(self._weights, published, each), confidence=confidence)
-
-    @property
-    def _weights(self) -> Weights:
-        """What each number is drawn from; noise of whole vectors has no such table, and is refused."""
-        return Weights(publisher=self.publisher)
+        try:
+            weights = Weights(publisher=self.publisher)
+        except InputError:
+            rule = f"that of the plan, {rounded_down(self.confidence)}, for noise that is drawn as a whole"
+            raise InputError("confidence", rule, f"{confidence:g}", "Leave it out.") from None
+        return replace(confidence_intervals(weights, published, each), confidence=confidence)
 
     def interval(self, published: object, confidence: float | None = None) -> tuple[Any, Any]:
         """Low and high for a number, arrays of them for several numbers or a vector (see `intervals`)."""
@@ -185,7 +186,7 @@ class Releaser:
 
     def likelihood(self, published: object, answers: Sequence[object]) -> Array:
         """P(this is published) for each candidate: a number each, or as many numbers as were published."""
-        numbers, weights = self.published_numbers(published), self._weights
+        numbers, weights = self.published_numbers(published), Weights(publisher=self.publisher)
         if isinstance(published, SCALARS):
             listed = [self.steps_of(answer) for answer in answers]
         else:
