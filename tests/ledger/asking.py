@@ -31,9 +31,9 @@ def request(**changes: Any) -> Request:
     return Request(**{**usual, **changes})
 
 
-def ledger_with_visits(url: str, limit: int = 100) -> Ledger:
+def ledger_with_visits(url: str, limit: int = 100, *, trust: bool = False) -> Ledger:
     """A new ledger with one dataset."""
-    ledger = Ledger.create(url)
+    ledger = Ledger.create(url, trust=trust)
     ledger.create_dataset("visits", {"renyi": limit}, RULE, "add/remove")
     return ledger
 

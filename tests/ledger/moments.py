@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import os
 import signal
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from typing import Any
 from unittest.mock import patch
 
 from pbdp.ledger import guard
+from pbdp.ledger.stores.interface import T
 from pbdp.ledger.stores.postgres import PostgresStore
 from pbdp.ledger.stores.sqlite import SqliteStore
 from pbdp.ledger.witness import Memory, Witness
@@ -44,12 +44,12 @@ def die_at(number: int) -> Passing:
 
 
 def _watched(transaction: Callable[..., Any], passing: Passing) -> Callable[..., Any]:
-    @contextmanager
-    def watched(store: Any, begin: str, **options: Any) -> Iterator[Any]:
+    def watched(store: Any, begin: str, work: Callable[..., Any], **options: Any) -> Any:
         # BEGIN alone, and READ ONLY, are how the stores begin to read
         tell = _nothing if begin == "BEGIN" or "READ ONLY" in begin else passing
         tell("asked for the lock")  # of SQLite's file when it was just made, too
-        with transaction(store, begin, **options) as run:
+
+        def watched_work(run: Callable[..., Any]) -> Any:
             tell("locked")
 
             def told(statement: str, values: tuple[object, ...]) -> Any:
@@ -57,9 +57,13 @@ def _watched(transaction: Callable[..., Any], passing: Passing) -> Callable[...,
                     tell(statement.partition("(")[0])
                 return run(statement, values)
 
-            yield told
+            done = work(told)
             tell("committing")
+            return done
+
+        done = transaction(store, begin, watched_work, **options)
         tell(COMMITTED)
+        return done
 
     return watched
 
@@ -78,18 +82,19 @@ def _watched_witness(passing: Passing) -> type[Witness]:
             super().restart(counted, seen)
             passing("witnessed")
 
-        @contextmanager
-        def _locked(self) -> Iterator[int]:
-            with super()._locked() as heads:
+        def _locked(self, work: Callable[[int], T]) -> T:
+            def watched(heads: int) -> T:
                 passing("witness locked")
-                yield heads
+                return work(heads)
+
+            return super()._locked(watched)
 
         def _note_head(self, seen: Memory, heads: int) -> None:
             super()._note_head(seen, heads)
             passing("witness head noted")
 
-        def _write_aside(self, memory: Memory) -> None:
-            super()._write_aside(memory)
+        def _write_aside(self, content: bytes) -> None:
+            super()._write_aside(content)
             passing("witness written aside")
 
         def _replace(self, memory: Memory, seen: Memory, heads: int) -> None:

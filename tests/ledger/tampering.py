@@ -6,6 +6,7 @@ import json
 import sqlite3
 from collections.abc import Iterable
 from contextlib import closing
+from pathlib import Path
 from typing import Any
 
 import psycopg
@@ -54,6 +55,16 @@ def tamper(url: str, *statements: str) -> list[tuple[Any, ...]]:
 def take_back(url: str, last: int) -> None:
     """Remove all records after `last`, as a restored backup would."""
     tamper(url, *(_REMOVE.format(table, last) for table in ("answer", "record")))
+
+
+def remove(url: str) -> None:
+    """Remove the whole ledger."""
+    if not url.startswith("postgres"):
+        Path(url).unlink()
+        return
+    plain, _, name = url.partition("?ledger=")
+    with psycopg.connect(plain, autocommit=True) as connection:
+        connection.execute(f"DROP SCHEMA pbdp_ledger_{name} CASCADE")
 
 
 def swap(url: str, first: int, second: int) -> None:

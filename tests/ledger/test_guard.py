@@ -122,7 +122,7 @@ def test_what_went_on_elsewhere_is_counted_beside_what_was_seen_here(
     here = state_folder()
     for number, cost in ((3, 4), (4, 8)):
         monkeypatch.setenv("PBDP_STATE", str(tmp_path / "elsewhere"))
-        with Ledger.open(url) as ledger:
+        with Ledger.open(url, trust=True) as ledger:
             spend(ledger, number, cost=cost)
         monkeypatch.setenv("PBDP_STATE", str(here))
         # after the first spend it is as long as it was, after the second longer
@@ -231,7 +231,7 @@ def test_each_machine_counts_what_it_saw(url: str, tmp_path: Path, monkeypatch: 
         spend(ledger, 1, cost=1)
         spend(ledger, 2, cost=20)
     monkeypatch.setenv("PBDP_STATE", there)
-    with Ledger.open(url) as ledger:
+    with Ledger.open(url, trust=True) as ledger:
         spend(ledger, 3, cost=300)
     take_back(url, 3)
     monkeypatch.setenv("PBDP_STATE", here)

@@ -122,7 +122,7 @@ def test_removed_last_records_are_found_by_the_witness_only(filled: str, state: 
     shutil.rmtree(state)
     outcome = verify_ledger(filled)
     assert outcome.sound
-    assert any("was begun now" in note for note in outcome.notes)
+    assert any("has no witness of it" in note for note in outcome.notes)
 
 
 def test_an_export_verifies_as_the_ledger_does(filled: str) -> None:

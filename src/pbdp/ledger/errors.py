@@ -5,6 +5,8 @@
     ├── LedgerError               the ledger cannot be used as it is
     │   ├── DamagedLedgerError    its content is not what was written
     │   ├── RolledBackError       it is older than its last known head: restored from a backup?
+    │   ├── UntrustedLedgerError  this machine cannot know whether it is up to date
+    │   ├── WitnessError          what this machine knew of it cannot be read
     │   ├── LockedLedgerError     another program held it for too long
     │   ├── ReadOnlyLedgerError   it cannot be written
     │   └── UnreachableLedgerError   the server or the file cannot be reached
@@ -22,6 +24,7 @@ No message holds an answer, true or released.
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 
 from pbdp.errors import InputError, PbdpError
 
@@ -100,6 +103,31 @@ class RolledBackError(LedgerError):
             "backup, and what was spent since then is missing from it. Put the newer one back, or say how to "
             'count the gap: recover with gap "known" charges what this machine knows to be spent, gap "all" '
             "counts every dataset as fully spent."
+        )
+
+
+class UntrustedLedgerError(LedgerError):
+    """Nothing here says that the ledger was not taken back or replaced; `doubt` says why."""
+
+    def __init__(self, place: str, doubt: str) -> None:
+        self.place = place
+        self.doubt = doubt
+        super().__init__(
+            f"Nothing is spent from the ledger {place}: {doubt}. If you know that it is the right one and up "
+            "to date, say so with trust=True (--trust-ledger)."
+        )
+
+
+class WitnessError(LedgerError):
+    """The file is there, but says nothing that can be relied on."""
+
+    def __init__(self, file: Path, fault: str) -> None:
+        self.file = file
+        self.fault = fault
+        super().__init__(
+            f"What this machine knew of the ledger is in {file}, but {fault}. Put it back from a copy. If "
+            "there is none and you know that the ledger is up to date, remove the file and open the ledger "
+            "once with trust=True (--trust-ledger)."
         )
 
 

@@ -21,22 +21,30 @@ too little.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
+from functools import partial
 from typing import Literal
 
 from pbdp.errors import InputError
 from pbdp.ledger.book import Book, DatasetState
-from pbdp.ledger.errors import DamagedLedgerError, LedgerError, RolledBackError
+from pbdp.ledger.errors import (
+    DamagedLedgerError,
+    LedgerError,
+    RolledBackError,
+    UntrustedLedgerError,
+    WitnessError,
+)
 from pbdp.ledger.record import Amounts, Payload, Record, none_of, total
-from pbdp.ledger.stores.interface import Reading, Row, Store, Writing
+from pbdp.ledger.stores.interface import Reading, Row, Store, T, Writing
 from pbdp.ledger.witness import Memory, Witness, state_folder
 
 _BATCH_RECORDS = 500
 _BATCH_BYTES = 16_000_000
 _BEFORE_ALL = -(2**63)
 Gap = Literal["known", "all"]
+_REPLACED = "another ledger was there when this machine saw the place last; it was removed or replaced"
+_UNNOTICED = "If it was taken back to an older state before, that is not noticed."
 
 
 class Change:
@@ -77,45 +85,71 @@ class Change:
 class Guard:
     """The only way from a ledger to its store."""
 
-    def __init__(self, store: Store) -> None:
-        with store.reading() as reading:
-            genesis = reading.record(0)
+    def __init__(self, store: Store, *, wait: float) -> None:
+        genesis = store.read(lambda reading: reading.record(0))
         if genesis is None or genesis.kind != "genesis":
             raise DamagedLedgerError(store.place, "its first record is missing")
         self.store = store
         self.identity = str(genesis.content["ledger"])
         self.notes: list[str] = []
-        self._witness = Witness(self.identity, state_folder())
+        # said with every spend: that this ledger was taken on trust
+        self.trusted: str | None = None
+        self._doubt: str | None = None
+        self._witness = Witness(self.identity, state_folder(), place=store.place, wait=wait)
         self._seen: Memory | None = None
 
-    def meet(self) -> None:
+    def meet(self, *, trust: bool = False) -> None:
         """Refuse a store that is older than the witness; bring the witness up to the store."""
+        at_place = self._witness.ledger_at_place()
         known = self._witness.read()
-        with self.store.reading() as reading:
+        remains = self._witness.last_head() if known is None else known
+
+        def look(reading: Reading) -> tuple[Book, bool, list[DatasetState]]:
             book = Book.opened(self.store.place, reading)
-            counted = _is_counted(book, known)
-            if known is None:
-                self.notes.append(self._unseen())
-            elif not counted:
-                self._check_holds(book, known)
+            counted = _is_counted(book, remains)
+            if not counted:
+                self._check_holds(book, remains)
             fresh = known is not None and known.sequence == book.head.sequence
-            self._seen = book.memory(*([] if fresh else book.datasets()))
+            return book, counted, [] if fresh else book.datasets()
+
+        book, counted, datasets = self.store.read(look)
+        self._seen = book.memory(*datasets)
+        if at_place not in (None, self.identity):
+            self._doubt = _REPLACED
+        # a ledger of one record is as good as a new one
+        elif known is None and not counted and book.head.sequence > 0:
+            self._doubt = f"this machine has no witness of it ({self._witness.place})"
+        if self._doubt is not None:
+            if not trust:
+                self.notes.append(f"{_UNNOTICED} Nothing is spent from it: {self._doubt}.")
+                return
+            self.trusted = f"The ledger {self.store.place} is taken on trust: {self._doubt}. {_UNNOTICED}"
+            self.notes.append(self.trusted)
+            self._doubt = None
         try:
-            if counted and known is not None:
-                self._witness.restart(known, self._seen)
-            elif not fresh:
+            if counted and remains is not None:
+                self._witness.restart(remains, self._seen)
+            elif known is None or known.sequence != book.head.sequence:
                 self._witness.note(self._seen)
+            if at_place != self.identity:
+                self._witness.note_place()
+        except WitnessError:
+            raise
         except LedgerError as problem:  # reading works all the same
             self.notes.append(str(problem))
 
     def recover(self, gap: Gap) -> None:
         """Count the gap between the store and the witness, in one transaction, and start the witness anew."""
-        known = self._witness.read()
+        read = self._witness.read()
+        known = self._witness.last_head() if read is None else read
         if known is None:
             remedy = "There is nothing to recover: open it."
             raise InputError("ledger", "known to this machine", self.store.place, remedy)
+        if read is None and gap == "known":
+            raise InputError("gap", '"all" where the totals that this machine knew are lost', '"known"')
         self._witness.check_writable()
-        with self.store.writing() as writing:
+
+        def count(writing: Writing) -> None:
             change = Change(Book.opened(self.store.place, writing), writing, None)
             if not _is_counted(change.book, known):
                 if self._holds(change.book, known):
@@ -125,49 +159,48 @@ class Guard:
                 first = _BEFORE_ALL if base is None else base + 1
                 since = writing.rows(first, change.book.head.sequence, answers=False)
                 change.append("recovery", recovery_content(change.book, known, base, since, gap))
+
+        self.store.write(count)
         self.meet()
 
-    @contextmanager
-    def reading(self) -> Iterator[Book]:
-        """A transaction that reads a store that is not older than what is known of it."""
+    def read(self, work: Callable[[Book], T]) -> T:
+        """Do the work in a transaction that reads a store that is not older than what is known of it."""
         # Asked before the transaction begins: the witness follows the store, so it knows nothing newer.
         known = [self._seen, self._witness.read()]
-        with self.store.reading() as reading:
+
+        def check(reading: Reading) -> T:
             book = Book.opened(self.store.place, reading)
             for memory in known:
                 self._check_holds(book, memory)
-            yield book
+            return work(book)
 
-    @contextmanager
-    def writing(self) -> Iterator[Change]:
+        return self.store.read(check)
+
+    def write(self, work: Callable[[Change], T]) -> T:
         """One durable transaction on a store that holds all that is known of it; then the witness is told."""
+        if self._doubt is not None:
+            raise UntrustedLedgerError(self.store.place, self._doubt)
         self._witness.check_writable()
-        with self.store.writing() as writing:
+
+        def check(writing: Writing) -> tuple[T, Memory]:
             book = Book.opened(self.store.place, writing)
             # Asked under the lock: whoever told the witness had committed before.
             known = self._witness.read()
             for memory in (self._seen, known):
                 self._check_holds(book, memory)
             change = Change(book, writing, known)
-            yield change
-        self._seen = change.memory()
+            return work(change), change.memory()
+
+        done, self._seen = self.store.write(check)
         self._witness.note(self._seen)
+        return done
 
     def rows(self, *, answers: bool) -> Iterator[Row]:
         """All records up to now; in batches, because a slow reader would keep writers waiting."""
-        with self.reading() as book:
-            last = book.head.sequence
+        last = self.read(lambda book: book.head.sequence)
         first = _BEFORE_ALL
         while first <= last:
-            end = min(last, max(first, 0) + _BATCH_RECORDS)
-            batch, size = [], 0
-            with self.store.reading() as reading:
-                for row in reading.rows(first, end, answers=answers):
-                    batch.append(row)
-                    size += len(row.packed or b"")
-                    if size > _BATCH_BYTES:
-                        end = row.record.sequence
-                        break
+            batch, end = self.store.read(partial(_batch, first=first, last=last, answers=answers))
             first = end + 1
             yield from batch
 
@@ -185,12 +218,17 @@ class Guard:
                 place=self.store.place, found=found, known=known.sequence, diverged=known.sequence <= found
             )
 
-    def _unseen(self) -> str:
-        what = "could not be read" if self._witness.place.exists() else "did not exist"
-        return (
-            f"This machine's witness of the ledger ({self._witness.place}) {what} and was begun now: if the "
-            "ledger was taken back to an older state before, that is not noticed."
-        )
+
+def _batch(reading: Reading, *, first: int, last: int, answers: bool) -> tuple[list[Row], int]:
+    """Some records from `first` on, and the number of the last that was looked at."""
+    end = min(last, max(first, 0) + _BATCH_RECORDS)
+    batch, size = [], 0
+    for row in reading.rows(first, end, answers=answers):
+        batch.append(row)
+        size += len(row.packed or b"")
+        if size > _BATCH_BYTES:
+            return batch, row.record.sequence
+    return batch, end
 
 
 def _is_counted(book: Book, known: Memory | None) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import re
 import secrets
 from collections.abc import Callable, Iterator
@@ -12,7 +13,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from pbdp.errors import InputError
-from pbdp.ledger.book import DatasetState, Entry, entries_of, packed_answer
+from pbdp.ledger.book import Book, DatasetState, Entry, entries_of, packed_answer
 from pbdp.ledger.errors import (
     BudgetExceededError,
     DamagedLedgerError,
@@ -21,16 +22,19 @@ from pbdp.ledger.errors import (
     LedgerError,
     NotALedgerError,
     PackageUsedUpError,
+    UntrustedLedgerError,
 )
-from pbdp.ledger.guard import Gap, Guard
+from pbdp.ledger.guard import Change, Gap, Guard
 from pbdp.ledger.record import FORMAT, Amounts, Payload, Record, checked_amounts, checked_name, none_of
 from pbdp.ledger.request import Quote, Request, Reservation, charge, spend_content
 from pbdp.ledger.stores.interface import Store, Writing
 from pbdp.ledger.stores.sqlite import SqliteStore
 from pbdp.ledger.verification import Verification, Walk, export_lines
+from pbdp.ledger.witness import ledger_seen_at, place_file, state_folder
 from pbdp.mechanism.neighbors import Neighbors
 from pbdp.spelling import canonical
 
+_LOG = logging.getLogger("pbdp.ledger")
 # Seconds to wait for another program that holds the ledger.
 WAIT = 30.0
 LONGEST_WAIT = 86_400
@@ -44,29 +48,41 @@ class Ledger:
         self._guard = guard
 
     @classmethod
-    def create(cls, url: str | Path, *, wait: float = WAIT) -> Self:
-        """A new ledger in a new file, or in a PostgreSQL database (`postgresql://...`)."""
+    def create(cls, url: str | Path, *, wait: float = WAIT, trust: bool = False) -> Self:
+        """A new ledger in a new file, or in a PostgreSQL database (`postgresql://...`).
+
+        Refused where this machine has seen another ledger before, which is gone, unless `trust` says that
+        this is meant.
+        """
 
         def first(writing: Writing) -> None:
             content = {"ledger": secrets.token_hex(16), "format": FORMAT}
             writing.append(Record.after(None, "genesis", content))
 
         def begin(store: Store) -> Guard:
+            if not trust:
+                refuse_removed(store)
             store.initialize(first)
-            guard = Guard(store)
-            guard.meet()
-            guard.notes.clear()  # that the witness is new is no news
+            guard = Guard(store, wait=wait)
+            guard.meet(trust=True)
+            # that the witness is new is no news
+            guard.notes.clear()
+            guard.trusted = None
             return guard
 
         return cls._guarded(url, wait, begin)
 
     @classmethod
-    def open(cls, url: str | Path, *, wait: float = WAIT) -> Self:
-        """The ledger at this place; a `RolledBackError` if it is older than this machine knows it."""
+    def open(cls, url: str | Path, *, wait: float = WAIT, trust: bool = False) -> Self:
+        """The ledger at this place; a `RolledBackError` if it is older than this machine knows it.
+
+        If this machine knows nothing of it (a container with a fresh home), it can only be read, unless
+        `trust` says that it is up to date; then every release says so too.
+        """
 
         def begin(store: Store) -> Guard:
-            guard = Guard(store)
-            guard.meet()
+            guard = Guard(store, wait=wait)
+            guard.meet(trust=trust)
             return guard
 
         return cls._guarded(url, wait, begin)
@@ -78,7 +94,7 @@ class Ledger:
             raise InputError("gap", '"known" or "all"', ascii(gap))
 
         def begin(store: Store) -> Guard:
-            guard = Guard(store)
+            guard = Guard(store, wait=wait)
             guard.recover(gap)
             return guard
 
@@ -136,7 +152,8 @@ class Ledger:
             "spent": none_of(limits),
             "releases": 0,
         }
-        with self._guard.writing() as change:
+
+        def make(change: Change) -> DatasetState:
             if change.book.reading.dataset_made(name) is not None:
                 raise DatasetExistsError(name)
             recovery = change.book.recovery
@@ -145,35 +162,39 @@ class Ledger:
             change.append("dataset", content)
             return change.dataset(name)
 
+        return self._guard.write(make)
+
     def dataset(self, name: str) -> DatasetState:
         """The dataset's budget now."""
-        with self._guard.reading() as book:
-            return book.dataset(name)
+        return self._guard.read(lambda book: book.dataset(name))
 
     def datasets(self) -> list[DatasetState]:
         """All budgets now, in the order in which they were given."""
-        with self._guard.reading() as book:
-            return book.datasets()
+        return self._guard.read(lambda book: book.datasets())
 
     def reserve(self, request: Request) -> Reservation:
         """Step 1: pay for a release, durably. Only after this returns may noise be drawn for it."""
         key = request.key if request.key is not None else secrets.token_hex(16)
-        with self._guard.writing() as change:
+
+        def pay(change: Change) -> tuple[Record, bool, bytes | None]:
             state = change.dataset(request.dataset)
             spend = change.book.reading.spend_with(key)
-            fresh = spend is None
-            answer = None
             if spend is None:
                 package = change.book.package(request.dataset, request.plan)
                 charged = charge(request, state, package)
                 spend = change.append("spend", spend_content(request, key, state, charged))
                 change.touch(replace(state, spent=charged.spent, sequence=spend.sequence))
-            else:
-                if spend.content["fingerprint"] != request.fingerprint(key):
-                    raise KeyReusedError(key)
-                answer = change.book.answer_to(spend.sequence)
-                if answer is None and change.book.is_void(spend.sequence):
-                    raise KeyReusedError(key, "one of after the last recovery of this ledger", repr(key))
+                return spend, True, None
+            if spend.content["fingerprint"] != request.fingerprint(key):
+                raise KeyReusedError(key)
+            answer = change.book.answer_to(spend.sequence)
+            if answer is None and change.book.is_void(spend.sequence):
+                raise KeyReusedError(key, "one of after the last recovery of this ledger", repr(key))
+            return spend, False, answer
+
+        spend, fresh, answer = self._guard.write(pay)
+        if self._guard.trusted is not None:
+            _LOG.warning("%s", self._guard.trusted)
         content = spend.content
         return Reservation(
             ledger=self.identity,
@@ -194,20 +215,21 @@ class Ledger:
         if reservation.ledger != self.identity:
             raise InputError("reservation", "one of this ledger", "one of another ledger")
         content, packed = packed_answer(answer, reservation.sequence)
-        with self._guard.writing() as change:
+
+        def store(change: Change) -> bytes:
             spend = change.book.reading.record(reservation.sequence)
             if spend is None or spend.kind != "spend" or spend.content["key"] != reservation.key:
                 raise InputError("reservation", "one that `reserve` returned", "something else")
             change.dataset(spend.content["dataset"])
             stored = change.book.answer_to(spend.sequence)
-            if stored is None:
-                if change.book.is_void(spend.sequence):
-                    raise LedgerError(
-                        "The ledger was recovered after this was reserved. Reserve with a new key."
-                    )
-                change.append("answer", content, packed)
-                stored = answer
-        return stored
+            if stored is not None:
+                return stored
+            if change.book.is_void(spend.sequence):
+                raise LedgerError("The ledger was recovered after this was reserved. Reserve with a new key.")
+            change.append("answer", content, packed)
+            return answer
+
+        return self._guard.write(store)
 
     def release(self, request: Request, draw: Callable[[], bytes]) -> bytes:
         """All three steps in their order: pay, draw the noise unless there is an answer already, store it."""
@@ -218,9 +240,9 @@ class Ledger:
 
     def quote(self, request: Request) -> Quote:
         """What `reserve` would charge for a new request now, and what would remain."""
-        with self._guard.reading() as book:
-            state = book.dataset(request.dataset)
-            package = book.package(request.dataset, request.plan)
+        state, package = self._guard.read(
+            lambda book: (book.dataset(request.dataset), book.package(request.dataset, request.plan))
+        )
         try:
             charged = charge(request, state, package)
         except (BudgetExceededError, PackageUsedUpError) as refusal:
@@ -259,13 +281,16 @@ class Ledger:
 
     def _misled(self, walk: Walk) -> str | None:
         """Whether looking the totals up leads to something else than walking through all records."""
-        with self._guard.reading() as book:
+
+        def look(book: Book) -> str | None:
             for name, spent in walk.spent().items():
                 state = book.dataset(name)
                 # a release since the walk is no fault
                 if walk.head is not None and state.sequence <= walk.head.sequence and state.spent != spent:
                     return f"looking up what {name} has spent does not find its last record"
-        return None
+            return None
+
+        return self._guard.read(look)
 
 
 def verify_ledger(url: str | Path, *, wait: float = WAIT) -> Verification:
@@ -278,6 +303,19 @@ def verify_ledger(url: str | Path, *, wait: float = WAIT) -> Verification:
         return Verification(place=place, fault=found.fault)
     except (LedgerError, NotALedgerError) as found:
         return Verification(place=place, fault=str(found))
+
+
+def refuse_removed(store: Store) -> None:
+    """A ledger that this machine has seen at this place must be there."""
+    known = ledger_seen_at(place_file(store.place, state_folder()))
+    if known is None:
+        return
+    try:
+        store.read(lambda reading: reading.head())
+    except NotALedgerError:
+        raise UntrustedLedgerError(
+            store.place, f"the ledger {known}, which this machine knows, is gone"
+        ) from None
 
 
 def _checked_rule(rule: object) -> dict[str, Any]:

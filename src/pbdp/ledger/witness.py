@@ -5,29 +5,37 @@ ledger is noted in a small file per ledger, in $PBDP_STATE, or $XDG_STATE_HOME/p
 
 - ID.json: the last head (sequence and hash), and per dataset the last totals with the sequence they are of.
   It only moves forward: each part is replaced by one of a higher sequence, so that the order in which
-  processes get here does not matter. It is replaced as a whole (written aside and renamed), under a lock.
+  processes get here does not matter. It is replaced as a whole, under a lock: written aside, forced to the
+  disk, renamed, and the folder forced to the disk.
 - ID.heads: every head seen, 8 bytes of sequence and 32 of hash each, appended. A recovery reads it to find
-  how much of the ledger's own past is the past that was seen here.
+  how much of the ledger's own past is the past that was seen here. It is written first, so its last head
+  may be newer than that of ID.json, and counts then.
+- place-HASH.json: which ledger was seen last at a place (HASH is the SHA-256 of its name, which holds no
+  password), so that a ledger that was removed and made again is not taken for the same.
 
-Nothing is forced to the disk: the store is written durably before the witness is, so a power loss can only
-make the witness older than the store, or unreadable (then it counts as missing), never newer.
+The store is written durably before the witness is, so the witness is never newer. Only a file that is not
+there is missing; one that cannot be read, or holds something else, is an error: what it knew is in doubt.
 """
 
 from __future__ import annotations
 
 import errno
+import hashlib
 import json
 import os
-from collections.abc import Iterator
-from contextlib import contextmanager
+import time
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from pbdp.ledger.errors import LedgerError
+from pbdp.ledger.errors import LedgerError, WitnessError
 from pbdp.ledger.record import Amounts
+from pbdp.ledger.stores.interface import T
 
 _ENTRY = 40
+# Seconds between two tries to get a lock.
+_PAUSE = 0.005
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,13 +73,17 @@ def state_folder() -> Path:
 
 
 class Witness:
-    """The witness of the ledger with this id, on this machine."""
+    """The witness of the ledger with this id at this place, on this machine; `wait` is for its lock."""
 
-    def __init__(self, ledger: str, folder: Path) -> None:
+    def __init__(self, ledger: str, folder: Path, *, place: str, wait: float) -> None:
+        self._ledger = ledger
         self._folder = folder
+        self._wait = wait
         self._file = folder / f"{ledger}.json"
         self._heads = folder / f"{ledger}.heads"
         self._aside = folder / f"{ledger}.new"
+        self._place = place
+        self._place_file = place_file(place, folder)
 
     @property
     def place(self) -> Path:
@@ -79,19 +91,44 @@ class Witness:
         return self._file
 
     def read(self) -> Memory | None:
-        """What is remembered; None if there is nothing, or nothing that can be read."""
-        try:
-            return _parsed(json.loads(self._file.read_bytes()))
-        except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        """What is remembered; None if there is nothing."""
+        memory, head = self._main(), self.last_head()
+        return memory if memory is None or head is None else memory.joined(head)
+
+    def _main(self) -> Memory | None:
+        content = _content(self._file)
+        if content is None:
             return None
+        try:
+            return _parsed(json.loads(content))
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+            raise WitnessError(self._file, "it is cut short, damaged, or not a witness") from None
+
+    def last_head(self) -> Memory | None:
+        """The head that was noted last, without totals; None if there is none."""
+        for sequence, seen in self.heads():
+            return Memory(sequence=sequence, hash=seen)
+        return None
+
+    def ledger_at_place(self) -> str | None:
+        """The id of the ledger that was seen last at this place."""
+        return ledger_seen_at(self._place_file)
+
+    def note_place(self) -> None:
+        """Remember which ledger is at this place."""
+        content = json.dumps({"ledger": self._ledger, "place": self._place}).encode()
+        self._locked(lambda _: self._write(self._place_file, content))
 
     def note(self, seen: Memory) -> None:
         """Remember this too."""
-        with self._locked() as heads:
+
+        def join(heads: int) -> None:
             known = self.read()
             joined = seen if known is None else known.joined(seen)
-            if joined != known:
+            if joined != self._main():
                 self._replace(joined, seen, heads)
+
+        self._locked(join)
 
     def restart(self, counted: Memory, seen: Memory) -> None:
         """Forget what was `counted` by a recovery, in favor of what is seen now.
@@ -99,18 +136,19 @@ class Witness:
         Datasets that only the witness knows were lost; it goes on knowing them. If another process was here
         first, and has gone on since, this is one more thing that was seen.
         """
-        with self._locked() as heads:
-            if self.read() == counted:
-                self._replace(replace(seen, datasets={**counted.datasets, **seen.datasets}), seen, heads)
-                return
-        self.note(seen)
+
+        def forget(heads: int) -> bool:
+            if self.read() != counted:
+                return False
+            self._replace(replace(seen, datasets={**counted.datasets, **seen.datasets}), seen, heads)
+            return True
+
+        if not self._locked(forget):
+            self.note(seen)
 
     def heads(self) -> Iterator[tuple[int, str]]:
         """Every head that was seen, the last one first."""
-        try:
-            content = self._heads.read_bytes()
-        except OSError:
-            return
+        content = _content(self._heads) or b""
         for start in range(len(content) // _ENTRY * _ENTRY - _ENTRY, -1, -_ENTRY):
             entry = content[start : start + _ENTRY]
             yield int.from_bytes(entry[:8]), entry[8:].hex()
@@ -118,14 +156,6 @@ class Witness:
     def _replace(self, memory: Memory, seen: Memory, heads: int) -> None:
         """Under the lock, so nobody else writes any of this."""
         self._note_head(seen, heads)
-        self._write_aside(memory)
-        self._aside.replace(self._file)
-
-    def _note_head(self, seen: Memory, heads: int) -> None:
-        end = os.fstat(heads).st_size // _ENTRY * _ENTRY  # a full disk may have cut an entry short
-        os.pwrite(heads, seen.sequence.to_bytes(8) + bytes.fromhex(seen.hash), end)
-
-    def _write_aside(self, memory: Memory) -> None:
         content = {
             "sequence": memory.sequence,
             "hash": memory.hash,
@@ -134,9 +164,24 @@ class Witness:
                 for name, totals in memory.datasets.items()
             },
         }
+        self._write(self._file, json.dumps(content).encode())
+
+    def _note_head(self, seen: Memory, heads: int) -> None:
+        end = os.fstat(heads).st_size // _ENTRY * _ENTRY  # a full disk may have cut an entry short
+        os.lseek(heads, end, os.SEEK_SET)
+        _write_all(heads, seen.sequence.to_bytes(8) + bytes.fromhex(seen.hash))
+
+    def _write(self, file: Path, content: bytes) -> None:
+        """Under the lock: the whole content, or what was there before, whatever happens in between."""
+        self._write_aside(content)
+        self._aside.replace(file)
+        _synced(self._folder)
+
+    def _write_aside(self, content: bytes) -> None:
         aside = os.open(self._aside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
         try:
-            os.write(aside, json.dumps(content).encode())
+            _write_all(aside, content)
+            os.fsync(aside)
         finally:
             os.close(aside)
 
@@ -151,9 +196,8 @@ class Witness:
         if not os.access(self._folder, os.W_OK | os.X_OK):
             raise self._unwritable(PermissionError(errno.EACCES, os.strerror(errno.EACCES)))
 
-    @contextmanager
-    def _locked(self) -> Iterator[int]:
-        """The file of heads, which is also what processes lock."""
+    def _locked(self, work: Callable[[int], T]) -> T:
+        """Do the work with the file of heads, which is also what processes lock."""
         try:
             import fcntl
         except ImportError:
@@ -161,15 +205,33 @@ class Witness:
                 "Ledgers need a system with POSIX file locks, such as Linux or macOS."
             ) from None
         self.check_writable()
+        heads: int | None = None
         try:
             heads = os.open(self._heads, os.O_RDWR | os.O_CREAT, 0o600)
-            try:
-                fcntl.flock(heads, fcntl.LOCK_EX)
-                yield heads
-            finally:
-                os.close(heads)
+            end = time.monotonic() + self._wait
+            while True:
+                try:
+                    fcntl.flock(heads, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                    break
+                except BlockingIOError:
+                    if time.monotonic() >= end:
+                        raise self._held() from None
+                time.sleep(_PAUSE)
+            return work(heads)
         except OSError as problem:
             raise self._unwritable(problem) from None
+        finally:
+            if heads is not None:
+                # said, and not left to the closing: a process that was forked meanwhile has the file open too
+                fcntl.flock(heads, fcntl.LOCK_UN)
+                os.close(heads)
+
+    def _held(self) -> LedgerError:
+        return LedgerError(
+            f"What this machine knows of the ledger ({self._heads}) was locked by another program for more "
+            f"than {self._wait:g} seconds. Nothing is released without it: repeat the request with the same "
+            "key; what was paid is not paid twice."
+        )
 
     def _unwritable(self, problem: OSError) -> LedgerError:
         return LedgerError(
@@ -177,6 +239,46 @@ class Witness:
             "Nothing is released without it. Let PBDP_STATE name a folder that can be written, then repeat "
             "the request with the same key: what was paid is not paid twice."
         )
+
+
+def place_file(place: str, folder: Path) -> Path:
+    """The file that says which ledger was seen last at a place, by whatever name of the same file."""
+    name = place if "://" in place else os.path.realpath(place)
+    return folder / f"place-{hashlib.sha256(os.fsencode(name)).hexdigest()}.json"
+
+
+def ledger_seen_at(file: Path) -> str | None:
+    """The id in such a file; None if there is none."""
+    content = _content(file)
+    if content is None:
+        return None
+    try:
+        return str(json.loads(content)["ledger"])
+    except (ValueError, KeyError, TypeError, RecursionError):
+        raise WitnessError(file, "it is cut short, damaged, or not a witness") from None
+
+
+def _content(file: Path) -> bytes | None:
+    try:
+        return file.read_bytes()
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except OSError as problem:
+        raise WitnessError(file, f"it cannot be read: {problem.strerror}") from None
+
+
+def _write_all(descriptor: int, content: bytes) -> None:
+    """A full disk takes a part, and refuses the rest when it is asked again."""
+    while content:
+        content = content[os.write(descriptor, content) :]
+
+
+def _synced(folder: Path) -> None:
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
 
 
 def _parsed(content: dict[str, Any]) -> Memory:

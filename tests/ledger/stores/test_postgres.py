@@ -76,8 +76,8 @@ def test_commits_are_durable_even_where_the_database_is_set_otherwise(postgres_u
         store = ledger._guard.store
         connection = store._connection  # type: ignore[attr-defined]
         assert connection.execute("SHOW synchronous_commit").fetchone() == ("off",)
-        with store.writing():
-            assert connection.execute("SHOW synchronous_commit").fetchone() == ("on",)
+        within = store.write(lambda _: connection.execute("SHOW synchronous_commit").fetchone())
+        assert within == ("on",)
 
 
 def test_a_server_without_fsync_is_noted(postgres_url: str) -> None:
@@ -98,8 +98,12 @@ def test_records_cannot_be_changed_by_accident(postgres_url: str) -> None:
 def test_a_lock_that_is_held_too_long_is_said_and_nothing_is_spent(postgres_url: str) -> None:
     ledger_with_visits(postgres_url).close()
     with Ledger.open(postgres_url) as other, Ledger.open(postgres_url, wait=0.1) as ledger:
-        with other._guard.store.writing(), pytest.raises(LockedLedgerError, match="Nothing was spent"):
-            ledger.reserve(request())
+
+        def refused(_: object) -> None:
+            with pytest.raises(LockedLedgerError, match="Nothing was spent"):
+                ledger.reserve(request())
+
+        other._guard.store.write(refused)
         assert ledger.dataset("visits").spent == {"renyi": 0}
         ledger.reserve(request())
 

@@ -2,22 +2,28 @@
 
 A store keeps records and answers and promises four things; everything else is proved from them:
 
-1. `writing` begins with a lock that one transaction of one process holds at a time, on one ledger.
-2. What is read inside `writing` includes every transaction that was committed before the lock was granted.
-3. When `writing` ends without an error, everything appended in it is on stable storage, and it is there
+1. `write` begins with a lock that one transaction of one process holds at a time, on one ledger.
+2. What is read inside `write` includes every transaction that was committed before the lock was granted.
+3. When `write` ends without an error, everything appended in it is on stable storage, and it is there
    whole; when it ends with one, or the process dies inside, none of it is there. (If the error comes from
    the commit itself, or the process dies in it, either may hold, but never a part.)
 4. Records are appended and looked up, never changed.
+
+A signal handler may raise at any moment of these (Ctrl-C in a notebook, the time limit of a service). Then
+the lock is let go at once, whoever still holds the error and its frames, and the store can be used on. That
+is why work is handed over as a function: a `with` block whose manager is written in Python can be left
+without its end being run.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 from pbdp.ledger.record import Columns, Record
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,11 +94,11 @@ class Store(Protocol):
     def initialize(self, first: Callable[[Writing], None]) -> None:
         """Make the tables and let `first` write the first record in one transaction, where nothing is."""
 
-    def writing(self) -> AbstractContextManager[Writing]:
-        """A transaction as promised above."""
+    def write(self, work: Callable[[Writing], T]) -> T:
+        """Do the work in a transaction as promised above."""
 
-    def reading(self) -> AbstractContextManager[Reading]:
-        """A transaction that only reads, and sees one state throughout."""
+    def read(self, work: Callable[[Reading], T]) -> T:
+        """Do the work in a transaction that only reads, and sees one state throughout."""
 
     def fault(self) -> str | None:
         """The first fault that the storage itself finds in its files, in words."""

@@ -16,10 +16,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, LiteralString
 
-from pbdp.errors import InputError
+from pbdp.errors import InputError, PbdpError
 from pbdp.ledger.errors import (
     DamagedLedgerError,
     LedgerExistsError,
@@ -28,8 +28,8 @@ from pbdp.ledger.errors import (
     ReadOnlyLedgerError,
     UnreachableLedgerError,
 )
-from pbdp.ledger.stores.interface import Reading, Writing
-from pbdp.ledger.stores.sql import TABLES, SqlStore, SqlTransaction
+from pbdp.ledger.stores.interface import Reading, T, Writing
+from pbdp.ledger.stores.sql import TABLES, SqlStore, Run, SqlTransaction
 
 if TYPE_CHECKING:
     import psycopg
@@ -94,7 +94,6 @@ class PostgresStore(SqlStore):
             rule = "postgresql://user@host:port/database"
             raise InputError("ledger", rule, "a URL that cannot be read") from None
         super().__init__(wait)
-        self._connection: psycopg.Connection[tuple[Any, ...]] | None = None
 
     @property
     def place(self) -> str:
@@ -105,8 +104,7 @@ class PostgresStore(SqlStore):
         return f"postgresql://{host}{port}/{database}" + (f"?ledger={ledger[1:]}" if ledger else "")
 
     def initialize(self, first: Callable[[Writing], None]) -> None:
-        begin = f"{_BEGIN_WRITING}; {_DURABLE}; SELECT pg_advisory_xact_lock({_LOCK})"
-        with self._words(), self._transaction(begin) as run:
+        def make(run: Run) -> None:
             if run("SELECT to_regclass(?)", (f"{self._schema}.record",))[0][0] is not None:
                 raise LedgerExistsError(self.place)
             run(f"CREATE SCHEMA IF NOT EXISTS {self._schema}", ())
@@ -115,58 +113,85 @@ class PostgresStore(SqlStore):
                 run(statement, ())
             first(SqlTransaction(self.place, run))
 
-    @contextmanager
-    def writing(self) -> Iterator[Writing]:
+        begin = f"{_BEGIN_WRITING}; {_DURABLE}; {self._limits()}; SELECT pg_advisory_xact_lock({_LOCK})"
+        with self._words():
+            self._transaction(begin, make)
+
+    def write(self, work: Callable[[Writing], T]) -> T:
         begin = (
-            f"{_BEGIN_WRITING}; SET LOCAL search_path = {self._schema}; {_DURABLE}; "
-            f"SET LOCAL lock_timeout = {max(1, int(1000 * self._wait))}; "
-            f"SET LOCAL idle_in_transaction_session_timeout = {1000 * IDLE}; "
+            f"{_BEGIN_WRITING}; SET LOCAL search_path = {self._schema}; {_DURABLE}; {self._limits()}; "
             f"SELECT pg_advisory_xact_lock({_LOCK} | 'record'::regclass::oid::bigint)"
         )
-        with self._words(), self._transaction(begin) as run:
-            yield SqlTransaction(self.place, run)
+        with self._words():
+            return self._transaction(begin, lambda run: work(SqlTransaction(self.place, run)))
 
-    @contextmanager
-    def reading(self) -> Iterator[Reading]:
+    def read(self, work: Callable[[Reading], T]) -> T:
         begin = f"{_BEGIN_READING}; SET LOCAL search_path = {self._schema}"
-        with self._words(), self._transaction(begin) as run:
-            yield SqlTransaction(self.place, run)
+        with self._words():
+            return self._transaction(begin, lambda run: work(SqlTransaction(self.place, run)))
 
     def fault(self) -> str | None:
         begin = f"{_BEGIN_READING}; SET LOCAL search_path = {self._schema}"
         try:
-            with self._words(), self._transaction(begin) as run:
-                stray = SqlTransaction(self.place, run).stray_answer()
-                return None if stray is None else f"a stored answer ({stray}) belongs to no record"
+            with self._words():
+                stray = self._transaction(begin, lambda run: SqlTransaction(self.place, run).stray_answer())
         except DamagedLedgerError as damage:
             return damage.fault
+        return None if stray is None else f"a stored answer ({stray}) belongs to no record"
 
     def notes(self) -> list[str]:
-        with self._words(), self._transaction("BEGIN READ ONLY") as run:
-            off = [name for name in ("fsync", "full_page_writes") if run(f"SHOW {name}", ())[0][0] == "off"]
+        def look(run: Run) -> list[str]:
+            return [name for name in ("fsync", "full_page_writes") if run(f"SHOW {name}", ())[0][0] == "off"]
+
+        with self._words():
+            off = self._transaction("BEGIN READ ONLY", look)
         return [
             f"The server runs with {name}=off: a power loss there can lose what was spent." for name in off
         ]
 
-    @contextmanager
-    def _transaction(
-        self, begin: str
-    ) -> Iterator[Callable[[str, tuple[object, ...]], Sequence[Sequence[Any]]]]:
-        with self._turn:
-            connection = self._connected()
+    def _limits(self) -> str:
+        return (
+            f"SET LOCAL lock_timeout = {max(1, int(1000 * self._wait))}; "
+            f"SET LOCAL idle_in_transaction_session_timeout = {1000 * IDLE}"
+        )
+
+    def _transaction(self, begin: str, work: Callable[[Run], T]) -> T:
+        # The driver can be interrupted in the middle of its own work. Then the connection is given up, by one
+        # call into C, before which no signal handler can run; the server takes the transaction back.
+        connection: psycopg.Connection[tuple[Any, ...]] | None = None
+        try:
+            self._turn.acquire()
+            connection = mine = self._connected()
 
             def run(statement: str, values: tuple[object, ...]) -> Sequence[Sequence[Any]]:
-                done = connection.execute(_placed(statement), values or None)
+                done = mine.execute(_placed(statement), values or None)
                 return done.fetchall() if done.description else ()
 
-            try:
-                connection.execute(_placed(begin))
-                yield run
-                connection.execute("COMMIT")
-            except BaseException:
-                with suppress(self._driver.Error):
+            connection.execute(_placed(begin))
+            done = work(run)
+            self._refuse_fork()
+            connection.execute("COMMIT")
+        except (PbdpError, self._driver.Error):
+            # a child that was forked meanwhile has no connection
+            if connection is not None and connection is self._connection:
+                try:
                     connection.execute("ROLLBACK")
-                raise
+                except self._driver.Error:
+                    connection.pgconn.finish()
+                except BaseException:
+                    connection.pgconn.finish()
+                    raise
+            raise
+        except BaseException:
+            if connection is not None and connection is self._connection:
+                connection.pgconn.finish()
+            raise
+        finally:
+            try:  # noqa: SIM105  # `suppress` is Python, and could be interrupted itself
+                self._turn.release()
+            except RuntimeError:  # it was not yet ours
+                pass
+        return done
 
     def _connected(self) -> psycopg.Connection[tuple[Any, ...]]:
         self._refuse_fork()
@@ -174,7 +199,8 @@ class PostgresStore(SqlStore):
             options: dict[str, Any] = {"connect_timeout": CONNECT_SECONDS, **self._parameters}
             # statements prepared on the server do not go together with connection poolers
             self._connection = self._driver.connect(**options, autocommit=True, prepare_threshold=None)
-        return self._connection
+        connection: psycopg.Connection[tuple[Any, ...]] = self._connection
+        return connection
 
     @contextmanager
     def _words(self) -> Iterator[None]:

@@ -6,6 +6,7 @@ import os
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
+from weakref import WeakSet
 
 from pbdp.ledger.errors import DamagedLedgerError, LedgerError
 from pbdp.ledger.record import BrokenRecordError, Columns, Record
@@ -58,12 +59,13 @@ TABLES = (
 )
 
 Rows = Sequence[Sequence[Any]]
+Run = Callable[[str, tuple[object, ...]], Rows]
 
 
 class SqlTransaction:
     """Reading and writing through `run`, which executes one statement and returns its rows."""
 
-    def __init__(self, place: str, run: Callable[[str, tuple[object, ...]], Rows]) -> None:
+    def __init__(self, place: str, run: Run) -> None:
         self._place = place
         self._run = run
 
@@ -160,16 +162,41 @@ class SqlStore:
         self._turn = threading.RLock()
         self._process = os.getpid()
         self._connection: Any = None
+        _held.add(self)
 
     def close(self) -> None:
         """Give the file or the connection back."""
         with self._turn:
-            if self._connection is not None and self._process == os.getpid():
-                self._connection.close()
-            self._connection = None
+            connection, self._connection = self._connection, None
+            if connection is not None:
+                connection.close()
 
     def _refuse_fork(self) -> None:
         if self._process != os.getpid():
             raise LedgerError(
                 "A ledger that is open cannot be used in a forked process; open it again there."
             )
+
+    def _forked(self) -> None:
+        """In the child: nobody is left who would give the turn back, and the connection is the parent's.
+
+        It is never closed here, not even when the child ends: SQLite would take back a transaction that the
+        parent has just open, and libpq would end the parent's session.
+        """
+        self._turn = threading.RLock()
+        if self._connection is not None:
+            import ctypes
+
+            ctypes.pythonapi.Py_IncRef(ctypes.py_object(self._connection))
+            self._connection = None
+
+
+_held: WeakSet[SqlStore] = WeakSet()
+
+
+def _all_forked() -> None:
+    for store in _held:
+        store._forked()
+
+
+os.register_at_fork(after_in_child=_all_forked)

@@ -16,10 +16,9 @@ from __future__ import annotations
 
 import os
 import sqlite3
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 from pbdp.errors import InputError
 from pbdp.ledger.errors import (
@@ -31,8 +30,8 @@ from pbdp.ledger.errors import (
     ReadOnlyLedgerError,
     UnreachableLedgerError,
 )
-from pbdp.ledger.stores.interface import Reading, Writing
-from pbdp.ledger.stores.sql import TABLES, SqlStore, SqlTransaction
+from pbdp.ledger.stores.interface import Reading, T, Writing
+from pbdp.ledger.stores.sql import TABLES, SqlStore, Run, SqlTransaction
 
 APPLICATION_ID = int.from_bytes(b"pbdp")
 SCHEMA_VERSION = 1
@@ -53,7 +52,6 @@ class SqliteStore(SqlStore):
     def __init__(self, path: Path, *, wait: float) -> None:
         super().__init__(wait)
         self._path = path.absolute()
-        self._connection: sqlite3.Connection | None = None
         self._file = (0, 0)
 
     @property
@@ -61,6 +59,16 @@ class SqliteStore(SqlStore):
         return str(self._path)
 
     def initialize(self, first: Callable[[Writing], None]) -> None:
+        def make(run: Run) -> None:
+            if run("SELECT 1 FROM sqlite_master", ()) or run("PRAGMA application_id", ())[0][0] != 0:
+                raise LedgerExistsError(self.place)
+            run(f"PRAGMA application_id = {APPLICATION_ID}", ())
+            run(f"PRAGMA user_version = {SCHEMA_VERSION}", ())
+            for statement in _SCHEMA:
+                run(statement, ())
+            self._path.chmod(0o600)
+            first(SqlTransaction(self.place, run))
+
         # A file that an interrupted `initialize` left empty is taken over; the transaction decides who wins.
         try:
             os.close(os.open(self._path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
@@ -74,57 +82,63 @@ class SqliteStore(SqlStore):
         except OSError as problem:
             raise UnreachableLedgerError(self.place, str(problem.strerror)) from None
         try:
-            with self._words(), self._transaction("BEGIN EXCLUSIVE", fresh=True) as run:
-                if run("SELECT 1 FROM sqlite_master", ()) or run("PRAGMA application_id", ())[0][0] != 0:
-                    raise LedgerExistsError(self.place)
-                run(f"PRAGMA application_id = {APPLICATION_ID}", ())
-                run(f"PRAGMA user_version = {SCHEMA_VERSION}", ())
-                for statement in _SCHEMA:
-                    run(statement, ())
-                self._path.chmod(0o600)
-                first(SqlTransaction(self.place, run))
+            with self._words():
+                self._transaction("BEGIN EXCLUSIVE", make, fresh=True)
         except (DamagedLedgerError, NotALedgerError):  # something is there, whatever it is
             raise LedgerExistsError(self.place) from None
 
-    @contextmanager
-    def writing(self) -> Iterator[Writing]:
-        with self._words(), self._transaction("BEGIN IMMEDIATE") as run:
-            yield SqlTransaction(self.place, run)
+    def write(self, work: Callable[[Writing], T]) -> T:
+        with self._words():
+            return self._transaction("BEGIN IMMEDIATE", lambda run: work(SqlTransaction(self.place, run)))
 
-    @contextmanager
-    def reading(self) -> Iterator[Reading]:
-        with self._words(), self._transaction("BEGIN") as run:
-            yield SqlTransaction(self.place, run)
+    def read(self, work: Callable[[Reading], T]) -> T:
+        with self._words():
+            return self._transaction("BEGIN", lambda run: work(SqlTransaction(self.place, run)))
 
     def fault(self) -> str | None:
+        def look(run: Run) -> str | None:
+            found = run("PRAGMA integrity_check(1)", ())
+            if [tuple(row) for row in found] != [("ok",)]:
+                return f"SQLite finds its file inconsistent ({str(found[0][0]).splitlines()[-1]})"
+            stray = SqlTransaction(self.place, run).stray_answer()
+            return None if stray is None else f"a stored answer ({stray}) belongs to no record"
+
         try:
-            with self._words(), self._transaction("BEGIN") as run:
-                found = run("PRAGMA integrity_check(1)", ())
-                if [tuple(row) for row in found] != [("ok",)]:
-                    return f"SQLite finds its file inconsistent ({str(found[0][0]).splitlines()[-1]})"
-                stray = SqlTransaction(self.place, run).stray_answer()
-                return None if stray is None else f"a stored answer ({stray}) belongs to no record"
+            with self._words():
+                return self._transaction("BEGIN", look)
         except DamagedLedgerError as damage:
             return damage.fault
 
     def notes(self) -> list[str]:
         return []
 
-    @contextmanager
-    def _transaction(
-        self, begin: str, *, fresh: bool = False
-    ) -> Iterator[Callable[[str, tuple[object, ...]], Sequence[Sequence[Any]]]]:
-        with self._turn:
-            connection = self._connected(fresh=fresh)
+    def _transaction(self, begin: str, work: Callable[[Run], T], *, fresh: bool = False) -> T:
+        # Nothing between the interrupt and its remedies may be interrupted: they are single calls into C,
+        # before which no signal handler can run.
+        connection: sqlite3.Connection | None = None
+        try:
+            self._turn.acquire()
+            connection = mine = self._connected(fresh=fresh)
             connection.execute(begin)
-            try:
-                yield lambda statement, values: connection.execute(statement, values).fetchall()
-                connection.execute("COMMIT")
-            except BaseException:
-                # a failed COMMIT may leave the transaction open, an I/O error may have closed it
-                with suppress(sqlite3.Error):
+            done = work(lambda statement, values: mine.execute(statement, values).fetchall())
+            self._refuse_fork()
+            connection.execute("COMMIT")
+        except BaseException:
+            # A failed COMMIT may leave the transaction open, an I/O error may have closed it. A child that
+            # was forked meanwhile has no connection.
+            if connection is not None and connection is self._connection and connection.in_transaction:
+                try:
                     connection.execute("ROLLBACK")
-                raise
+                except sqlite3.Error:
+                    connection.close()
+                    self._connection = None
+            raise
+        finally:
+            try:  # noqa: SIM105  # `suppress` is Python, and could be interrupted itself
+                self._turn.release()
+            except RuntimeError:  # it was not yet ours
+                pass
+        return done
 
     def _connected(self, *, fresh: bool) -> sqlite3.Connection:
         """The connection; made again if another file has taken the place of the one it was for."""
@@ -143,7 +157,8 @@ class SqliteStore(SqlStore):
             self._connection = None
         if self._connection is None:
             self._connection, self._file = self._connect(fresh=fresh), file
-        return self._connection
+        connection: sqlite3.Connection = self._connection
+        return connection
 
     def _connect(self, *, fresh: bool) -> sqlite3.Connection:
         connection = sqlite3.connect(
