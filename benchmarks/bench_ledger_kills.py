@@ -1,6 +1,7 @@
-"""A thousand SIGKILLs at random moments, on SQLite and PostgreSQL, each checked for what it leaves behind.
+"""A thousand SIGKILLs and, per store, a thousand interrupts at random moments: what each leaves is checked.
 
-Run: python benchmarks/bench_ledger_kills.py [kills]
+On SQLite and PostgreSQL. Exit code 1 if a fault was found.
+Run: python benchmarks/bench_ledger_kills.py [kills [interrupts per store]]
 """
 
 from __future__ import annotations
@@ -19,24 +20,37 @@ sys.path.insert(0, str(ROOT))  # the tests' own server and killer
 from tests.ledger.postgres_server import postgres_server  # noqa: E402
 
 
-def report(name: str, place: str, kills: int) -> None:
-    command = [sys.executable, "-m", "tests.ledger.kills", "random", place, str(kills), str(time.time_ns())]
+def report(name: str, what: str, place: str, count: int) -> int:
+    """Run one of the tests' scripts and say what it found; the number of faults."""
+    script = ["kills", "random"] if what == "kills" else [what]
+    command = [sys.executable, "-m", f"tests.ledger.{script[0]}", *script[1:]]
     began = time.perf_counter()
     with tempfile.TemporaryDirectory() as state:
-        environment = {**os.environ, "PBDP_STATE": state}
-        done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=True)
+        done = subprocess.run(
+            [*command, place, str(count), str(time.time_ns())],
+            cwd=ROOT,
+            env={**os.environ, "PBDP_STATE": state},
+            capture_output=True,
+            text=True,
+            check=True,
+        )
     found = json.loads(done.stdout)
-    where = ", ".join(f"{count} {state}" for state, count in sorted(found["where"].items()))
-    print(f"{name}: {kills} kills in {time.perf_counter() - began:.0f} s; the release was: {where}")
+    where = ", ".join(f"{times} {moment}" for moment, times in sorted(found["where"].items()))
+    print(f"{name}: {count} {what} in {time.perf_counter() - began:.0f} s; the release was: {where}")
     print(f"{name}: {len(found['faults'])} faults", *found["faults"], sep="\n  ")
+    return len(found["faults"])
 
 
-def main(kills: int) -> None:
+def main(kills: int, interrupts: int) -> int:
     with tempfile.TemporaryDirectory() as folder:
-        report("SQLite", folder, kills // 2)
+        faults = report("SQLite", "kills", folder, kills // 2)
+        faults += report("SQLite", "interrupts", folder, interrupts)
     with postgres_server() as url:
-        report("PostgreSQL", url, kills - kills // 2)
+        faults += report("PostgreSQL", "kills", url, kills - kills // 2)
+        faults += report("PostgreSQL", "interrupts", url, interrupts)
+    return faults
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]) if len(sys.argv) > 1 else 1000)
+    asked = [int(text) for text in sys.argv[1:]]
+    sys.exit(1 if main(*(*asked, *(1000, 1000)[len(asked) :])) else 0)

@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import json
+import shutil
+import signal
+import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from pbdp.ledger import Ledger
 from tests.cli.commands import Done, assert_refused, run, run_command
 
 PLAN = ["plan", "--within", "20", "--confidence", "0.9", "--sensitivity", "1", "--delta", "1e-8", "--integer"]
@@ -187,3 +192,90 @@ def test_nothing_of_a_ledger_is_taken_without_one(here: Path, capsys: pytest.Cap
     assert_refused(run(capsys, "release", "plan.json", "7", "--key", "march"), "--ledger")
     assert_refused(run(capsys, "ledger", "create", "x", "--epsilon", "0", "--delta", "1e-6"), "epsilon")
     assert not (here / "pbdp-ledger.db").exists()
+
+
+CREATE = ("ledger", "create", "visits", "--epsilon", "0.5", "--delta", "1e-6")
+
+
+def _leave_an_empty_file(here: Path) -> None:
+    (here / "pbdp-ledger.db").touch()
+
+
+def _leave_a_ledger_without_witness(here: Path) -> None:
+    Ledger.create(here / "pbdp-ledger.db").close()
+    shutil.rmtree(here / "state")
+
+
+def _leave_nothing_undone(_: Path) -> None:
+    assert run_command(*CREATE).code == 0
+
+
+@pytest.mark.parametrize(
+    "leave", [_leave_an_empty_file, _leave_a_ledger_without_witness, _leave_nothing_undone]
+)
+def test_a_creation_that_was_broken_off_can_be_repeated(
+    here: Path, capsys: pytest.CaptureFixture[str], leave: Callable[[Path], None]
+) -> None:
+    leave(here)
+    assert run(capsys, *CREATE).code == 0
+    assert release(capsys, "--ledger", "pbdp-ledger.db").code == 0
+    # from then on it is what it is
+    for more in ((), ("--note", "x")):
+        assert_refused(run(capsys, *CREATE, *more), "its budget cannot be changed")
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # files that were left open
+def test_a_creation_that_is_interrupted_anywhere_can_be_repeated(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def interrupt(_number: int, _frame: object) -> None:
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGALRM, interrupt)
+    codes = []
+    try:
+        began = time.perf_counter()
+        assert run(capsys, *CREATE).code == 0
+        usual = time.perf_counter() - began
+        for number in range(30):
+            place = ("--ledger", f"{number}.db")
+            try:
+                signal.setitimer(signal.ITIMER_REAL, usual * (number + 1) / 30)
+                codes.append(run(capsys, *CREATE, *place).code)
+                signal.setitimer(signal.ITIMER_REAL, 0)
+            except KeyboardInterrupt:  # after the end
+                codes.append(0)
+            assert run(capsys, *CREATE, *place).code == 0
+            assert release(capsys, *place).code == 0
+            assert (here / f"{number}.db").is_file()
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+    assert 130 in codes
+
+
+def test_a_fresh_home_needs_trust_and_says_so_on_every_release(
+    ledger: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert release(capsys, "--key", "a").code == 0
+    shutil.rmtree(ledger.parent / "state")
+    assert run(capsys, "ledger", "status").code == 0
+    assert_refused(release(capsys, "--key", "b"), "has no witness of it", "--trust-ledger")
+    for key in ("b", "a"):
+        shutil.rmtree(ledger.parent / "state", ignore_errors=True)  # as a container does
+        # a process of its own: pytest takes what is logged
+        asked = ("plan.json", "1234", "--dataset", "visits", "--key", key, "--again")
+        done = run_command("release", *asked, "--trust-ledger")
+        assert done.code == 0
+        assert "is taken on trust" in done.err
+    assert "trust" not in release(capsys, "--key", "b").err
+
+
+def test_a_ledger_that_is_removed_is_not_made_again_by_chance(
+    ledger: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    ledger.unlink()
+    assert_refused(run(capsys, *CREATE), "which this machine knows, is gone", "--trust-ledger")
+    assert not ledger.exists()
+    assert run(capsys, *CREATE, "--trust-ledger").code == 0
+    assert release(capsys).code == 0

@@ -62,6 +62,7 @@ def declare(parser: Parser) -> None:
         help="a plan of the batch and how often it is used (may be repeated)",
     )
     add_neighbors(create)
+    add(create, "--trust-ledger")
     create.add_argument("--note", help="a public remark")
 
     status = _part(parts, "status", _status, "what is spent and what remains")
@@ -108,7 +109,7 @@ def paying_budget(options: argparse.Namespace) -> Iterator[Budget | None]:
     from pbdp.ledger import Ledger
     from pbdp.ledger.budget import Budget
 
-    with Ledger.open(options.ledger) as ledger:
+    with Ledger.open(options.ledger, trust=options.trust_ledger) as ledger:
         yield Budget.of(ledger, options.dataset)
 
 
@@ -125,7 +126,8 @@ def _place(options: argparse.Namespace) -> str:
 def _create(options: argparse.Namespace) -> Outcome:
     from pbdp.ledger import Ledger
     from pbdp.ledger.budget import Budget
-    from pbdp.ledger.errors import NotALedgerError
+    from pbdp.ledger.errors import DatasetExistsError, LedgerExistsError, NotALedgerError
+    from pbdp.planning.pricing import make_rule
 
     place = _place(options)
     rule = options.rule or ("batch" if options.plan else "renyi")
@@ -133,17 +135,27 @@ def _create(options: argparse.Namespace) -> Outcome:
     asked = {name: getattr(options, name) for name in ("epsilon", "delta", "order", "neighbors")}
     made = None
     try:
-        ledger = Ledger.open(place)
-    except NotALedgerError:
-        if not place.startswith(("postgresql:", "postgres:")) and Path(place).exists():
-            raise
+        ledger = Ledger.open(place, trust=options.trust_ledger)
+    except NotALedgerError as nothing:
         # the budget is checked before a file is made for it
-        from pbdp.planning.pricing import make_rule
-
         make_rule(rule, plans=plans, **asked)
-        ledger = made = Ledger.create(place)
+        try:
+            # what a creation that was broken off left behind is taken over
+            ledger = made = Ledger.create(place, trust=options.trust_ledger)
+        except LedgerExistsError:
+            raise nothing from None
     with ledger:
-        budget = Budget.create(ledger, options.dataset, rule=rule, plans=plans, note=options.note, **asked)
+        try:
+            budget = Budget.create(
+                ledger, options.dataset, rule=rule, plans=plans, note=options.note, **asked
+            )
+        except DatasetExistsError:
+            # the same again, because the first time was broken off: it is as it should be
+            budget = Budget.of(ledger, options.dataset)
+            state, wanted = budget.state, make_rule(rule, plans=plans, **asked)
+            found = (state.rule, state.limits, state.note, state.releases)
+            if found != (wanted.record(), wanted.limits(), options.note, 0):
+                raise
         if options.json:
             return Outcome(output=json.dumps(_record(budget), allow_nan=False), notes=ledger.notes)
         where = f"{'New ledger' if made else 'Ledger'} {ledger.place}"

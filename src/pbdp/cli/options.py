@@ -66,6 +66,10 @@ _SHARED: dict[str, dict[str, Any]] = {
     "--key": {
         "help": "a name for this request: repeating it gives the same answer at no cost",
     },
+    "--trust-ledger": {
+        "action": "store_true",
+        "help": "use a ledger that this machine does not know, or that has replaced another one",
+    },
     # what is written
     "--output": {"metavar": "FILE"},
     "--format": {},
@@ -156,10 +160,10 @@ def check_budget(options: argparse.Namespace, *more: str) -> None:
     """A ledger needs a dataset, and what belongs to a ledger needs one; test seeds are never paid for."""
     options.ledger = ledger_place(options)
     if options.ledger is None:
-        for name in ("dataset", "key", *more):
+        for name in ("dataset", "key", "trust_ledger", *more):
             if getattr(options, name) not in (None, False):
                 raise ContradictionError(
-                    f"--{name}", f"used with --ledger (or {LEDGER_VARIABLE})", "no ledger"
+                    f"--{name.replace('_', '-')}", f"used with --ledger (or {LEDGER_VARIABLE})", "no ledger"
                 )
     elif options.dataset is None:
         raise ContradictionError("--dataset", "given with a ledger", "nothing", "Say whose budget pays.")

@@ -54,7 +54,7 @@ write both the ledger and the witness can forge both: keep an `export` elsewhere
 and 3 end with it; a retry that finds an answer tells it too). The witness only moves forward, and is
 written after the store. So a store that does not hold the witness's head was taken back to an older state,
 and it is refused until `Ledger.recover` has counted the gap (`guard`). A machine that has no witness
-cannot know; `Ledger.notes` says so.
+cannot know; it spends nothing unless it is told to trust the ledger, and says so with every spend.
 
 *As fast at the end as at the start.* Each spend carries the running totals, and each look-up is one step
 in an index, so that the cost of a release does not grow with the number of releases before it, but for the

@@ -81,7 +81,7 @@ def declare(parser: Parser) -> None:
         help="print the cost and the accuracies; no data is read, nothing is spent",
     )
     add_flags(parser)
-    add(parser.add_argument_group("who counts"), "--ledger", "--dataset", "--key")
+    add(parser.add_argument_group("who counts"), "--ledger", "--dataset", "--key", "--trust-ledger")
     output = parser.add_argument_group("output")
     add_written(output, FORMATS, ", and FILE.manifest.json")
     output.add_argument("--manifest", metavar="FILE", help="write the manifest to this file")

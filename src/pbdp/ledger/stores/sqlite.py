@@ -31,7 +31,7 @@ from pbdp.ledger.errors import (
     UnreachableLedgerError,
 )
 from pbdp.ledger.stores.interface import Reading, T, Writing
-from pbdp.ledger.stores.sql import TABLES, SqlStore, Run, SqlTransaction
+from pbdp.ledger.stores.sql import TABLES, Run, SqlStore, SqlTransaction
 
 APPLICATION_ID = int.from_bytes(b"pbdp")
 SCHEMA_VERSION = 1
