@@ -13,6 +13,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 import numpy.typing as npt
@@ -21,6 +22,8 @@ Array = npt.NDArray[np.float64]
 
 ROUNDING = 4e-15
 NODES, WEIGHTS = np.polynomial.legendre.leggauss(16)
+# Points at which a loss is looked at in one step toward its crossing.
+LOOKS = 65
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,10 +91,16 @@ class Law:
 
     def log_total(self) -> float:
         """Log of the integral of the weights."""
-        reach = self.density.reach
-        left, right = panels(self.cuts(), self.answer - reach, self.answer + reach, self.density.scale)
-        y, w = nodes(left, right)
-        return math.log(math.fsum((w * np.exp(self.log_weight(y))).ravel()))
+        return _log_total(self)
+
+
+@lru_cache(maxsize=64)
+def _log_total(law: Law) -> float:
+    """Kept, as one law is compared with several."""
+    reach = law.density.reach
+    left, right = panels(law.cuts(), law.answer - reach, law.answer + reach, law.density.scale)
+    y, w = nodes(left, right)
+    return math.log(math.fsum((w * np.exp(law.log_weight(y))).ravel()))
 
 
 def panels(cuts: Array, low: float, high: float, scale: float) -> tuple[Array, Array]:
@@ -157,8 +166,11 @@ def _crossing(loss: Callable[[Array], Array], level: float, left: float, right: 
     """Where a loss that passes `level` once between left and right does so."""
     low, high = left, right
     rising = bool(loss(np.array([[left, (left + right) / 2, right]]))[0, 0] <= level)
-    while (middle := (low + high) / 2) not in (low, high):
-        # both ends of the panel go along, so that its middle stays the same panel's
-        above = bool(loss(np.array([[left, middle, right]]))[0, 1] > level)
-        low, high = (low, middle) if above == rising else (middle, high)
-    return middle
+    while (low + high) / 2 not in (low, high):
+        # both ends of the panel go along, so that the middle of all stays inside the panel
+        inner = np.linspace(low, high, LOOKS)
+        above = loss(np.concatenate([[left], inner, [right]])[None])[0, 1:-1] > level
+        # the first look beyond the crossing, but never an end of the bracket itself
+        first = int(np.argmax(np.append((above == rising)[1:-1], True))) + 1
+        low, high = float(inner[first - 1]), float(inner[first])
+    return (low + high) / 2

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shlex
@@ -18,37 +19,49 @@ BLOCK = re.compile(r"^```(python|sh)\n(.*?)^```", re.MULTILINE | re.DOTALL)
 FILE = re.compile(r"file `([\w.]+)`\n\n```\w*\n(.*?)^```", re.MULTILINE | re.DOTALL)
 
 
+# The lines of these pages are commands of their own; those of the others share a process, which saves most of
+# their time.
+IN_A_SHELL = {"README.md", "tutorial.md"}
+IN_ONE_PROCESS = """
+import json, subprocess, sys
+from pbdp.cli.main import main
+
+for words in json.load(sys.stdin):
+    try:
+        code = main(words[1:]) if words[0] == "pbdp" else subprocess.run(words).returncode
+    except SystemExit as end:
+        code = end.code
+    if code:
+        sys.exit(f"{words} ended with {code}")
+"""
+
+
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_code_blocks_run(page: Path, tmp_path: Path) -> None:
-    folder = Path(sys.executable).parent
-    environment = os.environ | {"PATH": f"{folder}{os.pathsep}{os.environ['PATH']}"}
-    environment["PBDP_STATE"] = str(tmp_path / "state")
     (tmp_path / "examples").symlink_to(ROOT / "examples")  # readers are in the project's folder
-    python: list[str] = []
-    for name, content in FILE.findall(page.read_text(encoding="utf-8")):
+    text = page.read_text(encoding="utf-8")
+    for name, content in FILE.findall(text):
         (tmp_path / name).write_text(content, encoding="utf-8")
-    for language, code in BLOCK.findall(page.read_text(encoding="utf-8")):
-        if language == "python":
-            python.append(code)
-            continue
-        for line in code.splitlines():
-            words = shlex.split(line, comments=True)
-            if words:
-                done = subprocess.run(
-                    words, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
-                )
-                assert done.returncode == 0, f"{line}\n{done.stderr}"
+    blocks = BLOCK.findall(text)
+    shell = [line for language, code in blocks if language == "sh" for line in code.splitlines()]
+    commands = [words for line in shell if (words := shlex.split(line, comments=True))]
+    if page.name in IN_A_SHELL:
+        for words in commands:
+            run(words, tmp_path)
+    elif commands:
+        run([sys.executable, "-c", IN_ONE_PROCESS], tmp_path, given=json.dumps(commands))
     script = tmp_path / "blocks.py"
-    script.write_text("\n".join(python), encoding="utf-8")
+    script.write_text("\n".join(code for language, code in blocks if language == "python"), encoding="utf-8")
+    run([sys.executable, "-W", "error", str(script)], tmp_path)
+
+
+def run(command: list[str], folder: Path, given: str = "") -> None:
+    environment = os.environ | {"PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"}
+    environment["PBDP_STATE"] = str(folder / "state")
     done = subprocess.run(
-        [sys.executable, "-W", "error", str(script)],
-        cwd=tmp_path,
-        env=environment,
-        capture_output=True,
-        text=True,
-        check=False,
+        command, cwd=folder, env=environment, input=given, capture_output=True, text=True, check=False
     )
-    assert done.returncode == 0, done.stderr
+    assert done.returncode == 0, f"{command}\n{done.stderr}"
 
 
 def test_local_links_lead_somewhere() -> None:

@@ -34,3 +34,24 @@ def test_the_ends_of_a_table_have_weight() -> None:
     assert table.start == -1
     assert table.stop == 2
     assert table.is_symmetric
+
+
+@pytest.mark.parametrize(
+    ("masses", "start", "unimodal", "symmetric"),
+    [
+        ((0.25, 0.5, 0.25), -1, True, True),
+        ((0.125, 0.25, 0.625), -2, True, False),
+        ((0.25, 0.125, 0.5, 0.125), -2, False, False),
+        ((0.125, 0.5, 0.125, 0.25), -1, False, False),
+        ((0.25, 0.125, 0.25, 0.125, 0.25), -2, False, True),
+        # the same weights from either end, but not around zero; around zero, but not the same weights
+        ((0.25, 0.5, 0.25), 0, False, False),
+        ((0.125, 0.5, 0.375), -1, True, False),
+    ],
+)
+def test_both_sides_of_a_table_count(
+    masses: tuple[float, ...], start: int, unimodal: bool, symmetric: bool
+) -> None:
+    table = integer_weights(np.array(masses), start)
+    assert table.is_unimodal is unimodal
+    assert table.is_symmetric is symmetric

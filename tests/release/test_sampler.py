@@ -171,8 +171,9 @@ def test_a_search_fits_the_law_as_well() -> None:
 
 def p_value(drawn: np.ndarray, outputs: np.ndarray, probability: np.ndarray) -> float:
     """Chi-square, with neighboring outputs pooled until each cell expects a thousand."""
-    counts = np.bincount(np.searchsorted(outputs, drawn), minlength=len(outputs))
-    assert np.all(outputs[np.searchsorted(outputs, drawn)] == drawn), "an output that the law does not have"
+    place = np.searchsorted(outputs, drawn)
+    assert np.all(outputs[place] == drawn), "an output that the law does not have"
+    counts = np.bincount(place, minlength=len(outputs))
     expected = probability * len(drawn)
     cell = np.floor(np.cumsum(expected) / 1000).astype(int)
     observed, hoped = np.bincount(cell, weights=counts), np.bincount(cell, weights=expected)

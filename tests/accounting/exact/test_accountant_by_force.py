@@ -36,7 +36,7 @@ def test_twenty_five_thousand_absolute_designs(chunk: int) -> None:
     rng = np.random.default_rng([20, chunk])
     tally = Tally()
     while tally.designs < 25_000:
-        block = designs.block(rng, size=10)
+        block = designs.block(rng, size=25)
         truth = block.truths()
         rounding = force.ROUNDING * (1 + (truth if block.order else 0))
         tally.add(truth, *block.claims(), rounding, block)
