@@ -48,7 +48,6 @@ INDEX = pd.Index(["a", "b", "c"], name="key")
         (pa.chunked_array([[1.5], [2.5, 3.5]]), np.float64),
         (pa.array(["x", None, "z"]).dictionary_encode(), object),
     ],
-    ids=repr,
 )
 def test_numbers_without_gaps_keep_their_type_and_the_rest_are_objects(given: Any, dtype: Any) -> None:
     column = read_column("values", given, "a number")
@@ -84,7 +83,6 @@ def test_exact_numbers_are_not_touched() -> None:
         (pa.array([1, 2, 3]), np.array([7, 8, 9]), pa.int64()),
         (pa.chunked_array([[1], [2, 3]]), np.array([Decimal("0.5")] * 3), pa.decimal128(1, 1)),
     ],
-    ids=repr,
 )
 def test_results_have_the_form_of_what_was_given(given: Any, out: Any, expected: Any) -> None:
     made = read_column("values", given, "a number").back(out)

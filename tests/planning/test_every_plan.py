@@ -101,7 +101,7 @@ ODD: list[Any] = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("given", ODD, ids=repr)
+@pytest.mark.parametrize("given", ODD)
 @pytest.mark.parametrize("kind", KINDS)
 def test_odd_answers_and_published_numbers_end_in_no_other_error(kind: str, given: Any) -> None:
     plan, answers = plan_of(kind), answers_of(kind)
