@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import subprocess
 import sys
@@ -46,6 +47,13 @@ def test_an_import_against_the_direction_is_found(tmp_path: Path, module: str, i
 
     assert done.returncode == 1
     assert f"pbdp.{module} -> {imported}" in done.stdout
+
+
+def test_the_product_has_no_switch_to_make_it_crash() -> None:
+    """Tests that kill wrap the stores from outside (`tests/ledger/moments.py`)."""
+    for path in (ROOT / "src").rglob("*.py"):
+        text = path.read_text(encoding="utf-8")
+        assert not re.search(r"crash_at|SIGKILL|os\._exit|os\.abort", text, re.IGNORECASE), path
 
 
 def built_wheel(folder: Path, version: str) -> dict[str, str]:

@@ -2,11 +2,29 @@
 
 from __future__ import annotations
 
+import json
 import math
+from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
-from pbdp.spelling import as_before, canonical, digest, names_now, read_now
+from pbdp import Plan
+from pbdp.cli.files import toml_in
+from pbdp.errors import InputError
+from pbdp.local.configuration import load_configuration
+from pbdp.spelling import (
+    DEEPEST,
+    LARGEST,
+    NotJsonError,
+    as_before,
+    canonical,
+    digest,
+    json_of,
+    names_now,
+    read_now,
+)
+from pbdp.tables.verify import read_manifest
 
 
 def test_names_are_sorted_and_nothing_is_spaced() -> None:
@@ -46,3 +64,70 @@ def test_what_belongs_to_the_user_is_left_alone() -> None:
         "neighbors": "replace",
         "centre": {"values": [1]},
     }
+
+
+READERS: dict[str, Callable[[Path], object]] = {
+    "plan": Plan.load,
+    "configuration": load_configuration,
+    "manifest": read_manifest,
+    "query": lambda path: toml_in("query file", path),
+}
+every_reader = pytest.mark.parametrize("read", READERS.values(), ids=READERS)
+
+
+@every_reader
+def test_a_file_beyond_the_limit_is_refused_before_it_is_understood(
+    read: Callable[[Path], object], tmp_path: Path
+) -> None:
+    path = tmp_path / "large"
+    with path.open("wb") as file:
+        file.truncate(2**40)  # a terabyte of nothing
+    with pytest.raises(InputError, match=f"at most {LARGEST // 2**20} MiB"):
+        read(path)
+
+
+@every_reader
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"[" * 100_000,
+        b"[" * 900 + b"]" * 900,
+        b'{"format":' * 500 + b"1" + b"}" * 500,
+        b"9" * 100_000,
+        b'{"a": ' + b"9" * 100_000 + b"}",
+        b"a = " + b"[" * 10_000 + b"]" * 10_000,
+        b"a = " + b"9" * 100_000,
+        b"\xff\xfe",
+        b"",
+        b"\0",
+    ],
+    ids=lambda content: repr(content[:12]),
+)
+def test_no_content_ends_in_an_error_of_python(
+    read: Callable[[Path], object], tmp_path: Path, content: bytes
+) -> None:
+    path = tmp_path / "file"
+    path.write_bytes(content)
+    if read is READERS["query"] and not content:
+        assert read(path) == {}
+        return
+    with pytest.raises(InputError):
+        read(path)
+
+
+@every_reader
+@pytest.mark.parametrize("name", ["missing", ".", "a\0b"])
+def test_what_cannot_be_read_is_refused(read: Callable[[Path], object], tmp_path: Path, name: str) -> None:
+    with pytest.raises(InputError, match="must be readable"):
+        read(tmp_path / name)
+
+
+def test_depth_is_counted_in_lists_and_objects() -> None:
+    def nested(levels: int) -> bytes:
+        return (b'{"a":[' * (levels // 2)) + (b"]}" * (levels // 2))
+
+    assert json_of(nested(DEEPEST)) == json.loads(nested(DEEPEST))
+    with pytest.raises(NotJsonError):
+        json_of(nested(DEEPEST + 2))
+    assert json_of(b"[1, {}, []]") == [1, {}, []]
+    assert json_of(b"1") == 1

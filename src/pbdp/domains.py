@@ -3,10 +3,20 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable
 from numbers import Real
 
 from pbdp.errors import InputError
+
+_SETTING = r"(?:host|hostaddr|port|dbname|user|password|passfile|service|sslmode)\s*="
+_CONNECTION = re.compile(
+    r"\W*postgres(?:ql)?:"
+    r"|(?://)?[^/\s]+:[^/\s]*@|.*://\S*@"
+    r"|.*(?:^|[\s/])password\s*="
+    rf"|.*(?:^|[\s/]){_SETTING}.*\s{_SETTING}",  # one alone may well be a folder's name
+    re.DOTALL | re.IGNORECASE,
+)
 
 
 def _number(name: str, value: object, rule: str, holds: Callable[[float], bool], remedy: str) -> float:
@@ -67,3 +77,8 @@ def whole(name: str, value: object, least: int = 1, remedy: str = "") -> int:
 def at_least_zero_or_infinite(name: str, value: object, remedy: str = "") -> float:
     """Zero or more; infinity allowed, for one-sided regions."""
     return _number(name, value, "a number, 0 or more", lambda x: x >= 0, remedy)
+
+
+def is_connection(text: str) -> bool:
+    """Whether a text looks like the way to a database, so that it is not the name of a file."""
+    return _CONNECTION.match(text) is not None

@@ -6,6 +6,9 @@ Earlier versions spelled some words the British way; their files, options and fi
 and texts are American now. What was written before is read as if it had been written today (`read_now`), and
 what identifies a plan or a request is still hashed the way it was (`as_before`), so that a ledger knows again
 what it has paid for.
+
+Files of plans, manifests, configurations and queries come from others: they are read with a limit to their
+size and depth (`content_of`, `json_of`), so that none fills the memory or ends in an error of Python.
 """
 
 from __future__ import annotations
@@ -14,8 +17,13 @@ import hashlib
 import json
 from collections.abc import Callable, Mapping
 from functools import wraps
+from pathlib import Path
 from typing import Any, ParamSpec, TypeVar
 
+from pbdp.errors import InputError
+
+LARGEST = 64 * 2**20
+DEEPEST = 100
 _ENCODER = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
 _NAMES = {"neighbors": "neighbours", "center": "centre"}
 _NAMES_NOW = {before: now for now, before in _NAMES.items()}
@@ -94,3 +102,39 @@ def neighbours_too(function: Callable[P, R]) -> Callable[P, R]:
         return function(*args, **kwargs)
 
     return accepting
+
+
+class NotJsonError(Exception):
+    """The text is not JSON, or not of a usual depth."""
+
+
+def content_of(what: str, path: Path | str, refused: type[InputError] = InputError) -> bytes:
+    """The bytes of a file that the user named as `what`, if it is not too large."""
+    try:
+        with Path(path).open("rb") as file:
+            content = file.read(LARGEST + 1)
+    except (OSError, ValueError) as error:  # a name with a NUL is a ValueError
+        reason = error.strerror if isinstance(error, OSError) else "it is not the name of a file"
+        raise refused(what, "readable", path, f"{reason}.") from None
+    if len(content) > LARGEST:
+        raise refused(what, f"at most {LARGEST // 2**20} MiB large", f"a larger one, {path}")
+    return content
+
+
+def json_of(content: bytes) -> Any:
+    """What a JSON text says; refused also where it is too deep for what will walk through it."""
+    try:
+        read = json.loads(content.decode("utf-8-sig"))
+    except (ValueError, RecursionError):  # a number of thousands of digits is a ValueError
+        raise NotJsonError from None
+    level: list[Any] = [read]
+    for _ in range(DEEPEST):
+        parts = [part.values() if isinstance(part, dict) else part for part in level if _has_parts(part)]
+        level = [value for part in parts for value in part if _has_parts(value)]
+    if level:
+        raise NotJsonError
+    return read
+
+
+def _has_parts(value: object) -> bool:
+    return isinstance(value, dict | list)

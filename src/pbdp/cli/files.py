@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 from pbdp.cli.options import endings_in_words
 from pbdp.errors import ContradictionError, InputError
+from pbdp.spelling import content_of
 
 if TYPE_CHECKING:
     from pbdp.planning.plan import Plan
@@ -44,10 +45,9 @@ class Outcome:
 
 def text_in(what: str, path: Path | str) -> str:
     """The text of a file that the user named as `what`."""
+    content = content_of(what, path)
     try:
-        return Path(path).read_text(encoding="utf-8-sig")
-    except OSError as error:
-        raise InputError(what, "readable", path, f"{error.strerror}.") from None
+        return content.decode("utf-8-sig").replace("\r\n", "\n").replace("\r", "\n")
     except UnicodeDecodeError:
         raise InputError(what, "text in UTF-8", path, "Save it as UTF-8.") from None
 

@@ -12,6 +12,8 @@ from collections.abc import Mapping
 from importlib import import_module
 from typing import Any, NoReturn
 
+from pbdp.errors import without_passwords
+
 REFUSED = 2
 # How argparse repeats a value.
 _REPEATED = re.compile(r"(invalid \w+(?: value)?): (['\"]).*?\2")
@@ -38,7 +40,7 @@ class Parser(argparse.ArgumentParser):
             parsers.add_parser(name, help=words, module=f"{package}.{name}")
 
     def error(self, message: str) -> NoReturn:
-        shown = _REPEATED.sub(r"\1", message) if self.private else message
+        shown = without_passwords(_REPEATED.sub(r"\1", message) if self.private else message)
         self.exit(REFUSED, f"pbdp: {shown}\nTry: {self.prog} --help\n")
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:

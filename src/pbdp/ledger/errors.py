@@ -9,6 +9,7 @@
     │   ├── WitnessError          what this machine knew of it cannot be read
     │   ├── LockedLedgerError     another program held it for too long
     │   ├── ReadOnlyLedgerError   it cannot be written
+    │   ├── UnlockableLedgerError its file system keeps no locks
     │   └── UnreachableLedgerError   the server or the file cannot be reached
     └── InputError
         ├── NotALedgerError       there is no ledger there, or something else is
@@ -151,6 +152,17 @@ class ReadOnlyLedgerError(LedgerError):
         super().__init__(
             f"The ledger {place} cannot be written: {reason}. Nothing was spent. Check the permissions of "
             "the file and of its folder, or of the database role."
+        )
+
+
+class UnlockableLedgerError(LedgerError):
+    """Two programs could spend the same budget at once."""
+
+    def __init__(self, place: str, reason: str) -> None:
+        self.place = place
+        super().__init__(
+            f"The ledger {place} cannot be kept there: {reason}. Nothing was spent. Put it on a local disk, "
+            "or use PostgreSQL where several machines share it."
         )
 
 

@@ -12,6 +12,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
+from pbdp.domains import is_connection
 from pbdp.errors import InputError
 from pbdp.ledger.book import Book, DatasetState, Entry, entries_of, packed_answer
 from pbdp.ledger.errors import (
@@ -336,13 +337,18 @@ def store_at(url: str | Path, *, wait: float) -> Store:
     if not 0 <= wait <= LONGEST_WAIT:
         raise InputError("wait", f"a number of seconds from 0 to {LONGEST_WAIT}", wait)
     text = str(url)
-    scheme = _SCHEME.match(text)
-    if scheme is None:
+    rule = "the path of a file or a postgresql:// URL"
+    if not text.startswith(("postgresql://", "postgres://")):
+        if scheme := _SCHEME.match(text):
+            raise InputError("ledger", rule, f"{scheme.group(1)}://...")
+        if is_connection(text):
+            remedy = (
+                "Write postgresql://user@host:port/database; a file in this folder with ./ before its name."
+            )
+            raise InputError("ledger", rule, "what looks like another way to name a database", remedy)
         if not text or "\0" in text:
-            raise InputError("ledger", "the path of a file or a postgresql:// URL", ascii(text))
+            raise InputError("ledger", rule, ascii(text))
         return SqliteStore(Path(text), wait=wait)
-    if scheme.group(1) not in ("postgresql", "postgres"):
-        raise InputError("ledger", "the path of a file or a postgresql:// URL", f"{scheme.group(1)}://...")
     from pbdp.ledger.stores.postgres import PostgresStore
 
     return PostgresStore(text, wait=wait)

@@ -27,6 +27,7 @@ from pbdp.local.hashing import LocalHashing
 from pbdp.local.law import IntegerLaw
 from pbdp.local.mechanism import FORMAT, VERSION, LocalMechanism
 from pbdp.local.unary import UnaryEncoding
+from pbdp.spelling import NotJsonError, content_of, json_of
 
 VECTORS = 12
 
@@ -70,10 +71,11 @@ def save_configuration(mechanism: LocalMechanism, path: Path | str) -> None:
 
 def load_configuration(path: Path | str) -> LocalMechanism:
     """Read a configuration from a file."""
+    content = content_of("configuration", path, PlanFileError)
     try:
-        record = json.loads(Path(path).read_text(encoding="utf-8"))
-    except (OSError, ValueError, RecursionError) as error:
-        raise PlanFileError("configuration", "a readable JSON file", type(error).__name__) from None
+        record = json_of(content)
+    except NotJsonError:
+        raise PlanFileError("configuration", "a readable JSON file", "something else") from None
     return mechanism_of(record)
 
 

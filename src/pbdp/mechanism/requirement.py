@@ -168,7 +168,8 @@ class Requirement:
             if self.rdp_order > LARGEST_ORDER:
                 raise InputError("rdp_order", f"at most {LARGEST_ORDER:g}", self.rdp_order, "10 is common.")
         if self.delta is not None:
-            if self.delta == 0:
+            # a signalling NaN raises when it is compared
+            if type(self.delta) in (int, float) and self.delta == 0:
                 raise InputError(
                     "delta",
                     "above 0",

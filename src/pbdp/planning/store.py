@@ -28,6 +28,7 @@ from pbdp.planning.records import (
     requirement_record,
     width_record,
 )
+from pbdp.spelling import NotJsonError, content_of, json_of
 
 if TYPE_CHECKING:
     from pbdp.planning.limit.of_plan import KnownLimit
@@ -103,11 +104,10 @@ def save_plan(plan: Plan, path: Path) -> None:
 
 def load_plan(path: Path, neighbors: str | None = None) -> Plan:
     """Read a plan and check it; refused if it is for another relation than the one relied on."""
+    content = content_of("plan file", path, PlanFileError)
     try:
-        record = json.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise PlanFileError("plan file", "readable", path, f"{error.strerror}.") from None
-    except (ValueError, RecursionError):
+        record = json_of(content)
+    except NotJsonError:
         raise PlanFileError(str(path), "a plan in JSON", "something else", _HOW) from None
     plan = plan_from_record(record, str(path))
     if neighbors is not None and plan.neighbors != Neighbors(neighbors):

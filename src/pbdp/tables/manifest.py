@@ -18,7 +18,7 @@ from pbdp.planning.store import plan_record as noise_record
 from pbdp.tables.plan import TablePlan
 from pbdp.tables.query import Query
 from pbdp.tables.query_record import query_record
-from pbdp.tables.table import ReleasedTable, digest_of
+from pbdp.tables.table import PARQUET, Payment, ReleasedTable, digest_of
 
 FORMAT = "pbdp-table"
 VERSION = 1
@@ -28,14 +28,15 @@ Record = dict[str, Any]
 
 def manifest_bytes(table: ReleasedTable, name: str, content: bytes) -> bytes:
     """The manifest of a table that was written as these bytes into a file of this name."""
-    record = manifest_record(table) | {
-        "table": {
-            "file": name,
-            "sha256": digest_of(content),
-            "rows": len(table),
-            "columns": column_notes(table.plan.query),
-        }
+    file: Record = {
+        "file": name,
+        "sha256": digest_of(content),
+        "rows": len(table),
+        "columns": column_notes(table.plan.query),
     }
+    if table.marked_columns and not content.startswith(PARQUET):
+        file["marked"] = table.marked_columns
+    record = manifest_record(table) | {"table": file}
     return (json.dumps(record, indent=2, allow_nan=False) + "\n").encode()
 
 
@@ -56,9 +57,14 @@ def manifest_record(table: ReleasedTable) -> Record:
         "query": query_record(plan.query),
         "plan": plan_record(plan),
         "engine": table.engine,
-        "ledger": None if table.payment is None else asdict(table.payment),
+        "ledger": None if table.payment is None else _payment(table.payment),
         "insecure_test_seed": table.insecure_test_seed,
     }
+
+
+def _payment(payment: Payment) -> Record:
+    """What paid, but not where it is kept: readers of the table have no business there."""
+    return {name: value for name, value in asdict(payment).items() if name != "place"}
 
 
 def plan_record(plan: TablePlan) -> Record:

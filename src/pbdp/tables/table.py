@@ -32,6 +32,10 @@ Columns = dict[str, Column]
 
 FORMATS = ("csv", "parquet")
 SEED_COLUMN = "insecure_test_seed"
+# How a Parquet file begins.
+PARQUET = b"PAR1"
+MARK = "'"
+_FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", MARK)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -104,12 +108,21 @@ class ReleasedTable:
         if written == "csv":
             from pyarrow import csv
 
-            csv.write_csv(self.to_arrow(), sink, csv.WriteOptions(quoting_style="needed"))
+            csv.write_csv(
+                marked(self.to_arrow(), self.marked_columns), sink, csv.WriteOptions(quoting_style="needed")
+            )
         else:
             from pyarrow import parquet
 
             parquet.write_table(self.to_arrow(), sink)
         return sink.getvalue()
+
+    @property
+    def marked_columns(self) -> list[str]:
+        """Columns of a CSV file in which cells may be marked: keys that are text and come from the data."""
+        if self.plan.query.select is None:
+            return []
+        return [name for name, column in self.groups.columns.items() if column.kind == "text"]
 
     def save(self, path: str | Path, manifest: str | Path | None = None) -> None:
         """Write a .csv or .parquet file, and beside it the manifest (`NAME.manifest.json` by default)."""
@@ -123,6 +136,31 @@ class ReleasedTable:
             beside.write_bytes(manifest_bytes(self, target.name, content))
         except OSError as error:
             raise InputError("output", "a file that can be written", target, f"{error.strerror}.") from None
+
+
+def marked(table: pa.Table, names: Sequence[str]) -> pa.Table:
+    """The table with an apostrophe before every text that a spreadsheet would take for a formula.
+
+    Also before those that begin with an apostrophe, so that `unmarked` takes off exactly what was put on.
+    Who can write into the data could else have a formula run where the published file is opened.
+    """
+    for name in names:
+        texts = [MARK + text if text[:1] in _FORMULA else text for text in table[name].to_pylist()]
+        table = _exchanged(table, name, texts)
+    return table
+
+
+def unmarked(table: pa.Table, names: Sequence[str]) -> pa.Table:
+    """The table as it was before `marked`."""
+    for name in names:
+        table = _exchanged(table, name, [text.removeprefix(MARK) for text in table[name].to_pylist()])
+    return table
+
+
+def _exchanged(table: pa.Table, name: str, texts: list[str]) -> pa.Table:
+    import pyarrow as pa
+
+    return table.set_column(table.column_names.index(name), name, pa.array(texts, pa.string()))
 
 
 def digest_of(content: bytes) -> str:

@@ -17,7 +17,7 @@ from pbdp.mechanism.grid import LinearGrid
 from pbdp.planning.plan import Plan, number_design
 from pbdp.planning.pricing import fingerprint
 from pbdp.planning.store import plan_from_record
-from pbdp.spelling import read_now, word_now
+from pbdp.spelling import NotJsonError, content_of, json_of, read_now, word_now
 from pbdp.tables.manifest import FORMAT, VERSION, promised_means, statement
 from pbdp.tables.numbers import Number, numbers_of
 from pbdp.tables.plan import SELECTION, TablePlan
@@ -62,11 +62,10 @@ class VerifiedTable:
 
 def read_manifest(path: Path) -> Record:
     """The manifest in a file."""
+    content = content_of("manifest", path)
     try:
-        record = json.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise InputError("manifest", "readable", path, f"{error.strerror}.") from None
-    except (ValueError, RecursionError):
+        record = json_of(content)
+    except NotJsonError:
         raise InputError("manifest", "JSON", path, "It is made by `pbdp tables -o`.") from None
     if not isinstance(record, dict) or record.get("format") != FORMAT:
         raise InputError("manifest", "one of a pbdp table", path, "It is made by `pbdp tables -o`.")
@@ -240,7 +239,8 @@ def _payment(record: Record, plan: TablePlan, ledger: Ledger | None, file: Publi
         raise UnknownError("no ledger paid for this table: who published it kept no account")
     if ledger is None:
         raise UnknownError(
-            f"paid from {paid['dataset']} in {paid['place']}; name the ledger to have it checked"
+            f"paid from {paid['dataset']}, record {paid['sequence']} of the ledger {paid['ledger']}; name "
+            "that ledger to have it checked"
         )
     if ledger.identity != paid["ledger"]:
         raise FaultError("it was paid from another ledger")

@@ -20,7 +20,7 @@ from pbdp.tables.manifest import column_notes
 from pbdp.tables.measures import Column, Measure
 from pbdp.tables.plan import TablePlan
 from pbdp.tables.query import Query
-from pbdp.tables.table import SEED_COLUMN, Columns, digest_of, published_columns, typed
+from pbdp.tables.table import PARQUET, SEED_COLUMN, Columns, digest_of, published_columns, typed, unmarked
 
 # Figures may differ in their last digits on another machine.
 SAME = 1e-9
@@ -77,7 +77,7 @@ class PublishedFile:
 
     @property
     def _is_parquet(self) -> bool:
-        return self.content.startswith(b"PAR1")
+        return self.content.startswith(PARQUET)
 
     def _csv(self, pa: Any, kinds: dict[str, Kind], whole: tuple[str, ...]) -> Any:
         from pyarrow import csv
@@ -89,7 +89,8 @@ class PublishedFile:
         columns = {name: pa.int64() if name in whole else pa.float64() for name in names}
         columns |= {name: types[kinds.get(name, "text")] for name in by}
         converting = csv.ConvertOptions(column_types=columns)
-        return csv.read_csv(io.BytesIO(self.content), parse_options=parsing, convert_options=converting)
+        table = csv.read_csv(io.BytesIO(self.content), parse_options=parsing, convert_options=converting)
+        return unmarked(table, self.record["table"].get("marked", ()))
 
 
 def file_of(record: Record, place: Path, table: Path | None) -> tuple[PublishedFile | None, Check]:

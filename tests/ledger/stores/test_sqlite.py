@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import fcntl
 import os
 import random
 import shutil
@@ -12,6 +14,7 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -23,8 +26,10 @@ from pbdp.ledger.errors import (
     LockedLedgerError,
     NotALedgerError,
     ReadOnlyLedgerError,
+    UnlockableLedgerError,
 )
-from pbdp.ledger.stores.sqlite import APPLICATION_ID
+from pbdp.ledger.stores import sqlite
+from pbdp.ledger.stores.sqlite import APPLICATION_ID, unshared
 from tests.ledger.asking import fill, ledger_with_visits, plan_number, request
 
 NOBODY = 65534
@@ -289,3 +294,78 @@ def test_a_truncated_file_is_found(file: Path) -> None:
         assert not verify_ledger(file).sound, kept
         with pytest.raises(PbdpError), Ledger.open(file) as ledger:
             ledger.release(request(plan=plan_number(1)), lambda: b"x")
+
+
+LOCAL = "29 1 259:2 / / rw,relatime shared:1 - ext4 /dev/root rw,discard"
+MOUNTS = {
+    "nfs with nolock": "50 29 0:45 / /data rw,relatime shared:2 - nfs srv:/x rw,vers=3,nolock,addr=10.0.0.1",
+    "nfs local_lock": "50 29 0:45 / /data rw shared:2 - nfs4 srv:/x rw,local_lock=all",
+    "cifs nobrl": "50 29 0:45 / /data rw - cifs //srv/x rw,nobrl",
+    "sshfs": "50 29 0:45 / /data rw - fuse.sshfs me@srv: rw",
+}
+KEEPING = {
+    "nfs": "50 29 0:45 / /data rw,relatime shared:2 - nfs4 srv:/x rw,vers=4.2,local_lock=none",
+    "local": LOCAL,
+    "elsewhere": "50 29 0:45 / /dat rw - nfs srv:/x rw,nolock",
+    "deeper": "50 29 0:45 / /data/team/other rw - nfs srv:/x rw,nolock",
+    "broken": "50 29 - nfs",
+}
+
+
+@pytest.mark.parametrize("line", MOUNTS.values(), ids=MOUNTS)
+def test_mounts_that_do_not_share_locks_are_seen(line: str) -> None:
+    for lines in ([LOCAL, line], [line, LOCAL]):
+        assert unshared("/data/team", lines)
+        assert unshared("/data", lines)
+
+
+@pytest.mark.parametrize("line", KEEPING.values(), ids=KEEPING)
+def test_others_are_not(line: str) -> None:
+    assert unshared("/data/team", [LOCAL, line]) is None
+
+
+def test_the_innermost_mount_counts() -> None:
+    outer = MOUNTS["sshfs"]
+    inner = "60 50 0:46 / /data/my\\040team rw - ext4 /dev/x rw"
+    assert unshared("/data/my team/x", [LOCAL, outer, inner]) is None
+    assert unshared("/data/my", [LOCAL, outer, inner])
+
+
+def _pretend(*_: Any) -> int:
+    return 0
+
+
+def _refuse(*_: Any) -> int:
+    raise OSError(errno.ENOLCK, os.strerror(errno.ENOLCK))
+
+
+@pytest.mark.parametrize(
+    ("behavior", "words"), [(_pretend, "two programs have the same lock"), (_refuse, "keeps no locks")]
+)
+def test_a_file_system_that_keeps_no_locks_is_refused_before_anything_is_made_or_spent(
+    file: Path, monkeypatch: pytest.MonkeyPatch, behavior: Any, words: str
+) -> None:
+    ledger_with_visits(str(file)).close()
+    monkeypatch.setattr(fcntl, "fcntl", behavior)
+    with pytest.raises(UnlockableLedgerError, match=words):
+        Ledger.create(file.with_name("other.db"))
+    assert not file.with_name("other.db").exists()
+    with Ledger.open(file) as ledger:
+        with pytest.raises(UnlockableLedgerError, match="use PostgreSQL"):
+            ledger.reserve(request())
+        assert ledger.dataset("visits").spent == {"renyi": 0}
+
+
+def test_mounts_are_asked_for_a_real_ledger(
+    file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    table = tmp_path / "mounts"
+    table.write_text(f"{LOCAL}\n50 29 0:45 / {file.parent} rw - nfs srv:/x rw,nolock\n")
+    monkeypatch.setattr(sqlite, "MOUNTS", table)
+    with pytest.raises(UnlockableLedgerError, match="nfs mounted with nolock"):
+        Ledger.create(file)
+
+
+def test_nothing_is_left_in_the_folder(file: Path) -> None:
+    ledger_with_visits(str(file)).close()
+    assert {path.name for path in file.parent.iterdir()} == {file.name, "state"}

@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, LiteralString
 
-from pbdp.errors import InputError, PbdpError
+from pbdp.errors import InputError, PbdpError, without_passwords
 from pbdp.ledger.errors import (
     DamagedLedgerError,
     LedgerExistsError,
@@ -40,6 +40,13 @@ CONNECT_SECONDS = 10
 IDLE = 60
 _LOCK = int.from_bytes(b"pbdp") << 32
 _NAME = re.compile(r"[a-z][a-z0-9_]{0,39}")
+_HOW = "In a password write @ as %40, : as %3A, / as %2F and ? as %3F."
+_PLAIN = {
+    "host": re.compile(r"[\w.,:%/\[\]-]*"),
+    "hostaddr": re.compile(r"[\w.,:%-]*"),
+    "port": re.compile(r"[\d,]*"),
+    "dbname": re.compile(r"[^@:/=?]*"),
+}
 
 _APPEND_ONLY = (
     "CREATE FUNCTION refuse_change() RETURNS trigger LANGUAGE plpgsql AS "
@@ -70,7 +77,7 @@ def _split(url: str) -> tuple[str, str]:
     names = [option.removeprefix("ledger=") for option in options if option.startswith("ledger=")]
     if not all(_NAME.fullmatch(name) for name in names) or len(names) > 1:
         rule = "a letter and then up to 39 letters, digits or underscores, all lower case"
-        raise InputError("ledger in the URL", rule, ascii(" and ".join(names)))
+        raise InputError("ledger in the URL", rule, "another name" if len(names) == 1 else "two names")
     rest = "&".join(option for option in options if not option.startswith("ledger="))
     schema = f"{SCHEMA}_{names[0]}" if names else SCHEMA
     return (f"{base}?{rest}" if rest else base), schema
@@ -87,12 +94,16 @@ class PostgresStore(SqlStore):
             raise InputError("ledger", "a file where psycopg is not installed", "a URL", remedy) from None
         self._driver = psycopg
         url, self._schema = _split(url)
+        rule = "postgresql://user@host:port/database"
         try:
             self._parameters = psycopg.conninfo.conninfo_to_dict(url)
         except psycopg.ProgrammingError:
             # the driver's message may quote the URL, and with it a password
-            rule = "postgresql://user@host:port/database"
-            raise InputError("ledger", rule, "a URL that cannot be read") from None
+            raise InputError("ledger", rule, "a URL that cannot be read", _HOW) from None
+        known = {name: str(value) for name, value in self._parameters.items()}
+        # parts of a password that holds @ : / or ? would be taken for these, and shown
+        if not all(_PLAIN[name].fullmatch(known.get(name, "")) for name in _PLAIN):
+            raise InputError("ledger", rule, "a URL whose parts cannot be told apart", _HOW)
         super().__init__(wait)
 
     @property
@@ -213,6 +224,10 @@ class PostgresStore(SqlStore):
     def _worded(self, problem: psycopg.Error) -> Exception:
         kinds = self._driver.errors
         text = problem.diag.message_primary or str(problem).partition("\n")[0]
+        for name in ("password", "sslpassword"):
+            if secret := self._parameters.get(name):
+                text = text.replace(str(secret), "***")
+        text = without_passwords(text)
         if isinstance(problem, kinds.UndefinedTable | kinds.InvalidSchemaName | kinds.UndefinedColumn):
             return NotALedgerError(self.place, "where there is no ledger")
         if isinstance(problem, kinds.LockNotAvailable):

@@ -9,14 +9,21 @@ Settings, and why:
 - BEGIN IMMEDIATE: the write lock is taken before anything is read (promises 1 and 2 of `interface`);
 - the file is made with mode 0600, marked with an application id, and refused if its tables are not ours.
 
-The locks are those of the file system: on network file systems that do not keep them, use PostgreSQL.
+The locks are those of the file system. One that does not keep them is refused where that can be seen, by two
+looks: a file there is opened twice and locked twice, which must fail the second time; and the table of mounts
+says which network file systems were told not to share locks with other machines. What neither shows (a server
+that only pretends) cannot be known from here: use PostgreSQL there.
 """
 
 from __future__ import annotations
 
+import errno
 import os
+import re
+import secrets
 import sqlite3
-from collections.abc import Callable, Iterator
+import struct
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -28,6 +35,7 @@ from pbdp.ledger.errors import (
     LockedLedgerError,
     NotALedgerError,
     ReadOnlyLedgerError,
+    UnlockableLedgerError,
     UnreachableLedgerError,
 )
 from pbdp.ledger.stores.interface import Reading, T, Writing
@@ -36,6 +44,21 @@ from pbdp.ledger.stores.sql import TABLES, Run, SqlStore, SqlTransaction
 APPLICATION_ID = int.from_bytes(b"pbdp")
 SCHEMA_VERSION = 1
 _EXTRA = 3
+
+MOUNTS = Path("/proc/self/mountinfo")
+# File systems that machines share, and the settings with which each machine keeps its locks to itself.
+_UNSHARED: dict[str, tuple[str, ...]] = {
+    "nfs": ("nolock", "local_lock=all", "local_lock=posix"),
+    "nfs4": ("nolock", "local_lock=all", "local_lock=posix"),
+    "cifs": ("nobrl", "noposixbrl", "forcemandatorylock"),
+    "smb3": ("nobrl", "noposixbrl", "forcemandatorylock"),
+    "ceph": ("nolock",),
+    "lustre": ("localflock", "noflock"),
+    "glusterfs": ("nolock",),
+}
+# These never share them.
+_NEVER = ("fuse.sshfs", "fuse.s3fs", "fuse.rclone", "fuse.gcsfuse", "fuse.goofys", "vboxsf")
+_NO_LOCKS = (errno.ENOLCK, errno.EOPNOTSUPP, errno.ENOSYS)
 
 _APPEND_ONLY = tuple(
     f"CREATE TRIGGER {table}_not_to_{change} BEFORE {change} ON {table} "
@@ -53,6 +76,7 @@ class SqliteStore(SqlStore):
         super().__init__(wait)
         self._path = path.absolute()
         self._file = (0, 0)
+        self._locks_known = False
 
     @property
     def place(self) -> str:
@@ -69,6 +93,7 @@ class SqliteStore(SqlStore):
             self._path.chmod(0o600)
             first(SqlTransaction(self.place, run))
 
+        self._refuse_without_locks()
         # A file that an interrupted `initialize` left empty is taken over; the transaction decides who wins.
         try:
             os.close(os.open(self._path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
@@ -88,12 +113,19 @@ class SqliteStore(SqlStore):
             raise LedgerExistsError(self.place) from None
 
     def write(self, work: Callable[[Writing], T]) -> T:
+        self._refuse_without_locks()
         with self._words():
             return self._transaction("BEGIN IMMEDIATE", lambda run: work(SqlTransaction(self.place, run)))
 
     def read(self, work: Callable[[Reading], T]) -> T:
         with self._words():
             return self._transaction("BEGIN", lambda run: work(SqlTransaction(self.place, run)))
+
+    def _refuse_without_locks(self) -> None:
+        """Looked at once for each ledger that is open: a mount does not change under an open file."""
+        if not self._locks_known:
+            refuse_without_locks(self._path)
+            self._locks_known = True
 
     def fault(self) -> str | None:
         def look(run: Run) -> str | None:
@@ -240,3 +272,66 @@ class SqliteStore(SqlStore):
         if kind in (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_AUTH):
             return UnreachableLedgerError(self.place, text)
         return DamagedLedgerError(self.place, f"SQLite says: {text}")
+
+
+def refuse_without_locks(ledger: Path) -> None:
+    """Refuse a place whose file system is known not to keep locks."""
+    folder = ledger.parent
+    try:
+        mounts = MOUNTS.read_text(encoding="utf-8", errors="surrogateescape").splitlines()
+    except OSError:  # another system than Linux
+        mounts = []
+    reason = unshared(os.path.realpath(folder), mounts) or _tried(folder)
+    if reason is not None:
+        raise UnlockableLedgerError(str(ledger), reason)
+
+
+def unshared(folder: str, mounts: Iterable[str]) -> str | None:
+    """What the table of mounts says against this folder."""
+    found: tuple[str, str, tuple[str, ...]] = ("", "", ())
+    for line in mounts:
+        before, _, after = line.partition(" - ")
+        if not after or len(before.split()) < 6 or len(after.split()) < 3:
+            continue
+        # signs that would end a field are written as numbers
+        point = re.sub(r"\\([0-7]{3})", lambda found: chr(int(found.group(1), 8)), before.split()[4])
+        kind, _, settings = after.split()[:3]
+        inside = folder == point or folder.startswith(point.rstrip("/") + "/")
+        if inside and len(point) >= len(found[0]):
+            found = (point, kind, (*before.split()[5].split(","), *settings.split(",")))
+    _, kind, settings_found = found
+    if kind in _NEVER:
+        return f"it is on {kind}, which keeps no locks between machines"
+    told = [setting for setting in _UNSHARED.get(kind, ()) if setting in settings_found]
+    return (
+        f"it is on {kind} mounted with {told[0]}, so locks are not shared between machines" if told else None
+    )
+
+
+def _tried(folder: Path) -> str | None:
+    """Lock a new file there twice; None if the second time is refused, or if it cannot be tried."""
+    try:
+        import fcntl
+
+        lock = fcntl.F_OFD_SETLK
+    except (ImportError, AttributeError):
+        return None
+    name = folder / f".pbdp-locks-{secrets.token_hex(8)}"
+    descriptors = []
+    try:
+        descriptors.append(os.open(name, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
+        descriptors.append(os.open(name, os.O_RDWR))
+        name.unlink()
+        # struct flock: type, whence, start, length, process
+        whole = struct.pack("hhqqi4x", fcntl.F_WRLCK, os.SEEK_SET, 0, 1, 0)
+        fcntl.fcntl(descriptors[0], lock, whole)
+        fcntl.fcntl(descriptors[1], lock, whole)
+    except OSError as problem:
+        if len(descriptors) == 2 and problem.errno in _NO_LOCKS:
+            return f"its file system keeps no locks ({problem.strerror})"
+        return None
+    else:
+        return "its file system lets two programs have the same lock"
+    finally:
+        for descriptor in descriptors:
+            os.close(descriptor)

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from pbdp.columns.given import comes_from
+from pbdp.domains import is_connection
 from pbdp.errors import ContradictionError, InputError
 from pbdp.tables.engines.duckdb import DuckDBSource
 from pbdp.tables.engines.files import TAKEN, files_at
@@ -30,6 +31,9 @@ def source_of(data: Any, table: str | None = None) -> Source:
     """
     if isinstance(data, str) and data.startswith(_SERVERS):
         return _in_postgres(data, table)
+    if isinstance(data, str | Path) and is_connection(str(data)):
+        remedy = "Write postgresql://user@host:port/database; a file in this folder with ./ before its name."
+        raise InputError("data", "a file or a postgresql:// URL", "another way to name a database", remedy)
     if isinstance(data, str | Path) and str(data).endswith(_DATABASES):
         return DuckDBSource(held=_in_database(Path(data).expanduser(), table))
     if table is not None:

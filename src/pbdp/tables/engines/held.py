@@ -238,5 +238,9 @@ def _column(frame: Any, name: str) -> Any:
 def _array(column: Any) -> pa.Array:
     import pyarrow as pa
 
-    array = pa.array(column, from_pandas=True)
+    try:
+        array = pa.array(column, from_pandas=True)
+    except OverflowError:
+        remedy = "Convert larger ones to text, or to decimals."
+        raise InputError("whole numbers in lists", "of 64 bits", "a larger one", remedy) from None
     return array.combine_chunks() if isinstance(array, pa.ChunkedArray) else array

@@ -1,0 +1,98 @@
+"""A published table as a file: keys from the data that would be formulas are marked."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from pathlib import Path
+
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from pbdp.tables import Count, Query, ReleasedTable, Selection
+from pbdp.tables.table import marked, unmarked
+from pbdp.tables.verify import verify_manifest
+
+KEYS = ["=1+1", "+2", "-3", "@SUM(A1)", "\tx", "\rx", "\nx", "'quoted", "''", "plain", "a=b", "", "-", "5"]
+PEOPLE = 400
+
+
+@pytest.fixture(scope="module")
+def released() -> ReleasedTable:
+    """A table whose keys are selected from data that somebody else may have written into."""
+    cities = [key for key in KEYS for _ in range(PEOPLE)]
+    frame = pl.DataFrame({"who": range(len(cities)), "city": cities, "size": [-len(city) for city in cities]})
+    query = Query(
+        unit="who",
+        by=["city", "size"],
+        groups_per_person=1,
+        rows_per_group=1,
+        delta=1e-6,
+        confidence=0.9,
+        select=Selection(people=100, confidence=0.9),
+        measures=[Count(name="visits", within=20)],
+    )
+    return query.plan().release(frame)
+
+
+def cells(content: bytes, column: str) -> list[str]:
+    return [row[column] for row in csv.DictReader(io.StringIO(content.decode(), newline=""))]
+
+
+def test_no_text_of_the_data_begins_a_formula(released: ReleasedTable) -> None:
+    content = released.file_bytes("csv")
+    assert len(released) == len(KEYS)
+    written = cells(content, "city")
+    assert not [cell for cell in written if cell[:1] in tuple("=+-@\t\r\n")]
+    assert "plain" in written
+    assert "a=b" in written
+    # numbers stay numbers
+    assert sorted(map(int, cells(content, "size"))) == sorted(-len(key) for key in KEYS)
+
+
+def test_what_is_marked_is_read_back_exactly_and_verified(released: ReleasedTable, tmp_path: Path) -> None:
+    path = tmp_path / "table.csv"
+    released.save(path)
+    manifest = tmp_path / "table.csv.manifest.json"
+    assert json.loads(manifest.read_text())["table"]["marked"] == ["city"]
+    assert verify_manifest(manifest).holds
+    read = [cell.removeprefix("'") for cell in cells(path.read_bytes(), "city")]
+    assert read == released.to_arrow()["city"].to_pylist()
+    assert sorted(read) == sorted(KEYS)
+
+
+def test_only_csv_files_are_marked(released: ReleasedTable, tmp_path: Path) -> None:
+    released.save(tmp_path / "table.parquet")
+    manifest = tmp_path / "table.parquet.manifest.json"
+    assert "marked" not in json.loads(manifest.read_text())["table"]
+    assert verify_manifest(manifest).holds
+    assert sorted(pl.read_parquet(tmp_path / "table.parquet")["city"]) == sorted(KEYS)
+    assert sorted(released.to_polars()["city"]) == sorted(KEYS)
+
+
+def test_public_keys_are_written_as_they_were_given(tmp_path: Path) -> None:
+    query = Query(
+        unit="who",
+        by={"city": ["=1", "-2"]},
+        groups_per_person=1,
+        rows_per_group=1,
+        delta=1e-6,
+        confidence=0.9,
+        measures=[Count(name="visits", within=20)],
+    )
+    table = query.plan().release({"who": [1, 2], "city": ["=1", "-2"]})
+    assert cells(table.file_bytes("csv"), "city") == ["=1", "-2"]
+    table.save(tmp_path / "table.csv")
+    assert verify_manifest(tmp_path / "table.csv.manifest.json").holds
+
+
+@settings(deadline=None)
+@given(st.lists(st.text(st.characters(codec="utf-8"), max_size=5), min_size=1))
+def test_marks_are_taken_off_as_they_were_put_on(texts: list[str]) -> None:
+    table = pl.DataFrame({"key": texts, "other": texts}).to_arrow()
+    there = marked(table, ["key"])
+    assert there["other"].to_pylist() == texts
+    assert unmarked(there, ["key"])["key"].to_pylist() == texts
