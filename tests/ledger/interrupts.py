@@ -4,7 +4,7 @@
 
 PLACE is a folder (SQLite) or a postgresql:// URL. Prints one JSON object; `faults` must be empty.
 As in a notebook, the last error is kept, and with it every frame that the interrupt passed through: nothing
-may depend on their being freed. The thousand of a full run: `python benchmarks/bench_ledger_kills.py`.
+may depend on their being freed. The thousand of a full run: `make soak`.
 """
 
 from __future__ import annotations

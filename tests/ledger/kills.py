@@ -3,7 +3,7 @@
     python -m tests.ledger.kills every|random PLACE COUNT SEED
 
 PLACE is a folder (SQLite) or a postgresql:// URL. Prints one JSON object; `faults` must be empty.
-The thousand kills of a full run: `python benchmarks/bench_ledger_kills.py`.
+The thousand kills of a full run: `make soak`.
 """
 
 from __future__ import annotations

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-# A thousand over both stores take about a minute: PBDP_KILLS=500 (see also benchmarks/bench_ledger_kills.py).
+# A thousand over both stores take about a minute: PBDP_KILLS=500 (see also `make soak`).
 KILLS = int(os.environ.get("PBDP_KILLS", "100"))
 
 

@@ -1,6 +1,6 @@
 """Ten million random designs against enumeration; run from the root of the project:
 
-    PYTHONPATH=src:. python tests/brute/ten_million.py [designs] [seed]
+    PYTHONPATH=src:. python tests/soak/ten_million.py [designs] [seed]
 
 Prints how many claims are below the truth (there must be none), and by how much the others exceed it.
 """
@@ -19,11 +19,6 @@ BLOCK = 100
 REPORT_EVERY = 30.0
 
 
-def say(text: str) -> None:
-    sys.stdout.write(text + "\n")
-    sys.stdout.flush()
-
-
 def main(wanted: int, seed: int) -> int:
     """Number of violations."""
     rng = np.random.default_rng([30, seed])
@@ -35,16 +30,19 @@ def main(wanted: int, seed: int) -> int:
         tally.add(truth, *block.claims(), force.ROUNDING * (1 + (truth if block.order else 0)), block)
         if time.monotonic() - reported > REPORT_EVERY:
             reported = time.monotonic()
-            say(f"{tally.designs:>12,} designs, {len(tally.violations)} violations, {reported - begun:.0f} s")
+            print(
+                f"{tally.designs:>12,} designs, {len(tally.violations)} violations, {reported - begun:.0f} s",
+                flush=True,
+            )
     excess = tally.excess
-    say(f"designs            {tally.designs:,}")
-    say(f"violations         {len(tally.violations)}")
-    say(f"median excess      {np.median(excess):.2e} of the truth, where the truth is not nil")
-    say(f"largest excess     {np.max(excess):.2e} of the truth")
-    say(f"claimed for nil    {tally.claimed_for_nothing:.2e} at most")
-    say(f"seconds            {time.monotonic() - begun:.0f}")
+    print(f"designs            {tally.designs:,}")
+    print(f"violations         {len(tally.violations)}")
+    print(f"median excess      {np.median(excess):.2e} of the truth, where the truth is not nil")
+    print(f"largest excess     {np.max(excess):.2e} of the truth")
+    print(f"claimed for nil    {tally.claimed_for_nothing:.2e} at most")
+    print(f"seconds            {time.monotonic() - begun:.0f}")
     for violation in tally.violations[:10]:
-        say(violation)
+        print(violation)
     return len(tally.violations)
 
 

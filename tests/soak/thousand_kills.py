@@ -1,7 +1,8 @@
 """A thousand SIGKILLs and, per store, a thousand interrupts at random moments: what each leaves is checked.
 
 On SQLite and PostgreSQL. Exit code 1 if a fault was found.
-Run: python benchmarks/bench_ledger_kills.py [kills [interrupts per store]]
+
+    PYTHONPATH=src:. python tests/soak/thousand_kills.py [kills [interrupts per store]]
 """
 
 from __future__ import annotations
@@ -14,10 +15,9 @@ import tempfile
 import time
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[1]
-sys.path.insert(0, str(ROOT))  # the tests' own server and killer
+from tests.ledger.postgres_server import postgres_server
 
-from tests.ledger.postgres_server import postgres_server  # noqa: E402
+ROOT = Path(__file__).resolve().parents[2]
 
 
 def report(name: str, what: str, place: str, count: int) -> int:
