@@ -80,8 +80,11 @@ def test_an_answer_that_the_plan_is_not_for_is_refused() -> None:
         pairs_of(plan_named("whole"), 0.5)
     with pytest.raises(pbdp.InputError):
         pairs_of(plan_named("relative"), -1)
-    with pytest.raises(pbdp.InputError, match="finite"):
-        pairs_of(plan_named("real"), math.inf)
+    with pytest.raises(pbdp.InputError, match="one that the plan takes as it is"):
+        pairs_of(plan_named("real"), 2.0**60)
+    for unfit in (math.inf, math.nan):
+        with pytest.raises(pbdp.InputError, match="finite"):
+            pairs_of(plan_named("real"), unfit)
 
 
 def test_an_answer_too_large_for_a_float_to_tell_its_neighbors_is_refused() -> None:

@@ -161,7 +161,7 @@ class TestJoint:
             [PRIVATE],
             [f"visits={PRIVATE}"],
             [f"visits={PRIVATE}", f"spent={PRIVATE}"],
-            [f"visits={PRIVATE}.5", "spend=1"],
+            [f"visits={PRIVATE}/0", "spend=1"],
             [f"visits={PRIVATE}x", "spend=1"],
             [f"visits=={PRIVATE}", "spend=1"],
             [f"visits={PRIVATE}", f"visits={PRIVATE}", "spend=1"],

@@ -174,8 +174,8 @@ def test_the_picture_is_drawn(capsys: pytest.CaptureFixture[str]) -> None:
         (["ledger", "status", "--ledger", "plan.json"], ["plan.json"]),
         (["release", "plan.json", "1234"], ["--dataset"]),
         (["release", "plan.json", "1234", "--dataset", "nobody"], ["known: visits"]),
-        (["release", "plan.json", "1234.5", "--dataset", "visits"], ["whole number"]),
-        (["release", "plan.json", "nan", "--dataset", "visits"], ["finite"]),
+        (["release", "plan.json", "1234x", "--dataset", "visits"], ["number must be a number"]),
+        (["release", "plan.json", "1234", "twelve", "--dataset", "visits"], ["number 2 must be a number"]),
         (["release", "plan.json", "7", "--dataset", "visits", "--insecure-test-seed", "1"], ["ledger"]),
     ],
 )

@@ -8,6 +8,8 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
 
 from pbdp.errors import InputError
 from pbdp.mechanism.absolute import AbsoluteRegion
@@ -49,21 +51,65 @@ def test_answers_round_half_up_exactly(answer: Fraction, steps: int) -> None:
     assert LinearGrid(step=0.25, rounded=True).steps_of(answer) == steps
 
 
-def test_whole_numbers_are_not_rounded() -> None:
+def test_whole_numbers_are_not_rounded_and_others_to_them() -> None:
     assert whole_numbers().steps_of(Fraction(-7)) == -7
-    with pytest.raises(
-        InputError, match=r"answer must be a whole number .*Plan without `integer`"
-    ) as refused:
-        whole_numbers().steps_of(Fraction(12345678, 1000))
-    assert "12345" not in str(refused.value)
+    assert whole_numbers().steps_of(Fraction(12345678, 1000)) == 12346
+    assert whole_numbers().steps_of_floats(np.array([1.5, -1.5, 0.49999999999999994])).tolist() == [2, -1, 0]
 
 
-def test_answers_whose_outputs_would_be_inexact_are_refused() -> None:
+def test_answers_whose_outputs_would_be_inexact_count_as_the_furthest() -> None:
     grid = LinearGrid(step=0.5, rounded=True)
     assert grid.steps_of(Fraction(2**51)) == 2**52
-    for answer in (Fraction(2**51 + 1), Fraction(-(10**400))):
-        with pytest.raises(InputError, match=r"answer must be at most 2\^52 steps"):
-            grid.steps_of(answer)
+    assert grid.steps_of(Fraction(2**51 + 1)) == 2**52
+    assert grid.steps_of(Fraction(-(10**400))) == -(2**52)
+    far = np.array([2.0**51 + 1, 1.7e308, np.inf, -np.inf, -(2.0**51) - 0.5])
+    assert grid.steps_of_floats(far).tolist() == [2**52] * 3 + [-(2**52)] * 2
+    assert grid.steps_of_integers(np.array([2**63 - 1, -(2**63)])).tolist() == [2**52, -(2**52)]
+    assert grid.steps_of_integers(np.array([2**64 - 1], dtype=np.uint64)).tolist() == [2**52]
+
+
+FLOATS = st.one_of(
+    st.floats(),
+    st.floats(-100, 100),
+    # on a rounding boundary, or beside it
+    st.builds(
+        lambda steps, power, away: math.nextafter((steps + 0.5) * 2.0**power, away),
+        st.integers(-(2**40), 2**40),
+        st.integers(-362, 332),
+        st.sampled_from([-math.inf, 0.0, math.inf]),
+    ),
+)
+POWERS = st.one_of(st.integers(-4, 70), st.integers(-362, 332))
+
+
+@given(FLOATS, POWERS)
+@example(math.nan, 0)
+@example(5e-324, -362)
+@example(-5e-324, 332)
+def test_every_float_is_rounded_as_the_exact_number_it_is(answer: float, power: int) -> None:
+    grid = LinearGrid(step=2.0**power, rounded=True)
+    if math.isnan(answer):
+        expected = 0
+    elif math.isinf(answer):
+        expected = int(math.copysign(2**52, answer))
+    else:
+        expected = grid.steps_of(Fraction(answer))
+    with np.errstate(all="raise"):
+        assert grid.steps_of_floats(np.array([answer])).tolist() == [expected]
+
+
+@given(st.integers(-(2**63), 2**64 - 1), POWERS)
+@example(2**62, 70)
+@example(-(2**62) - 1, 63)
+@example(2**54 + 2, 2)
+@example(2**64 - 1, 64)
+def test_every_machine_word_is_rounded_as_the_exact_number_it_is(answer: int, power: int) -> None:
+    grid = LinearGrid(step=2.0**power, rounded=True)
+    expected = [grid.steps_of(Fraction(answer))]
+    if answer < 2**63:
+        assert grid.steps_of_integers(np.array([answer], dtype=np.int64)).tolist() == expected
+    if answer >= 0:
+        assert grid.steps_of_integers(np.array([answer], dtype=np.uint64)).tolist() == expected
 
 
 def test_outputs_are_exact_multiples_of_the_step() -> None:
@@ -89,7 +135,8 @@ def test_the_sensitivity_in_steps_is_rounded_up(sensitivity: float, step: float,
 def test_no_two_neighbors_are_further_apart_than_the_sensitivity_in_steps() -> None:
     chance = random.Random(1)
     for _ in range(2000):
-        grid = LinearGrid(step=2.0 ** chance.randint(-4, 2), rounded=True)
+        rounded = chance.random() < 0.8
+        grid = LinearGrid(step=2.0 ** chance.randint(-4, 2), rounded=True) if rounded else whole_numbers()
         sensitivity = chance.uniform(0.01, 5)
         answer = Fraction(chance.uniform(-9, 9))
         other = answer + Fraction(sensitivity) * chance.choice([Fraction(1), Fraction(chance.random())])

@@ -35,6 +35,14 @@ _MAKERS: dict[str, tuple[Callable[[], Plan], str | None]] = {
         partial(pbdp.plan, within="50%+2.5", confidence=0.8, sensitivity=4, delta=1e-5, nonnegative=True),
         None,
     ),
+    "whole relative": (
+        partial(_whole, within="50%+4", confidence=0.8, sensitivity=1.5, nonnegative=True),
+        None,
+    ),
+    "nonnegative per answer": (
+        partial(_gaussian, within="10%+3", sensitivity=2, nonnegative=True),
+        "boosted gaussian, per answer",
+    ),
     "relative per answer": (
         partial(_gaussian, within="10%+3", sensitivity=2),
         "boosted gaussian, per answer",

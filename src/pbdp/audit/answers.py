@@ -49,8 +49,8 @@ def answer_range(plan: Plan) -> tuple[float, float]:
 
 
 def as_planned(plan: Plan, answer: Answer) -> Answer:
-    """The answer as the plan takes it, whole or a float, inside the range; others are refused."""
-    plan.answer_in_steps(answer)
+    """The answer as the plan takes it, whole or a float, inside a range; others are refused."""
+    plan.releaser.publisher.check_hypothetical(answer)
     low, high = answer_range(plan)
     inside = max(low, min(high, answer))
     return int(inside) if plan.requirement.integer else float(inside)

@@ -34,8 +34,6 @@ from opendp.extras._utilities import to_then
 from opendp.mod import AtomDomain, Domain, Measurement, Metric, VectorDomain
 
 from pbdp.errors import CannotCertifyError, ContradictionError, InputError
-from pbdp.mechanism.grid import FURTHEST_STEP, LinearGrid
-from pbdp.mechanism.log_grid import LARGEST_ANSWER
 from pbdp.planning.plan import Plan
 from pbdp.planning.pricing.batch_rule import compose_plans
 
@@ -43,9 +41,7 @@ WHOLE = ("i8", "i16", "i32", "i64", "u8", "u16", "u32", "u64", "usize")
 REAL = ("f32", "f64")
 NORMS = {"L1Distance": 1, "L2Distance": 2, "LInfDistance": math.inf}
 _OF_PLANS = {"l1": 1, "l2": 2, "linf": math.inf}
-# Whole numbers are read into 64 bits, with room for the rounding to steps.
-_LARGEST_WHOLE = (1 << 62) - 1
-# OpenDP's word sizes by numpy's names; whole answers are clamped in their own type, then widened.
+# OpenDP's types by numpy's names.
 _TYPES = {"i": "int", "u": "uint", "f": "float"}
 
 
@@ -189,7 +185,7 @@ class _Release:
                 "plan",
                 "made without `integer` for real numbers",
                 "one for whole numbers",
-                "A release that fails on fractions would tell of them.",
+                "It would round them, and promises its accuracy for whole ones.",
             )
         coordinates = self.plan.requirement.coordinates
         if coordinates is not None:
@@ -224,26 +220,9 @@ class _Release:
 
     def many(self, answers: Any) -> list[Any]:
         """Published numbers; their number is not checked here, the privacy map has taken it into account."""
-        published: list[Any] = self.plan.release(self._clamped(answers), disjoint=True).tolist()
+        given = np.asarray(answers, dtype=_numpy_type(self.space.atom))
+        published: list[Any] = self.plan.release(given, disjoint=True).tolist()
         return published
-
-    def _clamped(self, answers: Any) -> npt.NDArray[np.float64] | npt.NDArray[np.int64]:
-        low, high = self._limits()
-        if not self.space.is_whole:
-            return np.clip(np.asarray(answers, dtype=np.float64), low, high)
-        read: npt.NDArray[Any] = np.asarray(answers, dtype=_numpy_type(self.space.atom))
-        of_type = np.iinfo(read.dtype)
-        least = max(of_type.min, -_LARGEST_WHOLE, math.ceil(max(low, -_LARGEST_WHOLE)))
-        most = min(of_type.max, _LARGEST_WHOLE, math.floor(min(high, _LARGEST_WHOLE)))
-        clamped: npt.NDArray[np.int64] = np.clip(read, least, most).astype(np.int64)
-        return clamped
-
-    def _limits(self) -> tuple[float, float]:
-        """The smallest and the largest answer that the plan serves."""
-        grid = self.plan.mechanism.grid
-        furthest = FURTHEST_STEP * grid.step if isinstance(grid, LinearGrid) else LARGEST_ANSWER
-        low, high = self.plan.requirement.region.answers
-        return max(low, -furthest), min(high, furthest)
 
 
 def _numpy_type(atom: str) -> npt.DTypeLike:

@@ -36,6 +36,7 @@ def run(options: argparse.Namespace) -> str:
     answer = number_of("--answer", options.answer)
 
     plan = plan_in(options)
+    plan.releaser.publisher.check_hypothetical(answer)
     law = plan.law_at(answer)
     if options.json:
         record = {

@@ -1,42 +1,36 @@
 """The private numbers of `pbdp release`, typed or in a file, at their exact value.
 
-A message says in which row something is wrong, but never what is there.
+Text that is no number is refused before anything is paid, with its row, but never with what is there. Every
+number is taken, NaN and infinite ones too, and where nothing is counts as 0: what a plan makes of them is
+decided by public rules (see `pbdp.release.publisher`), and no message tells which they were.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from contextlib import closing
 from dataclasses import dataclass, field
-from decimal import Decimal, DecimalException
+from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
-from pbdp.cli.options import LONG_EXPONENT
 from pbdp.cli.progress import Progress
-from pbdp.columns.files import HEADER, Block, Wanted, blocks_of, pyarrow_modules, row_place
+from pbdp.columns.files import HEADER, Block, Wanted, blocks_of, pyarrow_modules
 from pbdp.columns.given import arrow_array
 from pbdp.errors import InputError
 
-# No number that a plan takes needs as many.
+# No number that a plan tells apart needs as many.
 MOST_CHARACTERS = 1000
-MISSING = "an empty cell"
-NO_NUMBER = "something else"
 # What JSON has beside arrays and objects.
 SINGLE = {str, int, Decimal, bool, type(None)}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class PrivateColumn:
-    """`answers` is a list of exact numbers or a numpy array; `kept` columns are published as they are.
-
-    `place(i)` names row i to the user.
-    """
+    """`answers` is a list of exact numbers or a numpy array; `kept` columns are published as they are."""
 
     answers: Any
-    place: Callable[[int], str]
     kept: dict[str, Any] = field(default_factory=dict)
 
     @property
@@ -50,23 +44,28 @@ class PrivateColumn:
 
 def typed_numbers(texts: list[str], what: str = "number") -> PrivateColumn:
     """Numbers of the command line, which may be fractions such as 1/3."""
-
-    def place(index: int) -> str:
-        return f"{what} {index + 1}" if len(texts) > 1 else what
-
-    return PrivateColumn(
-        answers=[_typed(text, place(index)) for index, text in enumerate(texts)], place=place
-    )
+    places = [f"{what} {index + 1}" for index in range(len(texts))] if len(texts) > 1 else [what]
+    return PrivateColumn(answers=[_typed(*typed) for typed in zip(texts, places, strict=True)])
 
 
-def _typed(text: str, place: str) -> int | Fraction:
+def _typed(text: str, place: str) -> int | Decimal | Fraction:
     try:
-        if LONG_EXPONENT.search(text) or len(text) > MOST_CHARACTERS:
+        if not text.strip():
             raise ValueError
-        exact = Fraction(text)
-    except (ValueError, ZeroDivisionError):
+        return Fraction(text) if "/" in text and len(text) <= MOST_CHARACTERS else _number(text)
+    except (ArithmeticError, ValueError):
         raise _unusable(place) from None
-    return int(exact) if exact.denominator == 1 else exact
+
+
+def _number(text: str) -> int | Decimal:
+    """The number that is written there; nothing counts as 0."""
+    if len(text) > MOST_CHARACTERS:
+        raise ValueError
+    text = text.strip() or "0"
+    try:
+        return int(text)
+    except ValueError:
+        return Decimal(text)
 
 
 # ------------------------------------------------------------------------------------------ in a file
@@ -79,20 +78,17 @@ def numbers_from(
     wanted = Wanted(column=column, needed=dict.fromkeys(keep, "--keep"))
     numbers: list[Any] = []
     kept: dict[str, list[Any]] = {name: [] for name in keep}
-    lined = False
     with closing(blocks_of(name, given_format, wanted)) as blocks:
         for block in blocks:
             numbers.append(_numbers(block, "" if column else HEADER))
             for label, parts in kept.items():
                 parts.append(block.more[label])
-            lined = block.lined
             progress.tell("reading row", block.first + len(block.cells), block.total)
     answers = _joined(numbers)
     if not len(answers):
         raise InputError("input", "one number or more", "none")
     return PrivateColumn(
         answers=answers,
-        place=lambda row: f"number in {row_place(row, lined=lined)}",
         kept={label: _kept(label, parts) for label, parts in kept.items()},
     )
 
@@ -108,43 +104,34 @@ def _numbers(block: Block, hint: str) -> Any:
 
 
 def _in_text(block: Block, hint: str) -> Any:
-    """Cells of text as an int64 array if all are whole, else as a list of decimals."""
+    """Cells of text as an int64 array if all are whole, else as a list of exact numbers."""
     cells: list[str] = block.cells
     try:
         return np.array(list(map(int, cells)), dtype=np.int64)
     except (ValueError, OverflowError):
         # something else than a whole number of ordinary size is among them
         pass
-    try:
-        decimals = list(map(Decimal, cells))
-    except (DecimalException, ValueError):
-        decimals = []
-    if decimals and all(map(Decimal.is_finite, decimals)) and max(map(len, cells)) <= MOST_CHARACTERS:
-        return decimals
-    index = next(i for i, cell in enumerate(cells) if not _is_decimal(cell))
-    got = NO_NUMBER if cells[index].strip() else MISSING
-    raise _unusable_in(block, index, got, "" if block.first + index else hint)
-
-
-def _is_decimal(cell: str) -> bool:
-    try:
-        return len(cell) <= MOST_CHARACTERS and Decimal(cell).is_finite()
-    except (DecimalException, ValueError):
-        return False
+    numbers = []
+    for index, cell in enumerate(cells):
+        try:
+            numbers.append(_number(cell))
+        except (ArithmeticError, ValueError):
+            raise _unusable_in(block, index, "" if block.first + index else hint) from None
+    return numbers
 
 
 def _in_json(block: Block) -> Any:
     """An int64 array if all are whole and fit, else the numbers, whole or as exact decimals."""
-    values: list[Any] = block.cells
+    values: list[Any] = [0 if value is None else value for value in block.cells]
     kinds = set(map(type, values))
     if kinds == {int}:
         try:
             return np.array(values, dtype=np.int64)
         except OverflowError:
             return values
-    for index, value in enumerate(values):
-        if type(value) not in (int, Decimal) or (type(value) is Decimal and not value.is_finite()):
-            raise _unusable_in(block, index, MISSING if value is None else NO_NUMBER)
+    if not kinds <= {int, Decimal}:
+        unfit = (index for index, value in enumerate(values) if type(value) not in (int, Decimal))
+        raise _unusable_in(block, next(unfit))
     return values
 
 
@@ -154,16 +141,8 @@ def _in_parquet(block: Block) -> Any:
     kind = block.cells.type
     if not any(check(kind) for check in (pa.types.is_decimal, pa.types.is_integer, pa.types.is_floating)):
         raise InputError("--column", "a column of numbers", f"one of {kind}")
-    if block.cells.null_count:
-        missing = block.cells.is_null().to_numpy(zero_copy_only=False)
-        raise _unusable_in(block, int(np.argmax(missing)), MISSING)
-    numbers = arrow_array(block.cells)
-    if numbers.dtype == object:
-        return numbers.tolist()
-    finite = np.isfinite(numbers)
-    if not np.all(finite):
-        raise _unusable_in(block, int(np.argmin(finite)))
-    return numbers
+    numbers = arrow_array(block.cells.fill_null(0))
+    return numbers.tolist() if numbers.dtype == object else numbers
 
 
 def _joined(blocks: list[Any]) -> Any:
@@ -186,9 +165,9 @@ def _kept(name: str, parts: list[Any]) -> Any:
     return values
 
 
-def _unusable_in(block: Block, index: int, got: str = NO_NUMBER, remedy: str = "") -> InputError:
-    return _unusable(f"number in {block.place(index)}", got, remedy)
+def _unusable_in(block: Block, index: int, remedy: str = "") -> InputError:
+    return _unusable(f"number in {block.place(index)}", remedy)
 
 
-def _unusable(place: str, got: str = NO_NUMBER, remedy: str = "") -> InputError:
-    return InputError(place, "a finite number", got, remedy)
+def _unusable(place: str, remedy: str = "") -> InputError:
+    return InputError(place, "a number", "something else", remedy)

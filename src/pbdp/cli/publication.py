@@ -16,9 +16,7 @@ from pbdp.cli.table_file import Table, json_values, ready_columns, typed_numbers
 from pbdp.cli.words.ledgers import paid_words
 from pbdp.cli.words.plans import insecure_words, interval_words, promise_words, uncounted_words
 from pbdp.digits import plain
-from pbdp.errors import InputError
 from pbdp.noise.kernel import Array, Index
-from pbdp.release.answers import read_answers
 from pbdp.release.intervals import Intervals
 from pbdp.release.keystream import InsecureTestKeystream, Keystream, SecureKeystream
 
@@ -235,39 +233,11 @@ def publish(
 
 
 def _prepared(part: Part, column: PrivateColumn, *, disjoint: bool) -> Prepared:
-    """A part's answers, read and counted; a refusal says the place of the first that has it."""
+    """A part's answers, counted."""
     part.releaser.check_count(column.count, disjoint)
     # one number may be larger than an array can hold
     alone = column.count == 1 and part.requirement.coordinates is None
-    try:
-        return part.releaser.prepared(column.answers[0] if alone else column.answers)
-    except InputError as error:
-        index = _first_refused(part, column.answers)
-        if index is None:
-            raise
-        raise InputError(column.place(index), error.rule, error.value, error.remedy) from None
-
-
-def _first_refused(part: Part, answers: Any) -> int | None:
-    """Halve what is refused until one answer is left."""
-    start, stop = 0, len(answers)
-    if not _refused(part, answers):
-        return None
-    while stop - start > 1:
-        middle = (start + stop) // 2
-        if _refused(part, answers[start:middle]):
-            stop = middle
-        else:
-            start = middle
-    return start
-
-
-def _refused(part: Part, answers: Any) -> bool:
-    try:
-        read_answers(answers, part.releaser.publisher)
-    except InputError:
-        return True
-    return False
+    return part.releaser.prepared(column.answers[0] if alone else column.answers)
 
 
 def _drawn(ready: Iterable[Prepared], seed: int | None) -> Array:

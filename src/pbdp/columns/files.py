@@ -82,12 +82,8 @@ class Block:
 
     def place(self, index: int) -> str:
         """Where the block's row of this index is."""
-        return row_place(self.first + index, lined=self.lined)
-
-
-def row_place(row: int, *, lined: bool) -> str:
-    """The place of a row, with its line if rows are lines (`lined`), after a line of names."""
-    return f"row {row + 1:,}{f' (line {row + 2:,})' if lined else ''}"
+        row = self.first + index
+        return f"row {row + 1:,}{f' (line {row + 2:,})' if self.lined else ''}"
 
 
 def blocks_of(name: str, given_format: str | None, wanted: Wanted) -> Generator[Block]:

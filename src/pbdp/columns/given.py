@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from decimal import Decimal
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -26,16 +28,21 @@ class Column:
     back: Callable[[npt.NDArray[Any]], Any]
 
 
-def read_column(name: str, given: object, single: str) -> Column:
-    """The column that was given; `single` is what may stand in its place, for the refusal of others."""
+def read_column(name: str, given: object, single: str, *, filled: bool = False) -> Column:
+    """The column that was given; `single` is what may stand in its place, for the refusal of others.
+
+    With `filled`, columns of numbers have 0 where nothing is, so that their form does not tell of gaps.
+    """
     if isinstance(given, list | tuple):
         kind = type(given)
         return Column(array=objects(list(given)), back=lambda out: kind(out.tolist()))
+    if isinstance(given, np.ma.MaskedArray) and filled:
+        given = given.filled(0)
     if isinstance(given, np.ndarray):
         return Column(array=given.ravel(), back=lambda out: out.reshape(given.shape))
     for package, read in _PACKAGES.items():
         if comes_from(given, package):
-            if (column := read(given)) is not None:
+            if (column := read(given, filled)) is not None:
                 return column
             raise InputError(
                 name, f"{single}, {SEVERAL}", f"a {package} {type(given).__name__}", "Choose one column."
@@ -55,7 +62,7 @@ def objects(values: list[Any]) -> npt.NDArray[Any]:
     return array
 
 
-def _from_pandas(given: Any) -> Column | None:
+def _from_pandas(given: Any, filled: bool) -> Column | None:
     import pandas as pd
 
     if not isinstance(given, pd.Series):
@@ -63,8 +70,11 @@ def _from_pandas(given: Any) -> Column | None:
     kind: Any = given.dtype
     nullable = hasattr(kind, "numpy_dtype")
     held = kind.numpy_dtype if nullable else kind
-    numbers = isinstance(held, np.dtype) and held.kind in "iuf" and not (nullable and given.hasnans)
-    array = given.to_numpy(dtype=held) if numbers else np.asarray(given, dtype=object)
+    column = given
+    if filled and nullable and pd.api.types.is_numeric_dtype(kind) and not pd.api.types.is_bool_dtype(kind):
+        column = given.fillna(0)
+    numbers = isinstance(held, np.dtype) and held.kind in "iuf" and not (nullable and column.hasnans)
+    array = column.to_numpy(dtype=held) if numbers else np.asarray(column, dtype=object)
 
     def back(out: npt.NDArray[Any]) -> Any:
         dtype = None
@@ -83,30 +93,51 @@ def _arrow_type(array: npt.NDArray[Any]) -> Any:
     return pa.from_numpy_dtype(array.dtype)
 
 
-def _from_polars(given: Any) -> Column | None:
+def _from_polars(given: Any, filled: bool) -> Column | None:
     import polars as pl
 
     if not isinstance(given, pl.Series):
         return None
     kind = given.dtype
+    column = given.fill_null(0) if filled and kind.is_numeric() else given
     # numpy has no whole numbers of 128 bits
     numbers = (kind.is_integer() and "128" not in str(kind)) or kind.is_float()
     return Column(
-        array=given.to_numpy() if numbers and not given.null_count() else objects(given.to_list()),
-        back=lambda out: pl.Series(given.name, out.tolist() if out.dtype == object else out),
+        array=column.to_numpy() if numbers and not column.null_count() else objects(column.to_list()),
+        back=lambda out: _fitting(lambda values: pl.Series(given.name, values), out),
     )
 
 
-def _from_arrow(given: Any) -> Column | None:
+def _from_arrow(given: Any, filled: bool) -> Column | None:
     import pyarrow as pa
 
     if not isinstance(given, pa.Array | pa.ChunkedArray):
         return None
     chunked = isinstance(given, pa.ChunkedArray)
+    column = given.combine_chunks() if chunked else given
+    if filled and any(
+        check(column.type) for check in (pa.types.is_integer, pa.types.is_floating, pa.types.is_decimal)
+    ):
+        column = column.fill_null(0)
     return Column(
-        array=arrow_array(given.combine_chunks() if chunked else given),
-        back=lambda out: pa.chunked_array([pa.array(out)]) if chunked else pa.array(out),
+        array=arrow_array(column),
+        back=lambda out: _fitting(
+            lambda values: pa.chunked_array([pa.array(values)]) if chunked else pa.array(values), out
+        ),
     )
+
+
+def _fitting(made: Callable[[Any], Any], out: npt.NDArray[Any]) -> Any:
+    """A column of the results; of floats where no type of the column holds all their digits."""
+    if out.dtype != object:
+        return made(out)
+    values = out.tolist()
+    try:
+        return made(values)
+    except (ArithmeticError, RuntimeError, TypeError, ValueError):
+        if not all(isinstance(value, int | float | Decimal | Fraction) for value in values):
+            raise
+    return made([float(value) for value in values])
 
 
 def arrow_array(column: Any) -> npt.NDArray[Any]:
@@ -124,7 +155,7 @@ def arrow_array(column: Any) -> npt.NDArray[Any]:
     return objects(column.to_pylist())
 
 
-_PACKAGES: dict[str, Callable[[Any], Column | None]] = {
+_PACKAGES: dict[str, Callable[[Any, bool], Column | None]] = {
     "pandas": _from_pandas,
     "polars": _from_polars,
     "pyarrow": _from_arrow,

@@ -46,6 +46,8 @@ def likelihood_curve(
     that is sampled. A number that the plan cannot publish is refused.
     """
     weights = Weights(publisher=plan.releaser.publisher)
+    for end in between or ():
+        plan.releaser.publisher.check_hypothetical(end)
     low, high = between or _likely(plan, weights, published)
     if isinstance(plan.grid, LogGrid):
         answers = _spread(plan, plan.grid, low, high, most)

@@ -111,6 +111,7 @@ class Budget:
         """`plan.release` of any plan, paid first. The same `key` brings back the same numbers.
 
         `query` is any public text on what was asked. `again` pays for another package of the plan's releases.
+        Of the answers only types and number are looked at before they are paid for.
         """
         ready = plan.prepared(answers, disjoint=disjoint)
         if not ready.count:
@@ -141,8 +142,9 @@ class Budget:
     ) -> Paid:
         """Pay for `count` numbers, have them drawn unless they were, and store them.
 
-        Answers are to be checked before: once this is called the price is paid. `shape` is how many numbers
-        each part of a plan has, if it has several; they are stored apart, never to be taken for each other's.
+        `draw` is called once the price is paid, and should not fail for any answer. `shape` is how many
+        numbers each part of a plan has, if it has several; they are stored apart, never to be taken for each
+        other's.
         """
         request = Request(
             dataset=self.dataset,

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -23,8 +24,11 @@ STEPS_IN_WIDTH = 512
 # A coarser grid is used rather than let a sensitivity, or a width, grow past this many steps.
 MOST_STEPS = 1 << 20
 WIDEST = 1 << 17
-# Answers further out are refused: with noise added, their outputs would no longer be exact doubles.
+# Answers further out count as this far: with noise added, their outputs would no longer be exact doubles.
 FURTHEST_STEP = 1 << 52
+# As arrays: numpy would convert a number of Python's anew in every operation, which counts for one answer.
+_FIRST, _LAST, _ONE = (np.array(number, dtype=np.int64) for number in (-FURTHEST_STEP, FURTHEST_STEP, 1))
+_ZERO = np.array(0.0)
 # Widths and steps outside leave no room in a double for the steps around them.
 SMALLEST, LARGEST = 1e-100, 1e100
 
@@ -46,15 +50,15 @@ class Grid(ABC):
 
     @abstractmethod
     def steps_of(self, answer: Fraction) -> int:
-        """The grid point of an answer."""
+        """The grid point of an answer; those too far out for the grid count as the last one."""
 
     @abstractmethod
     def steps_of_floats(self, answers: Array) -> npt.NDArray[np.int64]:
-        """The grid points of many finite floats, each taken at its exact value."""
+        """The grid points of many floats, each taken at its exact value; NaN counts as 0."""
 
     @abstractmethod
-    def steps_of_integers(self, answers: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-        """The grid points of many whole numbers."""
+    def steps_of_integers(self, answers: npt.NDArray[np.integer[Any]]) -> npt.NDArray[np.int64]:
+        """The grid points of many whole numbers, of the type int64 or uint64."""
 
     @property
     @abstractmethod
@@ -84,6 +88,10 @@ class LinearGrid(Grid):
 
     step: float
     rounded: bool
+    # the answers that are furthest out on either side, and what `steps_of_floats` adds and multiplies by
+    _ends: tuple[Array, Array] = field(init=False, repr=False, compare=False)
+    _nudge: Array = field(init=False, repr=False, compare=False)
+    _doubled: Array = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         positive("step", self.step)
@@ -98,6 +106,10 @@ class LinearGrid(Grid):
                 f"{self.step:g}",
                 "Multiples of it are then exact in floating point.",
             )
+        furthest = FURTHEST_STEP * self.step
+        object.__setattr__(self, "_ends", (np.array(-furthest), np.array(furthest)))
+        object.__setattr__(self, "_nudge", np.array(self.step * 2.0**-60))
+        object.__setattr__(self, "_doubled", np.array(2.0 / self.step))
 
     def sensitivity_in_steps(self, sensitivity: float) -> int:
         """ceil(sensitivity / step): what rounding floor(x/step + 1/2) can make of it."""
@@ -108,45 +120,35 @@ class LinearGrid(Grid):
 
     def steps_of(self, answer: Fraction) -> int:
         """floor(x/step + 1/2), exactly."""
-        if abs(answer) > FURTHEST_STEP * Fraction(self.step):
-            raise self._too_far()
-        if self.rounded:
-            return math.floor(answer / Fraction(self.step) + Fraction(1, 2))
-        if answer.denominator != 1:
-            raise not_whole()
-        return int(answer)
+        steps = math.floor(answer / Fraction(self.step) + Fraction(1, 2))
+        return min(max(steps, -FURTHEST_STEP), FURTHEST_STEP)
 
     def steps_of_floats(self, answers: Array) -> npt.NDArray[np.int64]:
-        """The same in floating point: dividing by a power of two is exact, and so is taking the floor off.
+        """The same in floating point, as floor((floor(2x/step) + 1) / 2).
 
-        Where the quotient underflows it is far below one half all the same.
+        Everything is exact, as the step is a power of two, but for the tiny number that is added first. It
+        changes no answer of a quarter of a step or more, as it is below half a unit in their last place, and
+        all that are smaller are rounded to 0 with it too. With it no product is so small that a processor
+        takes longer for it.
         """
-        with np.errstate(over="ignore", under="ignore"):
-            steps = answers / self.step
-        if steps.size and float(np.max(np.abs(steps))) > FURTHEST_STEP:
-            raise self._too_far()
-        floor = np.floor(steps)
-        rest = steps - floor
-        if not self.rounded and np.any(rest):
-            raise not_whole()
-        return (floor + (rest >= 0.5)).astype(np.int64)
+        kept = between(answers, *self._ends)
+        halves = np.floor((kept + self._nudge) * self._doubled).astype(np.int64)
+        return np.asarray((halves + _ONE) >> _ONE)
 
-    def steps_of_integers(self, answers: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    def steps_of_integers(self, answers: npt.NDArray[np.integer[Any]]) -> npt.NDArray[np.int64]:
         if self.step < 1:
             return self.steps_of_floats(answers.astype(np.float64))
-        # floats would round answers beyond 2^53
-        power = min(math.frexp(self.step)[1] - 1, 62)
-        furthest = min(FURTHEST_STEP << power, (1 << 62) - 1)
-        if answers.size and not (-furthest <= int(answers.min()) and int(answers.max()) <= furthest):
-            raise self._too_far()
-        return (answers + ((1 << power) >> 1)) >> power if power else answers
+        power = min(math.frexp(self.step)[1] - 1, 64)
+        if power:
+            # floats would round answers beyond 2^53; the last bit that is shifted out is the half
+            answers = (answers >> power) + ((answers >> (power - 1)) & 1)
+        if answers.dtype == np.uint64:
+            return np.asarray(np.minimum(answers, np.uint64(FURTHEST_STEP)).astype(np.int64))
+        return np.asarray(np.minimum(np.maximum(answers, _FIRST), _LAST))
 
     @property
     def whole_outputs(self) -> bool:
         return not self.rounded
-
-    def _too_far(self) -> InputError:
-        return InputError("answer", f"at most 2^52 steps of {self.step:g} from 0", "a larger one")
 
     def values_of(self, steps: npt.NDArray[np.int64]) -> Array:
         return np.asarray(steps.astype(np.float64) * self.step)
@@ -163,14 +165,13 @@ class LinearGrid(Grid):
         return f"multiples of {self.step:g}" if self.rounded else "whole numbers"
 
 
-def not_whole() -> InputError:
-    """The refusal of a fraction by a plan for whole numbers."""
-    return InputError(
-        "answer",
-        "a whole number for this plan",
-        "a fraction",
-        "Plan without `integer` for real-valued answers.",
-    )
+def between(answers: Array, lowest: Array, highest: Array) -> Array:
+    """Answers moved into a range around 0, and NaN to 0.
+
+    The positive and the negative part are clamped one by one, as of NaN and 0 fmax and fmin give 0.
+    """
+    above = np.fmin(np.fmax(answers, _ZERO), highest)
+    return np.asarray(above + np.fmax(np.fmin(answers, _ZERO), lowest))
 
 
 def whole_numbers() -> LinearGrid:

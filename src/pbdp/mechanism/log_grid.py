@@ -18,8 +18,9 @@ the way back. Whole-number outputs are rounded in the end, so tau is taken half 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -27,7 +28,7 @@ import numpy.typing as npt
 from pbdp.domains import positive
 from pbdp.errors import CannotCertifyError, InputError
 from pbdp.mechanism.absolute import AbsoluteRegion
-from pbdp.mechanism.grid import STEPS_IN_WIDTH, Grid, not_whole, power_of_two_below
+from pbdp.mechanism.grid import STEPS_IN_WIDTH, Grid, between, power_of_two_below
 from pbdp.mechanism.region import Region
 from pbdp.mechanism.relative import RelativeRegion
 from pbdp.noise.kernel import Array
@@ -47,6 +48,9 @@ class LogGrid(Grid):
     nonnegative: bool
     step: float
     whole: bool = False
+    # the answers that are furthest out on either side, and the numbers in g, as arrays (see `LinearGrid`)
+    _ends: tuple[Array, Array] = field(init=False, repr=False, compare=False)
+    _constants: tuple[Array, ...] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         positive("step", self.step)
@@ -54,6 +58,12 @@ class LogGrid(Grid):
         positive("tau", self.tau)
         if self.whole:
             positive("tau", self.tau - 0.5, "Rounding to whole numbers alone is worse than the requirement.")
+        # the quotient by the unit has to be finite too
+        largest = LARGEST_ANSWER * min(self._unit, 1.0)
+        lowest = 0.0 if self.nonnegative else -largest
+        object.__setattr__(self, "_ends", (np.array(lowest), np.array(largest)))
+        numbers = (self._unit, self.theta, self.step, 0.5, self._unit * 2.0**-60)
+        object.__setattr__(self, "_constants", tuple(map(np.array, numbers)))
 
     @property
     def _offset(self) -> float:
@@ -87,31 +97,26 @@ class LogGrid(Grid):
         return AbsoluteRegion(below=whole(down), above=whole(up))
 
     def steps_of(self, answer: Fraction) -> int:
-        if abs(answer) > LARGEST_ANSWER:
-            raise self._too_large()
-        if self.whole and answer.denominator != 1:
-            raise not_whole()
-        return int(self.steps_of_floats(np.array([float(answer)]))[0])
+        largest = Fraction(LARGEST_ANSWER)
+        return int(self.steps_of_floats(np.array([float(min(max(answer, -largest), largest))]))[0])
 
     def steps_of_floats(self, answers: Array) -> npt.NDArray[np.int64]:
-        if answers.size and float(np.max(np.abs(answers))) > LARGEST_ANSWER:
-            raise self._too_large()
-        if self.whole and np.any(answers != np.floor(answers)):
-            raise not_whole()
-        if self.nonnegative and np.any(answers < 0):
-            raise InputError("answer", "0 or more for this plan", "a negative one")
-        position = np.copysign(np.log1p(np.abs(answers) / self._unit) / self.theta, answers)
-        return np.floor(position / self.step + 0.5).astype(np.int64)
+        """g(Q)/step, rounded half up; also where outputs are whole, as rounding first could move g further.
 
-    def steps_of_integers(self, answers: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+        What is added before the logarithm is far below the error that g is granted. It spares the processor
+        quotients that are nearly 0, for which some take longer.
+        """
+        unit, theta, step, half, nudge = self._constants
+        kept = between(answers, *self._ends)
+        position = np.copysign(np.log1p((np.abs(kept) + nudge) / unit) / theta, kept)
+        return np.floor(position / step + half).astype(np.int64)
+
+    def steps_of_integers(self, answers: npt.NDArray[np.integer[Any]]) -> npt.NDArray[np.int64]:
         return self.steps_of_floats(answers.astype(np.float64))
 
     @property
     def whole_outputs(self) -> bool:
         return self.whole
-
-    def _too_large(self) -> InputError:
-        return InputError("answer", f"at most {LARGEST_ANSWER:g} in size", "a larger one")
 
     def values_of(self, steps: npt.NDArray[np.int64]) -> Array:
         position = steps.astype(np.float64) * self.step

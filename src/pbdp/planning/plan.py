@@ -317,7 +317,7 @@ class Plan:
         return drawn if isinstance(answers, Mapping) else list(drawn.values())
 
     def prepared(self, answers: object, *, disjoint: bool = False) -> Prepared:
-        """The answers of all parts, read and checked, to be drawn once they are paid for.
+        """The answers of all parts, their types checked, to be drawn once they are paid for.
 
         A vector, and the answers of all parts of a joint plan, count as one release of the plan.
         """

@@ -138,7 +138,8 @@ def _design(record: Record, requirement: Requirement) -> Design:
 
 def _grid_record(grid: Grid) -> Record:
     kind = {LinearGrid: "linear", LogGrid: "log"}[type(grid)]
-    return {"kind": kind} | {field.name: getattr(grid, field.name) for field in fields(grid)}  # type: ignore[arg-type]
+    names = [field.name for field in fields(grid) if field.init]  # type: ignore[arg-type]
+    return {"kind": kind} | {name: getattr(grid, name) for name in names}
 
 
 def _grid(record: Record, requirement: Requirement) -> Grid:

@@ -1,4 +1,25 @@
-"""The two ends of a release: from a true answer to its grid point, and from an output's to the number."""
+"""The two ends of a release: from a true answer to its grid point, and from an output's to the number.
+
+**What an answer may be.** Any number. A refusal that depends on the answer would tell something of it for
+nothing, so every number is mapped to a grid point, by these steps, which are public:
+
+1. NaN, and an entry of a column where nothing is, counts as 0;
+2. an answer that the plan does not cover, infinite ones included, counts as the nearest one that it does:
+   inside its range, 0 where answers are 0 or more, the answers that a function was given for, and at most
+   2^52 steps from 0 (on a logarithmic grid 1e300, or 1e300 times tau/theta if that is less);
+3. it is rounded to the nearest grid point, halves up.
+
+**Why it costs nothing.** Step 2 is a projection onto an interval: no two numbers are further apart after it.
+Step 3 makes of a distance c at most ceil(c/step) steps, whole numbers being steps of 1, which is what
+`Grid.sensitivity_in_steps` accounts for; on a logarithmic grid c is the distance of the logarithms, which
+are taken of the answer itself, never of a rounded one. Both orders of the two steps give the same, because
+rounding is monotone. A vector is mapped number by number: in the maximum norm that is the same; Euclidean
+and real l1 plans account for what rounding adds in every coordinate; and an l1 plan for whole numbers, which
+does not, takes whole numbers only, by their type (see `Releaser.prepared`).
+
+What one person changes is the answer after step 1: where it may be NaN, the sensitivity is to hold with 0 in
+its place. The accuracy is that of the answer as it was mapped; on a plan for whole numbers, of whole ones.
+"""
 
 from __future__ import annotations
 
@@ -6,8 +27,10 @@ import math
 from dataclasses import dataclass, field
 from decimal import Decimal
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from pbdp.errors import InputError
 from pbdp.mechanism.design import AnyDesign
@@ -16,6 +39,14 @@ from pbdp.mechanism.requirement import Requirement
 from pbdp.noise.kernel import Array, Index
 
 Number = int | float | Fraction | Decimal
+# The types of numbers. Python counts truth values among whole numbers; here they are none.
+SCALARS = (int, float, Fraction, Decimal, np.integer, np.floating)
+
+# Larger than every answer that a grid tells from its neighbors.
+_HUGE_EXPONENT = 400
+_HUGE = Fraction(10) ** _HUGE_EXPONENT
+# Ends of ranges in steps are no further out, so that noise can be added to them.
+_LARGEST_STEP = 1 << 62
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,21 +55,28 @@ class Publisher:
 
     requirement: Requirement
     design: AnyDesign
-    # what answers and outputs are clamped to; the steps that answers may have
+    # what outputs are clamped to; the first and last grid point that answers may have, if any
     _limits: tuple[float, float] = field(init=False, repr=False)
-    _steps: tuple[float, float] = field(init=False, repr=False)
+    _covered: tuple[Index, Index] | None = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
+        first, last = self.requirement.region.answers
+        if math.isfinite(first) or math.isfinite(last):
+            first, last = self.grid.region_in_steps(self.requirement.region).answers
         low, high = -math.inf, math.inf
         if self.requirement.bounds is not None:
             low, high = self.requirement.bounds.answers
             if self.grid.whole_outputs:
                 low, high = float(math.ceil(low)), float(math.floor(high))
+            # rounding never changes the order, so that it is the same to clamp answers or their grid points
+            first = max(first, self.grid.steps_of(Fraction(low)))
+            last = min(last, self.grid.steps_of(Fraction(high)))
         object.__setattr__(self, "_limits", (low, high))
-        answers = self.requirement.region.answers
-        if any(map(math.isfinite, answers)):
-            answers = self.grid.region_in_steps(self.requirement.region).answers
-        object.__setattr__(self, "_steps", answers)
+        covered = None
+        if math.isfinite(first) or math.isfinite(last):
+            ends = (max(first, -_LARGEST_STEP), min(last, _LARGEST_STEP))
+            covered = tuple(np.array(int(end), dtype=np.int64) for end in ends)
+        object.__setattr__(self, "_covered", covered)
 
     @property
     def grid(self) -> Grid:
@@ -51,45 +89,41 @@ class Publisher:
         return not self.design.clamp and self.requirement.bounds is None
 
     def exact_steps(self, answer: Number) -> int:
-        """The grid point of one number at its exact value: rounded half up, and clamped as the plan says."""
-        try:
-            exact = Fraction(answer)
-        except (TypeError, ValueError, OverflowError):
-            raise not_a_number() from None
-        if self.requirement.bounds is not None:
-            low, high = (Fraction(end) for end in self._limits)
-            exact = max(low, min(high, exact))
-        return int(self._checked(np.array([self.grid.steps_of(exact)], dtype=np.int64))[0])
+        """The grid point of one number at its exact value; what is no number by its type is refused."""
+        if not is_number(type(answer)):
+            raise no_number(type(answer))
+        return int(self._moved(np.array([self.grid.steps_of(_exact(answer))], dtype=np.int64))[0])
 
-    def steps_of(self, answers: Array | Index) -> Index:
-        """The grid points of many floats or whole numbers, in the same time whatever their values."""
-        if answers.dtype == np.int64:
-            return self._checked(self._steps_of_integers(answers.astype(np.int64, copy=False)))
-        floats = answers.astype(np.float64, copy=False)
-        if not np.all(np.isfinite(floats)):
-            raise not_a_number()
-        if self.requirement.bounds is not None:
-            floats = _clipped(floats, *self._limits)
-        return self._checked(self.grid.steps_of_floats(floats))
+    def steps_of(self, answers: npt.NDArray[Any]) -> Index:
+        """The grid points of an array of float64, int64 or uint64, in the same time whatever is in it."""
+        if answers.dtype.kind == "f":
+            return self._moved(self.grid.steps_of_floats(answers))
+        return self._moved(self.grid.steps_of_integers(answers))
 
-    def _steps_of_integers(self, answers: Index) -> Index:
-        if self.requirement.bounds is None:
-            return self.grid.steps_of_integers(answers)
-        low, high = self._limits
-        kept = np.minimum(np.maximum(answers, math.floor(low)), math.ceil(high))
-        # now small enough for a float to hold them
-        return self.grid.steps_of_floats(_clipped(kept.astype(np.float64), low, high))
-
-    def _checked(self, steps: Index) -> Index:
-        """Clamped into a fixed range; refused where the plan says nothing of such an answer."""
-        first, last = self._steps
-        if self.requirement.region.stands_still:
-            return np.minimum(np.maximum(steps, int(first)), int(last))
-        if math.isinf(first) and math.isinf(last):
+    def _moved(self, steps: Index) -> Index:
+        """Moved into the answers that the plan is for."""
+        if self._covered is None:
             return steps
-        if steps.size and not (first <= int(steps.min()) and int(steps.max()) <= last):
-            raise InputError("answer", f"one that the plan was made for ({first:g} to {last:g})", "another")
-        return steps
+        first, last = self._covered
+        return np.asarray(np.minimum(np.maximum(steps, first), last))
+
+    def check_hypothetical(self, answer: Number) -> None:
+        """Refuse an answer that is only looked at if a release would move it, but for clamping into a range.
+
+        Nothing is promised for such an answer. A true one is never to be checked so: it would tell of it.
+        """
+        if isinstance(answer, float) and not math.isfinite(answer):
+            raise InputError("answer", "finite to be looked at", f"{answer}")
+        steps, exact, region = self.exact_steps(answer), _exact(answer), self.requirement.region
+        if self.requirement.integer and exact.denominator != 1:
+            raise InputError("answer", "a whole number for this plan", "another")
+        if self.requirement.bounds is not None or region.stands_still:
+            return
+        first, last = self.grid.answers_around(steps, steps)
+        low, high = region.answers
+        if not max(low, first) <= exact <= min(high, last):
+            rule = f"one that the plan takes as it is ({region.describe()}, on {self.grid.describe()})"
+            raise InputError("answer", rule, "another")
 
     def values_of(self, outputs: Index) -> Array | Index:
         """The numbers published for output steps (noise and offset included); as integers on that grid."""
@@ -110,6 +144,29 @@ def _clipped(values: Array, low: float, high: float) -> Array:
     return np.minimum(np.maximum(values, low), high)
 
 
-def not_a_number() -> InputError:
-    """The refusal of NaN, infinity and what is no number at all."""
-    return InputError("answer", "a finite number", "something else", "Drop or fill missing values first.")
+def _exact(answer: Any) -> Fraction:
+    """A number at its exact value; 0 for NaN, and a huge number for those so large that it is the same."""
+    match answer:
+        case Decimal():
+            if answer.is_nan() or not answer or answer.adjusted() < -_HUGE_EXPONENT:
+                # no grid tells it from 0, and its fraction might not fit into memory
+                return Fraction(0)
+            if answer.is_infinite() or answer.adjusted() > _HUGE_EXPONENT:
+                return -_HUGE if answer.is_signed() else _HUGE
+        case float() | np.floating():
+            if not np.isfinite(answer):
+                return Fraction(0) if np.isnan(answer) else _HUGE if answer > 0 else -_HUGE
+            return Fraction(*answer.as_integer_ratio())
+        case np.integer():
+            return Fraction(int(answer))
+    return Fraction(answer)
+
+
+def is_number(kind: type) -> bool:
+    """Whether this is a type of numbers; truth values are none."""
+    return issubclass(kind, SCALARS) and not issubclass(kind, bool)
+
+
+def no_number(kind: type) -> InputError:
+    """The refusal of what has another type than numbers have."""
+    return InputError("answer", "a number", f"a {kind.__name__}")

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from decimal import Decimal
-from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -14,10 +13,9 @@ from pbdp.digits import rounded_down
 from pbdp.domains import probability
 from pbdp.errors import InputError
 from pbdp.mechanism.design import AnyDesign
-from pbdp.mechanism.grid import FURTHEST_STEP, LinearGrid
 from pbdp.mechanism.requirement import Requirement
 from pbdp.noise.kernel import Array, Index
-from pbdp.release.answers import Answers, read_answers, read_published, restorer
+from pbdp.release.answers import Answers, machine_words, read_answers, read_published, restorer
 from pbdp.release.intervals import (
     USUAL_CONFIDENCE,
     Intervals,
@@ -28,10 +26,8 @@ from pbdp.release.intervals import (
 )
 from pbdp.release.keystream import SECURE, Keystream, keystream_from
 from pbdp.release.law import Weights
-from pbdp.release.publisher import Publisher
-from pbdp.release.sampler import AliasTable, MovingSampler, Sampler, sampler_of
-
-SCALARS = (int, float, Fraction, Decimal, np.integer, np.floating)
+from pbdp.release.publisher import SCALARS, Publisher, is_number, no_number
+from pbdp.release.sampler import Sampler, sampler_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,7 +47,7 @@ class Released:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Prepared:
-    """Answers that were read and checked: `draw` publishes them, `restored` gives numbers their form.
+    """Answers whose types were checked: `draw` publishes them, `restored` gives numbers their form.
 
     `shape` is how many of the numbers belong to each part of a plan that has several.
     """
@@ -75,17 +71,10 @@ class Releaser:
     vectors: Sampler | None = None
     publisher: Publisher = field(init=False, repr=False)
     sampler: Sampler = field(init=False, repr=False)
-    _fast: AliasTable | None = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        publisher = Publisher(requirement=self.requirement, design=self.design)
-        object.__setattr__(self, "publisher", publisher)
+        object.__setattr__(self, "publisher", Publisher(requirement=self.requirement, design=self.design))
         object.__setattr__(self, "sampler", self.vectors or sampler_of(self.design))
-        # whole numbers in, moved by one law, whole numbers out: nothing else to do
-        whole = isinstance(self.design.grid, LinearGrid) and self.design.grid.whole_outputs
-        whole = whole and self.requirement.coordinates is None
-        sampler = self.sampler if whole and publisher.is_unclamped else None
-        object.__setattr__(self, "_fast", sampler.table if isinstance(sampler, MovingSampler) else None)
 
     def check_count(self, count: int, disjoint: bool, name: str = "answer") -> None:
         """Refuse more numbers than the plan covers, unless each person affects only one of them."""
@@ -106,42 +95,28 @@ class Releaser:
                 "than one of the numbers.",
             )
 
-    def number(self, answer: object, keystream: Keystream = SECURE) -> Any:
-        """One published number, in the type of the answer."""
-        if self._fast is not None and type(answer) is int:
-            if not -FURTHEST_STEP <= answer <= FURTHEST_STEP:
-                raise InputError("answer", "at most 2^52 in size", "a larger one")
-            return answer + self.design.offset + self._fast.value_of(keystream.word())
-        put = restorer(answer, self.publisher.grid.whole_outputs)
-        steps = self.steps_of(answer)
-        return put(float(self.published(steps, keystream)))
-
-    def published(self, steps: Index, keystream: Keystream = SECURE) -> float | int:
-        """The published number for a row of one answer on the grid."""
-        outputs = self.sampler.output(steps, keystream)
-        value: float | int = self.publisher.values_of(outputs).item()
-        return value
+    def published(self, answer: Any, keystream: Keystream = SECURE) -> Array | Index:
+        """The published number for one answer, as a row."""
+        return self.publisher.values_of(self.sampler.output(self.steps_of(answer), keystream))
 
     def steps_of(self, answer: Any) -> Index:
         """The grid point of one number, as a row.
 
-        Floats and whole numbers take the way of arrays, whose time does not depend on their digits.
+        Whole numbers and floats that a machine word holds take the way of arrays, whose time does not depend
+        on what is in them. Others are looked at with all their digits.
         """
-        if isinstance(answer, bool | np.bool) or not isinstance(answer, SCALARS):
-            raise InputError("answer", "a finite number", f"a {type(answer).__name__}")
-        if self.requirement.coordinates is not None:
-            raise _no_vector("answer", answer)
-        match answer:
-            case float() | np.floating():
-                return self.publisher.steps_of(np.array([answer], dtype=np.float64))
-            case int() | np.integer() if -FURTHEST_STEP <= answer <= FURTHEST_STEP:
+        if isinstance(answer, float):
+            return self.publisher.steps_of(np.array([answer], dtype=np.float64))
+        if isinstance(answer, int):
+            with contextlib.suppress(OverflowError):
                 return self.publisher.steps_of(np.array([answer], dtype=np.int64))
-        exact = int(answer) if isinstance(answer, np.integer) else answer
-        return np.array([self.publisher.exact_steps(exact)], dtype=np.int64)
+        elif isinstance(answer, np.generic) and not isinstance(answer, np.longdouble):
+            return self.publisher.steps_of(machine_words(np.array([answer])))
+        return np.array([self.publisher.exact_steps(answer)], dtype=np.int64)
 
     def column(self, answers: Answers, keystream: Keystream = SECURE) -> Array | Index:
         """Published numbers for answers that were read."""
-        return self.publisher.values_of(self.output_steps(answers.steps, keystream))
+        return self.publisher.values_of(self.output_steps(answers.steps(), keystream))
 
     def output_steps(self, steps: Index, keystream: Keystream = SECURE) -> Index:
         """Output steps: answer, offset and noise."""
@@ -188,6 +163,8 @@ class Releaser:
         """P(this is published) for each candidate: a number each, or as many numbers as were published."""
         numbers, weights = self.published_numbers(published), Weights(publisher=self.publisher)
         if isinstance(published, SCALARS):
+            if unfit := [type(answer) for answer in answers if not is_number(type(answer))]:
+                raise no_number(unfit[0])
             listed = [self.steps_of(answer) for answer in answers]
         else:
             listed = [self._steps_of_several(answer, len(numbers)) for answer in answers]
@@ -196,23 +173,41 @@ class Releaser:
         return np.asarray(np.prod(each, axis=0))
 
     def _steps_of_several(self, answers: object, count: int) -> Index:
-        steps = read_answers(answers, self.publisher).steps
+        steps = read_answers(answers, self.publisher).steps()
         if len(steps) != count:
             raise InputError("answer", f"of {count} numbers, as many as were published", f"{len(steps)}")
         return steps
 
     def prepared(self, answers: object) -> Prepared:
-        """The answers, read and checked; how many of them a plan covers is for the caller to count."""
-        if isinstance(answers, SCALARS):
-            steps, put = self.steps_of(answers), restorer(answers, self.publisher.grid.whole_outputs)
+        """The answers, their types checked; how many of them a plan covers is for the caller to count.
+
+        Nothing here depends on what numbers they are: those are looked at when they are drawn for.
+        """
+        kind: type = type(answers)
+        if is_number(kind):
+            if self.requirement.coordinates is not None:
+                raise _no_vector("answer", answers)
+            put = restorer(kind, self.publisher.grid.whole_outputs)
             return Prepared(
                 count=1,
-                draw=lambda keystream: np.array([self.published(steps, keystream)]),
-                restored=lambda out: put(out.tolist()[0]),
+                draw=lambda keystream: self.published(answers, keystream),
+                restored=lambda out: put(out.item()),
             )
         read = read_answers(answers, self.publisher)
         if self.requirement.coordinates is not None:
             self.check_count(read.count, disjoint=False)
+            if (
+                self.requirement.coordinates.norm == "l1"
+                and self.publisher.grid.whole_outputs
+                and not read.whole
+            ):
+                # rounding a small change of every coordinate could make a large one of their sum
+                raise InputError(
+                    "answer",
+                    "of whole numbers by their type, as the plan is for those in the norm l1",
+                    "numbers of other types",
+                    "Round them, and plan with the sensitivity of the rounded vector.",
+                )
         return Prepared(
             count=read.count, draw=lambda keystream: self.column(read, keystream), restored=read.restored
         )
@@ -228,8 +223,11 @@ class Releaser:
         """Published numbers in the form of the answers; a `Released` with intervals or a test seed."""
         keystream = keystream_from(insecure_test_seed)
         plain = interval is False and insecure_test_seed is None
-        if plain and isinstance(answers, SCALARS):
-            return self.number(answers, keystream)
+        kind: type = type(answers)
+        if plain and is_number(kind) and self.requirement.coordinates is None:
+            # the same as below, without the objects in between
+            put = restorer(kind, self.publisher.grid.whole_outputs)
+            return put(self.published(answers).item())
         ready = self.prepared(answers)
         self.check_count(ready.count, disjoint)
         published = ready.draw(keystream)

@@ -224,7 +224,11 @@ class NoiseSampler(Sampler):
         return drawn
 
     def output(self, answer: Index, keystream: Keystream) -> Index:
-        return self.row(answer, keystream) + (answer + self.offset)
+        drawn = self.row(answer, keystream)
+        drawn += answer
+        if self.offset:
+            drawn += self.offset
+        return drawn
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
