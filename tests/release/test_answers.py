@@ -159,7 +159,6 @@ def test_exact_columns_stay_exact() -> None:
         pa.array([True]),
         {"a": 1},
     ],
-    ids=repr,
 )
 @pytest.mark.parametrize("kind", ["whole", "real"])
 def test_what_is_no_number_by_its_type_is_refused(kind: str, answers: object) -> None:
@@ -263,7 +262,6 @@ def test_every_number_has_a_grid_point(answer: Any, steps: int) -> None:
         (pa.array([Decimal("1.5"), None]), [2, 0]),
         (pa.array([1, None, 1]).dictionary_encode(), [1, 0, 1]),
     ],
-    ids=repr,
 )
 def test_what_is_missing_counts_as_zero(column: Any, steps: list[int]) -> None:
     assert steps_of("whole", column) == steps
@@ -285,7 +283,6 @@ def test_what_is_missing_counts_as_zero(column: Any, steps: list[int]) -> None:
         (np.array([1, 2]), np.array([2**62, -5])),
         (np.array([1.0, 2]), np.array([math.nan, math.inf])),
     ],
-    ids=repr,
 )
 def test_the_form_of_the_result_does_not_tell_of_gaps_or_values(kind: str, pair: tuple[Any, Any]) -> None:
     assert form(plan_of(kind).release(pair[0], disjoint=True)) == form(
