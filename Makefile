@@ -10,7 +10,7 @@ PIP    := $(BIN)/python -m pip -qq --disable-pip-version-check
 
 MAKEFLAGS += --no-print-directory
 .DEFAULT_GOAL := help
-.PHONY: help demo test check soak lint types imports bench reproduce lock clean
+.PHONY: help demo test check soak sbom lint types imports bench reproduce lock clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 18
@@ -55,6 +55,11 @@ soak: $(READY) ## the long runs: ten million designs, a thousand kills, mutation
 	@for run in ten_million thousand_kills mutation; do \
 		echo "== $$run"; PYTHONPATH=. $(BIN)/python tests/soak/$$run.py || exit 1; done
 	@PBDP_CALLS=1000000 $(BIN)/pytest -q tests/release/test_sampler_timing.py
+	@echo "== advisories"; $(BIN)/python tests/soak/supply_chain.py advisories
+
+sbom: $(READY) ## what pbdp is built from, as CycloneDX, in build/sbom.json
+	@mkdir -p build
+	@$(BIN)/python tests/soak/supply_chain.py sbom build/sbom.json
 
 lint: $(READY) ## ruff: rules and formatting
 	@$(BIN)/ruff check --quiet $(CODE)

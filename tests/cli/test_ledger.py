@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from pbdp.ledger import Ledger
+from pbdp.ledger import Ledger, verify_export
 from tests.cli.commands import Done, assert_refused, run, run_command
 
 PLAN = ["plan", "--within", "20", "--confidence", "0.9", "--sensitivity", "1", "--delta", "1e-8", "--integer"]
@@ -279,3 +279,33 @@ def test_a_ledger_that_is_removed_is_not_made_again_by_chance(
     assert not ledger.exists()
     assert run(capsys, *CREATE, "--trust-ledger").code == 0
     assert release(capsys).code == 0
+
+
+def test_the_drill_of_the_security_page(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """What docs/security.md promises of backups, and what it says is not noticed."""
+    assert run(capsys, "ledger", "create", "visits", "--epsilon", "3", "--delta", "1e-6").code == 0
+    ledger, state, place = here / "pbdp-ledger.db", here / "state", ("--ledger", "pbdp-ledger.db")
+    march = release(capsys, *place, "--key", "march")
+    backup = ledger.read_bytes()
+    shutil.copytree(state, here / "old state")
+    assert run(capsys, "ledger", "export", "-o", "export.jsonl").code == 0
+    assert verify_export((here / "export.jsonl").read_text().splitlines()).sound
+    assert release(capsys, *place, "--key", "april", "--again").code == 0
+    spent = json.loads(run(capsys, "ledger", "status", "--json").out)["datasets"][0]["spent"]
+
+    ledger.write_bytes(backup)
+    for asked in (("ledger", "status"), ("ledger", "history"), ("ledger", "export")):
+        assert_refused(run(capsys, *asked), "older state", "recover")
+    for more in ((), ("--trust-ledger",)):
+        assert_refused(release(capsys, *place, "--key", "april", "--again", *more), "older state")
+    assert run(capsys, "ledger", "verify").code == 1
+    assert run(capsys, "ledger", "recover", "--gap", "known").code == 0
+    assert run(capsys, "ledger", "verify").code == 0
+    assert json.loads(run(capsys, "ledger", "status", "--json").out)["datasets"][0]["spent"] == spent
+    assert release(capsys, *place, "--key", "march").out == march.out
+
+    # not promised: what takes the witness back too is not noticed
+    ledger.write_bytes(backup)
+    shutil.rmtree(state)
+    (here / "old state").replace(state)
+    assert release(capsys, *place, "--key", "april", "--again").code == 0

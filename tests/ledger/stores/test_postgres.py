@@ -123,6 +123,32 @@ def test_a_role_that_may_not_write_is_told_so(postgres_url: str) -> None:
             ledger.reserve(request(plan=plan_number(1)))
 
 
+def test_a_role_that_may_read_and_append_is_enough_and_can_change_nothing(postgres_url: str) -> None:
+    """As docs/security.md says."""
+    ledger_with_visits(postgres_url).close()
+    plain, schema = schema_of(postgres_url)
+    role = f"releasing_{schema}"
+    with psycopg.connect(plain) as connection:
+        connection.execute(f"CREATE ROLE {role} LOGIN")
+        connection.execute(f"GRANT USAGE ON SCHEMA {schema} TO {role}")
+        connection.execute(f"GRANT SELECT, INSERT ON ALL TABLES IN SCHEMA {schema} TO {role}")
+    with Ledger.open(postgres_url.replace("pbdp@", f"{role}@")) as ledger:
+        assert ledger.release(request(key="k"), lambda: b"x") == b"x"
+        assert ledger.verify().sound
+    for change in (
+        "UPDATE {}.record SET time = ''",
+        "DELETE FROM {}.answer",
+        "TRUNCATE {}.record CASCADE",
+        "ALTER TABLE {}.record DISABLE TRIGGER ALL",
+        "DROP SCHEMA {} CASCADE",
+    ):
+        with (
+            psycopg.connect(plain.replace("pbdp@", f"{role}@")) as connection,
+            pytest.raises(psycopg.errors.InsufficientPrivilege),
+        ):
+            connection.execute(change.format(schema))
+
+
 def test_a_lost_connection_is_an_error_once_and_then_made_again(postgres_url: str) -> None:
     with ledger_with_visits(postgres_url) as ledger:
         connection = ledger._guard.store._connection  # type: ignore[attr-defined]
