@@ -1,12 +1,19 @@
-"""Passwords: what looks like one is in no message, and never becomes the name of a file."""
+"""Messages: passwords are in none and never become file names, and odd numbers end in one, not in a crash."""
 
 from __future__ import annotations
 
+from contextlib import suppress
+from decimal import Decimal
 from pathlib import Path
+from typing import Any
 from urllib.parse import quote
 
+import numpy as np
+import pandas as pd
+import polars as pl
 import pytest
 
+import pbdp
 from pbdp.domains import is_connection
 from pbdp.errors import InputError, PbdpError, without_passwords
 from pbdp.ledger import Ledger, verify_ledger
@@ -124,3 +131,38 @@ def test_a_message_keeps_what_is_not_secret() -> None:
 
 def test_a_number_of_thousands_of_digits_is_refused_in_words() -> None:
     assert "thousands of digits" in str(InputError("width", "smaller", 10**5000))
+
+
+ODD: dict[str, object] = {
+    "signalling NaN in a list": [Decimal("sNaN"), 1],
+    "signalling NaN in an array": np.array([Decimal("sNaN"), 1], dtype=object),
+    "signalling NaN in pandas": pd.Series([Decimal("sNaN"), 1], dtype=object),
+    "128 bits": pl.Series([1, 2**100], dtype=pl.Int128),
+    "128 bits without a sign": pl.Series([1, 2**127], dtype=pl.UInt128),
+    "thousands of digits": [10**5000, 1],
+}
+
+
+@pytest.mark.parametrize("answers", ODD.values(), ids=ODD)
+@pytest.mark.parametrize("integer", [True, False])
+def test_odd_answers_are_released_or_refused_in_words(answers: object, integer: bool) -> None:
+    plan = pbdp.plan(within=5, confidence=0.9, sensitivity=1, delta=1e-6, integer=integer)
+    with suppress(PbdpError):
+        plan.release(answers, disjoint=True)
+
+
+@pytest.mark.parametrize("name", ["within", "confidence", "sensitivity", "delta", "releases", "epsilon"])
+@pytest.mark.parametrize(
+    "value", [Decimal("sNaN"), 10**5000, Decimal("1e999999")], ids=["sNaN", "10^5000", "dec"]
+)
+def test_odd_settings_are_refused_in_words(name: str, value: object) -> None:
+    asked: dict[str, Any] = {"within": 5, "confidence": 0.9, "sensitivity": 1, "delta": 1e-6, "integer": True}
+    if name == "epsilon":
+        asked.pop("confidence")
+    with pytest.raises(PbdpError):
+        pbdp.plan(**(asked | {name: value}))
+
+
+def test_whole_numbers_beyond_64_bits_in_data_are_refused_in_words() -> None:
+    with pytest.raises(InputError, match="64 bits"):
+        source_of({"who": [10**50, 2]}).kinds()
