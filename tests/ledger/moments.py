@@ -10,10 +10,11 @@ from __future__ import annotations
 import os
 import signal
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
-from pbdp.ledger import guard
+from pbdp.ledger import guard, state
 from pbdp.ledger.stores.interface import T
 from pbdp.ledger.stores.postgres import PostgresStore
 from pbdp.ledger.stores.sqlite import SqliteStore
@@ -28,6 +29,7 @@ def watch(passing: Passing) -> None:
     for store in (SqliteStore, PostgresStore):
         patch.object(store, "_transaction", _watched(store._transaction, passing)).start()
     patch.object(guard, "Witness", _watched_witness(passing)).start()
+    patch.object(state, "write_aside", _watched_file(state.write_aside, passing)).start()
 
 
 def die_at(number: int) -> Passing:
@@ -68,6 +70,14 @@ def _watched(transaction: Callable[..., Any], passing: Passing) -> Callable[...,
     return watched
 
 
+def _watched_file(write_aside: Callable[[Path, bytes], None], passing: Passing) -> Callable[..., None]:
+    def watched(aside: Path, content: bytes) -> None:
+        write_aside(aside, content)
+        passing("file written aside")
+
+    return watched
+
+
 def _nothing(_: str) -> None:
     return
 
@@ -92,10 +102,6 @@ def _watched_witness(passing: Passing) -> type[Witness]:
         def _note_head(self, seen: Memory, heads: int) -> None:
             super()._note_head(seen, heads)
             passing("witness head noted")
-
-        def _write_aside(self, content: bytes) -> None:
-            super()._write_aside(content)
-            passing("witness written aside")
 
         def _replace(self, memory: Memory, seen: Memory, heads: int) -> None:
             super()._replace(memory, seen, heads)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import os
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -102,3 +103,13 @@ def test_what_is_not_a_reservation_of_this_ledger_cannot_be_settled(url: str) ->
         with pytest.raises(InputError, match="answer must be bytes; got str"):
             ledger.settle(reservation, "x")  # type: ignore[arg-type]
         assert ledger.verify().answers == 0
+
+
+def test_digests_of_data_need_the_key_of_the_ledger(url: str, tmp_path: Path) -> None:
+    with ledger_with_visits(url) as ledger, ledger_with_visits(str(tmp_path / "other.db")) as other:
+        digest = ledger.keyed_digest("data", b"rows")
+        assert ledger.keyed_digest("data", b"rows", like=digest) == digest
+        assert ledger.keyed_digest("data", b"rows") == digest
+        assert ledger.keyed_digest("data", b"other rows") != digest
+        assert ledger.keyed_digest("more", b"rows") != digest
+        assert other.keyed_digest("data", b"rows") != digest

@@ -6,7 +6,9 @@
     │   ├── DamagedLedgerError    its content is not what was written
     │   ├── RolledBackError       it is older than its last known head: restored from a backup?
     │   ├── UntrustedLedgerError  this machine cannot know whether it is up to date
-    │   ├── WitnessError          what this machine knew of it cannot be read
+    │   ├── StateFileError        a file of this machine's cannot be read
+    │   │   ├── WitnessError      ... of what it knew of the ledger
+    │   │   └── KeyFileError      ... with a key of the ledger
     │   ├── LockedLedgerError     another program held it for too long
     │   ├── ReadOnlyLedgerError   it cannot be written
     │   ├── UnlockableLedgerError its file system keeps no locks
@@ -119,16 +121,37 @@ class UntrustedLedgerError(LedgerError):
         )
 
 
-class WitnessError(LedgerError):
-    """The file is there, but says nothing that can be relied on."""
+class StateFileError(LedgerError):
+    """A file of this machine's is there, but says nothing that can be relied on."""
 
-    def __init__(self, file: Path, fault: str) -> None:
+    def __init__(self, file: Path, fault: str, message: str) -> None:
         self.file = file
         self.fault = fault
+        super().__init__(message)
+
+
+class WitnessError(StateFileError):
+    """What this machine knew of the ledger is in doubt."""
+
+    def __init__(self, file: Path, fault: str) -> None:
         super().__init__(
+            file,
+            fault,
             f"What this machine knew of the ledger is in {file}, but {fault}. Put it back from a copy. If "
             "there is none and you know that the ledger is up to date, remove the file and open the ledger "
-            "once with trust=True (--trust-ledger)."
+            "once with trust=True (--trust-ledger).",
+        )
+
+
+class KeyFileError(StateFileError):
+    """A key of the ledger cannot be used."""
+
+    def __init__(self, file: Path, fault: str) -> None:
+        super().__init__(
+            file,
+            fault,
+            f"A key of the ledger is in {file}, but {fault}. Without it the ledger can only be read. Put it "
+            "back from a copy, or import it from another machine (pbdp ledger key import).",
         )
 
 

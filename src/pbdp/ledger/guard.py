@@ -36,8 +36,9 @@ from pbdp.ledger.errors import (
     WitnessError,
 )
 from pbdp.ledger.record import Amounts, Payload, Record, none_of, total
+from pbdp.ledger.state import state_folder
 from pbdp.ledger.stores.interface import Reading, Row, Store, T, Writing
-from pbdp.ledger.witness import Memory, Witness, state_folder
+from pbdp.ledger.witness import Memory, Witness
 
 _BATCH_RECORDS = 500
 _BATCH_BYTES = 16_000_000

@@ -26,12 +26,14 @@ from pbdp.ledger.errors import (
     UntrustedLedgerError,
 )
 from pbdp.ledger.guard import Change, Gap, Guard
+from pbdp.ledger.keys import Key, Keyring, key_folder
 from pbdp.ledger.record import FORMAT, Amounts, Payload, Record, checked_amounts, checked_name, none_of
 from pbdp.ledger.request import Quote, Request, Reservation, charge, spend_content
+from pbdp.ledger.state import state_folder
 from pbdp.ledger.stores.interface import Store, Writing
 from pbdp.ledger.stores.sqlite import SqliteStore
 from pbdp.ledger.verification import Verification, Walk, export_lines
-from pbdp.ledger.witness import ledger_seen_at, place_file, state_folder
+from pbdp.ledger.witness import ledger_seen_at, place_file
 from pbdp.mechanism.neighbors import Neighbors
 from pbdp.spelling import canonical
 
@@ -136,6 +138,18 @@ class Ledger:
     def notes(self) -> tuple[str, ...]:
         """What the operator should know: no witness on this machine, a server that is not durable."""
         return (*self._guard.notes, *self._guard.store.notes())
+
+    def keyed_digest(self, purpose: str, data: bytes, *, like: str | None = None) -> str:
+        """`KEY:DIGEST` of the data, which only a holder of the ledger's key can compute.
+
+        With `like`, an earlier one, under the key of that, so that the two can be compared after a rotation.
+        """
+        ring = Keyring(self.identity, key_folder())
+        key = next(ring.keys(), None) if like is None else ring.key(like.partition(":")[0])
+        if key is None:
+            key = Key.fresh()
+            ring.add(key)
+        return f"{key.id}:{key.keyed_digest(purpose, data)}"
 
     def create_dataset(
         self, name: str, limits: Amounts, rule: dict[str, Any], neighbors: str, note: str | None = None

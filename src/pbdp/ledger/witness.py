@@ -1,12 +1,11 @@
 """What this machine remembers of a ledger, outside of it: the last head it saw, and what was spent by then.
 
 A ledger can be copied back from a backup, and nothing inside of it would show that. So each change of a
-ledger is noted in a small file per ledger, in $PBDP_STATE, or $XDG_STATE_HOME/pbdp, or ~/.local/state/pbdp:
+ledger is noted in small files in the state folder of this machine (`state`):
 
 - ID.json: the last head (sequence and hash), and per dataset the last totals with the sequence they are of.
   It only moves forward: each part is replaced by one of a higher sequence, so that the order in which
-  processes get here does not matter. It is replaced as a whole, under a lock: written aside, forced to the
-  disk, renamed, and the folder forced to the disk.
+  processes get here does not matter. It is replaced as a whole, under a lock.
 - ID.heads: every head seen, 8 bytes of sequence and 32 of hash each, appended. A recovery reads it to find
   how much of the ledger's own past is the past that was seen here. It is written first, so its last head
   may be newer than that of ID.json, and counts then.
@@ -31,6 +30,7 @@ from typing import Any
 
 from pbdp.ledger.errors import LedgerError, WitnessError
 from pbdp.ledger.record import Amounts
+from pbdp.ledger.state import content_of, write_all, write_whole
 from pbdp.ledger.stores.interface import T
 
 _ENTRY = 40
@@ -64,14 +64,6 @@ class Memory:
         return Memory(sequence=ahead.sequence, hash=ahead.hash, datasets=datasets)
 
 
-def state_folder() -> Path:
-    """Where witnesses are kept."""
-    own, shared = os.environ.get("PBDP_STATE"), os.environ.get("XDG_STATE_HOME")
-    if own:
-        return Path(own)
-    return (Path(shared) if shared else Path.home() / ".local" / "state") / "pbdp"
-
-
 class Witness:
     """The witness of the ledger with this id at this place, on this machine; `wait` is for its lock."""
 
@@ -96,7 +88,7 @@ class Witness:
         return memory if memory is None or head is None else memory.joined(head)
 
     def _main(self) -> Memory | None:
-        content = _content(self._file)
+        content = content_of(self._file, WitnessError)
         if content is None:
             return None
         try:
@@ -117,7 +109,7 @@ class Witness:
     def note_place(self) -> None:
         """Remember which ledger is at this place."""
         content = json.dumps({"ledger": self._ledger, "place": self._place}).encode()
-        self._locked(lambda _: self._write(self._place_file, content))
+        self._locked(lambda _: write_whole(self._place_file, content, aside=self._aside))
 
     def note(self, seen: Memory) -> None:
         """Remember this too."""
@@ -148,7 +140,7 @@ class Witness:
 
     def heads(self) -> Iterator[tuple[int, str]]:
         """Every head that was seen, the last one first."""
-        content = _content(self._heads) or b""
+        content = content_of(self._heads, WitnessError) or b""
         for start in range(len(content) // _ENTRY * _ENTRY - _ENTRY, -1, -_ENTRY):
             entry = content[start : start + _ENTRY]
             yield int.from_bytes(entry[:8]), entry[8:].hex()
@@ -164,26 +156,12 @@ class Witness:
                 for name, totals in memory.datasets.items()
             },
         }
-        self._write(self._file, json.dumps(content).encode())
+        write_whole(self._file, json.dumps(content).encode(), aside=self._aside)
 
     def _note_head(self, seen: Memory, heads: int) -> None:
         end = os.fstat(heads).st_size // _ENTRY * _ENTRY  # a full disk may have cut an entry short
         os.lseek(heads, end, os.SEEK_SET)
-        _write_all(heads, seen.sequence.to_bytes(8) + bytes.fromhex(seen.hash))
-
-    def _write(self, file: Path, content: bytes) -> None:
-        """Under the lock: the whole content, or what was there before, whatever happens in between."""
-        self._write_aside(content)
-        self._aside.replace(file)
-        _synced(self._folder)
-
-    def _write_aside(self, content: bytes) -> None:
-        aside = os.open(self._aside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-        try:
-            _write_all(aside, content)
-            os.fsync(aside)
-        finally:
-            os.close(aside)
+        write_all(heads, seen.sequence.to_bytes(8) + bytes.fromhex(seen.hash))
 
     def check_writable(self) -> None:
         """Refuse, before anything is paid, if there is no folder to write to."""
@@ -249,36 +227,13 @@ def place_file(place: str, folder: Path) -> Path:
 
 def ledger_seen_at(file: Path) -> str | None:
     """The id in such a file; None if there is none."""
-    content = _content(file)
+    content = content_of(file, WitnessError)
     if content is None:
         return None
     try:
         return str(json.loads(content)["ledger"])
     except (ValueError, KeyError, TypeError, RecursionError):
         raise WitnessError(file, "it is cut short, damaged, or not a witness") from None
-
-
-def _content(file: Path) -> bytes | None:
-    try:
-        return file.read_bytes()
-    except (FileNotFoundError, NotADirectoryError):
-        return None
-    except OSError as problem:
-        raise WitnessError(file, f"it cannot be read: {problem.strerror}") from None
-
-
-def _write_all(descriptor: int, content: bytes) -> None:
-    """A full disk takes a part, and refuses the rest when it is asked again."""
-    while content:
-        content = content[os.write(descriptor, content) :]
-
-
-def _synced(folder: Path) -> None:
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
 
 
 def _parsed(content: dict[str, Any]) -> Memory:
