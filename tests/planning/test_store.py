@@ -18,6 +18,7 @@ import pbdp
 from pbdp.errors import InputError, PlanFileError
 from pbdp.mechanism.absolute import AbsoluteRegion
 from pbdp.mechanism.custom import CustomRegion
+from pbdp.planning.limit import of_plan
 from pbdp.planning.plan import Plan
 
 Record = dict[str, Any]
@@ -139,6 +140,63 @@ def test_a_one_sided_plan_comes_back_equal(tmp_path: Path) -> None:
     plan.save(file)
     assert Plan.load(file) == plan
     assert json.loads(file.read_text(encoding="utf-8"))["within"] == [None, 4]
+
+
+PROVED: dict[str, dict[str, Any]] = {
+    "closed form": {"within": 3, "integer": True},
+    "linear program": {"within": 2, "integer": True, "sensitivity": 4, "delta": 0.05, "confidence": 0.6},
+    "median": {"within": 3, "integer": True, "releases": 4, "families": ("laplace",)},
+    "whole outputs": {"within": 2.5, "integer": True},
+    "real": {"within": 2.5, "families": ("laplace",)},
+}
+
+
+def _without_search(*_: object, **__: object) -> None:
+    raise AssertionError("nothing is searched for")
+
+
+@pytest.mark.parametrize("kind", PROVED)
+def test_a_limit_is_checked_by_its_proof_without_a_search(
+    kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plan = pbdp.plan(**{"confidence": 0.9, "sensitivity": 1, "delta": 1e-6, **PROVED[kind]})
+    record = record_of(plan, tmp_path)
+    monkeypatch.setattr(of_plan, "least_epsilon", _without_search)
+
+    assert plan.limit is not None
+    assert Plan.load(written(record, tmp_path)).limit == plan.limit
+
+    def proof_with(**changes: object) -> Record:
+        return {"proof": {**record["limit"]["proof"], **changes}}
+
+    forged = [
+        {"epsilon": plan.epsilon * (1 - 1e-7), **proof_with(epsilon=plan.epsilon * (1 - 1e-7))},
+        {"epsilon": plan.epsilon * (1 - 1e-7)},
+        {"epsilon": plan.epsilon * 1.1, **proof_with(epsilon=plan.epsilon * 1.1)},
+        proof_with(releases=9),
+        proof_with(points_in_sensitivity=0 if kind == "real" else 3),
+        proof_with(block=7),
+        proof_with(weights=[{"shift": 1, "first": 0, "endless": False, "weights": "0.1 0.1"}]),
+    ]
+    for changes in forged:
+        edited = {**record, "limit": {**record["limit"], **changes}}
+        with pytest.raises(PlanFileError):
+            _ = Plan.load(written(edited, tmp_path)).limit
+
+
+def test_a_limit_of_before_is_proved_again_and_never_shown_larger(tmp_path: Path) -> None:
+    plan = pbdp.plan(within=3, integer=True, confidence=0.9, sensitivity=1, delta=1e-6)
+    record = record_of(plan, tmp_path)
+    assert plan.limit is not None
+    for claimed, shown in (
+        (plan.limit.epsilon, plan.limit.epsilon),
+        (0.1, 0.1),
+        (plan.epsilon, plan.limit.epsilon),
+    ):
+        record["limit"] = {"epsilon": claimed, "kind": plan.limit.kind}
+        read = Plan.load(written(record, tmp_path)).limit
+        assert read is not None
+        assert read.epsilon == shown
 
 
 def test_a_place_that_cannot_be_written_is_named(plans: dict[str, Plan], tmp_path: Path) -> None:

@@ -91,7 +91,6 @@ def _fixed_candidates(
 # Below this delta the cut staircase is as good as the linear program; above this size the program is slow.
 LEAST_DELTA = 5e-3
 LARGEST_PROGRAM = 48
-TIME_LIMIT = 1.0
 
 
 def best_law_candidates(
@@ -146,9 +145,7 @@ def _linear_program(problem: Problem, delta: float) -> Found:
         return None
     from pbdp.planning.limit.best_table import best_table
 
-    law = best_table(
-        problem.below, problem.above, goal.confidence, goal.sensitivity, delta, time_limit=TIME_LIMIT
-    )
+    law = best_table(problem.below, problem.above, goal.confidence, goal.sensitivity, delta)
     label = LINEAR_PROGRAM.name
     return TableKernel(probabilities=tuple(law.masses.tolist()), start=law.start, label=label), 0
 

@@ -10,6 +10,7 @@ import json
 import math
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -62,7 +63,7 @@ def plan_record(plan: Plan) -> Record:
             {"family": a.family, "epsilon": a.epsilon, "confidence": a.confidence, "guaranteed": a.guaranteed}
             for a in plan.alternatives
         ],
-        "limit": None if plan.limit is None else {"epsilon": plan.limit.epsilon, "kind": plan.limit.kind},
+        "limit": _limit_record(plan.limit),
         "neighbors": plan.neighbors,
         "certificate": {
             "epsilon_lower": certificate.epsilon_lower,
@@ -73,6 +74,18 @@ def plan_record(plan: Plan) -> Record:
             {**design_record(entry.design), "epsilon": entry.certificate.epsilon} for entry in plan.others
         ],
         "assumptions": list(plan.assumptions),
+    }
+
+
+def _limit_record(limit: KnownLimit | None) -> Record | None:
+    """The limit with the weights that prove it."""
+    if limit is None:
+        return None
+    return {
+        "epsilon": limit.epsilon,
+        "kind": limit.kind,
+        "holds_for": f"any {limit.subject}",
+        "proof": limit.proof,
     }
 
 
@@ -176,7 +189,7 @@ def _single(record: Record) -> Plan:
         parts=plan.parts,
         certificate=plan.certificate,
         compared=partial(_compared, requirement, claims, shown),
-        proved=partial(_same_limit, record["limit"]),
+        proved=partial(_proved_again, record["limit"]),
     )
 
 
@@ -236,13 +249,24 @@ def _compared(
         return found
 
 
-def _same_limit(claim: Record | None, plan: Plan) -> KnownLimit | None:
+def _proved_again(claim: Record | None, plan: Plan) -> KnownLimit | None:
+    """The limit of a file: its proof is checked, nothing is searched for.
+
+    Files of before hold no proof. What can be proved is found again and the smaller of the two is shown, as
+    how far a search came depended on the machine; that a plan beats its own limit cannot be.
+    """
     if claim is None:
         return None
-    found = proved_limit(plan)
-    if found is None or not math.isclose(found.epsilon, claim["epsilon"], rel_tol=SAME):
-        raise PlanFileError("limit", "the one that is proved", "another", "Make the plan again.")
-    return found
+    with _refused_if_broken("limit"):
+        claimed = _number(claim["epsilon"])
+        if not 0 <= claimed <= plan.epsilon * (1 + SAME):
+            raise PlanFileError("limit", f"0 to the plan's {plan.epsilon:.9g}", f"{claimed:.9g}", EDITED)
+        if claim.get("proof") is not None:
+            from pbdp.planning.limit.of_plan import limit_from_record
+
+            return limit_from_record(claim, plan.requirement)
+        found = proved_limit(plan)
+        return None if found is None else replace(found, epsilon=min(found.epsilon, claimed))
 
 
 def _same(name: str, actual: float, claimed: Any) -> None:

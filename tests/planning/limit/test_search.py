@@ -1,17 +1,21 @@
 from __future__ import annotations
 
 import math
+import re
 import time
+from pathlib import Path
 
 import numpy as np
 import pytest
+import scipy.optimize
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.optimize import linprog
 
 import pbdp
 from pbdp.errors import InputError
 from pbdp.planning.limit import search
-from pbdp.planning.limit.search import Program, least_epsilon
+from pbdp.planning.limit.search import Effort, Program, Scope, least_epsilon
 from tests.planning.limit.dense_reference import least_epsilon_of_window
 
 
@@ -109,8 +113,8 @@ def test_a_large_problem_still_ends_with_a_proof_and_says_how() -> None:
     assert coarser.kind.endswith(search.COARSER) == (coarser.certificate.block > 1)
 
 
-def test_without_time_the_closed_form_is_what_is_left() -> None:
-    limit = least_epsilon(9, 9, 0.5, 6, 0.03, time_limit=1e-9)
+def test_without_iterations_the_closed_form_is_what_is_left() -> None:
+    limit = least_epsilon(9, 9, 0.5, 6, 0.03, iterations=0)
     better = least_epsilon(9, 9, 0.5, 6, 0.03)
 
     assert limit is not None
@@ -123,8 +127,8 @@ def test_without_time_the_closed_form_is_what_is_left() -> None:
 def test_a_solver_that_lies_cannot_make_a_limit(monkeypatch: pytest.MonkeyPatch) -> None:
     honest = Program.solve
 
-    def lying(self: Program, epsilon: float, time_limit: float) -> object:
-        solution = honest(self, epsilon * 1.2, time_limit)
+    def lying(self: Program, epsilon: float, effort: Effort) -> object:
+        solution = honest(self, epsilon * 1.2, effort)
         assert solution is not None
         return type(solution)(confidence=0.1, slope=solution.slope, strips=solution.strips)
 
@@ -149,11 +153,37 @@ def test_a_start_at_the_limit_needs_no_program(monkeypatch: pytest.MonkeyPatch) 
     assert limit.kind == search.CLOSED_FORM
 
 
-def test_the_time_limit_is_kept() -> None:
-    began = time.monotonic()
-    least_epsilon(300, 300, 0.5, 7, 1e-3, time_limit=0.2)
+def test_iterations_are_counted_and_not_seconds(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = (9, 9, 0.5, 6, 0.03)
+    at_ease = least_epsilon(*asked)
 
-    assert time.monotonic() - began < 5
+    def slow(*arguments: object, **named: object) -> object:
+        time.sleep(0.2)
+        return linprog(*arguments, **named)  # type: ignore[call-overload]
+
+    monkeypatch.setattr(scipy.optimize, "linprog", slow)
+    slowed = least_epsilon(*asked)
+
+    assert at_ease is not None
+    assert slowed is not None
+    assert slowed.epsilon == at_ease.epsilon
+    few = Effort(10)
+    scope = Scope(shifts=(6,), depth=3, inner=False)
+    assert Program(slowed.certificate.question, scope).solve(0.3, few) is None
+    assert few.iterations == 0
+
+
+def test_no_plan_depends_on_a_clock() -> None:
+    sources = Path(pbdp.__file__).parent
+    planning = [
+        path
+        for part in ("planning", "accounting", "mechanism", "noise")
+        for path in (sources / part).rglob("*.py")
+    ]
+    clocks = re.compile(r"import time|\bmonotonic\b|perf_counter|process_time|time_limit")
+
+    assert len(planning) > 50
+    assert [path for path in planning if clocks.search(path.read_text(encoding="utf-8"))] == []
 
 
 @pytest.mark.parametrize(
@@ -165,7 +195,7 @@ def test_the_time_limit_is_kept() -> None:
         ({"sensitivity": 0}, "sensitivity"),
         ({"delta": -1e-9}, "delta"),
         ({"start": math.nan}, "start"),
-        ({"time_limit": 0}, "time_limit"),
+        ({"iterations": -1}, "iterations"),
     ],
 )
 def test_values_that_make_no_sense_are_named(changes: dict[str, float], name: str) -> None:

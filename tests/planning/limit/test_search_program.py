@@ -4,7 +4,7 @@ import pytest
 
 from pbdp.planning.limit.certificate import DualCertificate
 from pbdp.planning.limit.question import Question
-from pbdp.planning.limit.search import Program, Scope
+from pbdp.planning.limit.search import Effort, Program, Scope
 from tests.planning.limit.dense_reference import largest_confidence
 
 QUESTION = Question.about(2, 3, 0.8, 3, 1e-2)
@@ -13,7 +13,7 @@ EVERY = Scope(shifts=(1, 2, 3), depth=3, inner=False)
 
 @pytest.mark.parametrize("epsilon", [0.5, 1.0, 2.0])
 def test_the_value_is_that_of_a_law_on_a_wide_window(epsilon: float) -> None:
-    solution = Program(QUESTION, EVERY).solve(epsilon, 10.0)
+    solution = Program(QUESTION, EVERY).solve(epsilon, Effort())
 
     assert solution is not None
     reached = largest_confidence(2, 3, 3, 1e-2, epsilon=epsilon, reach=24)
@@ -23,7 +23,7 @@ def test_the_value_is_that_of_a_law_on_a_wide_window(epsilon: float) -> None:
 
 @pytest.mark.parametrize("epsilon", [0.5, 1.0, 2.0])
 def test_the_dual_weights_prove_the_value(epsilon: float) -> None:
-    solution = Program(QUESTION, EVERY).solve(epsilon, 10.0)
+    solution = Program(QUESTION, EVERY).solve(epsilon, Effort())
 
     assert solution is not None
     certificate = DualCertificate(question=QUESTION, epsilon=epsilon, strips=solution.strips)
@@ -32,7 +32,7 @@ def test_the_dual_weights_prove_the_value(epsilon: float) -> None:
 
 def test_the_slope_is_the_derivative() -> None:
     program = Program(QUESTION, EVERY)
-    middle, left, right = (program.solve(e, 10.0) for e in (1.0, 1.0 - 1e-5, 1.0 + 1e-5))
+    middle, left, right = (program.solve(e, Effort()) for e in (1.0, 1.0 - 1e-5, 1.0 + 1e-5))
 
     assert middle is not None
     assert left is not None
@@ -50,7 +50,7 @@ def test_the_slope_is_the_derivative() -> None:
     ],
 )
 def test_fewer_constraints_never_lower_the_bound(scope: Scope) -> None:
-    full, part = Program(QUESTION, EVERY).solve(1.0, 10.0), Program(QUESTION, scope).solve(1.0, 10.0)
+    full, part = Program(QUESTION, EVERY).solve(1.0, Effort()), Program(QUESTION, scope).solve(1.0, Effort())
 
     assert full is not None
     assert part is not None
@@ -61,4 +61,4 @@ def test_a_solver_out_of_time_says_so() -> None:
     question = Question.about(150, 150, 0.5, 9, 1e-2)
     scope = Scope(shifts=tuple(range(1, 10)), depth=3, inner=False)
 
-    assert Program(question, scope).solve(0.05, 0.0) is None
+    assert Program(question, scope).solve(0.05, Effort(0)) is None

@@ -8,19 +8,17 @@ its guarantee is the one that `accounting.exact.tables` certifies for its intege
 from __future__ import annotations
 
 import math
-import time
 from dataclasses import dataclass
 
 import numpy as np
 
-from pbdp.domains import positive
 from pbdp.errors import CannotCertifyError
 from pbdp.mechanism.weights import WeightTable, integer_weights
 from pbdp.noise.kernel import Array
 from pbdp.planning.limit.closed_form import strongest_closed_form
 from pbdp.planning.limit.cut_staircase import cut_epsilon, cut_masses
 from pbdp.planning.limit.question import RESERVE, Question
-from pbdp.planning.limit.search import maximize
+from pbdp.planning.limit.search import MOST_ITERATIONS, Effort, maximize
 
 # The window and the number of constraints that are worth a program (about a tenth of a second each).
 LARGEST_PROGRAM = 4000
@@ -49,13 +47,19 @@ class NoiseLaw:
 
 
 def best_table(
-    below: int, above: int, confidence: float, sensitivity: int, delta: float, *, time_limit: float = 5.0
+    below: int,
+    above: int,
+    confidence: float,
+    sensitivity: int,
+    delta: float,
+    *,
+    iterations: int = MOST_ITERATIONS,
 ) -> NoiseLaw:
     """The noise with the least epsilon that was found: mirror-symmetric about the middle of the region.
 
-    The cut staircase takes no time to find; `time_limit` (seconds) is for programs that may improve on it.
+    The cut staircase takes no time to find; `iterations` are for programs that may improve on it.
     """
-    deadline = time.monotonic() + positive("time_limit", time_limit)
+    effort = Effort(iterations)
     question = Question.about(below, above, confidence, sensitivity, delta)
     if delta <= 0:
         raise CannotCertifyError("A finite table has no epsilon at delta 0. Use a delta above 0.")
@@ -65,7 +69,7 @@ def best_table(
     masses = cut_masses(reserved, epsilon)
     proved = strongest_closed_form(question)
     if proved is None or proved.epsilon < epsilon * (1 - NEAR_LIMIT):
-        found = _by_programs(reserved, epsilon, (len(masses) - question.points) // 2, deadline)
+        found = _by_programs(reserved, epsilon, (len(masses) - question.points) // 2, effort)
         if found is not None and found[0] < epsilon:
             epsilon, masses = found
     reach = (len(masses) - question.points) // 2
@@ -73,7 +77,7 @@ def best_table(
 
 
 def _by_programs(
-    question: Question, reached: float, reach: int, deadline: float
+    question: Question, reached: float, reach: int, effort: Effort
 ) -> tuple[float, Array] | None:
     """Newton's method on epsilon from above, each step a program on a window wider than the cut staircase."""
     extra = min(math.ceil(TAIL / reached), MOST_LEVELS) if reached > 0 else MOST_LEVELS
@@ -84,7 +88,7 @@ def _by_programs(
     best: tuple[float, Array] | None = None
     low, high, epsilon = 0.0, reached, reached
     for _ in range(SOLVES):
-        solved = _largest_confidence(question, size, epsilon, shifts, deadline)
+        solved = _largest_confidence(question, size, epsilon, shifts, effort)
         if solved is None:
             break
         confidence, slope, masses = solved
@@ -104,11 +108,11 @@ def _by_programs(
 
 
 def _largest_confidence(
-    question: Question, size: int, epsilon: float, shifts: list[int], deadline: float
+    question: Question, size: int, epsilon: float, shifts: list[int], effort: Effort
 ) -> tuple[float, float, Array] | None:
     """Confidence, its slope in epsilon, and the law; `shifts` grows by those found violated."""
     while True:
-        solved = _solve(question, size, epsilon, shifts, deadline)
+        solved = _solve(question, size, epsilon, shifts, effort)
         if solved is None:
             return None
         masses = solved[2]
@@ -129,7 +133,7 @@ def _hockey_stick(masses: Array, shift: int, epsilon: float) -> float:
 
 
 def _solve(
-    question: Question, size: int, epsilon: float, shifts: list[int], deadline: float
+    question: Question, size: int, epsilon: float, shifts: list[int], effort: Effort
 ) -> tuple[float, float, Array] | None:
     """The program with these shifts, folded about the middle of the window."""
     growth, place = math.exp(epsilon), np.arange(size)
@@ -152,7 +156,7 @@ def _solve(
             (np.full(half, count + len(shifts)), np.arange(half), mass),
         ],
         np.concatenate([np.zeros(count), np.full(len(shifts), question.delta), [1.0]]),
-        deadline - time.monotonic(),
+        effort,
     )
     if optimum is None:
         return None

@@ -118,11 +118,9 @@ def _sum_of_largest(question: Question, epsilon: float) -> float:
 
 def _block(question: Question) -> int | None:
     """The finest lattice on which the weights are few enough to be written out."""
-    for block in range(1, min(question.sensitivity, 1 << 16) + 1):
-        coarse = question.coarsened(block)
-        if coarse.sensitivity**2 <= 4 * LARGEST_BLOCK and coarse.points <= LARGEST_REGION:
-            return block
-    return None
+    widest = math.isqrt(4 * LARGEST_BLOCK)
+    block = max(-(-question.points // LARGEST_REGION), -(-(question.sensitivity + 1) // (widest + 1)))
+    return block if block <= question.sensitivity else None
 
 
 def _largest(impossible: Callable[[float], bool]) -> float:

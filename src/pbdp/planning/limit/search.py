@@ -9,21 +9,21 @@ mass T behind p(n) obeys the sum of its constraints, p(n) - (e^eps - 1) T <= sla
 
 Each program is a relaxation, so its value bounds the confidence from above; its dual solution is the proof,
 which `certificate` checks without trust in this file or in the solver. Fewer constraints (a `Scope`) give a
-weaker bound, never a wrong one.
+weaker bound, never a wrong one. The work is counted in iterations of the simplex method, not in seconds, so
+that every machine, idle or busy, proves the same limit.
 """
 
 from __future__ import annotations
 
 import math
-import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
 import numpy as np
 import numpy.typing as npt
 
-from pbdp.domains import non_negative, positive
+from pbdp.domains import non_negative, whole
 from pbdp.noise.kernel import Array
 from pbdp.planning.limit.certificate import DualCertificate, Strip
 from pbdp.planning.limit.closed_form import strongest_closed_form
@@ -35,7 +35,18 @@ Index = npt.NDArray[np.int64]
 Entries = tuple[Index, Index, Array]
 
 TOLERANCE = 1e-10
-SHORTEST_TIME = 1e-3
+# About a second of one core for the programs here.
+MOST_ITERATIONS = 10_000
+
+
+@dataclass(slots=True)
+class Effort:
+    """Iterations of the simplex method that are left for a search."""
+
+    iterations: int = MOST_ITERATIONS
+
+    def __post_init__(self) -> None:
+        self.iterations = whole("iterations", self.iterations, least=0)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -46,10 +57,10 @@ class Optimum:
     prices: Array
 
 
-def maximize(
-    gain: Array, entries: Sequence[Entries], ceiling: Array, time_limit: float = 60.0
-) -> Optimum | None:
+def maximize(gain: Array, entries: Sequence[Entries], ceiling: Array, effort: Effort) -> Optimum | None:
     """The largest gain · x with A x <= ceiling and x >= 0, or None if the solver did not finish."""
+    if effort.iterations == 0:
+        return None
     from scipy.optimize import linprog
     from scipy.sparse import coo_array, csc_array
 
@@ -61,12 +72,14 @@ def maximize(
         b_ub=ceiling,
         method="highs-ds",
         options={
-            "time_limit": max(time_limit, SHORTEST_TIME),
+            "maxiter": effort.iterations,
             "primal_feasibility_tolerance": TOLERANCE,
             "dual_feasibility_tolerance": TOLERANCE,
         },
     )
+    effort.iterations = max(effort.iterations - int(result.nit), 0)
     if result.status != 0:
+        effort.iterations = 0
         return None
     return Optimum(
         variables=np.maximum(np.asarray(result.x, dtype=np.float64), 0.0),
@@ -147,7 +160,7 @@ class Program:
             tails=tails,
         )
 
-    def solve(self, epsilon: float, time_limit: float) -> Solution | None:
+    def solve(self, epsilon: float, effort: Effort) -> Solution | None:
         """The program's value at epsilon, or None if the solver did not finish."""
         growth = float(np.exp(epsilon))
         count = sum(len(rows.points) for rows in self._rows)
@@ -155,7 +168,7 @@ class Program:
             np.concatenate([self._region, np.zeros(count)]),
             self._entries(growth, count),
             np.concatenate([np.zeros(count), np.full(len(self._rows), self.question.delta), [1.0]]),
-            time_limit,
+            effort,
         )
         if optimum is None:
             return None
@@ -201,6 +214,8 @@ STEP_BACK = 1e-5
 SOLVES = 12
 # About a tenth of a second a solve.
 LARGEST_PROGRAM = 2000
+# Lattices of more points to a block are not looked at.
+COARSEST = 1 << 12
 
 CLOSED_FORM = "weights in closed form"
 EVERY_SHIFT = "linear program, every shift"
@@ -230,14 +245,14 @@ def least_epsilon(
     delta: float,
     *,
     start: float | None = None,
-    time_limit: float = 5.0,
+    iterations: int = MOST_ITERATIONS,
 ) -> Limit | None:
-    """A proved lower limit for epsilon, rounded down, or None if nothing above zero is proved in time.
+    """A proved lower limit for epsilon, rounded down, or None if nothing above zero is proved.
 
     `start` is an epsilon known to be reached, a certified plan's; it saves programs. The limit holds for
     every (epsilon, delta)-DP mechanism that keeps the confidence at every answer; see `certificate`.
     """
-    deadline = time.monotonic() + positive("time_limit", time_limit)
+    effort = Effort(iterations)
     question = Question.about(below, above, confidence, sensitivity, delta)
     reached = cut_epsilon(question)
     if start is not None:
@@ -245,7 +260,7 @@ def least_epsilon(
     best = strongest_closed_form(question)
     if best is not None and best.epsilon >= reached * (1 - CLOSE):
         return _limit(best, CLOSED_FORM)
-    found = _by_programs(question, reached, 0.0 if best is None else best.epsilon, deadline)
+    found = _by_programs(question, reached, 0.0 if best is None else best.epsilon, effort)
     if found is not None and (best is None or found[0].epsilon > best.epsilon):
         return _limit(*found)
     return None if best is None else _limit(best, CLOSED_FORM)
@@ -257,15 +272,13 @@ def _limit(certificate: DualCertificate, kind: str) -> Limit:
 
 
 def _by_programs(
-    question: Question, reached: float, proved: float, deadline: float
+    question: Question, reached: float, proved: float, effort: Effort
 ) -> tuple[DualCertificate, str] | None:
     """Newton's method on the logarithm of the missing confidence, nearly a straight line in epsilon.
 
     A program at an epsilon below the root proves that epsilon; one above it only moves the next step. The
     first is a little above what is proved already, and ends the search if there is no more to prove.
     """
-    from pbdp.planning.limit.search import Program
-
     setting = _setting(question)
     if setting is None or reached <= 0:
         return None
@@ -276,7 +289,7 @@ def _by_programs(
     epsilon = proved * (1 + CLOSE) if proved > 0 else reached * (1 - STEP_BACK)
     target = math.log1p(-question.confidence)
     for _ in range(SOLVES):
-        solution = program.solve(epsilon, deadline - time.monotonic())
+        solution = program.solve(epsilon, effort)
         if solution is None:
             break
         certificate = DualCertificate(question=question, epsilon=epsilon, strips=solution.strips, block=block)
@@ -296,20 +309,25 @@ def _by_programs(
 
 def _setting(question: Question) -> tuple[int, Scope, str] | None:
     """The finest lattice and the most constraints that a program has room for."""
-    from pbdp.planning.limit.search import Scope
-
-    coarsest = min(question.sensitivity, 1 << 12)
-    for block in range(1, coarsest + 1):
+    block = 1
+    while block <= min(question.sensitivity, COARSEST):
         coarse = question.coarsened(block)
-        width = coarse.sensitivity
-        every = tuple(range(1, width + 1))
-        spread = {width - (1 << power) for power in range(width.bit_length())}
-        some = tuple(sorted({width, *(shift for shift in spread if shift > 0)}))
-        for scope, kind in (
-            (Scope(shifts=every, depth=3, inner=False), EVERY_SHIFT),
-            (Scope(shifts=every, depth=1, inner=True), SOME_CONSTRAINTS),
-            (Scope(shifts=some, depth=1, inner=True), SOME_CONSTRAINTS),
-        ):
-            if scope.rows(coarse) <= LARGEST_PROGRAM:
-                return block, scope, kind
+        # no lattice is fine enough on which the window alone would be too long
+        if coarse.points + 2 * coarse.sensitivity <= LARGEST_PROGRAM:
+            for scope, kind in _scopes(coarse.sensitivity):
+                if scope.rows(coarse) <= LARGEST_PROGRAM:
+                    return block, scope, kind
+            block += 1
+        else:
+            block = max(block + 1, (question.points + 2 * question.sensitivity) // LARGEST_PROGRAM)
     return None
+
+
+def _scopes(width: int) -> Iterator[tuple[Scope, str]]:
+    """From every constraint to a few of them, at sensitivity `width`."""
+    every = tuple(range(1, width + 1))
+    spread = {width - (1 << power) for power in range(width.bit_length())}
+    some = tuple(sorted({width, *(shift for shift in spread if shift > 0)}))
+    yield Scope(shifts=every, depth=3, inner=False), EVERY_SHIFT
+    yield Scope(shifts=every, depth=1, inner=True), SOME_CONSTRAINTS
+    yield Scope(shifts=some, depth=1, inner=True), SOME_CONSTRAINTS
