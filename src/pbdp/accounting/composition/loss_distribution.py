@@ -138,7 +138,7 @@ def dominating(laws: Sequence[LossLaw], step: float) -> LossDistribution:
         raise CannotCertifyError(
             f"Losses from {first * step:g} to {last * step:g} need over {MOST_CELLS:,} cells of {step:g}."
         )
-    curves = [_curve(part, first, last) for part in parts]
+    curves = [grid_curve(part, first, last) for part in parts]
     deltas = np.max(curves, axis=0)
     # Each curve is summed to within 4 units a cell, its exponentials to one unit per unit of loss.
     error = 8 * (last - first + 8 + step * max(abs(first), abs(last))) * UNIT
@@ -198,7 +198,7 @@ def _raised_to(law: LossLaw, lowest: float) -> LossLaw:
     return LossLaw(losses=losses, masses=law.masses, infinite=law.infinite, neglected=law.neglected)
 
 
-def _curve(part: LossDistribution, first: int, last: int) -> Array:
+def grid_curve(part: LossDistribution, first: int, last: int) -> Array:
     """delta at the grid points, as sums of positive terms only.
 
     With Q_k the second law's mass above x_k: delta_k = infinity + sum over i >= k of (x_(i+1) - x_i)·Q_i.
