@@ -97,13 +97,14 @@ def package_law(parts: Sequence[tuple[Sequence[LossLaw], int]], aside: float) ->
     largest = max(zip(steps, parts, strict=True), key=lambda both: both[0].variance * both[1][1])[0]
     width = max(largest.reach, 1e-9)
     width /= 2.0 ** max(math.ceil(math.log2(width / max(_SHARE * spread, 1e-9))), 0)
-    total: _Centered | None = None
+    total, reach = None, Fraction(0)
     for step, (_, count) in zip(steps, parts, strict=True):
-        found = _power(_centered(step, width, share / releases), count, share / releases)
+        reach += Fraction(step.reach) * count
+        found = _power(_centered(step, width), count, share / releases)
         total = found if total is None else total.times(found, share)
     if total is None:
         raise AssertionError("a package has releases")
-    losses = total.step * np.arange(-total.points, total.points + 1)
+    losses: Array = total.step * np.arange(-total.points, total.points + 1, dtype=np.float64)
     filled = total.masses > 0
     law = LossLaw(losses=losses[filled], masses=total.masses[filled], infinite=min(total.bad, 1.0))
     reach = sum(
@@ -126,7 +127,7 @@ def _power(single: _Centered, count: int, aside: float) -> _Centered:
         power = power.times(power, aside * uses)
 
 
-def _centered(good: Step, step: float, aside: float) -> _Centered:
+def _centered(good: Step, step: float) -> _Centered:
     """One symmetric pair for all pairs of a release."""
     points = max(math.ceil(good.reach / step), 1)
     while points > _MOST:

@@ -1,8 +1,8 @@
 """The potential filter: one rule for spending that is chosen as one goes, packages and sums included.
 
-**Potential.** h_v(x) = E[(1 - e^(x-Z))+] with Z normal, mean v/2 and variance v: the delta at epsilon = x of a
-Gaussian release with (sensitivity/sigma)² = v. h_0(x) = (1 - e^x)+. It grows with v for every real x (e^-Z has
-mean one and grows in convex order), falls with x, and never exceeds one.
+**Potential.** h_v(x) = E[(1 - e^(x-Z))+] with Z normal, mean v/2 and variance v: the delta at epsilon = x of
+a Gaussian release with (sensitivity/sigma)² = v. h_0(x) = (1 - e^x)+. It grows with v for every real x (e^-Z
+has mean one and grows in convex order), falls with x, and never exceeds one.
 
 **Rule.** A budget (epsilon, delta) sets a reserve M aside and starts with the v for which h_v(epsilon) =
 delta - M, and with reach S = 0. A step is a release, or a package of releases fixed together. It is described
@@ -15,7 +15,8 @@ others, the same for a pair and its reverse), and losses X of at most R in size 
     R      of reach,
     a + m  of the reserve, a >= 0 chosen freely, m the largest mass of bad outputs of any pair.
 
-It is made if there is such a c and the reserve holds a + m. Then v falls by c, S grows by R, M falls by a + m.
+It is made if there is such a c and the reserve holds a + m. Then v falls by c, S grows by R and M falls by
+a + m.
 
 **Theorem.** Whoever spends so, choosing every step after seeing all answers so far, is (epsilon, delta)-DP.
 
@@ -37,9 +38,9 @@ It is made if there is such a c and the reserve holds a + m. Then v falls by c, 
 Nothing of a package that is not drawn is given back, and its reach is that of its composition: what lies
 beyond it is bad, and paid from the reserve in both directions.
 
-**What follows.** While S + R <= epsilon everything fits whose bad outputs the reserve can pay (c = v will do):
-epsilons add up, at least. A first step needs (1) at x = epsilon only, where c = v asks for the delta of its
-good outputs: what is composed exactly and fixed in advance fits, at least. Gaussian steps cost their v.
+**What follows.** While S + R <= epsilon everything fits whose bad outputs the reserve can pay (c = v will
+do): epsilons add up, at least. A first step needs (1) at x = epsilon only, where c = v asks for the delta of
+its good outputs: what is composed exactly and fixed in advance fits, at least. Gaussian steps cost their v.
 
 **Checking (1) for all x.** Both sides are convex in u = e^x. Between two points of a grid the left side lies
 below its chord and the right side above its two tangents, hence above any mean of these with weights mu and
@@ -149,29 +150,37 @@ class _Grid:
         return left * (1 + self.rounding), np.convolve(growth, self.masses, "valid")
 
 
-def least_loss(
-    step: Step, v: float, reach: float, epsilon: float, slack: float, adds_up: bool
-) -> float | None:
-    """The largest v - c for which (1) was seen to hold, for all pairs; None if it fails even for c = v.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Moment:
+    """Where a budget stands before a step, and the slack a that the step is allowed.
 
-    `adds_up` says that reach + step.reach <= epsilon, so that c = v is known to do.
+    `adds_up` says that reach and the step's own come to epsilon at most, so that c = v is known to do.
     """
-    left = v
+
+    epsilon: float
+    v: float
+    reach: float
+    slack: float
+    adds_up: bool
+
+
+def left_after(step: Step, now: Moment) -> float | None:
+    """The largest v - c for which (1) was seen to hold, for all pairs; None if it fails even for c = v."""
+    left = now.v
     for number in range(len(step.laws)):
-        found = _left_after(step, number, v, reach, epsilon, slack, adds_up, left)
+        found = _left_after(step, number, now, left)
         if found is None:
             return None
         left = min(left, found)
     return left
 
 
-def _left_after(
-    step: Step, number: int, v: float, reach: float, epsilon: float, slack: float, adds_up: bool, most: float
-) -> float | None:
+def _left_after(step: Step, number: int, now: Moment, most: float) -> float | None:
     """The largest v - c up to `most`, for one pair."""
-    grid = _grid(step, number, v, reach, epsilon, slack)
+    grid = _grid(step, number, now)
     if grid is None:
         return most
+    v, slack = now.v, now.slack
     right = _Right.at(v, grid)
 
     def lacking(remaining: float) -> float:
@@ -183,7 +192,7 @@ def _left_after(
         steepest = np.maximum(growth[:-1], growth[1:]) if len(growth) > 1 else growth
         return float(np.max(short / np.maximum(steepest, 1e-300)))
 
-    if lacking(0.0) > 0 and not adds_up:
+    if lacking(0.0) > 0 and not now.adds_up:
         return None
     if lacking(most) == 0:
         return most
@@ -242,33 +251,29 @@ class _Right:
         return np.maximum(left[:-1] - first, left[1:] - second) + 16 * UNIT * size
 
 
-def _grid(step: Step, number: int, v: float, reach: float, epsilon: float, slack: float) -> _Grid | None:
+def _grid(step: Step, number: int, now: Moment) -> _Grid | None:
     """The grid for a pair; None if there is nothing to check."""
-    low = max(0.0, epsilon - reach)
-    high = min(epsilon + reach, _end(v, slack, epsilon) + step.reach)
+    low = max(0.0, now.epsilon - now.reach)
+    high = min(now.epsilon + now.reach, _end(now) + step.reach)
     if high < low:
         return None
     width = max(_SHARE * math.sqrt(max(step.variance, 1e-12)), (high - low + 2 * step.reach) / _MOST_CELLS)
     law = step.on_grid(number, width)
-    if law is None:
-        return None
     cells = math.ceil((high - low) / law.step * (1 + 1e-12)) if high > low else 0
-    x = low + law.step * np.arange(cells + 1)
+    x: Array = low + law.step * np.arange(cells + 1, dtype=np.float64)
     # sums of positive terms, and points that are off by their rounding
     rounding = (len(law.masses) + 64) * UNIT
     return _Grid(x=x, step=law.step, first=law.first, masses=law.masses, rounding=rounding)
 
 
-def _end(v: float, slack: float, epsilon: float) -> float:
-    """An x with h_v(x) <= slack, or something large."""
-    if slack <= 0 or v <= 0:
-        return math.inf if slack <= 0 else 0.0
-    low, high = 0.0, max(epsilon, 1.0)
-    for _ in range(40):
-        if potential_above(v, high) <= slack:
-            break
+def _end(now: Moment) -> float:
+    """An x with h_v(x) <= slack; infinite if there is no slack."""
+    if now.slack <= 0:
+        return math.inf
+    low, high = 0.0, max(now.epsilon, 1.0)
+    while potential_above(now.v, high) > now.slack:
         low, high = high, 2 * high
     for _ in range(20):
         middle = (low + high) / 2
-        low, high = (low, middle) if potential_above(v, middle) <= slack else (middle, high)
+        low, high = (low, middle) if potential_above(now.v, middle) <= now.slack else (middle, high)
     return high

@@ -13,7 +13,7 @@ from fractions import Fraction
 
 from pbdp.accounting.composition.loss_law import LossLaw
 from pbdp.accounting.filters.amounts import allowed, charged, written
-from pbdp.accounting.filters.potential import largest_variance, least_loss
+from pbdp.accounting.filters.potential import Moment, largest_variance, left_after
 from pbdp.accounting.filters.steps import step_of
 from pbdp.domains import fraction, positive
 from pbdp.errors import InputError
@@ -82,14 +82,14 @@ class Filter:
             return None
         own = charged(step.reach, NATS)
         further = left.reach + (own if reach is None else min(own, charged(reach, NATS)))
-        remaining = least_loss(
-            step,
-            v,
-            _above(Fraction(left.reach, NATS)),
-            _below(written(self.epsilon)),
-            slack,
+        now = Moment(
+            epsilon=_below(written(self.epsilon)),
+            v=v,
+            reach=_above(Fraction(left.reach, NATS)),
+            slack=slack,
             adds_up=further <= allowed(written(self.epsilon), NATS),
         )
+        remaining = left_after(step, now)
         if remaining is None:
             return None
         used = charged(Fraction(step.missing) + Fraction(slack), PROBABILITIES)

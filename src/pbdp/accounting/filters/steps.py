@@ -1,8 +1,8 @@
 """What a filter sees of a step: pairs of laws that dominate it, as laws of their privacy loss.
 
-**Which pairs.** Noise that only moves with the answer: its table of whole weights against its copy moved by as
-much as one person can move the answer, in either direction; a table that never rises away from its mode needs
-the largest move only:
+**Which pairs.** Noise that only moves with the answer: its table of whole weights against its copy moved by
+as much as one person can move the answer, in either direction; a table that never rises away from its mode
+needs the largest move only:
 
     Let P_s be the table and Q_s the table moved by s, 0 < s < t. By (1) of `exact.all_neighbors`
     delta_eps(P_s, Q_s) <= delta_eps(P_t, Q_t) for eps >= 0, and the same with the laws exchanged. Since
@@ -11,9 +11,9 @@ the largest move only:
 Noise that changes with the answer: one pair for all neighbors (`changing`). A mechanism of which only its
 (epsilon, delta) is known: randomized response (`claimed`). A package: the pairs of its releases, multiplied.
 
-**Set aside.** The last weights of a table are 1, 2, 3, ... units of 2^-62, whose ratios are those of rounding,
-not of the law. Outputs with the largest |loss| that have next to no mass under both laws are *bad*: left out,
-and their mass (the larger of both) is paid for. A pair and its reverse leave out the same.
+**Set aside.** The last weights of a table are 1, 2, 3, ... units of 2^-62, whose ratios are those of
+rounding, not of the law. Outputs with the largest |loss| that have next to no mass under both laws are *bad*:
+left out, and their mass (the larger of both) is paid for. A pair and its reverse leave out the same.
 
 **On a grid.** An output with masses p and q and a loss between two points of the grid becomes two outputs at
 these points with the same p and q in total (`composition.loss_distribution`, (1)). The pair is a function of
@@ -66,8 +66,8 @@ class Step:
         """About the variance of the loss: what the step would cost if it were Gaussian."""
         return max((float(law.masses @ np.square(law.losses)) for law in self.laws), default=0.0)
 
-    def on_grid(self, number: int, width: float) -> GridLaw | None:
-        """One of the laws on a grid of about this width, on which the reach lies; None if it has no losses."""
+    def on_grid(self, number: int, width: float) -> GridLaw:
+        """One of the laws on a grid of about this width, on which the reach lies."""
         law = self.laws[number]
         if not len(law.losses) or self.reach == 0:
             return GridLaw(step=max(width, 1e-12), first=0, masses=np.array([_total(law)]))
