@@ -5,10 +5,6 @@ from __future__ import annotations
 import math
 from fractions import Fraction
 
-# How many units make one: nats (Rényi losses, epsilons) and probabilities (missing mass, deltas).
-NATS = 10**12
-PROBABILITIES = 10**30
-
 
 def written(value: float) -> Fraction:
     """The number that a float is written as: 1/10 for 0.1, whose own value is a little more.
@@ -32,8 +28,3 @@ def charged(amount: Fraction | float, units: int) -> int:
 def allowed(amount: Fraction | float, units: int) -> int:
     """The largest whole number of units that is not above the amount."""
     return math.floor(Fraction(amount) * units)
-
-
-def shown(units: int, of: int) -> str:
-    """An amount for people, to six digits; the whole numbers are what counts."""
-    return f"{units / of:.6g}"

@@ -1,33 +1,24 @@
-"""Noise that changes with the answer: what a Rényi filter charges for it, and what it adds to a composition.
+"""The pairs of any design: those of its table, or one for all answers where the noise changes with them.
 
-The exact law over all neighboring answers counts, with the distance of the tables from it (Rényi), or one
-dominating pair for all of them, where the law has no finite Rényi loss, and in compositions.
-
-**The dominating pair** comes from the exact delta at a row of epsilons. Let D(eps) be an upper bound for the
-delta of all neighboring answers in both directions, eps >= 0. The tables that are drawn from lie within v of
-the exact laws, so theirs is at most D(eps) + (1 + e^eps)·v; and as delta falls with epsilon, so may the bound
-be made to. For negative epsilons
-
-    delta_-eps(P, Q) = 1 - e^-eps·(1 - delta_eps(Q, P)).
-
-A pair whose curve lies above all of these dominates every pair of neighbors in any composition (lemma in
-`composition.loss_law`), and by Blackwell (1953) each of them is a function of it. `profile_distribution`
-joins the points by straight lines in e^eps, which only raises the curve: the true one is convex there.
+**The dominating pair** of noise that changes with the answer comes from the exact delta at a row of epsilons.
+Let D(eps) be an upper bound for the delta of all neighboring answers in both directions, eps >= 0. The tables
+that are drawn from lie within v of the exact laws, so theirs is at most D(eps) + (1 + e^eps)·v; and as delta
+falls with epsilon, so may the bound be made to. The pair of this curve that is its own reverse
+(`steps.symmetric_law`) dominates every pair of neighbors, at negative epsilons too, and so in any composition
+(lemma in `composition.loss_law`).
 """
 
 from __future__ import annotations
 
 import math
-from fractions import Fraction
 from functools import lru_cache
 
 import numpy as np
 
-from pbdp.accounting.composition.loss_distribution import LossDistribution, profile_distribution
 from pbdp.accounting.composition.loss_law import LossLaw, loss_law
-from pbdp.accounting.composition.release import Release, distribution_release, table_release
+from pbdp.accounting.composition.release import Release, table_release
 from pbdp.accounting.exact.accountant import ExactAccountant
-from pbdp.accounting.filters.design_loss import RenyiLoss, renyi_upper, worth_keeping
+from pbdp.accounting.filters.steps import symmetric_law
 from pbdp.errors import CannotCertifyError
 from pbdp.mechanism.design import Design
 
@@ -41,37 +32,12 @@ _FURTHEST = 20.0
 _ROUNDING = 1e-14
 
 
-def changing_loss(design: Design, sensitivity: int, order: float, exchange: float) -> RenyiLoss:
-    """The loss of one number: of the law where that has one, else of the dominating pair."""
-    try:
-        renyi = ExactAccountant(mechanism=design.mechanism, sensitivity=sensitivity).renyi_at(order).upper
-    except CannotCertifyError:
-        renyi = math.inf
-    if math.isfinite(renyi):
-        return RenyiLoss(renyi_upper=renyi, missing_upper=Fraction(0), distance=design.table_error())
-    return profile_loss(answer_profile(design, sensitivity), order, exchange)
-
-
-def profile_loss(profile: LossDistribution, order: float, exchange: float) -> RenyiLoss:
-    """The loss of a dominating pair: its infinite losses are missing, its masses are rounded up already."""
-    losses, masses = profile.losses(), profile.masses
-    kept = worth_keeping(losses, masses, profile.infinity, order, exchange)
-    left_out = np.ones(len(losses), dtype=bool)
-    left_out[kept] = False
-    missing = math.fsum([profile.infinity, *masses[left_out]])
-    surplus = math.fsum([*masses[kept], -1.0]) + 2.0**-50
-    return RenyiLoss(
-        renyi_upper=renyi_upper(losses[kept], masses[kept], surplus, order),
-        missing_upper=Fraction(missing * (1 + 2.0**-50)),
-    )
-
-
 def design_release(design: Design, sensitivity: int) -> Release:
     """What one number reveals in a composition that is fixed in advance."""
     if design.mechanism.follows_answer:
         return table_release(design.table_at(0.0), sensitivity)
-    covered = distribution_release(answer_profile(design, sensitivity)).covered
-    return Release(covered=covered, actual=(_worst_pair(design, sensitivity),))
+    covered = answer_law(design, sensitivity)
+    return Release(covered=(covered,), actual=(_worst_pair(design, sensitivity),))
 
 
 def _worst_pair(design: Design, sensitivity: int) -> LossLaw:
@@ -90,17 +56,15 @@ def _worst_pair(design: Design, sensitivity: int) -> LossLaw:
 
 
 @lru_cache(maxsize=64)
-def answer_profile(design: Design, sensitivity: int) -> LossDistribution:
-    """The pair as a distribution of its loss; kept, because it takes a second or so to find."""
+def answer_law(design: Design, sensitivity: int) -> LossLaw:
+    """The pair for all answers; kept, because it takes a second or so to find."""
     accountant = ExactAccountant(mechanism=design.mechanism, sensitivity=sensitivity)
     distance = design.table_error()
     step = _furthest(accountant, distance) / _POINTS
     epsilons = step * np.arange(_POINTS + 1)
     exact = np.array([accountant.delta_at(float(epsilon), _TOLERANCE).upper for epsilon in epsilons])
     deltas = (exact + (1 + np.exp(epsilons)) * distance) * (1 + _ROUNDING)
-    deltas = np.minimum.accumulate(np.minimum(deltas, 1.0))
-    mirrored = 1 - np.exp(-epsilons[:0:-1]) * (1 - deltas[:0:-1]) + _ROUNDING
-    return profile_distribution(-_POINTS, step, np.concatenate([mirrored, deltas]))
+    return symmetric_law(step, deltas)
 
 
 def _furthest(accountant: ExactAccountant, distance: float) -> float:

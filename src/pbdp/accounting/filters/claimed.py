@@ -14,36 +14,20 @@ composition, holds for the mechanism.
 from __future__ import annotations
 
 import math
-from fractions import Fraction
-from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pbdp.accounting.filters.design_loss import RenyiLoss, renyi_upper
-from pbdp.domains import above_one, fraction, non_negative
+from pbdp.accounting.composition.loss_law import LARGEST_LOSS, LossLaw
+from pbdp.accounting.composition.release import Release
+from pbdp.domains import fraction, non_negative
 from pbdp.noise.kernel import Array
-
-if TYPE_CHECKING:
-    from pbdp.accounting.composition.release import Release
 
 # The masses of outputs 2 and 1 are raised by this share, which covers their rounding.
 _RAISED = 2.0**-49
 
 
-def claimed_loss(epsilon: float, delta: float, order: float) -> RenyiLoss:
-    """The loss of order `order`: output 0 is missing, the others have a Rényi loss."""
-    above_one("order", order)
-    losses, masses = _rows(epsilon, delta)
-    surplus = 4 * _RAISED - delta * (1 - _RAISED)
-    return RenyiLoss(renyi_upper=renyi_upper(losses, masses, surplus, order), missing_upper=Fraction(delta))
-
-
 def claimed_release(epsilon: float, delta: float) -> Release:
     """A release that dominates the mechanism in any composition; no pair is known to reach it."""
-    # a filter alone composes nothing
-    from pbdp.accounting.composition.loss_law import LARGEST_LOSS, LossLaw
-    from pbdp.accounting.composition.release import Release
-
     losses, masses = _rows(epsilon, delta)
     if epsilon >= LARGEST_LOSS:
         law = LossLaw(losses=np.zeros(0), masses=np.zeros(0), infinite=1.0)

@@ -66,10 +66,13 @@ class Filter:
         variance = allowed(largest_variance(_below(written(self.epsilon)), rest), VARIANCES)
         return Left(variance=variance, reach=0, reserve=reserve)
 
-    def after(self, left: Left, laws: Sequence[LossLaw], reach: Fraction | None = None) -> Left | None:
+    def after(
+        self, left: Left, laws: Sequence[LossLaw], reach: Fraction | None = None, *, known: bool = False
+    ) -> Left | None:
         """What is left after a step that these pairs describe; None if it does not fit.
 
         `reach` bounds the finite |losses|, where more is known of them than the laws show in rounded numbers.
+        `known` says that (1) of `potential` is known to hold with c = v, for a reason of the caller's.
         """
         v = _below(Fraction(left.variance, VARIANCES))
         reserve = _below(Fraction(left.reserve, PROBABILITIES))
@@ -87,7 +90,7 @@ class Filter:
             v=v,
             reach=_above(Fraction(left.reach, NATS)),
             slack=slack,
-            adds_up=further <= allowed(written(self.epsilon), NATS),
+            adds_up=known or further <= allowed(written(self.epsilon), NATS),
         )
         remaining = left_after(step, now)
         if remaining is None:
@@ -99,11 +102,6 @@ class Filter:
             reserve=left.reserve - used,
         )
         return after if after.reserve >= 0 else None
-
-    def spent_share(self, left: Left) -> float:
-        """How much of the budget is spent, from 0 to 1, of its variance."""
-        start = self.start().variance
-        return 1 - left.variance / start if start else min(left.reach / (self.epsilon * NATS), 1.0)
 
 
 def _below(value: Fraction) -> float:

@@ -1,29 +1,17 @@
-"""What a plan costs on a dataset with a privacy budget, in whole numbers that a ledger can add up.
+"""What a plan costs on a dataset with a privacy budget, in whole numbers that a ledger can keep.
 
-A dataset has a rule, chosen when its budget is made: `renyi` and `sum` for spending chosen as one goes,
-`batch` for plans fixed in advance. The rule has limits and gives every plan a cost; whoever keeps the sum of
-the costs within the limits has promised the rule's (epsilon, delta).
+    terms = Terms(epsilon=3, delta=1e-6)
+    price(terms, ((plan, 1),)).describe()
+    compose_plans([(plan, 10), (other, 3)]).epsilon_at(1e-6)
 
-    rule = make_rule("renyi", epsilon=3, delta=1e-6)
-    rule.limits(), rule.cost(plan), rule.describe(), rule.record()
-    price(rule, plan, spent).describe()
-    batch_rule.compose_plans([(plan, 10), (other, 3)]).epsilon_at(1e-6)
+One rule serves every budget (`accounting.filters.potential`): plans may be chosen as one goes, in packages or
+one by one. The cost of a plan depends on what is left.
 """
 
 from __future__ import annotations
 
 from pbdp.planning.pricing.price import Price, price
 from pbdp.planning.pricing.priced import Claim, Priced, fingerprint
-from pbdp.planning.pricing.rule import Amounts, Rule, make_rule, rule_from_record
+from pbdp.planning.pricing.terms import Amounts, Plans, Terms
 
-__all__ = [
-    "Amounts",
-    "Claim",
-    "Price",
-    "Priced",
-    "Rule",
-    "fingerprint",
-    "make_rule",
-    "price",
-    "rule_from_record",
-]
+__all__ = ["Amounts", "Claim", "Plans", "Price", "Priced", "Terms", "fingerprint", "price"]

@@ -1,95 +1,119 @@
-"""The price of a plan under a rule: what it costs, what remains, and how many more of the same fit."""
+"""The price of plans in a budget: what they cost of it, what is left, and how many more of the same fit."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
-from pbdp.errors import InputError
-from pbdp.planning.pricing.priced import Priced, name_of
-from pbdp.planning.pricing.rule import Amounts, Rule
+from pbdp.digits import percent_up, rounded_up
+from pbdp.planning.pricing.priced import name_of
+from pbdp.planning.pricing.terms import Amounts, Plans, Terms
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)  # no slots: what is asked for is found once
 class Price:
-    """The cost of one package of a plan, and what was spent before it; all in the rule's whole numbers."""
+    """What one package of each plan costs after `spent`, all of them as one step; None if it does not fit."""
 
-    rule: Rule
-    plan: str
-    cost: Amounts
+    terms: Terms
+    plans: Plans
+    blocks: tuple[str, ...]
     spent: Amounts
-    limits: Amounts
+
+    @cached_property
+    def cost(self) -> Amounts | None:
+        """In the ledger's whole numbers."""
+        return self.terms.cost(self.plans, self.spent, self.blocks if self.terms.blocks else None)
 
     @property
     def fits(self) -> bool:
-        """Whether one package may be spent now."""
-        return self.times is None or self.times > 0
+        """Whether it may be spent now."""
+        return self.cost is not None
 
     @property
-    def times(self) -> int | None:
-        """How many packages may be spent from now on, one after the other; None if there is no end to it."""
-        counts = [
-            max(self.limits[name] - self.spent[name], 0) // cost for name, cost in self.cost.items() if cost
-        ]
-        overspent = any(self.spent[name] > self.limits[name] for name in self.limits)
-        return 0 if overspent else min(counts, default=None)
+    def spent_before(self) -> float:
+        """The share of the budget that is spent, of the blocks that pay."""
+        return self.terms.share(self.spent, self.blocks)
 
     @property
-    def remaining(self) -> Amounts:
-        """What may be spent before it."""
-        return {name: max(limit - self.spent[name], 0) for name, limit in self.limits.items()}
-
-    @property
-    def remaining_after(self) -> Amounts | None:
-        """What may be spent after it; None if it does not fit."""
-        if not self.fits:
+    def spent_after(self) -> float | None:
+        """The share that would be spent after it."""
+        cost = self.cost
+        if cost is None:
             return None
-        return {name: left - self.cost[name] for name, left in self.remaining.items()}
+        after = {name: amount + cost[name] for name, amount in self.spent.items()}
+        return self.terms.share(after, self.blocks)
+
+    @property
+    def share(self) -> float | None:
+        """The share of the whole budget that it costs."""
+        after = self.spent_after
+        return None if after is None else max(after - self.spent_before, 0.0)
+
+    @cached_property
+    def times(self) -> tuple[int | None, bool]:
+        """How many fit one after the other, and whether this was counted; None if there is no end to it."""
+        found = [self.terms.times(self.plans, self.terms.left(self.spent, block)) for block in self.blocks]
+        counts = [count for count, _ in found if count is not None]
+        return (min(counts) if counts else None), all(exact for _, exact in found)
+
+    @property
+    def label(self) -> str:
+        """The noise in a word or two."""
+        each = [f"{name_of(plan)}{f' x {count}' if count > 1 else ''}" for plan, count in self.plans]
+        return " with ".join(each)
 
     def describe(self) -> str:
         """The price in words, one line a fact."""
-        lines = [f"{self.plan} costs {self._listed(self.cost)}."]
-        after = self.remaining_after
-        if after is None:
-            short = [name for name, left in self.remaining.items() if self.cost[name] > left]
-            left = {name: self.remaining[name] for name in short}
-            lines.append(f"It does not fit: there is {self._listed(left)} left. {self.rule.advice()}")
-        else:
-            lines.append(f"After it {self._listed(after)} would be left.")
-            lines.append(self._more())
-        return "\n".join(lines)
+        if self.share is None or self.spent_after is None:
+            spent = percent_up(self.spent_before)
+            return f"{self.label} does not fit: {spent} of the budget is spent. {self.advice()}"
+        share = f"{percent_up(self.share)} of the budget" if self.share > 0 else "next to nothing"
+        lines = [f"{self.label} costs {share}; {percent_up(self.spent_after)} would be spent after it."]
+        return "\n".join([*lines, self._more()])
+
+    def advice(self) -> str:
+        """What would help where it does not fit."""
+        for block in self.blocks:
+            missing = self.terms.lacks_reserve(self.plans, self.terms.left(self.spent, block))
+            if missing is not None:
+                share = rounded_up(missing / self.terms.delta) if self.terms.delta else ""
+                remedy = f" (--reserve {share})" if self.terms.delta and missing < self.terms.delta else ""
+                return (
+                    f"It puts {rounded_up(missing)} of delta on outputs that a neighbor cannot have, more "
+                    "than the budget has in reserve. Plan with a smaller delta, or make the budget with a "
+                    f"larger reserve{remedy}."
+                )
+        return "A larger width or a smaller confidence costs less."
 
     def record(self) -> dict[str, Any]:
         """The same for a program to read."""
+        times, counted = self.times if self.fits else (0, True)
         return {
-            "rule": self.rule.kind,
-            "plan": self.plan,
+            "plan": self.label,
             "fits": self.fits,
+            "share": self.share,
+            "spent_before": self.spent_before,
+            "spent_after": self.spent_after,
+            "times": times,
+            "times_counted": counted,
             "cost": self.cost,
-            "spent": self.spent,
-            "limits": self.limits,
-            "remaining": self.remaining,
-            "remaining_after": self.remaining_after,
-            "times": self.times,
+            "advice": None if self.fits else self.advice(),
         }
 
     def _more(self) -> str:
-        if self.times is None:
+        times, counted = self.times
+        if times is None:
             return "Any number of the same fit."
-        more = self.times - 1
-        return f"{more:,} more of the same would fit then." if more else "No more of the same would fit then."
-
-    def _listed(self, amounts: Amounts) -> str:
-        # a batch has a name for every plan: those that are not touched say nothing
-        told = {name: amount for name, amount in amounts.items() if self.cost[name]} or amounts
-        return " and ".join(self.rule.in_words(name, amount) for name, amount in told.items())
+        more = times - 1
+        if not more:
+            return "No more of the same would fit then."
+        return f"{'' if counted else 'About '}{more:,} more of the same would fit then."
 
 
-def price(rule: Rule, plan: Priced, spent: Mapping[str, int] | None = None) -> Price:
-    """The price of one package of a plan after `spent` (nothing, if left out)."""
-    limits = rule.limits()
-    before = dict.fromkeys(limits, 0) if spent is None else dict(spent)
-    if before.keys() != limits.keys():
-        raise InputError("spent", f"in the amounts of the rule ({', '.join(limits)})", ", ".join(before))
-    return Price(rule=rule, plan=name_of(plan), cost=rule.cost(plan), spent=before, limits=limits)
+def price(terms: Terms, plans: Plans, spent: Amounts | None = None, blocks: object = None) -> Price:
+    """The price of plans, each so many times, after `spent` (nothing, if left out)."""
+    terms.check_relation(plans)
+    before = dict.fromkeys(terms.limits(), 0) if spent is None else dict(spent)
+    chosen = terms.chosen_blocks(blocks)  # type: ignore[arg-type]  # checked there
+    return Price(terms=terms, plans=plans, blocks=chosen, spent=before)

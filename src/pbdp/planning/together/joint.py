@@ -20,16 +20,9 @@ A group with one person in it, say: the dataset without that person has no such 
 "Given any value of B" cannot be left out. If A differs from a on a set S of values of B, and only there, with
 P(S) = m, then E = {a} x S has M(D)(E) = 0 and M(D')(E) = Q(S), which may be e^eps·m + d(eps).
 
-**In a Rényi filter** (A, B) has the loss (r, m + n) wherever B has the loss (r, n) of `design_loss`.
-
-    Proof. Let u(b) and v(b) be the probabilities of A = a given B = b, under D and under D', and P~ the
-    measure of B's loss. Take the measure min(u(b), v(b))·P~(db) on A = a. It lies below M(D) and has a total
-    of at least (1-m)·(1-n) >= 1 - m - n. As min(u, v)^k·v^(1-k) <= min(u, v) <= 1 for k > 1, its moment
-    against M(D') is at most that of P~ against Q.
-
-**In a composition** A counts as a release that is (0, m)-DP: given B, its two laws share the mass 1 - m at a,
-so they differ by at most m on any set. Randomized response with (0, m) is mapped to them, for every b (see
-`claimed`), so (A, B) is a function of it and of B's dominating pair.
+**In a composition, and in a filter,** A counts as a release that is (0, m)-DP: given B, its two laws share
+the mass 1 - m at a, so they differ by at most m on any set. Randomized response with (0, m) is mapped to
+them, for every b (see `claimed`), so (A, B) is a function of it and of B's dominating pair.
 """
 
 from __future__ import annotations

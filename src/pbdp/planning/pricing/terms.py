@@ -1,0 +1,255 @@
+"""The terms of a budget: (epsilon, delta), what is reserved, the blocks of people, and what a step costs.
+
+A ledger keeps named whole numbers. Every block of people has three of them, in the units of
+`accounting.filters.rule`: `variance` and `reserve`, of which so much may be spent, and `reach`, which only
+grows. Reach has a limit as well, so far away that no spending gets there: a recovery that counts everything
+as spent sets it there, and then nothing fits.
+
+**Blocks.** A dataset may consist of disjoint blocks, each person in one of them only. A release that reads
+some blocks is paid from these, and leaves the others as they are.
+
+    Under add/remove one person's presence changes one block. What was released from other blocks has the
+    same law with and without that person, so its loss is zero on every path, and the theorem of
+    `accounting.filters.potential` holds with the steps of that block alone. Its other steps may be chosen
+    because of what other blocks gave: such choices are part of the past that the theorem allows.
+
+Under replace a person may move from one block to another and change two, so blocks are refused there.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import Any
+
+from pbdp.accounting.composition.case import infinite_mass
+from pbdp.accounting.filters.rule import NATS, PROBABILITIES, RESERVE, Filter, Left
+from pbdp.errors import ContradictionError, InputError
+from pbdp.mechanism.neighbors import Neighbors
+from pbdp.planning.pricing.losses import compose_plans, losses_of
+from pbdp.planning.pricing.priced import Claim, Priced
+
+Amounts = dict[str, int]
+Record = dict[str, Any]
+Plans = tuple[tuple[Priced, int], ...]
+NO_END = 10**24
+MOST_BLOCKS = 256
+LONGEST_BLOCK = 80
+WHOLE = ""
+KINDS = ("variance", "reach", "reserve")
+# A composition may set aside so much of the reserve that is left, in powers of two to meet the same again.
+_ASIDE = 2.0**-14
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Terms:
+    """What was promised when the budget was made."""
+
+    epsilon: float
+    delta: float
+    reserve: float = RESERVE
+    neighbors: str = Neighbors.ADD_REMOVE
+    blocks: tuple[str, ...] = ()
+    filter: Filter = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "neighbors", Neighbors(self.neighbors))
+        object.__setattr__(
+            self, "filter", Filter(epsilon=self.epsilon, delta=self.delta, reserve=self.reserve)
+        )
+        object.__setattr__(self, "blocks", tuple(self.blocks))
+        _check_blocks(self.blocks, self.neighbors)
+
+    def record(self) -> Record:
+        """All there is to know, for JSON; numbers are written as text, so that no reader can round them."""
+        numbers = {name: repr(float(getattr(self, name))) for name in ("epsilon", "delta", "reserve")}
+        return {"rule": "potential", **numbers, "neighbors": self.neighbors, "blocks": list(self.blocks)}
+
+    @classmethod
+    def from_record(cls, record: Mapping[str, object]) -> Terms:
+        """The terms of `record`."""
+        try:
+            numbers = {name: float(_text(record[name])) for name in ("epsilon", "delta", "reserve")}
+            blocks = record["blocks"]
+            if record["rule"] != "potential" or not isinstance(blocks, list):
+                raise ValueError("another rule")
+            return cls(**numbers, neighbors=_text(record["neighbors"]), blocks=tuple(map(_text, blocks)))
+        except (LookupError, TypeError, ValueError):
+            remedy = "The budget was made by another version of pbdp."
+            raise InputError("record", "one of a budget", "one with other fields", remedy) from None
+
+    def limits(self) -> Amounts:
+        """What may be spent in all."""
+        start = _start(self.filter)
+        each = {"variance": start.variance, "reach": NO_END, "reserve": start.reserve}
+        return {amount_name(kind, block): each[kind] for block in self.every_block for kind in KINDS}
+
+    @property
+    def every_block(self) -> tuple[str, ...]:
+        """The blocks, or the whole dataset."""
+        return self.blocks or (WHOLE,)
+
+    def chosen_blocks(self, blocks: Iterable[str] | None) -> tuple[str, ...]:
+        """The blocks that a release reads: all of them, unless some are named."""
+        if blocks is None:
+            return self.every_block
+        chosen = (blocks,) if isinstance(blocks, str) else tuple(dict.fromkeys(blocks))
+        if not self.blocks:
+            remedy = "Blocks are declared when the budget is made: --blocks north,south."
+            raise ContradictionError("blocks", "left out for a dataset without blocks", "some", remedy)
+        unknown = [block for block in chosen if block not in self.blocks]
+        if unknown or not chosen:
+            raise InputError(
+                "blocks", f"among {', '.join(self.blocks)}", ", ".join(map(repr, unknown)) or "none"
+            )
+        return chosen
+
+    def left(self, spent: Mapping[str, int], block: str = WHOLE) -> Left:
+        """What is left of a block."""
+        start, of = _start(self.filter), {kind: spent[amount_name(kind, block)] for kind in KINDS}
+        return Left(
+            variance=max(start.variance - of["variance"], 0),
+            reach=of["reach"],
+            reserve=max(start.reserve - of["reserve"], 0),
+        )
+
+    def cost(
+        self, plans: Plans, spent: Mapping[str, int], blocks: Sequence[str] | None = None
+    ) -> Amounts | None:
+        """What packages of these plans, reserved together, cost after `spent`; None if they do not fit."""
+        self.check_relation(plans)
+        cost = dict.fromkeys(self.limits(), 0)
+        for block in self.chosen_blocks(blocks):
+            before = self.left(spent, block)
+            after = self.after(plans, before)
+            if after is None:
+                return None
+            cost[amount_name("variance", block)] = before.variance - after.variance
+            cost[amount_name("reach", block)] = after.reach - before.reach
+            cost[amount_name("reserve", block)] = before.reserve - after.reserve
+        return cost
+
+    def after(self, plans: Plans, left: Left) -> Left | None:
+        """What is left after one step of these plans."""
+        return _after(self.filter, plans, left)
+
+    def times(self, plans: Plans, left: Left) -> tuple[int | None, bool]:
+        """About how many such steps fit, one after the other, and whether that was counted one by one.
+
+        None if there is no end to it. While many fit, several at a time are taken to cost what one does.
+        """
+        count, exact = 0, True
+        while (after := self.after(plans, left)) is not None:
+            used = left.variance - after.variance, after.reach - left.reach, left.reserve - after.reserve
+            if used == (0, 0, 0):
+                return None, True
+            ahead = [left.variance // used[0]] if used[0] else []
+            if used[2]:
+                ahead.append(left.reserve // used[2])
+            if left.variance == 0 and used[1]:
+                ahead.append(int(self.epsilon * NATS - left.reach) // used[1])
+            leap = max(min(ahead, default=0) // 6, 1)
+            exact = exact and leap == 1
+            left = Left(
+                variance=max(left.variance - leap * used[0], 0),
+                reach=left.reach + leap * used[1],
+                reserve=max(left.reserve - leap * used[2], 0),
+            )
+            count += leap
+        return count, exact
+
+    def share(self, spent: Mapping[str, int], blocks: Sequence[str] | None = None) -> float:
+        """The share of the budget that is spent, from 0 to 1, of the block (of these) with the least left.
+
+        The smaller one of the share of the variance and of reach in epsilon: as long as either is below one,
+        something fits.
+        """
+        return max(self._share(self.left(spent, block)) for block in blocks or self.every_block)
+
+    def _share(self, left: Left) -> float:
+        start = _start(self.filter).variance
+        reach = left.reach / (self.epsilon * NATS)
+        return min(1 - left.variance / start if start else 1.0, reach, 1.0)
+
+    def check_relation(self, plans: Plans) -> None:
+        """Refuse a plan whose guarantee is for another relation than the budget's."""
+        for plan, _ in plans:
+            if plan.neighbors != self.neighbors:
+                raise InputError(
+                    "neighbors",
+                    f"{self.neighbors!r}, as for everything in this budget",
+                    repr(plan.neighbors),
+                    "Guarantees for different neighboring relations do not add up; plan with the same one.",
+                )
+            if self.delta == 0 and not (isinstance(plan, Claim) and plan.delta == 0):
+                raise InputError(
+                    "plan",
+                    "free of any delta in a budget without one",
+                    "noise from a finite table",
+                    "Give the budget a delta when it is made, 1e-9, say.",
+                )
+
+    def lacks_reserve(self, plans: Plans, left: Left) -> float | None:
+        """The probability that a step sets aside, if the reserve cannot pay for it."""
+        found = losses_of(plans, _aside(left))
+        missing = max((law.infinite_above for law in found.laws), default=0.0)
+        return missing if missing * PROBABILITIES > left.reserve else None
+
+
+def amount_name(kind: str, block: str) -> str:
+    """The ledger's name for an amount of a block."""
+    return f"{kind} of {block}" if block else kind
+
+
+def _check_blocks(blocks: tuple[str, ...], neighbors: str) -> None:
+    if not blocks:
+        return
+    if neighbors != Neighbors.ADD_REMOVE:
+        raise ContradictionError(
+            "blocks",
+            "used with the neighbors add/remove",
+            neighbors,
+            "Replacing one person by another may change two blocks.",
+        )
+    if not all(0 < len(block) <= LONGEST_BLOCK and block.isprintable() for block in blocks):
+        raise InputError("blocks", f"names of 1 to {LONGEST_BLOCK} printable characters", "others")
+    if len(set(blocks)) != len(blocks) or len(blocks) > MOST_BLOCKS:
+        raise InputError("blocks", f"at most {MOST_BLOCKS} different names", f"{len(blocks)} names")
+
+
+@lru_cache(maxsize=256)
+def _start(filter_: Filter) -> Left:
+    return filter_.start()
+
+
+def _aside(left: Left) -> float:
+    share = left.reserve / PROBABILITIES * _ASIDE
+    return 2.0 ** math.floor(math.log2(share)) if share > 1e-300 else 0.0
+
+
+@lru_cache(maxsize=4096)
+def _after(filter_: Filter, plans: Plans, left: Left) -> Left | None:
+    losses = losses_of(plans, _aside(left))
+    after = filter_.after(left, losses.laws, losses.reach)
+    if after is None and left == _start(filter_) and _composition_fits(filter_, plans, left):
+        return filter_.after(left, losses.laws, losses.reach, known=True)
+    return after
+
+
+def _composition_fits(filter_: Filter, plans: Plans, left: Left) -> bool:
+    """Whether finite losses alone take no more of delta than the reserve leaves.
+
+    Before anything is spent this is all that (1) of `potential` asks of c = v, and an exact composition
+    knows it better than the grid of the filter does.
+    """
+    composed = compose_plans(plans)
+    finite = composed.delta_at(filter_.epsilon).upper - infinite_mass(composed.parts).lower
+    return finite <= (filter_.delta - left.reserve / PROBABILITIES) * (1 - 2.0**-40)
+
+
+def _text(value: object) -> str:
+    if not isinstance(value, str):
+        raise TypeError("not a text")
+    return value
