@@ -35,7 +35,7 @@ from opendp.mod import AtomDomain, Domain, Measurement, Metric, VectorDomain
 
 from pbdp.errors import CannotCertifyError, ContradictionError, InputError
 from pbdp.planning.plan import Plan
-from pbdp.planning.pricing.batch_rule import compose_plans
+from pbdp.planning.pricing.losses import compose_plans
 
 WHOLE = ("i8", "i16", "i32", "i64", "u8", "u16", "u32", "u64", "usize")
 REAL = ("f32", "f64")

@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from pbdp.accounting.risk import guessed_right, risk_words
 from pbdp.cli.files import Outcome, checked_target, new_file, picture_of
-from pbdp.cli.options import LEDGER_VARIABLE, add, add_neighbors, ledger_place
+from pbdp.cli.options import LEDGER_VARIABLE, add, add_neighbors, blocks_of, ledger_place, names_in
 from pbdp.cli.parser import Parser
 from pbdp.cli.words.layout import paragraph
 from pbdp.cli.words.ledgers import history_table, status_table, verification_words
+from pbdp.digits import percent_up
 from pbdp.errors import ContradictionError, InputError
-from pbdp.ledger.book import share_spent
 
 if TYPE_CHECKING:
     from pbdp.ledger.budget import Budget
@@ -31,6 +32,7 @@ EXAMPLES = f"""examples:
   pbdp release plan.json 1234 --ledger pbdp-ledger.db --dataset visits --key march
   pbdp ledger status
   pbdp ledger price plan.json --dataset visits
+  pbdp ledger reserve weekly.json:52 monthly.json:12 --dataset visits
 
 The ledger is the file or the PostgreSQL database (postgresql://...) that --ledger names, else the one in
 {LEDGER_VARIABLE}, else {DEFAULT} in this folder.
@@ -46,20 +48,19 @@ def declare(parser: Parser) -> None:
     create = _part(parts, "create", _create, "give a dataset a budget (and make the ledger if there is none)")
     create.add_argument("dataset", metavar="DATASET", help="a name for the data that people are in")
     add(create, "--epsilon", required=True, help="the most that may ever be spent")
-    add(create, "--delta", required=True, help="... at this delta (0 with --rule sum)")
+    add(create, "--delta", required=True, help="... at this delta")
     create.add_argument(
-        "--rule",
-        choices=("renyi", "sum", "batch"),
-        help="how spends add up: renyi (the default; chosen as one goes), sum (epsilons and deltas added "
-        "up), batch (plans fixed in advance, composed exactly)",
+        "--reserve",
+        type=float,
+        metavar="SHARE",
+        help="share of delta for outputs that a neighbor cannot have, and for mechanisms known only by their "
+        "epsilon and delta (default: a thousandth)",
     )
-    create.add_argument("--order", type=float, help="order of the Rényi rule; the best for Gaussian noise")
     create.add_argument(
-        "--plan",
-        action="append",
-        default=[],
-        metavar="PLAN[:TIMES]",
-        help="a plan of the batch and how often it is used (may be repeated)",
+        "--blocks",
+        metavar="NAMES",
+        help="disjoint blocks of PEOPLE, as north,south: a release pays in the blocks that it reads. A day "
+        "is no block, unless each person appears on one day only",
     )
     add_neighbors(create)
     add(create, "--trust-ledger")
@@ -67,14 +68,23 @@ def declare(parser: Parser) -> None:
 
     status = _part(parts, "status", _status, "what is spent and what remains")
     status.add_argument("dataset", metavar="DATASET", nargs="?", help="one dataset only")
+    status.add_argument("--explain", action="store_true", help="and why the guarantee holds")
     add(status, "--plot", help="draw the budget over time (.png, .svg, .pdf)")
 
     history = _part(parts, "history", _history, "every spend, in order")
     history.add_argument("dataset", metavar="DATASET", nargs="?", help="one dataset only")
 
     price = _part(parts, "price", _price, "what a plan would cost, and what would remain; spends nothing")
-    add(price, "plan")
+    price.add_argument(
+        "plans", metavar="PLAN[:TIMES]", nargs="+", help="plans, together as one step, such as weekly.json:52"
+    )
     add(price, "--dataset", help="default: every dataset")
+    add(price, "--blocks")
+
+    reserve = _part(parts, "reserve", _reserve, "pay for plans together and in advance, composed exactly")
+    reserve.add_argument("plans", metavar="PLAN[:TIMES]", nargs="+", help="such as weekly.json:52")
+    add(reserve, "--dataset", required=True)
+    add(reserve, "--blocks", "--key", "--trust-ledger")
 
     _part(parts, "verify", _verify, "check every record; exit code 1 if one was changed, removed or moved")
 
@@ -127,18 +137,19 @@ def _create(options: argparse.Namespace) -> Outcome:
     from pbdp.ledger import Ledger
     from pbdp.ledger.budget import Budget
     from pbdp.ledger.errors import DatasetExistsError, LedgerExistsError, NotALedgerError
-    from pbdp.planning.pricing import make_rule
+    from pbdp.planning.pricing import Terms
 
     place = _place(options)
-    rule = options.rule or ("batch" if options.plan else "renyi")
-    plans = [_times(text) for text in options.plan] or None
-    asked = {name: getattr(options, name) for name in ("epsilon", "delta", "order", "neighbors")}
+    asked = {name: getattr(options, name) for name in ("epsilon", "delta", "neighbors")}
+    if options.reserve is not None:
+        asked["reserve"] = options.reserve
+    asked["blocks"] = tuple(names_in(options.blocks))
+    # the budget is checked before a file is made for it
+    wanted = Terms(**asked)
     made = None
     try:
         ledger = Ledger.open(place, trust=options.trust_ledger)
     except NotALedgerError as nothing:
-        # the budget is checked before a file is made for it
-        make_rule(rule, plans=plans, **asked)
         try:
             # what a creation that was broken off left behind is taken over
             ledger = made = Ledger.create(place, trust=options.trust_ledger)
@@ -146,51 +157,54 @@ def _create(options: argparse.Namespace) -> Outcome:
             raise nothing from None
     with ledger:
         try:
-            budget = Budget.create(
-                ledger, options.dataset, rule=rule, plans=plans, note=options.note, **asked
-            )
+            budget = Budget.create(ledger, options.dataset, note=options.note, **asked)
         except DatasetExistsError:
             # the same again, because the first time was broken off: it is as it should be
             budget = Budget.of(ledger, options.dataset)
-            state, wanted = budget.state, make_rule(rule, plans=plans, **asked)
-            found = (state.rule, state.limits, state.note, state.releases)
-            if found != (wanted.record(), wanted.limits(), options.note, 0):
+            state = budget.state
+            if (budget.terms, state.note, state.releases) != (wanted, options.note, 0):
                 raise
         if options.json:
             return Outcome(output=json.dumps(_record(budget), allow_nan=False), notes=ledger.notes)
         where = f"{'New ledger' if made else 'Ledger'} {ledger.place}"
         return Outcome(
             output=f"{where}: {options.dataset} has epsilon {options.epsilon:g} at delta {options.delta:g}.\n"
-            f"{paragraph(budget.rule.describe())}",
+            f"{paragraph(f'When all of it is spent, {risk_words(options.epsilon, options.delta)}')}",
             notes=ledger.notes,
         )
 
 
+def plans_in(texts: Sequence[str]) -> list[tuple[Plan, int]]:
+    """PLAN or PLAN:TIMES, each."""
+    return [_times(text) for text in texts]
+
+
 def _times(text: str) -> tuple[Plan, int]:
-    """PLAN or PLAN:TIMES."""
     from pbdp.planning.plan import Plan
 
     path, colon, times = text.rpartition(":")
     if not colon or Path(text).exists():
         path, times = text, "1"
     if not times.isdecimal() or int(times) < 1:
-        raise InputError("--plan", "PLAN or PLAN:TIMES, such as weekly.json:52", repr(text))
+        raise InputError("PLAN", "a file, or FILE:TIMES, such as weekly.json:52", repr(text))
     return Plan.load(path), int(times)
 
 
 def _record(budget: Budget) -> dict[str, Any]:
-    state = budget.state
+    state, terms = budget.state, budget.terms
     return {
         "dataset": state.name,
-        "epsilon": budget.rule.epsilon,
-        "delta": budget.rule.delta,
-        "rule": state.rule,
-        "guarantee": budget.rule.describe(),
+        "epsilon": terms.epsilon,
+        "delta": terms.delta,
+        "reserve": terms.reserve,
+        "blocks": {block: terms.share(state.spent, (block,)) for block in terms.blocks},
+        "guarantee": terms.theory(),
         "neighbors": state.neighbors,
+        "share_spent": terms.share(state.spent),
+        "guessed_right": guessed_right(terms.epsilon, terms.delta),
         "limits": state.limits,
         "spent": state.spent,
         "remaining": state.remaining,
-        "share_spent": share_spent(state.spent, state.limits),
         "releases": state.releases,
         "created": state.created,
         "note": state.note,
@@ -214,32 +228,53 @@ def _status(options: argparse.Namespace) -> Outcome:
             records = [_record(budget) for budget in budgets]
             whole = {"ledger": ledger.place, "datasets": records, "notes": list(ledger.notes)}
             return Outcome(output=json.dumps(whole, allow_nan=False))
-        return Outcome(output=status_table(ledger.place, budgets), notes=ledger.notes)
+        words = status_table(ledger.place, budgets, explain=options.explain)
+        return Outcome(output=words, notes=ledger.notes)
 
 
 def _history(options: argparse.Namespace) -> Outcome:
+    from pbdp.planning.pricing import Terms
+
     with _opened(options) as ledger:
         entries = list(ledger.history(options.dataset))
         if options.json:
             listed = [asdict(entry) for entry in entries]
             return Outcome(output=json.dumps(listed, allow_nan=False))
-        return Outcome(output=history_table(entries, {s.name: s for s in ledger.datasets()}))
+        terms = {state.name: Terms.from_record(state.rule) for state in ledger.datasets()}
+        return Outcome(output=history_table(entries, terms))
 
 
 def _price(options: argparse.Namespace) -> Outcome:
     from pbdp.ledger.budget import Budget
-    from pbdp.planning.plan import Plan
 
-    plan = Plan.load(options.plan)
+    plans, blocks = plans_in(options.plans), blocks_of(options)
     with _opened(options) as ledger:
         names = [options.dataset] if options.dataset else [state.name for state in ledger.datasets()]
         if not names:
             raise ContradictionError("dataset", "made first", "none", "pbdp ledger create NAME ...")
-        prices = {name: Budget.of(ledger, name).price(plan) for name in names}
+        prices = {name: Budget.of(ledger, name).price(*plans, blocks=blocks) for name in names}
     if options.json:
         listed = {name: found.record() for name, found in prices.items()}
         return Outcome(output=json.dumps(listed, allow_nan=False))
     return Outcome(output="\n\n".join(f"{name}: {found.describe()}" for name, found in prices.items()))
+
+
+def _reserve(options: argparse.Namespace) -> Outcome:
+    from pbdp.ledger import Ledger
+    from pbdp.ledger.budget import Budget
+
+    plans, blocks = plans_in(options.plans), blocks_of(options)
+    with Ledger.open(_place(options), trust=options.trust_ledger) as ledger:
+        budget = Budget.of(ledger, options.dataset)
+        found = budget.reserve(*plans, key=options.key, blocks=blocks)
+        if options.json:
+            record = {"dataset": budget.dataset, "spent": budget.spent, **found.record()}
+            return Outcome(output=json.dumps(record, allow_nan=False), notes=ledger.notes)
+        return Outcome(
+            output=f"Reserved in {ledger.place} for {budget.dataset}: {found.label}. "
+            f"{percent_up(budget.spent)} of the budget is spent now.",
+            notes=ledger.notes,
+        )
 
 
 def _verify(options: argparse.Namespace) -> Outcome:

@@ -63,6 +63,10 @@ _SHARED: dict[str, dict[str, Any]] = {
         "help": f"where the budget is kept (default: ${LEDGER_VARIABLE})",
     },
     "--dataset": {"metavar": "NAME", "help": "the dataset whose budget pays; needed with a ledger"},
+    "--blocks": {
+        "metavar": "NAMES",
+        "help": "the blocks of people that are read, as north,south; only these pay (default: all)",
+    },
     "--key": {
         "help": "a name for this request: repeating it gives the same answer at no cost",
     },
@@ -130,6 +134,16 @@ def width_of(given: Mapping[str, Any], mark: str = "") -> Any:
             f"Use {mark}within 5 for the same width on both sides.",
         )
     return below, above
+
+
+def names_in(text: str | None) -> list[str]:
+    """Names that are separated by commas."""
+    return [] if text is None else [name.strip() for name in text.split(",")]
+
+
+def blocks_of(options: argparse.Namespace) -> list[str] | None:
+    """The blocks that are named, or None for all of them."""
+    return None if options.blocks is None else names_in(options.blocks)
 
 
 def number_of(name: str, text: str) -> int | Fraction:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pbdp.figures.canvas import COLORS, DASHES, new_figure
-from pbdp.ledger.book import share_spent
+from pbdp.planning.pricing import Terms
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -24,7 +24,8 @@ def draw_budget(budgets: Sequence[tuple[DatasetState, Sequence[Entry]]]) -> Figu
     figure, (panel,) = new_figure(1, 1)
     for index, (state, entries) in enumerate(budgets):
         times = [np.datetime64(datetime.fromisoformat(entry.time).replace(tzinfo=None)) for entry in entries]
-        shares = [100 * share_spent(entry.spent, state.limits) for entry in entries]
+        terms = Terms.from_record(state.rule)
+        shares = [100 * terms.share(entry.spent) for entry in entries]
         color = COLORS[index % len(COLORS)]
         panel.step(
             times, shares, where="post", color=color, linestyle=DASHES[index % len(DASHES)], label=state.name

@@ -66,7 +66,7 @@ from __future__ import annotations
 from pbdp.ledger.book import DatasetState, Entry
 from pbdp.ledger.errors import BudgetExceededError, LedgerError, RolledBackError
 from pbdp.ledger.ledger import Ledger, verify_ledger
-from pbdp.ledger.request import Quote, Request, Reservation
+from pbdp.ledger.request import Purchase, Request, Reservation
 from pbdp.ledger.verification import Verification, verify_export
 
 __all__ = [
@@ -75,7 +75,7 @@ __all__ = [
     "Entry",
     "Ledger",
     "LedgerError",
-    "Quote",
+    "Purchase",
     "Request",
     "Reservation",
     "RolledBackError",

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import zlib
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,7 +19,7 @@ class DatasetState:
 
     `rule` is the accounting rule, as it was given with the budget; the ledger does not interpret it.
     `releases` counts the requests that were paid for or drawn from a package. `sequence` is the record that
-    this state was read from.
+    this state was read from, `last_cost` what the last release cost.
     """
 
     name: str
@@ -32,6 +31,7 @@ class DatasetState:
     releases: int
     created: str
     sequence: int
+    last_cost: Amounts | None = None
 
     @property
     def remaining(self) -> Amounts:
@@ -50,11 +50,6 @@ class Package:
     def left(self) -> int:
         """Releases that are paid for and not used."""
         return self.bought - self.used
-
-
-def share_spent(spent: Mapping[str, int], limits: Mapping[str, int]) -> float:
-    """The share of a budget that is spent, to the digits of a float: of the amount nearest its limit."""
-    return max((spent[name] / limit if limit else 1.0 for name, limit in limits.items()), default=0.0)
 
 
 def packed_answer(answer: bytes, spend: int) -> tuple[Payload, bytes]:
@@ -119,6 +114,7 @@ class Book:
             releases=content["releases"],
             created=made.time,
             sequence=sequence,
+            last_cost=content.get("cost"),
         )
 
     def datasets(self) -> list[DatasetState]:
@@ -153,8 +149,9 @@ class Book:
 class Entry:
     """One change of one dataset's budget.
 
-    `kind` is dataset (the budget was given), spend or recovery; `cost` is what it added to `spent`, zero
-    where the releases came from a package that was paid for before. `units` are the plan's releases it used.
+    `kind` is dataset (the budget was given), spend, purchase (of releases to come) or recovery; `cost` is
+    what it added to `spent`, zero where the releases came from a package that was paid for before. `units`
+    are the plan's releases it used.
     """
 
     sequence: int
@@ -185,6 +182,11 @@ def entries_of(record: Record) -> list[Entry]:
             told = ("dataset", "cost", "spent", "plan", "plan_label", "query", "key", "values", "units")
             changes = [{name: content[name] for name in told}]
             changes[0]["units_left"] = content["bought"] - content["used"]
+        case "purchase":
+            changes = [{name: content[name] for name in ("dataset", "cost", "spent", "plan_label", "key")}]
+            changes[0]["plan"] = content["plan"]
+            changes[0]["units_left"] = content["bought"] - content["used"]
+            changes[0]["note"] = f"{content['package']:,} releases reserved"
         case "recovery":
             note = f"the gap was counted as {content['gap']}"
             changes = [

@@ -1,9 +1,10 @@
-"""A dataset's budget: what plans cost under its rule, and releases that are paid for before they are drawn.
+"""A dataset's budget: what plans cost of what is left, and releases that are paid for before they are drawn.
 
 with Ledger.create("budget.db") as ledger:
     budget = Budget.create(ledger, "visits", epsilon=3, delta=1e-6)
     budget.price(plan).describe()
     budget.release(plan, 1234, key="report of March")
+    budget.ask(within=50, confidence=0.95, sensitivity=1, answer=1234)
 """
 
 from __future__ import annotations
@@ -15,20 +16,25 @@ from typing import Any
 
 import numpy as np
 
+from pbdp.accounting.filters.rule import RESERVE
+from pbdp.accounting.risk import risk_words
+from pbdp.digits import percent_up
 from pbdp.errors import InputError, PbdpError
 from pbdp.ledger.book import DatasetState
 from pbdp.ledger.errors import BudgetExceededError, KeyReusedError
 from pbdp.ledger.ledger import Ledger
-from pbdp.ledger.request import Request, Reservation
+from pbdp.ledger.request import Pricing, Purchase, Request, Reservation
 from pbdp.mechanism.neighbors import Neighbors
 from pbdp.noise.kernel import Array, Index
 from pbdp.planning.plan import Plan
-from pbdp.planning.pricing import Price, Rule, fingerprint, make_rule, price, rule_from_record
-from pbdp.planning.pricing.priced import Priced, name_of
+from pbdp.planning.pricing import Claim, Plans, Price, Priced, Terms, fingerprint, price
+from pbdp.planning.pricing.priced import name_of
+from pbdp.planning.pricing.terms import KINDS, amount_name
 from pbdp.release.keystream import SecureKeystream
-from pbdp.spelling import neighbours_too
+from pbdp.spelling import digest, neighbours_too
 
 Numbers = Array | Index
+Blocks = str | Sequence[str] | None
 # Limits that agree to one part in this many are the same.
 SAME = 10**9
 
@@ -52,7 +58,7 @@ class Budget:
 
     ledger: Ledger
     dataset: str
-    rule: Rule
+    terms: Terms
 
     @classmethod
     @neighbours_too
@@ -63,40 +69,108 @@ class Budget:
         *,
         epsilon: float,
         delta: float,
-        rule: str = "renyi",
-        order: float | None = None,
-        plans: Iterable[tuple[Priced, int]] | None = None,
+        reserve: float = RESERVE,
+        blocks: Sequence[str] = (),
         neighbors: str = Neighbors.ADD_REMOVE,
         note: str | None = None,
     ) -> Budget:
-        """Give a dataset (epsilon, delta) to spend, once. `rule` says how spends add up (see `pricing`)."""
-        made = make_rule(rule, epsilon=epsilon, delta=delta, order=order, plans=plans, neighbors=neighbors)
-        ledger.create_dataset(dataset, made.limits(), made.record(), made.neighbors, note)
-        return cls(ledger=ledger, dataset=dataset, rule=made)
+        """Give a dataset (epsilon, delta) to spend, once.
+
+        `reserve` is the share of delta that is kept for outputs that a neighbor cannot have; mechanisms known
+        only by their (epsilon, delta) take their delta from it. `blocks` name disjoint blocks of people, each
+        of which has the whole (epsilon, delta); every release then says which of them it reads.
+        """
+        terms = Terms(
+            epsilon=epsilon, delta=delta, reserve=reserve, blocks=tuple(blocks), neighbors=neighbors
+        )
+        ledger.create_dataset(dataset, terms.limits(), terms.record(), terms.neighbors, note)
+        return cls(ledger=ledger, dataset=dataset, terms=terms)
 
     @classmethod
     def of(cls, ledger: Ledger, dataset: str) -> Budget:
         """The budget that the dataset was given."""
         state = ledger.dataset(dataset)
-        rule = rule_from_record(state.rule)
+        terms = Terms.from_record(state.rule)
+        limits = terms.limits()
         # the stored limits were proved when they were made; another machine may round them a unit lower
-        if any(
-            state.limits.get(name, 0) * SAME > limit * (SAME + 1) for name, limit in rule.limits().items()
+        if limits.keys() != state.limits.keys() or any(
+            state.limits[name] * SAME > limit * (SAME + 1) for name, limit in limits.items()
         ):
             raise PbdpError(
-                f"The limits of {dataset} in the ledger are above those that its rule proves. Spend nothing "
+                f"The limits of {dataset} in the ledger are above those that its terms prove. Spend nothing "
                 "from it; it was made by another version of pbdp, or by hand."
             )
-        return cls(ledger=ledger, dataset=dataset, rule=rule)
+        return cls(ledger=ledger, dataset=dataset, terms=terms)
 
     @property
     def state(self) -> DatasetState:
         """What is spent now."""
         return self.ledger.dataset(self.dataset)
 
-    def price(self, plan: Priced) -> Price:
-        """What a package of the plan costs, and what would remain; nothing is spent."""
-        return price(self.rule, plan, self.state.spent)
+    @property
+    def spent(self) -> float:
+        """The share of the budget that is spent, from 0 to 1; of the block with the least left."""
+        return self.terms.share(self.state.spent)
+
+    def describe(self, *, explain: bool = False) -> str:
+        """What is promised, what is spent and what is left, in words."""
+        state, terms = self.state, self.terms
+        share = terms.share(state.spent)
+        lines = [
+            f"{self.dataset}: {percent_up(share)} of epsilon {terms.epsilon:g} at delta {terms.delta:g} is "
+            f"spent, in {state.releases:,} release{'' if state.releases == 1 else 's'}."
+        ]
+        more = self._more_like_the_last(state)
+        if more is not None:
+            lines.append(f"About {more:,} more like the last one would fit.")
+        if terms.blocks:
+            each = (f"{block} {percent_up(terms.share(state.spent, (block,)))}" for block in terms.blocks)
+            lines.append(f"By block: {', '.join(each)}.")
+        lines.append(f"When all of it is spent: {risk_words(terms.epsilon, terms.delta)}")
+        return "\n".join([*lines, terms.theory()] if explain else lines)
+
+    def _more_like_the_last(self, state: DatasetState) -> int | None:
+        """How many more would fit if each cost what the last paid release did."""
+        last = state.last_cost
+        if last is None:
+            return None
+        counts = [
+            count
+            for block in self.terms.every_block
+            if any(last[amount_name(kind, block)] for kind in KINDS)
+            and (count := self.terms.more_at(state.spent, last, block)) is not None
+        ]
+        return min(counts, default=None)
+
+    def price(self, *plans: Priced | tuple[Priced, int], blocks: Blocks = None) -> Price:
+        """What plans cost together as one step, each (plan, times) or once; nothing is spent."""
+        return price(self.terms, _counted(plans), self.state.spent, blocks)
+
+    def reserve(
+        self, *plans: Priced | tuple[Priced, int], key: str | None = None, blocks: Blocks = None
+    ) -> Price:
+        """Pay for plans, each (plan, times) or once, together and in advance: composed exactly, as one step.
+
+        Their releases can be used one by one later. The same `key` pays once. A `Claim` can be paid for too:
+        a mechanism that is run elsewhere.
+        """
+        counted = _counted(plans)
+        chosen = self.terms.chosen_blocks(blocks)
+        before = price(self.terms, counted, self.state.spent, blocks)
+        purchase = Purchase(
+            dataset=self.dataset,
+            plans=tuple(
+                (self.plan_id(plan, chosen), name_of(plan), times * _package(plan)) for plan, times in counted
+            ),
+            cost=self._pricing(counted, chosen),
+            neighbors=self.terms.neighbors,
+            key=key,
+        )
+        try:
+            self.ledger.buy(purchase)
+        except BudgetExceededError as refusal:
+            raise self._with_remedy(refusal, counted, chosen) from None
+        return before
 
     def release(
         self,
@@ -107,10 +181,12 @@ class Budget:
         query: str | None = None,
         disjoint: bool = False,
         again: bool = False,
+        blocks: Blocks = None,
     ) -> Any:
         """`plan.release` of any plan, paid first. The same `key` brings back the same numbers.
 
         `query` is any public text on what was asked. `again` pays for another package of the plan's releases.
+        `blocks` are the blocks of people that the answers were computed from; all of them, if left out.
         Of the answers only types and number are looked at before they are paid for.
         """
         ready = plan.prepared(answers, disjoint=disjoint)
@@ -125,6 +201,7 @@ class Budget:
             disjoint=disjoint,
             again=again,
             shape=ready.shape,
+            blocks=blocks,
         )
         return ready.restored(paid.values)
 
@@ -139,6 +216,7 @@ class Budget:
         disjoint: bool = False,
         again: bool = False,
         shape: Sequence[int] | None = None,
+        blocks: Blocks = None,
     ) -> Paid:
         """Pay for `count` numbers, have them drawn unless they were, and store them.
 
@@ -146,11 +224,44 @@ class Budget:
         numbers each part of a plan has, if it has several; they are stored apart, never to be taken for each
         other's.
         """
+        stored, reservation = self.answered(
+            plan,
+            count,
+            lambda: _packed(draw(), shape),
+            key=key,
+            query=query,
+            disjoint=disjoint,
+            again=again,
+            blocks=blocks,
+        )
+        values = _unpacked(stored, shape)
+        if values is None:
+            raise KeyReusedError(reservation.key)
+        return Paid(values=values, reservation=reservation)
+
+    def answered(
+        self,
+        plan: Plan,
+        count: int,
+        draw: Callable[[], bytes],
+        *,
+        key: str | None,
+        query: str | None,
+        disjoint: bool = False,
+        again: bool = False,
+        blocks: Blocks = None,
+        plan_id: str | None = None,
+    ) -> tuple[bytes, Reservation]:
+        """Pay for `count` numbers of a plan, have their answer drawn unless it was, and store it as it is.
+
+        Refusals say what would fit instead. `plan_id` is the one under which a stored answer was paid.
+        """
+        chosen = self.terms.chosen_blocks(blocks)
         request = Request(
             dataset=self.dataset,
-            plan=fingerprint(plan),
+            plan=plan_id or self.plan_id(plan, chosen),
             plan_label=name_of(plan),
-            cost=self.rule.cost(plan),
+            cost=self._pricing(((plan, 1),), chosen),
             package=plan.package,
             values=count,
             neighbors=plan.neighbors,
@@ -159,22 +270,95 @@ class Budget:
             again=again,
             disjoint=disjoint,
         )
-        stored, reservation = self.answered(request, lambda: _packed(draw(), shape))
-        values = _unpacked(stored, shape)
-        if values is None:
-            raise KeyReusedError(reservation.key)
-        return Paid(values=values, reservation=reservation)
-
-    def answered(self, request: Request, draw: Callable[[], bytes]) -> tuple[bytes, Reservation]:
-        """Pay for a request, have its answer drawn unless it was, and store it; refusals say what to do."""
         try:
             reservation = self.ledger.reserve(request)
         except BudgetExceededError as refusal:
-            raise refusal.told(self.rule.in_words, self.rule.advice()) from None
+            raise self._with_remedy(refusal, ((plan, 1),), chosen) from None
         stored = reservation.stored_answer
         if stored is None:
             stored = self.ledger.settle(reservation, draw())
         return stored, reservation
+
+    def _pricing(self, plans: Plans, blocks: tuple[str, ...]) -> Pricing:
+        """What finds the price in a state; it raises if the plans do not fit."""
+
+        def found(state: DatasetState) -> dict[str, int]:
+            cost = self.terms.cost(plans, state.spent, blocks if self.terms.blocks else None)
+            if cost is None:
+                share = percent_up(self.terms.share(state.spent, blocks))
+                raise BudgetExceededError(self.dataset, f"{share} of it is spent, and too little is left")
+            return cost
+
+        return found
+
+    def _with_remedy(
+        self, refusal: BudgetExceededError, plans: Plans, blocks: tuple[str, ...]
+    ) -> BudgetExceededError:
+        """The refusal with what would fit instead, found outside the ledger's lock."""
+        # the planner is needed for this alone
+        from pbdp.planning.pricing.choice import Affordable, what_fits
+
+        spent = self.state.spent
+        asked = price(self.terms, plans, spent, blocks if self.terms.blocks else None)
+        remedy = asked.advice() if asked.lacks_reserve is not None else ""
+        plan, times = plans[0]
+        if not remedy and isinstance(plan, Plan) and len(plans) == 1 and times == 1:
+            remedy = what_fits(Affordable(terms=self.terms, spent=spent, blocks=blocks), plan)
+        return BudgetExceededError(refusal.dataset, refusal.reason, remedy or asked.advice())
+
+    def plan_id(self, plan: Priced, blocks: tuple[str, ...]) -> str:
+        """The plan's fingerprint; with the blocks it is for, where those are not all."""
+        if blocks == self.terms.every_block:
+            return fingerprint(plan)
+        return digest([fingerprint(plan), sorted(blocks)])
+
+    def ask(
+        self,
+        *,
+        answer: object,
+        sensitivity: float,
+        within: Any = None,
+        confidence: float | None = None,
+        share: float | None = None,
+        integer: bool = False,
+        nonnegative: bool = False,
+        step: float | None = None,
+        key: str | None = None,
+        query: str | None = None,
+        blocks: Blocks = None,
+    ) -> Any:
+        """Publish a number with the certified law that costs least of what is left; see `ledger.ask`."""
+        from pbdp.ledger.ask import Question, ask
+
+        question = Question(
+            sensitivity=sensitivity,
+            within=within,
+            confidence=confidence,
+            share=share,
+            integer=integer,
+            nonnegative=nonnegative,
+            step=step,
+        )
+        return ask(self, question, answer, key=key, query=query, blocks=blocks)
+
+
+def _counted(plans: Iterable[Priced | tuple[Priced, int]]) -> Plans:
+    """Every plan with how often it is meant."""
+    counted = []
+    for plan in plans:
+        entry, times = plan if isinstance(plan, tuple) else (plan, 1)
+        if not isinstance(entry, Plan | Claim):
+            raise InputError("plan", "a plan or a claim", type(entry).__name__)
+        if type(times) is not int or times < 1:
+            raise InputError("times", "a whole number of at least 1", repr(times))
+        counted.append((entry, times))
+    if not counted:
+        raise InputError("plans", "at least one", "none")
+    return tuple(counted)
+
+
+def _package(plan: Priced) -> int:
+    return plan.package if isinstance(plan, Plan) else 1
 
 
 def _packed(values: Numbers, shape: Sequence[int] | None) -> bytes:

@@ -26,50 +26,29 @@ No message holds an answer, true or released.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 
 from pbdp.errors import InputError, PbdpError
 
 
 class BudgetExceededError(PbdpError):
-    """`spent + cost` would be above `limit` for the amount called `name`; nothing was spent."""
+    """What was asked for does not fit into what is left; nothing was spent. `remedy` says what would fit."""
 
     exit_code = 3
 
-    def __init__(
-        self,
-        *,
-        dataset: str,
-        name: str,
-        limit: int,
-        spent: int,
-        cost: int,
-        in_words: Callable[[str, int], str] = lambda name, amount: f"{amount} of {name}",
-        remedy: str = "",
-    ) -> None:
+    def __init__(self, dataset: str, reason: str, remedy: str = "") -> None:
         self.dataset = dataset
-        self.name = name
-        self.limit = limit
-        self.spent = spent
-        self.cost = cost
-        text = (
-            f"The budget of {dataset} does not allow this release: it costs {in_words(name, cost)}, but "
-            f"{in_words(name, max(0, limit - spent))} is left of {in_words(name, limit)}. Nothing was spent."
-        )
+        self.reason = reason
+        self.remedy = remedy
+        text = f"The budget of {dataset} does not allow this: {reason}. Nothing was spent."
         super().__init__(f"{text} {remedy}" if remedy else text)
 
-    def told(self, in_words: Callable[[str, int], str], remedy: str) -> BudgetExceededError:
-        """The same with amounts in words, and with what to do."""
-        return BudgetExceededError(
-            dataset=self.dataset,
-            name=self.name,
-            limit=self.limit,
-            spent=self.spent,
-            cost=self.cost,
-            in_words=in_words,
-            remedy=remedy,
-        )
+
+class PriceMovedError(PbdpError):
+    """A price was found for another state of the dataset than the one it is in now; tried again inside."""
+
+    def __init__(self) -> None:
+        super().__init__("Others spent at the same time. Nothing was spent; try again.")
 
 
 class LedgerError(PbdpError):

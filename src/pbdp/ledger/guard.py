@@ -277,7 +277,7 @@ def memory_content(memory: Memory) -> Payload:
 def _spent_since(spent: dict[str, Amounts], since: Iterable[Row]) -> dict[str, Amounts]:
     for row in since:
         content = row.record.content
-        if row.record.kind == "spend":
+        if row.record.kind in ("spend", "purchase"):
             spent[content["dataset"]] = total(spent[content["dataset"]], content["cost"])
         elif row.record.kind == "recovery":
             for name, charged in content["charged"].items():

@@ -10,25 +10,35 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
 from pbdp.domains import is_connection
 from pbdp.errors import InputError
 from pbdp.ledger.book import Book, DatasetState, Entry, entries_of, packed_answer
 from pbdp.ledger.errors import (
-    BudgetExceededError,
     DamagedLedgerError,
     DatasetExistsError,
     KeyReusedError,
     LedgerError,
     NotALedgerError,
-    PackageUsedUpError,
+    PriceMovedError,
     UntrustedLedgerError,
 )
 from pbdp.ledger.guard import Change, Gap, Guard
 from pbdp.ledger.keys import Key, Keyring, key_folder
 from pbdp.ledger.record import FORMAT, Amounts, Payload, Record, checked_amounts, checked_name, none_of
-from pbdp.ledger.request import Quote, Request, Reservation, charge, spend_content
+from pbdp.ledger.request import (
+    Pricing,
+    Purchase,
+    Request,
+    Reservation,
+    charge,
+    check_relation,
+    is_paid,
+    purchase_contents,
+    spend_content,
+    spent_after,
+)
 from pbdp.ledger.state import state_folder
 from pbdp.ledger.stores.interface import Store, Writing
 from pbdp.ledger.stores.sqlite import SqliteStore
@@ -37,10 +47,13 @@ from pbdp.ledger.witness import ledger_seen_at, place_file
 from pbdp.mechanism.neighbors import Neighbors
 from pbdp.spelling import canonical
 
+T = TypeVar("T")
 _LOG = logging.getLogger("pbdp.ledger")
 # Seconds to wait for another program that holds the ledger.
 WAIT = 30.0
 LONGEST_WAIT = 86_400
+# How often a price is found outside the lock, if others spend meanwhile, before it is found inside.
+OUTSIDE = 3
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+)://")
 
 
@@ -188,15 +201,77 @@ class Ledger:
         return self._guard.read(lambda book: book.datasets())
 
     def reserve(self, request: Request) -> Reservation:
-        """Step 1: pay for a release, durably. Only after this returns may noise be drawn for it."""
+        """Step 1: pay for a release, durably. Only after this returns may noise be drawn for it.
+
+        A price that depends on the state is found outside the lock, and paid if the state is still the same.
+        """
         key = request.key if request.key is not None else secrets.token_hex(16)
 
+        def needs_price(book: Book) -> bool:
+            package = book.package(request.dataset, request.plan)
+            refused = package.bought and not request.again
+            return not (refused or is_paid(request, package))
+
+        return self._priced(request, key, needs_price, lambda price: self._reserved(request, key, price))
+
+    def buy(self, purchase: Purchase) -> DatasetState:
+        """Pay for packages of several plans together, durably; their releases can be used from then on.
+
+        The same key buys once.
+        """
+        key = purchase.key if purchase.key is not None else secrets.token_hex(16)
+        return self._priced(purchase, key, lambda _: True, lambda price: self._bought(purchase, key, price))
+
+    def _priced(
+        self,
+        asked: Request | Purchase,
+        key: str,
+        needs_price: Callable[[Book], bool],
+        pay: Callable[[Pricing], T],
+    ) -> T:
+        """Pay with a price that was found for the state of now; again if others spent meanwhile."""
+
+        def look(book: Book) -> DatasetState | None:
+            if book.reading.spend_with(key) is not None:
+                return None
+            state = book.dataset(asked.dataset)
+            return state if needs_price(book) else None
+
+        for _ in range(OUTSIDE if callable(asked.cost) else 0):
+            state = self._guard.read(look)
+            try:
+                return pay(_held(state, None if state is None else asked.priced(state)))
+            except PriceMovedError:
+                continue
+        return pay(asked.priced)
+
+    def _bought(self, purchase: Purchase, key: str, price: Pricing) -> DatasetState:
+        def pay(change: Change) -> DatasetState:
+            state = change.dataset(purchase.dataset)
+            known = change.book.reading.spend_with(key)
+            if known is not None:
+                if known.content["fingerprint"] != purchase.fingerprint(key):
+                    raise KeyReusedError(key)
+                return state
+            check_relation(purchase.neighbors, state)
+            cost = price(state)
+            spent = spent_after(state, cost)
+            packages = [change.book.package(purchase.dataset, plan) for plan, _, _ in purchase.plans]
+            for content in purchase_contents(purchase, key, state, packages, (cost, spent)):
+                change.append("purchase", content)
+            state = replace(state, spent=spent, sequence=change.book.head.sequence)
+            change.touch(state)
+            return state
+
+        return self._guard.write(pay)
+
+    def _reserved(self, request: Request, key: str, price: Pricing) -> Reservation:
         def pay(change: Change) -> tuple[Record, bool, bytes | None]:
             state = change.dataset(request.dataset)
             spend = change.book.reading.spend_with(key)
             if spend is None:
                 package = change.book.package(request.dataset, request.plan)
-                charged = charge(request, state, package)
+                charged = charge(request, state, package, price)
                 spend = change.append("spend", spend_content(request, key, state, charged))
                 change.touch(replace(state, spent=charged.spent, sequence=spend.sequence))
                 return spend, True, None
@@ -253,21 +328,19 @@ class Ledger:
             return reservation.stored_answer
         return self.settle(reservation, draw())
 
-    def quote(self, request: Request) -> Quote:
-        """What `reserve` would charge for a new request now, and what would remain."""
-        state, package = self._guard.read(
-            lambda book: (book.dataset(request.dataset), book.package(request.dataset, request.plan))
-        )
-        try:
-            charged = charge(request, state, package)
-        except (BudgetExceededError, PackageUsedUpError) as refusal:
-            return Quote(
-                cost=request.cost, remaining=state.remaining, units_left=package.left, refusal=str(refusal)
-            )
-        after = replace(state, spent=charged.spent)
-        return Quote(
-            cost=charged.cost, remaining=after.remaining, units_left=charged.package.left, refusal=None
-        )
+    def plan_of(self, key: str) -> str | None:
+        """The plan that was paid for under this request key."""
+        spend = self._guard.read(lambda book: book.reading.spend_with(key))
+        return None if spend is None else str(spend.content["plan"])
+
+    def answer_of(self, key: str) -> bytes | None:
+        """The stored answer to the request with this key."""
+
+        def look(book: Book) -> bytes | None:
+            spend = book.reading.spend_with(key)
+            return None if spend is None else book.answer_to(spend.sequence)
+
+        return self._guard.read(look)
 
     def history(self, dataset: str | None = None) -> Iterator[Entry]:
         """Every change of every budget, or of one, in order."""
@@ -306,6 +379,17 @@ class Ledger:
             return None
 
         return self._guard.read(look)
+
+
+def _held(state: DatasetState | None, cost: Amounts | None) -> Pricing:
+    """The price that was found, in the state that it was found for."""
+
+    def price(now: DatasetState) -> Amounts:
+        if state is None or cost is None or now.spent != state.spent:
+            raise PriceMovedError
+        return cost
+
+    return price
 
 
 def verify_ledger(url: str | Path, *, wait: float = WAIT) -> Verification:

@@ -55,6 +55,21 @@ FIELDS: dict[str, dict[str, type | UnionType]] = {
         "spent": dict,
         "releases": int,
     },
+    # packages of several plans that are paid for together: a record each, the first with the key and the cost
+    "purchase": {
+        "dataset": str,
+        "plan": str,
+        "plan_label": str,
+        "key": str | None,
+        "fingerprint": str,
+        "neighbors": str,
+        "package": int,
+        "bought": int,
+        "used": int,
+        "cost": dict,
+        "spent": dict,
+        "releases": int,
+    },
     "answer": {"spend": int, "bytes": int, "sha256": str},
     "recovery": {
         "gap": str,
@@ -157,7 +172,7 @@ class Record:
         content = self.content
         if self.kind == "dataset":
             return Columns(dataset=content["dataset"])
-        if self.kind == "spend":
+        if self.kind in ("spend", "purchase"):
             return Columns(dataset=content["dataset"], plan=content["plan"], key=content["key"])
         if self.kind == "answer":
             return Columns(spend=content["spend"])

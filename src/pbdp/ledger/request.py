@@ -1,5 +1,8 @@
 """What a caller asks of the ledger, what it costs in a given state, and what comes back.
 
+A price may depend on what is spent already. Then it is a function of the dataset's state, and a price that
+was found for one state is never paid in another.
+
 The arithmetic: a package of T releases is bought at the plan's cost. Each release uses one unit of it; a
 request that finds enough units left costs nothing more. One that does not is refused, unless it may pay for
 another package: then its units come from what was left and from the new one. Every unit belongs to exactly
@@ -9,6 +12,7 @@ one paid package and is used once, so k packages never serve more than kT releas
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from pbdp.errors import InputError
@@ -21,6 +25,8 @@ from pbdp.spelling import digest
 LONGEST_KEY = 200
 LONGEST_QUERY = 100_000
 _PLAN = re.compile(r"[0-9a-f]{16,128}")
+# What one package costs in a state; raises if it does not fit.
+Pricing = Callable[[DatasetState], Amounts]
 
 
 def _checked_plan(plan: object) -> None:
@@ -52,14 +58,15 @@ class Request:
     """A release of `values` numbers under a plan that is paid in packages of `package` releases.
 
     `plan` is the plan's fingerprint, `cost` the price of one package in the amounts that the dataset is
-    limited in. The numbers use one release each, or one together if they are `disjoint` across people.
+    limited in, or what finds it from the dataset's state. The numbers use one release each, or one together
+    if they are `disjoint` across people.
     `key` makes a retry safe; without one a random key is made. `again` allows paying for another package.
     """
 
     dataset: str
     plan: str
     plan_label: str
-    cost: Amounts
+    cost: Amounts | Pricing
     package: int
     values: int
     neighbors: str
@@ -72,7 +79,8 @@ class Request:
         checked_name("dataset", self.dataset)
         _checked_plan(self.plan)
         checked_name("plan_label", self.plan_label)
-        object.__setattr__(self, "cost", checked_amounts("cost", self.cost))
+        if not callable(self.cost):
+            object.__setattr__(self, "cost", checked_amounts("cost", self.cost))
         _count("package", self.package)
         _count("values", self.values)
         object.__setattr__(self, "neighbors", Neighbors(self.neighbors))
@@ -90,9 +98,46 @@ class Request:
         """How many of the plan's releases this uses."""
         return 1 if self.disjoint else self.values
 
+    def priced(self, dataset: DatasetState) -> Amounts:
+        """What one package costs in this state."""
+        return checked_amounts("cost", self.cost(dataset)) if callable(self.cost) else self.cost
+
     def fingerprint(self, key: str) -> str:
         """SHA-256 of what makes this request itself. No answer is in it, so it tells nothing of one."""
         return digest([self.plan, self.dataset, self.query, self.values, self.disjoint, key])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Purchase:
+    """Packages that are paid for together, to be used later: fingerprint, label and releases of each plan."""
+
+    dataset: str
+    plans: tuple[tuple[str, str, int], ...]
+    cost: Amounts | Pricing
+    neighbors: str
+    key: str | None = None
+
+    def __post_init__(self) -> None:
+        checked_name("dataset", self.dataset)
+        if not self.plans or len({plan for plan, _, _ in self.plans}) < len(self.plans):
+            raise InputError(
+                "plans", "at least one, each named once", "none" if not self.plans else "one twice"
+            )
+        for plan, label, releases in self.plans:
+            _checked_plan(plan)
+            checked_name("plan_label", label)
+            _count("releases", releases)
+        if self.key is not None:
+            _checked_key(self.key)
+
+    def priced(self, dataset: DatasetState) -> Amounts:
+        """What all of it costs in this state."""
+        return checked_amounts("cost", self.cost(dataset) if callable(self.cost) else self.cost)
+
+    def fingerprint(self, key: str) -> str:
+        """SHA-256 of what makes this purchase itself."""
+        plans = [[plan, releases] for plan, _, releases in self.plans]
+        return digest(["purchase", self.dataset, plans, key])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -115,16 +160,6 @@ class Reservation:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Quote:
-    """What a request would cost now, without spending it. `refusal` says why it would be refused, if so."""
-
-    cost: Amounts
-    remaining: Amounts
-    units_left: int
-    refusal: str | None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Charge:
     """The cost of a request, and the state after it."""
 
@@ -133,11 +168,16 @@ class Charge:
     package: Package
 
 
-def charge(request: Request, dataset: DatasetState, package: Package) -> Charge:
+def is_paid(request: Request, package: Package) -> bool:
+    """Whether enough of the plan's releases are paid for."""
+    return package.used + request.units <= package.bought
+
+
+def charge(request: Request, dataset: DatasetState, package: Package, price: Pricing) -> Charge:
     """The charge for `request`, if it fits: `spent + cost <= limit` for every name, exactly."""
-    _check_terms(request, dataset)
+    check_relation(request.neighbors, dataset)
     used = package.used + request.units
-    if used <= package.bought:
+    if is_paid(request, package):
         after = Package(bought=package.bought, used=used)
         return Charge(cost=none_of(dataset.limits), spent=dataset.spent, package=after)
     if package.bought and not request.again:
@@ -148,18 +188,23 @@ def charge(request: Request, dataset: DatasetState, package: Package) -> Charge:
             asked=request.units,
             package=request.package,
         )
-    spent = total(dataset.spent, request.cost)
+    cost = price(dataset)
+    after = Package(bought=package.bought + request.package, used=used)
+    return Charge(cost=dict(cost), spent=spent_after(dataset, cost), package=after)
+
+
+def spent_after(dataset: DatasetState, cost: Amounts) -> Amounts:
+    """What is spent after this cost; refused above a limit."""
+    if cost.keys() != dataset.limits.keys():
+        rule = f"in the amounts that {dataset.name} is limited in ({', '.join(dataset.limits)})"
+        raise InputError("cost", rule, ", ".join(cost))
+    spent = total(dataset.spent, cost)
     name = first_above(spent, dataset.limits)
     if name is not None:
-        raise BudgetExceededError(
-            dataset=dataset.name,
-            name=name,
-            limit=dataset.limits[name],
-            spent=dataset.spent[name],
-            cost=request.cost[name],
-        )
-    after = Package(bought=package.bought + request.package, used=used)
-    return Charge(cost=dict(request.cost), spent=spent, package=after)
+        left = max(0, dataset.limits[name] - dataset.spent[name])
+        words = f"it costs {cost[name]} of {name}, but {left} is left of {dataset.limits[name]}"
+        raise BudgetExceededError(dataset.name, words)
+    return spent
 
 
 def spend_content(request: Request, key: str, dataset: DatasetState, charged: Charge) -> Payload:
@@ -184,15 +229,40 @@ def spend_content(request: Request, key: str, dataset: DatasetState, charged: Ch
     }
 
 
-def _check_terms(request: Request, dataset: DatasetState) -> None:
-    """The request must be priced in the dataset's amounts and hold for its neighboring relation."""
-    if request.neighbors != dataset.neighbors:
+def purchase_contents(
+    purchase: Purchase,
+    key: str,
+    dataset: DatasetState,
+    packages: Sequence[Package],
+    paid: tuple[Amounts, Amounts],
+) -> list[Payload]:
+    """The payloads of a purchase, one for each plan; the first carries the key and the whole cost."""
+    cost, spent = paid
+    return [
+        {
+            "dataset": purchase.dataset,
+            "plan": plan,
+            "plan_label": label,
+            "key": None if index else key,
+            "fingerprint": purchase.fingerprint(key),
+            "neighbors": purchase.neighbors,
+            "package": releases,
+            "bought": package.bought + releases,
+            "used": package.used,
+            "cost": none_of(cost) if index else cost,
+            "spent": spent,
+            "releases": dataset.releases,
+        }
+        for index, ((plan, label, releases), package) in enumerate(zip(purchase.plans, packages, strict=True))
+    ]
+
+
+def check_relation(neighbors: str, dataset: DatasetState) -> None:
+    """What is asked must hold for the dataset's neighboring relation."""
+    if neighbors != dataset.neighbors:
         raise InputError(
             "neighbors",
             f"{dataset.neighbors!r}, as everything on {dataset.name}",
-            repr(request.neighbors),
+            repr(neighbors),
             "Guarantees for different neighboring relations do not add up; plan with the same one.",
         )
-    if request.cost.keys() != dataset.limits.keys():
-        rule = f"in the amounts that {dataset.name} is limited in ({', '.join(dataset.limits)})"
-        raise InputError("cost", rule, ", ".join(request.cost))

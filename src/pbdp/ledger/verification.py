@@ -148,6 +148,8 @@ class Walk:
                 self._dataset(content)
             case "spend":
                 self._spend(record.sequence, content)
+            case "purchase":
+                self._purchase(content)
             case "answer":
                 self._answer(content, packed)
             case _:
@@ -180,14 +182,35 @@ class Walk:
         _hold(content["units"] == request.units, "counts its releases wrongly")
         _hold(content["fingerprint"] == request.fingerprint(content["key"]), "does not match its fingerprint")
         self._units(request, content)
-        _hold(content["cost"].keys() == budget.limits.keys(), "is paid in the wrong amounts")
-        budget.spent = total(budget.spent, content["cost"])
         budget.releases += 1
+        self._paid(budget, content)
+        self._keys.add(content["key"])
+        self._waiting[sequence] = True
+
+    def _paid(self, budget: _Budget, content: Payload) -> None:
+        _hold(content["cost"].keys() == budget.limits.keys(), "is paid in the wrong amounts")
+        _hold(all(amount >= 0 for amount in content["cost"].values()), "gives back what was spent")
+        budget.spent = total(budget.spent, content["cost"])
         _hold(content["spent"] == budget.spent, "carries a wrong total of what is spent")
         _hold(content["releases"] == budget.releases, "carries a wrong number of releases")
         _hold(first_above(budget.spent, budget.limits) is None, "spends more than the limit")
-        self._keys.add(content["key"])
-        self._waiting[sequence] = True
+
+    def _purchase(self, content: Payload) -> None:
+        _hold(content["dataset"] in self._budgets, "spends on a dataset that does not exist")
+        budget = self._budgets[content["dataset"]]
+        _hold(content["key"] not in self._keys, "uses a request key a second time")
+        _hold(content["neighbors"] == budget.neighbors, "mixes neighboring relations")
+        plan = (content["dataset"], content["plan"])
+        before = self._packages.get(plan, Package())
+        after = Package(bought=before.bought + content["package"], used=before.used)
+        _hold(content["package"] > 0, "buys nothing")
+        _hold((content["bought"], content["used"]) == (after.bought, after.used), "carries a wrong number")
+        self._packages[plan] = after
+        self._paid(budget, content)
+        if content["key"] is not None:
+            self._keys.add(content["key"])
+        else:
+            _hold(not any(content["cost"].values()), "pays without a key")
 
     def _units(self, request: Request, content: Payload) -> None:
         plan = (request.dataset, request.plan)

@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from pbdp.domains import positive
 from pbdp.errors import CannotCertifyError, ContradictionError, InputError, PbdpError
@@ -31,15 +31,36 @@ if TYPE_CHECKING:
 TOLERANCE = 1e-6
 
 
+class Payer(Protocol):
+    """Something that pays for plans up to a limit."""
+
+    @property
+    def limit(self) -> str:
+        """What a plan may cost, in words."""
+
+    @property
+    def tolerance(self) -> float:
+        """How close (relative, on the searched scale) a search comes to the best value."""
+
+    def plan(self, requirement: Requirement) -> Plan | None:
+        """The plan for a requirement, if it fits."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Budget:
     """An epsilon that a plan may not exceed, and the families that may be used."""
 
     epsilon: float
     families: tuple[str, ...]
+    tolerance: float = TOLERANCE
 
     def __post_init__(self) -> None:
         positive("epsilon", self.epsilon, "It is the privacy loss that you can afford; 1, say.")
+
+    @property
+    def limit(self) -> str:
+        """What a plan may cost, in words."""
+        return f"epsilon {self.epsilon:g}"
 
     def plan(self, requirement: Requirement) -> Plan | None:
         """The plan for a requirement, if it fits."""
@@ -62,7 +83,7 @@ class WidthFamily:
     whole: bool
 
 
-def largest_confidence(requirement: Requirement, budget: Budget) -> Plan:
+def largest_confidence(requirement: Requirement, budget: Payer) -> Plan:
     """The plan with the largest confidence; the one in `requirement` is only a place holder.
 
     Searched on the scale of log-odds, on which the price is close to linear.
@@ -73,11 +94,11 @@ def largest_confidence(requirement: Requirement, budget: Budget) -> Plan:
         return budget.plan(replace(requirement, confidence=confidence)) if confidence < 1 else None
 
     return _furthest(
-        at, -7.0, 30.0, f"Even a confidence of 0.1 % costs more than epsilon {budget.epsilon:g}."
+        at, -7.0, 30.0, budget.tolerance, f"Even a confidence of 0.1 % costs more than {budget.limit}."
     )
 
 
-def narrowest(requirement: Requirement, budget: Budget, family: WidthFamily) -> Plan:
+def narrowest(requirement: Requirement, budget: Payer, family: WidthFamily) -> Plan:
     """The plan with the narrowest width; the region in `requirement` is only a place holder."""
 
     def at(width: float) -> Plan | None:
@@ -86,16 +107,24 @@ def narrowest(requirement: Requirement, budget: Budget, family: WidthFamily) -> 
         except InputError:
             return None
 
-    reason = f"Even {family.region(family.widest).describe()} costs more than epsilon {budget.epsilon:g}."
+    reason = f"Even {family.region(family.widest).describe()} costs more than {budget.limit}."
     if requirement.integer and family.whole:
         return _narrowest_whole(at, math.ceil(family.widest), reason)
-    return _furthest(lambda x: at(math.exp(-x)), -math.log(family.widest), -math.log(family.finest), reason)
+    return _furthest(
+        lambda x: at(math.exp(-x)),
+        -math.log(family.widest),
+        -math.log(family.finest),
+        budget.tolerance,
+        reason,
+    )
 
 
-def _furthest(at: Callable[[float], Plan | None], easy: float, hard: float, reason: str) -> Plan:
+def _furthest(
+    at: Callable[[float], Plan | None], easy: float, hard: float, tolerance: float, reason: str
+) -> Plan:
     """The plan furthest from `easy` toward `hard` that exists, by halving."""
     best, low, high = None, easy, hard
-    while high - low > TOLERANCE:
+    while high - low > tolerance:
         middle = (low + high) / 2
         made = at(middle)
         if made is None:
@@ -103,7 +132,7 @@ def _furthest(at: Callable[[float], Plan | None], easy: float, hard: float, reas
         else:
             best, low = made, middle
     if best is None:
-        raise CannotCertifyError(f"{reason} Allow a larger epsilon.")
+        raise CannotCertifyError(f"{reason} Allow more.")
     return best
 
 
@@ -114,7 +143,7 @@ def _narrowest_whole(at: Callable[[float], Plan | None], widest: int, reason: st
     while best is None:
         low, high = high, 2 * high
         if high > widest:
-            raise CannotCertifyError(f"{reason} Allow a larger epsilon.")
+            raise CannotCertifyError(f"{reason} Allow more.")
         best = at(high)
     while high - low > 1:
         middle = (low + high) // 2

@@ -10,15 +10,14 @@ from typing import Any
 
 import numpy as np
 
+from pbdp.accounting.filters.rule import PROBABILITIES
 from pbdp.errors import ContradictionError, PbdpError
 from pbdp.ledger.budget import Budget
 from pbdp.ledger.errors import BudgetExceededError
-from pbdp.ledger.request import Request, Reservation
+from pbdp.ledger.request import Reservation
 from pbdp.mechanism.grid import FURTHEST_STEP, LinearGrid
 from pbdp.noise.kernel import Array, Index
 from pbdp.planning.plan import Part
-from pbdp.planning.pricing import fingerprint
-from pbdp.planning.pricing.priced import name_of
 from pbdp.release.keystream import SECURE, Keystream, keystream_from
 from pbdp.tables.bounded import Aggregates
 from pbdp.tables.engines.interface import Source, check_columns
@@ -90,33 +89,36 @@ def release_table(
 
 def _paid(plan: TablePlan, source: Source, budget: Budget, key: str | None) -> tuple[Drawn, Payment]:
     """Reserve, draw, settle; a table that was released before under this key comes back as it was."""
-    request = Request(
-        dataset=budget.dataset,
-        plan=fingerprint(plan.noise),
-        plan_label=name_of(plan.noise),
-        cost=budget.rule.cost(plan.noise),
-        package=1,
-        values=1,
-        neighbors=plan.query.neighbors,
-        query=query_text(plan.query),
-        key=key or key_of(plan.query, source.place),
-        again=True,
-    )
     try:
-        stored, reservation = budget.answered(request, lambda: draw(plan, source, SECURE).packed(plan))
+        stored, reservation = budget.answered(
+            plan.noise,
+            1,
+            lambda: draw(plan, source, SECURE).packed(plan),
+            key=key or key_of(plan.query, source.place),
+            query=query_text(plan.query),
+            again=True,
+        )
     except BudgetExceededError as refusal:
-        raise refusal.told(budget.rule.in_words, _advice(plan, budget, refusal)) from None
+        raise BudgetExceededError(
+            refusal.dataset, refusal.reason, _advice(plan, budget) or refusal.remedy
+        ) from None
     return Drawn.unpacked(plan, stored), _payment(budget, reservation)
 
 
-def _advice(plan: TablePlan, budget: Budget, refusal: BudgetExceededError) -> str:
-    """How to fit into the budget; a selection may only have set aside too much."""
-    if refusal.name == "missing" and plan.threshold is not None:
-        # a little less, so that two digits of it are not above
-        fits = 0.94 * (refusal.limit - refusal.spent) / refusal.cost * plan.delta
-        if fits > 0:
-            return f"Selecting groups takes a part of delta: give the query a delta of {fits:.2g} or less."
-    return budget.rule.advice()
+def _advice(plan: TablePlan, budget: Budget) -> str:
+    """A selection may only have set aside too much."""
+    missing = budget.price(plan.noise).lacks_reserve
+    if missing is None or plan.threshold is None:
+        return ""
+    reserve = budget.terms.left(budget.state.spent).reserve / PROBABILITIES
+    # a little less, so that two digits of it are not above
+    fits = 0.94 * reserve / missing * plan.delta
+    if fits <= 0:
+        return ""
+    return (
+        f"Selecting groups takes a part of delta: give the query a delta of {fits:.2g} or less, or make the "
+        "budget with a larger reserve."
+    )
 
 
 def _payment(budget: Budget, reservation: Reservation) -> Payment:
@@ -127,7 +129,7 @@ def _payment(budget: Budget, reservation: Reservation) -> Payment:
         key=reservation.key,
         sequence=reservation.sequence,
         charged=dict(reservation.charged),
-        rule=budget.rule.record(),
+        rule=budget.terms.record(),
         repeated=reservation.stored_answer is not None,
     )
 

@@ -35,7 +35,7 @@ from pbdp.domains import positive
 from pbdp.errors import InputError, PbdpError
 from pbdp.mechanism.neighbors import Neighbors
 from pbdp.planning.plan import Plan
-from pbdp.planning.pricing.batch_rule import compose_plans
+from pbdp.planning.pricing.losses import compose_plans
 from pbdp.planning.pricing.priced import Claim, Priced, name_of
 
 # "replace special" is for mechanisms that know a zero record; plans do not say what theirs is.

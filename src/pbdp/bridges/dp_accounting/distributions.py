@@ -16,7 +16,7 @@ from pbdp.accounting.composition.release import Release
 from pbdp.domains import positive
 from pbdp.errors import InputError
 from pbdp.noise.kernel import Array
-from pbdp.planning.pricing.batch_rule import compose_plans
+from pbdp.planning.pricing.losses import compose_plans
 from pbdp.planning.pricing.priced import Priced
 
 # dp-accounting's own default interval.

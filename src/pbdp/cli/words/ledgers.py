@@ -7,55 +7,51 @@ from typing import TYPE_CHECKING
 
 from pbdp.cli.words.layout import bar, columns, paragraph
 from pbdp.digits import percent_up
-from pbdp.ledger.book import share_spent
 
 if TYPE_CHECKING:
-    from pbdp.ledger.book import DatasetState, Entry
+    from pbdp.ledger.book import Entry
     from pbdp.ledger.budget import Budget, Paid
     from pbdp.ledger.verification import Verification
     from pbdp.planning.plan import Plan
+    from pbdp.planning.pricing import Terms
     from pbdp.tables.table import Payment
 
 BAR = 20
-# Characters of a query that are shown, and amounts of a long batch.
+# Characters of a query that are shown.
 LONGEST = 40
-TOLD = 4
 
 
-def status_table(place: str, budgets: Sequence[Budget]) -> str:
-    """Every budget on a line, then which guarantee holds for each."""
+def status_table(place: str, budgets: Sequence[Budget], *, explain: bool = False) -> str:
+    """Every budget on a line, then what is left of each in words."""
     if not budgets:
         return f"{place}: no dataset yet. Make one: pbdp ledger create NAME --epsilon 3 --delta 1e-6"
-    rows = [["dataset", "epsilon", "delta", "rule", "releases", "spent", ""]]
+    rows = [["dataset", "epsilon", "delta", "releases", "spent", ""]]
     remarks = []
     for budget in budgets:
-        state, rule = budget.state, budget.rule
-        share = share_spent(state.spent, state.limits)
+        state, terms = budget.state, budget.terms
+        share = terms.share(state.spent)
         rows.append(
             [
                 state.name,
-                f"{rule.epsilon:g}",
-                f"{rule.delta:g}",
-                rule.kind,
+                f"{terms.epsilon:g}",
+                f"{terms.delta:g}",
                 f"{state.releases:,}",
                 percent_up(share),
                 f"[{bar(min(share, 1.0), 1.0, BAR):.<{BAR}}]",
             ]
         )
-        left = _amounts(budget, dict(list(state.remaining.items())[:TOLD]))
-        remarks.append(f"{state.name}: {left} left. Neighbors: {state.neighbors}.")
-        if len(budgets) == 1:
-            remarks.append(paragraph(rule.describe()))
-    return "\n".join([f"Ledger {place}", "", columns(rows, right=(1, 2, 4, 5)), "", *remarks])
+        told = budget.describe(explain=explain).split("\n")
+        remarks += [*map(paragraph, told), f"Neighbors: {state.neighbors}.", ""]
+    return "\n".join([f"Ledger {place}", "", columns(rows, right=(1, 2, 3, 4)), "", *remarks[:-1]])
 
 
-def history_table(entries: Sequence[Entry], states: Mapping[str, DatasetState]) -> str:
-    """Every entry on a line, with the share of the budget that was spent after it."""
+def history_table(entries: Sequence[Entry], terms: Mapping[str, Terms]) -> str:
+    """Every entry on a line, with what it cost and what was spent after it, as shares of the budget."""
     if not entries:
         return "Nothing yet."
     rows = [["record", "time (UTC)", "dataset", "what", "numbers", "cost", "spent", "query"]]
     for entry in entries:
-        limits = states[entry.dataset].limits
+        own = terms[entry.dataset]
         given = entry.kind == "dataset"
         query = (entry.query or entry.note or "").replace("\n", " ")
         rows.append(
@@ -65,8 +61,8 @@ def history_table(entries: Sequence[Entry], states: Mapping[str, DatasetState]) 
                 entry.dataset,
                 entry.plan_label or ("budget given" if given else entry.kind),
                 f"{entry.values:,}" if entry.values else "",
-                "" if given else _cost(entry.cost, limits, "paid"),
-                percent_up(share_spent(entry.spent, limits)),
+                "" if given else _cost(own, entry.cost, entry.spent, "paid"),
+                percent_up(own.share(entry.spent)),
                 query if len(query) <= LONGEST else f"{query[: LONGEST - 3]}...",
             ]
         )
@@ -85,11 +81,11 @@ def verification_words(found: Verification) -> str:
 
 def paid_words(budget: Budget, plan: Plan, paid: Paid) -> str:
     """One sentence on what a release was paid with and what is left."""
-    state, held = budget.state, paid.reservation
+    held, terms = paid.reservation, budget.terms
     if paid.repeated:
         return f"The stored answer to request {held.key!r}; nothing was drawn or spent."
-    cost = _cost(held.charged, state.limits, "paid before")
-    spent = percent_up(share_spent(state.spent, state.limits))
+    cost = _cost(terms, held.charged, held.spent, "nothing, as it was paid before")
+    spent = percent_up(terms.share(held.spent))
     covered = plan.package
     rest = f"; {held.units_left} of the plan's {covered} releases left" if covered > 1 else ""
     return (
@@ -110,15 +106,18 @@ def table_paid_words(payment: Payment | None, budget: Budget | None) -> str:
             f"This is the stored table of request {payment.key!r}; nothing was read, drawn or spent. For a "
             "new one, which is paid for again, give another --key."
         )
-    charged = {name: amount for name, amount in payment.charged.items() if amount}
-    cost = _amounts(budget, charged) or "nothing"
-    left = _amounts(budget, {name: budget.state.remaining[name] for name in charged}) or "as much as before"
-    return f"Paid from {payment.dataset} in {payment.place}: {cost}; {left} left. Request key: {payment.key}"
+    state = budget.state
+    cost = _cost(budget.terms, payment.charged, state.spent, "nothing")
+    spent = percent_up(budget.terms.share(state.spent))
+    return (
+        f"Paid from {payment.dataset} in {payment.place}: {cost}; {spent} of the budget is spent now. "
+        f"Request key: {payment.key}"
+    )
 
 
-def _amounts(budget: Budget, amounts: Mapping[str, int]) -> str:
-    return " and ".join(budget.rule.in_words(name, amount) for name, amount in amounts.items())
-
-
-def _cost(charged: Mapping[str, int], limits: Mapping[str, int], free: str) -> str:
-    return percent_up(share_spent(charged, limits)) if any(charged.values()) else free
+def _cost(terms: Terms, charged: Mapping[str, int], spent: Mapping[str, int], free: str) -> str:
+    """What was charged, as a share of the budget; `spent` is after it."""
+    if not any(charged.values()):
+        return free
+    before = {name: amount - charged[name] for name, amount in spent.items()}
+    return percent_up(max(terms.share(spent) - terms.share(before), 0.0))

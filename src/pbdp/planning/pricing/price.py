@@ -74,17 +74,25 @@ class Price:
 
     def advice(self) -> str:
         """What would help where it does not fit."""
+        missing = self.lacks_reserve
+        if missing is not None:
+            delta = self.terms.delta
+            remedy = f" (--reserve {rounded_up(missing / delta)})" if missing < delta else ""
+            return (
+                f"It puts {rounded_up(missing)} of delta on outputs that a neighbor cannot have, more than "
+                "the budget has in reserve. Plan with a smaller delta, or make the budget with a larger "
+                f"reserve{remedy}."
+            )
+        return "A larger width or a smaller confidence costs less."
+
+    @property
+    def lacks_reserve(self) -> float | None:
+        """The probability that it sets aside, if the reserve cannot pay for that."""
         for block in self.blocks:
             missing = self.terms.lacks_reserve(self.plans, self.terms.left(self.spent, block))
             if missing is not None:
-                share = rounded_up(missing / self.terms.delta) if self.terms.delta else ""
-                remedy = f" (--reserve {share})" if self.terms.delta and missing < self.terms.delta else ""
-                return (
-                    f"It puts {rounded_up(missing)} of delta on outputs that a neighbor cannot have, more "
-                    "than the budget has in reserve. Plan with a smaller delta, or make the budget with a "
-                    f"larger reserve{remedy}."
-                )
-        return "A larger width or a smaller confidence costs less."
+                return missing
+        return None
 
     def record(self) -> dict[str, Any]:
         """The same for a program to read."""

@@ -20,7 +20,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from functools import lru_cache
 from typing import Any
 
@@ -159,6 +159,26 @@ class Terms:
             )
             count += leap
         return count, exact
+
+    def more_at(self, spent: Mapping[str, int], cost: Mapping[str, int], block: str) -> int | None:
+        """About how many more would fit in a block if each cost this; None if it costs nothing."""
+        left, of = self.left(spent, block), {kind: cost[amount_name(kind, block)] for kind in KINDS}
+        counts = [amount // of[kind] for kind, amount in asdict(left).items() if kind != "reach" and of[kind]]
+        if of["reach"]:
+            # while epsilons add up, no variance is needed
+            adding = max(int(self.epsilon * NATS) - left.reach, 0) // of["reach"]
+            counts = [max(min(counts, default=0), adding)]
+        return min(counts, default=None)
+
+    def theory(self) -> str:
+        """Which guarantee applies, and why."""
+        return (
+            "However releases are chosen, even after seeing answers, all of them together are "
+            f"({self.epsilon:g}, {self.delta:g})-DP. A potential that starts at delta and bounds what may "
+            "still happen never grows in the mean: each release takes as much of it as it can raise it by, "
+            "whatever the answers were. Sums of epsilons and exact compositions of packages are contained in "
+            f"this. {self.reserve:.3g} of delta is reserved for outputs that a neighbor cannot have."
+        )
 
     def share(self, spent: Mapping[str, int], blocks: Sequence[str] | None = None) -> float:
         """The share of the budget that is spent, from 0 to 1, of the block (of these) with the least left.

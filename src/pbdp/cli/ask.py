@@ -1,0 +1,145 @@
+"""`pbdp ask`: an accuracy and a private number; the budget chooses the noise that costs least, and pays."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+from pbdp.cli.files import Outcome
+from pbdp.cli.ledger import DEFAULT
+from pbdp.cli.options import add, blocks_of, ledger_place, number_of, width_of
+from pbdp.cli.parser import Parser
+from pbdp.digits import percent_up, plain
+from pbdp.errors import ContradictionError
+
+if TYPE_CHECKING:
+    from pbdp.ledger.ask import Asked, Question
+    from pbdp.ledger.budget import Budget
+
+EXAMPLES = """examples:
+  pbdp ask 1234 --within 50 --confidence 0.95 --sensitivity 1 --integer --dataset visits
+  pbdp ask 1234 --share 0.1 --confidence 0.95 --sensitivity 1 --integer --dataset visits
+  pbdp ask --price --within 50 --confidence 0.95 --sensitivity 1 --integer --dataset visits
+
+--share spends a part of what is left: leave out the width to get the narrowest that it buys, or the
+confidence to get the largest.
+
+A number that is typed can be seen by other users of the machine and stays in the shell's history; - reads it
+from standard input.
+"""
+
+
+def declare(parser: Parser) -> None:
+    """What the command takes."""
+    parser.description = "Publish a number with the noise that costs a budget least."
+    parser.epilog = EXAMPLES
+    parser.private = True
+    parser.add_argument("number", metavar="NUMBER", nargs="?", help="the true number; - for standard input")
+    accuracy = parser.add_argument_group("accuracy: two of width, confidence and share")
+    add(accuracy, "--within", "--below", "--above", "--confidence")
+    accuracy.add_argument("--share", type=float, metavar="S", help="the part of what is left to spend: 0.1")
+    add(accuracy, "--sensitivity", "--integer", "--step")
+    accuracy.add_argument("--nonnegative", action="store_true", help="answers are never below zero")
+    budget = parser.add_argument_group("budget")
+    add(budget, "--ledger")
+    add(budget, "--dataset", required=True)
+    add(budget, "--blocks", "--key", "--trust-ledger")
+    budget.add_argument("--query", metavar="TEXT", help="what was asked, for the history; it is public")
+    budget.add_argument("--price", action="store_true", help="say what it would cost; spend nothing")
+    add(parser, "--json")
+
+
+def run(options: argparse.Namespace) -> Outcome:
+    """Choose, pay, draw, store, print."""
+    answer = _answer(options)
+
+    from pbdp.ledger import Ledger
+    from pbdp.ledger.ask import Question
+    from pbdp.ledger.budget import Budget
+
+    question = Question(
+        sensitivity=options.sensitivity,
+        within=_width(options),
+        confidence=options.confidence,
+        share=options.share,
+        integer=options.integer,
+        nonnegative=options.nonnegative,
+        step=options.step,
+    )
+    place = ledger_place(options) or DEFAULT
+    with Ledger.open(place, trust=options.trust_ledger) as ledger:
+        budget = Budget.of(ledger, options.dataset)
+        if answer is None:
+            return Outcome(output=_priced(budget, question, options), notes=ledger.notes)
+
+        from pbdp.ledger.ask import ask
+
+        asked = ask(budget, question, answer, key=options.key, query=options.query, blocks=blocks_of(options))
+        return _outcome(asked, options, ledger.notes)
+
+
+def _width(options: argparse.Namespace) -> Any:
+    width = width_of(vars(options), "--")
+    if not isinstance(width, str):
+        return width
+    try:
+        return float(width)
+    except ValueError:  # relative
+        return width
+
+
+def _answer(options: argparse.Namespace) -> int | float | None:
+    """The number, read before anything else; None if only a price is asked for."""
+    if options.price:
+        if options.number is not None:
+            raise ContradictionError("NUMBER", "left out with --price", "one", "The price does not need it.")
+        return None
+    if options.number is None:
+        raise ContradictionError("NUMBER", "given", "none", "Or ask for the --price.")
+    text = options.number
+    if text == "-":
+        import sys
+
+        text = sys.stdin.readline(1000).strip()
+    found = number_of("NUMBER", text)
+    return float(found) if isinstance(found, Fraction) else found
+
+
+def _priced(budget: Budget, question: Question, options: argparse.Namespace) -> str:
+    from pbdp.ledger.ask import choose
+
+    blocks = blocks_of(options)
+    plan = choose(budget, question, blocks)
+    found = budget.price(plan, blocks=blocks)
+    if options.json:
+        return json.dumps({"noise": plan.describe(), **found.record()}, allow_nan=False)
+    return f"{plan.describe()}.\n{found.describe()}"
+
+
+def _outcome(asked: Asked, options: argparse.Namespace, notes: tuple[str, ...]) -> Outcome:
+    plan = asked.plan
+    if options.json:
+        record = {
+            "released": asked.value,
+            "low": asked.low,
+            "high": asked.high,
+            "confidence": asked.confidence,
+            "within": plan.within,
+            "noise": plan.describe(),
+            "epsilon": plan.epsilon,
+            "delta": plan.delta,
+            "share": asked.share,
+            "spent": asked.spent,
+            "repeated": asked.repeated,
+            "key": asked.key,
+        }
+        return Outcome(output=json.dumps(record, allow_nan=False), notes=notes, released=True)
+    paid = "paid for before" if asked.repeated else f"cost {percent_up(asked.share)} of the budget"
+    words = (
+        f"{plan.describe()}.",
+        f"The truth is from {plain(asked.low)} to {plain(asked.high)}, with confidence {asked.confidence:g}.",
+        f"{paid[0].upper()}{paid[1:]}; {percent_up(asked.spent)} is spent now. Request key: {asked.key}",
+    )
+    return Outcome(output=plain(asked.value), notes=(*words, *notes), released=True)

@@ -1,0 +1,224 @@
+"""`Budget.ask`: an accuracy, a budget and an answer; the budget chooses the noise, pays, draws and stores.
+
+Width and confidence are given, or one of them and a share of what is left: then the narrowest width, or the
+largest confidence, that this share buys is found. A retry with the same key comes back with the stored
+answer, whatever the budget would choose by now.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from pbdp.digits import percent_up
+from pbdp.domains import positive, probability
+from pbdp.errors import ContradictionError, InputError
+from pbdp.ledger.errors import BudgetExceededError, KeyReusedError
+from pbdp.mechanism.absolute import AbsoluteRegion
+from pbdp.mechanism.requirement import Requirement
+from pbdp.mechanism.within import region_within
+from pbdp.noise.kernel import Array, Index
+from pbdp.planning.ask import FURTHEST, WidthFamily, largest_confidence, narrowest
+from pbdp.planning.plan import Plan
+from pbdp.planning.pricing.choice import QUICK, Affordable, laws_for, what_fits
+from pbdp.planning.store import plan_from_record, plan_record
+from pbdp.release.keystream import SecureKeystream
+
+if TYPE_CHECKING:
+    from pbdp.ledger.budget import Blocks, Budget
+
+# Candidates for a width or a confidence are certified at this share of the budget's delta: any will do.
+PLACEHOLDER = 0.5
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Question:
+    """An accuracy in words that a budget can answer: two of width, confidence and share of what is left."""
+
+    sensitivity: float
+    within: Any = None
+    confidence: float | None = None
+    share: float | None = None
+    integer: bool = False
+    nonnegative: bool = False
+    step: float | None = None
+
+    def __post_init__(self) -> None:
+        given = [name for name in ("within", "confidence", "share") if getattr(self, name) is not None]
+        if self.share is not None:
+            probability("share", self.share, "0.1 spends a tenth of what is left.")
+        if len(given) < 2:
+            raise ContradictionError(
+                "within, confidence and share",
+                "given two at a time",
+                " and ".join(given) or "none of them",
+                "within=50, confidence=0.95 asks for an accuracy; share=0.1 spends a tenth of what is left.",
+            )
+        positive("sensitivity", self.sensitivity)
+
+    def words(self) -> str:
+        """The question as the history shows it; it is public."""
+        parts = [
+            None if self.within is None else f"within {self.within}",
+            None if self.confidence is None else f"confidence {self.confidence:g}",
+            None if self.share is None else f"{self.share:g} of what is left",
+            f"sensitivity {self.sensitivity:g}",
+            "whole" if self.integer else None,
+            "not negative" if self.nonnegative else None,
+            None if self.step is None else f"step {self.step:g}",
+        ]
+        return ", ".join(part for part in parts if part is not None)
+
+    def requirement(self, budget: Budget) -> Requirement:
+        """What is asked, with place holders for what is to be found."""
+        if budget.terms.delta == 0:
+            raise InputError("delta", "above zero in a budget that chooses noise", "0", "Make one with 1e-9.")
+        region = (
+            AbsoluteRegion.even(1.0) if self.within is None else region_within(self.within, self.nonnegative)
+        )
+        return Requirement(
+            region=region,
+            confidence=PLACEHOLDER if self.confidence is None else self.confidence,
+            sensitivity=self.sensitivity,
+            delta=budget.terms.delta,
+            integer=self.integer,
+            step=self.step,
+            neighbors=budget.terms.neighbors,
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """A published number, the interval it stands for, the plan that was chosen, and what it cost.
+
+    `low <= true answer <= high` holds with `confidence`. `share` is what it cost of the whole budget, and
+    `spent` what is spent now; `repeated` says that it is the stored answer to an earlier request.
+    """
+
+    value: Any
+    low: Any
+    high: Any
+    confidence: float
+    plan: Plan
+    key: str
+    share: float
+    spent: float
+    repeated: bool
+
+    def describe(self) -> str:
+        """In words, one line a fact."""
+        cost = (
+            "It was paid for before" if self.repeated else f"It cost {percent_up(self.share)} of the budget"
+        )
+        return (
+            f"{self.value}, with {self.plan.describe()}.\n{cost}; {percent_up(self.spent)} is spent now. "
+            f"Request key: {self.key}"
+        )
+
+
+def choose(budget: Budget, question: Question, blocks: Blocks = None) -> Plan:
+    """The certified law that answers the question at the least cost of what is left; nothing is spent."""
+    state = budget.state
+    requirement = question.requirement(budget)
+    payer = Affordable(
+        terms=budget.terms,
+        spent=state.spent,
+        blocks=budget.terms.chosen_blocks(blocks),
+        share=1.0 if question.share is None else question.share,
+    )
+    if question.within is None:
+        widest = FURTHEST * question.sensitivity
+        finest = question.sensitivity / FURTHEST
+        family = WidthFamily(region=AbsoluteRegion.even, widest=widest, finest=finest, whole=True)
+        requirement = narrowest(requirement, replace(payer, families=QUICK), family).requirement
+    elif question.confidence is None:
+        requirement = largest_confidence(requirement, replace(payer, families=QUICK)).requirement
+    plan = payer.plan(requirement)
+    if plan is not None:
+        return plan
+    spent = percent_up(budget.terms.share(state.spent, payer.blocks))
+    cheapest = laws_for(requirement)[0]
+    raise BudgetExceededError(
+        budget.dataset, f"{spent} of it is spent, and too little is left", what_fits(payer, cheapest)
+    )
+
+
+def ask(
+    budget: Budget,
+    question: Question,
+    answer: object,
+    *,
+    key: str | None = None,
+    query: str | None = None,
+    blocks: Blocks = None,
+) -> Asked:
+    """Choose, pay, draw, store."""
+    paid_for = None if key is None else budget.ledger.plan_of(key)
+    if key is None or paid_for is None:
+        plan, plan_id = choose(budget, question, blocks), None
+    else:
+        plan, plan_id = _paid_before(budget, question, key, blocks), paid_for
+    ready = plan.prepared(answer)
+    if ready.count != 1:
+        rule = "one number for one question"
+        raise InputError("answer", rule, f"{ready.count}", "Plan for several, or ask one by one.")
+    before = budget.terms.share(budget.state.spent)
+    stored, reservation = budget.answered(
+        plan,
+        1,
+        lambda: _packed(plan, ready.draw(SecureKeystream())),
+        key=key,
+        query=f"{question.words()}; {query}" if query else question.words(),
+        again=True,
+        blocks=blocks,
+        plan_id=plan_id,
+    )
+    plan, values = _unpacked(stored)
+    value = ready.restored(values)
+    low, high = plan.interval(value)
+    spent = budget.terms.share(budget.state.spent)
+    return Asked(
+        value=value,
+        low=low,
+        high=high,
+        confidence=plan.confidence,
+        plan=plan,
+        key=reservation.key,
+        share=0.0 if reservation.stored_answer is not None else max(spent - before, 0.0),
+        spent=spent,
+        repeated=reservation.stored_answer is not None,
+    )
+
+
+def _paid_before(budget: Budget, question: Question, key: str, blocks: Blocks) -> Plan:
+    """The plan that was paid for under this key: that of the stored answer, or one found for it again.
+
+    A process that died between paying and drawing left no answer. Its plan is found as it was the first time,
+    if what it was chosen from is the same.
+    """
+    stored = budget.ledger.answer_of(key)
+    if stored is not None:
+        return _unpacked(stored)[0]
+    chosen = budget.terms.chosen_blocks(blocks)
+    paid_for = budget.ledger.plan_of(key)
+    for plan in laws_for(question.requirement(budget)):
+        if budget.plan_id(plan, chosen) == paid_for:
+            return plan
+    raise KeyReusedError(key, "one whose plan is known", f"{key!r}, paid for another question or an open one")
+
+
+def _packed(plan: Plan, values: Array | Index) -> bytes:
+    """The number and the plan it was drawn with."""
+    plain = replace(plan, compared=tuple, proved=lambda _: None)
+    content = {"asked": plan_record(plain), "values": values.tolist()}
+    return json.dumps(content, separators=(",", ":"), allow_nan=False).encode()
+
+
+def _unpacked(stored: bytes) -> tuple[Plan, Array | Index]:
+    content = json.loads(stored)
+    if not isinstance(content, dict) or "asked" not in content:
+        raise KeyReusedError("", "one of a question", "one of another request")
+    return plan_from_record(content["asked"]), np.array(content["values"])
