@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pbdp.cli.ledger import paying_budget
+from pbdp.cli.options import blocks_of
 from pbdp.cli.private_numbers import PrivateColumn
 from pbdp.cli.table_file import Table, json_values, ready_columns, typed_numbers
 from pbdp.cli.words.ledgers import paid_words
@@ -211,6 +212,7 @@ def publish(
                 disjoint=options.disjoint,
                 again=options.again,
                 shape=counts if plan.is_joint else None,
+                blocks=blocks_of(options),
             )
             enforced = f"ledger {budget.ledger.place}"
             values, note = paid.values, paid_words(budget, plan, paid)

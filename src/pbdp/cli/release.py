@@ -62,7 +62,7 @@ def declare(parser: Parser) -> None:
     )
     add(releases, "--neighbors")
     budget = parser.add_argument_group("who counts")
-    add(budget, "--ledger", "--dataset", "--key", "--trust-ledger")
+    add(budget, "--ledger", "--dataset", "--blocks", "--key", "--trust-ledger")
     budget.add_argument("--query", metavar="TEXT", help="what was asked, for the history; it is public")
     budget.add_argument(
         "--again", action="store_true", help="pay for the plan again when its releases are used up"

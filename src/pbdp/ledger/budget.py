@@ -18,7 +18,7 @@ import numpy as np
 
 from pbdp.accounting.filters.rule import RESERVE
 from pbdp.accounting.risk import risk_words
-from pbdp.digits import percent_up
+from pbdp.digits import percent_up, rounded_down
 from pbdp.errors import InputError, PbdpError
 from pbdp.ledger.book import DatasetState
 from pbdp.ledger.errors import BudgetExceededError, KeyReusedError
@@ -122,7 +122,11 @@ class Budget:
         ]
         more = self._more_like_the_last(state)
         if more is not None:
-            lines.append(f"About {more:,} more like the last one would fit.")
+            told = f"About {more:,}" if more else "No"
+            lines.append(f"{told} more like the last one would fit.")
+        if share == 1 and terms.adds_up(state.spent) > 0:
+            left = rounded_down(terms.adds_up(state.spent))
+            lines.append(f"Releases still fit whose epsilons add up to no more than {left}.")
         if terms.blocks:
             each = (f"{block} {percent_up(terms.share(state.spent, (block,)))}" for block in terms.blocks)
             lines.append(f"By block: {', '.join(each)}.")
@@ -301,9 +305,8 @@ class Budget:
         spent = self.state.spent
         asked = price(self.terms, plans, spent, blocks if self.terms.blocks else None)
         remedy = asked.advice() if asked.lacks_reserve is not None else ""
-        plan, times = plans[0]
-        if not remedy and isinstance(plan, Plan) and len(plans) == 1 and times == 1:
-            remedy = what_fits(Affordable(terms=self.terms, spent=spent, blocks=blocks), plan)
+        if not remedy and len(plans) == 1:
+            remedy = what_fits(Affordable(terms=self.terms, spent=spent, blocks=blocks), *plans[0])
         return BudgetExceededError(refusal.dataset, refusal.reason, remedy or asked.advice())
 
     def plan_id(self, plan: Priced, blocks: tuple[str, ...]) -> str:

@@ -3,25 +3,30 @@
 Which noise is best depends on what else will be asked: for a few releases the law with the least epsilon, for
 many one whose losses are nearly Gaussian. A budget knows neither; it knows what is left. Every law that is
 certified for the requirement, and every one that is best for many releases of it, is priced, and the one that
-leaves the most is taken.
+takes least is taken; where few of them fit, the one of which most do.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
+from pbdp.accounting.filters.rule import NATS
+from pbdp.digits import percent_down
 from pbdp.errors import CannotCertifyError, PbdpError
 from pbdp.mechanism.requirement import Requirement
 from pbdp.planning.certification import certified, plan_of
 from pbdp.planning.plan import Plan
 from pbdp.planning.planner import FAMILIES, plan_for
 from pbdp.planning.pricing.price import Price
-from pbdp.planning.pricing.terms import Amounts, Terms
+from pbdp.planning.pricing.priced import Priced
+from pbdp.planning.pricing.terms import Amounts, Terms, amount_name
 
 # Laws are also looked for as if so many releases were made.
 MANY = 100
+# Below so many of the same, how many fit decides, and not the cost of the first.
+FEW = 30
 # When a width or a confidence is searched for, these stand for all.
 QUICK = ("laplace", "huber")
 
@@ -57,22 +62,38 @@ class Affordable:
 
     def choice(self, requirement: Requirement) -> Choice | None:
         """The same with its price."""
-        best: tuple[tuple[float, int], Choice] | None = None
         try:
-            for plan in laws_for(requirement, self.families):
-                price = Price(terms=self.terms, plans=((plan, 1),), blocks=self.blocks, spent=self.spent)
-                if price.spent_after is None or price.cost is None:
-                    continue
-                order = price.spent_after, sum(price.cost.values())
-                if best is None or order < best[0]:
-                    best = order, Choice(plan=plan, price=price)
+            laws = laws_for(requirement, self.families)
         except PbdpError:
             return None
-        if best is None:
+        priced = [Choice(plan=plan, price=self._price(plan)) for plan in laws]
+        fitting = [entry for entry in priced if self._is_within(entry.price)]
+        if not fitting:
             return None
-        price = best[1].price
-        left = 1 - price.spent_before
-        return best[1] if (price.share or 0.0) <= self.share * left * (1 + 1e-12) else None
+        best = min(fitting, key=lambda entry: _costs(entry.price))
+        spent = (best.price.share or 0.0) / max(1 - best.price.spent_before, 1e-300)
+        if spent < 1 / FEW:
+            return best
+        # where few fit, their number is what counts
+        return max(fitting, key=lambda entry: (entry.price.times[0] or 0, *(-c for c in _costs(entry.price))))
+
+    def _price(self, plan: Plan) -> Price:
+        return Price(terms=self.terms, plans=((plan, 1),), blocks=self.blocks, spent=self.spent)
+
+    def _is_within(self, price: Price) -> bool:
+        """Whether it fits, and takes no more than the share of what is left."""
+        if price.cost is None or price.share is None:
+            return False
+        if self.share == 1 or price.share <= self.share * (1 - price.spent_before):
+            return True
+        reach = max(price.cost[amount_name("reach", block)] for block in self.blocks)
+        return price.spent_before == 1 and reach <= self.share * self.terms.adds_up(self.spent) * NATS
+
+
+def _costs(price: Price) -> tuple[float, int]:
+    """What it takes, the variance first, then the reach."""
+    cost = price.cost or {}
+    return (price.share or 0.0), max(cost.get(amount_name("reach", block), 0) for block in price.blocks)
 
 
 @lru_cache(maxsize=256)
@@ -99,47 +120,67 @@ def _laws(requirement: Requirement, families: tuple[str, ...]) -> Iterator[Plan]
             yield plan_of(requirement, found)
 
 
-def what_fits(affordable: Affordable, plan: Plan) -> str:
+def what_fits(affordable: Affordable, plan: Priced, times: int = 1) -> str:
     """A sentence on what would fit instead of a plan that does not; empty if nothing simple does."""
-    quick = replace(affordable, families=QUICK)
+    fewer = _number_that_fits(affordable, plan, times)
     words = []
-    if plan.is_joint or plan.requirement.coordinates is not None:
-        return ""
-    asked = plan.requirement
-    if asked.releases > 1:
-        count = _releases_that_fit(quick, plan)
-        if count:
-            words.append(f"{count} release{'s' if count > 1 else ''} of this plan would fit")
-    single = replace(asked, releases=1)
-    for factor in (1.25, 1.5, 2, 3, 5, 10, 30, 100):
-        region = asked.region.scaled(factor, asked.integer)
-        wider = None if region is None else replace(single, region=region)
-        if wider is not None and quick.plan(wider) is not None:
-            words.append(f"{'one ' if asked.releases > 1 else ''}{wider.region.describe()} would fit")
-            break
-    for confidence in (0.9, 0.8, 0.7, 0.6, 0.5):
-        if confidence < asked.confidence and quick.plan(replace(single, confidence=confidence)) is not None:
-            lower = f"a confidence of {confidence:.0%}"
-            words.append(f"so would {lower}" if words else f"{lower} would fit")
-            break
+    if fewer:
+        words.append(f"{fewer:,} of the {times:,} would fit")
+    if isinstance(plan, Plan) and not plan.is_joint and plan.requirement.coordinates is None:
+        if plan.requirement.releases > 1 and not fewer:
+            count = _releases_that_fit(affordable, plan)
+            words += [f"{count:,} release{'s' if count > 1 else ''} of this plan would fit"] if count else []
+        words += _easier(replace(affordable, families=QUICK), replace(plan.requirement, releases=1))
     if not words:
         return ""
     text = "; ".join(words)
     return f"{text[0].upper()}{text[1:]}."
 
 
+def _easier(affordable: Affordable, asked: Requirement) -> list[str]:
+    """A wider width, and a lower confidence, that would fit once."""
+    words = []
+    for factor in (1.25, 1.5, 2, 3, 5, 10, 30, 100):
+        region = asked.region.scaled(factor, asked.integer)
+        if region is not None and affordable.plan(replace(asked, region=region)) is not None:
+            words.append(f"one {region.describe()} would fit")
+            break
+    for confidence in (0.9, 0.8, 0.7, 0.6, 0.5):
+        easier = replace(asked, confidence=confidence)
+        if confidence < asked.confidence and affordable.plan(easier) is not None:
+            lower = f"one with a confidence of {percent_down(confidence)}"
+            words.append(f"so would {lower}" if words else f"{lower} would fit")
+            break
+    return words
+
+
+def _number_that_fits(affordable: Affordable, plan: Priced, times: int) -> int:
+    """How many of so many would fit as one package, by halving."""
+    return _most(
+        times,
+        lambda count: (
+            affordable.terms.cost(
+                ((plan, count),), affordable.spent, affordable.blocks if affordable.terms.blocks else None
+            )
+            is not None
+        ),
+    )
+
+
 def _releases_that_fit(affordable: Affordable, plan: Plan) -> int:
-    """How many of the plan's releases fit as one package, by halving."""
+    """How many of the plan's releases would fit as one package."""
 
     def fits(count: int) -> bool:
         part = replace(plan.only, requirement=replace(plan.requirement, releases=count))
         fewer = replace(plan, parts=(part,), compared=tuple, proved=None)
-        price = Price(
-            terms=affordable.terms, plans=((fewer, 1),), blocks=affordable.blocks, spent=affordable.spent
-        )
-        return price.fits
+        return _number_that_fits(affordable, fewer, 2) == 1
 
-    low, high = 0, plan.requirement.releases
+    return _most(plan.requirement.releases, fits)
+
+
+def _most(below: int, fits: Callable[[int], bool]) -> int:
+    """The largest number below this one that fits, if smaller ones do."""
+    low, high = 0, below
     while high - low > 1:
         middle = (low + high) // 2
         low, high = (middle, high) if fits(middle) else (low, middle)

@@ -20,7 +20,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
 
@@ -163,12 +163,12 @@ class Terms:
     def more_at(self, spent: Mapping[str, int], cost: Mapping[str, int], block: str) -> int | None:
         """About how many more would fit in a block if each cost this; None if it costs nothing."""
         left, of = self.left(spent, block), {kind: cost[amount_name(kind, block)] for kind in KINDS}
-        counts = [amount // of[kind] for kind, amount in asdict(left).items() if kind != "reach" and of[kind]]
+        counts = [left.variance // of["variance"]] if of["variance"] else []
         if of["reach"]:
             # while epsilons add up, no variance is needed
-            adding = max(int(self.epsilon * NATS) - left.reach, 0) // of["reach"]
-            counts = [max(min(counts, default=0), adding)]
-        return min(counts, default=None)
+            counts.append(max(int(self.epsilon * NATS) - left.reach, 0) // of["reach"])
+        ends = [left.reserve // of["reserve"]] if of["reserve"] else []
+        return min([max(counts), *ends]) if counts else None
 
     def theory(self) -> str:
         """Which guarantee applies, and why."""
@@ -183,15 +183,20 @@ class Terms:
     def share(self, spent: Mapping[str, int], blocks: Sequence[str] | None = None) -> float:
         """The share of the budget that is spent, from 0 to 1, of the block (of these) with the least left.
 
-        The smaller one of the share of the variance and of reach in epsilon: as long as either is below one,
-        something fits.
+        It is that of the variance, or of epsilon where delta is zero. When all variance is spent, releases
+        still fit as long as their epsilons add up (`adds_up`).
         """
-        return max(self._share(self.left(spent, block)) for block in blocks or self.every_block)
+        return max(self.share_of(self.left(spent, block)) for block in blocks or self.every_block)
 
-    def _share(self, left: Left) -> float:
+    def share_of(self, left: Left) -> float:
+        """The same of one block."""
         start = _start(self.filter).variance
-        reach = left.reach / (self.epsilon * NATS)
-        return min(1 - left.variance / start if start else 1.0, reach, 1.0)
+        return 1 - left.variance / start if start else min(left.reach / (self.epsilon * NATS), 1.0)
+
+    def adds_up(self, spent: Mapping[str, int]) -> float:
+        """How much epsilon is left for releases whose epsilons simply add up."""
+        reach = max(self.left(spent, block).reach for block in self.every_block)
+        return max(self.epsilon - reach / NATS, 0.0)
 
     def check_relation(self, plans: Plans) -> None:
         """Refuse a plan whose guarantee is for another relation than the budget's."""
