@@ -27,7 +27,7 @@ from pbdp.ledger.request import Pricing, Purchase, Request, Reservation
 from pbdp.mechanism.neighbors import Neighbors
 from pbdp.noise.kernel import Array, Index
 from pbdp.planning.plan import Plan
-from pbdp.planning.pricing import Claim, Plans, Price, Priced, Terms, fingerprint, price
+from pbdp.planning.pricing import Claim, Measured, Plans, Price, Priced, Terms, fingerprint, price
 from pbdp.planning.pricing.priced import name_of
 from pbdp.planning.pricing.terms import KINDS, amount_name
 from pbdp.release.keystream import SecureKeystream
@@ -350,7 +350,7 @@ def _counted(plans: Iterable[Priced | tuple[Priced, int]]) -> Plans:
     counted = []
     for plan in plans:
         entry, times = plan if isinstance(plan, tuple) else (plan, 1)
-        if not isinstance(entry, Plan | Claim):
+        if not isinstance(entry, Plan | Claim | Measured):
             raise InputError("plan", "a plan or a claim", type(entry).__name__)
         if type(times) is not int or times < 1:
             raise InputError("times", "a whole number of at least 1", repr(times))

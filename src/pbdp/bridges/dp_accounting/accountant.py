@@ -36,7 +36,7 @@ from pbdp.errors import InputError, PbdpError
 from pbdp.mechanism.neighbors import Neighbors
 from pbdp.planning.plan import Plan
 from pbdp.planning.pricing.losses import compose_plans
-from pbdp.planning.pricing.priced import Claim, Priced, name_of
+from pbdp.planning.pricing.priced import Claim, Measured, Priced, name_of
 
 # "replace special" is for mechanisms that know a zero record; plans do not say what theirs is.
 RELATIONS = {
@@ -44,6 +44,9 @@ RELATIONS = {
     Neighbors.REPLACE: NeighboringRelation.REPLACE_ONE,
 }
 Parts = tuple[tuple[Release, int], ...]
+# A budget sees an event by its delta at so many epsilons, up to where it is this small.
+_POINTS = 128
+_SMALL = (1e-14, 1e-12, 1e-10, 1e-8, 1e-6, 1e-3)
 
 
 def _shown(plan: Priced) -> str:
@@ -234,3 +237,20 @@ def _refusal(event: Any, message: str) -> Any:
     return privacy_accountant.PrivacyAccountant.CompositionErrorDetails(
         invalid_event=event, error_message=message
     )
+
+
+def priced_event(event: Any, *, neighbors: str = Neighbors.ADD_REMOVE, label: str = "event") -> Measured:
+    """An event of dp-accounting as something a budget can pay for: `budget.reserve(priced_event(event))`.
+
+    Its parts, if it has several, are fixed in advance and composed here.
+    """
+    accountant = PlanAccountant(RELATIONS[Neighbors(neighbors)])
+    accountant.compose(event)
+    furthest = next(
+        (epsilon for delta in _SMALL if math.isfinite(epsilon := accountant.get_epsilon(delta))), math.inf
+    )
+    if math.isinf(furthest):
+        raise InputError("event", "private at some epsilon", "one without any guarantee")
+    step = max(furthest, 1e-9) / _POINTS
+    deltas = tuple(accountant.get_delta(step * index) for index in range(_POINTS + 1))
+    return Measured(step=step, deltas=deltas, neighbors=neighbors, label=label)

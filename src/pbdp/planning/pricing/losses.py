@@ -27,7 +27,7 @@ from pbdp.domains import whole
 from pbdp.errors import CannotCertifyError
 from pbdp.mechanism.design import Design
 from pbdp.planning.plan import Plan
-from pbdp.planning.pricing.priced import Claim, Priced, noises_of
+from pbdp.planning.pricing.priced import Claim, Measured, Priced, noises_of
 from pbdp.planning.together.joint import noise_epsilon_at
 
 Laws = tuple[LossLaw, ...]
@@ -56,9 +56,7 @@ def compose_plans(plans: Iterable[tuple[Priced, int]], precision: float = PRECIS
         count = whole("times", times, least=0)
         noises = noises_of(plan)
         if not noises:
-            # vectors without a table of their own have a delta, as claims have
-            claim = not_below_written(plan.epsilon), not_below_written(plan.delta or 0.0)
-            parts.append((claimed_release(*claim), count))
+            parts.append((Release(covered=_untabled_laws(plan)), count))
         for noise in noises:
             key = (noise.design, noise.steps)
             if key not in known:
@@ -95,6 +93,8 @@ def _table_laws(design: Design, steps: int) -> Laws:
 
 def _untabled_laws(plan: Priced) -> Laws:
     """A claim; noise for whole vectors by the curve of its certificates, or as a claim if it has none."""
+    if isinstance(plan, Measured):
+        return (symmetric_law(plan.step, np.array(plan.deltas)),)
     if isinstance(plan, Plan):
         law = _vector_law(plan)
         if law is not None:

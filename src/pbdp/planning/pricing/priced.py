@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, TypeAlias
 
-from pbdp.domains import fraction, non_negative
+from pbdp.domains import fraction, non_negative, positive
+from pbdp.errors import InputError
 from pbdp.mechanism.design import AnyDesign, Design
 from pbdp.mechanism.neighbors import Neighbors
 from pbdp.mechanism.requirement import Requirement
@@ -41,7 +42,38 @@ class Claim:
         object.__setattr__(self, "neighbors", Neighbors(self.neighbors))
 
 
-Priced: TypeAlias = Plan | Claim
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Measured:
+    """A mechanism made elsewhere, of which more is known: upper bounds for delta at 0, step, 2·step, ...
+
+    They hold for all neighbors, in both directions. Whoever gives them answers for them.
+    """
+
+    step: float
+    deltas: tuple[float, ...]
+    neighbors: str = Neighbors.ADD_REMOVE
+    label: str = "mechanism"
+
+    def __post_init__(self) -> None:
+        positive("step", self.step)
+        if len(self.deltas) < 2:
+            raise InputError("deltas", "at least two", f"{len(self.deltas)}")
+        for delta in self.deltas:
+            fraction("deltas", delta)
+        object.__setattr__(self, "neighbors", Neighbors(self.neighbors))
+
+    @property
+    def epsilon(self) -> float:
+        """Where the bounds end."""
+        return self.step * (len(self.deltas) - 1)
+
+    @property
+    def delta(self) -> float:
+        """The last bound."""
+        return self.deltas[-1]
+
+
+Priced: TypeAlias = Plan | Claim | Measured
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,7 +90,7 @@ def noises_of(plan: Priced) -> tuple[Noise, ...]:
 
     Of a vector whose coordinates have noise of their own those count that one person may change.
     """
-    if isinstance(plan, Claim):
+    if not isinstance(plan, Plan):
         return ()
     return tuple(
         Noise(
@@ -73,7 +105,7 @@ def noises_of(plan: Priced) -> tuple[Noise, ...]:
 
 def name_of(plan: Priced) -> str:
     """The noise in a word or two."""
-    if isinstance(plan, Claim):
+    if not isinstance(plan, Plan):
         return plan.label
     if not plan.is_joint:
         return plan.mechanism.name
@@ -106,6 +138,9 @@ def _essence(plan: Priced) -> Record:
     if isinstance(plan, Claim):
         figures = {"epsilon": float(plan.epsilon), "delta": float(plan.delta)}
         return {"kind": "claim", **figures, "neighbors": plan.neighbors, "label": plan.label}
+    if isinstance(plan, Measured):
+        bounds = {"step": plan.step, "deltas": list(plan.deltas)}
+        return {"kind": "measured", **bounds, "neighbors": plan.neighbors, "label": plan.label}
     for part in plan.parts:
         part.requirement.region.check_record("to be told apart from others")
     if plan.is_joint:
