@@ -238,3 +238,35 @@ class TestVectors:
             assert done.out.startswith("PASS")
             assert "vectors of 3 numbers" in done.out
         assert_refused(run(capsys, "audit", "linf.json", "--part", "x"), "left out for a plan without parts")
+
+
+# three numbers each, in the same form: numbers, and those that stand for nothing or are very far
+SAME_FORM = {
+    "in.txt": ["{0}\n{1}\n{2}\n", ["5", "7531.25", "-3"], ["nan", "-1e999", f"0.{'1' * 3000}"]],
+    "in.json": ["[{0}, {1}, {2}]", ["5", "7531.25", "-3"], ["NaN", "-Infinity", "1e99999999999999999999"]],
+    "in.csv": [
+        "visits,spend\n{0},{1}\n{1},{2}\n",
+        ["5", "7531.25", "-3"],
+        ["inf", "1e-999", "9" * 5000],
+    ],
+}
+
+
+@pytest.mark.parametrize("name", SAME_FORM)
+def test_with_an_exhausted_budget_all_numbers_look_the_same(name: str, here: Path, capsys: Capture) -> None:
+    """What the command says, and its exit code; and so it is with a dataset that is not there."""
+    assert run(capsys, "ledger", "create", "visits", "--epsilon", "1e-4", "--delta", "1e-7").code == 0
+    written, *numbers = SAME_FORM[name]
+    assert isinstance(written, str)
+    for plan in ("joint", "linf", "l2"):
+        if (plan == "joint") != (name == "in.csv"):
+            continue
+        for dataset, code in (("visits", 3), ("nobody", 2)):
+            said = set()
+            for own in numbers:
+                (here / name).write_text(written.format(*own))
+                paid = ["--ledger", "pbdp-ledger.db", "--dataset", dataset]
+                done = run(capsys, "release", f"{plan}.json", "--input", name, "--disjoint", *paid)
+                assert (done.code, done.out) == (code, "")
+                said.add(done.err)
+            assert len(said) == 1

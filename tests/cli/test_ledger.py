@@ -175,7 +175,7 @@ def test_the_picture_is_drawn(capsys: pytest.CaptureFixture[str]) -> None:
         (["release", "plan.json", "1234"], ["--dataset"]),
         (["release", "plan.json", "1234", "--dataset", "nobody"], ["known: visits"]),
         (["release", "plan.json", "1234x", "--dataset", "visits"], ["number must be a number"]),
-        (["release", "plan.json", "1234", "twelve", "--dataset", "visits"], ["number 2 must be a number"]),
+        (["release", "plan.json", "1234", "twelve", "--dataset", "visits"], ["number must be a number"]),
         (["release", "plan.json", "7", "--dataset", "visits", "--insecure-test-seed", "1"], ["ledger"]),
     ],
 )

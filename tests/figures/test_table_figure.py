@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from matplotlib.figure import Figure
 
+from pbdp.digits import rounded_up
 from pbdp.errors import InputError
 from pbdp.figures.canvas import save
 from pbdp.figures.table_figure import MOST_GROUPS, draw_table
@@ -49,7 +50,7 @@ def test_dots_and_intervals_are_those_of_the_table(tmp_path: Path) -> None:
     text = text_of(figure, tmp_path)
     for words in (
         "3 groups",
-        f"epsilon {table.plan.epsilon:.4g}",
+        f"epsilon {rounded_up(table.plan.epsilon)}",
         "95 % interval",
         "Paris",
         "$5 and $6",

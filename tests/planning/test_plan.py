@@ -17,7 +17,8 @@ import pbdp
 from pbdp.cli.main import main
 from pbdp.errors import InputError
 from pbdp.mechanism.custom import CustomRegion
-from pbdp.planning.plan import Plan
+from pbdp.planning.certification import WORTH, is_payable
+from pbdp.planning.plan import Plan, number_design
 from pbdp.planning.planner import FAMILIES, TIE
 from tests.planning.judge import (
     Answer,
@@ -517,10 +518,37 @@ def test_the_choice_is_the_best_certified_one_and_the_rest_is_sorted() -> None:
         certified = plan.alternatives
         figures = [other.epsilon for other in certified]
         assert figures == sorted(figures)
-        # a tie goes to the simpler law
-        assert all(plan.epsilon <= figure * (1 + TIE) for figure in figures)
+        # a tie goes to the simpler law; one that few budgets can pay has to save more than 1 %
+        for other, figure in zip(plan.others, figures, strict=True):
+            payable = is_payable(plan.requirement, other.design)
+            assert plan.epsilon * (1 - (0 if payable else WORTH)) <= figure * (1 + TIE)
         assert all(other.confidence >= plan.requirement.confidence for other in certified)
         assert all(other.guaranteed for other in certified)
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_a_budget_of_the_same_delta_can_pay_unless_more_than_one_percent_is_saved(seed: int) -> None:
+    chance = random.Random(seed)
+    plan = pbdp.plan(
+        within=chance.randint(1, 30),
+        confidence=chance.choice([0.7, 0.9, 0.99]),
+        sensitivity=chance.randint(1, 5),
+        delta=10 ** chance.uniform(-9, -1),
+        integer=True,
+    )
+    entries = [plan.chosen, *plan.others]
+    # outputs that a neighbor one sensitivity away cannot have, point by point
+    steps = int(plan.requirement.sensitivity)
+    for entry in entries:
+        weights = number_design(entry.design).table_at(0.0).weights
+        missing = max(int(weights[:steps].sum()), int(weights[-steps:].sum())) / 2.0**62
+        assert is_payable(plan.requirement, entry.design) == (missing <= 1e-3 * (plan.delta or 0.0))
+    payable = [entry.certificate.epsilon for entry in entries if is_payable(plan.requirement, entry.design)]
+    if is_payable(plan.requirement, plan.mechanism):
+        assert not any("reserve" in line for line in plan.assumptions)
+    else:
+        assert plan.epsilon < 0.99 * min(payable)
+        assert any("its delta must be at least" in line for line in plan.assumptions)
 
 
 @pytest.mark.parametrize("seed", range(12))

@@ -1,8 +1,9 @@
 """The private numbers of `pbdp release`, typed or in a file, at their exact value.
 
-Text that is no number is refused before anything is paid, with its row, but never with what is there. Every
-number is taken, NaN and infinite ones too, and where nothing is counts as 0: what a plan makes of them is
-decided by public rules (see `pbdp.release.publisher`), and no message tells which they were.
+Text that is no number is refused before anything is paid, neither with what is there nor with its row. Every
+number is taken, NaN and infinite ones too, however many digits it has, and where nothing is counts as 0: what
+a plan makes of them is decided by public rules (see `pbdp.release.publisher`), and no message tells which
+they were.
 """
 
 from __future__ import annotations
@@ -16,12 +17,11 @@ from typing import Any
 import numpy as np
 
 from pbdp.cli.progress import Progress
-from pbdp.columns.files import HEADER, Block, Wanted, blocks_of, pyarrow_modules
+from pbdp.columns.files import HEADER, SHORT_TEXT, Block, Wanted, blocks_of, number_in, pyarrow_modules
 from pbdp.columns.given import arrow_array
 from pbdp.errors import InputError
 
-# No number that a plan tells apart needs as many.
-MOST_CHARACTERS = 1000
+REMEDY = "Look for units, thousands separators, decimal commas and words."
 # What JSON has beside arrays and objects.
 SINGLE = {str, int, Decimal, bool, type(None)}
 
@@ -44,28 +44,16 @@ class PrivateColumn:
 
 def typed_numbers(texts: list[str], what: str = "number") -> PrivateColumn:
     """Numbers of the command line, which may be fractions such as 1/3."""
-    places = [f"{what} {index + 1}" for index in range(len(texts))] if len(texts) > 1 else [what]
-    return PrivateColumn(answers=[_typed(*typed) for typed in zip(texts, places, strict=True)])
-
-
-def _typed(text: str, place: str) -> int | Decimal | Fraction:
     try:
-        if not text.strip():
-            raise ValueError
-        return Fraction(text) if "/" in text and len(text) <= MOST_CHARACTERS else _number(text)
+        return PrivateColumn(answers=[_typed(text) for text in texts])
     except (ArithmeticError, ValueError):
-        raise _unusable(place) from None
+        raise InputError(what, "a number", "something else") from None
 
 
-def _number(text: str) -> int | Decimal:
-    """The number that is written there; nothing counts as 0."""
-    if len(text) > MOST_CHARACTERS:
+def _typed(text: str) -> int | Decimal | Fraction:
+    if not text.strip():
         raise ValueError
-    text = text.strip() or "0"
-    try:
-        return int(text)
-    except ValueError:
-        return Decimal(text)
+    return Fraction(text) if "/" in text and len(text) <= SHORT_TEXT else number_in(text)
 
 
 # ------------------------------------------------------------------------------------------ in a file
@@ -80,7 +68,7 @@ def numbers_from(
     kept: dict[str, list[Any]] = {name: [] for name in keep}
     with closing(blocks_of(name, given_format, wanted)) as blocks:
         for block in blocks:
-            numbers.append(_numbers(block, "" if column else HEADER))
+            numbers.append(_numbers(block, "" if column else f"{REMEDY} {HEADER}"))
             for label, parts in kept.items():
                 parts.append(block.more[label])
             progress.tell("reading row", block.first + len(block.cells), block.total)
@@ -94,7 +82,7 @@ def numbers_from(
 
 
 def _numbers(block: Block, hint: str) -> Any:
-    """The numbers of a block; `hint` is what to do if the very first cell is none."""
+    """The numbers of a block; `hint` is what to do if a cell of text is none."""
     match block.format:
         case "parquet":
             return _in_parquet(block)
@@ -111,13 +99,10 @@ def _in_text(block: Block, hint: str) -> Any:
     except (ValueError, OverflowError):
         # something else than a whole number of ordinary size is among them
         pass
-    numbers = []
-    for index, cell in enumerate(cells):
-        try:
-            numbers.append(_number(cell))
-        except (ArithmeticError, ValueError):
-            raise _unusable_in(block, index, "" if block.first + index else hint) from None
-    return numbers
+    try:
+        return [number_in(cell) for cell in cells]
+    except (ArithmeticError, ValueError):
+        raise _unusable(hint) from None
 
 
 def _in_json(block: Block) -> Any:
@@ -130,8 +115,7 @@ def _in_json(block: Block) -> Any:
         except OverflowError:
             return values
     if not kinds <= {int, Decimal}:
-        unfit = (index for index, value in enumerate(values) if type(value) not in (int, Decimal))
-        raise _unusable_in(block, next(unfit))
+        raise _unusable()
     return values
 
 
@@ -165,9 +149,5 @@ def _kept(name: str, parts: list[Any]) -> Any:
     return values
 
 
-def _unusable_in(block: Block, index: int, remedy: str = "") -> InputError:
-    return _unusable(f"number in {block.place(index)}", remedy)
-
-
-def _unusable(place: str, remedy: str = "") -> InputError:
-    return InputError(place, "a number", "something else", remedy)
+def _unusable(hint: str = "") -> InputError:
+    return InputError("every cell of the column", "a number", "something else in one or more", hint or REMEDY)

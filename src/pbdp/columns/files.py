@@ -2,7 +2,7 @@
 
 Cells are left as the file has them, with all their digits: texts of CSV, values of JSON, arrays of Parquet.
 Rows are counted from 1, without the row of names. No message holds what was read, not even the first row,
-which is private where names are missing: it says where something is wrong, and at most of which type it is.
+which is private where names are missing, and none says in which row something is that should not be there.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import sys
 from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from decimal import Decimal
+from decimal import MAX_EMAX, MIN_EMIN, ROUND_05UP, Context, Decimal, InvalidOperation
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, TextIO
@@ -28,9 +28,33 @@ FORMATS = ("csv", "json", "parquet")
 ENDINGS = {".json": "json", ".parquet": "parquet", ".pq": "parquet"}
 STANDARD_INPUT = "-"
 BLOCK = 1 << 16
+# Grid points and the middles between them have fewer digits. This rounding keeps a number on its side of all
+# that have fewer; what is beyond the exponents of decimals counts as the largest or the least of them.
+EXACT_ENOUGH = Context(
+    prec=1500, rounding=ROUND_05UP, Emin=MIN_EMIN, Emax=MAX_EMAX, clamp=0, traps=[InvalidOperation]
+)
+# Longer texts are read as decimals, in a time that grows with their length only.
+SHORT_TEXT = 1000
 HEADER = "If the first row holds names, choose one of them with --column."
 
 Row = list[str]
+
+
+def number_in(text: str) -> int | Decimal:
+    """The number that is written there, however long; nothing counts as 0. Whole ones come as such.
+
+    Raises an ArithmeticError where no number is written.
+    """
+    text = text.strip() or "0"
+    if len(text) <= SHORT_TEXT:
+        try:
+            return int(text)
+        except ValueError:
+            pass
+    number = EXACT_ENOUGH.create_decimal(text)
+    if len(text) <= SHORT_TEXT or not text.lstrip("+-").isdecimal():
+        return number
+    return int(number) if number.adjusted() < SHORT_TEXT else int(number.copy_sign(Decimal(10) ** SHORT_TEXT))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -174,7 +198,7 @@ def _csv(text: TextRows, wanted: Wanted) -> Iterator[Block]:
             needed = f"Needed: {next(iter(wanted.needed))}."
             raise InputError("input", "with names in its first row", "none such", needed)
         if len(names) > 1:
-            raise InputError("row 1", "1 cell wide", len(names), HEADER)
+            raise InputError("every row", "1 cell wide", "another width", HEADER)
         column, places, width, headed, early = "", {"": 0}, 1, False, first
     else:
         places = wanted.places(names, column, "the name of one column, as in the first row")
@@ -197,7 +221,7 @@ def _csv(text: TextRows, wanted: Wanted) -> Iterator[Block]:
             first=start,
             lined=headed and text.lines == done + blank + 1,
         )
-        good = rows if set(map(len, rows)) == {width} else _of_width(rows, width, block, wanted)
+        good = rows if set(map(len, rows)) == {width} else _of_width(rows, width, wanted)
         yield replace(
             block,
             cells=[row[places[column]] for row in good],
@@ -206,12 +230,11 @@ def _csv(text: TextRows, wanted: Wanted) -> Iterator[Block]:
         )
 
 
-def _of_width(rows: list[Row], width: int, block: Block, wanted: Wanted) -> list[Row]:
+def _of_width(rows: list[Row], width: int, wanted: Wanted) -> list[Row]:
     if wanted.broken_rows:
         return [row for row in rows if len(row) == width]
-    index = next(i for i, row in enumerate(rows) if len(row) != width)
     cells = f"{width} cell{'s' if width > 1 else ''}"
-    raise InputError(block.place(index), f"{cells} wide", len(rows[index]), HEADER if width == 1 else "")
+    raise InputError("every row", f"{cells} wide", "another width", HEADER if width == 1 else "")
 
 
 # --------------------------------------------------------------------------------------------- JSON
@@ -226,9 +249,8 @@ def _json(file: BinaryIO, wanted: Wanted) -> Block:
         if has_names or wanted.needed:
             raise InputError("--column", "given for an array of objects", "nothing")
         return Block(format="json", cells=rows, total=len(rows))
-    for index, row in enumerate(rows):
-        if not isinstance(row, dict):
-            raise InputError(f"row {index + 1:,}", "an object, as --column is given", "something else")
+    if not all(isinstance(row, dict) for row in rows):
+        raise InputError("every row", "an object, as --column is given", "something else")
     for name, option in ((column, "--column"), *wanted.needed.items()):
         if rows and not any(name in row for row in rows):
             raise InputError(option, "a name in the objects", f"{name!r} (no such name)")
@@ -246,8 +268,13 @@ def _json(file: BinaryIO, wanted: Wanted) -> Block:
 
 def _array(file: BinaryIO) -> list[Any]:
     try:
-        # NaN and Infinity, which some programs write, are numbers that are refused in their row
-        read = json.loads(file.read(), parse_float=Decimal, parse_constant=Decimal)
+        # NaN and Infinity, which some programs write, are numbers too
+        read = json.loads(
+            file.read(),
+            parse_int=number_in,
+            parse_float=EXACT_ENOUGH.create_decimal,
+            parse_constant=Decimal,
+        )
     except json.JSONDecodeError as error:
         place = f"line {error.lineno}, column {error.colno}"
         raise InputError("input", "valid JSON", f"something else at {place}") from None

@@ -22,6 +22,7 @@ FROM_TABLE = "sum over the table of integer weights, every shift"
 OVER_ANSWERS = "exact law, every pair of neighboring answers, plus the distance of the tables from it"
 COMPOSED = "convolution of the privacy losses of the table of integer weights, every shift"
 ADDED = "sum over the table of integer weights, every shift, added up over the releases"
+SPLIT = "every part at its share of delta, added up"
 IDEAL_RENYI = "exact law before rounding to a table, every pair of neighboring answers"
 
 

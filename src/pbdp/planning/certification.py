@@ -1,17 +1,31 @@
-"""A design for a requirement, certified, and the plan of it: what searches end with, and loading checks."""
+"""A design for a requirement, certified, and the plan of it: what searches end with, and loading checks.
+
+**What budgets can pay.** Noise that ends has outputs that a neighbor can never produce. A budget pays for
+them from the reserve that it sets aside of its delta, 0.1 % unless told otherwise, and refuses a law that
+needs more. Laws that fit such a reserve of their own delta are therefore preferred, see `cheapest`.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
+from typing import TypeVar
 
 from pbdp.mechanism.design import AnyDesign, Design
 from pbdp.mechanism.grid import Grid
 from pbdp.mechanism.requirement import Requirement
+from pbdp.mechanism.weights import TOTAL
 from pbdp.noise.family import Goal
 from pbdp.planning.certificate import certify, meets
 from pbdp.planning.plan import Certified, Part, Plan
 from pbdp.planning.vectors.design import VectorDesign
+
+# The share of delta that a budget sets aside, unless told otherwise, for outputs that a neighbor never has.
+RESERVED = 1e-3
+# What a law that needs more than that has to save to be chosen.
+WORTH = 0.01
+
+T = TypeVar("T")
 
 
 def goal_on(grid: Grid, requirement: Requirement) -> Goal:
@@ -45,3 +59,29 @@ def plan_of(requirement: Requirement, chosen: Certified, others: Sequence[Certif
     """The plan of one part that was certified, with what was compared."""
     part = Part(requirement=requirement, design=chosen.design, confidence=chosen.certificate.confidence)
     return Plan(parts=(part,), certificate=chosen.certificate, compared=lambda: tuple(others))
+
+
+def unhidden(requirement: Requirement, design: AnyDesign) -> float:
+    """P(some output is one that a neighbor can never produce) over all releases, at most.
+
+    It is the mass at an end of the table, as wide as the sensitivity. Noise that changes with the answer, and
+    that of whole vectors, has its own proof of privacy and no such ends.
+    """
+    if requirement.delta is None or not isinstance(design, Design) or not design.follows_answer:
+        return 0.0
+    steps = design.grid.sensitivity_in_steps(requirement.sensitivity)
+    weights = design.table_at(0.0).weights
+    ends = max(int(weights[:steps].sum()), int(weights[-steps:].sum()))
+    return requirement.releases * requirement.touched * ends / TOTAL
+
+
+def is_payable(requirement: Requirement, design: AnyDesign) -> bool:
+    """Whether the reserve of a budget with the requirement's own delta covers what a neighbor never has."""
+    return requirement.delta is None or unhidden(requirement, design) <= RESERVED * requirement.delta
+
+
+def cheapest(entries: Sequence[T], epsilon: Callable[[T], float], payable: Callable[[T], bool]) -> list[T]:
+    """The entries to choose from, least epsilon first: payable ones unless another saves more than 1 %."""
+    ranked = sorted(entries, key=epsilon)
+    paid = [entry for entry in ranked if payable(entry)]
+    return paid if paid and epsilon(paid[0]) * (1 - WORTH) <= epsilon(ranked[0]) else ranked

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import math
+
 from pbdp.digits import rounded_down, rounded_up
 from pbdp.mechanism.coordinates import NORMS
 from pbdp.mechanism.design import Design
 from pbdp.mechanism.neighbors import Neighbors
 from pbdp.mechanism.requirement import Requirement
 from pbdp.noise.family import known_families
+from pbdp.planning.certification import RESERVED, is_payable, unhidden
 from pbdp.planning.plan import Part, Plan, number_design
 from pbdp.planning.vectors.design import VectorDesign
 
@@ -24,8 +27,11 @@ def explanation(plan: Plan) -> list[str]:
         f"{chosen.name} {_character(chosen) or 'was given'}."
     ]
     if least is not chosen:
-        more = 100 * (plan.epsilon / least_epsilon - 1)
-        lines.append(f"{least.name} needs {more:.2g} % less, a tie, which goes to the simpler law.")
+        less = f"{least.name} needs {100 * (plan.epsilon / least_epsilon - 1):.2g} % less"
+        if is_payable(plan.requirement, least):
+            lines.append(f"{less}, a tie, which goes to the simpler law.")
+        else:
+            lines.append(f"{less}, but ends where a neighbor's noise goes on: few budgets can pay for that.")
     if plan.limit is not None and plan.limit.epsilon > 0:
         lines.append(
             f"No {plan.limit.subject} can go below epsilon {rounded_down(plan.limit.epsilon)} "
@@ -67,6 +73,18 @@ def _boosting(entries: list[tuple[Design, float]]) -> list[str]:
     return lines
 
 
+def reserve_words(plan: Plan) -> str | None:
+    """What a budget needs to pay for noise that ends; None where the reserve that is usual covers it."""
+    needed = math.fsum(unhidden(part.requirement, part.design) for part in plan.parts)
+    if plan.delta is None or needed <= RESERVED * plan.delta:
+        return None
+    return (
+        f"A neighbor can never produce some of the outputs, which have probability {rounded_up(needed)}. A "
+        f"budget pays for it from its reserve, {100 * RESERVED:g} % of its delta unless told otherwise: its "
+        f"delta must be at least {rounded_up(needed / RESERVED)}, or its reserve larger."
+    )
+
+
 def assumptions_of(plan: Plan) -> tuple[str, ...]:
     """Neighbors and sensitivity, releases, rounding, and what the true answers must be."""
     lines: list[str] = []
@@ -75,6 +93,8 @@ def assumptions_of(plan: Plan) -> tuple[str, ...]:
         lines += [f"{part.name}: {line}" for line in own] if plan.is_joint else own
     if plan.missing:
         lines.append(f"{plan.missing:g} of delta is set aside for outputs that a neighbor can never produce.")
+    if (needs := reserve_words(plan)) is not None:
+        lines.append(needs)
     if plan.rdp_order is not None:
         lines.append(
             "The Rényi figure is for the law before it is rounded to a table of whole weights; a table "

@@ -12,7 +12,7 @@ from pbdp.mechanism.log_grid import log_grid_for
 from pbdp.mechanism.requirement import Requirement
 from pbdp.noise.family import Goal, known_families
 from pbdp.planning.candidates import candidates
-from pbdp.planning.certification import certified, goal_on, plan_of
+from pbdp.planning.certification import certified, cheapest, goal_on, is_payable, plan_of
 from pbdp.planning.per_answer import per_answer_candidates
 from pbdp.planning.plan import Certified, Plan
 
@@ -63,7 +63,7 @@ def plan_for(
             if entry is not None and (known is None or entry.certificate.epsilon < known.certificate.epsilon):
                 best[design.name] = entry
 
-    certify_all(_designs(requirement.each, families))
+    certify_all(moving_designs(requirement.each, families))
     if per_answer:
         least = min((entry.certificate.epsilon for entry in best.values()), default=math.inf)
         certify_all(_changing_designs(requirement.each, families, math.inf if every else least))
@@ -73,11 +73,17 @@ def plan_for(
             + (reasons[0] if reasons else "Ask for less.")
         )
     ranked = sorted(best.values(), key=lambda entry: entry.certificate.epsilon)
-    chosen = _simplest(ranked)
+    chosen = _simplest(
+        cheapest(
+            ranked,
+            lambda entry: entry.certificate.epsilon,
+            lambda entry: is_payable(requirement, entry.design),
+        )
+    )
     return plan_of(requirement, chosen, [entry for entry in ranked if entry is not chosen])
 
 
-def _designs(requirement: Requirement, families: tuple[str, ...]) -> Iterator[Design]:
+def moving_designs(requirement: Requirement, families: tuple[str, ...]) -> Iterator[Design]:
     """Candidates on every grid whose law moves along with the answer, or is the one asked for in a range."""
     for grid in grids_of(requirement):
         region = grid.region_in_steps(requirement.region)

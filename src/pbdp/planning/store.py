@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 from pbdp.errors import InputError, PbdpError, PlanFileError
 from pbdp.mechanism.neighbors import Neighbors
 from pbdp.mechanism.requirement import Requirement
+from pbdp.planning.certificate import SPLIT
 from pbdp.planning.certification import certified, plan_of
 from pbdp.planning.plan import Certified, Part, Plan, proved_limit
 from pbdp.planning.records import (
@@ -203,7 +204,9 @@ def _joint(record: Record) -> Plan:
         requirement = requirement_from_record({**claim, **common})
         design = design_from_record(claim["mechanism"], requirement)
         parts.append((claim["name"], requirement, design))
-    plan = joint_plan(parts, missing=_number(record["missing"]))
+    # a plan is certified by the argument that it names
+    split = record["certificate"]["method"] == SPLIT
+    plan = joint_plan(parts, missing=_number(record["missing"]), split=split)
     for part, claim in zip(plan.parts, record["parts"], strict=True):
         _check_part(part, claim)
     _same("epsilon", plan.epsilon, record["epsilon"])

@@ -176,7 +176,9 @@ def test_names_and_relations() -> None:
     two = plan_together(
         [count(9)], FEW, given=[[(part.requirement, number_design(part.design))] for part in visits().parts]
     )
-    assert name_of(two) == f"joint plan of 4 ({two.parts[0].design.name}, 3 x {names[0]})"
+    first = two.parts[0].design.name
+    alike = f"4 x {first}" if first == names[0] else f"{first}, 3 x {names[0]}"
+    assert name_of(two) == f"joint plan of 4 ({alike})"
     assert visits(neighbors="replace").neighbors == "replace"
     for kind in ("renyi", "sum"):
         with pytest.raises(InputError, match="neighbors must be 'add/remove'"):

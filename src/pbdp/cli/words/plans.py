@@ -46,6 +46,8 @@ def plan_words(plan: Plan) -> str:
     ]
     if coordinates is not None:
         lines.append(("Assumes", " ".join(plan.assumptions)))
+    else:
+        lines += _reserve(plan)
     rows = [["", "noise", "epsilon", "confidence"]]
     rows.append(["*", plan.mechanism.name, rounded_up(plan.epsilon), percent_down(plan.confidence)])
     rows += [
@@ -60,12 +62,21 @@ def plan_words(plan: Plan) -> str:
 def _joint_words(plan: Plan) -> str:
     loss = loss_words(plan.epsilon, plan.delta, releases=plan.releases)
     lines: Facts = [("Privacy", f"{loss}   (certified)"), ("Proof", plan.certificate.method)]
+    lines += _reserve(plan)
     rows = [["", "requirement", "confidence", "noise"]]
     rows += [
         [part.name, part.requirement.describe(), percent_down(part.confidence), part.design.name]
         for part in plan.parts
     ]
     return f"{facts(lines)}\n\n{columns(rows, right=(2,))}\n"
+
+
+def _reserve(plan: Plan) -> Facts:
+    """What a budget must set aside for the plan, where that is more than usual."""
+    from pbdp.planning.explain import reserve_words
+
+    words = reserve_words(plan)
+    return [] if words is None else [("Needs", words)]
 
 
 def _limit(plan: Plan) -> Facts:

@@ -20,6 +20,11 @@ A group with one person in it, say: the dataset without that person has no such 
 "Given any value of B" cannot be left out. If A differs from a on a set S of values of B, and only there, with
 P(S) = m, then E = {a} x S has M(D)(E) = 0 and M(D')(E) = Q(S), which may be e^eps·m + d(eps).
 
+**Separate plans.** Parts that are (e_i, d_i)-DP with d_1 + ... + d_k <= delta are (e_1 + ... + e_k, delta)-DP
+together, so what separate plans cost is a bound for the joint one as well. It is taken (`split_epsilon`) at
+shares d_i that are all equal, and at shares in proportion to the numbers of releases, where the convolution,
+which is exact to a ten-thousandth, says no more.
+
 **In a composition, and in a filter,** A counts as a release that is (0, m)-DP: given B, its two laws share
 the mass 1 - m at a, so they differ by at most m on any set. Randomized response with (0, m) is mapped to
 them, for every b (see `claimed`), so (A, B) is a function of it and of B's dominating pair.
@@ -30,6 +35,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import lru_cache
 
 from pbdp.accounting import Bounds
 from pbdp.accounting.composition.composed import compose
@@ -38,7 +44,7 @@ from pbdp.accounting.filters.changing import design_release
 from pbdp.errors import CannotCertifyError, ContradictionError, PlanFileError
 from pbdp.mechanism.design import AnyDesign, Design, rounded_down
 from pbdp.mechanism.requirement import Requirement
-from pbdp.planning.certificate import ADDED, COMPOSED, Certificate, certify, meets, noise_delta
+from pbdp.planning.certificate import ADDED, COMPOSED, SPLIT, Certificate, certify, meets, noise_delta
 from pbdp.planning.certification import goal_on
 from pbdp.planning.plan import Part, Plan, common_delta
 from pbdp.planning.vectors.design import VectorDesign
@@ -77,8 +83,13 @@ def release_of(part: Part) -> Release:
     return design_release(part.design, steps_of(part))
 
 
-def joint_plan(parts: Sequence[tuple[str, Requirement, AnyDesign]], missing: float = 0.0) -> Plan:
-    """The plan of these designs, each of which has to meet its requirement; their epsilon is composed."""
+def joint_plan(
+    parts: Sequence[tuple[str, Requirement, AnyDesign]], missing: float = 0.0, *, split: bool = False
+) -> Plan:
+    """The plan of these designs, each of which has to meet its requirement.
+
+    Their epsilon is composed, or (`split`) the sum of what the parts have at their shares of delta.
+    """
     made = []
     for name, requirement, design in parts:
         part = joint_part(name, requirement, design)
@@ -90,16 +101,21 @@ def joint_plan(parts: Sequence[tuple[str, Requirement, AnyDesign]], missing: flo
                 "The noise does not fit its requirement; make the plan again.",
             )
         made.append(part)
-    return plan_of_parts(made, [release_of(part) for part in made], missing)
+    return plan_of_parts(made, [release_of(part) for part in made], missing, split=split)
 
 
-def plan_of_parts(parts: Sequence[Part], releases: Sequence[Release], missing: float) -> Plan:
+def plan_of_parts(
+    parts: Sequence[Part], releases: Sequence[Release], missing: float, *, split: bool = False
+) -> Plan:
     """The plan of parts that meet their requirements, with what one number of each reveals."""
     delta = common_delta([part.requirement for part in parts])
     if delta is None:
         raise AssertionError("a joint plan has a delta")
     counted = [(release, part.releases) for release, part in zip(releases, parts, strict=True)]
     bounds, method = joint_epsilon(counted, delta, missing)
+    if split:
+        simple = split_epsilon(counted, noise_delta(delta, missing))
+        bounds, method = Bounds(lower=min(bounds.lower, simple), upper=simple), SPLIT
     if math.isinf(bounds.upper):
         raise CannotCertifyError(
             f"The noise of all parts together has no finite epsilon at delta "
@@ -134,6 +150,33 @@ def noise_epsilon(releases: Sequence[tuple[Release, int]], delta: float) -> tupl
     if found.upper <= simple:
         return found, COMPOSED
     return Bounds(lower=min(found.lower, simple), upper=simple), ADDED
+
+
+def splits_of(counts: Sequence[int], delta: float) -> list[list[float]]:
+    """Shares of delta for each part, which add up to no more than it: equal ones, and by releases."""
+    if len(counts) == 1:
+        return [[delta]]
+    left, total = delta * (1 - _ROUNDING), sum(counts)
+    equal = [left / len(counts)] * len(counts)
+    return [equal, [left * count / total for count in counts]] if len(set(counts)) > 1 else [equal]
+
+
+def split_epsilon(releases: Sequence[tuple[Release, int]], delta: float) -> float:
+    """What the parts cost at their shares of delta, added up: the least of all `splits_of` it."""
+    return min(
+        math.fsum(
+            alone_epsilon(release, count, share)
+            for (release, count), share in zip(releases, shares, strict=True)
+        )
+        * (1 + _ROUNDING)
+        for shares in splits_of([count for _, count in releases], delta)
+    )
+
+
+@lru_cache(maxsize=256)
+def alone_epsilon(release: Release, count: int, delta: float) -> float:
+    """The epsilon of one part by itself, from above; infinite if delta is too small for it."""
+    return compose([(release, count)]).epsilon_at(delta).upper
 
 
 def joint_epsilon(parts: Sequence[tuple[Release, int]], delta: float, missing: float) -> tuple[Bounds, str]:

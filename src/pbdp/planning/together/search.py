@@ -1,14 +1,18 @@
 """The least joint epsilon over the designs that each requirement may have.
 
 Each requirement fixes how much noise it allows; what is left to choose is the family of each, and the best
-one depends on all the others, because losses add up. Candidates are those that are good for the total number
-of releases; from the best of each, one at a time is exchanged as long as the joint epsilon falls. The joint
-epsilon is certified by composing the tables of the chosen laws.
+one depends on all the others, because losses add up. The designs to choose from are, for each requirement,
+
+- those that a separate plan compares, at a share of delta;
+- those with the least Rényi loss at the order at which all parts together have to be looked at.
+
+`choice` picks one of each. The joint epsilon is certified by composing the tables of the chosen laws.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import TypeVar
@@ -17,34 +21,28 @@ from pbdp.accounting.composition.release import Release
 from pbdp.errors import CannotCertifyError, InputError
 from pbdp.mechanism.design import AnyDesign, Design
 from pbdp.mechanism.grid import whole_numbers
-from pbdp.mechanism.requirement import Requirement
+from pbdp.mechanism.requirement import LARGEST_ORDER, Requirement
 from pbdp.planning.certificate import noise_delta
+from pbdp.planning.certification import is_payable
 from pbdp.planning.plan import Part, Plan, common_delta
-from pbdp.planning.planner import FAMILIES, plan_for
+from pbdp.planning.planner import FAMILIES, moving_designs, plan_for
+from pbdp.planning.together.choice import Choosing, Option
 from pbdp.planning.together.joint import (
+    alone_epsilon,
     joint_part,
-    noise_epsilon,
     plan_of_parts,
     release_of,
+    splits_of,
     steps_of,
 )
 
-# Laws of each requirement that are tried together with the others.
+# Laws of each requirement that are tried together with the others, of each kind.
 MOST_OPTIONS = 5
-MOST_ROUNDS = 4
 
 T = TypeVar("T")
 Requirements = Mapping[str, Requirement] | Sequence[Requirement]
 Row = Sequence[tuple[Requirement, Design]]
 Given = Mapping[str, Row] | Sequence[Row]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Option:
-    """A part as it may be, with what one of its numbers reveals, discretized once."""
-
-    part: Part
-    release: Release
 
 
 def plan_together(
@@ -67,15 +65,30 @@ def plan_together(
     if delta is None:
         raise AssertionError("requirements that are planned together have a delta")
     left = noise_delta(delta, missing)
-    rows = [_checked(name, row) for name, row in more.items()]
-    total = sum(asked.releases for asked in named.values()) + sum(row[0].releases for row in rows)
-    fitted = {name: _fitted(_one_of(asked, total, left), families) for name, asked in named.items()}
+    fixed = [_checked(name, row) for name, row in more.items()]
+    counts = [asked.releases for asked in named.values()] + [row[0].releases for row in fixed]
+    splits = splits_of(counts, left)
+    known = _Known()
     rows = [
-        *(_checked(name, [(named[name], design) for design in designs]) for name, designs in fitted.items()),
-        *rows,
+        known.fitted(name, asked, families, [shares[index] for shares in splits])
+        for index, (name, asked) in enumerate(named.items())
     ]
-    chosen = _least(_options(rows), left)
-    return plan_of_parts([one.part for one in chosen], [one.release for one in chosen], missing)
+    rows += [
+        known.given(row, [shares[len(named) + index] for shares in splits]) for index, row in enumerate(fixed)
+    ]
+    if len(rows) > 1:
+        tilt = _choosing(rows, left).tilt(tuple(row.separate[0] for row in rows))
+        # rounded, so that requirements which are alike are fitted once
+        order = min(1 + 2.0 ** (round(2 * math.log2(tilt)) / 2), LARGEST_ORDER)
+        for row, (name, asked) in zip(rows, named.items(), strict=False):
+            fitted = _fitted_to_order(_one_of(asked, left), order, families)
+            row.options += known.options(name, asked, fitted)
+    choosing = _choosing(rows, left)
+    found = choosing.best()
+    chosen = [row[at] for row, at in zip(choosing.options, found.choice, strict=True)]
+    return plan_of_parts(
+        [one.part for one in chosen], [one.release for one in chosen], missing, split=found.split
+    )
 
 
 def _numbered(word: str, entries: Sequence[T]) -> dict[str, T]:
@@ -100,8 +113,8 @@ def _checked(name: str, row: Sequence[tuple[Requirement, Design]]) -> list[Part]
     return parts
 
 
-def _one_of(requirement: Requirement, total: int, delta: float) -> Requirement:
-    """What a design has to be good for: one number's confidence, among `total` releases.
+def _one_of(requirement: Requirement, delta: float) -> Requirement:
+    """What a design has to be good for: one number's confidence, at a share of delta.
 
     Whole answers are off by whole numbers, so that widths between two of them ask for the same.
     """
@@ -109,19 +122,19 @@ def _one_of(requirement: Requirement, total: int, delta: float) -> Requirement:
     if requirement.integer and region.follows_answer:
         region = whole_numbers().region_in_steps(region)
     confidence = requirement.confidence_each
-    return replace(
-        requirement, region=region, confidence=confidence, simultaneous=False, releases=total, delta=delta
-    )
+    return replace(requirement, region=region, confidence=confidence, simultaneous=False, delta=delta)
 
 
 @lru_cache(maxsize=64)
 def _fitted(requirement: Requirement, families: tuple[str, ...]) -> tuple[Design, ...]:
-    """The best laws for a requirement, best first; kept, as measures of a table are often alike."""
+    """The best laws for a requirement, the chosen one first; kept, as measures of a table are often alike.
+
+    Of the others those that budgets can pay for.
+    """
     plan = plan_for(requirement, families, per_answer=False)
+    others = (entry.design for entry in plan.others if is_payable(requirement, entry.design))
     designs = [
-        design
-        for design in (plan.mechanism, *(entry.design for entry in plan.others))
-        if isinstance(design, Design) and design.follows_answer
+        design for design in (plan.mechanism, *others) if isinstance(design, Design) and design.follows_answer
     ]
     if not designs:
         raise CannotCertifyError(
@@ -130,33 +143,58 @@ def _fitted(requirement: Requirement, families: tuple[str, ...]) -> tuple[Design
     return tuple(designs[:MOST_OPTIONS])
 
 
-def _options(rows: Sequence[Sequence[Part]]) -> list[list[_Option]]:
-    """The parts with their releases; one release for each design, so that equal ones are composed as one."""
-    known: dict[tuple[AnyDesign, int], Release] = {}
-    for part in (part for row in rows for part in row):
-        if (part.design, steps_of(part)) not in known:
-            known[part.design, steps_of(part)] = release_of(part)
-    return [[_Option(part=part, release=known[part.design, steps_of(part)]) for part in row] for row in rows]
+@lru_cache(maxsize=64)
+def _fitted_to_order(requirement: Requirement, order: float, families: tuple[str, ...]) -> tuple[Design, ...]:
+    """Laws with a small Rényi loss at an order. Two releases stand for many: then all shapes are tried."""
+    asked = replace(requirement, delta=None, rdp_order=order, releases=2)
+    return tuple(design for design in moving_designs(asked, families) if design.follows_answer)
 
 
-def _least(options: Sequence[Sequence[_Option]], delta: float) -> list[_Option]:
-    """The option of each row with the least epsilon together; one is exchanged at a time."""
-    known: dict[tuple[int, ...], float] = {}
+@dataclass(slots=True, kw_only=True)
+class _Row:
+    """What one part may be; `separate` are the options that separate plans have, one for each split."""
 
-    def joint(choice: tuple[int, ...]) -> float:
-        if choice not in known:
-            taken = [row[at] for row, at in zip(options, choice, strict=True)]
-            parts = [(one.release, one.part.releases) for one in taken]
-            known[choice] = noise_epsilon(parts, delta)[0].upper
-        return known[choice]
+    options: list[Option]
+    separate: list[int]
 
-    choice = (0,) * len(options)
-    for _ in range(MOST_ROUNDS):
-        before = choice
-        for index, row in enumerate(options):
-            trials = [(*choice[:index], at, *choice[index + 1 :]) for at in range(len(row))]
-            best = min(trials, key=joint)
-            choice = best if joint(best) < joint(choice) else choice
-        if choice == before:
-            break
-    return [row[at] for row, at in zip(options, choice, strict=True)]
+
+class _Known:
+    """The options of all parts: one release for each design, so that equal ones are composed as one."""
+
+    def __init__(self) -> None:
+        self._releases: dict[tuple[AnyDesign, int], Release] = {}
+
+    def _option(self, part: Part) -> Option:
+        key = part.design, steps_of(part)
+        if key not in self._releases:
+            self._releases[key] = release_of(part)
+        return Option(part=part, release=self._releases[key])
+
+    def options(self, name: str, requirement: Requirement, designs: Iterable[Design]) -> list[Option]:
+        """Those of the designs that meet the requirement."""
+        parts = (joint_part(name, requirement, design) for design in designs)
+        return [self._option(part) for part in parts if part is not None]
+
+    def fitted(
+        self, name: str, requirement: Requirement, families: tuple[str, ...], shares: Sequence[float]
+    ) -> _Row:
+        """The laws that separate plans compare at these shares of delta."""
+        rows = [_fitted(_one_of(requirement, share), families) for share in shares]
+        designs = list(dict.fromkeys(design for row in rows for design in row))
+        options = [self._option(part) for part in _checked(name, [(requirement, each) for each in designs])]
+        return _Row(options=options, separate=[designs.index(row[0]) for row in rows])
+
+    def given(self, parts: Sequence[Part], shares: Sequence[float]) -> _Row:
+        """Parts as they are given."""
+        options = [self._option(part) for part in parts]
+
+        def cheapest(share: float) -> int:
+            alone = [alone_epsilon(one.release, one.part.releases, share) for one in options]
+            return alone.index(min(alone))
+
+        return _Row(options=options, separate=[cheapest(share) for share in shares])
+
+
+def _choosing(rows: Sequence[_Row], delta: float) -> Choosing:
+    separate = [tuple(choice) for choice in zip(*(row.separate for row in rows), strict=True)]
+    return Choosing(options=[row.options for row in rows], separate=separate, delta=delta)

@@ -1,0 +1,164 @@
+"""Which law each part of a joint plan has: the least joint epsilon over the laws that each may have.
+
+**By moments first.** Losses of independent numbers add up, so Chernoff's bound for all of them is
+
+    epsilon = min over tilts t of (K_1(t) + ... + K_k(t) + ln(1/delta)) / t,    K_i = count · ln E e^(t·loss),
+
+and the least of it over all laws is, at each tilt, the least K_i of every part by itself. A row of tilts thus
+proposes a few combinations. They are judged by their certified epsilon, and so are those of separate plans;
+from the best of them one law at a time is exchanged as long as that helps.
+
+**Never above separate plans.** Their choices are among those compared, and what they cost by themselves,
+added up at their shares of delta, is a certified epsilon of the joint plan too (see `joint`).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from pbdp.accounting.composition.release import Release
+from pbdp.accounting.composition.window import Part as Losses
+from pbdp.accounting.composition.window import log_moment, tilt_for_delta
+from pbdp.noise.kernel import Array
+from pbdp.planning.certification import RESERVED, cheapest
+from pbdp.planning.plan import Part
+from pbdp.planning.together.joint import noise_epsilon, split_epsilon
+
+# Tilts that are looked at, in units of the one that a first choice has.
+TILTS = 2.0 ** np.arange(-2.0, 2.5, 0.5)
+# Laws of each part that are exchanged for one another, and how often all parts are gone through.
+MOST_TRIALS = 3
+MOST_ROUNDS = 4
+
+Choice = tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Option:
+    """A part as it may be, with what one of its numbers reveals, discretized once."""
+
+    part: Part
+    release: Release
+
+    @property
+    def unhidden(self) -> float:
+        """P(an output is one that a neighbor can never produce), over all its numbers."""
+        return self.part.releases * max(law.infinite for law in self.release.covered)
+
+    def finite_losses(self, neglected: float) -> Losses:
+        """The finite losses of all its numbers, for estimates; the rarest ends of tables are left out."""
+        law = max(self.release.covered, key=lambda law: float(law.masses @ law.losses))
+        kept = law.without_extremes(neglected)
+        return kept.losses, kept.masses, self.part.releases
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Found:
+    """A choice, what it costs, and whether that is the sum of what its parts cost by themselves."""
+
+    choice: Choice
+    epsilon: float
+    split: bool = False
+
+
+@dataclass(slots=True, kw_only=True)
+class Choosing:
+    """A search over rows of options at a delta.
+
+    `separate` are the choices of separate plans, one for each of `splits_of` delta.
+    """
+
+    options: Sequence[Sequence[Option]]
+    separate: Sequence[Choice]
+    delta: float
+    _known: dict[Choice, float] = field(init=False, default_factory=dict)
+
+    def best(self) -> Found:
+        """The choice of least epsilon that was found, never above that of the separate plans.
+
+        One that a budget of the same delta can pay for is taken unless another saves more than 1 %.
+        """
+        first = [self._found(choice) for choice in dict.fromkeys(self.separate)]
+        start = min(first, key=lambda entry: entry.epsilon)
+        found = [*first, *(self._found(choice) for choice in self._proposals(start.choice))]
+        ranked = sorted(found, key=lambda entry: entry.epsilon)
+        payable = next((entry for entry in ranked if self._payable(entry)), None)
+        if payable is not None:
+            found.append(self._exchanged(payable, only_payable=True))
+        if payable is not ranked[0]:
+            found.append(self._exchanged(ranked[0], only_payable=False))
+        least = min(map(self._split, self.separate), key=lambda entry: entry.epsilon)
+        worth = cheapest(found, lambda entry: entry.epsilon, self._payable)[0]
+        cheap = min(found, key=lambda entry: entry.epsilon)
+        return next((entry for entry in (worth, cheap) if entry.epsilon <= least.epsilon), least)
+
+    def tilt(self, choice: Choice) -> float:
+        """About the tilt at which the composed loss of a choice has to be looked at."""
+        return tilt_for_delta(
+            [option.finite_losses(self._neglected) for option in self._taken(choice)], self.delta
+        )
+
+    def epsilon(self, choice: Choice) -> float:
+        """The certified epsilon of a choice; may be infinite."""
+        if choice not in self._known:
+            self._known[choice] = noise_epsilon(self._counted(choice), self.delta)[0].upper
+        return self._known[choice]
+
+    def _found(self, choice: Choice) -> Found:
+        return Found(choice=choice, epsilon=self.epsilon(choice))
+
+    def _taken(self, choice: Choice) -> list[Option]:
+        return [row[at] for row, at in zip(self.options, choice, strict=True)]
+
+    def _counted(self, choice: Choice) -> list[tuple[Release, int]]:
+        return [(option.release, option.part.releases) for option in self._taken(choice)]
+
+    @property
+    def _neglected(self) -> float:
+        return RESERVED * self.delta / sum(row[0].part.releases for row in self.options)
+
+    def _split(self, choice: Choice) -> Found:
+        return Found(choice=choice, epsilon=split_epsilon(self._counted(choice), self.delta), split=True)
+
+    def _payable(self, entry: Found) -> bool:
+        return math.fsum(option.unhidden for option in self._taken(entry.choice)) <= RESERVED * self.delta
+
+    def _proposals(self, start: Choice) -> Iterator[Choice]:
+        """For each tilt the option of least moment in every row; those that are not payable are left out."""
+        tilts = self.tilt(start) * TILTS
+        moments = [self._moments(row, tilts) for row in self.options]
+        if all(np.any(np.isfinite(row)) for row in moments):
+            bounds = (sum(np.min(row, axis=0) for row in moments) - math.log(self.delta)) / tilts
+            for at in np.argsort(bounds)[:MOST_TRIALS]:
+                yield tuple(int(np.argmin(row[:, at])) for row in moments)
+
+    def _moments(self, row: Sequence[Option], tilts: Array) -> Array:
+        """K of every option (first axis) at every tilt; infinite for what is not payable."""
+        values = np.full((len(row), len(tilts)), math.inf)
+        for index, option in enumerate(row):
+            if option.unhidden <= RESERVED * self.delta:
+                losses = option.finite_losses(self._neglected)
+                values[index] = [log_moment([losses], float(tilt)) for tilt in tilts]
+        return values
+
+    def _exchanged(self, start: Found, *, only_payable: bool) -> Found:
+        """The best choice that exchanges of one option at a time lead to."""
+        best = start
+        tilts = np.array([self.tilt(start.choice)])
+        ranks = [np.argsort(self._moments(row, tilts)[:, 0])[:MOST_TRIALS] for row in self.options]
+        for _ in range(MOST_ROUNDS):
+            before = best
+            for index, rank in enumerate(ranks):
+                others = {int(at) for at in rank} | {choice[index] for choice in self.separate}
+                for at in sorted(others):
+                    trial = (*best.choice[:index], at, *best.choice[index + 1 :])
+                    entry = self._found(trial)
+                    if entry.epsilon < best.epsilon and (self._payable(entry) or not only_payable):
+                        best = entry
+            if best is before:
+                break
+        return best

@@ -1,0 +1,94 @@
+"""Which laws a joint plan has: never dearer than separate plans, and with laws that budgets can pay for."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import replace
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+
+import pbdp
+from pbdp.mechanism.requirement import Requirement
+from pbdp.planning.certificate import SPLIT
+from pbdp.planning.certification import RESERVED, unhidden
+from pbdp.planning.plan import Plan
+from pbdp.planning.planner import plan_for
+from pbdp.planning.together import plan_together
+from pbdp.planning.together.joint import splits_of
+from tests.planning.together.requirements import count
+
+
+def separate(asked: list[Requirement], shares: list[float], families: tuple[str, ...]) -> float:
+    """What separate plans cost at these shares of delta."""
+    plans = [
+        plan_for(replace(each, delta=share), families) for each, share in zip(asked, shares, strict=True)
+    ]
+    return sum(plan.epsilon for plan in plans)
+
+
+def unhidden_of(plan: Plan) -> float:
+    return sum(unhidden(part.requirement, part.design) for part in plan.parts)
+
+
+@pytest.mark.parametrize(("releases", "most"), [(20, 0.46292), (100, 0.52990)])
+def test_a_tight_number_and_many_loose_ones(releases: int, most: float) -> None:
+    """Laws that are good for all releases alike, 0.5825 and 0.6695, are good for neither part."""
+    asked = [count(5), count(500, releases=releases)]
+    joint = plan_together(asked)
+    assert joint.epsilon <= most
+    assert joint.epsilon < separate(asked, [5e-7, 5e-7], ("laplace", "huber", "cosine"))
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_never_more_than_separate_plans(seed: int) -> None:
+    chance = random.Random(seed)
+    delta = 10 ** chance.uniform(-9, -2)
+    asked = [
+        count(
+            int(10 ** chance.uniform(0, 2.5)),
+            confidence=chance.choice([0.8, 0.9, 0.95]),
+            sensitivity=chance.choice([1, 1, 2, 5]),
+            releases=chance.choice([1, 1, 2, 20]),
+            delta=delta,
+        )
+        for _ in range(chance.choice([2, 2, 3]))
+    ]
+    families = ("laplace", "staircase", "huber")
+    joint = plan_together(asked, families)
+    splits = splits_of([each.releases for each in asked], delta)
+    assert joint.epsilon <= min(separate(asked, shares, families) for shares in splits) * (1 + 1e-12)
+    # shares that were not looked at: nothing is lost but what the convolution is rounded by
+    uneven = [0.9 * delta, *([0.1 * delta / (len(asked) - 1)] * (len(asked) - 1))]
+    for shares in (uneven, uneven[::-1]):
+        assert joint.epsilon <= separate(asked, shares, families) * (1 + 2e-4)
+
+
+def test_shares_never_exceed_delta() -> None:
+    for counts in ([1], [1, 1, 1], [1, 20], [3, 7, 11]):
+        for shares in splits_of(counts, 1e-6):
+            assert sum(map(Fraction, shares)) <= Fraction(1e-6)
+
+
+def test_what_separate_plans_cost_is_a_proof_of_its_own(tmp_path: Path) -> None:
+    """Where the convolution says no more, the parts are added up; the file is checked the same way."""
+    joint = plan_together([count(2, delta=1e-7), count(7, delta=1e-7, releases=2)], ("laplace",))
+    assert joint.certificate.method == SPLIT
+    path = tmp_path / "joint.json"
+    joint.save(path)
+    assert pbdp.Plan.load(path).certificate == joint.certificate
+
+
+@pytest.mark.parametrize("delta", [1e-6, 1e-3])
+def test_budgets_can_pay_for_what_is_planned(delta: float) -> None:
+    joint = plan_together([count(5, delta=delta), count(9, delta=delta, sensitivity=2)])
+    assert unhidden_of(joint) <= RESERVED * delta
+
+
+def test_what_saves_much_is_taken_all_the_same() -> None:
+    asked = [count(5, delta=1e-2), count(50, delta=1e-2)]
+    joint = plan_together(asked, ("gaussian", "cut staircase"))
+    assert unhidden_of(joint) > RESERVED * 1e-2
+    assert joint.epsilon < 0.99 * plan_together(asked, ("gaussian",)).epsilon
+    assert any("its delta must be at least" in line for line in joint.assumptions)
