@@ -1,19 +1,22 @@
-"""What (epsilon, delta) means for one person: how often the best attacker guesses right.
+"""What a guarantee means for one person: how often the best attacker guesses right.
 
 The attacker knows everything but whether the person is in the data, believes it with probability `prior`,
 sees all that is published and guesses. Let P and Q be the laws of what is published with and without the
 person. A guess "in" on the outputs A is right with probability prior·P(A) + (1 - prior)·(1 - Q(A)), at most
 
-    1 - prior + prior·H,    H = largest P(A) - (1/prior - 1)·Q(A): delta at the epsilon ln(1/prior - 1).
+    1 - prior + prior·H_r(P, Q),    r = 1/prior - 1,    H_r(P, Q) = largest P(A) - r·Q(A),
 
-For an (epsilon, delta) guarantee H is at most that of randomized response, which stands for every such
-mechanism (`filters.claimed`): delta + (1 - delta)·(e^epsilon - r)/(e^epsilon + 1) where r = 1/prior - 1 lies
-between e^-epsilon and e^epsilon, delta above, and 1 - r·(1 - delta) below.
+and H_r is delta at epsilon = ln r. Since H_r(P, Q) = 1 - r + r·H_1/r(Q, P), this is in either case
+
+    prior' + (1 - prior')·delta(ln prior'/(1 - prior')),    prior' = the larger one of prior and 1 - prior,
+
+with delta over both directions, at an epsilon that is not negative.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 from pbdp.digits import percent_up
 from pbdp.domains import fraction, non_negative, probability
@@ -21,26 +24,39 @@ from pbdp.domains import fraction, non_negative, probability
 _ROUNDING = 1e-14
 
 
-def guessed_right(epsilon: float, delta: float, prior: float = 0.5) -> float:
-    """The largest probability that an attacker who starts at `prior` guesses right, rounded up."""
+def guessed_right(delta_at: Callable[[float], float], prior: float = 0.5) -> float:
+    """The largest probability that an attacker who starts at `prior` guesses right, rounded up.
+
+    `delta_at` is an upper bound for delta at every epsilon of zero or more.
+    """
+    probability("prior", prior, "0.5 is an attacker who knows nothing.")
+    surer = max(prior, 1 - prior)
+    # a little less, as delta falls with epsilon
+    epsilon = math.log(surer / (1 - surer)) * (1 - _ROUNDING)
+    return min(surer + (1 - surer) * min(delta_at(epsilon), 1.0) + _ROUNDING, 1.0)
+
+
+def guarantee_curve(epsilon: float, delta: float) -> Callable[[float], float]:
+    """delta at every epsilon of any (epsilon, delta)-DP mechanism: that of randomized response at most.
+
+    It stands for every such mechanism (`filters.claimed`).
+    """
     non_negative("epsilon", epsilon)
     fraction("delta", delta)
-    probability("prior", prior)
-    ratio = 1 / prior - 1
-    size = math.exp(min(epsilon, 700.0))
-    if ratio >= size:
-        gain = delta
-    elif ratio * size <= 1:
-        gain = 1 - ratio * (1 - delta)
-    else:
-        gain = delta + (1 - delta) * (size - ratio) / (size + 1)
-    return min(1 - prior + prior * gain + _ROUNDING, 1.0)
+
+    def at(x: float) -> float:
+        if x >= epsilon:
+            return delta
+        # (e^epsilon - e^x)/(e^epsilon + 1), without large numbers
+        gain = -math.expm1(x - epsilon) / (1 + math.exp(-epsilon))
+        return delta + (1 - delta) * gain * (1 + _ROUNDING)
+
+    return at
 
 
-def risk_words(epsilon: float, delta: float) -> str:
-    """One sentence for people."""
-    often = percent_up(guessed_right(epsilon, delta))
+def risk_words(often: float) -> str:
+    """One sentence for people, without its capital."""
     return (
         "an attacker who starts at 50 : 50 on whether you are in the data guesses right at most "
-        f"{often} of the time."
+        f"{percent_up(often)} of the time."
     )

@@ -10,7 +10,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pbdp.accounting.risk import guessed_right, risk_words
+from pbdp.accounting.risk import risk_words
 from pbdp.cli.files import Outcome, checked_target, new_file, picture_of
 from pbdp.cli.options import LEDGER_VARIABLE, add, add_neighbors, blocks_of, ledger_place, names_in
 from pbdp.cli.parser import Parser
@@ -169,7 +169,7 @@ def _create(options: argparse.Namespace) -> Outcome:
         where = f"{'New ledger' if made else 'Ledger'} {ledger.place}"
         return Outcome(
             output=f"{where}: {options.dataset} has epsilon {options.epsilon:g} at delta {options.delta:g}.\n"
-            f"{paragraph(f'When all of it is spent, {risk_words(options.epsilon, options.delta)}')}",
+            f"{paragraph(f'When all of it is spent, {risk_words(wanted.risk())}')}",
             notes=ledger.notes,
         )
 
@@ -201,7 +201,7 @@ def _record(budget: Budget) -> dict[str, Any]:
         "guarantee": terms.theory(),
         "neighbors": state.neighbors,
         "share_spent": terms.share(state.spent),
-        "guessed_right": guessed_right(terms.epsilon, terms.delta),
+        "guessed_right": terms.risk(),
         "limits": state.limits,
         "spent": state.spent,
         "remaining": state.remaining,

@@ -112,6 +112,10 @@ class Budget:
         """The share of the budget that is spent, from 0 to 1; of the block with the least left."""
         return self.terms.share(self.state.spent)
 
+    def risk(self, prior: float = 0.5) -> float:
+        """How often the best attacker with this prior guesses right, at most, when all of it is spent."""
+        return self.terms.risk(prior)
+
     def describe(self, *, explain: bool = False) -> str:
         """What is promised, what is spent and what is left, in words."""
         state, terms = self.state, self.terms
@@ -130,7 +134,7 @@ class Budget:
         if terms.blocks:
             each = (f"{block} {percent_up(terms.share(state.spent, (block,)))}" for block in terms.blocks)
             lines.append(f"By block: {', '.join(each)}.")
-        lines.append(f"When all of it is spent: {risk_words(terms.epsilon, terms.delta)}")
+        lines.append(f"When all of it is spent: {risk_words(terms.risk())}")
         return "\n".join([*lines, terms.theory()] if explain else lines)
 
     def _more_like_the_last(self, state: DatasetState) -> int | None:

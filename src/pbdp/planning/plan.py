@@ -255,6 +255,18 @@ class Plan:
         found: KnownLimit | None = self._found["limit"]
         return found
 
+    def risk(self, prior: float = 0.5) -> float:
+        """How often the best attacker guesses right whether a person is in the data, at most.
+
+        The attacker believes it with probability `prior` beforehand and sees all releases of the plan. From
+        the tables themselves, rounded up.
+        """
+        from pbdp.accounting.risk import guessed_right
+        from pbdp.planning.pricing.losses import compose_plans
+
+        composed = compose_plans([(self, 1)])
+        return guessed_right(lambda epsilon: composed.delta_at(epsilon).upper, prior)
+
     @property
     def assumptions(self) -> tuple[str, ...]:
         """What the guarantee rests on."""

@@ -26,6 +26,7 @@ from typing import Any
 
 from pbdp.accounting.composition.case import infinite_mass
 from pbdp.accounting.filters.rule import NATS, PROBABILITIES, RESERVE, Filter, Left
+from pbdp.accounting.risk import guarantee_curve, guessed_right
 from pbdp.errors import ContradictionError, InputError
 from pbdp.mechanism.neighbors import Neighbors
 from pbdp.planning.pricing.losses import compose_plans, losses_of
@@ -169,6 +170,10 @@ class Terms:
             counts.append(max(int(self.epsilon * NATS) - left.reach, 0) // of["reach"])
         ends = [left.reserve // of["reserve"]] if of["reserve"] else []
         return min([max(counts), *ends]) if counts else None
+
+    def risk(self, prior: float = 0.5) -> float:
+        """How often the best attacker with this prior guesses right, at most, when all of it is spent."""
+        return guessed_right(guarantee_curve(self.epsilon, self.delta), prior)
 
     def theory(self) -> str:
         """Which guarantee applies, and why."""
