@@ -16,7 +16,7 @@ from pbdp import Budget, Ledger, plan
 
 ROOT = Path(__file__).resolve().parents[1]
 # A hundred before the parts were put together.
-MOST_FILES_OF_A_RELEASE = 56
+MOST_FILES_OF_A_RELEASE = 57
 LINT_IMPORTS = Path(sysconfig.get_path("scripts")) / "lint-imports"
 
 

@@ -22,6 +22,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Capture
     """An empty folder to work in, with a plan and witnesses of its own."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("PBDP_STATE", str(tmp_path / "state"))
+    monkeypatch.setenv("PBDP_KEYS", str(tmp_path / "keys"))
     monkeypatch.delenv("PBDP_LEDGER", raising=False)
     assert run(capsys, *PLAN, "-o", "plan.json").code == 0
     return tmp_path
@@ -185,7 +186,12 @@ def test_mistakes_are_refused_and_cost_nothing(
     before = ledger.read_bytes()
     assert_refused(run(capsys, *arguments), *words)
     assert ledger.read_bytes() == before
-    assert {path.name for path in ledger.parent.iterdir()} == {"pbdp-ledger.db", "plan.json", "state"}
+    assert {path.name for path in ledger.parent.iterdir()} == {
+        "pbdp-ledger.db",
+        "plan.json",
+        "state",
+        "keys",
+    }
 
 
 def test_nothing_of_a_ledger_is_taken_without_one(here: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -10,7 +10,6 @@ import hashlib
 import io
 import json
 import math
-import shutil
 import warnings
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -24,8 +23,6 @@ from pbdp.cli.main import main
 from pbdp.cli.tables.asked import asked_of
 from pbdp.cli.tables.query_file import settings_in
 from pbdp.errors import PbdpError
-from pbdp.ledger import Ledger, verify_export
-from pbdp.ledger.budget import Budget
 from pbdp.local.configuration import configuration, load_configuration
 from pbdp.local.counts import count_reports
 from pbdp.local.estimate import estimate
@@ -299,10 +296,9 @@ def query_read_again(record: Record) -> Record:
     return again
 
 
-def table_facts(manifest: Path, ledger: Path | None) -> Record:
+def table_facts(manifest: Path) -> Record:
     """What `pbdp verify` finds; of its words only which claims they are about."""
-    paid = [] if ledger is None else ["--ledger", str(ledger)]
-    done = command(["verify", str(manifest), *paid, "--json"])
+    done = command(["verify", str(manifest), "--json"])
     return {
         "code": done["code"],
         "epsilon": done["out"]["epsilon"],
@@ -317,70 +313,6 @@ def table_drawn_again(manifest: Path, data: Path) -> bytes:
     with seeded():
         table = table_plan_of(record, None).release(data, insecure_test_seed=record["insecure_test_seed"])
     return table.file_bytes("csv")
-
-
-# ------------------------------------------------------------------------------------------ ledgers
-
-
-def ledger_facts(ledger: Path, folder: Path) -> Record:
-    """What status, history and verify say of a copy of a ledger; where it lies is left out."""
-    place = copied(ledger, folder)
-    with Ledger.open(place) as opened:
-        known = {"identity": opened.identity, "notes": len(opened.notes)}
-    return known | {part: _told(part, place) for part in ("status", "history", "verify")}
-
-
-def copied(ledger: Path, folder: Path) -> Path:
-    """A copy that can be written to; opening a ledger may touch its file."""
-    return Path(shutil.copy(ledger, folder / ledger.name))
-
-
-def _told(part: str, ledger: Path) -> Any:
-    done = command(["ledger", part, "--ledger", str(ledger), "--json"])
-    told = done["out"]
-    if isinstance(told, dict):
-        told = {name: value for name, value in told.items() if name not in ("ledger", "place", "notes")}
-    return {"code": done["code"], "out": told}
-
-
-def exported(ledger: Path) -> list[str]:
-    """Every record and answer as lines of JSON."""
-    with Ledger.open(ledger) as opened:
-        return list(opened.export())
-
-
-def export_facts(path: Path) -> Record:
-    """What is found in an export, without the ledger."""
-    found = verify_export(path.read_text(encoding="utf-8").splitlines())
-    return {
-        "fault": found.fault,
-        "ledger": found.ledger,
-        "records": found.records,
-        "spends": found.spends,
-        "answers": found.answers,
-        "head": found.head,
-    }
-
-
-def answered_again(ledger: Path, dataset: str, asked: Record) -> Record:
-    """The stored answer to a request with the same key, which is neither paid nor drawn a second time."""
-
-    def not_drawn() -> npt.NDArray[np.int64]:
-        raise AssertionError("what is stored is not drawn again")
-
-    plan = Plan.load(HERE / asked["plan"])
-    with Ledger.open(ledger) as opened:
-        budget = Budget.of(opened, dataset)
-        paid = budget.paid(
-            plan,
-            asked["count"],
-            not_drawn,
-            key=asked["key"],
-            query=asked["query"],
-            disjoint=asked["disjoint"],
-        )
-        price = budget.price(plan).record()
-    return {"values": paid.values.tolist(), "repeated": paid.repeated, "price": price}
 
 
 # ------------------------------------------------------------------------------------------ local model

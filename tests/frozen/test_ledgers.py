@@ -1,20 +1,24 @@
-"""Ledgers of pbdp 0.1.0: they open, are sound, say what they said, and know their requests again."""
+"""Ledgers of format 1: their budgets ran under other rules. They are refused in words that say what to do."""
 
 from __future__ import annotations
 
+import json
 import shutil
 from pathlib import Path
-from typing import Any
 
+import psycopg
 import pytest
 
+from pbdp.cli.main import main
+from pbdp.ledger import Ledger, verify_export
+from pbdp.ledger.errors import EarlierLedgerError
 from tests.frozen import reading
-from tests.frozen.kept import assert_kept
+from tests.ledger.postgres_server import postgres_server
 
-INDEX = reading.index()
 LEDGERS = reading.HERE / "ledgers"
-
-every_ledger = pytest.mark.parametrize("name", INDEX["ledgers"])
+WORDS = "of an earlier one, whose budgets were counted by other rules. Keep it"
+FORMAT_1 = """CREATE TABLE pbdp_ledger.record (sequence BIGINT PRIMARY KEY, time TEXT, kind TEXT,
+    payload TEXT, previous TEXT, hash TEXT, dataset TEXT, plan TEXT, request_key TEXT, spend BIGINT)"""
 
 
 @pytest.fixture(autouse=True)
@@ -26,35 +30,29 @@ def state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return folder
 
 
-@every_ledger
-def test_status_history_and_verify_say_the_same(name: str, tmp_path: Path) -> None:
-    assert_kept(INDEX["ledgers"][name], reading.ledger_facts(LEDGERS / name, tmp_path))
-
-
-@every_ledger
-def test_a_machine_without_a_witness_is_told_so(
-    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("name", reading.index()["ledgers"])
+def test_a_ledger_of_an_earlier_version_is_refused_and_left_alone(
+    name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setenv("PBDP_STATE", str(tmp_path / "other"))
-    known = INDEX["ledgers"][name]
-    found = reading.ledger_facts(LEDGERS / name, tmp_path)
-    assert_kept(known["verify"], found["verify"])
-    assert (found["identity"], found["notes"]) == (known["identity"], 1)
+    place = Path(shutil.copy(LEDGERS / name, tmp_path / name))
+    with pytest.raises(EarlierLedgerError, match=WORDS):
+        Ledger.open(place)
+    for part in (["status"], ["verify"], ["create", "visits", "--epsilon", "1", "--delta", "1e-6"]):
+        assert main(["ledger", *part, "--ledger", str(place)]) == 2
+        assert WORDS in capsys.readouterr().err
+    assert place.read_bytes() == (LEDGERS / name).read_bytes()
 
 
-@pytest.mark.parametrize("known", INDEX["requests"], ids=lambda known: known["request"]["key"])
-def test_a_request_with_the_same_key_has_the_same_answer(known: dict[str, Any], tmp_path: Path) -> None:
-    asked = known["request"]
-    ledger = reading.copied(LEDGERS / asked["ledger"], tmp_path)
-    assert_kept(known["answer"], reading.answered_again(ledger, asked["dataset"], asked))
+def test_one_on_a_server_is_refused_too() -> None:
+    with postgres_server() as url:
+        with psycopg.connect(url) as server:
+            server.execute("CREATE SCHEMA pbdp_ledger")
+            server.execute(FORMAT_1)
+        with pytest.raises(EarlierLedgerError, match=WORDS):
+            Ledger.open(url)
 
 
-def test_an_export_has_the_same_lines(tmp_path: Path) -> None:
+def test_an_export_of_an_earlier_version_is_not_checked() -> None:
     lines = (LEDGERS / "renyi.jsonl").read_text(encoding="utf-8").splitlines()
-    assert reading.exported(reading.copied(LEDGERS / "renyi.db", tmp_path)) == lines
-
-
-def test_an_export_is_sound_without_its_ledger() -> None:
-    found = reading.export_facts(LEDGERS / "renyi.jsonl")
-    assert found["fault"] is None
-    assert_kept(INDEX["export"], found)
+    assert json.loads(lines[0])["export"] == "pbdp ledger 1"
+    assert verify_export(lines).fault == "it is not one that this pbdp knows"

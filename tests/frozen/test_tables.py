@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
 from tests.frozen import reading
@@ -11,7 +9,6 @@ from tests.frozen.kept import assert_kept
 
 INDEX = reading.index()
 TABLES = reading.HERE / "tables"
-PAID = [name for name, known in INDEX["tables"].items() if "paid" in known]
 
 
 @pytest.mark.parametrize("name", INDEX["queries"])
@@ -32,15 +29,7 @@ def test_the_record_of_a_query_is_read_as_it_was(name: str) -> None:
 @pytest.mark.parametrize("name", INDEX["tables"])
 def test_a_manifest_is_verified_as_it_was(name: str) -> None:
     manifest = TABLES / f"{name}.manifest.json"
-    assert_kept(INDEX["tables"][name]["alone"], reading.table_facts(manifest, None))
-
-
-@pytest.mark.parametrize("name", PAID)
-def test_a_table_is_found_in_its_ledger(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("PBDP_STATE", str(tmp_path / "state"))
-    known = INDEX["tables"][name]
-    ledger = reading.copied(reading.HERE / known["ledger"], tmp_path)
-    assert_kept(known["paid"], reading.table_facts(TABLES / f"{name}.manifest.json", ledger))
+    assert_kept(INDEX["tables"][name]["alone"], reading.table_facts(manifest))
 
 
 def test_a_table_from_a_seed_is_drawn_again() -> None:

@@ -39,9 +39,10 @@ def tmp_path(tmp_path: Path) -> Iterator[Path]:
 
 @pytest.fixture(autouse=True)
 def state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The folder of witnesses."""
+    """The folder of witnesses; keys are in one of their own, so that a test can lose either."""
     folder = tmp_path / "state"
     monkeypatch.setenv("PBDP_STATE", str(folder))
+    monkeypatch.setenv("PBDP_KEYS", str(tmp_path / "keys"))
     return folder
 
 
@@ -70,6 +71,7 @@ def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("filled")
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("PBDP_STATE", str(folder / "state"))
+        patch.setenv("PBDP_KEYS", str(folder / "keys"))
         fill(str(folder / "budget.db"))
     return folder
 

@@ -11,13 +11,14 @@ from typing import Any
 
 import psycopg
 
-from pbdp.ledger.record import hash_of
+from pbdp.ledger.keys import Key
+from pbdp.ledger.record import Record, hash_of
 from pbdp.spelling import canonical
 
 _REMOVE = "DELETE FROM {} WHERE sequence > {:d}"
 _MOVE = "UPDATE record SET sequence = {:d} WHERE sequence = {:d}"
-_REWRITE = "UPDATE record SET payload = {}, previous = {}, hash = {} WHERE sequence = {:d}"
-_ALL = "SELECT sequence, time, kind, payload, previous FROM record ORDER BY sequence"
+_REWRITE = "UPDATE record SET payload = {}, previous = {}, hash = {}, mac = {} WHERE sequence = {:d}"
+_ALL = "SELECT sequence, time, kind, key_id, payload, previous FROM record ORDER BY sequence"
 
 
 def _sqlite(path: str, statements: Iterable[str]) -> list[tuple[Any, ...]]:
@@ -91,23 +92,42 @@ def forged(lines: list[str], edits: dict[int, dict[str, Any]]) -> list[str]:
                 record[part] = edit.pop(part)
         if edit:
             record["payload"] = canonical({**json.loads(record["payload"]), **edit})
-        parts = (record["sequence"], record["time"], record["kind"], record["payload"], previous)
-        record["previous"], record["hash"] = previous, hash_of(*parts)
+        texts = (record["time"], record["kind"], record["key_id"], record["payload"], previous)
+        record["previous"], record["hash"] = previous, hash_of(record["sequence"], *texts)
         previous = record["hash"]
         forgery.append(canonical(record))
     return [*forgery, canonical({"end": previous})]
 
 
-def rewrite_from(url: str, start: int, edit: dict[str, object]) -> None:
-    """A forger who can compute hashes: change the payload of one record, and chain all later ones to it."""
+def rewrite_from(url: str, start: int, edit: dict[str, object], key: Key | None = None) -> None:
+    """A forger who can compute hashes: change the payload of one record, and chain all later ones to it.
+
+    MACs are made to fit only with the ledger's key.
+    """
     statements, previous = [], ""
-    for sequence, time, kind, payload, old_previous in tamper(url, _ALL):
+    for sequence, time, kind, key_id, payload, old_previous in tamper(url, _ALL):
         if sequence < start:
             continue
         new = payload
         if sequence == start:
             new, previous = canonical({**json.loads(payload), **edit}), old_previous
-        own = hash_of(sequence, time, kind, new, previous)
-        statements.append(_REWRITE.format(quoted(new), quoted(previous), quoted(own), sequence))
+        own = hash_of(sequence, time, kind, key_id, new, previous)
+        mac = "0" * 64 if key is None else key.mac(own)
+        parts = (quoted(part) for part in (new, previous, own, mac))
+        statements.append(_REWRITE.format(*parts, sequence))
         previous = own
     tamper(url, *statements)
+
+
+def append(url: str, record: Record, answer: bytes | None = None) -> None:
+    """One INSERT, which every role that releases may make."""
+    by = record.columns
+    values = (record.sequence, record.time, record.kind, record.payload, record.previous, record.hash)
+    row = (*values, record.key_id, record.mac, by.dataset, by.plan, by.key, by.spend)
+    written = ", ".join(
+        "NULL" if value is None else str(value) if isinstance(value, int) else quoted(value) for value in row
+    )
+    tamper(url, f"INSERT INTO record VALUES ({written})")  # noqa: S608  # that is what a forger does
+    if answer is not None:
+        blob = f"'\\x{answer.hex()}'" if url.startswith("postgres") else f"x'{answer.hex()}'"
+        tamper(url, f"INSERT INTO answer VALUES ({record.sequence}, {blob})")  # noqa: S608

@@ -43,15 +43,15 @@ def test_a_key_is_kept_for_its_owner_alone_and_found_again(state: Path) -> None:
     assert file.stat().st_mode & 0o777 == 0o600
     again = Keyring(LEDGER, state)
     assert again.key(key.id) == key
-    assert list(again.keys()) == [key]
     assert again.key("0" * 16) is None
-    assert list(Keyring("f" * 32, state).keys()) == []
+    assert Keyring("f" * 32, state).key(key.id) is None
 
 
 def test_the_folder_of_keys_follows_the_environment(state: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert key_folder() == state
     monkeypatch.setenv("PBDP_KEYS", "/elsewhere")
     assert key_folder() == Path("/elsewhere")
+    monkeypatch.delenv("PBDP_KEYS")
+    assert key_folder() == state
 
 
 @pytest.mark.parametrize("change", ["cut", "other secret", "other ledger", "shared", "unreadable"])

@@ -13,6 +13,7 @@ import pytest
 
 from pbdp.ledger import Ledger, RolledBackError, verify_export, verify_ledger
 from pbdp.ledger.errors import DamagedLedgerError
+from pbdp.ledger.guard import signing_key
 from tests.ledger.asking import fill, ledger_with_visits, plan_number, request
 from tests.ledger.tampering import quoted, rewrite_from, swap, take_back, tamper
 
@@ -21,7 +22,8 @@ CHEAPER = """UPDATE record SET payload = replace(payload, '"renyi":10', '"renyi"
 OTHERS_ANSWER = """UPDATE answer SET content = (SELECT content FROM answer WHERE sequence = 7)
     WHERE sequence = 9"""
 BEFORE_THE_FIRST = """INSERT INTO record
-    SELECT -1, time, kind, payload, previous, hash, NULL, NULL, NULL, NULL FROM record WHERE sequence = 1"""
+    SELECT -1, time, kind, payload, previous, hash, key_id, mac, NULL, NULL, NULL, NULL
+    FROM record WHERE sequence = 1"""
 
 
 def fault_of(url: str) -> str:
@@ -74,7 +76,9 @@ def test_swapped_records_are_found(filled: str) -> None:
 
 
 def test_a_rewritten_chain_that_adds_up_is_found_by_the_witness(filled: str) -> None:
-    rewrite_from(filled, 4, {"plan_label": "another"})
+    with Ledger.open(filled) as ledger:
+        key = ledger._guard.read(lambda book: signing_key(book, ledger._guard.ring))
+    rewrite_from(filled, 4, {"plan_label": "another"}, key)
     with pytest.raises(RolledBackError, match="its record 15 is not the one that this machine saw"):
         Ledger.open(filled)
     assert "taken back" in fault_of(filled)
@@ -149,7 +153,7 @@ def test_an_export_holds_every_answer(lines: list[str]) -> None:
         (lambda lines: [*lines, lines[-1]], "more after its last line"),
         (lambda lines: [line.replace(r"renyi\":10", r"renyi\":1") for line in lines], "does not match"),
         (lambda lines: ["{}", *lines[1:]], "line 1 cannot be read"),
-        (lambda lines: [lines[0].replace("ledger 1", "ledger 2"), *lines[1:]], "it is not one that"),
+        (lambda lines: [lines[0].replace("ledger 2", "ledger 3"), *lines[1:]], "it is not one that"),
         (lambda lines: [lines[0][:-4] + 'f"}', *lines[1:]], "names another ledger"),
         (lambda lines: [*lines[:6], "garbage", *lines[6:]], "line 7 cannot be read"),
         (lambda _: [], "cut short"),
@@ -163,7 +167,9 @@ def test_a_changed_export_is_found(
     assert words in outcome.fault
 
 
-def test_any_changed_character_is_found(lines: list[str]) -> None:
+def test_any_changed_character_is_found(filled_file: Path) -> None:
+    with Ledger.open(filled_file) as ledger:
+        lines, check = list(ledger.export()), ledger._guard.check
     rng = random.Random(1)
     for _ in range(300):
         number = rng.randrange(len(lines))
@@ -171,7 +177,9 @@ def test_any_changed_character_is_found(lines: list[str]) -> None:
         new = rng.choice('0a"}9Z')
         line = lines[number][:place] + new + lines[number][place + 1 :]
         if line != lines[number]:
-            assert not verify_export([*lines[:number], line, *lines[number + 1 :]]).sound, (number, place)
+            changed = [*lines[:number], line, *lines[number + 1 :]]
+            # without the key a changed MAC, which binds nothing, cannot be told from the right one
+            assert not verify_export(changed, check).sound, (number, place)
 
 
 def test_nothing_but_released_numbers_and_what_was_said_is_kept(url: str) -> None:
@@ -180,7 +188,7 @@ def test_nothing_but_released_numbers_and_what_was_said_is_kept(url: str) -> Non
         text = "\n".join(ledger.export())
     payloads = [json.loads(json.loads(line)["payload"]) for line in text.splitlines()[1:-1]]
     assert set(payloads[2]) == {
-        "dataset", "plan", "plan_label", "query", "key", "fingerprint", "neighbours", "values", "disjoint",
+        "dataset", "plan", "plan_label", "query", "key", "fingerprint", "neighbors", "values", "disjoint",
         "units", "package", "bought", "used", "cost", "spent", "releases",
     }  # fmt: skip
     assert set(payloads[3]) == {"spend", "bytes", "sha256"}

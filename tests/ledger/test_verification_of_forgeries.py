@@ -12,13 +12,13 @@ from pbdp.spelling import canonical
 from tests.ledger.asking import PLAN, fill, plan_number, request
 from tests.ledger.tampering import forged, take_back
 
-SECOND_GENESIS = '{"format":"pbdp ledger 1","ledger":"00"}'
+SECOND_GENESIS = '{"format":"pbdp ledger 2","ledger":"00"}'
 FIRST_DATASET = canonical(
     {
         "dataset": "free",
         "limits": {"renyi": 1},
         "rule": {},
-        "neighbours": "replace",
+        "neighbors": "replace",
         "note": None,
         "spent": {"renyi": 0},
         "releases": 0,
@@ -83,7 +83,7 @@ def test_a_forgery_that_adds_up_is_sound_in_itself(lines: list[str], recovered: 
             {4: {"cost": {"renyi": 10}, "spent": {"renyi": 20}}},
             "record 4 pays for releases that were paid for",
         ),
-        ({4: {"neighbours": "replace"}}, "record 4 mixes neighboring relations"),
+        ({4: {"neighbors": "replace"}}, "record 4 mixes neighboring relations"),
         ({4: {"query": "another"}}, "record 4 does not match its fingerprint"),
         ({4: {"releases": 1}}, "record 4 carries a wrong number of releases"),
         ({4: {"units": 1}}, "record 4 counts its releases wrongly"),
@@ -112,7 +112,7 @@ def test_a_spend_of_another_plan_has_to_be_paid(lines: list[str]) -> None:
 
 def test_a_payload_has_one_way_to_be_written(lines: list[str]) -> None:
     ledger = json.loads(lines[0])["ledger"]
-    payload = canonical({"format": "pbdp ledger 1", "ledger": ledger})
+    payload = canonical({"format": "pbdp ledger 2", "ledger": ledger})
     assert verify_export(forged(lines, {0: {"payload": payload}})).sound
     spaced = payload.replace(",", ", ")
     assert "one way that JSON is" in fault(forged(lines, {0: {"payload": spaced}}))

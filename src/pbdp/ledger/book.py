@@ -86,6 +86,11 @@ class Book:
             raise DamagedLedgerError(place, "it has no records")
         return cls(place=place, reading=reading, head=head, recovery=reading.last_recovery())
 
+    def as_of(self, head: Record) -> Book:
+        """The book as it was when this record was the last one."""
+        reading = self.reading.until(head.sequence)
+        return Book(place=self.place, reading=reading, head=head, recovery=reading.last_recovery())
+
     def is_void(self, sequence: int) -> bool:
         """Whether a recovery came after this record.
 
@@ -109,7 +114,7 @@ class Book:
             limits=origin["limits"],
             spent=spent,
             rule=origin["rule"],
-            neighbors=origin["neighbours"],
+            neighbors=origin["neighbors"],
             note=origin["note"],
             releases=content["releases"],
             created=made.time,

@@ -6,6 +6,7 @@
     │   ├── DamagedLedgerError    its content is not what was written
     │   ├── RolledBackError       it is older than its last known head: restored from a backup?
     │   ├── UntrustedLedgerError  this machine cannot know whether it is up to date
+    │   ├── MissingKeyError       this machine does not have its key
     │   ├── StateFileError        a file of this machine's cannot be read
     │   │   ├── WitnessError      ... of what it knew of the ledger
     │   │   └── KeyFileError      ... with a key of the ledger
@@ -15,6 +16,7 @@
     │   └── UnreachableLedgerError   the server or the file cannot be reached
     └── InputError
         ├── NotALedgerError       there is no ledger there, or something else is
+        ├── EarlierLedgerError    there is one of an earlier version
         ├── LedgerExistsError     there is one already
         ├── UnknownDatasetError   no such dataset; the message lists the known ones
         ├── DatasetExistsError    a dataset of this name exists
@@ -98,6 +100,26 @@ class UntrustedLedgerError(LedgerError):
             f"Nothing is spent from the ledger {place}: {doubt}. If you know that it is the right one and up "
             "to date, say so with trust=True (--trust-ledger)."
         )
+
+
+class MissingKeyError(LedgerError):
+    """The ledger can be read; only a holder of its key can write to it."""
+
+    def __init__(self, place: str, key_id: str) -> None:
+        self.place = place
+        self.key_id = key_id
+        super().__init__(f"Nothing is spent from the ledger {place}: {missing_key(key_id)}")
+
+
+def missing_key(key_id: str) -> str:
+    """What is known of a key that is not here, and what to do."""
+    return (
+        f"this machine does not have its key {key_id}, so it cannot know whether the records under that key "
+        "are genuine. Bring the key here from a machine that has it (pbdp ledger key export there, pbdp "
+        "ledger key import here). If it is lost everywhere, pbdp ledger key replace takes the ledger up "
+        "again from an export. If nobody has made or replaced a key, somebody without one has written to "
+        "the ledger."
+    )
 
 
 class StateFileError(LedgerError):
@@ -185,6 +207,18 @@ class NotALedgerError(InputError):
     def __init__(self, place: str, found: str) -> None:
         super().__init__(
             "ledger", "the place of a pbdp ledger", f"{place}, {found}", "Make one with `create`."
+        )
+
+
+class EarlierLedgerError(InputError):
+    """Its budgets were counted by other rules, which are not known here."""
+
+    def __init__(self, place: str) -> None:
+        super().__init__(
+            "ledger",
+            "one of this version of pbdp",
+            f"{place}, of an earlier one, whose budgets were counted by other rules",
+            "Keep it, the earlier pbdp still reads it, and make a new ledger elsewhere for what is left.",
         )
 
 

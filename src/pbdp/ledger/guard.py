@@ -21,6 +21,7 @@ too little.
 
 from __future__ import annotations
 
+import hmac
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from functools import partial
@@ -31,18 +32,22 @@ from pbdp.ledger.book import Book, DatasetState
 from pbdp.ledger.errors import (
     DamagedLedgerError,
     LedgerError,
+    MissingKeyError,
     RolledBackError,
     UntrustedLedgerError,
     WitnessError,
+    missing_key,
 )
-from pbdp.ledger.record import Amounts, Payload, Record, none_of, total
+from pbdp.ledger.keys import LEDGER_ID, Key, Keyring, key_folder
+from pbdp.ledger.record import Amounts, BrokenRecordError, Payload, Record, none_of, total
 from pbdp.ledger.state import state_folder
 from pbdp.ledger.stores.interface import Reading, Row, Store, T, Writing
+from pbdp.ledger.verification import Walk
 from pbdp.ledger.witness import Memory, Witness
 
 _BATCH_RECORDS = 500
 _BATCH_BYTES = 16_000_000
-_BEFORE_ALL = -(2**63)
+BEFORE_ALL = -(2**63)
 Gap = Literal["known", "all"]
 _REPLACED = "another ledger was there when this machine saw the place last; it was removed or replaced"
 _UNNOTICED = "If it was taken back to an older state before, that is not noticed."
@@ -51,10 +56,11 @@ _UNNOTICED = "If it was taken back to an older state before, that is not noticed
 class Change:
     """A transaction that is being written: the book as it is, and what the witness will be told."""
 
-    def __init__(self, book: Book, writing: Writing, known: Memory | None) -> None:
+    def __init__(self, book: Book, writing: Writing, known: Memory | None, ring: Keyring) -> None:
         self.book = book
         self._writing = writing
         self._known = known
+        self._ring = ring
         self._touched: dict[str, DatasetState] = {}
 
     def dataset(self, name: str) -> DatasetState:
@@ -71,9 +77,11 @@ class Change:
         """Let the witness be told of this state."""
         self._touched[state.name] = state
 
-    def append(self, kind: str, content: Payload, packed: bytes | None = None) -> Record:
-        """The next record."""
-        record = Record.after(self.book.head, kind, content)
+    def append(
+        self, kind: str, content: Payload, packed: bytes | None = None, *, key: Key | None = None
+    ) -> Record:
+        """The next record, under the ledger's key."""
+        record = Record.after(self.book.head, kind, content, key or signing_key(self.book, self._ring))
         self._writing.append(record, packed)
         self.book = replace(self.book, head=record)
         return record
@@ -92,6 +100,10 @@ class Guard:
             raise DamagedLedgerError(store.place, "its first record is missing")
         self.store = store
         self.identity = str(genesis.content["ledger"])
+        if not LEDGER_ID.fullmatch(self.identity):  # files are named after it
+            raise DamagedLedgerError(store.place, "its first record has an id that no ledger gives")
+        self.ring = Keyring(self.identity, key_folder(), place=store.place)
+        store.check_read, store.check_written = self.check, self.check_strictly
         self.notes: list[str] = []
         # said with every spend: that this ledger was taken on trust
         self.trusted: str | None = None
@@ -101,20 +113,34 @@ class Guard:
 
     def meet(self, *, trust: bool = False) -> None:
         """Refuse a store that is older than the witness; bring the witness up to the store."""
+        self.notes, self.trusted, self._doubt = [], None, None
         at_place = self._witness.ledger_at_place()
         known = self._witness.read()
         remains = self._witness.last_head() if known is None else known
+        walk: Walk | None = None
 
-        def look(reading: Reading) -> tuple[Book, bool, list[DatasetState]]:
+        def look(reading: Reading) -> tuple[Book, bool, list[DatasetState]] | None:
+            nonlocal walk
             book = Book.opened(self.store.place, reading)
             counted = _is_counted(book, remains)
             if not counted:
                 self._check_holds(book, remains)
+            behind = remains is None or counted or remains.sequence < book.head.sequence
+            if walk is None and behind and (remains is not None or trust):
+                walk = self._walk_after(book, None if counted else remains)
+            # a batch in each transaction, because a slow reader would keep writers waiting
+            if walk is not None and not self._has_followed(walk, book):
+                return None
             fresh = known is not None and known.sequence == book.head.sequence
             return book, counted, [] if fresh else book.datasets()
 
-        book, counted, datasets = self.store.read(look)
-        self._seen = book.memory(*datasets)
+        while (found := self.store.read(look)) is None:
+            pass
+        book, counted, datasets = found
+        missing = self.missing_key(walk, book.head)
+        now = book.memory(*datasets)
+        # what cannot be judged is not told to the witness, so that it will be looked at again
+        self._seen = now if missing is None else remains
         if at_place not in (None, self.identity):
             self._doubt = _REPLACED
         # a ledger of one record is as good as a new one
@@ -127,11 +153,14 @@ class Guard:
             self.trusted = f"The ledger {self.store.place} is taken on trust: {self._doubt}. {_UNNOTICED}"
             self.notes.append(self.trusted)
             self._doubt = None
+        if missing is not None:
+            self.notes.append(f"The ledger {self.store.place} can only be read: {missing_key(missing)}")
+            return
         try:
             if counted and remains is not None:
-                self._witness.restart(remains, self._seen)
+                self._witness.restart(remains, now)
             elif known is None or known.sequence != book.head.sequence:
-                self._witness.note(self._seen)
+                self._witness.note(now)
             if at_place != self.identity:
                 self._witness.note_place()
         except WitnessError:
@@ -151,13 +180,13 @@ class Guard:
         self._witness.check_writable()
 
         def count(writing: Writing) -> None:
-            change = Change(Book.opened(self.store.place, writing), writing, None)
+            change = Change(Book.opened(self.store.place, writing), writing, None, self.ring)
             if not _is_counted(change.book, known):
                 if self._holds(change.book, known):
                     remedy = "There is no gap to count: open it."
                     raise InputError("ledger", "older than this machine knows it", self.store.place, remedy)
                 base = base_of(writing, self._witness)
-                first = _BEFORE_ALL if base is None else base + 1
+                first = BEFORE_ALL if base is None else base + 1
                 since = writing.rows(first, change.book.head.sequence, answers=False)
                 change.append("recovery", recovery_content(change.book, known, base, since, gap))
 
@@ -182,28 +211,141 @@ class Guard:
         if self._doubt is not None:
             raise UntrustedLedgerError(self.store.place, self._doubt)
         self._witness.check_writable()
+        self.ring.look_again()
 
         def check(writing: Writing) -> tuple[T, Memory]:
             book = Book.opened(self.store.place, writing)
             # Asked under the lock: whoever told the witness had committed before.
             known = self._witness.read()
-            for memory in (self._seen, known):
+            seen = [memory for memory in (self._seen, known) if memory is not None]
+            for memory in seen:
                 self._check_holds(book, memory)
-            change = Change(book, writing, known)
+            last = max(seen, key=lambda memory: memory.sequence, default=None)
+            if last is None or last.sequence < book.head.sequence:
+                walk = self._walk_after(book, last)
+                while not self._has_followed(walk, book):
+                    pass
+            change = Change(book, writing, known, self.ring)
             return work(change), change.memory()
 
         done, self._seen = self.store.write(check)
         self._witness.note(self._seen)
         return done
 
+    def rotate_key(self) -> str:
+        """Put new records under a new key; its id."""
+        new = Key.fresh()
+        self.ring.add(new)  # before anything is under it
+
+        def rotate(change: Change) -> str:
+            content = {"before": change.book.head.next_key_id, "change": "rotated", "export": None}
+            change.append("key", {"key": new.id, **content})
+            return new.id
+
+        return self.write(rotate)
+
+    def replace_key(self, walk: Walk, export: Payload) -> str:
+        """Put a new key in the place of a lost one; its id.
+
+        `walk` went through the whole store, which continues the export with the head `export`.
+        """
+        head = walk.head
+        if head is None:
+            raise DamagedLedgerError(self.store.place, "it has no records")
+        lost = head.next_key_id
+        if self.ring.key(lost) is not None:
+            remedy = "Use `pbdp ledger key rotate` to change it."
+            raise InputError("key", "lost, to be replaced", f"{lost}, which is here", remedy)
+        self._witness.check_writable()
+        new = Key.fresh()
+        self.ring.add(new)
+        for key_id in {lost, *walk.key_ids}:
+            if self.ring.key(key_id) is None and self.ring.lost_after(key_id) is None:
+                self.ring.add_lost(key_id, head.sequence)
+
+        def replaced(writing: Writing) -> None:
+            book = Book.opened(self.store.place, writing)
+            if book.head.hash != head.hash:
+                raise LedgerError("The ledger was written to while it was read through. Repeat the command.")
+            change = Change(book, writing, None, self.ring)
+            content = {"key": new.id, "before": lost, "change": "replaced", "export": export}
+            change.append("key", content, key=new)
+
+        self.store.write(replaced)
+        self.meet(trust=True)
+        return new.id
+
+    def missing_key(self, walk: Walk | None, head: Record) -> str | None:
+        """The first key that is needed to judge what was walked through, or to go on, and is not here."""
+        needed = {head.next_key_id: head.sequence + 1} | ({} if walk is None else walk.key_ids)
+        return next((name for name, last in sorted(needed.items()) if not self.ring.holds(name, last)), None)
+
+    def what_was_not_checked(self, walk: Walk) -> list[str]:
+        """Which MACs a verification could not look at."""
+        notes = []
+        for name, last in sorted(walk.key_ids.items()):
+            if self.ring.key(name) is None and self.ring.holds(name, last):
+                notes.append(
+                    f"Up to record {last} only hashes were checked, no MACs: the key {name} was lost."
+                )
+            elif self.ring.key(name) is None:
+                notes.append(f"MACs were not checked: this machine does not have the key {name}.")
+        return notes
+
+    def check(self, record: Record) -> None:
+        """The MAC must be right, if it can be checked."""
+        key = self.ring.key(record.key_id)
+        if key is not None and not hmac.compare_digest(key.mac(record.hash), record.mac):
+            raise BrokenRecordError("was not written by a holder of the ledger's key")
+
+    def check_strictly(self, record: Record) -> None:
+        """What is spent depends on this record: its key must be here, or be known as lost."""
+        self.check(record)
+        if not self.ring.holds(record.key_id, record.sequence):
+            raise MissingKeyError(self.store.place, record.key_id)
+
+    def _walk_after(self, book: Book, known: Memory | None) -> Walk:
+        """A walk from what is known, which the store holds, or from the first record."""
+        if known is None:
+            return Walk(with_answers=False)
+        return Walk(book.reading.record(known.sequence), with_answers=False)
+
+    def _has_followed(self, walk: Walk, book: Book) -> bool:
+        """Take the next records, a batch of them; whether the walk is at the book's head then."""
+        last = min(walk.next + _BATCH_RECORDS - 1, book.head.sequence)
+        walk.look_up_in(book)
+        walk.take_all(book.reading.rows(walk.next, last, answers=False))
+        if walk.fault is None and walk.next <= last:
+            walk.fault = f"record {walk.next} is missing"
+        if walk.fault is not None:
+            raise DamagedLedgerError(self.store.place, walk.fault)
+        return last == book.head.sequence
+
+    def divergence(self, hashes: list[str]) -> str | None:
+        """What is wrong, if the store does not hold the records with these hashes as its first ones."""
+        last = self.read(lambda book: book.head.sequence)
+        shared = min(last, len(hashes) - 1)
+        record = self.store.read(lambda reading: reading.record(shared))
+        if record is not None and record.hash == hashes[shared]:  # then so are all before it
+            if shared == len(hashes) - 1:
+                return None
+            return (
+                f"it was taken back to an older state: it ends at record {last}, unchanged, but the export "
+                f"goes on to record {len(hashes) - 1}"
+            )
+        for row in self.rows(answers=False):
+            if row.record.hash != hashes[row.record.sequence]:
+                return f"it was rewritten: record {row.record.sequence} is not the one in the export"
+        return "it was rewritten"
+
     def rows(self, *, answers: bool) -> Iterator[Row]:
         """All records up to now; in batches, because a slow reader would keep writers waiting."""
         last = self.read(lambda book: book.head.sequence)
-        first = _BEFORE_ALL
+        first = BEFORE_ALL
         while first <= last:
-            batch, end = self.store.read(partial(_batch, first=first, last=last, answers=answers))
+            rows, end = self.store.read(partial(batch, first=first, last=last, answers=answers))
             first = end + 1
-            yield from batch
+            yield from rows
 
     def _holds(self, book: Book, known: Memory) -> bool:
         head = book.head
@@ -220,7 +362,15 @@ class Guard:
             )
 
 
-def _batch(reading: Reading, *, first: int, last: int, answers: bool) -> tuple[list[Row], int]:
+def signing_key(book: Book, ring: Keyring) -> Key:
+    """The key that the next record goes under."""
+    key = ring.key(book.head.next_key_id)
+    if key is None:
+        raise MissingKeyError(book.place, book.head.next_key_id)
+    return key
+
+
+def batch(reading: Reading, *, first: int, last: int, answers: bool) -> tuple[list[Row], int]:
     """Some records from `first` on, and the number of the last that was looked at."""
     end = min(last, max(first, 0) + _BATCH_RECORDS)
     batch, size = [], 0
@@ -291,4 +441,6 @@ def _charged(state: DatasetState, at_base: Amounts, memory: Memory, gap: Gap) ->
     if state.name not in memory.datasets:
         return none_of(state.limits)
     seen = memory.datasets[state.name].spent
-    return {name: max(0, seen.get(name, 0) - at_base[name]) for name in state.limits}
+    lost = {name: max(0, seen.get(name, 0) - at_base[name]) for name in state.limits}
+    # what was spent since the base was priced as if nothing had been lost: the two do not add up
+    return state.remaining if any(lost.values()) and state.spent != at_base else lost

@@ -6,7 +6,16 @@ witness does that.
 
 A key is 32 random bytes in a file of its own, LEDGER-ID.key, with mode 0600, in the folder $PBDP_KEYS or else
 in the state folder of this machine. The file is written once, whole, and never changed. ID follows from the
-secret, so that a damaged file is noticed.
+secret, so that a damaged file is noticed. Its life:
+
+- *made* with the ledger, before the ledger's first record is written;
+- *brought* to other machines, in a file that holds every key of the ledger (`exported`, `take`);
+- *rotated*: a new key is kept first, then a record under the old one names it, and those after it are under
+  the new one. Old keys are kept, to check old records;
+- *lost*: no record can be checked that is under it, so the ledger is only read. With an export that was kept
+  elsewhere, and which the ledger continues, a new key is *put in its place* (`Guard.replace_key`). From then
+  on LEDGER-ID.lost says up to which record the lost key was in use. Of those records only the hashes are
+  checked: enough against somebody who can only append, as numbers up to the head are taken.
 
 Nothing but a MAC or another digest ever leaves a key, each purpose with a key of its own:
 
@@ -23,19 +32,20 @@ import json
 import os
 import re
 import secrets
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from pbdp.errors import InputError
 from pbdp.ledger.errors import KeyFileError
-from pbdp.ledger.state import content_of, state_folder, write_whole
+from pbdp.ledger.state import state_folder, write_whole
 
 FORMAT = "pbdp ledger keys 1"
 KEY_ID = re.compile(r"[0-9a-f]{16}")
 LEDGER_ID = re.compile(r"[0-9a-f]{32}")
 _SECRET_BYTES = 32
+_DAMAGED = "it is cut short, damaged, or not a key"
 
 
 @dataclass(frozen=True, kw_only=True)  # no slots: what follows from the secret is computed once
@@ -79,52 +89,132 @@ def key_folder() -> Path:
 class Keyring:
     """The keys that this machine holds of one ledger."""
 
-    def __init__(self, ledger: str, folder: Path) -> None:
+    def __init__(self, ledger: str, folder: Path, *, place: str = "") -> None:
         self._ledger = ledger
         self._folder = folder
+        self._place = place
         self._found: dict[str, Key] = {}
+        self._lost: dict[str, int] = {}
+        self._missing: set[str] = set()
 
     def key(self, name: str) -> Key | None:
         """The key of this id, if this machine holds it."""
-        if name not in self._found:
-            content = content_of(self._file(name), KeyFileError)
-            if content is None:
-                return None
-            self._refuse_shared(self._file(name))
-            self._found[name] = self._parsed(name, content)
-        return self._found[name]
+        if name in self._found:
+            return self._found[name]
+        if name in self._missing:
+            return None
+        file = self._file(name)
+        record = self._content(file)
+        if record is None:
+            self._missing.add(name)
+            return None
+        if file.stat().st_mode & 0o077:
+            raise KeyFileError(file, "others may read it; take that away (chmod 600), or rotate the key")
+        held = _secrets(record)
+        if held is None or len(held) != 1:
+            raise KeyFileError(file, _DAMAGED)
+        if held[0].id != name or record["ledger"] != self._ledger:
+            raise KeyFileError(file, "it holds another key than its name says")
+        self._found[name] = held[0]
+        return held[0]
 
-    def keys(self) -> Iterator[Key]:
-        """All that are held."""
-        for file in sorted(self._folder.glob(f"{self._ledger}-*.key")):
-            key = self.key(file.stem.partition("-")[2])
-            if key is not None:
-                yield key
+    def lost_after(self, name: str) -> int | None:
+        """The number of the last record that a lost key was used for; None if it is not known as lost."""
+        if name not in self._lost:
+            record = self._content(self._file(name, "lost"))
+            if record is None:
+                return None
+            lost = record.get("lost")
+            if not isinstance(lost, dict) or type(lost.get(name)) is not int:
+                raise KeyFileError(self._file(name, "lost"), _DAMAGED)
+            self._lost[name] = lost[name]
+        return self._lost[name]
+
+    def holds(self, name: str, sequence: int) -> bool:
+        """Whether a record of this number under this key can be judged: the key is here, or known as lost."""
+        if self.key(name) is not None:
+            return True
+        lost = self.lost_after(name)
+        return lost is not None and sequence <= lost
+
+    def look_again(self) -> None:
+        """Keys may have been brought here meanwhile."""
+        self._missing.clear()
 
     def add(self, key: Key) -> None:
         """Keep a key, durably."""
-        content = {"keys": FORMAT, "ledger": self._ledger, "secrets": [key.secret.hex()]}
-        file = self._file(key.id)
+        self._keep(self._file(key.id), {"secrets": [key.secret.hex()]})
+        self.look_again()
+
+    def add_lost(self, name: str, last: int) -> None:
+        """Remember that this key was lost, and that it was in use up to this record."""
+        self._keep(self._file(name, "lost"), {"lost": {name: last}})
+
+    def exported(self) -> str:
+        """Every key that is held, and what is known of lost ones, to be brought to another machine."""
+        keys = [self.key(file.stem.partition("-")[2]) for file in self._files("key")]
+        names = [file.stem.partition("-")[2] for file in self._files("lost")]
+        content = {
+            "keys": FORMAT,
+            "ledger": self._ledger,
+            "secrets": [key.secret.hex() for key in keys if key is not None],
+            "lost": {name: self.lost_after(name) for name in names},
+        }
+        return json.dumps(content)
+
+    def take(self, exported: object) -> list[Key]:
+        """Keep what another machine exported; the keys in it."""
+        known = exported if isinstance(exported, dict) and exported.get("keys") == FORMAT else {}
+        keys, lost = _secrets(known), known.get("lost")
+        rule = "what `pbdp ledger key export` writes"
+        if not keys or not isinstance(lost, dict):
+            raise InputError("key file", rule, "something else")
+        if known["ledger"] != self._ledger:
+            raise InputError("key file", f"of the ledger {self._ledger}", "that of another one")
+        if not all(KEY_ID.fullmatch(name) and type(last) is int for name, last in lost.items()):
+            raise InputError("key file", rule, "something else")
+        for key in keys:
+            self.add(key)
+        for name, last in lost.items():
+            self.add_lost(name, last)
+        return keys
+
+    def _files(self, suffix: str) -> list[Path]:
+        return sorted(self._folder.glob(f"{self._ledger}-*.{suffix}"))
+
+    def _file(self, name: str, suffix: str = "key") -> Path:
+        return self._folder / f"{self._ledger}-{name}.{suffix}"
+
+    def _content(self, file: Path) -> dict[str, Any] | None:
+        try:
+            record = json.loads(file.read_bytes())
+        except (FileNotFoundError, NotADirectoryError, PermissionError):  # what they may not read, they lack
+            return None
+        except OSError as problem:
+            raise KeyFileError(file, f"it cannot be read: {problem.strerror}") from None
+        except (ValueError, RecursionError):
+            record = None
+        if not isinstance(record, dict) or record.get("keys") != FORMAT or "ledger" not in record:
+            raise KeyFileError(file, _DAMAGED)
+        return record
+
+    def _keep(self, file: Path, content: dict[str, object]) -> None:
+        whole = {"keys": FORMAT, "ledger": self._ledger, **content}
+        beside = None if "://" in self._place else Path(self._place).parent.resolve()
+        if self._place and self._folder.resolve() == beside:
+            remedy = "Let PBDP_KEYS name another folder: who copies the ledger must not get its key."
+            raise InputError("PBDP_KEYS", "another folder than the ledger's", self._folder, remedy)
         try:
             self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-            write_whole(file, json.dumps(content).encode(), aside=file.with_suffix(".new"))
+            write_whole(file, json.dumps(whole).encode(), aside=file.with_name(f"{file.name}.new"))
         except OSError as problem:
             raise KeyFileError(file, f"it cannot be written: {problem.strerror}") from None
-        self._found[key.id] = key
 
-    def _file(self, name: str) -> Path:
-        return self._folder / f"{self._ledger}-{name}.key"
 
-    def _refuse_shared(self, file: Path) -> None:
-        if file.stat().st_mode & 0o077:
-            raise KeyFileError(file, "others may read it; take that away (chmod 600) or rotate the key")
-
-    def _parsed(self, name: str, content: bytes) -> Key:
-        try:
-            record: dict[str, Any] = json.loads(content)
-            (key,) = (Key(secret=bytes.fromhex(secret)) for secret in record["secrets"])
-        except (ValueError, KeyError, TypeError, RecursionError):
-            raise KeyFileError(self._file(name), "it is cut short, damaged, or not a key") from None
-        if key.id != name or record["ledger"] != self._ledger:
-            raise KeyFileError(self._file(name), "it holds another key than its name says")
-        return key
+def _secrets(record: dict[str, Any]) -> list[Key] | None:
+    """The keys in a file; None if there is something else."""
+    try:
+        keys = [Key(secret=bytes.fromhex(secret)) for secret in record["secrets"]]
+    except (ValueError, KeyError, TypeError):
+        return None
+    return keys if all(len(key.secret) == _SECRET_BYTES for key in keys) else None

@@ -6,7 +6,7 @@ import json
 import logging
 import re
 import secrets
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
@@ -20,11 +20,12 @@ from pbdp.ledger.errors import (
     DatasetExistsError,
     KeyReusedError,
     LedgerError,
+    MissingKeyError,
     NotALedgerError,
     PriceMovedError,
     UntrustedLedgerError,
 )
-from pbdp.ledger.guard import Change, Gap, Guard
+from pbdp.ledger.guard import Change, Gap, Guard, signing_key
 from pbdp.ledger.keys import Key, Keyring, key_folder
 from pbdp.ledger.record import FORMAT, Amounts, Payload, Record, checked_amounts, checked_name, none_of
 from pbdp.ledger.request import (
@@ -42,7 +43,7 @@ from pbdp.ledger.request import (
 from pbdp.ledger.state import state_folder
 from pbdp.ledger.stores.interface import Store, Writing
 from pbdp.ledger.stores.sqlite import SqliteStore
-from pbdp.ledger.verification import Verification, Walk, export_lines
+from pbdp.ledger.verification import Export, Verification, Walk, export_lines
 from pbdp.ledger.witness import ledger_seen_at, place_file
 from pbdp.mechanism.neighbors import Neighbors
 from pbdp.spelling import canonical
@@ -72,8 +73,11 @@ class Ledger:
         """
 
         def first(writing: Writing) -> None:
-            content = {"ledger": secrets.token_hex(16), "format": FORMAT}
-            writing.append(Record.after(None, "genesis", content))
+            identity, key = secrets.token_hex(16), Key.fresh()
+            # before anything is under it
+            Keyring(identity, key_folder(), place=str(store_at(url, wait=wait).place)).add(key)
+            content = {"ledger": identity, "format": FORMAT}
+            writing.append(Record.after(None, "genesis", content, key))
 
         def begin(store: Store) -> Guard:
             if not trust:
@@ -157,11 +161,16 @@ class Ledger:
 
         With `like`, an earlier one, under the key of that, so that the two can be compared after a rotation.
         """
-        ring = Keyring(self.identity, key_folder())
-        key = next(ring.keys(), None) if like is None else ring.key(like.partition(":")[0])
-        if key is None:
-            key = Key.fresh()
-            ring.add(key)
+        ring = self._guard.ring
+        ring.look_again()
+        if like is None:
+            key = self._guard.read(lambda book: signing_key(book, ring))
+        else:
+            name = like.partition(":")[0]
+            found = ring.key(name)
+            if found is None:
+                raise MissingKeyError(self.place, name)
+            key = found
         return f"{key.id}:{key.keyed_digest(purpose, data)}"
 
     def create_dataset(
@@ -175,7 +184,7 @@ class Ledger:
             "dataset": checked_name("dataset", name),
             "limits": limits,
             "rule": _checked_rule(rule),
-            "neighbours": Neighbors(neighbors),
+            "neighbors": Neighbors(neighbors),
             "note": note,
             "spent": none_of(limits),
             "releases": 0,
@@ -354,24 +363,49 @@ class Ledger:
         """Every record and answer as JSON lines; `verify_export` checks them without the store."""
         return export_lines(self.identity, self._guard.rows(answers=True))
 
-    def verify(self) -> Verification:
-        """Check everything: each hash, total, package, key and answer, the store's files, the witness."""
-        walk = Walk()
-        try:
-            walk.take_all(self._guard.rows(answers=True))
-            if walk.fault is None:
-                walk.fault = self._guard.store.fault() or self._misled(walk)
-        except DamagedLedgerError as found:
-            walk.fault = found.fault
-        except LedgerError as found:
-            walk.fault = str(found)
-        return walk.outcome(self.place, self.notes)
+    def verify(self, *, everything: bool = False, against: Iterable[str] | None = None) -> Verification:
+        """Check everything: each hash, MAC, total, package, key and answer, the store's files, the witness.
 
-    def _misled(self, walk: Walk) -> str | None:
+        Records that are byte for byte those of this machine's last verification are not added up again,
+        unless `everything` is said (see `checkpoint`). The ledger must continue the export `against`.
+        """
+        from pbdp.ledger.checkpoint import verified
+
+        export = None if against is None else self._export(against)
+        walk, notes = Walk(), list(self.notes)
+        try:
+            found = verified(self._guard, everything=everything)
+            walk = found.walk
+            if walk.fault is None:
+                walk.fault = self._guard.store.fault() or self._misled(walk, found.spent)
+            if walk.fault is None:
+                found.keep(self._guard)
+                notes += self._guard.what_was_not_checked(walk)
+                if found.since is not None:
+                    notes.append(found.since.in_words())
+            if walk.fault is None and export is not None:
+                walk.fault = self._guard.divergence(export.hashes)
+                notes.append(f"The export ends at record {len(export.hashes) - 1}.")
+        except DamagedLedgerError as damage:
+            walk.fault = damage.fault
+        except LedgerError as problem:
+            walk.fault = str(problem)
+        return walk.outcome(self.place, tuple(notes))
+
+    def _export(self, lines: Iterable[str]) -> Export:
+        """An export that is sound, and of this ledger."""
+        export = Export.read(lines, self._guard.check)
+        if export.found.fault is not None:
+            raise InputError("export", "sound", f"one with a fault: {export.found.fault}")
+        if export.found.ledger != self.identity:
+            raise InputError("export", f"of the ledger {self.identity}", f"one of {export.found.ledger}")
+        return export
+
+    def _misled(self, walk: Walk, added_up: dict[str, Amounts]) -> str | None:
         """Whether looking the totals up leads to something else than walking through all records."""
 
         def look(book: Book) -> str | None:
-            for name, spent in walk.spent().items():
+            for name, spent in added_up.items():
                 state = book.dataset(name)
                 # a release since the walk is no fault
                 if walk.head is not None and state.sequence <= walk.head.sequence and state.spent != spent:
@@ -379,6 +413,41 @@ class Ledger:
             return None
 
         return self._guard.read(look)
+
+    def rotate_key(self) -> str:
+        """Put what comes from now on under a new key; its id. Other machines need it: `exported_keys`."""
+        return self._guard.rotate_key()
+
+    def exported_keys(self) -> str:
+        """Every key of this ledger that this machine holds, for another machine. Keep it secret."""
+        return self._guard.ring.exported()
+
+    def take_keys(self, exported: object) -> list[str]:
+        """Keep keys that another machine exported, as JSON says them; their ids."""
+        return [key.id for key in self._guard.ring.take(exported)]
+
+    @classmethod
+    def replace_key(cls, url: str | Path, export: Iterable[str], *, wait: float = WAIT) -> Self:
+        """Open a ledger whose key is lost, and put a new key in its place.
+
+        `export` is the newest that was kept elsewhere. The ledger must hold all its records unchanged; what
+        came after them must add up. What was taken back since the export is noticed only by a witness.
+        """
+
+        def begin(store: Store) -> Guard:
+            from pbdp.ledger.checkpoint import verified
+
+            guard = Guard(store, wait=wait)
+            guard.meet()
+            kept = cls(guard)._export(export)
+            walk = verified(guard, everything=True).walk
+            fault = walk.fault or store.fault() or guard.divergence(kept.hashes)
+            if fault is not None:
+                raise DamagedLedgerError(store.place, fault)
+            guard.replace_key(walk, {"sequence": len(kept.hashes) - 1, "hash": kept.hashes[-1]})
+            return guard
+
+        return cls._guarded(url, wait, begin)
 
 
 def _held(state: DatasetState | None, cost: Amounts | None) -> Pricing:
@@ -392,12 +461,18 @@ def _held(state: DatasetState | None, cost: Amounts | None) -> Pricing:
     return price
 
 
-def verify_ledger(url: str | Path, *, wait: float = WAIT) -> Verification:
+def verify_ledger(
+    url: str | Path,
+    *,
+    wait: float = WAIT,
+    everything: bool = False,
+    against: Iterable[str] | None = None,
+) -> Verification:
     """`verify`, also for a ledger that cannot be opened: the reason is then the fault."""
     place = store_at(url, wait=wait).place
     try:
         with Ledger.open(url, wait=wait) as ledger:
-            return ledger.verify()
+            return ledger.verify(everything=everything, against=against)
     except DamagedLedgerError as found:
         return Verification(place=place, fault=found.fault)
     except (LedgerError, NotALedgerError) as found:

@@ -1,10 +1,12 @@
-"""One record of a ledger: an entry that is bound to all entries before it by its hash.
+"""One record of a ledger: bound to all before it by its hash, and to a holder of the ledger's key by its MAC.
 
-    hash = SHA-256 of FORMAT, sequence, time, kind, payload, previous, each as `length:text,`
+    hash = SHA-256 of FORMAT, sequence, time, kind, key id, payload, previous, each as `length:text,`
+    mac = HMAC-SHA-256 of the hash, under the key of that id (`keys`)
 
 These can be read back in one way only, so two different records never have the same bytes under the hash.
 `previous` is the hash of the record before, and the first record (genesis) holds a random ledger id: as long
-as SHA-256 has no known collisions, a record fits in one place of one ledger only.
+as SHA-256 has no known collisions, a record fits in one place of one ledger only. Each record names the key
+it is under; a record of kind `key` says which one those after it are under.
 
 Limits, costs and what is spent are named whole-number amounts: exact integers, no floats, no tolerance.
 """
@@ -21,18 +23,19 @@ from types import UnionType
 from typing import Any, Literal
 
 from pbdp.errors import InputError
+from pbdp.ledger.keys import KEY_ID, Key
 from pbdp.spelling import canonical
 
-FORMAT = "pbdp ledger 1"
+FORMAT = "pbdp ledger 2"
 NO_PREVIOUS = "0" * 64
-# What each kind of record says, and of which type it is; format 1 spells `neighbours` like this.
+# What each kind of record says, and of which type it is.
 FIELDS: dict[str, dict[str, type | UnionType]] = {
     "genesis": {"ledger": str, "format": str},
     "dataset": {
         "dataset": str,
         "limits": dict,
         "rule": dict,
-        "neighbours": str,
+        "neighbors": str,
         "note": str | None,
         "spent": dict,
         "releases": int,
@@ -44,7 +47,7 @@ FIELDS: dict[str, dict[str, type | UnionType]] = {
         "query": str | None,
         "key": str,
         "fingerprint": str,
-        "neighbours": str,
+        "neighbors": str,
         "values": int,
         "disjoint": bool,
         "units": int,
@@ -79,6 +82,8 @@ FIELDS: dict[str, dict[str, type | UnionType]] = {
         "spent": dict,
         "lost": list,
     },
+    # `key` is the one from here on; `export` is the head of the export that a replacement was checked against
+    "key": {"key": str, "before": str, "change": str, "export": dict | None},
 }
 
 Payload = dict[str, Any]
@@ -95,9 +100,9 @@ class BrokenRecordError(Exception):
 
 
 @lru_cache(maxsize=64)  # the same few records are read again in every transaction
-def hash_of(sequence: int, time: str, kind: str, payload: str, previous: str) -> str:
-    """SHA-256 over everything in a record."""
-    parts = (FORMAT, str(sequence), time, kind, payload, previous)
+def hash_of(sequence: int, *texts: str) -> str:
+    """SHA-256 over everything in a record; the texts are time, kind, key id, payload and previous."""
+    parts = (FORMAT, str(sequence), *texts)
     # a damaged store may hold texts that UTF-8 cannot
     content = "".join(f"{len(part)}:{part}," for part in parts).encode("utf-8", "surrogatepass")
     return hashlib.sha256(content).hexdigest()
@@ -128,30 +133,44 @@ class Record:
     payload: str
     previous: str
     hash: str
+    key_id: str
+    mac: str
 
     def __post_init__(self) -> None:
-        texts = (self.time, self.kind, self.payload, self.previous, self.hash)
-        if type(self.sequence) is not int or not all(isinstance(text, str) for text in texts):
+        texts = (self.time, self.kind, self.payload, self.previous, self.hash, self.key_id, self.mac)
+        if type(self.sequence) is not int or any(type(text) is not str for text in texts):
             raise BrokenRecordError("holds a value of the wrong type")
         if self.kind not in FIELDS:
             raise BrokenRecordError("is of an unknown kind")
-        if hash_of(self.sequence, self.time, self.kind, self.payload, self.previous) != self.hash:
+        content = (self.sequence, self.time, self.kind, self.key_id, self.payload, self.previous)
+        if hash_of(*content) != self.hash:
             raise BrokenRecordError("does not match its hash")
+        # the store would look it up before the first one, and files are named after keys
+        if self.sequence < 0 or not KEY_ID.fullmatch(self.key_id):
+            raise BrokenRecordError("has a number or a key that no ledger gives")
 
     @classmethod
-    def after(cls, head: Record | None, kind: str, content: Payload) -> Record:
+    def after(cls, head: Record | None, kind: str, content: Payload, key: Key) -> Record:
         """The next record, with the time of now."""
         sequence = 0 if head is None else head.sequence + 1
         previous = NO_PREVIOUS if head is None else head.hash
         time, payload = utc_now(), canonical(content)
+        own = hash_of(sequence, time, kind, key.id, payload, previous)
         return cls(
             sequence=sequence,
             time=time,
             kind=kind,
             payload=payload,
             previous=previous,
-            hash=hash_of(sequence, time, kind, payload, previous),
+            hash=own,
+            key_id=key.id,
+            mac=key.mac(own),
         )
+
+    @property
+    def next_key_id(self) -> str:
+        """The key that the next record should be under."""
+        return str(self.content["key"]) if self.kind == "key" else self.key_id
 
     @cached_property
     def content(self) -> Payload:
@@ -162,8 +181,9 @@ class Record:
             content = None
         if not isinstance(content, dict) or content.keys() != FIELDS[self.kind].keys():
             raise BrokenRecordError("has a payload that no ledger writes")
-        if not all(isinstance(content[name], kind) for name, kind in FIELDS[self.kind].items()):
-            raise BrokenRecordError("has a payload that no ledger writes")
+        for name, kind in FIELDS[self.kind].items():
+            if not isinstance(content[name], kind):
+                raise BrokenRecordError("has a payload that no ledger writes")
         return content
 
     @property

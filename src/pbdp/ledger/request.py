@@ -216,7 +216,7 @@ def spend_content(request: Request, key: str, dataset: DatasetState, charged: Ch
         "query": request.query,
         "key": key,
         "fingerprint": request.fingerprint(key),
-        "neighbours": request.neighbors,
+        "neighbors": request.neighbors,
         "values": request.values,
         "disjoint": request.disjoint,
         "units": request.units,

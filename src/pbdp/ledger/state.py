@@ -8,10 +8,9 @@ there is missing; one that cannot be read is an error.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
 from pathlib import Path
 
-from pbdp.ledger.errors import StateFileError
+from pbdp.ledger.errors import WitnessError
 
 
 def state_folder() -> Path:
@@ -22,14 +21,14 @@ def state_folder() -> Path:
     return (Path(shared) if shared else Path.home() / ".local" / "state") / "pbdp"
 
 
-def content_of(file: Path, refused: Callable[[Path, str], StateFileError]) -> bytes | None:
+def content_of(file: Path) -> bytes | None:
     """What is in a file; None if there is none."""
     try:
         return file.read_bytes()
     except (FileNotFoundError, NotADirectoryError):
         return None
     except OSError as problem:
-        raise refused(file, f"it cannot be read: {problem.strerror}") from None
+        raise WitnessError(file, f"it cannot be read: {problem.strerror}") from None
 
 
 def write_whole(file: Path, content: bytes, *, aside: Path) -> None:

@@ -20,7 +20,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from pbdp.errors import PbdpError
-from pbdp.ledger.book import Package, unpacked_answer
+from pbdp.ledger.book import Book, Package, unpacked_answer
 from pbdp.ledger.record import (
     FORMAT,
     NO_PREVIOUS,
@@ -33,7 +33,7 @@ from pbdp.ledger.record import (
     total,
 )
 from pbdp.ledger.request import Request
-from pbdp.ledger.stores.interface import Row
+from pbdp.ledger.stores.interface import Check, Row
 from pbdp.spelling import canonical
 
 PLACE = "the export"
@@ -76,18 +76,29 @@ def _hold(condition: bool, fault: str) -> None:
 
 
 class Walk:
-    """The records so far: `take` one after the other; it raises nothing, `fault` says what is wrong."""
+    """The records so far: `take` one after the other; it raises nothing, `fault` says what is wrong.
 
-    def __init__(self) -> None:
+    A walk that goes on `after` a record looks up what it needs of those before in `before`, the book as it
+    was then. That a request key was not used before is then left to the store, whose index has each key once.
+    Without `with_answers` the stored answers are not looked at.
+    """
+
+    def __init__(self, after: Record | None = None, *, with_answers: bool = True) -> None:
         self.fault: str | None = None
         self.ledger: str | None = None
-        self.head: Record | None = None
-        self.answers = 0
+        self.head = self._start = after
+        # of each key the last record under it
+        self.key_ids: dict[str, int] = {}
+        self.before: Book | None = None
+        self.spends = self.answers = 0
+        self._with_answers = with_answers
         self._budgets: dict[str, _Budget] = {}
         self._packages: dict[tuple[str, str], Package] = {}
         self._keys: set[str] = set()
-        # every spend so far, and whether it is waiting for its answer
+        # every spend since the last recovery, and whether it is waiting for its answer
         self._waiting: dict[int, bool] = {}
+        # whether a recovery has come since `before`
+        self._closed = False
 
     def take(self, row: Row) -> None:
         """Check the next record."""
@@ -107,6 +118,16 @@ class Walk:
             self.fault = f"record {record.sequence} has a payload that no ledger writes"
         else:
             self.head = record
+            self.key_ids[record.key_id] = record.sequence
+
+    @property
+    def next(self) -> int:
+        """The number of the record that should come next."""
+        return 0 if self.head is None else self.head.sequence + 1
+
+    def look_up_in(self, book: Book) -> None:
+        """Where to look things up in the transaction that has just begun."""
+        self.before = None if self._start is None else book.as_of(self._start)
 
     def take_all(self, rows: Iterable[Row]) -> None:
         """Check them all."""
@@ -124,19 +145,22 @@ class Walk:
             fault=self.fault,
             ledger=self.ledger,
             records=0 if self.head is None else self.head.sequence + 1,
-            spends=len(self._waiting),
+            spends=self.spends,
             answers=self.answers,
             head=None if self.head is None else self.head.hash,
             notes=notes,
         )
 
     def _chain(self, record: Record) -> None:
-        expected = 0 if self.head is None else self.head.sequence + 1
+        expected = self.next
         if record.sequence != expected:
             raise _FaultError(f"follows where record {expected} should be: records are missing")
         previous = NO_PREVIOUS if self.head is None else self.head.hash
         _hold(record.previous == previous, "does not continue the record before it")
         _hold((record.kind == "genesis") == (expected == 0), "is of a kind that cannot stand there")
+        if self.head is not None and record.key_id != self.head.next_key_id:
+            replaced = record.kind == "key" and record.content["change"] == "replaced"
+            _hold(replaced, "is under another key than those before it")
 
     def _meaning(self, record: Record, packed: bytes | None) -> None:
         content = record.content
@@ -152,22 +176,25 @@ class Walk:
                 self._purchase(content)
             case "answer":
                 self._answer(content, packed)
+            case "key":
+                self._key(record.key_id, content)
             case _:
                 self._recovery(content)
 
     def _dataset(self, content: Payload) -> None:
-        _hold(content["dataset"] not in self._budgets, "gives a second budget to a dataset")
+        _hold(self._budget(content["dataset"]) is None, "gives a second budget to a dataset")
         _hold(content["releases"] == 0 and not any(content["spent"].values()), "starts with something spent")
         _hold(content["spent"].keys() == content["limits"].keys(), "starts with the wrong amounts")
         self._budgets[content["dataset"]] = _Budget(
-            limits=content["limits"], neighbors=content["neighbours"], spent=content["spent"]
+            limits=content["limits"], neighbors=content["neighbors"], spent=content["spent"]
         )
 
     def _spend(self, sequence: int, content: Payload) -> None:
-        _hold(content["dataset"] in self._budgets, "spends on a dataset that does not exist")
-        budget = self._budgets[content["dataset"]]
+        budget = self._budget(content["dataset"])
+        if budget is None:
+            raise _FaultError("spends on a dataset that does not exist")
         _hold(content["key"] not in self._keys, "uses a request key a second time")
-        _hold(content["neighbours"] == budget.neighbors, "mixes neighboring relations")
+        _hold(content["neighbors"] == budget.neighbors, "mixes neighboring relations")
         request = Request(
             dataset=content["dataset"],
             plan=content["plan"],
@@ -175,7 +202,7 @@ class Walk:
             cost=content["cost"],
             package=content["package"],
             values=content["values"],
-            neighbors=content["neighbours"],
+            neighbors=content["neighbors"],
             query=content["query"],
             disjoint=content["disjoint"],
         )
@@ -186,6 +213,7 @@ class Walk:
         self._paid(budget, content)
         self._keys.add(content["key"])
         self._waiting[sequence] = True
+        self.spends += 1
 
     def _paid(self, budget: _Budget, content: Payload) -> None:
         _hold(content["cost"].keys() == budget.limits.keys(), "is paid in the wrong amounts")
@@ -196,12 +224,13 @@ class Walk:
         _hold(first_above(budget.spent, budget.limits) is None, "spends more than the limit")
 
     def _purchase(self, content: Payload) -> None:
-        _hold(content["dataset"] in self._budgets, "spends on a dataset that does not exist")
-        budget = self._budgets[content["dataset"]]
+        budget = self._budget(content["dataset"])
+        if budget is None:
+            raise _FaultError("spends on a dataset that does not exist")
         _hold(content["key"] not in self._keys, "uses a request key a second time")
         _hold(content["neighbors"] == budget.neighbors, "mixes neighboring relations")
         plan = (content["dataset"], content["plan"])
-        before = self._packages.get(plan, Package())
+        before = self._package(*plan)
         after = Package(bought=before.bought + content["package"], used=before.used)
         _hold(content["package"] > 0, "buys nothing")
         _hold((content["bought"], content["used"]) == (after.bought, after.used), "carries a wrong number")
@@ -214,7 +243,7 @@ class Walk:
 
     def _units(self, request: Request, content: Payload) -> None:
         plan = (request.dataset, request.plan)
-        before = self._packages.get(plan, Package())
+        before = self._package(*plan)
         used = before.used + request.units
         if used <= before.bought:
             bought = before.bought
@@ -227,17 +256,19 @@ class Walk:
         self._packages[plan] = Package(bought=bought, used=used)
 
     def _answer(self, content: Payload, packed: bytes | None) -> None:
-        _hold(self._waiting.get(content["spend"]) is True, "answers what is not waiting for an answer")
+        _hold(self._is_waiting(content["spend"]), "answers what is not waiting for an answer")
         self._waiting[content["spend"]] = False
-        _hold(packed is not None, "has lost its answer")
-        _hold(
-            packed is not None and unpacked_answer(content, packed) is not None,
-            "has an answer that was changed",
-        )
         self.answers += 1
+        if self._with_answers:
+            if packed is None:
+                raise _FaultError("has lost its answer")
+            _hold(unpacked_answer(content, packed) is not None, "has an answer that was changed")
 
     def _recovery(self, content: Payload) -> None:
         _hold(content["gap"] in ("known", "all"), "counts the gap in an unknown way")
+        if self.before is not None:
+            for name in self.before.reading.datasets():
+                self._budget(name)
         _hold(content["spent"].keys() == self._budgets.keys(), "does not recover every dataset")
         for name, budget in self._budgets.items():
             charged = content["charged"][name]
@@ -248,7 +279,41 @@ class Walk:
             _hold(content["gap"] == "known" or full, "does not count everything as spent")
         # what was open before a recovery stays closed for ever
         self._packages.clear()
-        self._waiting = dict.fromkeys(self._waiting, False)
+        self._waiting.clear()
+        self._closed = True
+
+    def _key(self, under: str, content: Payload) -> None:
+        before = None if self.head is None else self.head.next_key_id
+        _hold(content["change"] in ("rotated", "replaced"), "changes the key in an unknown way")
+        _hold(content["before"] == before != content["key"], "names a wrong key")
+        rotated = content["change"] == "rotated"
+        _hold(under == (before if rotated else content["key"]), "is under another key than those before it")
+        _hold(rotated == (content["export"] is None), "replaces a key without an export")
+
+    def _budget(self, name: str) -> _Budget | None:
+        """The dataset's budget so far."""
+        if name not in self._budgets and self.before is not None and self.before.reading.dataset_made(name):
+            state = self.before.dataset(name)
+            self._budgets[name] = _Budget(
+                limits=state.limits, neighbors=state.neighbors, spent=state.spent, releases=state.releases
+            )
+        return self._budgets.get(name)
+
+    def _package(self, dataset: str, plan: str) -> Package:
+        """The plan's releases so far."""
+        found = self._packages.get((dataset, plan))
+        if found is None and self.before is not None and not self._closed:
+            found = self.before.package(dataset, plan)
+        return found or Package()
+
+    def _is_waiting(self, spend: int) -> bool:
+        """Whether this spend may be answered."""
+        if spend in self._waiting or self.before is None or self._closed:
+            return self._waiting.get(spend, False)
+        paid = self.before.reading.record(spend)
+        if paid is None or paid.kind != "spend" or self.before.is_void(spend):
+            return False
+        return self.before.reading.answer_to(spend) is None
 
 
 def export_lines(ledger: str, rows: Iterable[Row]) -> Iterator[str]:
@@ -264,6 +329,8 @@ def export_lines(ledger: str, rows: Iterable[Row]) -> Iterator[str]:
             "payload": record.payload,
             "previous": record.previous,
             "hash": record.hash,
+            "key_id": record.key_id,
+            "mac": record.mac,
         }
         if row.packed is not None:
             answer = unpacked_answer(record.content, row.packed)
@@ -272,8 +339,26 @@ def export_lines(ledger: str, rows: Iterable[Row]) -> Iterator[str]:
     yield canonical({"end": None if head is None else head.hash})
 
 
-def verify_export(lines: Iterable[str]) -> Verification:
-    """Check a dump as `verify` checks a ledger."""
+def verify_export(lines: Iterable[str], check: Check | None = None) -> Verification:
+    """Check an export as `verify` checks a ledger; `check` may look at MACs too."""
+    return Export.read(lines, check).found
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Export:
+    """What was found in an export, and the hash of every record, in order."""
+
+    found: Verification
+    hashes: list[str]
+
+    @classmethod
+    def read(cls, lines: Iterable[str], check: Check | None = None) -> Export:
+        """Go through all lines."""
+        hashes: list[str] = []
+        return cls(found=_found_in(lines, check, hashes), hashes=hashes)
+
+
+def _found_in(lines: Iterable[str], check: Check | None, hashes: list[str]) -> Verification:
     walk = Walk()
     named: str | None = None
     ended: str | None = None
@@ -289,7 +374,11 @@ def verify_export(lines: Iterable[str]) -> Verification:
             elif "end" in content:
                 ended = str(content["end"])
             else:
-                walk.take(_row(content))
+                row = _row(content)
+                if check is not None:
+                    check(row.record)
+                walk.take(row)
+                hashes.append(row.record.hash)
         except BrokenRecordError as broken:
             walk.fault = walk.fault or f"line {number + 1} {broken}"
         except (ValueError, KeyError, TypeError, binascii.Error):

@@ -34,6 +34,7 @@ from pbdp.ledger.state import content_of, write_all, write_whole
 from pbdp.ledger.stores.interface import T
 
 _ENTRY = 40
+_BLOCK = 100 * _ENTRY
 # Seconds between two tries to get a lock.
 _PAUSE = 0.005
 
@@ -88,7 +89,7 @@ class Witness:
         return memory if memory is None or head is None else memory.joined(head)
 
     def _main(self) -> Memory | None:
-        content = content_of(self._file, WitnessError)
+        content = content_of(self._file)
         if content is None:
             return None
         try:
@@ -139,11 +140,22 @@ class Witness:
             self.note(seen)
 
     def heads(self) -> Iterator[tuple[int, str]]:
-        """Every head that was seen, the last one first."""
-        content = content_of(self._heads, WitnessError) or b""
-        for start in range(len(content) // _ENTRY * _ENTRY - _ENTRY, -1, -_ENTRY):
-            entry = content[start : start + _ENTRY]
-            yield int.from_bytes(entry[:8]), entry[8:].hex()
+        """Every head that was seen, the last one first; the file is read from its end, as far as needed."""
+        try:
+            with self._heads.open("rb") as file:
+                end = file.seek(0, os.SEEK_END) // _ENTRY * _ENTRY
+                while end > 0:
+                    start = max(0, end - _BLOCK)
+                    file.seek(start)
+                    content = file.read(end - start)
+                    for place in range(len(content) - _ENTRY, -1, -_ENTRY):
+                        entry = content[place : place + _ENTRY]
+                        yield int.from_bytes(entry[:8]), entry[8:].hex()
+                    end = start
+        except (FileNotFoundError, NotADirectoryError):
+            return
+        except OSError as problem:
+            raise WitnessError(self._heads, f"it cannot be read: {problem.strerror}") from None
 
     def _replace(self, memory: Memory, seen: Memory, heads: int) -> None:
         """Under the lock, so nobody else writes any of this."""
@@ -227,7 +239,7 @@ def place_file(place: str, folder: Path) -> Path:
 
 def ledger_seen_at(file: Path) -> str | None:
     """The id in such a file; None if there is none."""
-    content = content_of(file, WitnessError)
+    content = content_of(file)
     if content is None:
         return None
     try:

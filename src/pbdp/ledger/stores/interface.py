@@ -24,6 +24,8 @@ from typing import Protocol, TypeVar
 from pbdp.ledger.record import Columns, Record
 
 T = TypeVar("T")
+# Raises `BrokenRecordError` for a record that should not be believed.
+Check = Callable[[Record], None]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,8 +45,18 @@ class Row:
     packed: bytes | None
 
 
+class Digest(Protocol):
+    """A digest that is being computed."""
+
+    def update(self, data: bytes, /) -> None:
+        """Take more bytes."""
+
+
 class Reading(Protocol):
     """Looking records up; each of these costs the same for the 10th and the 10,000th record."""
+
+    def until(self, last: int) -> Reading:
+        """The same look-ups as they were when this record was the last one."""
 
     def head(self) -> Record | None:
         """The last record."""
@@ -76,6 +88,9 @@ class Reading(Protocol):
     def rows(self, first: int, last: int, *, answers: bool) -> Iterator[Row]:
         """The records from `first` to `last` in order, with their answers if asked for."""
 
+    def feed(self, digest: Digest, first: int, last: int) -> None:
+        """Let the digest take everything that is stored for these records, as it is; none is looked into."""
+
 
 class Writing(Reading, Protocol):
     """Reading, and appending."""
@@ -85,7 +100,10 @@ class Writing(Reading, Protocol):
 
 
 class Store(Protocol):
-    """A place for one ledger."""
+    """A place for one ledger. Every record that is looked up in `read` and `write` passes a check."""
+
+    check_read: Check
+    check_written: Check
 
     @property
     def place(self) -> str:

@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any, LiteralString
 from pbdp.errors import InputError, PbdpError, without_passwords
 from pbdp.ledger.errors import (
     DamagedLedgerError,
+    EarlierLedgerError,
     LedgerExistsError,
     LockedLedgerError,
     NotALedgerError,
@@ -122,7 +123,7 @@ class PostgresStore(SqlStore):
             run(f"SET LOCAL search_path = {self._schema}", ())
             for statement in _SCHEMA:
                 run(statement, ())
-            first(SqlTransaction(self.place, run))
+            first(SqlTransaction(self.place, run, self.check_written))
 
         begin = f"{_BEGIN_WRITING}; {_DURABLE}; {self._limits()}; SELECT pg_advisory_xact_lock({_LOCK})"
         with self._words():
@@ -134,18 +135,24 @@ class PostgresStore(SqlStore):
             f"SELECT pg_advisory_xact_lock({_LOCK} | 'record'::regclass::oid::bigint)"
         )
         with self._words():
-            return self._transaction(begin, lambda run: work(SqlTransaction(self.place, run)))
+            return self._transaction(
+                begin, lambda run: work(SqlTransaction(self.place, run, self.check_written))
+            )
 
     def read(self, work: Callable[[Reading], T]) -> T:
         begin = f"{_BEGIN_READING}; SET LOCAL search_path = {self._schema}"
         with self._words():
-            return self._transaction(begin, lambda run: work(SqlTransaction(self.place, run)))
+            return self._transaction(
+                begin, lambda run: work(SqlTransaction(self.place, run, self.check_read))
+            )
 
     def fault(self) -> str | None:
         begin = f"{_BEGIN_READING}; SET LOCAL search_path = {self._schema}"
         try:
             with self._words():
-                stray = self._transaction(begin, lambda run: SqlTransaction(self.place, run).stray_answer())
+                stray = self._transaction(
+                    begin, lambda run: SqlTransaction(self.place, run, self.check_read).stray_answer()
+                )
         except DamagedLedgerError as damage:
             return damage.fault
         return None if stray is None else f"a stored answer ({stray}) belongs to no record"
@@ -228,7 +235,9 @@ class PostgresStore(SqlStore):
             if secret := self._parameters.get(name):
                 text = text.replace(str(secret), "***")
         text = without_passwords(text)
-        if isinstance(problem, kinds.UndefinedTable | kinds.InvalidSchemaName | kinds.UndefinedColumn):
+        if isinstance(problem, kinds.UndefinedColumn):
+            return EarlierLedgerError(self.place)
+        if isinstance(problem, kinds.UndefinedTable | kinds.InvalidSchemaName):
             return NotALedgerError(self.place, "where there is no ledger")
         if isinstance(problem, kinds.LockNotAvailable):
             return LockedLedgerError(self.place, self._wait)

@@ -10,24 +10,33 @@ from weakref import WeakSet
 
 from pbdp.ledger.errors import DamagedLedgerError, LedgerError
 from pbdp.ledger.record import BrokenRecordError, Columns, Record
-from pbdp.ledger.stores.interface import Row, StoredAnswer
+from pbdp.ledger.stores.interface import Check, Digest, Row, StoredAnswer
 
 # `?` stands for a parameter; the PostgreSQL store writes it in its own way.
-_RECORD = (
-    "SELECT sequence, time, kind, payload, previous, hash, dataset, plan, request_key, spend FROM record "
+_COLUMNS = (
+    "SELECT record.sequence, time, kind, payload, previous, hash, key_id, mac, "
+    "dataset, plan, request_key, spend"
 )
-_HEAD = _RECORD + "ORDER BY sequence DESC LIMIT 1"
-_BY_SEQUENCE = _RECORD + "WHERE sequence = ?"
-_DATASET_MADE = _RECORD + "WHERE dataset = ? ORDER BY sequence LIMIT 1"
-_LAST_OF_DATASET = _RECORD + "WHERE dataset = ? ORDER BY sequence DESC LIMIT 1"
-_LAST_OF_PLAN = _RECORD + "WHERE dataset = ? AND plan = ? ORDER BY sequence DESC LIMIT 1"
-_BY_KEY = _RECORD + "WHERE request_key = ?"
-_ANSWER_TO = _RECORD + "WHERE spend = ?"
-_LAST_RECOVERY = _RECORD + "WHERE kind = 'recovery' ORDER BY sequence DESC LIMIT 1"
-_DATASETS = "SELECT dataset FROM record WHERE kind = 'dataset' ORDER BY sequence"
+_RECORD = _COLUMNS + " FROM record "
+# Of a transaction that sees the records up to one of them, the last parameter is its number.
+_HEAD = _RECORD + "WHERE sequence <= ? ORDER BY sequence DESC LIMIT 1"
+_BY_SEQUENCE = _RECORD + "WHERE sequence = ? AND sequence <= ?"
+_DATASET_MADE = _RECORD + "WHERE dataset = ? AND sequence <= ? ORDER BY sequence LIMIT 1"
+_LAST_OF_DATASET = _RECORD + "WHERE dataset = ? AND sequence <= ? ORDER BY sequence DESC LIMIT 1"
+_LAST_OF_PLAN = _RECORD + "WHERE dataset = ? AND plan = ? AND sequence <= ? ORDER BY sequence DESC LIMIT 1"
+_BY_KEY = _RECORD + "WHERE request_key = ? AND sequence <= ?"
+_ANSWER_TO = _RECORD + "WHERE spend = ? AND sequence <= ?"
+_LAST_RECOVERY = _RECORD + "WHERE kind = 'recovery' AND sequence <= ? ORDER BY sequence DESC LIMIT 1"
+_DATASETS = "SELECT dataset FROM record WHERE kind = 'dataset' AND sequence <= ? ORDER BY sequence"
 _RANGE = _RECORD + "WHERE sequence BETWEEN ? AND ? ORDER BY sequence"
+# Small answers come along; a large one is fetched by itself.
+_RANGE_WITH_ANSWERS = (
+    _COLUMNS + ", content FROM record LEFT JOIN answer "
+    "ON answer.sequence = record.sequence AND length(content) <= 65536 "
+    "WHERE record.sequence BETWEEN ? AND ? ORDER BY record.sequence"
+)
 _PACKED = "SELECT content FROM answer WHERE sequence = ?"
-_APPEND = "INSERT INTO record VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+_APPEND = "INSERT INTO record VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 _APPEND_ANSWER = "INSERT INTO answer VALUES (?, ?)"
 _STRAY_ANSWERS = (
     "SELECT answer.sequence FROM answer LEFT JOIN record ON record.sequence = answer.sequence "
@@ -42,6 +51,8 @@ TABLES = (
     payload TEXT NOT NULL,
     previous TEXT NOT NULL,
     hash TEXT NOT NULL,
+    key_id TEXT NOT NULL,
+    mac TEXT NOT NULL,
     dataset {name},
     plan {name},
     request_key {name},
@@ -58,16 +69,26 @@ TABLES = (
     "CREATE INDEX recovery_made ON record (sequence) WHERE kind = 'recovery'",
 )
 
+_LAST = 2**63 - 1
+
 Rows = Sequence[Sequence[Any]]
 Run = Callable[[str, tuple[object, ...]], Rows]
 
 
 class SqlTransaction:
-    """Reading and writing through `run`, which executes one statement and returns its rows."""
+    """Reading and writing through `run`, which executes one statement and returns its rows.
 
-    def __init__(self, place: str, run: Run) -> None:
+    `check` is asked about every record that is read, and `last` is the number of the last that is seen.
+    """
+
+    def __init__(self, place: str, run: Run, check: Check, last: int = _LAST) -> None:
         self._place = place
         self._run = run
+        self._check = check
+        self._last = last
+
+    def until(self, last: int) -> SqlTransaction:
+        return SqlTransaction(self._place, self._run, self._check, last)
 
     def head(self) -> Record | None:
         return self._one(_HEAD)
@@ -100,14 +121,18 @@ class SqlTransaction:
         return self._one(_LAST_RECOVERY)
 
     def datasets(self) -> list[str]:
-        return [str(row[0]) for row in self._run(_DATASETS, ())]
+        return [str(row[0]) for row in self._run(_DATASETS, (self._last,))]
 
     def rows(self, first: int, last: int, *, answers: bool) -> Iterator[Row]:
-        for row in self._run(_RANGE, (first, last)):
+        for row in self._run(_RANGE_WITH_ANSWERS if answers else _RANGE, (first, last)):
             record, columns = self._checked(row)
-            # one at a time: an answer may be large
-            packed = self._packed(record.sequence) if answers and record.kind == "answer" else None
+            packed = self._content(row) if answers and record.kind == "answer" else None
             yield Row(record=record, columns=columns, packed=packed)
+
+    def feed(self, digest: Digest, first: int, last: int) -> None:
+        for row in self._run(_RANGE_WITH_ANSWERS, (first, last)):
+            whole = (*row[:-1], self._content(row) if row[2] == "answer" else None)
+            digest.update(repr(whole).encode("utf-8", "surrogatepass"))
 
     def stray_answer(self) -> int | None:
         """The number of the first stored answer that belongs to no answer record."""
@@ -117,9 +142,13 @@ class SqlTransaction:
     def append(self, record: Record, packed: bytes | None = None) -> None:
         by = record.columns
         values = (record.sequence, record.time, record.kind, record.payload, record.previous, record.hash)
-        self._run(_APPEND, (*values, by.dataset, by.plan, by.key, by.spend))
+        self._run(_APPEND, (*values, record.key_id, record.mac, by.dataset, by.plan, by.key, by.spend))
         if packed is not None:
             self._run(_APPEND_ANSWER, (record.sequence, packed))
+
+    def _content(self, row: Sequence[Any]) -> bytes | None:
+        """The answer of a row that was read together with small ones."""
+        return row[-1] if isinstance(row[-1], bytes) else self._packed(row[0])
 
     def _packed(self, sequence: int) -> bytes | None:
         found = self._run(_PACKED, (sequence,))
@@ -130,7 +159,7 @@ class SqlTransaction:
         return found[0][0]
 
     def _one(self, statement: str, *parameters: object) -> Record | None:
-        found = self._run(statement, parameters)
+        found = self._run(statement, (*parameters, self._last))
         if not found:
             return None
         record, columns = self._checked(found[0])
@@ -144,11 +173,19 @@ class SqlTransaction:
         return record
 
     def _checked(self, row: Sequence[Any]) -> tuple[Record, Columns]:
-        sequence, time, kind, payload, previous, own, dataset, plan, key, spend = row
+        sequence, time, kind, payload, previous, own, key_id, mac, dataset, plan, key, spend = row[:12]
         try:
             record = Record(
-                sequence=sequence, time=time, kind=kind, payload=payload, previous=previous, hash=own
+                sequence=sequence,
+                time=time,
+                kind=kind,
+                payload=payload,
+                previous=previous,
+                hash=own,
+                key_id=key_id,
+                mac=mac,
             )
+            self._check(record)
         except BrokenRecordError as broken:
             raise DamagedLedgerError(self._place, f"record {sequence} {broken}") from None
         return record, Columns(dataset=dataset, plan=plan, key=key, spend=spend)
@@ -162,6 +199,8 @@ class SqlStore:
         self._turn = threading.RLock()
         self._process = os.getpid()
         self._connection: Any = None
+        self.check_read: Check = _believed
+        self.check_written: Check = _believed
         _held.add(self)
 
     def close(self) -> None:
@@ -189,6 +228,10 @@ class SqlStore:
 
             ctypes.pythonapi.Py_IncRef(ctypes.py_object(self._connection))
             self._connection = None
+
+
+def _believed(_: Record) -> None:
+    return
 
 
 _held: WeakSet[SqlStore] = WeakSet()

@@ -30,6 +30,7 @@ from pathlib import Path
 from pbdp.errors import InputError
 from pbdp.ledger.errors import (
     DamagedLedgerError,
+    EarlierLedgerError,
     LedgerError,
     LedgerExistsError,
     LockedLedgerError,
@@ -42,7 +43,7 @@ from pbdp.ledger.stores.interface import Reading, T, Writing
 from pbdp.ledger.stores.sql import TABLES, Run, SqlStore, SqlTransaction
 
 APPLICATION_ID = int.from_bytes(b"pbdp")
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 _EXTRA = 3
 
 MOUNTS = Path("/proc/self/mountinfo")
@@ -91,7 +92,7 @@ class SqliteStore(SqlStore):
             for statement in _SCHEMA:
                 run(statement, ())
             self._path.chmod(0o600)
-            first(SqlTransaction(self.place, run))
+            first(SqlTransaction(self.place, run, self.check_written))
 
         self._refuse_without_locks()
         # A file that an interrupted `initialize` left empty is taken over; the transaction decides who wins.
@@ -115,11 +116,15 @@ class SqliteStore(SqlStore):
     def write(self, work: Callable[[Writing], T]) -> T:
         self._refuse_without_locks()
         with self._words():
-            return self._transaction("BEGIN IMMEDIATE", lambda run: work(SqlTransaction(self.place, run)))
+            return self._transaction(
+                "BEGIN IMMEDIATE", lambda run: work(SqlTransaction(self.place, run, self.check_written))
+            )
 
     def read(self, work: Callable[[Reading], T]) -> T:
         with self._words():
-            return self._transaction("BEGIN", lambda run: work(SqlTransaction(self.place, run)))
+            return self._transaction(
+                "BEGIN", lambda run: work(SqlTransaction(self.place, run, self.check_read))
+            )
 
     def _refuse_without_locks(self) -> None:
         """Looked at once for each ledger that is open: a mount does not change under an open file."""
@@ -132,7 +137,7 @@ class SqliteStore(SqlStore):
             found = run("PRAGMA integrity_check(1)", ())
             if [tuple(row) for row in found] != [("ok",)]:
                 return f"SQLite finds its file inconsistent ({str(found[0][0]).splitlines()[-1]})"
-            stray = SqlTransaction(self.place, run).stray_answer()
+            stray = SqlTransaction(self.place, run, self.check_read).stray_answer()
             return None if stray is None else f"a stored answer ({stray}) belongs to no record"
 
         try:
@@ -229,6 +234,8 @@ class SqliteStore(SqlStore):
         if connection.execute("PRAGMA application_id").fetchone()[0] != APPLICATION_ID:
             raise NotALedgerError(self.place, "another SQLite database")
         version = connection.execute("PRAGMA user_version").fetchone()[0]
+        if version < SCHEMA_VERSION:
+            raise EarlierLedgerError(self.place)
         if version != SCHEMA_VERSION:
             raise NotALedgerError(
                 self.place, f"a ledger of version {version} where {SCHEMA_VERSION} is the one known here"

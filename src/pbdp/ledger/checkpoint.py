@@ -1,0 +1,166 @@
+"""What this machine has verified of a ledger, so that it need not be added up again.
+
+After a verification without a fault, LEDGER.verified in the state folder keeps the last record's number and
+hash, the totals, and a SHA-256 over everything that is stored up to that record: all columns of all rows, and
+all answers, byte for byte. The file carries a MAC under the ledger's key; one that is missing, damaged or not
+of a holder of the key is passed over.
+
+The next verification reads everything again. If it is byte for byte what was verified then (the digests are
+the same), so is what was found: every hash, MAC, total, package, key and answer up to there. Only the records
+since then are added up. If not, everything is added up anew, and the fault is named. So what is checked is
+the same, as long as SHA-256 has no known collisions. What is taken on the word of whoever holds the key on
+this machine is that the first walk was made, by a pbdp without a fault: `everything` makes it anew.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import json
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from pbdp.ledger.book import Book
+from pbdp.ledger.errors import DamagedLedgerError
+from pbdp.ledger.guard import BEFORE_ALL, Guard, batch
+from pbdp.ledger.keys import Key
+from pbdp.ledger.record import Amounts, Record
+from pbdp.ledger.state import state_folder, write_whole
+from pbdp.ledger.stores.interface import Digest, Reading
+from pbdp.ledger.verification import Walk
+from pbdp.spelling import canonical
+
+_PURPOSE = "ledger checkpoint"
+# Rows that are read in one transaction; a slow reader would keep writers waiting.
+_ROWS = 2000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Checkpoint:
+    """Everything up to the record `sequence` was verified; `digest` is of what was stored then."""
+
+    sequence: int
+    hash: str
+    digest: str
+    spends: int
+    answers: int
+    spent: dict[str, Amounts]
+
+    def in_words(self) -> str:
+        """What a verification took from here."""
+        return (
+            f"Records 0 to {self.sequence} are byte for byte those of this machine's last verification; only "
+            "those after them were added up again."
+        )
+
+    def mac(self, key: Key) -> str:
+        """Under the ledger's key, for a purpose of its own."""
+        return key.keyed_digest(_PURPOSE, canonical(asdict(self)).encode())
+
+
+@dataclass(slots=True, kw_only=True)
+class Verified:
+    """A walk to the end, where it began, and what every dataset has spent."""
+
+    walk: Walk
+    since: Checkpoint | None
+    digest: str
+
+    @property
+    def spent(self) -> dict[str, Amounts]:
+        """What every dataset has spent, by adding up."""
+        return {**({} if self.since is None else self.since.spent), **self.walk.spent()}
+
+    def keep(self, guard: Guard) -> None:
+        """Remember it, if this machine holds every key that it took."""
+        head = self.walk.head
+        if head is None or guard.missing_key(self.walk, head) is not None:
+            return
+        key = guard.ring.key(head.next_key_id)
+        if key is None:
+            return
+        made = Checkpoint(
+            sequence=head.sequence,
+            hash=head.hash,
+            digest=self.digest,
+            spends=self.walk.spends,
+            answers=self.walk.answers,
+            spent=self.spent,
+        )
+        content = {**asdict(made), "key": key.id, "mac": made.mac(key)}
+        file = _file(guard)
+        try:
+            write_whole(file, json.dumps(content).encode(), aside=file.with_suffix(".verified.new"))
+        except OSError:  # then everything is added up the next time, too
+            return
+
+
+def verified(guard: Guard, *, everything: bool) -> Verified:
+    """Walk through the ledger; what is as it was at the last verification is read, and not added up again."""
+    last = guard.read(lambda book: book.head.sequence)
+    since = None if everything else _kept(guard)
+    digest = hashlib.sha256()
+    start: Record | None = None
+    if since is not None:
+        start = _unchanged(guard, since, digest)
+        if start is None:
+            since, digest = None, hashlib.sha256()
+    walk = Walk(start)
+    if since is not None:
+        walk.ledger, walk.spends, walk.answers = guard.identity, since.spends, since.answers
+    try:
+        _follow(guard, walk, digest, last)
+    except DamagedLedgerError as damage:
+        walk.fault = damage.fault
+    return Verified(walk=walk, since=since, digest=digest.hexdigest())
+
+
+def _unchanged(guard: Guard, since: Checkpoint, digest: hashlib._Hash) -> Record | None:
+    """The last record that was verified, if everything up to it is as it was then."""
+    try:
+        start = guard.store.read(lambda reading: reading.record(since.sequence))
+        if start is not None and start.hash == since.hash:
+            _feed(guard, digest, since.sequence)
+            if digest.hexdigest() == since.digest:
+                return start
+    except DamagedLedgerError:  # the walk will say at which record
+        pass
+    return None
+
+
+def _feed(guard: Guard, digest: Digest, last: int) -> None:
+    first = BEFORE_ALL
+    while first <= last:
+        end = min(last, max(first, 0) + _ROWS)
+        begin = first
+        guard.store.read(lambda reading: reading.feed(digest, begin, end))  # noqa: B023  # done at once
+        first = end + 1
+
+
+def _follow(guard: Guard, walk: Walk, digest: Digest, last: int) -> None:
+    first = walk.next or BEFORE_ALL
+
+    def step(reading: Reading) -> int:
+        walk.look_up_in(Book.opened(guard.store.place, reading))
+        rows, end = batch(reading, first=first, last=last, answers=True)
+        walk.take_all(rows)
+        reading.feed(digest, first, end)
+        return end
+
+    while first <= last and walk.fault is None:
+        first = guard.store.read(step) + 1
+
+
+def _kept(guard: Guard) -> Checkpoint | None:
+    try:
+        content = json.loads(_file(guard).read_bytes())
+        key = guard.ring.key(content.pop("key"))
+        mac, made = content.pop("mac"), Checkpoint(**content)
+        genuine = key is not None and hmac.compare_digest(made.mac(key), mac)
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        return None
+    return made if genuine else None
+
+
+def _file(guard: Guard) -> Path:
+    return state_folder() / f"{guard.identity}.verified"
