@@ -22,6 +22,10 @@ noise is drawn: the spend may stand without an answer, never the reverse.
 *Exact.* Limits, costs and totals are Python integers in JSON; a spend fits if and only if `spent + cost <=
 limit` for every name. No float and no tolerance is involved (`charge`).
 
+*At the price of its state.* A price may depend on what is spent already. It is found outside the lock, for a
+state that was read, and paid under the lock only if the dataset's totals are still those (`_held`); after a
+few others came first it is found under the lock. So every spend was priced for the very totals it follows.
+
 *Never overspent, whoever races.* Claim: after every committed record, each dataset's total is the sum of
 the costs of its records and within its limits. It holds for the first record, which spends nothing. A
 spend reads the last total under the lock; by P1 and P2 no other spend can come between that read and the
