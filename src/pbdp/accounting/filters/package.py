@@ -4,8 +4,7 @@ Each release is a pair that is its own reverse, on a grid that is symmetric abou
 convolution of their losses: sums of positive terms only, so that the smallest masses keep their digits. A
 power is taken by squaring. On the way
 
-- the largest |losses| are set aside, with their mass under both laws (an output is bad if any part of it is:
-  a pair and its reverse still leave out the same), and
+- the largest |losses| are set aside: their mass counts as an infinite loss, and
 - every second point of the grid is dropped when there are too many: its mass goes to its two neighbors, p and
   q kept, as in `steps`.
 """
@@ -44,13 +43,9 @@ class _Centered:
         return len(self.masses) // 2
 
     def trimmed(self, aside: float) -> _Centered:
-        """Without the outermost points, as far as their mass under either law is at most `aside`."""
+        """Without the outermost points, as far as their mass is at most `aside`."""
         k = self.points
-        up = self.masses[k + 1 :] + self.masses[:k][::-1]
-        # under the second law a mass at loss l is e^-l times as large
-        sizes = np.exp(np.minimum(self.step * np.arange(1, k + 1), 700.0))
-        other = self.masses[k + 1 :] / sizes + self.masses[:k][::-1] * sizes
-        outside = np.cumsum(np.maximum(up, other)[::-1])[::-1]
+        outside = np.cumsum((self.masses[k + 1 :] + self.masses[:k][::-1])[::-1])[::-1]
         kept = int(np.searchsorted(-outside, -aside))
         if kept == k:
             return self
@@ -83,11 +78,13 @@ class _Centered:
 
 
 def package_law(parts: Sequence[tuple[Sequence[LossLaw], int]], aside: float) -> tuple[LossLaw, Fraction]:
-    """One pair for all releases together, each made so many times, and a bound for its good |losses|.
+    """One law for all releases together, each made so many times, and the reach of the package.
 
-    At most about `aside` is set aside. The bound is the sum over the releases, which holds for the outputs
-    themselves; on the grid their losses may be spread a little further, which only raises the left side of
-    what the filter checks. Mass set aside on the way counts in full there, as bad outputs do.
+    At most about `aside` is set aside. The pair of the package is the product of those that belong, for each
+    release, to the largest curve of its pairs, what step_of leaves out counted as infinite. That curve is
+    flat beyond the release's reach, so none of its finite losses is larger, and the reaches add up. The law
+    only has to lie above the product's curve: losses spread or cut off on the grid raise it, and say nothing
+    of the reach.
     """
     releases = sum(count for _, count in parts)
     share = aside / (2 * (releases.bit_length() + len(parts)))
@@ -107,9 +104,6 @@ def package_law(parts: Sequence[tuple[Sequence[LossLaw], int]], aside: float) ->
     losses: Array = total.step * np.arange(-total.points, total.points + 1, dtype=np.float64)
     filled = total.masses > 0
     law = LossLaw(losses=losses[filled], masses=total.masses[filled], infinite=min(total.bad, 1.0))
-    reach = sum(
-        (Fraction(step.reach) * count for step, (_, count) in zip(steps, parts, strict=True)), Fraction(0)
-    )
     return law, reach
 
 
@@ -135,8 +129,8 @@ def _centered(good: Step, step: float) -> _Centered:
     law, missing = good.laws[0], good.missing
     if len(good.laws) > 1:
         parts = [split(law, step) for law in good.laws]
-        first = min([0, *(int(part.indices[0]) for part in parts)])
-        last = max([1, *(int(part.indices[-1]) for part in parts)])
+        first = min(0, *(int(np.min(part.indices, initial=0)) for part in parts))
+        last = max(1, *(int(np.max(part.indices, initial=1)) for part in parts))
         deltas = np.max([grid_curve(part, first, last) for part in parts], axis=0)
         # each curve is summed to within 4 units a cell, its exponentials to one unit per unit of loss
         deltas *= 1 + 8 * (last - first + 8 + step * (last - first)) * UNIT

@@ -5,42 +5,44 @@ a Gaussian release with (sensitivity/sigma)² = v. h_0(x) = (1 - e^x)+. It grows
 has mean one and grows in convex order), falls with x, and never exceeds one.
 
 **Rule.** A budget (epsilon, delta) sets a reserve M aside and starts with the v for which h_v(epsilon) =
-delta - M, and with reach S = 0. A step is a release, or a package of releases fixed together. It is described
-by pairs of laws, one of which dominates it for every two neighboring datasets; with a pair its reverse is
-described too. Each pair has a part that is set aside (the *bad* outputs: those with an infinite loss and any
-others, the same for a pair and its reverse), and losses X of at most R in size on the rest. The step costs
+delta - M, and with reach S = 0. A step is a release, or a package of releases fixed together. For any two
+neighboring datasets it is K(z): z is drawn from P or Q of a pair, one for each dataset, and K, random, does
+not know which of the two it was. Some z are *bad*: those with an infinite loss X = ln(P/Q) and others, as
+one likes; on the rest |X| <= R. With the bad z counted as infinite losses, the curve of the pair (its delta
+at every real epsilon) lies on or below that of one of the step's *laws*, and so does that of the reversed
+pair. A law is a measure on the losses up to and including infinity. The step costs
 
-    c      the least number from 0 to v with, for every pair and all x in [max(0, epsilon - S), epsilon + S],
-           sum over the good outputs of P·h_{v-c}(x - X) <= h_v(x) + a,                                 (1)
+    c      the least number from 0 to v with, for every law and all x in [max(0, epsilon - S), epsilon + S],
+           sum over its finite losses of mass·h_{v-c}(x - loss) <= h_v(x) + a,                          (1)
     R      of reach,
-    a + m  of the reserve, a >= 0 chosen freely, m the largest mass of bad outputs of any pair.
+    a + m  of the reserve, a >= 0 chosen freely, m the largest mass at infinity of any law.
 
 It is made if there is such a c and the reserve holds a + m. Then v falls by c, S grows by R and M falls by
 a + m.
 
 **Theorem.** Whoever spends so, choosing every step after seeing all answers so far, is (epsilon, delta)-DP.
 
-    Proof. Fix two neighboring datasets. By Blackwell (1953) each step is K(z): z is drawn from P or Q of its
-    pair, and K, random, does not know which. Let everybody see the z as well, those of a package all at the
-    time of payment: that can only raise delta. The loss L of the transcript is then the sum of the X(z), and
+    Proof. Fix two neighboring datasets. Let everybody see the z as well, those of a package all at the time
+    of payment: that can only raise delta. The loss L of the transcript is then the sum of the X(z), and
     |L| <= S as long as no z was bad. Let V = h_v(epsilon - L) until a z is bad, and one from then on.
-    With x = epsilon - L, a step raises the mean of V, given its past, by at most a + m. Where x >= 0 this is
-    (1), plus P(bad) <= m. Where x < 0 let the sums be over good outputs, and q = p·e^-X: from
-    h_v(x) = 1 - e^x + e^x·h_v(-x), and (1) for the reversed pair at -x, which is in its range,
+    With x = epsilon - L, a step raises the mean of V, given its past, by at most a + m:
+    let bad z have infinite losses, and h be one at -infinity. The mean of V after the step is that of
+    h_{v-c}(x - X) = E[(1 - e^(x-Z-X))+], so it is the mean, over Z, of the pair's curve at x - Z, and at most
+    what a law gives. Where x >= 0, its finite losses give h_v(x) + a at most, by (1), the infinite ones m.
+    Where x < 0 the reversed pair at -x, which is in its range, has a mean of at most h_v(-x) + a + m. Every
+    pair's curve D and that of its reverse, D', obey D(x) = 1 - e^x + e^x·D'(-x), those of normal pairs and of
+    their products included, so the mean of V is at most
 
-        sum of p·h_{v-c}(x - X) = P(good) - e^x·Q(good) + e^x · sum of q·h_{v-c}(-x + X)
-                               <= 1 - P(bad) - e^x + e^x·Q(bad) + e^x·(h_v(-x) + a)
-                               <= h_v(x) + a + Q(bad) - P(bad),
+        1 - e^x + e^x·(h_v(-x) + a + m) <= h_v(x) + a + m.
 
-    and P(bad) comes on top: a + Q(bad) in all. So the mean of V, delta - M at the start, never exceeds
-    delta. At the end V >= (1 - e^(epsilon-L))+, whose mean is the delta of all that was seen.           []
+    So the mean of V, delta - M at the start, never exceeds delta. At the end V >= (1 - e^(epsilon-L))+,
+    whose mean is the delta of all that was seen.                                                        []
 
-Nothing of a package that is not drawn is given back, and its reach is that of its composition: what lies
-beyond it is bad, and paid from the reserve in both directions.
+A package needs one pair that serves whatever it is used for; nothing of it that is not drawn is given back.
 
 **What follows.** While S + R <= epsilon everything fits whose bad outputs the reserve can pay (c = v will
 do): epsilons add up, at least. A first step needs (1) at x = epsilon only, where c = v asks for the delta of
-its good outputs: what is composed exactly and fixed in advance fits, at least. Gaussian steps cost their v.
+its finite losses: what is composed exactly and fixed in advance fits, at least. Gaussian steps cost their v.
 
 **Checking (1) for all x.** Both sides are convex in u = e^x. Between two points of a grid the left side lies
 below its chord and the right side above its two tangents, hence above any mean of these with weights mu and
@@ -49,7 +51,10 @@ slope is dh/du = -w/u, where h = f - w,
 
     f = normal mass above t = x/s - s/2,    w = e^x · normal mass above t' = x/s + s/2,    s = √v.
 
-From the x on with h_v(x - R) <= a there is nothing to check: the left side is at most a.
+From the x on with h_v(x - largest loss)·mass <= a there is nothing to check: the left side is at most a.
+
+**Rounding.** Points are off by some units of their size. h falls with x, so the left side is taken a little
+further down, the right side a little further up.
 """
 
 from __future__ import annotations
@@ -64,6 +69,7 @@ from pbdp.accounting.filters.steps import Step
 from pbdp.noise.kernel import Array
 
 UNIT = 2.0**-53
+_TINY = 1e-307
 # Cells of the grid in x: as wide as this share of the step's own spread, and no more than so many.
 _SHARE = 0.02
 _MOST_CELLS = 6000
@@ -86,7 +92,7 @@ def potential(v: float, x: Array) -> _Potential:
 
     For t >= 0 f is e^(-t²/2)·erfcx(t/√2)/2, and w the same with t' in erfcx where that is not negative: no
     difference of large numbers. The relative error of either is a few units, times t² for the exponential
-    and times (1 + |t|)·|t'| for t itself.
+    and times (1 + |t|)·|t'| for t itself; numbers below the smallest normal one have no digits to speak of.
     """
     if v <= 0:
         value = -np.expm1(np.minimum(x, 0.0))
@@ -102,7 +108,7 @@ def potential(v: float, x: Array) -> _Potential:
     low = int(np.searchsorted(above, 0.0))
     w[:low] = np.exp(x[:low]) * special.ndtr(-above[:low])
     error = (32 + 4 * np.square(below) + 8 * (1 + np.abs(below)) * np.abs(above)) * UNIT * np.maximum(f, w)
-    return _Potential(value=f - w, error=np.minimum(error, 1.0), w=w)
+    return _Potential(value=f - w, error=np.minimum(error + _TINY, 1.0), w=w)
 
 
 def potential_above(v: float, x: float) -> float:
@@ -128,26 +134,28 @@ def largest_variance(epsilon: float, delta: float) -> float:
 
 @dataclass(frozen=True, slots=True)
 class _Grid:
-    """The points x at which (1) is compared, and the law of the losses on the same step."""
+    """The points x at which (1) is compared, and the law of the losses on the same step.
+
+    `shake` bounds the rounding of any point, and that of epsilon and reach on the way to it.
+    """
 
     x: Array
     step: float
     first: int
     masses: Array
-    rounding: float
+    shake: float
 
     def left(self, v: float) -> tuple[Array, Array]:
         """The left side of (1) with h_v at every point, rounded up, and how fast it grows with v."""
         last = self.first + len(self.masses) - 1
         x = self.x[0] + self.step * np.arange(-last, len(self.x) - self.first)
-        found = potential(v, x)
-        # h falls by w a unit of x, and x is rounded
-        shake = 8 * UNIT * float(self.x[-1] + self.step * len(self.masses))
-        h = np.minimum(found.value + found.error + shake * found.w, 1.0)
-        left = np.convolve(h, self.masses, "valid")
+        found = potential(v, x - self.shake)
+        left = np.convolve(np.minimum(found.value + found.error, 1.0), self.masses, "valid")
+        # sums of positive terms
+        left *= 1 + (len(self.masses) + 64) * UNIT
         s = math.sqrt(v) if v > 0 else 1.0
         growth = np.exp(-0.5 * (x / s - s / 2) ** 2) / (math.sqrt(8 * math.pi) * s) if v > 0 else 0 * x
-        return left * (1 + self.rounding), np.convolve(growth, self.masses, "valid")
+        return left, np.convolve(growth, self.masses, "valid")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -166,18 +174,18 @@ class Moment:
 
 def left_after(step: Step, now: Moment) -> float | None:
     """The largest v - c for which (1) was seen to hold, for all pairs; None if it fails even for c = v."""
-    left = now.v
+    left, end = now.v, _end(now) + step.reach
     for number in range(len(step.laws)):
-        found = _left_after(step, number, now, left)
+        found = _left_after(step, number, now, left, end)
         if found is None:
             return None
         left = min(left, found)
     return left
 
 
-def _left_after(step: Step, number: int, now: Moment, most: float) -> float | None:
-    """The largest v - c up to `most`, for one pair."""
-    grid = _grid(step, number, now)
+def _left_after(step: Step, number: int, now: Moment, most: float, end: float) -> float | None:
+    """The largest v - c up to `most`, for one law; from x = `end` on there is nothing to check."""
+    grid = _grid(step, number, now, end)
     if grid is None:
         return most
     v, slack = now.v, now.slack
@@ -190,9 +198,11 @@ def _left_after(step: Step, number: int, now: Moment, most: float) -> float | No
         if np.max(short) <= 0:
             return 0.0
         steepest = np.maximum(growth[:-1], growth[1:]) if len(growth) > 1 else growth
-        return float(np.max(short / np.maximum(steepest, 1e-300)))
+        with np.errstate(over="ignore"):
+            found = float(np.max(short / np.maximum(steepest, 1e-300)))
+        return found if found > 0 else _TINY
 
-    if lacking(0.0) > 0 and not now.adds_up:
+    if lacking(0.0) != 0 and not now.adds_up:
         return None
     if lacking(most) == 0:
         return most
@@ -225,10 +235,14 @@ class _Right:
 
     @classmethod
     def at(cls, v: float, grid: _Grid) -> _Right:
-        found = potential(v, grid.x)
+        # a cell too wide for numbers is one in which nothing is seen to hold
+        longer = math.expm1(grid.step) if grid.step < 600 else 1e300
+        found = potential(v, grid.x + grid.shake)
         here = np.maximum(found.value - found.error, 0.0)
-        fall = found.w[:-1] * math.expm1(grid.step), found.w[1:] * -math.expm1(-grid.step)
-        margin = found.error[:-1] * 64, found.error[1:] * 64
+        fall = found.w[:-1] * longer, found.w[1:] * -math.expm1(-grid.step)
+        # w is as exact as h, and a cell as long as its step up to the rounding of its ends
+        error = (found.error + grid.shake * found.w) * 2
+        margin = error[:-1] * (1 + longer), error[1:]
         return cls(
             here=here,
             # the tangent of the left point at the right one, and the other way round
@@ -243,7 +257,7 @@ class _Right:
             return left - self.here
         chord = np.diff(left)
         spread = self.slopes[1] - self.slopes[0]
-        with np.errstate(divide="ignore", invalid="ignore"):
+        with np.errstate(all="ignore"):
             mu = np.clip(np.nan_to_num((self.slopes[1] - chord) / spread, nan=0.5), 0.0, 1.0)
         first = mu * self.here[:-1] + (1 - mu) * self.from_right
         second = mu * self.from_left + (1 - mu) * self.here[1:]
@@ -251,29 +265,28 @@ class _Right:
         return np.maximum(left[:-1] - first, left[1:] - second) + 16 * UNIT * size
 
 
-def _grid(step: Step, number: int, now: Moment) -> _Grid | None:
-    """The grid for a pair; None if there is nothing to check."""
+def _grid(step: Step, number: int, now: Moment, end: float) -> _Grid | None:
+    """The grid for a law; None if there is nothing to check."""
     low = max(0.0, now.epsilon - now.reach)
-    high = min(now.epsilon + now.reach, _end(now) + step.reach)
+    high = min(now.epsilon + now.reach, end)
     if high < low:
         return None
     width = max(_SHARE * math.sqrt(max(step.variance, 1e-12)), (high - low + 2 * step.reach) / _MOST_CELLS)
     law = step.on_grid(number, width)
     cells = math.ceil((high - low) / law.step * (1 + 1e-12)) if high > low else 0
     x: Array = low + law.step * np.arange(cells + 1, dtype=np.float64)
-    # sums of positive terms, and points that are off by their rounding
-    rounding = (len(law.masses) + 64) * UNIT
-    return _Grid(x=x, step=law.step, first=law.first, masses=law.masses, rounding=rounding)
+    largest = now.epsilon + now.reach + float(x[-1]) + law.step * (abs(law.first) + len(law.masses))
+    return _Grid(x=x, step=law.step, first=law.first, masses=law.masses, shake=16 * UNIT * largest)
 
 
 def _end(now: Moment) -> float:
-    """An x with h_v(x) <= slack; infinite if there is no slack."""
-    if now.slack <= 0:
+    """An x with h_v(x) <= slack, for laws whose mass was rounded up; infinite if there is no slack."""
+    slack = now.slack * (1 - 1e-6)
+    if slack <= 1e-300:
         return math.inf
-    low, high = 0.0, max(now.epsilon, 1.0)
-    while potential_above(now.v, high) > now.slack:
-        low, high = high, 2 * high
-    for _ in range(20):
-        middle = (low + high) / 2
-        low, high = (low, middle) if potential_above(now.v, middle) <= now.slack else (middle, high)
-    return high
+    high = max(now.epsilon, 1.0)
+    while potential_above(now.v, high) > slack:
+        high *= 2
+    x: Array = np.linspace(0.0, high, 128)
+    found = potential(now.v, x)
+    return float(np.min(x[found.value + 2 * found.error <= slack], initial=high))

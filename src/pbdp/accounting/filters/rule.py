@@ -71,7 +71,8 @@ class Filter:
     ) -> Left | None:
         """What is left after a step that these pairs describe; None if it does not fit.
 
-        `reach` bounds the finite |losses|, where more is known of them than the laws show in rounded numbers.
+        `reach` bounds the finite |losses| of its pairs where the laws are those of others, as for a package,
+        or where more is known than rounded numbers show; without it the laws are those of the pairs.
         `known` says that (1) of `potential` is known to hold with c = v, for a reason of the caller's.
         """
         v = _below(Fraction(left.variance, VARIANCES))
@@ -83,8 +84,7 @@ class Filter:
         slack = min(allowance / 2, (reserve - step.missing) / 2)
         if step.missing > reserve or slack < 0:
             return None
-        own = charged(step.reach, NATS)
-        further = left.reach + (own if reach is None else min(own, charged(reach, NATS)))
+        further = left.reach + charged(step.reach if reach is None else reach, NATS)
         now = Moment(
             epsilon=_below(written(self.epsilon)),
             v=v,

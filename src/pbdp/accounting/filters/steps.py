@@ -12,18 +12,22 @@ Noise that changes with the answer: one pair for all neighbors (`changing`). A m
 (epsilon, delta) is known: randomized response (`claimed`). A package: the pairs of its releases, multiplied.
 
 **Set aside.** The last weights of a table are 1, 2, 3, ... units of 2^-62, whose ratios are those of
-rounding, not of the law. Outputs with the largest |loss| that have next to no mass under both laws are *bad*:
-left out, and their mass (the larger of both) is paid for. A pair and its reverse leave out the same.
+rounding, not of the law. Outputs with the largest |loss| that have next to no mass are left out and their
+mass is paid for as an infinite loss. *Bad* are those that are left out of a pair and of its reverse: any
+other one is within the reach of one of them, and to count more losses as infinite only raises a curve.
 
 **On a grid.** An output with masses p and q and a loss between two points of the grid becomes two outputs at
 these points with the same p and q in total (`composition.loss_distribution`, (1)). The pair is a function of
 the new one, so the new one dominates it; and the reverse of the new one is the new one of the reverse.
 
 **One symmetric pair for a curve.** Let delta_0 >= delta_1 >= ... bound delta at 0, g, 2g, ..., for all pairs
-and their reverses. Joined by straight lines in e^eps and made convex it is the curve of a pair with masses
-m_k = x_k·(slope_k - slope_(k+1)) at kg, m_k/x_k at -kg, delta at the end at infinity, and the rest at zero:
-1 - delta_0 - 2·slope_1, which is not negative if delta_0 <= (delta_1 + d/2)/(1 + d/2), d = e^g - 1. Every
-pair that is its own reverse obeys this, and so may delta_0 be lowered to it.
+and their reverses. The largest delta of these, D, is convex in x = e^eps, and
+
+    D(1/x) = 1 - 1/x + D(x)/x,    so that    delta_0 <= (delta_k + d/2) / (1 + d/2),    d = e^(kg) - 1,
+
+for D(1) lies below the chord from 1/x to x. Lower delta_0 to that for all k. The largest convex curve below
+the bounds is still above D, and it is that of a pair: masses m_k = x_k·(slope before - slope after) at kg,
+m_k/x_k at -kg, the last delta at infinity, and the rest at zero, which is 1 - delta_0 - 2·(first slope) >= 0.
 """
 
 from __future__ import annotations
@@ -36,7 +40,6 @@ import numpy as np
 
 from pbdp.accounting.composition.loss_distribution import split
 from pbdp.accounting.composition.loss_law import LossLaw, loss_margin
-from pbdp.errors import CannotCertifyError
 from pbdp.noise.kernel import Array
 
 UNIT = 2.0**-53
@@ -72,7 +75,7 @@ class Step:
         if not len(law.losses) or self.reach == 0:
             return GridLaw(step=max(width, 1e-12), first=0, masses=np.array([_total(law)]))
         points = min(max(math.ceil(self.reach / width), 1), _MOST_POINTS)
-        found = split(law, self.reach / points)
+        found = split(law, max(self.reach / points, width / 2))
         first = int(found.indices[0])
         masses = np.zeros(int(found.indices[-1]) - first + 1)
         masses[found.indices - first] = found.masses
@@ -80,7 +83,7 @@ class Step:
 
 
 def step_of(laws: Sequence[LossLaw], aside: float) -> Step:
-    """The step of these pairs; of each, bad outputs of mass at most `aside` under either law are left out."""
+    """The step of these pairs; of each, outputs of mass at most `aside` are left out."""
     trimmed = [_without_extremes(law, aside) for law in laws]
     missing = max((law.infinite_above for law in trimmed), default=0.0)
     sizes = [
@@ -94,15 +97,10 @@ def _total(law: LossLaw) -> float:
 
 
 def _without_extremes(law: LossLaw, aside: float) -> LossLaw:
-    """The law without its largest |losses|, counted as neglected with the larger of their two masses."""
-    sizes = np.abs(law.losses)
-    order = np.argsort(-sizes, kind="stable")
-    with np.errstate(over="ignore"):
-        larger = np.cumsum(np.maximum(law.masses, law.masses * np.exp(-law.losses))[order])
-    number = int(np.searchsorted(larger, aside, side="right"))
-    # losses of one size go together: its reverse must leave out the same
-    while 0 < number < len(order) and sizes[order[number]] >= sizes[order[number - 1]] * (1 - 1e-12):
-        number -= 1
+    """The law without its largest |losses|, whose mass is counted as neglected."""
+    order = np.argsort(-np.abs(law.losses), kind="stable")
+    outside = np.cumsum(law.masses[order])
+    number = int(np.searchsorted(outside, aside, side="right"))
     if number == 0:
         return law
     kept = np.sort(order[number:])
@@ -110,28 +108,42 @@ def _without_extremes(law: LossLaw, aside: float) -> LossLaw:
         losses=law.losses[kept],
         masses=law.masses[kept],
         infinite=law.infinite,
-        neglected=law.neglected + float(larger[number - 1]) * (1 + (number + 8) * UNIT),
+        neglected=law.neglected + float(outside[number - 1]) * (1 + (number + 8) * UNIT),
     )
 
 
 def symmetric_law(step: float, deltas: Array) -> LossLaw:
-    """The pair of these upper bounds for delta at 0, step, 2·step, ...; proved above."""
+    """The pair of these upper bounds for delta at 0, step, 2·step, ...; proved above.
+
+    A mass is a difference of slopes, each known to a few units and as many as the loss is large.
+    """
     values = np.minimum.accumulate(np.minimum(deltas, 1.0))
-    x = np.exp(step * np.arange(len(values)))
-    gap = math.expm1(step)
-    values[0] = min(values[0], (values[1] + gap / 2) / (1 + gap / 2))
-    slopes = np.zeros(len(values) + 1)
-    slopes[1:-1] = (values[:-1] - values[1:]) / (x[:-1] * gap)
-    slopes = np.maximum.accumulate(slopes[::-1])[::-1]
-    error = 32 * (len(values) + 4) * UNIT
-    masses = x[1:] * (slopes[1:-1] - slopes[2:]) * (1 + error)
-    largest = float(values[-1] + np.sum(np.diff(x) * slopes[1:-1]))
-    middle = 1 - largest - 2 * float(slopes[1])
-    if middle < -1e-9:
-        raise CannotCertifyError("The bounds for delta of this noise do not fit together.")
-    losses = step * np.arange(1, len(values))
+    losses = step * np.arange(len(values))
+    halves = np.expm1(losses[1:]) / 2
+    values[0] = min(values[0], float(np.min((values[1:] + halves) / (1 + halves))) * (1 + 8 * UNIT))
+    at = _lower_hull(np.exp(losses), values)
+    values, losses = values[at], losses[at]
+    x = np.exp(losses)
+    slopes = np.append(-np.diff(values) / (x[:-1] * np.expm1(np.diff(losses))), 0.0)
+    change = np.maximum(slopes[:-1] - slopes[1:], 0.0)
+    change += 16 * (8 + losses[1:]) * UNIT * (slopes[:-1] + slopes[1:])
+    masses = x[1:] * change * (1 + 64 * UNIT)
+    middle = max(1 - float(values[0]) - 2 * float(slopes[0]), 0.0) + 64 * UNIT
     return LossLaw(
-        losses=np.concatenate([-losses[::-1], [0.0], losses]),
-        masses=np.concatenate([(masses / x[1:])[::-1], [max(middle, 0.0) + error], masses]),
-        infinite=float(values[-1]) * (1 + error),
+        losses=np.concatenate([-losses[:0:-1], [0.0], losses[1:]]),
+        masses=np.concatenate([(masses / x[1:])[::-1], [middle], masses]),
+        infinite=float(values[-1]) * (1 + 64 * UNIT),
     )
+
+
+def _lower_hull(x: Array, y: Array) -> list[int]:
+    """The points of the largest convex curve below all of them."""
+    hull: list[int] = []
+    for k in range(len(x)):
+        while len(hull) > 1:
+            i, j = hull[-2:]
+            if (y[j] - y[i]) * (x[k] - x[j]) < (y[k] - y[j]) * (x[j] - x[i]):
+                break
+            hull.pop()
+        hull.append(k)
+    return hull
