@@ -15,6 +15,8 @@ RENAMED_WORDS = {"neighbour": "neighbor", "generalised": "generalized", "randomi
 GONE = frozenset({"as_published", "published_epsilon", "description"})
 # The noise of every coordinate is that of single numbers.
 RENAMED_TEXTS = {"IndependentNoise": "Design"}
+# Of what several packages of a plan take together.
+BOUNDS = ("epsilon_lower", "epsilon_upper")
 # Sentences for people: they have to be there, in whatever words.
 SENTENCES = frozenset({"assumptions", "guarantee"})
 # The version of a format may grow; the rest of the record must not suffer from it.
@@ -82,6 +84,14 @@ def _assert_field(name: str, value: Any, new: dict[str, Any], place: str) -> Non
         value = [entry for entry in value if _is_guaranteed(entry)]
     if name in SENTENCES:
         assert bool(new[found]) == bool(value), place
+        return
+    if name == "prices":
+        # what a plan costs follows from what is left of a budget now; what several take together is kept
+        batch = value["batch"]
+        value = {"batch": {end: batch[end] for end in BOUNDS} if isinstance(batch, dict) else batch}
+    if name == "epsilon_upper" and isinstance(value, float):
+        # for noise that changes with the answer, and for vectors, better pairs are known than before
+        assert new["epsilon_lower"] <= new[found] <= value * (1 + 1e-6), place
         return
     if name == "statement":
         before, after = (float(EPSILON.findall(text)[0]) for text in (value, new[found]))

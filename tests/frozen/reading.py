@@ -30,7 +30,8 @@ from pbdp.mechanism.design import Design
 from pbdp.planning.certificate import noise_delta
 from pbdp.planning.older_files import as_written_now
 from pbdp.planning.plan import Plan, number_design
-from pbdp.planning.pricing import Priced, fingerprint, make_rule
+from pbdp.planning.pricing import Priced, fingerprint
+from pbdp.planning.pricing.losses import compose_plans
 from pbdp.planning.store import plan_from_record
 from pbdp.planning.together.joint import steps_of
 from pbdp.release.keystream import InsecureTestSeedWarning
@@ -41,8 +42,8 @@ HERE = Path(__file__).parent
 INDEX = HERE / "frozen.json"
 
 Record = dict[str, Any]
-# The budget that every plan is priced in.
-EPSILON, DELTA = 3.0, 1e-5
+# The delta of a plan that has none of its own.
+DELTA = 1e-5
 # The seeds of noise that is drawn again.
 ONE, SEVERAL = 1, 2
 PLACE = "somewhere/data.csv"
@@ -211,33 +212,13 @@ def joint_saved_again(path: Path, folder: Path) -> Record:
 
 
 def _prices(plan: Priced) -> Record:
-    """What a plan costs under every rule; of a batch, what three packages of it take."""
-    relation = plan.neighbors
-    found: Record = {}
-    for kind in ("renyi", "sum"):
-        try:
-            found[kind] = make_rule(kind, epsilon=EPSILON, delta=DELTA, neighbors=relation).cost(plan)
-        except PbdpError as refusal:
-            found[kind] = type(refusal).__name__
+    """What three packages of a plan take together; what one costs of a budget follows from what is left."""
     try:
-        # of three packages the deltas add up, at most
-        batch = make_rule(
-            "batch",
-            epsilon=1e6,
-            delta=4 * (plan.delta or DELTA),
-            plans=[(plan, 3)],
-            neighbors=relation,
-        )
-        record = batch.record()
-        found["batch"] = {
-            "epsilon_lower": float(record["epsilon_lower"]),
-            "epsilon_upper": float(record["epsilon_upper"]),
-            "times": list(batch.limits().values()),
-            "cost": list(batch.cost(plan).values()),
-        }
+        # of three packages the deltas add up, at most; a float just below is below what is written
+        found = compose_plans([(plan, 3)]).epsilon_at(4 * (plan.delta or DELTA) * (1 - 2.0**-50))
     except PbdpError as refusal:
-        found["batch"] = type(refusal).__name__
-    return found
+        return {"batch": type(refusal).__name__}
+    return {"batch": {"epsilon_lower": found.lower, "epsilon_upper": found.upper}}
 
 
 def _law(plan: Plan, answer: float) -> Record:

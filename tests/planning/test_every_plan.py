@@ -18,7 +18,7 @@ from pbdp.bridges.dp_accounting import PlanAccountant, PlanEvent, plan_to_pld
 from pbdp.bridges.opendp import opendp_measurement
 from pbdp.errors import InputError
 from pbdp.figures.likelihood_figure import draw_likelihood
-from pbdp.planning.pricing import fingerprint, make_rule, price
+from pbdp.planning.pricing import Terms, fingerprint, price
 from tests.planning.kinds import KINDS, VECTORS, answers_of, plan_of
 
 dp.enable_features("contrib", "honest-but-curious")
@@ -87,13 +87,11 @@ def test_every_plan_is_saved_and_read_back_as_the_same(kind: str, tmp_path: Path
     read.release(answers_of(kind))
 
 
-@pytest.mark.parametrize("rule", ["sum", "renyi", "batch"])
+@pytest.mark.parametrize("times", [1, 3])
 @pytest.mark.parametrize("kind", KINDS)
-def test_every_plan_has_a_price_under_every_rule(kind: str, rule: str) -> None:
-    plan = plan_of(kind)
-    plans = [(plan, 1)] if rule == "batch" else None
-
-    assert price(make_rule(rule, epsilon=9, delta=1e-3, plans=plans), plan).fits
+def test_every_plan_has_a_price(kind: str, times: int) -> None:
+    # noise that is cut off takes nearly all of its own delta from the reserve
+    assert price(Terms(epsilon=9, delta=1e-3, reserve=0.01), ((plan_of(kind), times),)).fits
 
 
 ODD: list[Any] = [None, "12", True, [], {}, [1.0] * 4, [[1, 2]], object()]

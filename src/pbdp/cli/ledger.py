@@ -237,10 +237,17 @@ def _history(options: argparse.Namespace) -> Outcome:
 
     with _opened(options) as ledger:
         entries = list(ledger.history(options.dataset))
-        if options.json:
-            listed = [asdict(entry) for entry in entries]
-            return Outcome(output=json.dumps(listed, allow_nan=False))
         terms = {state.name: Terms.from_record(state.rule) for state in ledger.datasets()}
+        if options.json:
+            listed = [
+                asdict(entry)
+                | {
+                    "share": terms[entry.dataset].share_of_cost(entry.cost, entry.spent),
+                    "share_spent": terms[entry.dataset].share(entry.spent),
+                }
+                for entry in entries
+            ]
+            return Outcome(output=json.dumps(listed, allow_nan=False))
         return Outcome(output=history_table(entries, terms))
 
 
@@ -268,11 +275,13 @@ def _reserve(options: argparse.Namespace) -> Outcome:
         budget = Budget.of(ledger, options.dataset)
         found = budget.reserve(*plans, key=options.key, blocks=blocks)
         if options.json:
-            record = {"dataset": budget.dataset, "spent": budget.spent, **found.record()}
-            return Outcome(output=json.dumps(record, allow_nan=False), notes=ledger.notes)
+            return Outcome(output=json.dumps(asdict(found), allow_nan=False), notes=ledger.notes)
+        paid = (
+            "Paid for before" if found.repeated else f"Reserved for {percent_up(found.share)} of the budget"
+        )
         return Outcome(
-            output=f"Reserved in {ledger.place} for {budget.dataset}: {found.label}. "
-            f"{percent_up(budget.spent)} of the budget is spent now.",
+            output=f"{paid}: {found.label}. {percent_up(budget.spent)} of the budget of {budget.dataset} is "
+            f"spent now. Request key: {found.key}",
             notes=ledger.notes,
         )
 

@@ -16,6 +16,7 @@ import numpy as np
 from pbdp.digits import percent_up
 from pbdp.domains import positive, probability
 from pbdp.errors import ContradictionError, InputError
+from pbdp.ledger.book import Spend
 from pbdp.ledger.errors import BudgetExceededError, KeyReusedError
 from pbdp.mechanism.absolute import AbsoluteRegion
 from pbdp.mechanism.requirement import Requirement
@@ -23,6 +24,7 @@ from pbdp.mechanism.within import region_within
 from pbdp.noise.kernel import Array, Index
 from pbdp.planning.ask import FURTHEST, WidthFamily, largest_confidence, narrowest
 from pbdp.planning.plan import Plan
+from pbdp.planning.pricing import Amounts
 from pbdp.planning.pricing.choice import QUICK, Affordable, laws_for, what_fits
 from pbdp.planning.store import plan_from_record, plan_record
 from pbdp.release.keystream import SecureKeystream
@@ -119,13 +121,16 @@ class Asked:
         )
 
 
-def choose(budget: Budget, question: Question, blocks: Blocks = None) -> Plan:
-    """The certified law that answers the question at the least cost of what is left; nothing is spent."""
-    state = budget.state
+def choose(budget: Budget, question: Question, blocks: Blocks = None, spent: Amounts | None = None) -> Plan:
+    """The certified law that answers the question at the least cost of what is left; nothing is spent.
+
+    `spent` is what was spent when the question came; what is spent now, if left out.
+    """
+    spent = budget.state.spent if spent is None else spent
     requirement = question.requirement(budget)
     payer = Affordable(
         terms=budget.terms,
-        spent=state.spent,
+        spent=spent,
         blocks=budget.terms.chosen_blocks(blocks),
         share=1.0 if question.share is None else question.share,
     )
@@ -139,10 +144,10 @@ def choose(budget: Budget, question: Question, blocks: Blocks = None) -> Plan:
     plan = payer.plan(requirement)
     if plan is not None:
         return plan
-    spent = percent_up(budget.terms.share(state.spent, payer.blocks))
+    share = percent_up(budget.terms.share(spent, payer.blocks))
     cheapest = laws_for(requirement)[0]
     raise BudgetExceededError(
-        budget.dataset, f"{spent} of it is spent, and too little is left", what_fits(payer, cheapest)
+        budget.dataset, f"{share} of it is spent, and too little is left", what_fits(payer, cheapest)
     )
 
 
@@ -156,17 +161,16 @@ def ask(
     blocks: Blocks = None,
 ) -> Asked:
     """Choose, pay, draw, store."""
-    paid_for = None if key is None else budget.ledger.plan_of(key)
-    if key is None or paid_for is None:
-        plan, plan_id = choose(budget, question, blocks), None
+    before = None if key is None else budget.ledger.spend_of(key)
+    if key is None or before is None:
+        plan = choose(budget, question, blocks)
     else:
-        plan, plan_id = _paid_before(budget, question, key, blocks), paid_for
+        plan = _paid_before(budget, question, before, blocks)
     ready = plan.prepared(answer)
     if ready.count != 1:
         rule = "one number for one question"
         raise InputError("answer", rule, f"{ready.count}", "Plan for several, or ask one by one.")
-    before = budget.terms.share(budget.state.spent)
-    stored, reservation = budget.answered(
+    stored, paid = budget.answered(
         plan,
         1,
         lambda: _packed(plan, ready.draw(SecureKeystream())),
@@ -174,40 +178,42 @@ def ask(
         query=f"{question.words()}; {query}" if query else question.words(),
         again=True,
         blocks=blocks,
-        plan_id=plan_id,
     )
-    plan, values = _unpacked(stored)
+    plan, values = _unpacked(stored, paid.key)
     value = ready.restored(values)
     low, high = plan.interval(value)
-    spent = budget.terms.share(budget.state.spent)
+    repeated = paid.stored_answer is not None
     return Asked(
         value=value,
         low=low,
         high=high,
         confidence=plan.confidence,
         plan=plan,
-        key=reservation.key,
-        share=0.0 if reservation.stored_answer is not None else max(spent - before, 0.0),
-        spent=spent,
-        repeated=reservation.stored_answer is not None,
+        key=paid.key,
+        share=0.0 if repeated else budget.terms.share_of_cost(paid.charged, paid.spent),
+        spent=budget.spent,
+        repeated=repeated,
     )
 
 
-def _paid_before(budget: Budget, question: Question, key: str, blocks: Blocks) -> Plan:
-    """The plan that was paid for under this key: that of the stored answer, or one found for it again.
+def _paid_before(budget: Budget, question: Question, spend: Spend, blocks: Blocks) -> Plan:
+    """The plan that was paid for under this key: that of the stored answer, or the one chosen then.
 
-    A process that died between paying and drawing left no answer. Its plan is found as it was the first time,
-    if what it was chosen from is the same.
+    A process that died between paying and drawing left no answer. Its plan is found again, as it was chosen
+    from what was left when it was paid.
     """
-    stored = budget.ledger.answer_of(key)
-    if stored is not None:
-        return _unpacked(stored)[0]
     chosen = budget.terms.chosen_blocks(blocks)
-    paid_for = budget.ledger.plan_of(key)
-    for plan in laws_for(question.requirement(budget)):
-        if budget.plan_id(plan, chosen) == paid_for:
+    if spend.answer is not None:
+        plan = _unpacked(spend.answer, spend.key)[0]
+        if budget.plan_id(plan, chosen) == spend.plan:
             return plan
-    raise KeyReusedError(key, "one whose plan is known", f"{key!r}, paid for another question or an open one")
+        raise KeyReusedError(spend.key)
+    open_ended = question.within is None or question.confidence is None
+    laws = (choose(budget, question, blocks, spend.spent_before),) if open_ended else ()
+    for plan in laws or laws_for(question.requirement(budget)):
+        if budget.plan_id(plan, chosen) == spend.plan:
+            return plan
+    raise KeyReusedError(spend.key)
 
 
 def _packed(plan: Plan, values: Array | Index) -> bytes:
@@ -217,8 +223,8 @@ def _packed(plan: Plan, values: Array | Index) -> bytes:
     return json.dumps(content, separators=(",", ":"), allow_nan=False).encode()
 
 
-def _unpacked(stored: bytes) -> tuple[Plan, Array | Index]:
+def _unpacked(stored: bytes, key: str) -> tuple[Plan, Array | Index]:
     content = json.loads(stored)
     if not isinstance(content, dict) or "asked" not in content:
-        raise KeyReusedError("", "one of a question", "one of another request")
+        raise KeyReusedError(key)
     return plan_from_record(content["asked"]), np.array(content["values"])

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from pbdp.ledger.errors import DamagedLedgerError, UnknownDatasetError
-from pbdp.ledger.record import Amounts, Payload, Record
+from pbdp.ledger.record import Amounts, Payload, Record, total
 from pbdp.ledger.stores.interface import Reading, StoredAnswer
 from pbdp.ledger.witness import Memory, Totals
 
@@ -50,6 +50,16 @@ class Package:
     def left(self) -> int:
         """Releases that are paid for and not used."""
         return self.bought - self.used
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Spend:
+    """What a request key was paid for: a plan, what was spent before it, and the answer, if it has one."""
+
+    key: str
+    plan: str
+    spent_before: Amounts
+    answer: bytes | None
 
 
 def packed_answer(answer: bytes, spend: int) -> tuple[Payload, bytes]:
@@ -143,6 +153,19 @@ class Book:
             fault = f"the answer of record {stored.record.sequence} does not match its digest"
             raise DamagedLedgerError(self.place, fault)
         return answer
+
+    def spend(self, key: str) -> Spend | None:
+        """The spend or purchase with this key."""
+        record = self.reading.spend_with(key)
+        if record is None:
+            return None
+        content = record.content
+        return Spend(
+            key=key,
+            plan=content["plan"],
+            spent_before=total(content["spent"], content["cost"], -1),
+            answer=self.answer_to(record.sequence),
+        )
 
     def memory(self, *datasets: DatasetState) -> Memory:
         """What a witness should remember of this moment."""

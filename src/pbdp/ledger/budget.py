@@ -52,6 +52,20 @@ class Paid:
         return self.reservation.stored_answer is not None
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reserved:
+    """Plans that are paid for: what they cost of the whole budget, and what was spent of it after them.
+
+    `repeated` says that they were paid for before, with the same key.
+    """
+
+    label: str
+    key: str
+    share: float
+    spent: float
+    repeated: bool
+
+
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Budget:
     """The budget of one dataset in a ledger. Get one with `create` or `of`."""
@@ -156,7 +170,7 @@ class Budget:
 
     def reserve(
         self, *plans: Priced | tuple[Priced, int], key: str | None = None, blocks: Blocks = None
-    ) -> Price:
+    ) -> Reserved:
         """Pay for plans, each (plan, times) or once, together and in advance: composed exactly, as one step.
 
         Their releases can be used one by one later. The same `key` pays once. A `Claim` can be paid for too:
@@ -164,7 +178,7 @@ class Budget:
         """
         counted = _counted(plans)
         chosen = self.terms.chosen_blocks(blocks)
-        before = price(self.terms, counted, self.state.spent, blocks)
+        label = price(self.terms, counted, self.state.spent, blocks).label
         purchase = Purchase(
             dataset=self.dataset,
             plans=tuple(
@@ -175,10 +189,16 @@ class Budget:
             key=key,
         )
         try:
-            self.ledger.buy(purchase)
+            paid = self.ledger.buy(purchase)
         except BudgetExceededError as refusal:
             raise self._with_remedy(refusal, counted, chosen) from None
-        return before
+        return Reserved(
+            label=label,
+            key=paid.key,
+            share=self.terms.share_of_cost(paid.charged, paid.spent),
+            spent=self.terms.share(paid.spent),
+            repeated=not paid.fresh,
+        )
 
     def release(
         self,
@@ -258,16 +278,15 @@ class Budget:
         disjoint: bool = False,
         again: bool = False,
         blocks: Blocks = None,
-        plan_id: str | None = None,
     ) -> tuple[bytes, Reservation]:
         """Pay for `count` numbers of a plan, have their answer drawn unless it was, and store it as it is.
 
-        Refusals say what would fit instead. `plan_id` is the one under which a stored answer was paid.
+        Refusals say what would fit instead.
         """
         chosen = self.terms.chosen_blocks(blocks)
         request = Request(
             dataset=self.dataset,
-            plan=plan_id or self.plan_id(plan, chosen),
+            plan=self.plan_id(plan, chosen),
             plan_label=name_of(plan),
             cost=self._pricing(((plan, 1),), chosen),
             package=plan.package,
@@ -351,17 +370,20 @@ class Budget:
 
 def _counted(plans: Iterable[Priced | tuple[Priced, int]]) -> Plans:
     """Every plan with how often it is meant."""
-    counted = []
+    counted: dict[str, tuple[Priced, int]] = {}
     for plan in plans:
         entry, times = plan if isinstance(plan, tuple) else (plan, 1)
         if not isinstance(entry, Plan | Claim | Measured):
             raise InputError("plan", "a plan or a claim", type(entry).__name__)
         if type(times) is not int or times < 1:
             raise InputError("times", "a whole number of at least 1", repr(times))
-        counted.append((entry, times))
+        # one that is named twice is meant more often
+        name = fingerprint(entry)
+        _, before = counted.get(name, (entry, 0))
+        counted[name] = entry, before + times
     if not counted:
         raise InputError("plans", "at least one", "none")
-    return tuple(counted)
+    return tuple(counted.values())
 
 
 def _package(plan: Priced) -> int:

@@ -14,7 +14,7 @@ from typing import Any, Self, TypeVar
 
 from pbdp.domains import is_connection
 from pbdp.errors import InputError
-from pbdp.ledger.book import Book, DatasetState, Entry, entries_of, packed_answer
+from pbdp.ledger.book import Book, DatasetState, Entry, Spend, entries_of, packed_answer
 from pbdp.ledger.errors import (
     DamagedLedgerError,
     DatasetExistsError,
@@ -31,6 +31,7 @@ from pbdp.ledger.record import FORMAT, Amounts, Payload, Record, checked_amounts
 from pbdp.ledger.request import (
     Pricing,
     Purchase,
+    Receipt,
     Request,
     Reservation,
     charge,
@@ -55,6 +56,7 @@ WAIT = 30.0
 LONGEST_WAIT = 86_400
 # How often a price is found outside the lock, if others spend meanwhile, before it is found inside.
 OUTSIDE = 3
+AFTER_RECOVERY = "one of after the last recovery of this ledger"
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+)://")
 
 
@@ -223,7 +225,7 @@ class Ledger:
 
         return self._priced(request, key, needs_price, lambda price: self._reserved(request, key, price))
 
-    def buy(self, purchase: Purchase) -> DatasetState:
+    def buy(self, purchase: Purchase) -> Receipt:
         """Pay for packages of several plans together, durably; their releases can be used from then on.
 
         The same key buys once.
@@ -254,25 +256,30 @@ class Ledger:
                 continue
         return pay(asked.priced)
 
-    def _bought(self, purchase: Purchase, key: str, price: Pricing) -> DatasetState:
-        def pay(change: Change) -> DatasetState:
+    def _bought(self, purchase: Purchase, key: str, price: Pricing) -> Receipt:
+        def pay(change: Change) -> Receipt:
             state = change.dataset(purchase.dataset)
             known = change.book.reading.spend_with(key)
             if known is not None:
                 if known.content["fingerprint"] != purchase.fingerprint(key):
                     raise KeyReusedError(key)
-                return state
+                if change.book.is_void(known.sequence):
+                    raise KeyReusedError(key, AFTER_RECOVERY, repr(key))
+                paid: Payload = known.content
+                return Receipt(key=key, charged=paid["cost"], spent=paid["spent"], fresh=False)
             check_relation(purchase.neighbors, state)
             cost = price(state)
             spent = spent_after(state, cost)
             packages = [change.book.package(purchase.dataset, plan) for plan, _, _ in purchase.plans]
             for content in purchase_contents(purchase, key, state, packages, (cost, spent)):
                 change.append("purchase", content)
-            state = replace(state, spent=spent, sequence=change.book.head.sequence)
-            change.touch(state)
-            return state
+            change.touch(replace(state, spent=spent, sequence=change.book.head.sequence))
+            return Receipt(key=key, charged=cost, spent=spent, fresh=True)
 
-        return self._guard.write(pay)
+        receipt = self._guard.write(pay)
+        if self._guard.trusted is not None:
+            _LOG.warning("%s", self._guard.trusted)
+        return receipt
 
     def _reserved(self, request: Request, key: str, price: Pricing) -> Reservation:
         def pay(change: Change) -> tuple[Record, bool, bytes | None]:
@@ -288,7 +295,7 @@ class Ledger:
                 raise KeyReusedError(key)
             answer = change.book.answer_to(spend.sequence)
             if answer is None and change.book.is_void(spend.sequence):
-                raise KeyReusedError(key, "one of after the last recovery of this ledger", repr(key))
+                raise KeyReusedError(key, AFTER_RECOVERY, repr(key))
             return spend, False, answer
 
         spend, fresh, answer = self._guard.write(pay)
@@ -337,19 +344,9 @@ class Ledger:
             return reservation.stored_answer
         return self.settle(reservation, draw())
 
-    def plan_of(self, key: str) -> str | None:
-        """The plan that was paid for under this request key."""
-        spend = self._guard.read(lambda book: book.reading.spend_with(key))
-        return None if spend is None else str(spend.content["plan"])
-
-    def answer_of(self, key: str) -> bytes | None:
-        """The stored answer to the request with this key."""
-
-        def look(book: Book) -> bytes | None:
-            spend = book.reading.spend_with(key)
-            return None if spend is None else book.answer_to(spend.sequence)
-
-        return self._guard.read(look)
+    def spend_of(self, key: str) -> Spend | None:
+        """What was paid for under this request key."""
+        return self._guard.read(lambda book: book.spend(key))
 
     def history(self, dataset: str | None = None) -> Iterator[Entry]:
         """Every change of every budget, or of one, in order."""

@@ -141,6 +141,16 @@ class Purchase:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Receipt:
+    """A purchase that is paid for; `fresh` says whether this call made its records."""
+
+    key: str
+    charged: Amounts
+    spent: Amounts
+    fresh: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Reservation:
     """A release that is paid for. Noise may be drawn for it, unless `stored_answer` holds the answer already.
 

@@ -6,7 +6,8 @@ from fractions import Fraction
 
 import pytest
 
-from pbdp.accounting.filters.amounts import NATS, PROBABILITIES, allowed, charged, not_below_written, written
+from pbdp.accounting.filters.amounts import allowed, charged, not_below_written, written
+from pbdp.accounting.filters.rule import NATS, PROBABILITIES
 
 
 def test_decimals_are_read_as_they_are_written() -> None:

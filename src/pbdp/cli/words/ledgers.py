@@ -119,5 +119,4 @@ def _cost(terms: Terms, charged: Mapping[str, int], spent: Mapping[str, int], fr
     """What was charged, as a share of the budget; `spent` is after it."""
     if not any(charged.values()):
         return free
-    before = {name: amount - charged[name] for name, amount in spent.items()}
-    return percent_up(max(terms.share(spent) - terms.share(before), 0.0))
+    return percent_up(terms.share_of_cost(charged, spent))

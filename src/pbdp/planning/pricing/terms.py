@@ -39,6 +39,8 @@ NO_END = 10**24
 MOST_BLOCKS = 256
 LONGEST_BLOCK = 80
 WHOLE = ""
+# How budgets were kept before.
+EARLIER = ("renyi", "sum", "batch")
 KINDS = ("variance", "reach", "reserve")
 # A composition may set aside so much of the reserve that is left, in powers of two to meet the same again.
 _ASIDE = 2.0**-14
@@ -78,8 +80,13 @@ class Terms:
                 raise ValueError("another rule")
             return cls(**numbers, neighbors=_text(record["neighbors"]), blocks=tuple(map(_text, blocks)))
         except (LookupError, TypeError, ValueError):
-            remedy = "The budget was made by another version of pbdp."
-            raise InputError("record", "one of a budget", "one with other fields", remedy) from None
+            rule = record.get("rule")
+            raise InputError(
+                "budget",
+                "one of this version of pbdp",
+                f"the rule {rule!r} of an earlier version of pbdp" if rule in EARLIER else "another",
+                "Keep it as it is and make a new ledger; what the old budget promised adds to the new one.",
+            ) from None
 
     def limits(self) -> Amounts:
         """What may be spent in all."""
@@ -96,7 +103,7 @@ class Terms:
         """The blocks that a release reads: all of them, unless some are named."""
         if blocks is None:
             return self.every_block
-        chosen = (blocks,) if isinstance(blocks, str) else tuple(dict.fromkeys(blocks))
+        chosen = (blocks,) if isinstance(blocks, str) else tuple(blocks)
         if not self.blocks:
             remedy = "Blocks are declared when the budget is made: --blocks north,south."
             raise ContradictionError("blocks", "left out for a dataset without blocks", "some", remedy)
@@ -105,7 +112,7 @@ class Terms:
             raise InputError(
                 "blocks", f"among {', '.join(self.blocks)}", ", ".join(map(repr, unknown)) or "none"
             )
-        return chosen
+        return tuple(block for block in self.blocks if block in chosen)
 
     def left(self, spent: Mapping[str, int], block: str = WHOLE) -> Left:
         """What is left of a block."""
@@ -198,6 +205,14 @@ class Terms:
         start = _start(self.filter).variance
         return 1 - left.variance / start if start else min(left.reach / (self.epsilon * NATS), 1.0)
 
+    def share_of_cost(self, cost: Mapping[str, int], spent: Mapping[str, int]) -> float:
+        """The share of the whole budget that was paid, in the block that paid most; `spent` is after it."""
+        before = {name: amount - cost[name] for name, amount in spent.items()}
+        return max(
+            self.share_of(self.left(spent, block)) - self.share_of(self.left(before, block))
+            for block in self.every_block
+        )
+
     def adds_up(self, spent: Mapping[str, int]) -> float:
         """How much epsilon is left for releases whose epsilons simply add up."""
         reach = max(self.left(spent, block).reach for block in self.every_block)
@@ -261,6 +276,8 @@ def _aside(left: Left) -> float:
 
 @lru_cache(maxsize=4096)
 def _after(filter_: Filter, plans: Plans, left: Left) -> Left | None:
+    if left.reach >= NO_END:
+        return None
     losses = losses_of(plans, _aside(left))
     after = filter_.after(left, losses.laws, losses.reach)
     if after is None and left == _start(filter_) and _composition_fits(filter_, plans, left):
