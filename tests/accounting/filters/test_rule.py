@@ -118,12 +118,12 @@ def test_a_coarse_grid_without_its_chords_is_found(monkeypatch: pytest.MonkeyPat
     choices = [bell(0.53**2, 0.7 * 0.53), bell(0.23**2, 0.7 * 0.23)]
 
     def few_points(right: potential._Right, left: Array) -> Array:
-        short = left - right.here
+        short: Array = left - right.here
         if len(short) == 1:
             return short
         looked_at = np.full(len(short), -1.0)
         looked_at[::300], looked_at[-1] = short[::300], short[-1]
-        return np.maximum(looked_at[:-1], looked_at[1:])
+        return np.asarray(np.maximum(looked_at[:-1], looked_at[1:]))
 
     assert against(filter_, choices).largest_delta(4) <= 0.02
     monkeypatch.setattr(potential._Right, "shortfall", few_points)

@@ -1,0 +1,168 @@
+"""The potential and the price of a step, against 40 digits."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import mpmath
+import numpy as np
+import pytest
+
+from pbdp.accounting.composition.loss_law import LossLaw
+from pbdp.accounting.composition.release import table_release
+from pbdp.accounting.filters.potential import (
+    Moment,
+    largest_variance,
+    left_after,
+    potential,
+    potential_above,
+)
+from pbdp.accounting.filters.steps import Step, step_of
+from pbdp.mechanism.weights import integer_weights
+from tests.accounting.filters.games import Mechanism, bell, response
+
+VARIANCES = [1e-33, 1e-15, 1e-8, 1e-3, 0.3, 5.0, 200.0, 1400.0]
+
+
+def exact(v: float, x: float) -> tuple[Any, Any]:
+    """h_v(x) and e^x times the normal mass above t', from their definitions."""
+    with mpmath.workdps(60):
+        if v == 0:
+            return max(-mpmath.expm1(mpmath.mpf(x)), mpmath.mpf(0)), mpmath.mpf(0)
+        s, x = mpmath.sqrt(mpmath.mpf(v)), mpmath.mpf(x)
+        f = mpmath.erfc((x / s - s / 2) / mpmath.sqrt(2)) / 2
+        w = mpmath.exp(x) * mpmath.erfc((x / s + s / 2) / mpmath.sqrt(2)) / 2
+        return f - w, w
+
+
+@pytest.mark.parametrize("v", VARIANCES)
+def test_the_potential_is_within_its_error(v: float) -> None:
+    s = math.sqrt(v)
+    x = np.unique(np.concatenate([np.linspace(-600, 700, 27), s * np.linspace(-8, 38, 47), [0.0], [v / 2]]))
+    found = potential(v, x)
+    for i, point in enumerate(x):
+        h, w = exact(v, float(point))
+        assert abs(h - mpmath.mpf(found.value[i])) <= mpmath.mpf(found.error[i])
+        assert abs(w - mpmath.mpf(found.w[i])) <= mpmath.mpf(found.error[i])
+        assert potential_above(v, float(point)) >= h
+
+
+@pytest.mark.parametrize("v", [0.01, 0.3, 5.0, 200.0])
+def test_the_error_is_small_where_the_potential_is_not(v: float) -> None:
+    found = potential(v, math.sqrt(v) * np.linspace(-3, 6, 19) + v / 2)
+    assert np.all(found.error <= 1e-11 * found.value)
+
+
+def test_the_potential_is_a_mean_over_losses() -> None:
+    v, x = 0.7, 0.9
+    with mpmath.workdps(30):
+        mean, spread = mpmath.mpf(v) / 2, mpmath.sqrt(v)
+        found = mpmath.quad(
+            lambda z: (1 - mpmath.exp(x - z)) * mpmath.npdf(z, mean, spread), [x, x + 1, x + 5, x + 15]
+        )
+    assert float(found) == pytest.approx(float(exact(v, x)[0]), rel=1e-12)
+
+
+def test_without_variance_it_is_a_hockey_stick() -> None:
+    found = potential(0.0, np.array([-1.0, 0.0, 1.0]))
+    assert found.value == pytest.approx([1 - math.exp(-1), 0, 0])
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "delta"), [(3, 1e-6), (1e-3, 1e-6), (0.1, 0.3), (10, 1e-12), (700, 1e-300), (40, 0.5)]
+)
+def test_a_budget_starts_with_nearly_all_that_its_delta_allows(epsilon: float, delta: float) -> None:
+    v = largest_variance(epsilon, delta)
+    assert exact(v, epsilon)[0] <= mpmath.mpf(delta)
+    assert exact(v * (1 + 1e-9), epsilon)[0] > mpmath.mpf(delta)
+
+
+def test_a_budget_without_delta_starts_with_none() -> None:
+    assert largest_variance(3, 0.0) == 0
+
+
+# The price of a step: (1) holds with it for every x, in 40 digits, and not with 3 % less.
+
+
+def laplace_table(epsilon: float) -> tuple[LossLaw, ...]:
+    masses = np.exp(-epsilon * np.abs(np.arange(-30, 31)))
+    return table_release(integer_weights(masses / masses.sum(), -30), 1).covered
+
+
+def lopsided() -> Mechanism:
+    return Mechanism(np.array([0.1, 0.5, 0.4]), np.array([0.16, 0.5, 0.34]))
+
+
+STEPS = {
+    "response": response(0.3).laws,
+    "claim": response(0.2, 1e-12).laws,
+    "bell": bell(0.04, 0.1).laws,
+    "lopsided": lopsided().laws,
+    "table": laplace_table(0.4),
+}
+MOMENTS = {
+    "first": (3.0, 1e-6, 1.0, 0.0),
+    "begun": (3.0, 1e-6, 0.9, 1.0),
+    "far": (3.0, 1e-6, 0.7, 8.0),
+    "visible": (0.7, 0.05, 0.8, 2.0),
+}
+
+
+def worst_gap(step: Step, now: Moment, left: float) -> float:
+    """The largest left side of (1) less its right side, as a share of the latter, over many x."""
+    low, high = max(0.0, now.epsilon - now.reach), now.epsilon + now.reach
+    worst = -math.inf
+    for law in step.laws:
+        x = np.linspace(low, min(high, 6.0), 13) if high > low else np.array([low])
+        # near the worst of these, more of them
+        for _ in range(2):
+            gaps = np.array([gap(law, now, left, float(point)) for point in x])
+            at = int(np.argmax(gaps))
+            worst = max(worst, float(gaps[at]))
+            x = np.linspace(x[max(at - 1, 0)], x[min(at + 1, len(x) - 1)], 9)
+    return worst
+
+
+def gap(law: LossLaw, now: Moment, left: float, x: float) -> float:
+    with mpmath.workdps(40):
+        there = mpmath.mpf(0)
+        for mass, loss in zip(law.masses, law.losses, strict=True):
+            there += mpmath.mpf(mass) * exact(left, x - mpmath.mpf(loss))[0]
+        right = exact(now.v, x)[0] + mpmath.mpf(now.slack)
+        return float((there - right) / right)
+
+
+@pytest.mark.parametrize("moment", MOMENTS)
+@pytest.mark.parametrize("name", STEPS)
+def test_the_price_is_enough_and_hardly_more(name: str, moment: str) -> None:
+    epsilon, delta, share, reach = MOMENTS[moment]
+    step = step_of(STEPS[name], delta * 1e-7)
+    now = Moment(
+        epsilon=epsilon,
+        v=largest_variance(epsilon, delta) * share,
+        reach=reach,
+        slack=delta * 1e-6,
+        adds_up=False,
+    )
+    left = left_after(step, now)
+    assert left is not None
+    assert 0 < left < now.v
+    assert worst_gap(step, now, left) <= 0
+    assert worst_gap(step, now, now.v - 0.98 * (now.v - left)) > 0
+
+
+def test_what_no_price_can_pay_for_does_not_fit() -> None:
+    now = Moment(epsilon=1.0, v=largest_variance(1.0, 1e-6), reach=0.5, slack=1e-12, adds_up=False)
+    assert left_after(step_of(response(2.0).laws, 0.0), now) is None
+
+
+@pytest.mark.parametrize("v", [0.0, 1e-15, 0.3])
+@pytest.mark.parametrize("slack", [0.0, 1e-320, 1e-13])
+@pytest.mark.parametrize("size", [0.0, 1e-12, 1.0, 599.0])
+def test_odd_numbers_are_priced_or_refused_in_peace(v: float, slack: float, size: float) -> None:
+    step = step_of(response(size).laws, 0.0)
+    for reach in (0.0, 2.0, 1e4):
+        found = left_after(step, Moment(epsilon=3.0, v=v, reach=reach, slack=slack, adds_up=False))
+        assert found is None or 0 <= found <= v
+        assert size < 500 or found is None
