@@ -1,9 +1,8 @@
-"""What a joint plan costs under every rule, and in a ledger."""
+"""What a joint plan costs of a budget, and in a ledger."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
 from functools import lru_cache
@@ -12,18 +11,16 @@ from pathlib import Path
 import pytest
 
 import pbdp
-from pbdp.accounting.filters.design_loss import approximate_renyi
-from pbdp.errors import CannotCertifyError, InputError
+from pbdp.accounting.filters.rule import PROBABILITIES
+from pbdp.errors import InputError
 from pbdp.ledger.budget import Budget
+from pbdp.ledger.errors import BudgetExceededError
 from pbdp.ledger.ledger import Ledger
-from pbdp.ledger.request import Request
 from pbdp.mechanism.custom import CustomRegion
 from pbdp.planning.plan import Plan, number_design
-from pbdp.planning.pricing import Claim, fingerprint, make_rule, price
-from pbdp.planning.pricing.batch_rule import batch_rule, compose_plans
+from pbdp.planning.pricing import Claim, Price, Terms, fingerprint, price
+from pbdp.planning.pricing.losses import compose_plans
 from pbdp.planning.pricing.priced import name_of
-from pbdp.planning.pricing.renyi_rule import RenyiRule
-from pbdp.planning.pricing.sum_rule import SumRule
 from pbdp.planning.together import plan_together
 from tests.planning.together.enumeration import worst
 from tests.planning.together.requirements import FEW, count
@@ -47,88 +44,64 @@ def small(missing: float) -> Plan:
     return plan_together(asked, FEW, missing=missing)
 
 
-# ----------------------------------------------------------------------------------------------- renyi
+def one(joint: Plan, terms: Terms) -> Price:
+    return price(terms, ((joint, 1),))
 
 
-@pytest.mark.parametrize("missing", [0.0, 1e-9])
-def test_renyi_losses_add_up_and_what_is_set_aside_is_missing(missing: float) -> None:
-    rule, joint = RenyiRule(epsilon=3, delta=1e-6), visits(missing)
-    limits = rule.limits()
-    exchange = (limits["renyi"] / 1e12) / (limits["missing"] / 1e30)
-    exact = {"renyi": Fraction(0), "missing": Fraction(missing) * 10**30}
-    for part, steps in zip(joint.parts, (1, 2, 1), strict=True):
-        assert rule.order is not None
-        loss = approximate_renyi(part.design.table_at(0.0), steps, rule.order, exchange)
-        exact["renyi"] += 3 * Fraction(loss.renyi_upper) * 10**12
-        exact["missing"] += 3 * loss.missing_upper * 10**30
-    cost = rule.cost(joint)
-    for name, amount in exact.items():
-        # each part is rounded up once
-        assert amount <= cost[name] < amount + 4
+# ------------------------------------------------------------------------------------------------ costs
 
 
-def test_all_tables_that_fit_a_renyi_budget_compose_to_less() -> None:
-    rule = make_rule(epsilon=3, delta=1e-6)
-    times = price(rule, visits()).times
-    assert times is not None
+def test_what_is_set_aside_comes_from_the_reserve() -> None:
+    terms = Terms(epsilon=3, delta=1e-6, reserve=0.01)
+    none, some = one(visits(0.0), terms).cost, one(visits(1e-9), terms).cost
+    assert none is not None
+    assert some is not None
+    aside = Fraction(1e-9) * PROBABILITIES
+    assert some["reserve"] >= aside
+    assert some["reserve"] - none["reserve"] <= aside * (1 + Fraction(1, 1000))
+    assert not one(visits(9e-7), terms).fits
+    assert "--reserve" in one(visits(9e-7), terms).describe()
+    assert one(visits(9e-7), replace(terms, reserve=0.91)).fits
+
+
+def test_all_tables_that_fit_compose_to_less() -> None:
+    terms = Terms(epsilon=3, delta=1e-6, reserve=0.05)
+    spent, times = dict.fromkeys(terms.limits(), 0), 0
+    while (cost := price(terms, ((visits(), 1),), spent).cost) is not None:
+        spent = {name: amount + cost[name] for name, amount in spent.items()}
+        times += 1
     assert times > 0
     assert compose_plans([(visits(), times)]).epsilon_at(1e-6).upper <= 3
 
 
-# ------------------------------------------------------------------------------------------------- sum
-
-
-@pytest.mark.parametrize("missing", [0.0, 1e-9, 9e-7])
-def test_the_sum_charges_a_point_of_the_curve(missing: float) -> None:
-    joint = visits(missing)
-    rule = SumRule(epsilon=3, delta=1e-5)
-    cost = rule.cost(joint)
-    epsilon, delta = Fraction(cost["epsilon"], 10**12), Fraction(cost["delta"], 10**30)
-    assert delta > Fraction(missing)
-    noise = float(delta - Fraction(missing))
-    parts = plan_together(
-        (),
-        given=[
-            [(replace(part.requirement, delta=noise), number_design(part.design))] for part in joint.parts
-        ],
-    )
-    assert parts.certificate.epsilon_lower * (1 - 1e-6) <= epsilon <= parts.epsilon * (1 + 1e-6)
+@pytest.mark.parametrize("missing", [0.0, 3e-7])
+def test_a_table_fits_a_budget_of_little_more_than_its_own_epsilon(missing: float) -> None:
+    """Its noise may take all of delta but the reserve, and what it sets aside all of that."""
+    share = 1.1 * missing / 1e-6 + 0.001
+    parts = [[(part.requirement, number_design(part.design))] for part in visits(missing).parts]
+    noise = compose_plans([(plan_together((), given=parts), 1)])
+    epsilon = noise.epsilon_at(1e-6 * (1 - share)).upper
+    assert one(visits(missing), Terms(epsilon=epsilon * (1 + 1e-3), delta=1e-6, reserve=share)).fits
+    assert not one(visits(missing), Terms(epsilon=epsilon * 0.999, delta=1e-6, reserve=share)).fits
 
 
 @pytest.mark.parametrize("missing", [0.0, 5e-3])
-def test_what_the_sum_charges_holds_for_all_combinations_of_outputs(missing: float) -> None:
-    cost = SumRule(epsilon=5, delta=2e-2).cost(small(missing))
-    delta = cost["delta"] / 1e30
-    assert worst(small(missing), cost["epsilon"] / 1e12) <= (delta - missing) * (1 + 1e-9)
+def test_what_fits_holds_for_all_combinations_of_outputs(missing: float) -> None:
+    """The least epsilon at which the plan fits, against delta from enumeration."""
+    low, high = 0.01, 20.0
+    while high - low > 1e-3:
+        middle = (low + high) / 2
+        fits = one(small(missing), Terms(epsilon=middle, delta=2e-2, reserve=0.6)).fits
+        low, high = (low, middle) if fits else (middle, high)
+    assert missing + (1 - missing) * worst(small(missing), high) <= 2e-2
 
 
-@pytest.mark.parametrize("missing", [0.0, 3e-7])
-def test_a_table_fits_a_budget_of_its_own_delta(missing: float) -> None:
-    """A smaller delta would take a smaller share of both limits, but more epsilon than there is."""
-    whole = SumRule(epsilon=visits(missing).epsilon * (1 + 1e-9), delta=1e-6)
-    assert price(whole, visits(missing)).times == 1
-    assert price(SumRule(epsilon=2 * visits(missing).epsilon, delta=1e-6), visits(missing)).fits
-    assert not price(SumRule(epsilon=visits(missing).epsilon * 0.999, delta=1e-6), visits(missing)).fits
-
-
-def test_more_set_aside_than_the_budget_has_does_not_fit() -> None:
-    assert not price(SumRule(epsilon=50, delta=1e-7), visits(9e-7)).fits
-    assert not price(RenyiRule(epsilon=50, delta=1e-5), visits(9e-7)).fits
-
-
-def test_noise_without_an_epsilon_that_small_is_refused() -> None:
-    with pytest.raises(CannotCertifyError, match="smaller delta"):
-        SumRule(epsilon=50, delta=1e-19).cost(replace_delta(small(0.0), 1e-19))
+def test_a_budget_without_delta_refuses_tables() -> None:
     with pytest.raises(InputError, match="Give the budget a delta"):
-        SumRule(epsilon=50, delta=0).cost(small(0.0))
+        one(small(0.0), Terms(epsilon=50, delta=0))
 
 
-def replace_delta(joint: Plan, delta: float) -> Plan:
-    parts = tuple(replace(part, requirement=replace(part.requirement, delta=delta)) for part in joint.parts)
-    return replace(joint, parts=parts, certificate=replace(joint.certificate, delta=delta))
-
-
-# ----------------------------------------------------------------------------------------------- batch
+# ------------------------------------------------------------------------------------------- composition
 
 
 @pytest.mark.parametrize("missing", [0.0, 1e-9, 5e-7])
@@ -156,14 +129,15 @@ def test_a_composition_is_no_less_than_all_combinations_of_outputs(missing: floa
         assert exact * (1 - 1e-9) <= found <= exact * (1 + 5e-3)
 
 
-def test_joint_plans_and_others_make_a_batch() -> None:
+def test_joint_plans_and_others_are_reserved_together() -> None:
     plan = pbdp.plan(within=5, confidence=0.9, sensitivity=1, delta=1e-9, integer=True)
-    rule = batch_rule([(visits(), 2), (plan, 1), (Claim(epsilon=0.1), 1)], epsilon=5, delta=1e-6)
-    assert rule.limits()[fingerprint(visits())] == 2
-    assert rule.cost(visits())[fingerprint(visits())] == 1
-    assert rule.found.upper > compose_plans([(visits(), 2), (plan, 1)]).epsilon_at(1e-6).upper
-    with pytest.raises(InputError, match=r"another \(joint plan of 3"):
-        rule.cost(visits(0.0))
+    terms = Terms(epsilon=5, delta=1e-6, reserve=0.05)
+    found = price(terms, ((visits(), 2), (plan, 1), (Claim(epsilon=0.1), 1)))
+    less = price(terms, ((visits(), 2), (plan, 1)))
+    assert found.cost is not None
+    assert less.cost is not None
+    assert found.cost["variance"] > less.cost["variance"]
+    assert found.cost["reserve"] >= 2 * Fraction(1e-9) * PROBABILITIES
 
 
 # ------------------------------------------------------------------------------------- names and relations
@@ -180,11 +154,8 @@ def test_names_and_relations() -> None:
     alike = f"4 x {first}" if first == names[0] else f"{first}, 3 x {names[0]}"
     assert name_of(two) == f"joint plan of 4 ({alike})"
     assert visits(neighbors="replace").neighbors == "replace"
-    for kind in ("renyi", "sum"):
-        with pytest.raises(InputError, match="neighbors must be 'add/remove'"):
-            make_rule(kind, epsilon=3, delta=1e-5).cost(visits(neighbors="replace"))
     with pytest.raises(InputError, match="neighbors must be 'add/remove'"):
-        batch_rule([(visits(neighbors="replace"), 1)], epsilon=3, delta=1e-5)
+        one(visits(neighbors="replace"), Terms(epsilon=3, delta=1e-5))
 
 
 def test_fingerprints_tell_joint_plans_apart() -> None:
@@ -215,35 +186,22 @@ def test_a_region_given_as_a_function_has_no_fingerprint() -> None:
 
 # ------------------------------------------------------------------------------------------------ ledger
 
-RULES: dict[str, Callable[[], dict[str, object]]] = {
-    "renyi": dict,
-    "sum": dict,
-    "batch": lambda: {"plans": [(visits(), 2)]},
-}
 
-
-@pytest.mark.parametrize("rule", RULES)
-def test_a_ledger_keeps_the_spend_of_joint_plans(rule: str, tmp_path: Path) -> None:
+def test_a_ledger_keeps_the_spend_of_joint_plans(tmp_path: Path) -> None:
+    answers = [[1, 2, 3]] * 3
     with Ledger.create(tmp_path / "budget.db") as ledger:
-        Budget.create(ledger, "visits", epsilon=2.5, delta=1e-6, rule=rule, **RULES[rule]())  # type: ignore[arg-type]
+        Budget.create(ledger, "visits", epsilon=2.5, delta=1e-6, reserve=0.05)
         budget = Budget.of(ledger, "visits")
-        found = budget.price(visits())
-        assert found.fits
-        assert found.describe().startswith("joint plan of 3")
-        assert found.times is not None
-        for _ in range(found.times):
-            request = Request(
-                dataset="visits",
-                plan=fingerprint(visits()),
-                plan_label=name_of(visits()),
-                cost=budget.rule.cost(visits()),
-                package=visits().releases,
-                values=visits().releases,
-                neighbors=visits().neighbors,
-                again=True,
-            )
-            ledger.settle(ledger.reserve(request), b"[]")
-        assert budget.state.spent == {name: found.times * cost for name, cost in found.cost.items()}
-        assert not budget.price(visits()).fits
+        told, _ = budget.price(visits()).times
+        assert budget.price(visits()).describe().startswith("joint plan of 3")
+        paid, spent = 0, budget.state.spent
+        while (cost := budget.price(visits()).cost) is not None:
+            budget.release(visits(), answers, again=True)
+            spent = {name: amount + cost[name] for name, amount in spent.items()}
+            paid += 1
+        assert paid == told
+        assert budget.state.spent == spent
         assert "does not fit" in budget.price(visits()).describe()
-        assert compose_plans([(visits(), found.times)]).epsilon_at(1e-6).upper <= 2.5
+        with pytest.raises(BudgetExceededError, match="too little is left"):
+            budget.release(visits(), answers, again=True)
+        assert compose_plans([(visits(), paid)]).epsilon_at(1e-6).upper <= 2.5
