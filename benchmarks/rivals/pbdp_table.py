@@ -38,6 +38,9 @@ class Aggregated:
     def kinds(self) -> Mapping[str, ColumnKind]:
         return {}
 
+    def digest(self, asked: BoundedAggregation) -> bytes:  # noqa: ARG002
+        return b""
+
     def aggregate(self, asked: BoundedAggregation, choice_key: int) -> Aggregates:  # noqa: ARG002
         return self.aggregates
 

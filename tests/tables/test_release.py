@@ -2,23 +2,32 @@
 
 from __future__ import annotations
 
+import base64
+import hashlib
+import json
 import math
+import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
 import pytest
 
 from pbdp import Budget, Ledger
 from pbdp.errors import InputError
 from pbdp.ledger.errors import BudgetExceededError
+from pbdp.ledger.keys import Key
 from pbdp.release.keystream import InsecureTestSeedWarning, SecureKeystream
-from pbdp.tables import Count, Mean, People, Query, ReleasedTable, Selection, Sum, TablePlan
+from pbdp.tables import Count, Mean, People, Query, ReleasedTable, Selection, Sum, TablePlan, release
 from pbdp.tables.bounded import Aggregates, BoundedAggregation
 from pbdp.tables.engines.at import source_of
 from pbdp.tables.engines.interface import ColumnKind, EngineError, Source
-from pbdp.tables.release import draw, release_table
+from pbdp.tables.release import DataChangedError, draw, release_table
 
 GROUPS = 250_000
 
@@ -123,7 +132,10 @@ class Fixed:
 
     @property
     def place(self) -> str:
-        return self._source.place
+        return "a fixed table"
+
+    def digest(self, asked: BoundedAggregation) -> bytes:
+        return self._source.digest(asked)
 
     def kinds(self) -> Mapping[str, ColumnKind]:
         return self._source.kinds()
@@ -278,7 +290,7 @@ def test_a_repeated_request_returns_the_stored_table_and_pays_once(budget: Budge
 def test_selected_tables_come_back_from_the_ledger(budget: Budget) -> None:
     data = {"who": np.arange(2000), "city": np.repeat(["x", "y"], 1000), "x": np.ones(2000)}
     plan = small_plan(by=["city"], select=Selection(people=200), groups_per_person=1)
-    one, two = plan.release(data, budget=budget), plan.release(data, budget=budget)
+    one, two = (plan.release(data, budget=budget, key="k") for _ in range(2))
     assert one.to_arrow().equals(two.to_arrow())
 
 
@@ -322,7 +334,7 @@ def test_both_rules_price_tables(rule: str, tmp_path: Path, monkeypatch: pytest.
     plan = small_plan(by=["city"], select=Selection(people=200))
     with Ledger.create(tmp_path / "ledger.db") as ledger:
         budget = Budget.create(ledger, "visits", epsilon=30, delta=1e-5, rule=rule)
-        plan.release(SMALL, budget=budget)
+        plan.release(SMALL, budget=budget, key="k")
         assert any(budget.state.spent.values())
 
 
@@ -344,6 +356,100 @@ def test_a_key_needs_a_budget() -> None:
 def test_a_selection_that_sets_too_much_aside_hears_which_delta_fits(budget: Budget) -> None:
     plan = small_plan(by=["city"], select=Selection(people=200), delta=1e-5)
     with pytest.raises(BudgetExceededError, match=r"give the query a delta of (\S+) or less") as refused:
-        plan.release(SMALL, budget=budget)
+        plan.release(SMALL, budget=budget, key="k")
     fits = float(str(refused.value).rsplit("delta of ", 1)[1].split()[0])
-    small_plan(by=["city"], select=Selection(people=200), delta=fits).release(SMALL, budget=budget)
+    small_plan(by=["city"], select=Selection(people=200), delta=fits).release(SMALL, budget=budget, key="k")
+
+
+# ------------------------------------------------------------------------------- same request, other data
+
+MARCH = pd.DataFrame({"who": np.arange(60), "city": np.repeat(["x", "y", "z"], 20), "x": np.ones(60)})
+APRIL = MARCH.assign(x=MARCH["x"].where(MARCH["who"] != 7, 2.0))
+
+
+def test_changed_data_is_not_answered_with_the_old_table(budget: Budget, tmp_path: Path) -> None:
+    plan, file = small_plan(), tmp_path / "visits.parquet"
+    MARCH.to_parquet(file)
+    march = plan.release(file, budget=budget)
+    spent = dict(budget.state.spent)
+    APRIL.to_parquet(file)
+    for _ in range(2):
+        with pytest.raises(DataChangedError, match="The data changed; give a new key"):
+            plan.release(file, budget=budget)
+    assert budget.state.spent == spent
+    april = plan.release(file, budget=budget, key="april")
+    assert budget.state.spent != spent
+    assert not april.to_arrow().equals(march.to_arrow())
+    # the same data again, under another name, is the same data
+    MARCH.to_parquet(file)
+    assert plan.release(file, budget=budget).to_arrow().equals(march.to_arrow())
+    APRIL.to_parquet(tmp_path / "renamed.parquet")
+    again = plan.release(tmp_path / "renamed.parquet", budget=budget, key="april")
+    assert again.to_arrow().equals(april.to_arrow())
+
+
+def in_duckdb(frame: pd.DataFrame) -> Any:
+    return duckdb.connect().from_df(frame)
+
+
+@pytest.mark.parametrize(
+    "made",
+    [pd.DataFrame, pa.Table.from_pandas, pl.from_pandas, lambda frame: frame.to_dict("list"), in_duckdb],
+    ids=["pandas", "arrow", "polars", "lists", "relation"],
+)
+def test_tables_in_memory_need_a_key_and_a_key_stands_for_one_of_them(made: Any, budget: Budget) -> None:
+    plan = small_plan()
+    with pytest.raises(InputError, match="key must be given for data in memory"):
+        plan.release(made(MARCH), budget=budget)
+    assert not any(budget.state.spent.values())
+    march = plan.release(made(MARCH), budget=budget, key="march")
+    with pytest.raises(DataChangedError):
+        plan.release(made(APRIL), budget=budget, key="march")
+    assert plan.release(made(MARCH), budget=budget, key="march").to_arrow().equals(march.to_arrow())
+    april = plan.release(made(APRIL), budget=budget, key="april")
+    assert april.payment is not None
+    assert not april.payment.repeated
+
+
+def test_what_is_stored_of_the_data_tells_nothing_without_the_key(budget: Budget, tmp_path: Path) -> None:
+    """No digest or size of a file is in the ledger or the manifest; the same data looks like any other."""
+    file = tmp_path / "visits.csv"
+    MARCH.to_csv(file, index=False)
+    plan, content = small_plan(), file.read_bytes()
+    for key in ("one", "two"):
+        plan.release(file, budget=budget, key=key).save(tmp_path / f"{key}.csv")
+    manifest = (tmp_path / "one.csv.manifest.json").read_text()
+    rows = [json.loads(line) for line in budget.ledger.export()]
+    answers = [json.loads(base64.b64decode(row["answer"])) for row in rows if row.get("answer")]
+    marks = [answer.pop("data") for answer in answers]
+    assert len(set(marks)) == 2
+    kept = json.dumps(rows) + json.dumps(answers) + manifest
+    digests = [source_of(file).digest(plan.query.aggregation), hashlib.sha256(content).digest()]
+    for told in (*(digest.hex() for digest in digests), *(base64.b64encode(d).decode() for d in digests)):
+        assert told not in kept + "".join(marks)
+    assert not re.search(rf"\b{len(content)}\b", manifest)
+    assert not any(mark in manifest for mark in marks)
+    # who has the key can compute it; who has another cannot
+    for key, mark in zip(("one", "two"), marks, strict=True):
+        asked = json.dumps([key, digests[0].hex()]).encode()
+        assert budget.ledger.keyed_digest("table data", asked, like=mark) == mark
+        assert Key.fresh().keyed_digest("table data", asked) not in mark
+
+
+def test_tables_that_were_stored_without_a_digest_come_back(budget: Budget) -> None:
+    plan = small_plan()
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(release, "replace", lambda drawn, **_: drawn)
+        march = plan.release(MARCH, budget=budget, key="march")
+    assert plan.release(MARCH, budget=budget, key="march").to_arrow().equals(march.to_arrow())
+
+
+def test_a_request_that_was_paid_and_not_answered_is_answered_from_the_data_of_now(budget: Budget) -> None:
+    plan, source = small_plan(), Broken(source_of(MARCH))
+    with pytest.raises(EngineError):
+        release_table(plan, source, budget=budget, key="march")
+    spent = dict(budget.state.spent)
+    assert len(plan.release(APRIL, budget=budget, key="march")) == 3
+    assert budget.state.spent == spent
+    with pytest.raises(DataChangedError):
+        plan.release(MARCH, budget=budget, key="march")

@@ -174,7 +174,7 @@ def check_budget(options: argparse.Namespace, *more: str) -> None:
     """A ledger needs a dataset, and what belongs to a ledger needs one; test seeds are never paid for."""
     options.ledger = ledger_place(options)
     if options.ledger is None:
-        for name in ("dataset", "key", "trust_ledger", *more):
+        for name in ("dataset", "blocks", "key", "trust_ledger", *more):
             if getattr(options, name) not in (None, False):
                 raise ContradictionError(
                     f"--{name.replace('_', '-')}", f"used with --ledger (or {LEDGER_VARIABLE})", "no ledger"

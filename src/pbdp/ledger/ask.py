@@ -205,13 +205,13 @@ def _paid_before(budget: Budget, question: Question, spend: Spend, blocks: Block
     chosen = budget.terms.chosen_blocks(blocks)
     if spend.answer is not None:
         plan = _unpacked(spend.answer, spend.key)[0]
-        if budget.plan_id(plan, chosen) == spend.plan:
+        if budget.terms.plan_id(plan, chosen) == spend.plan:
             return plan
         raise KeyReusedError(spend.key)
     open_ended = question.within is None or question.confidence is None
     laws = (choose(budget, question, blocks, spend.spent_before),) if open_ended else ()
     for plan in laws or laws_for(question.requirement(budget)):
-        if budget.plan_id(plan, chosen) == spend.plan:
+        if budget.terms.plan_id(plan, chosen) == spend.plan:
             return plan
     raise KeyReusedError(spend.key)
 

@@ -31,7 +31,7 @@ from pbdp.planning.pricing import Claim, Measured, Plans, Price, Priced, Terms, 
 from pbdp.planning.pricing.priced import name_of
 from pbdp.planning.pricing.terms import KINDS, amount_name
 from pbdp.release.keystream import SecureKeystream
-from pbdp.spelling import digest, neighbours_too
+from pbdp.spelling import neighbours_too
 
 Numbers = Array | Index
 Blocks = str | Sequence[str] | None
@@ -182,7 +182,8 @@ class Budget:
         purchase = Purchase(
             dataset=self.dataset,
             plans=tuple(
-                (self.plan_id(plan, chosen), name_of(plan), times * _package(plan)) for plan, times in counted
+                (self.terms.plan_id(plan, chosen), name_of(plan), times * _package(plan))
+                for plan, times in counted
             ),
             cost=self._pricing(counted, chosen),
             neighbors=self.terms.neighbors,
@@ -286,7 +287,7 @@ class Budget:
         chosen = self.terms.chosen_blocks(blocks)
         request = Request(
             dataset=self.dataset,
-            plan=self.plan_id(plan, chosen),
+            plan=self.terms.plan_id(plan, chosen),
             plan_label=name_of(plan),
             cost=self._pricing(((plan, 1),), chosen),
             package=plan.package,
@@ -331,12 +332,6 @@ class Budget:
         if not remedy and len(plans) == 1:
             remedy = what_fits(Affordable(terms=self.terms, spent=spent, blocks=blocks), *plans[0])
         return BudgetExceededError(refusal.dataset, refusal.reason, remedy or asked.advice())
-
-    def plan_id(self, plan: Priced, blocks: tuple[str, ...]) -> str:
-        """The plan's fingerprint; with the blocks it is for, where those are not all."""
-        if blocks == self.terms.every_block:
-            return fingerprint(plan)
-        return digest([fingerprint(plan), sorted(blocks)])
 
     def ask(
         self,

@@ -71,6 +71,12 @@ class BoundedAggregation:
     rows_per_group: int | None = None
     only: tuple[KeyTable, ...] = ()
 
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns that are read."""
+        unit = () if self.unit is None else (self.unit,)
+        return tuple(dict.fromkeys([*unit, *self.by, *(value.column for value in self.values)]))
+
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Aggregates:

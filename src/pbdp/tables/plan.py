@@ -14,7 +14,7 @@ from pbdp.tables.query import Query
 from pbdp.tables.selection import Threshold, Thresholds
 
 if TYPE_CHECKING:
-    from pbdp.ledger.budget import Budget
+    from pbdp.ledger.budget import Blocks, Budget
     from pbdp.tables.table import ReleasedTable
 
 # The share of delta that pays for groups of one person which a selection publishes. The threshold grows with
@@ -57,18 +57,22 @@ class TablePlan:
         table: str | None = None,
         budget: Budget | None = None,
         key: str | None = None,
+        blocks: Blocks = None,
         insecure_test_seed: int | None = None,
     ) -> ReleasedTable:
         """Publish the table of this data: a file, a data frame, a database (`table` names what is in it).
 
         A `budget` pays before the data is read. The same `key` brings back the same table; without one, the
-        query and the name of the data are the key. `insecure_test_seed` repeats the noise, for tests.
+        query and the name of the data are the key. `blocks` are the blocks of people in the data, if not all
+        of the budget's: only these pay. `insecure_test_seed` repeats the noise, for tests.
         """
         from pbdp.tables.engines.at import source_of
         from pbdp.tables.release import release_table
 
         source = source_of(data, table)
-        return release_table(self, source, budget=budget, key=key, insecure_test_seed=insecure_test_seed)
+        return release_table(
+            self, source, budget=budget, key=key, blocks=blocks, insecure_test_seed=insecure_test_seed
+        )
 
 
 def plan_table(query: Query) -> TablePlan:

@@ -1,18 +1,28 @@
-"""Releasing a table: pay, ask the engine once, select groups, add noise, store what is published."""
+"""Releasing a table: pay, ask the engine once, select groups, add noise, store what is published.
+
+**Which data it was.** A repeated request brings the stored table back, so the ledger keeps, with the table, a
+digest of the data that it was made of: a MAC, under the ledger's secret key, of the request's key and of the
+engine's digest of the data (`Source.digest`). Without the secret it tells nothing, not even whether two
+requests had the same data. If the data has changed since, the request is refused. That refusal tells
+something about the data. It is for whoever holds the data and runs this; nothing of it is stored or
+published. No data is read before the request is paid for, or found to be paid.
+"""
 
 from __future__ import annotations
 
+import hmac
 import json
 import secrets
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cache
 from typing import Any
 
 import numpy as np
 
 from pbdp.accounting.filters.rule import PROBABILITIES
-from pbdp.errors import ContradictionError, PbdpError
-from pbdp.ledger.budget import Budget
+from pbdp.errors import ContradictionError, InputError, PbdpError
+from pbdp.ledger.budget import Blocks, Budget
 from pbdp.ledger.errors import BudgetExceededError
 from pbdp.ledger.request import Reservation
 from pbdp.mechanism.grid import FURTHEST_STEP, LinearGrid
@@ -30,22 +40,24 @@ from pbdp.tables.table import Payment, ReleasedTable, typed
 # Answers are clamped this many steps from zero, which leaves room for the noise; clamping never adds to what
 # one person can change.
 _FURTHEST = FURTHEST_STEP // 2
+# What the key of the ledger is used for here.
+PURPOSE = "table data"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Drawn:
-    """The published groups and, by label, the released numbers."""
+    """The published groups and, by label, the released numbers; `data` is the keyed digest of their data."""
 
     groups: KeyTable
     values: Mapping[str, Column]
+    data: str | None = None
 
     def packed(self, plan: TablePlan) -> bytes:
         """As text for the ledger; public groups are part of the request already."""
         found = None if plan.query.groups is not None else keys_record(self.groups)
         values = {label: column.tolist() for label, column in self.values.items()}
-        return json.dumps(
-            {"groups": found, "values": values}, separators=(",", ":"), allow_nan=False
-        ).encode()
+        record = {"groups": found, "values": values, "data": self.data}
+        return json.dumps(record, separators=(",", ":"), allow_nan=False).encode()
 
     @classmethod
     def unpacked(cls, plan: TablePlan, stored: bytes) -> Drawn:
@@ -56,7 +68,19 @@ class Drawn:
             raise PbdpError("The ledger's answer to this request is no table of this query.")
         whole = {number.label: number.requirement.integer for number in plan.numbers}
         values = {label: typed(column, whole[label]) for label, column in record["values"].items()}
-        return cls(groups=groups, values=values)
+        return cls(groups=groups, values=values, data=record.get("data"))
+
+
+class DataChangedError(InputError):
+    """The request was answered, but from other data than there is now."""
+
+    def __init__(self, key: str) -> None:
+        super().__init__(
+            "data",
+            f"what it was when the request {key!r} was answered",
+            "other data",
+            "The data changed; give a new key to pay for a new table.",
+        )
 
 
 def release_table(
@@ -65,9 +89,13 @@ def release_table(
     *,
     budget: Budget | None = None,
     key: str | None = None,
+    blocks: Blocks = None,
     insecure_test_seed: int | None = None,
 ) -> ReleasedTable:
-    """The published table. With a budget, the price is paid before the engine reads a row."""
+    """The published table. With a budget, the price is paid before the engine reads a row.
+
+    `blocks` are the blocks of people that the source holds, if not all of the budget's; only these pay.
+    """
     if budget is not None and insecure_test_seed is not None:
         raise ContradictionError("insecure_test_seed", "used without a budget", "both")
     if budget is None and key is not None:
@@ -76,7 +104,7 @@ def release_table(
     if budget is None:
         drawn, payment = draw(plan, source, keystream_from(insecure_test_seed)), None
     else:
-        drawn, payment = _paid(plan, source, budget, key)
+        drawn, payment = _paid(plan, source, budget, key, blocks)
     return ReleasedTable(
         plan=plan,
         groups=drawn.groups,
@@ -87,30 +115,48 @@ def release_table(
     )
 
 
-def _paid(plan: TablePlan, source: Source, budget: Budget, key: str | None) -> tuple[Drawn, Payment]:
+def _paid(
+    plan: TablePlan, source: Source, budget: Budget, key: str | None, blocks: Blocks
+) -> tuple[Drawn, Payment]:
     """Reserve, draw, settle; a table that was released before under this key comes back as it was."""
+    if key is None:
+        if source.place is None:
+            remedy = "Give one that says which data it is, such as key='visits in March'."
+            raise InputError("key", "given for data in memory, which has no name", "nothing", remedy)
+        key = key_of(plan.query, source.place)
+
+    @cache
+    def content() -> bytes:
+        return json.dumps([key, source.digest(plan.query.aggregation).hex()]).encode()
+
+    def packed() -> bytes:
+        data = budget.ledger.keyed_digest(PURPOSE, content())
+        return replace(draw(plan, source, SECURE), data=data).packed(plan)
+
     try:
         stored, reservation = budget.answered(
-            plan.noise,
-            1,
-            lambda: draw(plan, source, SECURE).packed(plan),
-            key=key or key_of(plan.query, source.place),
-            query=query_text(plan.query),
-            again=True,
+            plan.noise, 1, packed, key=key, query=query_text(plan.query), again=True, blocks=blocks
         )
     except BudgetExceededError as refusal:
-        raise BudgetExceededError(
-            refusal.dataset, refusal.reason, _advice(plan, budget) or refusal.remedy
-        ) from None
-    return Drawn.unpacked(plan, stored), _payment(budget, reservation)
+        remedy = _advice(plan, budget, blocks) or refusal.remedy
+        raise BudgetExceededError(refusal.dataset, refusal.reason, remedy) from None
+    drawn = Drawn.unpacked(plan, stored)
+    # tables of earlier versions have none
+    if drawn.data is not None:
+        now = budget.ledger.keyed_digest(PURPOSE, content(), like=drawn.data)
+        if not hmac.compare_digest(now, drawn.data):
+            raise DataChangedError(key)
+    return drawn, _payment(budget, reservation, blocks)
 
 
-def _advice(plan: TablePlan, budget: Budget) -> str:
+def _advice(plan: TablePlan, budget: Budget, blocks: Blocks) -> str:
     """A selection may only have set aside too much."""
-    missing = budget.price(plan.noise).lacks_reserve
+    price = budget.price(plan.noise, blocks=blocks)
+    missing = price.lacks_reserve
     if missing is None or plan.threshold is None:
         return ""
-    reserve = budget.terms.left(budget.state.spent).reserve / PROBABILITIES
+    left = [budget.terms.left(price.spent, block).reserve for block in price.blocks]
+    reserve = min(left) / PROBABILITIES
     # a little less, so that two digits of it are not above
     fits = 0.94 * reserve / missing * plan.delta
     if fits <= 0:
@@ -121,7 +167,7 @@ def _advice(plan: TablePlan, budget: Budget) -> str:
     )
 
 
-def _payment(budget: Budget, reservation: Reservation) -> Payment:
+def _payment(budget: Budget, reservation: Reservation, blocks: Blocks) -> Payment:
     return Payment(
         ledger=reservation.ledger,
         place=budget.ledger.place,
@@ -130,6 +176,7 @@ def _payment(budget: Budget, reservation: Reservation) -> Payment:
         sequence=reservation.sequence,
         charged=dict(reservation.charged),
         rule=budget.terms.record(),
+        blocks=None if blocks is None else list(budget.terms.chosen_blocks(blocks)),
         repeated=reservation.stored_answer is not None,
     )
 

@@ -50,6 +50,7 @@ class Payment:
     charged: Mapping[str, int]
     rule: Mapping[str, Any]
     repeated: bool
+    blocks: list[str] | None = None
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

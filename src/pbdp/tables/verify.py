@@ -15,7 +15,7 @@ from pbdp.digits import rounded_up
 from pbdp.errors import InputError, PbdpError
 from pbdp.mechanism.grid import LinearGrid
 from pbdp.planning.plan import Plan, number_design
-from pbdp.planning.pricing import fingerprint
+from pbdp.planning.pricing import Terms, fingerprint
 from pbdp.planning.store import plan_from_record
 from pbdp.spelling import NotJsonError, content_of, json_of, read_now, word_now
 from pbdp.tables.manifest import FORMAT, VERSION, promised_means, statement
@@ -252,7 +252,7 @@ def _payment(record: Record, plan: TablePlan, ledger: Ledger | None, file: Publi
     if entry is None or (entry.kind, entry.key, entry.plan, entry.query, dict(entry.cost)) != (
         "spend",
         paid["key"],
-        fingerprint(plan.noise),
+        Terms.from_record(paid["rule"]).plan_id(plan.noise, paid.get("blocks")),
         query_text(plan.query),
         paid["charged"],
     ):

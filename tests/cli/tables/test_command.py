@@ -105,7 +105,7 @@ def test_a_repeated_request_is_stored_and_another_key_is_paid_for(folder: Path, 
     assert once > 0
     again = tables(capsys, query, *ledger)
     assert again.out == first.out
-    assert "nothing was read, drawn or spent" in again.err
+    assert "nothing was drawn or spent" in again.err
     assert "another --key" in again.err
     assert spent(capsys) == once
     outcomes = {tables(capsys, query, *ledger, "--key", key).out for key in "abc"}
@@ -113,12 +113,17 @@ def test_a_repeated_request_is_stored_and_another_key_is_paid_for(folder: Path, 
     assert spent(capsys) == pytest.approx(4 * once)
 
 
-def test_a_repeated_request_does_not_read_the_data(folder: Path, capsys: Capture) -> None:
+def test_a_repeated_request_with_other_data_is_refused(folder: Path, capsys: Capture) -> None:
     ledger = with_ledger(capsys)
     first = tables(capsys, "visits.csv", *COUNT, *ledger)
-    # only the header is left, which the columns are checked with
-    header = (folder / "visits.csv").read_text(encoding="utf-8").splitlines()[0]
-    (folder / "visits.csv").write_text(f"{header}\n", encoding="utf-8")
+    once, file = spent(capsys), folder / "visits.csv"
+    before = file.read_bytes()
+    file.write_bytes(b"".join(before.splitlines(keepends=True)[:-1]))
+    refused = tables(capsys, "visits.csv", *COUNT, *ledger)
+    assert_refused(refused, "The data changed; give a new key")
+    assert spent(capsys) == once
+    assert tables(capsys, "visits.csv", *COUNT, *ledger, "--key", "shorter").code == 0
+    file.write_bytes(before)
     assert tables(capsys, "visits.csv", *COUNT, *ledger).out == first.out
 
 

@@ -31,6 +31,7 @@ from tests.tables.engines.asking import (
     sums,
     value,
 )
+from tests.tables.engines.changes import ASKED, COLUMNS, OTHERS, ROWS
 from tests.tables.random_tables import Case, random_case
 from tests.tables.reference import reference
 
@@ -359,3 +360,10 @@ def test_a_user_without_temporary_tables_is_told(url: str) -> None:
     assert source.kinds() == {"city": "text"}
     with pytest.raises(EngineError, match="TEMP on the database"):
         answered(source, asking({"city": ["Rome"]}))
+
+
+def test_rows_have_one_digest_in_any_order_and_other_rows_another(url: str) -> None:
+    digest = _made(url, COLUMNS, list(ROWS)).digest(ASKED)
+    assert _made(url, COLUMNS, list(ROWS[::-1])).digest(ASKED) == digest
+    for change, rows in OTHERS.items():
+        assert _made(url, COLUMNS, list(rows)).digest(ASKED) != digest, change

@@ -26,6 +26,7 @@ from pbdp.tables.engines.interface import EngineError, check_columns
 from pbdp.tables.engines.spark import SparkSource
 from pbdp.tables.fixed_point import FixedPoint
 from pbdp.tables.keys import crossed, key_column
+from tests.tables.engines.changes import ASKED, OTHERS, ROWS, Row
 from tests.tables.forms import as_arrow
 from tests.tables.random_tables import Case, random_case
 from tests.tables.reference import Group, Measured, as_reference, reference
@@ -450,3 +451,14 @@ def test_text_keys_match_byte_by_byte_whatever_the_collation(session: SparkSessi
     keys = crossed({"city": key_column("city", ["paris", "PARIS"])})
     found = answered(frame, BoundedAggregation(unit="id", by=("city",), keys=keys))
     assert found == {("paris",): (1, 1, (), ())}
+
+
+def test_rows_have_one_digest_in_any_order_and_other_rows_another(session: SparkSession) -> None:
+    schema = "who BIGINT, city STRING, x DOUBLE, y DOUBLE"
+
+    def digest(rows: list[Row]) -> bytes:
+        return SparkSource(session.createDataFrame(rows, schema)).digest(ASKED)
+
+    assert digest(ROWS[::-1]) == digest(ROWS)
+    for change in ("another column", "zero for none", "two rows have each other's value", "no rows"):
+        assert digest(OTHERS[change]) != digest(ROWS), change

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from pbdp.cli.files import Outcome, Target, checked_target, new_files, picture_of, target_of
 from pbdp.cli.ledger import paying_budget
-from pbdp.cli.options import add, add_written, check_budget
+from pbdp.cli.options import add, add_written, blocks_of, check_budget
 from pbdp.cli.parser import Parser
 from pbdp.cli.progress import Phases, Progress
 from pbdp.cli.tables.flags import add_flags, flags_given, settings_of
@@ -81,7 +81,14 @@ def declare(parser: Parser) -> None:
         help="print the cost and the accuracies; no data is read, nothing is spent",
     )
     add_flags(parser)
-    add(parser.add_argument_group("who counts"), "--ledger", "--dataset", "--key", "--trust-ledger")
+    add(
+        parser.add_argument_group("who counts"),
+        "--ledger",
+        "--dataset",
+        "--blocks",
+        "--key",
+        "--trust-ledger",
+    )
     output = parser.add_argument_group("output")
     add_written(output, FORMATS, ", and FILE.manifest.json")
     output.add_argument("--manifest", metavar="FILE", help="write the manifest to this file")
@@ -194,6 +201,7 @@ def _released(
                 source,
                 budget=budget,
                 key=options.key,
+                blocks=blocks_of(options),
                 insecure_test_seed=options.insecure_test_seed,
             )
     except OSError as error:

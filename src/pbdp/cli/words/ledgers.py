@@ -103,7 +103,7 @@ def table_paid_words(payment: Payment | None, budget: Budget | None) -> str:
         )
     if payment.repeated:
         return (
-            f"This is the stored table of request {payment.key!r}; nothing was read, drawn or spent. For a "
+            f"This is the stored table of request {payment.key!r}; nothing was drawn or spent. For a "
             "new one, which is paid for again, give another --key."
         )
     state = budget.state

@@ -30,7 +30,8 @@ from pbdp.accounting.risk import guarantee_curve, guessed_right
 from pbdp.errors import ContradictionError, InputError
 from pbdp.mechanism.neighbors import Neighbors
 from pbdp.planning.pricing.losses import compose_plans, losses_of
-from pbdp.planning.pricing.priced import Claim, Priced
+from pbdp.planning.pricing.priced import Claim, Priced, fingerprint
+from pbdp.spelling import digest
 
 Amounts = dict[str, int]
 Record = dict[str, Any]
@@ -113,6 +114,12 @@ class Terms:
                 "blocks", f"among {', '.join(self.blocks)}", ", ".join(map(repr, unknown)) or "none"
             )
         return tuple(block for block in self.blocks if block in chosen)
+
+    def plan_id(self, plan: Priced, blocks: Iterable[str] | None = None) -> str:
+        """The plan's fingerprint; with the blocks it is for, where those are not all."""
+        chosen = self.chosen_blocks(blocks if self.blocks else None)
+        own = fingerprint(plan)
+        return own if set(chosen) == set(self.every_block) else digest([own, sorted(chosen)])
 
     def left(self, spent: Mapping[str, int], block: str = WHOLE) -> Left:
         """What is left of a block."""

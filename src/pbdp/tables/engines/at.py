@@ -70,7 +70,7 @@ def _held(data: Any) -> Held:
         case str() | Path():
             return HeldFiles(files=files_at(data))
         case Mapping():
-            return HeldFrame(frame=_checked_mapping(data), place="columns in memory")
+            return HeldFrame(frame=_checked_mapping(data))
         case Sequence() if data and all(isinstance(entry, str | Path) for entry in data):
             return HeldFiles(files=files_at(data))
     if comes_from(data, "_duckdb") or comes_from(data, "duckdb"):
@@ -78,9 +78,9 @@ def _held(data: Any) -> Held:
             return HeldRelation(relation=data)
         raise InputError("data", "a relation of the connection", "a connection", "Give con.table('visits').")
     if comes_from(data, "pandas") and hasattr(data, "columns"):
-        return HeldFrame(frame=data, place="a pandas table")
+        return HeldFrame(frame=data)
     if (arrow := _as_arrow(data)) is not None:
-        return HeldFrame(frame=arrow, place="an Arrow table")
+        return HeldFrame(frame=arrow)
     raise InputError(
         "data",
         f"files ({TAKEN}, .duckdb), a PostgreSQL URL, or a pandas, Polars, Arrow, DuckDB or Spark table",

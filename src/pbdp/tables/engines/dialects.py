@@ -12,6 +12,9 @@ from dataclasses import dataclass
 from pbdp.tables.engines.interface import ColumnKind
 from pbdp.tables.keys import Kind
 
+# Any number does; it must stay as it is, for digests are compared with earlier ones.
+_DIGEST_KEY = 4_611_686_018_427_388_039
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Dialect:
@@ -46,6 +49,15 @@ class Dialect:
         often it is first; the hash of the hash does away with that.
         """
         return f"hash(hash(CAST({choice_key} AS BIGINT), {', '.join(columns)}))"
+
+    def digest(self, columns: Sequence[str]) -> str:
+        """The sum of the hashes of all rows, as text: the same for the same rows in any order.
+
+        Other rows have the same one with a chance of 2^-64. Some engines skip nulls when they hash.
+        """
+        parts = [*columns, *(f"{column} IS NULL" for column in columns)] or ["0"]
+        hashed = f"CAST({self.hash(_DIGEST_KEY, parts)} AS DECIMAL(38, 0))"
+        return f"CAST(coalesce(sum({hashed}), 0) AS {dict(self.types)['text']})"
 
     def number(self, column: str, held: ColumnKind) -> str:
         """A value as a double, null where it is none; true is 1 and false is 0."""

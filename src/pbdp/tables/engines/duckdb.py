@@ -20,9 +20,9 @@ from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar, cast
 
 from pbdp.tables.bounded import Aggregates, BoundedAggregation
 from pbdp.tables.engines.dialects import DUCKDB
-from pbdp.tables.engines.held import Held, missing_package
+from pbdp.tables.engines.held import Held, HeldFiles, missing_package
 from pbdp.tables.engines.interface import ColumnKind, EngineError
-from pbdp.tables.engines.sql import aggregates_from, aggregation_sql, key_tables
+from pbdp.tables.engines.sql import aggregates_from, aggregation_sql, digest_sql, key_tables, row_digest
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -78,7 +78,7 @@ class DuckDBSource:
         return _engine()
 
     @property
-    def place(self) -> str:
+    def place(self) -> str | None:
         return self.held.place
 
     @_failures_told
@@ -87,22 +87,29 @@ class DuckDBSource:
             return {name: kind_of(written) for name, written in self.held.types(connection).items()}
 
     @_failures_told
-    def aggregate(self, asked: BoundedAggregation, choice_key: int) -> Aggregates:
-        values = [value.column for value in asked.values]
-        used = dict.fromkeys([*asked.by, *values, *([asked.unit] if asked.unit else [])])
+    def digest(self, asked: BoundedAggregation) -> bytes:
+        if isinstance(self.held, HeldFiles):
+            return self.held.files.digest()
         with _connection(self.memory_limit, self.threads) as connection:
-            types = self.held.types(connection, list(used))
+            data = self.held.opened(connection, asked.columns)
+            found = connection.execute(digest_sql(asked.columns, DUCKDB, data=data)).fetchone()
+        return row_digest(*(found or ()))
+
+    @_failures_told
+    def aggregate(self, asked: BoundedAggregation, choice_key: int) -> Aggregates:
+        with _connection(self.memory_limit, self.threads) as connection:
+            types = self.held.types(connection, asked.columns)
             kinds = {name: kind_of(written) for name, written in types.items()}
             doubles = {
                 name: f"CAST(CAST(d.{DUCKDB.name(name)} AS VARCHAR) AS DOUBLE)"
-                for name in values
+                for name in {value.column for value in asked.values}
                 if not _plain_cast_is_nearest(types[name])
             }
             query = aggregation_sql(
                 asked,
                 DUCKDB,
                 choice_key=choice_key,
-                data=self.held.opened(connection, list(used)),
+                data=self.held.opened(connection, asked.columns),
                 keys=_keys(connection, asked),
                 kinds=kinds,
                 doubles=doubles,

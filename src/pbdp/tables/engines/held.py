@@ -30,8 +30,8 @@ class Held(Protocol):
     """Where the rows are."""
 
     @property
-    def place(self) -> str:
-        """What the data is called."""
+    def place(self) -> str | None:
+        """What the data is called, if it has a name."""
 
     def types(
         self, connection: DuckDBPyConnection, columns: Sequence[str] | None = None
@@ -71,7 +71,7 @@ class HeldFrame:
     """A table in memory: Arrow table or data set, pandas, or a mapping of columns."""
 
     frame: Any
-    place: str
+    place: None = None
 
     def types(
         self, connection: DuckDBPyConnection, columns: Sequence[str] | None = None
@@ -91,7 +91,7 @@ class HeldRelation:
     """A relation of a DuckDB connection that the user has."""
 
     relation: DuckDBPyRelation
-    place: str = "a DuckDB relation"
+    place: None = None
 
     def types(
         self,

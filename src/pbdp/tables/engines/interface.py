@@ -22,11 +22,20 @@ class Source(Protocol):
         """Name and version of the engine."""
 
     @property
-    def place(self) -> str:
-        """What the data is called: a path, a table; without secrets. Part of what makes a request itself."""
+    def place(self) -> str | None:
+        """What the data is called: a path, a table; without secrets. Part of what makes a request itself.
+
+        None for what has no name, as a table in memory: nothing tells one such table from another.
+        """
 
     def kinds(self) -> Mapping[str, ColumnKind]:
         """The columns and what they hold, from the schema alone: no row is read."""
+
+    def digest(self, asked: BoundedAggregation) -> bytes:
+        """A digest of the data now, or of the rows in the columns that are asked for, in any order.
+
+        It is secret: with it, anyone could tell whether a guess at the data is right.
+        """
 
     def aggregate(self, asked: BoundedAggregation, choice_key: int) -> Aggregates:
         """The bounded aggregates; `choice_key` (63 bits) keys the choice of a person's groups.

@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING
 
 from pbdp.tables.bounded import Aggregates, BoundedAggregation, Value
 from pbdp.tables.engines.interface import ColumnKind, EngineError
-from pbdp.tables.engines.sql import aggregates_from, found_kinds
+from pbdp.tables.engines.sql import aggregates_from, found_kinds, row_digest
 from pbdp.tables.keys import KeyTable, Kind
 
 if TYPE_CHECKING:
@@ -55,11 +55,23 @@ class PolarsSource:
         return f"Polars {pl.__version__}"
 
     @property
-    def place(self) -> str:
-        return "a Polars table"
+    def place(self) -> None:
+        return None
 
     def kinds(self) -> Mapping[str, ColumnKind]:
         return {name: _kind_of(held) for name, held in self._schema().items()}
+
+    def digest(self, asked: BoundedAggregation) -> bytes:
+        import polars as pl
+
+        schema = self._schema()
+        places = {name: pl.nth(place) for place, name in enumerate(schema)}
+        # the number of a category depends on other rows
+        columns = [_person(places[name], schema[name]).alias(f"c{j}") for j, name in enumerate(asked.columns)]
+        rows = self.frame.lazy().select(pl.struct(columns or [pl.lit(0).alias("c0")]).hash(0).alias("h"))
+        # added up modulo 2^64
+        found = self._collected(rows.select(n=pl.len(), h=pl.col("h").sum()))
+        return row_digest(*found.row(0))
 
     def aggregate(self, asked: BoundedAggregation, choice_key: int) -> Aggregates:
         import polars as pl

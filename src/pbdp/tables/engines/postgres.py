@@ -23,7 +23,15 @@ from pbdp.errors import InputError
 from pbdp.tables.bounded import Aggregates, BoundedAggregation
 from pbdp.tables.engines.dialects import POSTGRES
 from pbdp.tables.engines.interface import ColumnKind, EngineError
-from pbdp.tables.engines.sql import aggregates_from, aggregation_sql, found_kinds, key_tables, name_parts
+from pbdp.tables.engines.sql import (
+    aggregates_from,
+    aggregation_sql,
+    digest_sql,
+    found_kinds,
+    key_tables,
+    name_parts,
+    row_digest,
+)
 from pbdp.tables.keys import KeyTable
 
 if TYPE_CHECKING:
@@ -120,6 +128,15 @@ class PostgresSource:
     def kinds(self) -> Mapping[str, ColumnKind]:
         with self._transaction() as connection:
             return _kinds(self._types(connection, self._found(connection)[0]))
+
+    @_failures_told
+    def digest(self, asked: BoundedAggregation) -> bytes:
+        with self._transaction() as connection:
+            _, data = self._found(connection)
+            connection.execute("SET TRANSACTION READ ONLY")
+            connection.execute("SET LOCAL search_path = pg_catalog")
+            found = connection.execute(digest_sql(asked.columns, POSTGRES, data=data).encode()).fetchone()
+        return row_digest(*(found or ()))
 
     @_failures_told
     def aggregate(self, asked: BoundedAggregation, choice_key: int) -> Aggregates:

@@ -14,7 +14,7 @@ is to be saved first.
 from __future__ import annotations
 
 import secrets
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -23,7 +23,7 @@ from pbdp.errors import InputError
 from pbdp.tables.bounded import Aggregates, BoundedAggregation
 from pbdp.tables.engines.dialects import SPARK
 from pbdp.tables.engines.interface import ColumnKind, EngineError
-from pbdp.tables.engines.sql import aggregates_from, aggregation_sql, key_tables
+from pbdp.tables.engines.sql import aggregates_from, aggregation_sql, digest_sql, key_tables, row_digest
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -70,29 +70,35 @@ class SparkSource:
         return f"Spark {self.frame.sparkSession.version}"
 
     @property
-    def place(self) -> str:
-        return "a Spark DataFrame"
+    def place(self) -> None:
+        return None
 
     def kinds(self) -> Mapping[str, ColumnKind]:
         return self._kinds
 
+    def digest(self, asked: BoundedAggregation) -> bytes:
+        used = self._used(asked)
+        found = self._told(lambda: self._hashed(used, asked.by))
+        return row_digest(found["n"][0], found["h"][0])
+
     def aggregate(self, asked: BoundedAggregation, choice_key: int) -> Aggregates:
         used = self._used(asked)
-        failure = None
-        try:
-            columns = self._result(asked, choice_key, used)
-        except Exception as error:  # noqa: BLE001 - whatever fails in here may quote a row of the data
-            failure, columns = _failure(error), {}
-        if failure is not None:
-            # raised here, so that Spark's own message does not hang on to this one
-            remedy = "There are more rows than most_rows says." if failure == _OVERFLOW else ""
-            raise EngineError(self.engine, failure, remedy)
+        columns = self._told(lambda: self._result(asked, choice_key, used))
         return aggregates_from(columns, asked, self._kinds)
+
+    def _told(self, query: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+        """What a query finds; errors are told without their message."""
+        try:
+            return query()
+        except Exception as error:  # noqa: BLE001 - whatever fails in here may quote a row of the data
+            failure = _failure(error)
+        # raised here, so that Spark's own message does not hang on to this one
+        remedy = "There are more rows than most_rows says." if failure == _OVERFLOW else ""
+        raise EngineError(self.engine, failure, remedy)
 
     def _used(self, asked: BoundedAggregation) -> list[str]:
         """The columns that the query reads; Spark must be able to tell them apart."""
-        unit = [] if asked.unit is None else [asked.unit]
-        used = list(dict.fromkeys([*unit, *asked.by, *(value.column for value in asked.values)]))
+        used = list(asked.columns)
         if asked.unit is not None:
             collation = getattr(self.frame.schema[asked.unit].dataType, "collation", "UTF8_BINARY")
             if collation != "UTF8_BINARY":
@@ -119,6 +125,12 @@ class SparkSource:
             )
             table = session.sql(text).toArrow()
         return {name: table.column(name).to_numpy() for name in table.column_names}
+
+    def _hashed(self, used: Sequence[str], by: Sequence[str]) -> dict[str, Any]:
+        """The digest of the rows, as columns of one entry."""
+        with _views([self._data(used, by)]) as (data,):
+            found = self.frame.sparkSession.sql(digest_sql(used, SPARK, data=data)).toArrow()
+        return {name: found.column(name).to_pylist() for name in found.column_names}
 
     def _data(self, used: Sequence[str], by: Sequence[str]) -> DataFrame:
         """The columns that are used, found by place: the names of others may differ in case alone.

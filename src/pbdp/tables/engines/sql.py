@@ -17,6 +17,7 @@ written with the alias of the data, so a column may have any name.
 
 from __future__ import annotations
 
+import hashlib
 import math
 import re
 from collections.abc import Mapping, Sequence
@@ -39,9 +40,11 @@ __all__ = [
     "Dialect",
     "aggregates_from",
     "aggregation_sql",
+    "digest_sql",
     "found_kinds",
     "key_tables",
     "name_parts",
+    "row_digest",
 ]
 _MOST_INT32 = (1 << 31) - 1
 
@@ -102,6 +105,18 @@ def aggregation_sql(
         kinds=kinds,
         doubles=doubles or {},
     ).query()
+
+
+def digest_sql(columns: Sequence[str], dialect: Dialect, *, data: str) -> str:
+    """How many rows there are, and the sum of their hashes, as texts n and h."""
+    written = dialect.digest([f"d.{dialect.name(name)}" for name in columns])
+    text = dict(dialect.types)["text"]
+    return f"SELECT CAST(count(*) AS {text}) AS n, {written} AS h FROM {data} AS d"  # noqa: S608  # quoted
+
+
+def row_digest(rows: object, hashed: object) -> bytes:
+    """SHA-256 of what `digest_sql` finds."""
+    return hashlib.sha256(f"{rows} rows {hashed}".encode()).digest()
 
 
 def aggregates_from(
