@@ -19,23 +19,13 @@ from typing import TypeVar
 import numpy as np
 from dp_accounting.pld import privacy_loss_distribution as rival
 
-import pbdp
 from pbdp.accounting import Bounds
 from pbdp.accounting.composition.composed import compose
 from pbdp.accounting.composition.release import table_release
-from pbdp.accounting.filters.design_loss import approximate_renyi, design_loss
 from pbdp.mechanism.weights import WeightTable, integer_weights
-from pbdp.planning.pricing import fingerprint, make_rule, price
 
 DELTA = 1e-6
 NARROWEST, WIDEST = 20.0, 60.0
-PLANS = {
-    "count, within 5": {"within": 5, "integer": True},
-    "count, within 500": {"within": 500, "integer": True},
-    "real number, within 5": {"within": 5},
-    "real number, within 500": {"within": 500},
-    "100 counts": {"within": 20, "integer": True, "releases": 100},
-}
 
 Answer = TypeVar("Answer")
 
@@ -82,25 +72,6 @@ def compare(count: int) -> None:
     )
 
 
-def prices() -> None:
-    print("\npricing a loaded plan, milliseconds: at first, then again; budget (3, 1e-6)")
-    for name, asked in PLANS.items():
-        plan = pbdp.plan(**{"confidence": 0.9, "sensitivity": 1, "delta": 1e-9} | asked)  # type: ignore[arg-type]
-        cells = len(plan.mechanism.table_at(0.0).weights)
-        line = f"{name:>24} {cells:>7} cells"
-        for kind in ("renyi", "sum"):
-            rule = make_rule(kind, epsilon=3, delta=DELTA)
-            found, first = timed(lambda rule=rule, plan=plan: price(rule, plan))  # type: ignore[misc]
-            _, again = timed(lambda rule=rule, plan=plan: price(rule, plan))  # type: ignore[misc]
-            line += f"   {kind} {first * 1e3:7.2f} {again * 1e3:6.3f} (fits {found.times} times)"
-        _, digest = timed(lambda plan=plan: fingerprint(plan))  # type: ignore[misc]
-        print(f"{line}   fingerprint {digest * 1e3:.2f}")
-    design_loss.cache_clear()
-    table = gaussian(2700.0)
-    _, once = timed(lambda: approximate_renyi(table, 128, 9.0, 1e8))
-    print(f"a table of {len(table.weights):,} cells: {once * 1e3:.2f} ms")
-
-
 def main() -> None:
     counts = [int(sys.argv[1])] if len(sys.argv) > 1 else [10, 100, 1000]
     print(f"different releases composed, delta {DELTA:g}")
@@ -108,7 +79,6 @@ def main() -> None:
     for count in counts:
         compare(count)
     print(f"memory at its peak: {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024:.0f} MB")
-    prices()
 
 
 if __name__ == "__main__":
