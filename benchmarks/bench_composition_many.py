@@ -1,4 +1,4 @@
-"""Composing 1,000 different releases against dp-accounting in the same run, and the price of single plans.
+"""Composing 1,000 different releases against dp-accounting in the same run.
 
 Half are discrete Gaussians, half discrete Laplace laws, each with a scale of its own, which both sides know.
 dp-accounting builds its privacy loss distributions (interval 1e-4, its default) and composes them one after
