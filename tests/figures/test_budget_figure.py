@@ -8,23 +8,25 @@ import numpy as np
 import pytest
 
 from pbdp.figures.budget_figure import draw_budget
-from tests.ledger.asking import RULE, ledger_with_visits, spend
+from pbdp.ledger import Ledger
+from pbdp.ledger.budget import Budget
+from pbdp.planning.pricing import Claim
 
 
 def test_every_budget_is_a_line_of_what_was_spent_after_each_release(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PBDP_STATE", str(tmp_path / "state"))
-    with ledger_with_visits(str(tmp_path / "budget.db"), limit=40) as ledger:
-        ledger.create_dataset("stays", {"renyi": 0}, RULE, "replace")
-        spend(ledger, 1)
-        spend(ledger, 2, cost=20)
+    with Ledger.create(tmp_path / "budget.db") as ledger:
+        visits = Budget.create(ledger, "visits", epsilon=1, delta=0)
+        Budget.create(ledger, "stays", epsilon=3, delta=1e-6, neighbors="replace")
+        visits.reserve(Claim(epsilon=0.25))
+        visits.reserve(Claim(epsilon=0.5))
         (panel,) = draw_budget(
             [(state, list(ledger.history(state.name))) for state in ledger.datasets()]
         ).axes
 
     lines = {line.get_label(): np.asarray(line.get_ydata()).tolist() for line in panel.lines}
     assert lines["visits"] == [0.0, 25.0, 75.0]
-    # nothing may be spent of it, so all of it is
-    assert lines["stays"] == [100.0]
+    assert lines["stays"] == [0.0]
     assert panel.get_ylabel() == "spent, per cent of the budget"

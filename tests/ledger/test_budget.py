@@ -500,6 +500,6 @@ def test_when_the_variance_is_gone_epsilons_that_add_up_are_told(tmp_path: Path)
             )
         )
         assert budget.spent == 1
-        left = re.findall(r"epsilons add up to no more than ([\d.]+)", budget.describe())
+        left = re.findall(r"epsilons add up to no more than (\S+)\.\s", budget.describe())
         assert left
         budget.reserve(Claim(epsilon=float(left[0])))

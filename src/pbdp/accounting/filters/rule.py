@@ -79,7 +79,9 @@ class Filter:
         reserve = _below(Fraction(left.reserve, PROBABILITIES))
         expected = max((float(law.masses @ law.losses**2) for law in laws), default=0.0)
         share = expected / (_ALLOWANCE * v) if v > 0 else _MOST_ALLOWANCE
-        allowance = reserve * min(max(share, _LEAST_ALLOWANCE), _MOST_ALLOWANCE)
+        # of what infinite losses leave
+        free = max(reserve - max((law.infinite_above for law in laws), default=0.0), 0.0)
+        allowance = free * min(max(share, _LEAST_ALLOWANCE), _MOST_ALLOWANCE)
         step = step_of(laws, allowance / 2)
         slack = min(allowance / 2, (reserve - step.missing) / 2)
         if step.missing > reserve or slack < 0:
