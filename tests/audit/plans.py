@@ -46,22 +46,26 @@ _ASKED: dict[str, dict[str, Any]] = {
         "within": "50%+2.5", "nonnegative": True, "confidence": 0.8, "sensitivity": 4, "delta": 1e-5,
         "families": ("laplace",), "range": (100, 1000),
     },
+    "decoded range": {"range": (0, 10.5), "within": 4, "confidence": 0.8, "delta": 1e-6},
+    "constant": {"range": (0, 10), "within": 5, "confidence": 0.9, "delta": 1e-6, "integer": True},
 }  # fmt: skip
-# Plans whose law changes with the answer: not the best ones, but among those that were certified.
-_CHANGING = {
-    "per answer": ("log", "boosted laplace, per answer"),
-    "boosted range": ("range", "boosted laplace"),
+# Not the best plans, but among those that were certified.
+_OTHERS = {
+    "log": "laplace, log scale",
+    "log in range": "laplace, log scale",
+    "boosted range": "boosted laplace",
+    "per answer": "boosted laplace, per answer",
 }
+_SAME = {"per answer": "log", "boosted range": "range"}
 
-NAMES = (*_ASKED, *_CHANGING)
+NAMES = (*_ASKED, *_SAME)
 
 
 @cache
 def plan_named(name: str) -> pbdp.Plan:
     """The plan of that name."""
-    if name in _CHANGING:
-        made, design = _CHANGING[name]
-        plan = plan_named(made)
-        other = next(other for other in plan.others if other.design.name == design)
-        return plan_of(plan.requirement, other)
-    return pbdp.plan(**{"sensitivity": 1, **_ASKED[name]})
+    plan = pbdp.plan(**{"sensitivity": 1, **_ASKED[_SAME.get(name, name)]})
+    if name not in _OTHERS:
+        return plan
+    other = next(other for other in plan.others if other.design.name == _OTHERS[name])
+    return plan_of(plan.requirement, other)

@@ -16,7 +16,7 @@ from tests.audit.samplers import Numbers, altered, scaled_plan, true_sampler
 NEAR = {"ten": 0.7, "ten renyi": 0.9, "joint": 0.6, "renyi": 0.2, "log in range": 0.6}
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", [name for name in NAMES if name != "constant"])
 def test_the_bound_is_below_the_truth_and_near_it(name: str) -> None:
     plan = plan_named(name)
 
@@ -46,7 +46,7 @@ def test_a_sampler_that_ignores_the_answer_is_seldom_accused() -> None:
     rng = np.random.default_rng(3)
 
     def draw(_: int | float, count: int) -> Numbers:
-        return rng.integers(0, 2, size=count)
+        return rng.integers(0, 101, size=count)
 
     found = [audit_plan(plan, draw, draws=2000, confidence=0.01).loss for _ in range(150)]
 

@@ -72,8 +72,12 @@ def narrow_here_and_there(answer: int) -> tuple[int, int]:
         ),
     ],
 )
-def test_it_is_chosen_where_it_wins(family: str, requirement: Requirement) -> None:
-    plan = plan_for(requirement, (family,))
-    assert plan.chosen.design.name == f"boosted {family}, per answer"
-    assert plan.epsilon < min(other.certificate.epsilon for other in plan.others)
-    assert plan.chosen == plan_for(requirement, (family,), every=True).chosen
+def test_it_wins_where_nothing_is_decoded_and_a_decoder_beats_it(
+    family: str, requirement: Requirement
+) -> None:
+    plan = plan_for(requirement, (family,), every=True)
+    best = plan.others[0]
+    assert plan.chosen.design.name == f"{family}, decoded"
+    assert best.design.name == f"boosted {family}, per answer"
+    assert plan.epsilon < best.certificate.epsilon
+    assert plan.chosen == plan_for(requirement, (family,)).chosen

@@ -33,12 +33,15 @@ _MAKERS: dict[str, tuple[Callable[[], Plan], str | None]] = {
     "lopsided": (partial(_whole, within=(2, 7), confidence=0.9, sensitivity=1), None),
     "relative": (
         partial(pbdp.plan, within="50%+2.5", confidence=0.8, sensitivity=4, delta=1e-5, nonnegative=True),
-        None,
+        "staircase, log scale",
     ),
     "whole relative": (
         partial(_whole, within="50%+4", confidence=0.8, sensitivity=1.5, nonnegative=True),
-        None,
+        "staircase, log scale",
     ),
+    "decoded": (partial(_whole, within="50%+4", confidence=0.8, sensitivity=1.5, nonnegative=True), None),
+    "decoded real": (partial(pbdp.plan, within="20%+2", confidence=0.8, sensitivity=1, delta=1e-5), None),
+    "decoded range": (partial(_whole, within=5, confidence=0.9, sensitivity=1, range=(0, 30)), None),
     "nonnegative per answer": (
         partial(_gaussian, within="10%+3", sensitivity=2, nonnegative=True),
         "boosted gaussian, per answer",
@@ -55,7 +58,7 @@ _MAKERS: dict[str, tuple[Callable[[], Plan], str | None]] = {
     "range clamped": (_range, "gaussian, clamped"),
     "range boosted": (_range, "boosted gaussian"),
     "range truncated": (_range, "truncated gaussian"),
-    "bounded": (partial(_whole, within=5, confidence=0.9, sensitivity=1, range=(0, 30)), None),
+    "bounded": (partial(_whole, within=5, confidence=0.9, sensitivity=1, range=(0, 30)), "laplace"),
     "custom": (_custom, "boosted gaussian, per answer"),
     "renyi": (
         partial(pbdp.plan, within=5, confidence=0.9, sensitivity=1, rdp_order=10, integer=True),

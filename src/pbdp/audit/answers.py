@@ -76,11 +76,15 @@ def confidence_of_law(plan: Plan, answer: Answer) -> float:
 def _hard_answers(plan: Plan) -> Iterator[Answer]:
     """Answers that may be harder than others; none where all are alike.
 
-    Publishing outputs inside a range, or not below zero, moves them nearer to answers at its ends, so that
-    answers away from the ends are harder. Elsewhere the hardest has the least kernel mass in its region.
+    A decoder tells its hardest. Publishing outputs inside a range, or not below zero, moves them nearer to
+    answers at its ends, so that answers away from the ends are harder. Elsewhere the hardest has the least
+    kernel mass in its region.
     """
-    region = plan.requirement.region
-    if plan.requirement.bounds is not None:
+    region, decoder = plan.requirement.region, plan.mechanism.decoder
+    if decoder is not None:
+        answers, weights = decoder.weights(plan.mechanism.drawn_table(), plan.grid.region_in_steps(region))
+        yield answer_at(plan, int(answers[int(np.argmin(weights))]))
+    elif plan.requirement.bounds is not None:
         low, high = answer_range(plan)
         yield from (as_planned(plan, answer) for answer in ((low + high) // 2, 0))
     elif isinstance(plan.grid, LogGrid):

@@ -11,7 +11,8 @@ import numpy as np
 
 from pbdp.errors import CannotCertifyError, InputError
 from pbdp.mechanism.boosted import Boosted
-from pbdp.mechanism.grid import Grid
+from pbdp.mechanism.decoder import Decoder
+from pbdp.mechanism.grid import Grid, LinearGrid
 from pbdp.mechanism.log_grid import LogGrid
 from pbdp.mechanism.region import Region
 from pbdp.mechanism.reweighted import SLOPE_MARGIN, ReweightedTable
@@ -36,6 +37,20 @@ class AnyDesign(ABC):
     def clamp(self) -> bool:
         """Whether outputs are clamped into the region, which is a fixed range then."""
         return False
+
+    @property
+    def decoder(self) -> Decoder | None:
+        """The public map from noisy numbers to outputs, where they are not published as they are."""
+        return None
+
+    @property
+    def parts(self) -> int:
+        """How many equally likely parts each noisy grid point is split into (see `decoder`)."""
+        return 1 if self.decoder is None else self.decoder.parts
+
+    def drawn_table(self) -> WeightTable:
+        """The table that noise is drawn from, in parts, where it is the same for every answer."""
+        return self.table_at(0.0)
 
     @property
     @abstractmethod
@@ -73,7 +88,8 @@ class Design(AnyDesign):
 
     The noise is `offset` plus the kernel's: a lopsided requirement is met best by noise around its middle.
     `region` is the region that is boosted, around the answer plus the offset. With `clamp` outputs are
-    clamped into it; it is a fixed range then.
+    clamped into it; it is a fixed range then. A `decoder` turns noisy numbers into outputs; the noise is the
+    plain kernel's then.
     """
 
     grid: Grid
@@ -82,8 +98,12 @@ class Design(AnyDesign):
     boost: float = 0.0
     offset: int = 0
     clamp: bool = False
+    decoder: Decoder | None = None
 
     def __post_init__(self) -> None:
+        plain = self.boost == 0 and self.offset == 0 and not self.clamp and isinstance(self.grid, LinearGrid)
+        if self.decoder is not None and not plain:
+            raise InputError("decoder", "one of plain noise on an even grid", self.name)
         if self.clamp and not self.region.stands_still:
             raise InputError("clamp", "left out unless the region is a fixed range", self.region.describe())
 
@@ -95,6 +115,7 @@ class Design(AnyDesign):
         boosted = "boosted " if self.boost > 0 else ""
         per_answer = self.region.per_answer and self.boost > 0
         how = ", per answer" if per_answer else ", clamped" if self.clamp else ""
+        how = how if self.decoder is None else ", decoded"
         return f"{boosted}{self.kernel.family}{how}{', log scale' if isinstance(self.grid, LogGrid) else ''}"
 
     @property
@@ -131,18 +152,23 @@ class Design(AnyDesign):
         below, above = (float(offset) for offset in self.region.offsets(answer))
         return self.reweighted().table(below, above)
 
+    def drawn_table(self) -> WeightTable:
+        table = self.table_at(0.0)
+        return table if self.parts == 1 else table.split(self.parts)
+
     def reweighted(self) -> ReweightedTable:
         return _reweighted(self)
 
     def table_error(self) -> float:
         """Bound for the total-variation distance of any answer's table from its ideal law.
 
-        Rounding down takes less than one unit a value, and the ideal masses carry the kernel's relative
-        error. Where the base table of the plain kernel is reweighted, what is wrong with it (its rounding and
-        the share given to its center) counts 2/C times, and the tails are rounded down once more:
+        Rounding down takes less than one unit a value, or as many as there are parts, and the ideal masses
+        carry the kernel's relative error. Where the base table of the plain kernel is reweighted, what is
+        wrong with it (its rounding and the share given to its center) counts 2/C times, and the tails are
+        rounded down once more:
         |wB/C_B - wf/C_f| <= 2 |w (B - f)| / C, summed over the cells.
         """
-        rounding = (2 * self.reach + 2) / TOTAL
+        rounding = self.parts * (2 * self.reach + 2) / TOTAL
         if self.mechanism.follows_answer:
             return rounding + 2e-12
         constant = self._least_constant()
@@ -158,6 +184,8 @@ class Design(AnyDesign):
         """Smallest weight, over all answers, of the outputs in the region of that answer."""
         if self.clamp:
             return TOTAL
+        if self.decoder is not None:
+            return int(self.decoder.weights(self.drawn_table(), region)[1].min())
         answers = region.hardest_answers(self.kernel)
         below, above = region.offsets(answers)
         if self.mechanism.follows_answer:
@@ -181,7 +209,8 @@ class Design(AnyDesign):
 def _table(design: Design) -> WeightTable:
     """Kept, because it is asked for several times in a row: for the confidence, then for the certificate."""
     reach = design.reach
-    return integer_weights(design.ideal_masses(0.0, reach), -reach)
+    table = integer_weights(design.ideal_masses(0.0, reach), -reach)
+    return table if design.parts == 1 else table.in_multiples(design.parts)
 
 
 @lru_cache(maxsize=16)

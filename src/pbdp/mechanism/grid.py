@@ -138,7 +138,10 @@ class LinearGrid(Grid):
     def steps_of_integers(self, answers: npt.NDArray[np.integer[Any]]) -> npt.NDArray[np.int64]:
         if self.step < 1:
             return self.steps_of_floats(answers.astype(np.float64))
-        power = min(math.frexp(self.step)[1] - 1, 64)
+        power = math.frexp(self.step)[1] - 1
+        if power > 64:
+            # every machine word is less than half a step from 0
+            return np.zeros(answers.shape, dtype=np.int64)
         if power:
             # floats would round answers beyond 2^53; the last bit that is shifted out is the half
             answers = (answers >> power) + ((answers >> (power - 1)) & 1)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from fractions import Fraction
 
 import numpy as np
 
@@ -11,6 +12,7 @@ from pbdp.domains import above_one, positive, probability, whole
 from pbdp.errors import ContradictionError, InputError
 from pbdp.mechanism.coordinates import NORMS, Coordinates
 from pbdp.mechanism.fixed import FixedRegion
+from pbdp.mechanism.grid import Grid
 from pbdp.mechanism.neighbors import Neighbors
 from pbdp.mechanism.region import Region
 
@@ -71,6 +73,7 @@ class Requirement:
                 "Drop `integer` to publish on another grid.",
             )
         self._check_scale()
+        self._check_bounds()
         self._check_coordinates()
         # other kinds of number (whole ones, fractions) become floats, so that plans can be compared and saved
         for name in ("confidence", "sensitivity", "delta", "rdp_order", "step", "scale"):
@@ -96,6 +99,25 @@ class Requirement:
         """What it takes for granted of true answers, in sentences."""
         bounds = () if self.bounds is None else self.bounds.assumptions
         return tuple(dict.fromkeys((*bounds, *self.region.assumptions)))
+
+    def output_limits(self, grid: Grid) -> tuple[float, float]:
+        """What published numbers are clamped into; infinite without a range."""
+        if self.bounds is None:
+            return -math.inf, math.inf
+        low, high = self.bounds.answers
+        return (float(math.ceil(low)), float(math.floor(high))) if grid.whole_outputs else (low, high)
+
+    def answers_on(self, grid: Grid) -> tuple[float, float]:
+        """The first and last grid point that answers are mapped to; infinite where any may be."""
+        first, last = self.region.answers
+        if math.isfinite(first) or math.isfinite(last):
+            first, last = grid.region_in_steps(self.region).answers
+        if self.bounds is not None:
+            # rounding never changes the order, so that it is the same to clamp answers or their grid points
+            low, high = self.output_limits(grid)
+            first = max(first, grid.steps_of(Fraction(low)))
+            last = min(last, grid.steps_of(Fraction(high)))
+        return first, last
 
     @property
     def dimensions(self) -> int:
@@ -204,6 +226,19 @@ class Requirement:
             )
         if self.region.only_whole_answers and not self.integer:
             raise ContradictionError("integer", "true for a region given as a function", False)
+
+    def _check_bounds(self) -> None:
+        """A range that holds no number that could be published is refused."""
+        if self.bounds is None or not self.integer:
+            return
+        low, high = self.bounds.answers
+        if math.ceil(low) > math.floor(high):
+            raise InputError(
+                "range",
+                "one that holds a whole number",
+                self.bounds.describe(),
+                "Widen it, or drop `integer` to publish on another grid.",
+            )
 
     def _check_coordinates(self) -> None:
         if self.coordinates is None:

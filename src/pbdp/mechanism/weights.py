@@ -51,6 +51,18 @@ class WeightTable:
         values = self.values()
         return int(self.weights[(values >= -below) & (values <= above)].sum())
 
+    def in_multiples(self, parts: int) -> WeightTable:
+        """All weights rounded down to multiples; what is left over goes to the truth itself."""
+        weights = self.weights - self.weights % parts
+        weights[-self.start] += TOTAL - int(weights.sum())
+        kept = np.flatnonzero(weights)
+        first, last = int(kept[0]), int(kept[-1])
+        return WeightTable(start=self.start + first, weights=weights[first : last + 1])
+
+    def split(self, parts: int) -> WeightTable:
+        """The noise in parts: each value stands for so many, equally likely; its weight is a multiple."""
+        return WeightTable(start=self.start * parts, weights=np.repeat(self.weights // parts, parts))
+
     @property
     def is_unimodal(self) -> bool:
         """Whether weights never rise away from noise zero."""

@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from typing import TYPE_CHECKING, Protocol
 
 from pbdp.domains import positive
@@ -212,6 +213,7 @@ def plan(
         scale=scale,
         bounds=bounds if within is not None or region is not None or open_width else None,
     )
+    requirement = _capped(requirement)
     from pbdp.planning.planner import plan_for
 
     chosen = _families(families)
@@ -223,6 +225,20 @@ def plan(
     else:
         made = largest_confidence(requirement, Budget(epsilon=epsilon, families=chosen))
     return made
+
+
+def _capped(requirement: Requirement) -> Requirement:
+    """In a range one person changes the answer by its length at most, as it is clamped first; rounded up."""
+    bounds = requirement.region if requirement.region.stands_still else requirement.bounds
+    if bounds is None:
+        return requirement
+    low, high = bounds.answers
+    if requirement.integer:
+        low, high = float(math.ceil(low)), float(math.floor(high))
+    length = high - low
+    if Fraction(length) < Fraction(high) - Fraction(low):
+        length = math.nextafter(length, math.inf)
+    return replace(requirement, sensitivity=length) if 0 < length < requirement.sensitivity else requirement
 
 
 def _check_question(open_width: bool, confidence: float | None, epsilon: float | None) -> None:

@@ -6,6 +6,8 @@ import math
 from dataclasses import dataclass
 from fractions import Fraction
 
+import numpy as np
+
 from pbdp.accounting import Bounds
 from pbdp.accounting.exact.tables import table_epsilon
 from pbdp.domains import fraction, non_negative, probability
@@ -17,12 +19,15 @@ from pbdp.noise.family import Goal
 
 # The largest share of delta that the rounding of answer-dependent tables may use up.
 LARGEST_RESERVE = 0.01
+# Pairs of answers that are looked at for an epsilon that is reached, where outputs are decoded.
+PAIRS = 9
 
 FROM_TABLE = "sum over the table of integer weights, every shift"
 OVER_ANSWERS = "exact law, every pair of neighboring answers, plus the distance of the tables from it"
 COMPOSED = "convolution of the privacy losses of the table of integer weights, every shift"
 ADDED = "sum over the table of integer weights, every shift, added up over the releases"
 SPLIT = "every part at its share of delta, added up"
+CONSTANT = "the same output for every answer"
 IDEAL_RENYI = "exact law before rounding to a table, every pair of neighboring answers"
 
 
@@ -102,21 +107,51 @@ def _composed(table: WeightTable, goal: Goal, delta: float) -> tuple[Bounds, str
 def _epsilon(design: Design, goal: Goal) -> tuple[Bounds, str]:
     """The total epsilon of all releases, and how it was found."""
     mechanism, delta = design.mechanism, goal.delta
+    if design.decoder is not None and design.decoder.is_constant:
+        return Bounds(lower=0.0, upper=0.0), CONSTANT
     if goal.order is not None:
         from pbdp.accounting.exact.accountant import ExactAccountant
 
         one = ExactAccountant(mechanism=mechanism, sensitivity=goal.sensitivity).renyi_at(goal.order)
-        return Bounds(lower=goal.releases * one.lower, upper=goal.releases * one.upper), IDEAL_RENYI
+        lower = goal.releases * one.lower if _shown(design) else 0.0
+        return Bounds(lower=lower, upper=goal.releases * one.upper), IDEAL_RENYI
     if delta is None:
         raise AssertionError("a requirement has a delta or an order")
     if mechanism.follows_answer:
         table = design.table_at(0.0)
         if goal.releases == 1:
-            return table_epsilon(table, goal.sensitivity, delta), FROM_TABLE
-        return _composed(table, goal, delta)
+            found, method = table_epsilon(table, goal.sensitivity, delta), FROM_TABLE
+        else:
+            found, method = _composed(table, goal, delta)
+        lower = found.lower if _shown(design) else min(_reached(design, goal, delta), found.upper)
+        return Bounds(lower=lower, upper=found.upper), method
     if goal.releases > 1:
         raise CannotCertifyError("Noise that changes with the answer is certified for one release only.")
     return _over_answers(design, goal, delta)
+
+
+def _shown(design: Design) -> bool:
+    """Whether the noisy number itself is published for some answers, so that all of its loss is reached."""
+    return design.decoder is None or design.decoder.first is None or design.decoder.last is None
+
+
+def _reached(design: Design, goal: Goal, delta: float) -> float:
+    """The largest epsilon of some pairs of answers, from the laws of their outputs.
+
+    Several releases lose no less than one of them at the same delta.
+    """
+    decoder = design.decoder
+    if decoder is None or decoder.first is None or decoder.last is None:
+        raise AssertionError("the answers have ends")
+    from pbdp.accounting.composition.loss_law import law_epsilon, loss_law
+
+    shift, table = min(goal.sensitivity, decoder.last - decoder.first), design.drawn_table()
+    places = np.unique(np.linspace(decoder.first, decoder.last - shift, PAIRS).round().astype(np.int64))
+    found = 0.0
+    for place in places.tolist():
+        laws = [decoder.law(table, answer) / float(TOTAL) for answer in (place, place + shift)]
+        found = max(found, *(law_epsilon(loss_law(*pair), delta).lower for pair in (laws, laws[::-1])))
+    return found
 
 
 def _over_answers(design: Design, goal: Goal, delta: float) -> tuple[Bounds, str]:

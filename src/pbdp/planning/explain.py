@@ -32,6 +32,7 @@ def explanation(plan: Plan) -> list[str]:
             lines.append(f"{less}, a tie, which goes to the simpler law.")
         else:
             lines.append(f"{less}, but ends where a neighbor's noise goes on: few budgets can pay for that.")
+    lines += _decoding(entries)
     if plan.limit is not None and plan.limit.epsilon > 0:
         lines.append(
             f"No {plan.limit.subject} can go below epsilon {rounded_down(plan.limit.epsilon)} "
@@ -44,7 +45,7 @@ def explanation(plan: Plan) -> list[str]:
         if (character := _character(design))
         and design.kernel.family != chosen.kernel.family
         and design.boost == 0
-        and epsilon > 1.01 * plan.epsilon
+        and epsilon > 1.01 * plan.epsilon > 0
     ]
     releases = plan.requirement.releases
     if releases > 1:
@@ -58,6 +59,28 @@ def _character(design: Design) -> str | None:
     """What sets the design's noise apart; None for noise of no family."""
     family = known_families().get(design.kernel.family)
     return None if family is None else family.character
+
+
+def _decoding(entries: list[tuple[Design, float]]) -> list[str]:
+    """What the decoder of the chosen noise does, and what it saves."""
+    chosen = entries[0][0]
+    if chosen.decoder is None:
+        return []
+    if chosen.decoder.is_constant:
+        number = chosen.decoder.outputs[0] * chosen.grid.step
+        return [
+            f"{number:g} meets the requirement for every answer, so it is published whatever the data are."
+        ]
+    line = (
+        "A decoder, a public table in the plan, turns each noisy number into one that is acceptable to the "
+        "answers around it; that costs no privacy"
+    )
+    without = min((epsilon for design, epsilon in entries if design.decoder is None), default=None)
+    return [
+        f"{line}."
+        if without is None
+        else f"{line}, and takes {rounded_up(without)} to {rounded_up(entries[0][1])}."
+    ]
 
 
 def _boosting(entries: list[tuple[Design, float]]) -> list[str]:

@@ -13,6 +13,7 @@ from pbdp.mechanism.requirement import Requirement
 from pbdp.noise.family import Goal, known_families
 from pbdp.planning.candidates import candidates
 from pbdp.planning.certification import certified, cheapest, goal_on, is_payable, plan_of
+from pbdp.planning.decoding import decoded_candidates
 from pbdp.planning.per_answer import per_answer_candidates
 from pbdp.planning.plan import Certified, Plan
 
@@ -86,8 +87,13 @@ def plan_for(
 def moving_designs(requirement: Requirement, families: tuple[str, ...]) -> Iterator[Design]:
     """Candidates on every grid whose law moves along with the answer, or is the one asked for in a range."""
     for grid in grids_of(requirement):
-        region = grid.region_in_steps(requirement.region)
-        yield from candidates(grid, region, goal_on(grid, requirement), families, requirement.scale)
+        yield from _designs_on(grid, requirement, families)
+
+
+def _designs_on(grid: Grid, requirement: Requirement, families: tuple[str, ...]) -> Iterator[Design]:
+    region, goal = grid.region_in_steps(requirement.region), goal_on(grid, requirement)
+    yield from candidates(grid, region, goal, families, requirement.scale)
+    yield from decoded_candidates(grid, requirement, goal, families)
 
 
 def _changing_designs(
@@ -111,9 +117,7 @@ def certified_like(known: Design, requirement: Requirement) -> Certified | None:
     each = requirement.each
     for grid in grids_of(each):
         if type(grid) is type(known.grid):
-            region = grid.region_in_steps(each.region)
-            goal, families = goal_on(grid, each), (known.kernel.family,)
-            for design in candidates(grid, region, goal, families, each.scale):
+            for design in _designs_on(grid, each, (known.kernel.family,)):
                 if design.name == known.name:
                     return certified(requirement, design)
     return None
@@ -131,7 +135,8 @@ def _simplest(ranked: list[Certified]) -> Certified:
     )
 
 
-def _simplicity(design: AnyDesign) -> tuple[bool, int, float]:
+def _simplicity(design: AnyDesign) -> tuple[bool, bool, int, float]:
     if not isinstance(design, Design):
         raise AssertionError("laws of single numbers are compared")
-    return design.boost > 0, known_families()[design.kernel.family].rank, design.expected_error()
+    decoded = design.decoder is not None
+    return design.boost > 0, decoded, known_families()[design.kernel.family].rank, design.expected_error()

@@ -8,6 +8,7 @@ from typing import Any
 
 from pbdp.errors import PlanFileError
 from pbdp.mechanism.coordinates import Coordinates
+from pbdp.mechanism.decoder import Decoder
 from pbdp.mechanism.design import AnyDesign, Design
 from pbdp.mechanism.fixed import FixedRegion
 from pbdp.mechanism.grid import Grid, LinearGrid
@@ -83,7 +84,7 @@ def design_record(design: AnyDesign) -> Record:
         return {"family": design.name, **design.record()}
     if not isinstance(design, Design):
         raise AssertionError("a design is for numbers or for vectors")
-    return {
+    record = {
         "family": design.name,
         "boost": design.boost,
         **kernel_record(design.kernel),
@@ -92,6 +93,7 @@ def design_record(design: AnyDesign) -> Record:
         "clamp": design.clamp,
         "grid": _grid_record(design.grid),
     }
+    return record if design.decoder is None else {**record, "decoder": design.decoder.record()}
 
 
 def design_from_record(record: Record, requirement: Requirement) -> AnyDesign:
@@ -126,6 +128,9 @@ def _design(record: Record, requirement: Requirement) -> Design:
         raise PlanFileError(
             "region of the mechanism", "the one that the requirement asks for", region.describe(), EDITED
         )
+    decoder = Decoder.from_record(record["decoder"]) if "decoder" in record else None
+    if decoder is not None and not _serves(decoder, requirement, grid):
+        raise PlanFileError("decoder", "one for the answers that the plan serves", "another", EDITED)
     return Design(
         grid=grid,
         kernel=kernel_from(record["kernel"], record["parameters_in_steps"]),
@@ -133,7 +138,15 @@ def _design(record: Record, requirement: Requirement) -> Design:
         boost=record["boost"],
         offset=record["offset_in_steps"],
         clamp=clamp,
+        decoder=decoder,
     )
+
+
+def _serves(decoder: Decoder, requirement: Requirement, grid: Grid) -> bool:
+    """Whether a decoder is for all answers of a requirement, and publishes nothing outside its range."""
+    ends = [None if math.isinf(end) else int(end) for end in requirement.answers_on(grid)]
+    low, high = (limit / grid.step for limit in requirement.output_limits(grid))
+    return [decoder.first, decoder.last] == ends and low <= decoder.outputs[0] <= decoder.outputs[-1] <= high
 
 
 def _grid_record(grid: Grid) -> Record:

@@ -7,6 +7,7 @@ scales is not always unimodal, so a coarse scan comes before any refinement.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 import numpy as np
 
@@ -136,7 +137,9 @@ def plain_scale(shape: Shape, problem: Problem) -> float:
     return math.exp(root)
 
 
-def best_shape(shapes: Shapes, problem: Problem) -> tuple[Shape, float]:
+def best_shape(
+    shapes: Shapes, problem: Problem, scale_of: Callable[[Shape, Problem], float] = plain_scale
+) -> tuple[Shape, float]:
     """The shape of least loss among the family's unboosted laws, and its plain scale.
 
     The parameters given are compared first; for several releases, where the shape matters more, values around
@@ -145,12 +148,12 @@ def best_shape(shapes: Shapes, problem: Problem) -> tuple[Shape, float]:
     parameters = shapes.parameters if problem.goal.releases > 1 else shapes.few
     if len(parameters) == 1:
         shape = shapes.shape(parameters[0])
-        return shape, plain_scale(shape, problem)
+        return shape, scale_of(shape, problem)
     tried: dict[float, tuple[float, Shape, float]] = {}
 
     def look(parameter: float) -> None:
         shape = shapes.shape(parameter)
-        scale = plain_scale(shape, problem)
+        scale = scale_of(shape, problem)
         loss = float(estimated_loss(shape, problem, np.array([scale]))[0]) if scale > 0 else math.inf
         tried[parameter] = (loss, shape, scale)
 

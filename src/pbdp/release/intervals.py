@@ -60,11 +60,16 @@ def _answers(publisher: Publisher, low: Array, high: Array, confidence: float) -
 
 
 def output_steps(publisher: Publisher, published: float) -> tuple[int, int]:
-    """First and last output step that are published as this number; refused if none is."""
+    """First and last output step, or noisy number in parts, that is published as this; refused if none is."""
     if not math.isfinite(published):
         raise InputError("published number", "finite", repr(published))
-    grid, reach = publisher.design.output_grid, 0
+    grid, decoder, reach = publisher.design.output_grid, publisher.design.decoder, 0
     near = grid.nearest_step(published)
+    if decoder is not None:
+        first, last = decoder.noisy_range(near)
+        if first > last or float(grid.values_of(np.array([near], dtype=np.int64))[0]) != published:
+            raise _unpublished(publisher, published)
+        return first, last
     if not (isinstance(grid, LinearGrid) and publisher.is_unclamped):
         # several steps may be published as this number
         reach = publisher.design.reach + abs(publisher.design.offset) + 2
@@ -78,14 +83,14 @@ def output_steps(publisher: Publisher, published: float) -> tuple[int, int]:
         bisect_right(window, published, key=value),
     )
     if first == stop:
-        raise InputError(
-            "published number",
-            f"one that the plan can publish ({grid.describe()})",
-            f"{published:g}",
-            "Give it with all its digits.",
-        )
+        raise _unpublished(publisher, published)
     # a number at the end of a range stands for everything beyond it
     return window[first], window[stop - 1]
+
+
+def _unpublished(publisher: Publisher, published: float) -> InputError:
+    rule = f"one that the plan can publish ({publisher.design.output_grid.describe()})"
+    return InputError("published number", rule, f"{published:g}", "Give it with all its digits.")
 
 
 def confidence_intervals(weights: Weights, published: Array, confidence: float) -> Intervals:
@@ -93,7 +98,8 @@ def confidence_intervals(weights: Weights, published: Array, confidence: float) 
     publisher, grid = weights.publisher, weights.publisher.grid
     # whole weights: above the tail means at least the next whole number
     least = math.floor((1 - Fraction(probability("confidence", confidence))) / 2 * TOTAL) + 1
-    moved = weights.kept_range(least) if publisher.design.follows_answer else None
+    moves = publisher.design.follows_answer and publisher.design.decoder is None
+    moved = weights.kept_range(least) if moves else None
     if moved is not None and isinstance(grid, LinearGrid) and publisher.is_unclamped:
         half = 0.0 if grid.whole_outputs else 0.5
         low = moved_down(published, (half - moved[0]) * grid.step)
@@ -128,9 +134,12 @@ def _interval(
 def candidate_steps(weights: Weights, first: int, last: int) -> range:
     """Every answer step from which these outputs can come."""
     publisher = weights.publisher
-    low = first - publisher.design.offset - (weights.start + weights.cells - 1)
-    high = last - publisher.design.offset - weights.start
+    design = publisher.design
+    low = -((weights.start + weights.cells - 1 + design.offset - first) // design.parts)
+    high = (last - design.offset - weights.start) // design.parts
     least, most = publisher.grid.region_in_steps(publisher.requirement.region).answers
+    if design.decoder is not None:
+        least, most = publisher.requirement.answers_on(publisher.grid)
     return range(int(max(low, least)), int(min(high, most)) + 1)
 
 

@@ -29,40 +29,42 @@ def law_at(publisher: Publisher, answer_steps: int) -> OutputLaw:
     """With a delta the table's own weights, all of them; for a Rényi plan the masses of the ideal law."""
     design = publisher.design
     if publisher.requirement.rdp_order is None or not isinstance(design, Design):
-        table = design.table_at(float(answer_steps))
-        noise, probability, missing = table.values(), table.probabilities(), 0.0
+        table = design.drawn_table() if design.decoder else design.table_at(float(answer_steps))
+        noise, weights, missing = table.values(), table.weights, 0.0
     else:
         reach = design.kernel.reach(SMALLEST_LISTED)
-        noise = np.arange(-reach, reach + 1, dtype=np.int64)
-        probability = design.ideal_masses(float(answer_steps), reach)
-        missing = max(0.0, 1.0 - float(np.sum(probability)))
+        parts = design.parts
+        noise = np.arange(-reach * parts, (reach + 1) * parts, dtype=np.int64)
+        weights = np.repeat(design.ideal_masses(float(answer_steps), reach) / parts, parts)
+        missing = max(0.0, 1.0 - float(np.sum(weights)))
     # several output steps may be published as one number
-    published = publisher.values_of(noise + (answer_steps + design.offset)).astype(np.float64)
+    published = publisher.values_of(noise + (answer_steps * design.parts + design.offset)).astype(np.float64)
     values, where = np.unique(published, return_inverse=True)
-    lumped = np.bincount(where, weights=probability).astype(np.float64)
-    return OutputLaw(output=values, probability=lumped, missing_mass=missing)
+    lumped = np.zeros(len(values), dtype=weights.dtype)
+    np.add.at(lumped, where, weights)
+    whole = float(TOTAL) if lumped.dtype == np.int64 else 1.0
+    return OutputLaw(output=values, probability=lumped / whole, missing_mass=missing)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Weights:
-    """P(output step <= k) for any answer, in units of 2^-62, from the table that is sampled."""
+    """P(output step <= k) for any answer, in units of 2^-62, from the table that is sampled.
+
+    With a decoder the steps are noisy numbers, in parts: outputs never fall as those rise.
+    """
 
     publisher: Publisher
+    # the smallest kernel noise, and the weight of what is smaller than each value of a law that moves
+    start: int = field(init=False)
     _sums: Index = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        design = self.publisher.design
-        sums = np.zeros(1, dtype=np.int64)
+        design, sums = self.publisher.design, np.zeros(1, dtype=np.int64)
+        table = design.drawn_table() if design.follows_answer else design.reweighted().base
         if design.follows_answer:
-            sums = np.concatenate((sums, np.cumsum(design.table_at(0.0).weights)))
+            sums = np.concatenate((sums, np.cumsum(table.weights)))
+        object.__setattr__(self, "start", table.start)
         object.__setattr__(self, "_sums", sums)
-
-    @property
-    def start(self) -> int:
-        """The smallest kernel noise."""
-        design = self.publisher.design
-        moves = design.follows_answer
-        return design.table_at(0.0).start if moves else design.reweighted().base.start
 
     @property
     def cells(self) -> int:
@@ -86,7 +88,7 @@ class Weights:
         """Weight of the outputs up to and including each output step, for each answer step."""
         design = self.publisher.design
         answer, output = np.broadcast_arrays(np.asarray(answers, np.int64), np.asarray(outputs, np.int64))
-        noise = output - answer - design.offset
+        noise = output - answer * design.parts - design.offset
         if design.follows_answer:
             found = self._sums[np.clip(noise + 1 - self.start, 0, self.cells)]
         else:

@@ -60,18 +60,8 @@ class Publisher:
     _covered: tuple[Index, Index] | None = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        first, last = self.requirement.region.answers
-        if math.isfinite(first) or math.isfinite(last):
-            first, last = self.grid.region_in_steps(self.requirement.region).answers
-        low, high = -math.inf, math.inf
-        if self.requirement.bounds is not None:
-            low, high = self.requirement.bounds.answers
-            if self.grid.whole_outputs:
-                low, high = float(math.ceil(low)), float(math.floor(high))
-            # rounding never changes the order, so that it is the same to clamp answers or their grid points
-            first = max(first, self.grid.steps_of(Fraction(low)))
-            last = min(last, self.grid.steps_of(Fraction(high)))
-        object.__setattr__(self, "_limits", (low, high))
+        first, last = self.requirement.answers_on(self.grid)
+        object.__setattr__(self, "_limits", self.requirement.output_limits(self.grid))
         covered = None
         if math.isfinite(first) or math.isfinite(last):
             ends = (max(first, -_LARGEST_STEP), min(last, _LARGEST_STEP))
@@ -86,7 +76,8 @@ class Publisher:
     @property
     def is_unclamped(self) -> bool:
         """Whether every grid point is published as it is."""
-        return not self.design.clamp and self.requirement.bounds is None
+        clamped = self.design.clamp or self.requirement.bounds is not None
+        return self.design.decoder is None and not clamped
 
     def exact_steps(self, answer: Number) -> int:
         """The grid point of one number at its exact value; what is no number by its type is refused."""
@@ -126,7 +117,12 @@ class Publisher:
             raise InputError("answer", rule, "another")
 
     def values_of(self, outputs: Index) -> Array | Index:
-        """The numbers published for output steps (noise and offset included); as integers on that grid."""
+        """The numbers published for output steps (noise and offset included); as integers on that grid.
+
+        With a decoder these are noisy numbers, in parts.
+        """
+        if self.design.decoder is not None:
+            outputs = self.design.decoder.output_of(outputs)
         if self.design.clamp:
             first, last = (int(end) for end in self.design.region.answers)
             outputs = np.minimum(np.maximum(outputs, first), last)

@@ -199,11 +199,12 @@ class Sampler(ABC):
 
 
 class NoiseSampler(Sampler):
-    """Kernel noise for each answer by itself; what is published is answer, offset and noise."""
+    """Kernel noise for each answer by itself; what is published is answer, offset and noise, in parts."""
 
     __slots__ = ()
 
     offset: int
+    parts: int
 
     @abstractmethod
     def many(self, answers: Index, keystream: Keystream) -> Index:
@@ -218,14 +219,14 @@ class NoiseSampler(Sampler):
 
     def outputs(self, answers: Index, keystream: Keystream) -> Index:
         drawn = self.many(answers, keystream)
-        drawn += answers
+        drawn += answers if self.parts == 1 else answers * self.parts
         if self.offset:
             drawn += self.offset
         return drawn
 
     def output(self, answer: Index, keystream: Keystream) -> Index:
         drawn = self.row(answer, keystream)
-        drawn += answer
+        drawn += answer if self.parts == 1 else answer * self.parts
         if self.offset:
             drawn += self.offset
         return drawn
@@ -237,6 +238,7 @@ class MovingSampler(NoiseSampler):
 
     table: AliasTable
     offset: int = 0
+    parts: int = 1
 
     def row(self, answer: Index, keystream: Keystream) -> Index:  # noqa: ARG002 - the law does not depend on it
         return np.array([self.table.value_of(keystream.word())], dtype=np.int64)
@@ -273,6 +275,7 @@ class StackedSampler(_OneWordEach):
 
     tables: StackedTables
     offset: int = 0
+    parts: int = 1
 
     def row(self, answer: Index, keystream: Keystream) -> Index:
         return self.tables.many(answer, np.array([keystream.word()], dtype=np.uint64))
@@ -288,6 +291,7 @@ class ReweightedSampler(_OneWordEach):
     table: ReweightedTable
     region: Region
     offset: int = 0
+    parts: int = 1
 
     def row(self, answer: Index, keystream: Keystream) -> Index:
         (below,), (above,) = self.region.offsets(answer.astype(np.float64))
@@ -300,7 +304,9 @@ class ReweightedSampler(_OneWordEach):
 def sampler_of(design: AnyDesign) -> NoiseSampler:
     """The sampler of a design's table."""
     if design.follows_answer:
-        return MovingSampler(table=alias_table(design.table_at(0.0)), offset=design.offset)
+        return MovingSampler(
+            table=alias_table(design.drawn_table()), offset=design.offset, parts=design.parts
+        )
     tables = stacked_tables(design)
     if tables is not None:
         return StackedSampler(tables=tables, offset=design.offset)

@@ -210,7 +210,7 @@ def _selection(record: Record, plan: TablePlan) -> str:
         return "not needed: the groups are public"
     design, asked = number_design(part.design), query.select
     plain = isinstance(design.grid, LinearGrid) and design.grid.step == 1
-    if not plain or design.offset or design.boost or design.clamp:
+    if not plain or design.offset or design.boost or design.clamp or design.decoder is not None:
         # what the threshold hides was proved for noise that is added to whole counts as it is
         raise FaultError("the counts of people have noise of another kind than a selection")
     if query.groups_touched * threshold.lone_share > Fraction(plan.noise.missing):

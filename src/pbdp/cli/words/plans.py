@@ -128,6 +128,10 @@ def _noise(part: Part) -> str:
         parts.append(f"boost {design.boost:.4g}")
     if design.offset:
         parts.append(f"centered {design.offset * step:+.4g} from the answer")
+    if design.decoder is not None:
+        outputs = design.decoder.outputs
+        constant = f"always published as {outputs[0] * step:.6g}"
+        parts.append(constant if design.decoder.is_constant else f"a decoder with {len(outputs)} entries")
     return f"{part.describe()}: {', '.join(parts)}{'' if linear else ' (in steps)'}"
 
 

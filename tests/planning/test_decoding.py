@@ -1,0 +1,402 @@
+"""Decoders: the confidence over all answers, the best one there is, and how far from any mechanism at all."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from bisect import bisect_right
+from collections import Counter
+from collections.abc import Iterator
+from fractions import Fraction
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy.optimize import linprog
+from scipy.sparse import coo_array
+
+import pbdp
+from pbdp.errors import PlanFileError
+from pbdp.mechanism.custom import CustomRegion
+from pbdp.mechanism.decoder import Decoder
+from pbdp.mechanism.design import Design
+from pbdp.mechanism.fixed import FixedRegion
+from pbdp.mechanism.grid import whole_numbers
+from pbdp.mechanism.requirement import Requirement
+from pbdp.mechanism.weights import TOTAL, WeightTable
+from pbdp.mechanism.within import region_within
+from pbdp.planning.decoding import _Law, _Line
+from pbdp.planning.plan import Certified, Plan
+from pbdp.planning.planner import plan_for
+from pbdp.planning.store import plan_from_record, plan_record
+from pbdp.release.keystream import InsecureTestSeedWarning
+
+ASKED: dict[str, dict[str, Any]] = {
+    "half": {"within": "50%+2.5", "confidence": 0.8, "nonnegative": True},
+    "fifth": {"within": "20%+5", "confidence": 0.9, "nonnegative": True},
+    "tenth": {"within": "10%+5", "confidence": 0.9, "nonnegative": True},
+    "twentieth": {"within": "5%+10", "confidence": 0.9, "nonnegative": True},
+    "signed": {"within": "20%+5", "confidence": 0.9},
+    "no room at zero": {"within": "90%+0.3", "confidence": 0.9, "nonnegative": True},
+    "far apart": {"within": "20%+5", "confidence": 0.9, "sensitivity": 4, "nonnegative": True},
+    "several": {"within": "20%+5", "confidence": 0.9, "releases": 10, "nonnegative": True},
+    "rényi": {"within": "20%+5", "confidence": 0.9, "delta": None, "rdp_order": 10},
+    "0..20": {"within": 5, "confidence": 0.9, "range": (0, 20)},
+    "0..40": {"within": 5, "confidence": 0.9, "range": (0, 40)},
+    "0..100": {"within": 5, "confidence": 0.9, "range": (0, 100)},
+    "-7..9": {"within": (2, 4), "confidence": 0.7, "range": (-7.5, 9.2), "sensitivity": 3},
+    "relative in a range": {"within": "20%+5", "confidence": 0.9, "range": (0, 60)},
+    "real": {"within": "10%+2", "confidence": 0.8, "integer": False, "step": 0.125},
+    "real in a range": {"within": 2, "confidence": 0.8, "range": (0.3, 9.1), "integer": False, "step": 0.125},
+}
+# What is known of them at delta 1e-6: an upper bound for epsilon, and what it was without a decoder.
+KNOWN = {
+    "half": (0.186, 0.62),
+    "fifth": (0.2628, 0.41),
+    "tenth": (0.3092, 0.41),
+    "twentieth": (0.1782, 0.21),
+    "0..20": (0.2909, 0.41),
+    "0..40": (0.3784, 0.41),
+    "0..100": (0.4103, 0.41),
+}
+
+
+FAMILIES = {"far apart": "staircase", "several": "huber", "rényi": "gaussian"}
+
+
+@cache
+def planned(name: str) -> Plan:
+    asked = {"sensitivity": 1, "delta": 1e-6, "integer": True, **ASKED[name]}
+    region = region_within(asked.pop("within"), asked.pop("nonnegative", False))
+    ends = asked.pop("range", None)
+    bounds = None if ends is None else FixedRegion(low=ends[0], high=ends[1])
+    requirement = Requirement(region=region, bounds=bounds, **asked)
+    return plan_for(requirement, (FAMILIES.get(name, "laplace"),), per_answer=False)
+
+
+def decoded(plan: Plan) -> Iterator[tuple[Certified, Design, Decoder]]:
+    for entry in (plan.chosen, *plan.others):
+        if isinstance(entry.design, Design) and entry.design.decoder is not None:
+            yield entry, entry.design, entry.design.decoder
+
+
+@pytest.mark.parametrize("name", KNOWN)
+def test_less_epsilon_than_without_a_decoder(name: str) -> None:
+    plan, (most, before) = planned(name), KNOWN[name]
+    assert plan.mechanism.decoder is not None
+    assert plan.epsilon <= most
+    plain = [entry.certificate.epsilon for entry in plan.others if entry.design.decoder is None]
+    assert min(plain) >= before
+
+
+# ------------------------------------------------------------------ the confidence, by listing everything
+
+
+def published(decoder: Decoder, noisy: int) -> int:
+    """The map as its docstring says, for one noisy part."""
+    if decoder.edges[0] <= noisy < decoder.edges[-1]:
+        return decoder.outputs[bisect_right(decoder.edges, noisy) - 1]
+    below = noisy < decoder.edges[0]
+    if (decoder.first if below else decoder.last) is None:
+        return noisy // decoder.parts
+    return decoder.outputs[0 if below else -1]
+
+
+def law_of(design: Design, decoder: Decoder, answer: int) -> Counter[int]:
+    """The weight of each output: every noise value, each of its parts."""
+    table, found = design.table_at(0.0), Counter[int]()
+    assert all(weight % decoder.parts == 0 for weight in table.weights.tolist())
+    for noise, weight in zip(table.values().tolist(), table.weights.tolist(), strict=True):
+        for part in range(decoder.parts):
+            found[published(decoder, (answer + noise) * decoder.parts + part)] += weight // decoder.parts
+    assert found.total() == TOTAL
+    return found
+
+
+def accepts(plan: Plan, truth: Fraction, output: Fraction) -> bool:
+    """Whether an output is acceptable for a true answer, from the words of the request alone."""
+    within = plan.within
+    if isinstance(within, str):
+        percent, plus = within.split("%+")
+        room = Fraction(percent) / 100 * abs(truth) + Fraction(plus)
+        return abs(output - truth) <= room
+    below, above = within if isinstance(within, list) else (within, within)
+    assert below is not None
+    assert above is not None
+    return truth - Fraction(below) <= output <= truth + Fraction(above)
+
+
+def truths_at(plan: Plan, steps: int) -> list[Fraction]:
+    """The true answers that are mapped to a grid point, or the ends of the interval of them."""
+    step, asked = Fraction(plan.grid.step), plan.requirement
+    if asked.integer:
+        return [Fraction(steps)]
+    ends = [(steps - Fraction(1, 2)) * step, (steps + Fraction(1, 2)) * step]
+    if asked.bounds is not None:
+        low, high = (Fraction(end) for end in asked.bounds.answers)
+        ends = [min(max(end, low), high) for end in ends]
+    return ends
+
+
+@pytest.mark.parametrize("name", ASKED)
+def test_every_answer_keeps_the_confidence(name: str) -> None:
+    """Answers by themselves: all of a small range; where there is no end, the hardest and their neighbors."""
+    plan = planned(name)
+    entry, design, decoder = next(decoded(plan))
+    region = plan.grid.region_in_steps(plan.requirement.region)
+    answers, weights = decoder.weights(design.drawn_table(), region)
+    listed = np.concatenate((answers[np.argsort(weights)[:3]], answers[:2], answers[-1:])).tolist()
+    claimed = min(entry.certificate.confidence, plan.requirement.confidence_each)
+    for answer in sorted(set(listed)):
+        law = law_of(design, decoder, answer)
+        step = Fraction(plan.grid.step)
+        inside = sum(
+            weight
+            for output, weight in law.items()
+            if all(accepts(plan, truth, output * step) for truth in truths_at(plan, answer))
+        )
+        assert inside >= int(weights[answers.tolist().index(answer)]), answer
+        assert Fraction(inside, TOTAL) >= Fraction(claimed), answer
+
+
+@pytest.mark.parametrize("name", ["half", "signed", "0..20", "real in a range"])
+def test_weights_of_the_acceptable_are_those_of_a_list(name: str) -> None:
+    plan = planned(name)
+    for _, design, decoder in itertools.islice(decoded(plan), 2):
+        region = plan.grid.region_in_steps(plan.requirement.region)
+        answers, weights = decoder.weights(design.drawn_table(), region)
+        for place in range(len(answers) // 9, len(answers) - 1, max(1, len(answers) // 7)):
+            answer = int(answers[place])
+            below, above = (math.floor(float(offset)) for offset in region.offsets(float(answer)))
+            law = law_of(design, decoder, answer)
+            inside = sum(w for y, w in law.items() if answer - below <= y <= answer + above)
+            assert inside == int(weights[place])
+
+
+@pytest.mark.parametrize("name", ["half", "signed", "several", "rényi", "real"])
+def test_answers_further_out_keep_more_than_the_last_that_is_listed(name: str) -> None:
+    plan = planned(name)
+    for _, design, decoder in decoded(plan):
+        region = plan.grid.region_in_steps(plan.requirement.region)
+        answers, weights = decoder.weights(design.drawn_table(), region)
+        table = design.table_at(0.0)
+        for answer in (int(answers[-1]) + extra for extra in (1, 2, 17, 10**6, 10**12)):
+            noisy = (answer + table.values()) * decoder.parts
+            assert np.array_equal(decoder.output_of(noisy), answer + table.values())
+            offsets = (math.floor(float(offset)) for offset in region.offsets(float(answer)))
+            assert table.weight_within(*offsets) >= int(weights[-1])
+
+
+# --------------------------------------------------------------------------- the privacy, by listing it too
+
+
+@pytest.mark.parametrize("name", ["half", "far apart", "0..20", "-7..9", "real in a range"])
+def test_what_is_published_is_as_private_as_claimed(name: str) -> None:
+    plan = planned(name)
+    entry, design, decoder = next(decoded(plan))
+    delta, growth = plan.delta, Fraction(math.exp(entry.certificate.epsilon))
+    assert delta is not None
+    shift = plan.grid.sensitivity_in_steps(plan.requirement.sensitivity)
+    low = 0 if decoder.first is None else decoder.first
+    high = low + 60 if decoder.last is None else decoder.last
+    for answer in sorted({low, (low + high) // 2, high - shift}):
+        laws = [law_of(design, decoder, a) for a in (answer, answer + shift)]
+        for first, second in (laws, laws[::-1]):
+            lost = sum(max(Fraction(0), first[y] - growth * second[y]) for y in first) / TOTAL
+            assert lost <= Fraction(delta) * (1 + Fraction(1, 10**9))
+
+
+@pytest.mark.parametrize("name", ["half", "signed", "0..20", "real in a range"])
+def test_what_is_said_of_the_law_is_the_list(name: str) -> None:
+    plan = planned(name)
+    design, decoder = plan.design, plan.design.decoder
+    assert decoder is not None
+    answer = 3 if plan.requirement.integer else 3.125
+    steps = plan.answer_in_steps(answer)
+    law, listed = plan.law_at(answer), law_of(design, decoder, steps)
+    assert {y: p for y, p in zip(law.output.tolist(), law.probability.tolist(), strict=True) if p} == {
+        y * plan.grid.step: weight / TOTAL for y, weight in listed.items() if weight
+    }
+    for output in sorted(listed)[:: max(1, len(listed) // 9)]:
+        number = output * plan.grid.step
+        assert plan.likelihood(number, [answer])[0] == listed[output] / TOTAL
+
+
+@pytest.mark.parametrize("name", ["half", "signed", "0..20", "real in a range"])
+def test_an_interval_holds_the_answer_as_often_as_it_says(name: str) -> None:
+    plan = planned(name)
+    for answer in (0, 4, 9) if plan.requirement.integer else (0.5, 4.0, 8.875):
+        law = plan.law_at(answer)
+        for confidence in (None, 0.95):
+            low, high = plan.interval(law.output, confidence)
+            holds = float(np.sum(law.probability[(low <= answer) & (answer <= high)]))
+            assert holds >= (confidence or plan.confidence) - 1e-12
+
+
+@pytest.mark.parametrize("name", ["half", "signed", "0..100", "real in a range"])
+def test_draws_follow_the_law(name: str) -> None:
+    plan, answer, count = planned(name), 5, 20_000
+    with pytest.warns(InsecureTestSeedWarning):
+        drawn = plan.release(np.full(count, answer), disjoint=True, insecure_test_seed=7).value
+    law, seen = plan.law_at(answer), Counter(float(y) for y in drawn)
+    listed = dict(zip(law.output.tolist(), law.probability.tolist(), strict=True))
+    assert seen.keys() <= listed.keys()
+    spread = sum((seen[y] - count * p) ** 2 / (count * p) for y, p in listed.items() if count * p > 5)
+    cells = sum(count * p > 5 for p in listed.values())
+    assert spread < cells + 5 * math.sqrt(2 * cells)
+
+
+# ------------------------------------------------------------------------------------- the best there is
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_no_map_that_never_falls_does_better(seed: int) -> None:
+    """All such maps are listed, of the few noisy numbers that occur."""
+    rng = np.random.default_rng(seed)
+    size, reach = 5, 2
+    lows = np.maximum.accumulate(np.arange(size) - rng.integers(0, 3, size)).clip(0).tolist()
+    highs = [min(a + int(r), size - 1) for a, r in enumerate(rng.integers(0, 3, size))]
+    half = np.sort(rng.integers(1, 9, reach + 1))
+    noise = [*half[:-1].tolist(), int(half[-1]), *half[:-1][::-1].tolist()]
+    unit = TOTAL // 128
+    weights = np.array(noise, dtype=np.int64) * unit
+    weights[reach] += TOTAL - int(weights.sum())
+    noise = weights.tolist()
+    region = CustomRegion(interval=lambda a: (lows[a], highs[a]), low=0, high=size - 1)
+    maps = itertools.combinations_with_replacement(range(size), size + 2 * reach)
+    # outputs[answer + n] is what is published for the answer and noise n - reach
+    best = max(
+        min(sum(w for n, w in enumerate(noise) if lows[a] <= outputs[a + n] <= highs[a]) for a in range(size))
+        for outputs in maps
+    )
+    table = WeightTable(start=-reach, weights=weights)
+    for wanted in (best, best + 1):
+        line = _Line(
+            region=region,
+            confidence=0.5,
+            parts=1,
+            block=1,
+            first=0,
+            last=size - 1,
+            lowest=0,
+            highest=size - 1,
+        )
+        law = _Law(sums=np.concatenate(([0], np.cumsum(weights))), start=-reach, wanted=wanted)
+        found = line.decoder(law)
+        assert (found is not None) == (wanted == best)
+        if found is not None:
+            assert int(found.weights(table, region)[1].min()) == best
+
+
+def best_confidence(lows: list[int], highs: list[int], outputs: int, epsilon: float, delta: float) -> float:
+    """The linear program over all laws, one for each answer: the largest confidence at (epsilon, delta)."""
+    answers, growth = len(lows), math.exp(epsilon)
+    pairs = [(a, b) for a in range(answers) for b in (a - 1, a + 1) if 0 <= b < answers]
+    width = (answers + len(pairs)) * outputs + 1
+    entries: list[tuple[int, int, float]] = []
+    most: list[float] = []
+    for k, (a, b) in enumerate(pairs):
+        for y in range(outputs):
+            spare = (answers + k) * outputs + y
+            terms = ((a * outputs + y, 1.0), (b * outputs + y, -growth), (spare, -1.0))
+            entries += [(len(most), *term) for term in terms]
+            most.append(0.0)
+        entries += [(len(most), (answers + k) * outputs + y, 1.0) for y in range(outputs)]
+        most.append(delta)
+    for a in range(answers):
+        entries += [(len(most), a * outputs + y, -1.0) for y in range(lows[a], highs[a] + 1)]
+        entries.append((len(most), width - 1, 1.0))
+        most.append(0.0)
+    rows, columns, values = zip(*entries, strict=True)
+    sums: Any = coo_array(
+        (np.ones(answers * outputs), (np.repeat(np.arange(answers), outputs), np.arange(answers * outputs))),
+        shape=(answers, width),
+    )
+    cost = np.zeros(width)
+    cost[-1] = -1.0
+    limits: Any = coo_array((values, (rows, columns)), shape=(len(most), width))
+    found: Any = linprog(cost, A_ub=limits, b_ub=most, A_eq=sums, b_eq=np.ones(answers))
+    return -float(found.fun)
+
+
+@pytest.mark.parametrize(("name", "last", "near"), [("half", 12, 0.98), ("0..20", 20, 0.998)])
+def test_no_mechanism_at_all_does_much_better(name: str, last: int, near: float) -> None:
+    """With `near` times the epsilon no laws, one for each of some of the answers, keep the confidence."""
+    plan = planned(name)
+    region, bounds = plan.requirement.region, plan.requirement.bounds
+    below, above = region.offsets(np.arange(last + 1.0))
+    lows = np.maximum(np.arange(last + 1) - np.floor(below).astype(int), 0).tolist()
+    highs = (np.arange(last + 1) + np.floor(above).astype(int)).tolist()
+    if bounds is not None:
+        highs = [min(high, last) for high in highs]
+    assert plan.delta is not None
+    reached = best_confidence(lows, highs, max(highs) + 1, plan.epsilon * near, plan.delta)
+    assert reached < plan.requirement.confidence
+    assert best_confidence(lows, highs, max(highs) + 1, plan.epsilon, plan.delta) >= plan.confidence - 1e-6
+
+
+# ------------------------------------------------------------------------------------------------ ranges
+
+
+def test_a_number_that_suits_every_answer_costs_nothing() -> None:
+    plan = pbdp.plan(within=5, range=(0, 10), confidence=0.9, sensitivity=1, delta=1e-6, integer=True)
+    assert (plan.epsilon, plan.confidence) == (0.0, 1.0)
+    assert plan.release([0, 3, 10], disjoint=True) == [5, 5, 5]
+    assert plan.interval(5) == (0, 10)
+
+
+def test_the_sensitivity_is_at_most_the_length_of_the_range() -> None:
+    asked: dict[str, Any] = {
+        "within": 2,
+        "confidence": 0.9,
+        "delta": 1e-6,
+        "integer": True,
+        "range": (0.5, 9.5),
+    }
+    assert pbdp.plan(sensitivity=100, **asked) == pbdp.plan(sensitivity=8, **asked)
+    scale: dict[str, Any] = {"range": (0, 3), "scale": 1, "confidence": 0.8, "delta": 1e-6}
+    assert pbdp.plan(sensitivity=50, **scale).requirement.sensitivity == 3
+
+
+def test_a_range_without_a_whole_number_is_refused() -> None:
+    with pytest.raises(pbdp.InputError, match="holds a whole number"):
+        pbdp.plan(within=5, range=(0.2, 0.8), confidence=0.9, sensitivity=1, delta=1e-6, integer=True)
+
+
+# ------------------------------------------------------------------------------------------------- files
+
+
+@pytest.mark.parametrize("name", ["half", "signed", "0..20", "real in a range", "several", "rényi"])
+def test_a_plan_with_a_decoder_is_read_as_it_was_written(name: str, tmp_path: Path) -> None:
+    planned(name).save(tmp_path / "plan.json")
+    assert pbdp.Plan.load(tmp_path / "plan.json") == planned(name)
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("outputs", lambda old: [y + 1 for y in old]),
+        ("outputs", lambda old: old[::-1]),
+        ("outputs", lambda old: [float(y) for y in old]),
+        ("edges", lambda old: [edge + 16 for edge in old]),
+        ("edges", lambda old: old[1:]),
+        ("parts", lambda old: old // 2),
+        ("parts", lambda old: old + 1),
+        ("first", lambda old: old + 1),
+        ("last", lambda old: old - 1),
+        ("last", lambda _: None),
+    ],
+)
+def test_a_decoder_that_was_changed_is_refused(field: str, value: Any) -> None:
+    record = plan_record(planned("0..20"))
+    decoder = record["mechanism"]["decoder"]
+    decoder[field] = value(decoder[field])
+    with pytest.raises(PlanFileError):
+        plan_from_record(record)
+
+
+def test_whole_numbers_are_published_for_whole_answers() -> None:
+    assert planned("half").grid == whole_numbers()
+    assert isinstance(planned("half").release(7), int)
