@@ -70,11 +70,12 @@ from pbdp.noise.kernel import Array
 
 UNIT = 2.0**-53
 _TINY = 1e-307
-# Cells of the grid in x: as wide as this share of the step's own spread, and no more than so many.
-_SHARE = 0.02
-_MOST_CELLS = 6000
+# Cells of the grid in x: as wide as the first share of the step's own spread; the second if the first makes
+# too many; and no more than so many. The price comes out too high by about a quarter of the share's square.
+_SHARES = 0.02, 0.1
+_MANY_CELLS, _MOST_CELLS = 6000, 20000
 # How closely the least c is looked for, relative to itself, and in how many steps.
-_CLOSE = 1e-5
+_CLOSE = 1e-4
 _STEPS = 60
 
 
@@ -145,17 +146,26 @@ class _Grid:
     masses: Array
     shake: float
 
-    def left(self, v: float) -> tuple[Array, Array]:
-        """The left side of (1) with h_v at every point, rounded up, and how fast it grows with v."""
-        last = self.first + len(self.masses) - 1
-        x = self.x[0] + self.step * np.arange(-last, len(self.x) - self.first)
-        found = potential(v, x - self.shake)
+    def left(self, v: float) -> Array:
+        """The left side of (1) with h_v at every point, rounded up."""
+        found = potential(v, self._further - self.shake)
         left = np.convolve(np.minimum(found.value + found.error, 1.0), self.masses, "valid")
         # sums of positive terms
-        left *= 1 + (len(self.masses) + 64) * UNIT
-        s = math.sqrt(v) if v > 0 else 1.0
-        growth = np.exp(-0.5 * (x / s - s / 2) ** 2) / (math.sqrt(8 * math.pi) * s) if v > 0 else 0 * x
-        return left, np.convolve(growth, self.masses, "valid")
+        return np.asarray(left * (1 + (len(self.masses) + 64) * UNIT))
+
+    def growth(self, v: float) -> Array:
+        """About how fast the left side grows with v."""
+        if v <= 0:
+            return np.zeros(len(self.x))
+        s = math.sqrt(v)
+        growth = np.exp(-0.5 * np.square(self._further / s - s / 2)) / (math.sqrt(8 * math.pi) * s)
+        return np.convolve(growth, self.masses, "valid")
+
+    @property
+    def _further(self) -> Array:
+        """The points less any loss."""
+        last = self.first + len(self.masses) - 1
+        return np.asarray(self.x[0] + self.step * np.arange(-last, len(self.x) - self.first))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -193,10 +203,10 @@ def _left_after(step: Step, number: int, now: Moment, most: float, end: float) -
 
     def lacking(remaining: float) -> float:
         """About how much less must remain for (1) to hold; zero if it was seen to hold."""
-        left, growth = grid.left(remaining)
-        short = right.shortfall(left) - slack
+        short = right.shortfall(grid.left(remaining)) - slack
         if np.max(short) <= 0:
             return 0.0
+        growth = grid.growth(remaining)
         steepest = np.maximum(growth[:-1], growth[1:]) if len(growth) > 1 else growth
         with np.errstate(over="ignore"):
             found = float(np.max(short / np.maximum(steepest, 1e-300)))
@@ -204,20 +214,20 @@ def _left_after(step: Step, number: int, now: Moment, most: float, end: float) -
 
     if lacking(0.0) != 0 and not now.adds_up:
         return None
-    if lacking(most) == 0:
-        return most
     # good holds, bad does not; c = v - remaining is wanted to _CLOSE of itself
-    good, bad = 0.0, most
-    remaining = min(max(v - step.variance, v / 2), most)
+    good, bad, stride = 0.0, math.inf, _CLOSE
+    remaining = most
     for _ in range(_STEPS):
         short = lacking(remaining)
         if short == 0:
             good = remaining
-            remaining += max((v - remaining) * _CLOSE * 2, (bad - remaining) / 8)
+            remaining += (v - remaining) * stride
+            stride *= 8
         else:
             bad = remaining
-            remaining -= short * (1 + 1e-6) + (v - remaining) * _CLOSE / 4
-        if bad - good <= _CLOSE * (v - good):
+            remaining -= short + (v - remaining) * _CLOSE / 4
+            stride = _CLOSE
+        if good == most or bad - good <= _CLOSE * (v - good) * 1.001:
             break
         if not good < remaining < bad:
             remaining = (good + bad) / 2
@@ -255,10 +265,10 @@ class _Right:
         """left - right of each cell at its worst, rounded up; of the point, if there is one only."""
         if len(left) == 1:
             return left - self.here
-        chord = np.diff(left)
-        spread = self.slopes[1] - self.slopes[0]
-        with np.errstate(all="ignore"):
-            mu = np.clip(np.nan_to_num((self.slopes[1] - chord) / spread, nan=0.5), 0.0, 1.0)
+        # any weight will do; this one makes the mean of the tangents parallel to the chord
+        spread = np.maximum(self.slopes[1] - self.slopes[0], 1e-300)
+        with np.errstate(over="ignore"):
+            mu = np.clip((self.slopes[1] - np.diff(left)) / spread, 0.0, 1.0)
         first = mu * self.here[:-1] + (1 - mu) * self.from_right
         second = mu * self.from_left + (1 - mu) * self.here[1:]
         size = np.maximum(left[:-1], left[1:]) + np.abs(self.from_right) + np.abs(self.from_left)
@@ -271,7 +281,9 @@ def _grid(step: Step, number: int, now: Moment, end: float) -> _Grid | None:
     high = min(now.epsilon + now.reach, end)
     if high < low:
         return None
-    width = max(_SHARE * math.sqrt(max(step.variance, 1e-12)), (high - low + 2 * step.reach) / _MOST_CELLS)
+    spread, length = math.sqrt(max(step.variance, 1e-12)), high - low + 2 * step.reach
+    fine, coarse = (share * spread for share in _SHARES)
+    width = max(fine, min(coarse, length / _MANY_CELLS), length / _MOST_CELLS)
     law = step.on_grid(number, width)
     cells = math.ceil((high - low) / law.step * (1 + 1e-12)) if high > low else 0
     x: Array = low + law.step * np.arange(cells + 1, dtype=np.float64)

@@ -14,7 +14,7 @@ from fractions import Fraction
 from pbdp.accounting.composition.loss_law import LossLaw
 from pbdp.accounting.filters.amounts import allowed, charged, written
 from pbdp.accounting.filters.potential import Moment, largest_variance, left_after
-from pbdp.accounting.filters.steps import step_of
+from pbdp.accounting.filters.steps import second_moment, step_of
 from pbdp.domains import fraction, positive
 from pbdp.errors import InputError
 
@@ -77,8 +77,7 @@ class Filter:
         """
         v = _below(Fraction(left.variance, VARIANCES))
         reserve = _below(Fraction(left.reserve, PROBABILITIES))
-        expected = max((float(law.masses @ law.losses**2) for law in laws), default=0.0)
-        share = expected / (_ALLOWANCE * v) if v > 0 else _MOST_ALLOWANCE
+        share = second_moment(laws) / (_ALLOWANCE * v) if v > 0 else _MOST_ALLOWANCE
         # of what infinite losses leave
         free = max(reserve - max((law.infinite_above for law in laws), default=0.0), 0.0)
         allowance = free * min(max(share, _LEAST_ALLOWANCE), _MOST_ALLOWANCE)

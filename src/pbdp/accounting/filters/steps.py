@@ -67,7 +67,7 @@ class Step:
     @property
     def variance(self) -> float:
         """About the variance of the loss: what the step would cost if it were Gaussian."""
-        return max((float(law.masses @ np.square(law.losses)) for law in self.laws), default=0.0)
+        return second_moment(self.laws)
 
     def on_grid(self, number: int, width: float) -> GridLaw:
         """One of the laws on a grid of about this width, on which the reach lies."""
@@ -80,6 +80,11 @@ class Step:
         masses = np.zeros(int(found.indices[-1]) - first + 1)
         masses[found.indices - first] = found.masses
         return GridLaw(step=found.step, first=first, masses=masses)
+
+
+def second_moment(laws: Sequence[LossLaw]) -> float:
+    """The largest mean of a squared loss; not by `@`, whose threads cost more than they bring."""
+    return max((float(np.sum(law.masses * np.square(law.losses))) for law in laws), default=0.0)
 
 
 def step_of(laws: Sequence[LossLaw], aside: float) -> Step:
