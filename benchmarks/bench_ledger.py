@@ -4,7 +4,9 @@ A release is two durable transactions: the spend (`reserve`) and the answer (`se
 rows, with the same durability and nothing else. The disk's own rate is that of writing 4 kB and waiting for
 it (fsync).
 
-Run: python benchmarks/bench_ledger.py [releases on disk, releases in memory]
+Then a large ledger, written in one transaction: how long it takes to open, to release from and to verify.
+
+Run: python benchmarks/bench_ledger.py [releases on disk, releases in memory, releases of the large one]
 """
 
 from __future__ import annotations
@@ -27,10 +29,11 @@ from pbdp.ledger import Ledger, Request
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))  # the tests' own server
 
+from tests.ledger.asking import fill_at_once  # noqa: E402
 from tests.ledger.postgres_server import postgres_server  # noqa: E402
 
 # Disks of virtual machines slow down after a burst, so a long run on disk shows the disk and little else.
-ON_DISK, IN_MEMORY = 1_500, 10_000
+ON_DISK, IN_MEMORY, LARGE = 1_500, 10_000, 100_000
 MEMORY = Path("/dev/shm")  # noqa: S108  # a folder of our own is made in it
 WINDOW = 500
 EVERY = 10
@@ -121,7 +124,24 @@ def postgres_report(name: str, folder: Path, releases: int) -> None:
         report(name, url, releases, add, folder)
 
 
-def main(on_disk: int, in_memory: int) -> None:
+def large_report(name: str, url: str, releases: int) -> None:
+    with Ledger.create(url) as ledger:
+        ledger.create_dataset("visits", {"renyi": 10**30}, {"kind": "renyi"}, "add/remove")
+        took = seconds_of(lambda: fill_at_once(ledger, map(request, range(releases))))
+    print(f"{name}, {releases} releases, written in {took:.0f} s")
+    openings = [seconds_of(lambda: Ledger.open(url).close()) for _ in range(21)]
+    print(f"  opening: {1000 * statistics.median(openings):.2f} ms")
+    with Ledger.open(url) as ledger:
+        more = range(releases, releases + WINDOW)
+        wholes = [seconds_of(partial(ledger.release, request(n), partial(bytes, b"12345"))) for n in more]
+        print(f"  a release: {1000 * statistics.median(wholes):.2f} ms")
+        for which, everything in (("the first", False), ("the next", False), ("everything again", True)):
+            began = time.process_time()
+            took = seconds_of(partial(ledger.verify, everything=everything))
+            print(f"  verify, {which}: {took:.2f} s ({time.process_time() - began:.2f} s of the processor)")
+
+
+def main(on_disk: int, in_memory: int, large: int) -> None:
     runs = [
         (sqlite_report, "SQLite", None, on_disk),
         (sqlite_report, "SQLite in memory, for the ledger's own work", MEMORY, in_memory),
@@ -133,8 +153,13 @@ def main(on_disk: int, in_memory: int) -> None:
         with tempfile.TemporaryDirectory(dir=place) as folder:
             os.environ["PBDP_STATE"] = f"{folder}/state"
             run(name, Path(folder), releases)
+    with tempfile.TemporaryDirectory() as folder:
+        os.environ["PBDP_STATE"] = f"{folder}/state"
+        large_report("SQLite", f"{folder}/large.db", large)
+        with postgres_server(fsync="on") as url:
+            large_report("PostgreSQL", url, large)
 
 
 if __name__ == "__main__":
     counts = [int(count) for count in sys.argv[1:]]
-    main(*(counts or (ON_DISK, IN_MEMORY)))
+    main(*(counts or (ON_DISK, IN_MEMORY, LARGE)))

@@ -315,3 +315,68 @@ def test_the_drill_of_the_security_page(here: Path, capsys: pytest.CaptureFixtur
     shutil.rmtree(state)
     (here / "old state").replace(state)
     assert release(capsys, *place, "--key", "april", "--again").code == 0
+
+
+def test_a_key_is_brought_to_another_machine_rotated_and_replaced(
+    ledger: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    here = ledger.parent
+    assert release(capsys, "--key", "a").code == 0
+    assert run(capsys, "ledger", "key", "export", "-o", "keys.json").code == 0
+    assert (here / "keys.json").stat().st_mode & 0o777 == 0o600
+    assert_refused(run(capsys, "ledger", "key", "export", "-o", "keys.json"), "which exists")
+    assert run(capsys, "ledger", "export", "-o", "export.jsonl").code == 0
+
+    monkeypatch.setenv("PBDP_KEYS", str(here / "other keys"))
+    status = run(capsys, "ledger", "status")
+    assert status.code == 0
+    assert "can only be read" in status.err
+    again = ("--again", "--key", "b")
+    assert_refused(release(capsys, *again), "Nothing is spent", "pbdp ledger key import")
+    assert_refused(run(capsys, "ledger", "key", "export", "-o", "none.json"), "does not have its key")
+    assert_refused(
+        run(capsys, "ledger", "key", "import", "plan.json"), "what `pbdp ledger key export` writes"
+    )
+    assert_refused(
+        run(capsys, "ledger", "key", "import", str(ledger)), "what `pbdp ledger key export` writes"
+    )
+    assert run(capsys, "ledger", "key", "import", "keys.json").code == 0
+    assert release(capsys, *again).code == 0
+
+    rotated = json.loads(run(capsys, "ledger", "key", "rotate", "--json").out)
+    assert rotated["key"] in str(list((here / "other keys").iterdir()))
+    verified = run(capsys, "ledger", "verify", "--against", "export.jsonl", "--all")
+    assert verified.code == 0
+    assert "Every hash, MAC, total" in verified.out
+    assert "The export ends at record 3." in verified.err
+
+    shutil.rmtree(here / "other keys")
+    assert "MACs were not checked" in run(capsys, "ledger", "verify").err
+    assert_refused(
+        run(capsys, "ledger", "key", "replace", "--from", "missing.jsonl"), "export must be readable"
+    )
+    assert_refused(run(capsys, "ledger", "key", "replace", "--from", "plan.json"), "export must be sound")
+    replaced = run(capsys, "ledger", "key", "replace", "--from", "export.jsonl")
+    assert replaced.code == 0
+    assert "pbdp ledger history" in replaced.out
+    assert run(capsys, "ledger", "create", "stays", "--epsilon", "1", "--delta", "1e-6").code == 0
+    assert run(capsys, "ledger", "verify").code == 0
+
+
+def test_a_ledger_that_was_taken_back_is_told_from_one_that_was_rewritten(
+    ledger: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert release(capsys, "--key", "a").code == 0
+    older = ledger.read_bytes()
+    assert release(capsys, "--key", "b", "--again").code == 0
+    assert run(capsys, "ledger", "export", "-o", "export.jsonl").code == 0
+    ledger.write_bytes(older)
+    shutil.rmtree(ledger.parent / "state")  # on another machine
+    assert run(capsys, "ledger", "verify").code == 0
+    found = run(capsys, "ledger", "verify", "--against", "export.jsonl")
+    assert found.code == 1
+    assert "taken back to an older state: it ends at record 3, unchanged" in found.out
+    assert release(capsys, "--key", "b", "--again", "--trust-ledger").code == 0
+    found = run(capsys, "ledger", "verify", "--against", "export.jsonl")
+    assert found.code == 1
+    assert "rewritten: record 4 is not the one in the export" in found.out

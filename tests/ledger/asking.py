@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Iterable
 from functools import partial
 from typing import Any
+from unittest.mock import patch
 
 from pbdp.ledger import Ledger, Request
+from pbdp.ledger.guard import Change
 
 RULE = {"kind": "renyi", "order": 8}
 PLAN = "ab" * 32
@@ -53,3 +56,15 @@ def fill(url: str, releases: int = 6) -> None:
         for number in range(releases):
             asked = request(package=100, values=2, key=f"k{number}")
             ledger.release(asked, partial(bytes, f"answer {number}".encode()))
+
+
+def fill_at_once(ledger: Ledger, requests: Iterable[Request]) -> None:
+    """Release all of these in one transaction, which takes a hundredth of the time."""
+    guard = ledger._guard
+
+    def release_all(change: Change) -> None:
+        with patch.object(guard, "write", lambda work: work(change)):
+            for asked in requests:
+                ledger.settle(ledger.reserve(asked), b"12345")
+
+    guard.write(release_all)

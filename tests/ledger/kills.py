@@ -240,6 +240,22 @@ def _after_recovery(check: Check, url: str, _fate: Fate, committed: bool, label:
         check.hold(ledger.verify().sound, f"{label}: not sound")
 
 
+def _key_rotated(url: str) -> Work:
+    def work(_: object) -> None:
+        with Ledger.open(url) as ledger:
+            ledger.rotate_key()
+
+    return work
+
+
+def _after_rotation(check: Check, url: str, _fate: Fate, committed: bool, label: str) -> None:
+    with Ledger.open(url) as ledger:
+        rotated = any(json.loads(line).get("kind") == "key" for line in ledger.export())
+        check.hold(rotated == committed, f"{label}: half rotated")
+        check.hold(ledger.release(_request("1"), lambda: b"x") == b"x", f"{label}: no release afterwards")
+        check.hold(ledger.verify().macs, f"{label}: not sound")
+
+
 STEPS = (
     Step(
         name="creation",
@@ -264,6 +280,12 @@ STEPS = (
         prepare=_taken_back,
         work=lambda url: lambda _: Ledger.recover(url, "known").close(),
         after=_after_recovery,
+    ),
+    Step(
+        name="rotation",
+        prepare=lambda url: ledger_with_visits(url, ENOUGH).close(),
+        work=_key_rotated,
+        after=_after_rotation,
     ),
 )
 

@@ -156,6 +156,8 @@ def test_an_export_holds_every_answer(lines: list[str]) -> None:
         (lambda lines: [lines[0].replace("ledger 2", "ledger 3"), *lines[1:]], "it is not one that"),
         (lambda lines: [lines[0][:-4] + 'f"}', *lines[1:]], "names another ledger"),
         (lambda lines: [*lines[:6], "garbage", *lines[6:]], "line 7 cannot be read"),
+        (lambda lines: [*lines[:6], '"end"', *lines[6:]], "line 7 cannot be read"),
+        (lambda lines: [*lines[:6], "[" * 10**5, *lines[6:]], "line 7 cannot be read"),
         (lambda _: [], "cut short"),
     ],
 )  # fmt: skip

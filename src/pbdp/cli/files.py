@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 from pbdp.cli.options import endings_in_words
 from pbdp.errors import ContradictionError, InputError
-from pbdp.spelling import content_of
+from pbdp.spelling import LARGEST, content_of
 
 if TYPE_CHECKING:
     from pbdp.planning.plan import Plan
@@ -50,6 +50,19 @@ def text_in(what: str, path: Path | str) -> str:
         return content.decode("utf-8-sig").replace("\r\n", "\n").replace("\r", "\n")
     except UnicodeDecodeError:
         raise InputError(what, "text in UTF-8", path, "Save it as UTF-8.") from None
+
+
+def lines_in(what: str, path: Path | str) -> Iterator[str]:
+    """The lines of a file of any length, one after the other; none may be longer than other files are."""
+    try:
+        with Path(path).open("rb") as file:
+            while line := file.readline(LARGEST + 1):
+                if len(line) > LARGEST:
+                    raise InputError(what, f"made of lines of at most {LARGEST // 2**20} MiB", path)
+                yield line.decode("utf-8", "replace")
+    except (OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "it is not the name of a file"
+        raise InputError(what, "readable", path, f"{reason}.") from None
 
 
 def toml_in(what: str, path: Path | str) -> dict[str, Any]:

@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pbdp.accounting.risk import risk_words
-from pbdp.cli.files import Outcome, checked_target, new_file, picture_of
+from pbdp.cli.files import Outcome, checked_target, lines_in, new_file, picture_of
+from pbdp.cli.ledger_keys import declare_keys
 from pbdp.cli.options import LEDGER_VARIABLE, add, add_neighbors, blocks_of, ledger_place, names_in
 from pbdp.cli.parser import Parser
 from pbdp.cli.words.layout import paragraph
@@ -86,10 +87,24 @@ def declare(parser: Parser) -> None:
     add(reserve, "--dataset", required=True)
     add(reserve, "--blocks", "--key", "--trust-ledger")
 
-    _part(parts, "verify", _verify, "check every record; exit code 1 if one was changed, removed or moved")
+    verify = _part(
+        parts, "verify", _verify, "check every record; exit code 1 if one was changed, removed or moved"
+    )
+    verify.add_argument(
+        "--against",
+        metavar="EXPORT",
+        help="an export that was kept elsewhere: the ledger must begin with its records, unchanged",
+    )
+    verify.add_argument(
+        "--all",
+        action="store_true",
+        help="add everything up again, also what this machine has verified before and is unchanged",
+    )
 
     export = _part(parts, "export", _export, "every record as a line of JSON, to check elsewhere")
     add(export, "--output", help="write a file")
+
+    declare_keys(parts, _part, _place)
 
     recover = _part(parts, "recover", _recover, "open a ledger that was restored from a backup")
     recover.add_argument(
@@ -289,9 +304,11 @@ def _reserve(options: argparse.Namespace) -> Outcome:
 def _verify(options: argparse.Namespace) -> Outcome:
     from pbdp.ledger.ledger import verify_ledger
 
-    found = verify_ledger(_place(options))
+    against = None if options.against is None else lines_in("export", options.against)
+    found = verify_ledger(_place(options), everything=options.all, against=against)
     output = json.dumps(asdict(found) | {"sound": found.sound}) if options.json else verification_words(found)
-    return Outcome(output=output, code=0 if found.fault is None else FAULTY)
+    notes = () if options.json else found.notes
+    return Outcome(output=output, notes=notes, code=0 if found.fault is None else FAULTY)
 
 
 def _export(options: argparse.Namespace) -> Outcome:

@@ -50,15 +50,32 @@ bytes. What has left the program is in case (c), hence paid and stored.
 
 *Tampering.* Each record's hash covers its place, its content and the hash before it, so by the collision
 resistance of SHA-256 a change, removal or exchange of records breaks the chain at the first of them or
-right after it, unless everything behind is written anew, and then the head differs from the one the
-witness knows. `Ledger.verify` walks through it all and computes totals, packages and keys again. Who can
-write both the ledger and the witness can forge both: keep an `export` elsewhere to see that.
+right after it, unless everything behind is written anew, and then the head differs from the one the witness
+knows. `Ledger.verify` walks through it all and computes totals, packages and keys again. Who has the
+ledger, its key and the witness can forge all of it: an `export` kept elsewhere shows that
+(`verify(against=)`).
+
+*No forged total is spent from.* Every record carries a MAC of its hash, under a key that is not where the
+ledger is (`keys`). Claim: what a spend depends on was written by a holder of a key that this machine holds,
+or of a lost one before it was replaced, and adds up. (a) Every record that a writing transaction looks up
+has its MAC checked; as long as HMAC-SHA-256 is unforgeable, no other record passes. One whose key is not
+here stops the transaction, but for those of a lost key up to the record that replaced it: these were walked
+through and held against an export then, and nobody who can only append can write there, as a number is
+given once. (b) Under the lock, before anything else, the records from the last head that this process or
+the witness knows up to the store's head are walked through (`Guard.write`): numbers, hashes, MACs, under
+which key they may stand, totals that add up and so never fall, limits, packages. Opening does the same. The
+witness is told of a head only after such a walk, so by induction everything up to its head was walked
+through or written here. A ledger without a witness that is taken on trust is walked through from its first
+record. So one INSERT by somebody without the key is noticed by the next opening and the next spend, and
+gives nothing. A MAC does not tell an old state from the newest one; the next paragraph does.
 
 *Taken back.* Whatever left the program was told to this machine's witness before, with its cost (steps 1
 and 3 end with it; a retry that finds an answer tells it too). The witness only moves forward, and is
 written after the store. So a store that does not hold the witness's head was taken back to an older state,
-and it is refused until `Ledger.recover` has counted the gap (`guard`). A machine that has no witness
-cannot know; it spends nothing unless it is told to trust the ledger, and says so with every spend.
+and it is refused until `Ledger.recover` has counted the gap (`guard`). A machine that has no witness cannot
+know; it spends nothing unless it is told to trust the ledger, and says so with every spend. The same holds
+where a lost key was replaced on a machine without a witness: the export says that nothing before it is
+missing, and only a witness what came after.
 
 *As fast at the end as at the start.* Each spend carries the running totals, and each look-up is one step
 in an index, so that the cost of a release does not grow with the number of releases before it, but for the

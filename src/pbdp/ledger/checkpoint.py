@@ -44,6 +44,7 @@ class Checkpoint:
     digest: str
     spends: int
     answers: int
+    key_ids: dict[str, int]
     spent: dict[str, Amounts]
 
     def in_words(self) -> str:
@@ -85,6 +86,7 @@ class Verified:
             digest=self.digest,
             spends=self.walk.spends,
             answers=self.walk.answers,
+            key_ids=self.walk.key_ids,
             spent=self.spent,
         )
         content = {**asdict(made), "key": key.id, "mac": made.mac(key)}
@@ -108,6 +110,7 @@ def verified(guard: Guard, *, everything: bool) -> Verified:
     walk = Walk(start)
     if since is not None:
         walk.ledger, walk.spends, walk.answers = guard.identity, since.spends, since.answers
+        walk.key_ids = dict(since.key_ids)
     try:
         _follow(guard, walk, digest, last)
     except DamagedLedgerError as damage:

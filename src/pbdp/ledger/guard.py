@@ -277,7 +277,7 @@ class Guard:
 
     def missing_key(self, walk: Walk | None, head: Record) -> str | None:
         """The first key that is needed to judge what was walked through, or to go on, and is not here."""
-        needed = {head.next_key_id: head.sequence + 1} | ({} if walk is None else walk.key_ids)
+        needed = ({} if walk is None else walk.key_ids) | {head.next_key_id: head.sequence + 1}
         return next((name for name, last in sorted(needed.items()) if not self.ring.holds(name, last)), None)
 
     def what_was_not_checked(self, walk: Walk) -> list[str]:

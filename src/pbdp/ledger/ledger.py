@@ -369,7 +369,7 @@ class Ledger:
         from pbdp.ledger.checkpoint import verified
 
         export = None if against is None else self._export(against)
-        walk, notes = Walk(), list(self.notes)
+        walk, notes, unchecked = Walk(), list(self.notes), [""]
         try:
             found = verified(self._guard, everything=everything)
             walk = found.walk
@@ -377,7 +377,8 @@ class Ledger:
                 walk.fault = self._guard.store.fault() or self._misled(walk, found.spent)
             if walk.fault is None:
                 found.keep(self._guard)
-                notes += self._guard.what_was_not_checked(walk)
+                unchecked = self._guard.what_was_not_checked(walk)
+                notes += unchecked
                 if found.since is not None:
                     notes.append(found.since.in_words())
             if walk.fault is None and export is not None:
@@ -387,7 +388,7 @@ class Ledger:
             walk.fault = damage.fault
         except LedgerError as problem:
             walk.fault = str(problem)
-        return walk.outcome(self.place, tuple(notes))
+        return walk.outcome(self.place, tuple(notes), macs=not unchecked)
 
     def _export(self, lines: Iterable[str]) -> Export:
         """An export that is sound, and of this ledger."""
@@ -417,6 +418,7 @@ class Ledger:
 
     def exported_keys(self) -> str:
         """Every key of this ledger that this machine holds, for another machine. Keep it secret."""
+        self._guard.read(lambda book: signing_key(book, self._guard.ring))  # else it would be of little use
         return self._guard.ring.exported()
 
     def take_keys(self, exported: object) -> list[str]:

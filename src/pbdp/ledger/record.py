@@ -104,7 +104,7 @@ def hash_of(sequence: int, *texts: str) -> str:
     """SHA-256 over everything in a record; the texts are time, kind, key id, payload and previous."""
     parts = (FORMAT, str(sequence), *texts)
     # a damaged store may hold texts that UTF-8 cannot
-    content = "".join(f"{len(part)}:{part}," for part in parts).encode("utf-8", "surrogatepass")
+    content = "".join([f"{len(part)}:{part}," for part in parts]).encode("utf-8", "surrogatepass")
     return hashlib.sha256(content).hexdigest()
 
 
@@ -138,7 +138,7 @@ class Record:
 
     def __post_init__(self) -> None:
         texts = (self.time, self.kind, self.payload, self.previous, self.hash, self.key_id, self.mac)
-        if type(self.sequence) is not int or any(type(text) is not str for text in texts):
+        if type(self.sequence) is not int or set(map(type, texts)) != {str}:
             raise BrokenRecordError("holds a value of the wrong type")
         if self.kind not in FIELDS:
             raise BrokenRecordError("is of an unknown kind")

@@ -41,7 +41,10 @@ PLACE = "the export"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Verification:
-    """The outcome: `fault` is the first one found, in words, or None. The counts are up to the fault."""
+    """The outcome: `fault` is the first one found, in words, or None. The counts are up to the fault.
+
+    `macs` says whether the MAC of every record was checked, for which all keys have to be here.
+    """
 
     place: str
     fault: str | None
@@ -50,6 +53,7 @@ class Verification:
     spends: int = 0
     answers: int = 0
     head: str | None = None
+    macs: bool = False
     notes: tuple[str, ...] = ()
 
     @property
@@ -138,7 +142,7 @@ class Walk:
         """What every dataset has spent."""
         return {name: budget.spent for name, budget in self._budgets.items()}
 
-    def outcome(self, place: str, notes: tuple[str, ...] = ()) -> Verification:
+    def outcome(self, place: str, notes: tuple[str, ...] = (), *, macs: bool = False) -> Verification:
         """What was found."""
         return Verification(
             place=place,
@@ -148,6 +152,7 @@ class Walk:
             spends=self.spends,
             answers=self.answers,
             head=None if self.head is None else self.head.hash,
+            macs=macs,
             notes=notes,
         )
 
@@ -367,6 +372,8 @@ def _found_in(lines: Iterable[str], check: Check | None, hashes: list[str]) -> V
             return Verification(place=PLACE, fault="there is more after its last line")
         try:
             content = json.loads(line)
+            if not isinstance(content, dict):
+                raise ValueError(line)  # like all else that is no line of an export
             if number == 0:
                 if content["export"] != FORMAT:
                     return Verification(place=PLACE, fault="it is not one that this pbdp knows")
@@ -381,7 +388,7 @@ def _found_in(lines: Iterable[str], check: Check | None, hashes: list[str]) -> V
                 hashes.append(row.record.hash)
         except BrokenRecordError as broken:
             walk.fault = walk.fault or f"line {number + 1} {broken}"
-        except (ValueError, KeyError, TypeError, binascii.Error):
+        except (ValueError, KeyError, TypeError, RecursionError, binascii.Error):
             walk.fault = walk.fault or f"line {number + 1} cannot be read"
     head = None if walk.head is None else walk.head.hash
     if walk.fault is None and (ended is None or ended != head):

@@ -103,15 +103,21 @@ class Releaser:
         """The grid point of one number, as a row.
 
         Whole numbers and floats that a machine word holds take the way of arrays, whose time does not depend
-        on what is in them. Others are looked at with all their digits.
+        on what is in them. They are written into a row, and numpy's own numbers are read as the bytes that
+        they are: `np.array` would make a Python number of them first, in a time that tells small ones apart.
+        Others are looked at with all their digits.
         """
         if isinstance(answer, float):
-            return self.publisher.steps_of(np.array([answer], dtype=np.float64))
+            row = np.empty(1, dtype=np.float64)
+            row[0] = answer
+            return self.publisher.steps_of(row)
         if isinstance(answer, int):
+            words = np.empty(1, dtype=np.int64)
             with contextlib.suppress(OverflowError):
-                return self.publisher.steps_of(np.array([answer], dtype=np.int64))
+                words[0] = answer
+                return self.publisher.steps_of(words)
         elif isinstance(answer, np.generic) and not isinstance(answer, np.longdouble):
-            return self.publisher.steps_of(machine_words(np.array([answer])))
+            return self.publisher.steps_of(machine_words(np.frombuffer(answer, dtype=answer.dtype)))
         return np.array([self.publisher.exact_steps(answer)], dtype=np.int64)
 
     def column(self, answers: Answers, keystream: Keystream = SECURE) -> Array | Index:

@@ -8,6 +8,17 @@ time is the same for every word.
 Laws that change with the answer but have few answers or cells have an alias table for every answer. All of
 them are made at the first release, whatever its answer is, so that neither making nor keeping them tells
 anything. A draw is then one look-up, as for a law that only moves.
+
+**Time.** Claimed: given the noisy number, the time of a release does not depend on the answer, if it comes as
+a Python float, a number of numpy's (but for `longdouble`), an array of these, or a Python whole number of 64
+bits. All of these are machine words from the first step on, and every step from there to the noisy number is
+the same for all words: no branch, no search whose length depends on one, no table that is made for one. What
+remains of a Python whole number is that Python reads its digits of 30 bits one by one, 1 or 2 ns each.
+`tests/release/test_sampler_timing.py` measures it. Not claimed: anything about `Decimal`, `Fraction`,
+`longdouble`, larger whole numbers and lists of mixed types, which are looked at with all their digits; about
+noise of whole vectors (`spherical`), which is not measured; about the caches and the power draw of the
+processor; about the query that found the answer. What comes after (decoding, giving the published number back
+in a type, writing and storing it) depends on the noisy number alone.
 """
 
 from __future__ import annotations

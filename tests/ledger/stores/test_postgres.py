@@ -2,18 +2,26 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Callable
+from pathlib import Path
+
 import psycopg
 import pytest
 
 from pbdp.errors import InputError
 from pbdp.ledger import Ledger, LedgerError
 from pbdp.ledger.errors import (
+    DamagedLedgerError,
     LedgerExistsError,
     LockedLedgerError,
+    MissingKeyError,
     NotALedgerError,
     ReadOnlyLedgerError,
     UnreachableLedgerError,
 )
+from pbdp.ledger.keys import Key
+from pbdp.ledger.record import Record
 from tests.ledger.asking import ledger_with_visits, plan_number, request
 
 
@@ -147,6 +155,90 @@ def test_a_role_that_may_read_and_append_is_enough_and_can_change_nothing(postgr
             pytest.raises(psycopg.errors.InsufficientPrivilege),
         ):
             connection.execute(change.format(schema))
+
+
+@pytest.fixture
+def roles(postgres_url: str) -> Callable[[str], str]:
+    """A ledger with the roles of docs/security.md; its URL for a role. The releasing side has the key."""
+    plain, schema = schema_of(postgres_url)
+    text = (Path(__file__).parents[3] / "docs" / "security.md").read_text(encoding="utf-8")
+    (granted,) = re.findall(r"```sql\n(CREATE ROLE.*?)```", text, flags=re.DOTALL)
+    ledger_with_visits(postgres_url, limit=10).close()
+    with psycopg.connect(plain, autocommit=True) as owner:
+        for role in ("releasing", "reading"):
+            granted = granted.replace(role, f"{role}_{schema}")
+        owner.execute(granted.replace("SCHEMA pbdp_ledger ", f"SCHEMA {schema} "))
+    return lambda role: postgres_url.replace("pbdp@", f"{role}_{schema}@")
+
+
+def refused(url: str, statement: str) -> bool:
+    """Whether the server refuses this to the role of the URL."""
+    plain, schema = schema_of(url)
+    with psycopg.connect(plain, autocommit=True) as connection:
+        connection.execute(f"SET search_path = {schema}")
+        try:
+            connection.execute(statement)
+        except psycopg.errors.InsufficientPrivilege:
+            return True
+    return False
+
+
+INSERT = "INSERT INTO record SELECT 99, time, kind, payload, previous, hash, key_id, mac FROM record"
+CHANGES = [
+    "UPDATE record SET payload = '{}'",
+    "UPDATE answer SET content = ''",
+    "DELETE FROM record",
+    "DELETE FROM answer",
+    "TRUNCATE record, answer",
+    "ALTER TABLE record DISABLE TRIGGER ALL",
+    "DROP TABLE answer",
+    "DROP FUNCTION refuse_change CASCADE",
+    "CREATE TABLE more (x int)",
+]
+
+
+def test_the_documented_roles_can_do_what_they_need_and_no_more(roles: Callable[[str], str]) -> None:
+    with Ledger.open(roles("releasing")) as ledger:
+        assert ledger.release(request(key="k"), lambda: b"x") == b"x"
+        assert ledger.verify().macs
+    with Ledger.open(roles("reading")) as ledger:
+        assert ledger.dataset("visits").spent == {"renyi": 10}
+        assert ledger.verify().sound
+        with pytest.raises(ReadOnlyLedgerError, match="permission denied"):
+            ledger.create_dataset("more", {"renyi": 1}, {}, "add/remove")
+    for change in CHANGES:
+        assert refused(roles("releasing"), change), change
+        assert refused(roles("reading"), change), change
+    assert refused(roles("reading"), INSERT)
+    assert not refused(roles("releasing"), f"{INSERT} WHERE false")
+
+
+def test_the_releasing_role_without_the_key_cannot_forge(
+    roles: Callable[[str], str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One INSERT, which it may make, is noticed by the next open and by the next spend; nothing is given."""
+    with Ledger.open(roles("releasing")) as ledger:
+        ledger.release(request(key="k"), lambda: b"x")
+        with monkeypatch.context() as elsewhere:
+            elsewhere.setenv("PBDP_KEYS", str(tmp_path / "none"))
+            with Ledger.open(roles("releasing")) as keyless, pytest.raises(MissingKeyError):
+                keyless.reserve(request(plan=plan_number(1)))
+        head = ledger._guard.read(lambda book: book.head)
+        paid = ledger._guard.read(lambda book: book.reading.record(2))
+        assert paid is not None
+        content = paid.content | {"key": "forged", "cost": {"renyi": 0}, "spent": {"renyi": 0}, "releases": 2}
+        record = Record.after(head, "spend", content, Key.fresh())
+        plain, schema = schema_of(roles("releasing"))
+        with psycopg.connect(plain, autocommit=True) as role:
+            by = record.columns
+            row = [record.sequence, record.time, record.kind, record.payload, record.previous, record.hash]
+            row += [record.key_id, record.mac, by.dataset, by.plan, by.key, by.spend]
+            places = ", ".join(["%s"] * len(row))
+            role.execute(f"INSERT INTO {schema}.record VALUES ({places})", row)  # noqa: S608  # as a forger does
+        with pytest.raises(MissingKeyError, match="somebody without one has written"):
+            ledger.reserve(request(plan=plan_number(1)))
+    with pytest.raises(DamagedLedgerError, match="record 4 is under another key than those before it"):
+        Ledger.open(roles("releasing"))
 
 
 def test_a_lost_connection_is_an_error_once_and_then_made_again(postgres_url: str) -> None:

@@ -75,7 +75,8 @@ def verification_words(found: Verification) -> str:
         return f"NOT SOUND: {found.place}: {found.fault}."
     return (
         f"Sound: {found.place}: {found.records:,} records, {found.spends:,} releases, {found.answers:,} "
-        f"answers.\nEvery hash, total, key and answer was checked. Head: {found.head}"
+        f"answers.\nEvery hash, {'MAC, ' if found.macs else ''}total, key and answer was checked. "
+        f"Head: {found.head}"
     )
 
 
