@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import signal
 import time
@@ -45,7 +46,7 @@ def test_a_ledger_from_its_first_line_to_the_end_of_its_budget() -> None:
     made = run_command("ledger", "create", "visits", "--epsilon", "0.5", "--delta", "1e-6")
     assert (made.code, made.err) == (0, "")
     assert "pbdp-ledger.db" in made.out
-    assert "Rényi filter" in made.out
+    assert "guesses\nright at most 62.25 % of the time" in made.out
     place = ["--ledger", "pbdp-ledger.db", "--dataset", "visits"]
     first = run_command("release", "plan.json", "1234", *place, "--key", "march")
     again = run_command("release", "plan.json", "1234", *place, "--key", "march")
@@ -66,24 +67,55 @@ def test_status_history_and_price_for_machines(capsys: pytest.CaptureFixture[str
     status = json.loads(run(capsys, "ledger", "status", "--json").out)["datasets"][0]
     assert status["dataset"] == "visits"
     assert 0 < status["share_spent"] < 1
-    assert status["spent"]["renyi"] + status["remaining"]["renyi"] == status["limits"]["renyi"]
+    for name in ("variance", "reach", "reserve"):
+        assert status["spent"][name] + status["remaining"][name] == status["limits"][name]
+    assert status["guessed_right"] == pytest.approx(0.6225, abs=1e-4)
+    assert "(0.5, 1e-06)-DP" in status["guarantee"]
     history = json.loads(run(capsys, "ledger", "history", "--json").out)
     assert [entry["kind"] for entry in history] == ["dataset", "spend"]
     assert history[1]["query"] == "visits in March"
+    assert [entry["share"] for entry in history] == [0, status["share_spent"]]
+    assert history[1]["share_spent"] == status["share_spent"]
     price = json.loads(run(capsys, "ledger", "price", "plan.json", "--json").out)["visits"]
     assert price["fits"]
-    assert price["cost"] == status["spent"]
+    assert price["cost"] != status["spent"]
+    assert price["spent_before"] == status["share_spent"]
+    assert price["spent_after"] == pytest.approx(status["share_spent"] + price["share"])
     assert "1234" not in json.dumps([status, history, price])
+    release(capsys, "--again")
+    later = json.loads(run(capsys, "ledger", "status", "--json").out)["datasets"][0]
+    # the price is the one that is paid
+    assert later["spent"] == {name: amount + price["cost"][name] for name, amount in status["spent"].items()}
 
 
 @pytest.mark.usefixtures("ledger")
 def test_words_for_people(capsys: pytest.CaptureFixture[str]) -> None:
     release(capsys, "--query", "visits in March")
-    assert "visits in March" in run(capsys, "ledger", "history", "visits").out
+    history = run(capsys, "ledger", "history", "visits").out.splitlines()
+    assert history[0].split() == [
+        "record",
+        "time",
+        "(UTC)",
+        "dataset",
+        "what",
+        "numbers",
+        "cost",
+        "spent",
+        "query",
+    ]
+    share = re.findall(r"(\S+) %", history[2])
+    assert len(share) == 2
+    assert share[0] == share[1]
+    assert "visits in March" in history[2]
     status = run(capsys, "ledger", "status", "visits").out
-    assert "Rényi loss at order" in status
-    assert "left" in status
-    assert "would be left" in run(capsys, "ledger", "price", "plan.json", "--dataset", "visits").out
+    assert f"{share[0]} % of epsilon 0.5 at delta 1e-06 is spent, in 1 release." in status
+    assert re.search(r"About \d+ more like the last one would fit\.", status)
+    assert "guesses right" in status.replace("\n", " ")
+    assert "potential" not in status
+    assert "potential" in run(capsys, "ledger", "status", "visits", "--explain").out
+    price = run(capsys, "ledger", "price", "plan.json", "--dataset", "visits").out
+    assert re.search(r"visits: laplace costs \S+ % of the budget; \S+ % would be spent after it\.", price)
+    assert re.search(r"\d+ more of the same would fit then\.", price)
 
 
 @pytest.mark.usefixtures("ledger")
@@ -93,6 +125,13 @@ def test_what_does_not_fit_has_exit_code_three_and_spends_nothing(capsys: pytest
     assert done.code == 3
     assert done.out == ""
     assert "Nothing was spent" in done.err
+    # a wider width that really fits
+    wider = re.findall(r"One within (\S+) of the truth would fit", done.err.replace("\n", " "))
+    assert wider
+    plan = [*PLAN[:2], wider[0], *PLAN[3:], "-o", "wider.json"]
+    assert run(capsys, *plan).code == 0
+    price = json.loads(run(capsys, "ledger", "price", "wider.json", "--json").out)["visits"]
+    assert price["fits"]
     before = run(capsys, "ledger", "status", "--json").out
     assert release(capsys, "--again").code == 3
     assert run(capsys, "ledger", "status", "--json").out == before
@@ -106,17 +145,87 @@ def test_json_says_who_counts(capsys: pytest.CaptureFixture[str]) -> None:
     assert "pbdp-ledger.db" in record["releases_enforced"]
 
 
-@pytest.mark.usefixtures("here")
-def test_a_batch_is_fixed_in_advance(capsys: pytest.CaptureFixture[str]) -> None:
-    made = run(
-        capsys, "ledger", "create", "weekly", "--epsilon", "1", "--delta", "1e-6", "--plan", "plan.json:2"
-    )
+@pytest.mark.usefixtures("ledger")
+def test_packages_are_reserved_together_and_used_bit_by_bit(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(capsys, *PLAN[:2], "30", *PLAN[3:], "-o", "monthly.json").code == 0
+    asked = ("ledger", "reserve", "plan.json:2", "monthly.json", "--dataset", "visits", "--key", "year")
+    priced = json.loads(run(capsys, "ledger", "price", "plan.json:2", "monthly.json", "--json").out)["visits"]
+    made = run(capsys, *asked)
     assert made.code == 0
-    assert "Batch" in made.out
-    too_much = run(
-        capsys, "ledger", "create", "much", "--epsilon", "0.1", "--delta", "1e-6", "--plan", "plan.json:9"
+    assert re.match(r"Reserved for \S+ % of the budget: laplace x 2 with laplace\.", made.out)
+    status = json.loads(run(capsys, "ledger", "status", "--json").out)["datasets"][0]
+    assert status["spent"] == priced["cost"]
+    again = run(capsys, *asked)
+    assert again.code == 0
+    assert again.out.startswith("Paid for before: ")
+    record = json.loads(run(capsys, *asked, "--json").out)
+    assert (record["repeated"], record["key"]) == (True, "year")
+    assert record["share"] == status["share_spent"]
+    for key in ("a", "b"):
+        assert release(capsys, "--key", key).code == 0
+    assert run(capsys, "release", "monthly.json", "5", "--dataset", "visits").code == 0
+    # all of it was paid at once
+    assert (
+        json.loads(run(capsys, "ledger", "status", "--json").out)["datasets"][0]["spent"] == status["spent"]
     )
-    assert_refused(too_much, "epsilon", "at least")
+    history = run(capsys, "ledger", "history").out
+    assert "2 releases reserved" in history
+    assert "paid" in history
+    assert release(capsys).code == 3
+
+
+@pytest.mark.usefixtures("ledger")
+def test_packages_that_do_not_fit_are_told_how_many_would(capsys: pytest.CaptureFixture[str]) -> None:
+    done = run(capsys, "ledger", "reserve", "plan.json:500", "--dataset", "visits")
+    assert done.code == 3
+    fits = re.findall(r"(\d+) of the 500 would fit", done.err)
+    assert fits
+    assert run(capsys, "ledger", "reserve", f"plan.json:{fits[0]}", "--dataset", "visits").code == 0
+
+
+@pytest.mark.usefixtures("here")
+def test_blocks_of_people_pay_apart(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PBDP_LEDGER", "pbdp-ledger.db")
+    made = run(capsys, *CREATE, "--blocks", "north, south")
+    assert made.code == 0
+    done = release(capsys, "--blocks", "north")
+    assert done.code == 0
+    told = re.findall(r"cost (\S+) %; (\S+) % of the budget", done.err)
+    assert told
+    assert release(capsys, "--blocks", "south").code == 0
+    status = json.loads(run(capsys, "ledger", "status", "--json").out)["datasets"][0]
+    assert set(status["blocks"]) == {"north", "south"}
+    assert status["blocks"]["north"] == status["blocks"]["south"] == status["share_spent"]
+    assert "By block: north" in run(capsys, "ledger", "status").out
+    # a release in the block that was spent less of is not told to be free
+    assert release(capsys, "--blocks", "north", "--again").code == 0
+    south = release(capsys, "--blocks", "south", "--again")
+    assert re.findall(r"cost (\S+) %", south.err) != ["0"]
+    price = run(capsys, "ledger", "price", "plan.json", "--blocks", "south").out
+    assert "would be spent after it" in price
+    assert_refused(release(capsys, "--blocks", "west"), "blocks must be among north, south")
+    assert_refused(
+        run(capsys, "ledger", "create", "r", *CREATE[3:], "--blocks", "n,s", "--neighbors", "replace"),
+        "two blocks",
+    )
+
+
+@pytest.mark.usefixtures("ledger")
+def test_a_reserve_is_chosen_when_the_budget_is_made(capsys: pytest.CaptureFixture[str]) -> None:
+    cut = ["--family", "cut staircase", "--delta", "1e-6"]
+    assert run(capsys, *PLAN[:7], *cut, "--integer", "-o", "cut.json").code == 0
+    done = run(capsys, "release", "cut.json", "5", "--dataset", "visits")
+    assert done.code == 3
+    share = re.findall(r"--reserve (\S+?)\)", done.err.replace("\n", " "))
+    assert share
+    larger = f"{min(float(share[0]) * 1.05, 1):.4f}"
+    assert (
+        run(capsys, "ledger", "create", "r", "--epsilon", "3", "--delta", "1e-6", "--reserve", larger).code
+        == 0
+    )
+    assert run(capsys, "release", "cut.json", "5", "--dataset", "r").code == 0
 
 
 def test_a_ledger_is_exported_and_faults_are_found(ledger: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -160,13 +269,16 @@ def test_the_picture_is_drawn(capsys: pytest.CaptureFixture[str]) -> None:
     [
         (["ledger", "create", "visits", "--epsilon", "1", "--delta", "1e-6"], ["new name"]),
         (["ledger", "create", "other", "--epsilon", "-1", "--delta", "1e-6"], ["epsilon"]),
-        (["ledger", "create", "other", "--epsilon", "1", "--delta", "0"], ["delta"]),
-        (["ledger", "create", "other", "--epsilon", "1", "--delta", "1e-6", "--rule", "batch"], ["plans"]),
-        (
-            ["ledger", "create", "o", "--epsilon", "1", "--delta", "1e-6", "--plan", "nowhere.json"],
-            ["nowhere"],
-        ),
-        (["ledger", "create", "o", "--epsilon", "1", "--delta", "1e-6", "--plan", "plan.json:x"], ["TIMES"]),
+        (["ledger", "create", "other", "--epsilon", "1", "--delta", "1"], ["delta"]),
+        (["ledger", "create", "other", "--epsilon", "1", "--delta", "1e-6", "--reserve", "2"], ["reserve"]),
+        (["ledger", "create", "other", "--epsilon", "1", "--delta", "1e-6", "--blocks", "a,,b"], ["blocks"]),
+        (["ledger", "create", "other", "--epsilon", "1", "--delta", "1e-6", "--blocks", "a,a"], ["blocks"]),
+        (["ledger", "create", "other", "--epsilon", "1", "--delta", "1e-6", "--rule", "sum"], ["--rule"]),
+        (["ledger", "reserve", "nowhere.json:3", "--dataset", "visits"], ["nowhere"]),
+        (["ledger", "reserve", "plan.json:x", "--dataset", "visits"], ["TIMES"]),
+        (["ledger", "reserve", "plan.json:0", "--dataset", "visits"], ["TIMES"]),
+        (["ledger", "reserve", "plan.json", "--dataset", "nobody"], ["known: visits"]),
+        (["ledger", "price", "plan.json", "--blocks", "north"], ["declared when the budget is made"]),
         (["ledger", "status", "nobody"], ["known: visits"]),
         (["ledger", "history", "nobody"], ["known: visits"]),
         (["ledger", "price", "plan.json", "--dataset", "nobody"], ["known: visits"]),
