@@ -129,7 +129,8 @@ def with_sum(law: LossLaw, epsilon: float, delta: float) -> int:
 
 
 def composed(release: Release, epsilon: float, delta: float) -> int:
-    return largest(lambda count: compose([(release, count)]).epsilon_at(delta).upper <= epsilon, MOST)
+    """By the lower of its two bounds: no more can fit."""
+    return largest(lambda count: compose([(release, count)]).epsilon_at(delta).lower <= epsilon, MOST)
 
 
 def rows() -> list[tuple[str, float, float, float, int, int, int, int]]:
