@@ -20,6 +20,8 @@ from pbdp.figures.audit_figure import draw_audit
 from pbdp.figures.canvas import save
 from pbdp.noise.kernel import Array
 from pbdp.planning.certification import plan_of as certified_plan
+from pbdp.planning.vectors.ask import vector_plan
+from pbdp.planning.vectors.euclidean import spherical_designs
 from pbdp.planning.vectors.spherical import SphericalDesign
 from pbdp.planning.vectors.spherical_gaussian import SphericalGaussian
 from pbdp.planning.vectors.spherical_laplace import SphericalLaplace
@@ -41,6 +43,7 @@ def spherical(family: str, dimensions: int = 3) -> pbdp.Plan:
         sensitivity=1,
         delta=1e-3,
     )
+    made = vector_plan(made.requirement, spherical_designs)
     chosen = next(entry for entry in (made.chosen, *made.others) if entry.design.name == family)
     return certified_plan(made.requirement, chosen)
 

@@ -27,6 +27,16 @@ def test_every_norm_gives_a_plan(norm: str, capsys: pytest.CaptureFixture[str]) 
     assert record["confidence"] >= 0.9
 
 
+def test_the_norms_of_errors_and_changes_are_two_things(capsys: pytest.CaptureFixture[str]) -> None:
+    asked = ["vector", "--error-norm", "l2", "--dimensions", "50", "--within", "30", *COMMON, "--integer"]
+    assert main([*asked, "--touches", "1"]) == 0
+    text = capsys.readouterr().out
+    assert "epsilon 0.3944" in text
+    assert "one person changes one coordinate by at most 1" in text
+    assert main([*asked, "--change-norm", "l1", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["change_norm"] == "l1"
+
+
 @pytest.mark.parametrize("norm", ["linf", "l2", "l1"])
 def test_a_plan_can_be_saved_and_released_from(
     norm: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
@@ -53,6 +63,9 @@ def test_a_file_that_cannot_be_written_is_refused(tmp_path: Path, capsys: pytest
         ["--norm", "l2", "--dimensions", "0", "--within", "5"],
         ["--norm", "l2", "--dimensions", "3", "--within", "-5"],
         ["--norm", "l1", "--dimensions", "3", "--within", "nan"],
+        ["--dimensions", "3", "--within", "5"],
+        ["--norm", "l2", "--error-norm", "l2", "--dimensions", "3", "--within", "5"],
+        ["--norm", "l2", "--change-norm", "l1", "--dimensions", "3", "--within", "5"],
         ["--norm", "l3", "--dimensions", "3", "--within", "5"],
         ["--norm", "linf", "--dimensions", "x", "--within", "5"],
     ],

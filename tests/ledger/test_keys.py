@@ -44,6 +44,7 @@ def test_a_key_is_kept_for_its_owner_alone_and_found_again(state: Path) -> None:
     again = Keyring(LEDGER, state)
     assert again.key(key.id) == key
     assert again.key("0" * 16) is None
+    assert again.key(f"../state/{LEDGER}-{key.id}") is None
     assert Keyring("f" * 32, state).key(key.id) is None
 
 

@@ -22,7 +22,7 @@ def made(norm: str) -> Plan:
         confidence=0.9,
         dimensions=3,
         norm=norm,
-        sensitivity=1.0,
+        sensitivity=2.0 if norm == "l1" else 1.0,
         delta=1e-6,
         integer=norm != "l2",
         neighbors="replace",

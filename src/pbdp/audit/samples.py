@@ -162,6 +162,8 @@ def meets(plan: Plan, answer: int | float, values: Array) -> npt.NDArray[np.bool
         return np.asarray((values >= low) & (values <= high))
     if coordinates.norm == "linf":
         return np.asarray(np.all((values >= low) & (values <= high), axis=1))
+    if coordinates.norm == "l2":
+        return np.asarray(np.sum(np.square(values - answer), axis=1) <= plan.requirement.half_width**2)
     return np.asarray(np.sum(np.abs(values - answer), axis=1) <= high - answer)
 
 

@@ -72,7 +72,7 @@ def drawn_shift(plan: Plan, draw: Draw, answer: float, *, draws: int, told: Call
         rule = f"one with steps of {finest:g} at most, as the planner makes them"
         raise InputError("plan", rule, f"{design.rounding.step:g}")
     first = np.full(asked.dimensions, float(answer))
-    second = first + asked.sensitivity * (np.arange(asked.dimensions) == 0)
+    second = first + asked.length_changed * (np.arange(asked.dimensions) == 0)
     reach = SPREADS * asked.half_width / math.sqrt(asked.dimensions)
     looked = _Looked(
         design=design,

@@ -134,7 +134,7 @@ def opendp_measurement(plan: Plan, *, size: int | None = None, delta: float | No
     if asked.coordinates is not None:
         size = asked.dimensions if size is None else size
         some = asked.integer and asked.touched < asked.dimensions
-        norm = "l1" if some else asked.coordinates.norm
+        norm = "l1" if some else asked.coordinates.changed_in
     distances: dict[str, Callable[..., Metric]] = {
         "l1": dp.l1_distance, "l2": dp.l2_distance, "linf": dp.linf_distance
     }  # fmt: skip
@@ -193,7 +193,7 @@ class _Release:
                 rule = f"of vectors with size={coordinates.dimensions}, the dimensions of the plan"
                 raise InputError("input_domain", rule, f"size {self.space.size}")
             if (self.space.norm or 1) > self._norm:
-                rule = f"{coordinates.norm}_distance, or one that is never smaller"
+                rule = f"{coordinates.changed_in}_distance, or one that is never smaller"
                 raise InputError("input_metric", rule, "another", "The plan's sensitivity is of that norm.")
         if not self.space.is_whole or self.space.norm == math.inf:
             most = math.inf if self.space.size is None else self.space.size
@@ -203,7 +203,7 @@ class _Release:
     def _norm(self) -> float:
         """The norm that the plan's sensitivity is measured in: of each number, unless it is for vectors."""
         coordinates = self.plan.requirement.coordinates
-        return math.inf if coordinates is None else _OF_PLANS[coordinates.norm]
+        return math.inf if coordinates is None else _OF_PLANS[coordinates.changed_in]
 
     def moved(self, distance: float) -> float:
         """The most that the answer moves between inputs at this distance, as the sensitivity measures it."""

@@ -10,9 +10,15 @@ from pbdp.cli.parser import Parser
 from pbdp.mechanism.coordinates import NORMS
 
 EXAMPLES = """examples:
-  pbdp vector --norm l2 --dimensions 100 --within 30 --confidence 0.9 --sensitivity 1 --delta 1e-6 -o p.json
-  pbdp vector --norm linf --dimensions 12 --within 20 --confidence 0.9 --sensitivity 1 --delta 1e-6 --integer
-  pbdp vector --norm l1 --dimensions 5 --within 40 --confidence 0.9 --sensitivity 1 --delta 1e-6 --integer
+  a histogram; one person is in one of 50 cells:
+  pbdp vector --error-norm l2 --dimensions 50 --within 30 --confidence 0.9 --touches 1 --sensitivity 1 \\
+    --delta 1e-6 --integer -o p.json
+  twelve counts, each within 20; one person changes any of them by 1:
+  pbdp vector --error-norm linf --dimensions 12 --within 20 --confidence 0.9 --sensitivity 1 \\
+    --delta 1e-6 --integer
+  a gradient, whose length one person changes by 1:
+  pbdp vector --error-norm l2 --change-norm l2 --dimensions 100 --within 30 --confidence 0.9 \\
+    --sensitivity 1 --delta 1e-6
 """
 
 
@@ -23,15 +29,20 @@ def declare(parser: Parser) -> None:
     )
     parser.epilog = EXAMPLES
     parser.add_argument(
-        "--norm",
+        "--error-norm",
         choices=tuple(NORMS),
-        required=True,
-        help="how width and sensitivity are measured: every coordinate, length, or sum of sizes",
+        help="how the width is measured: every coordinate (linf), length (l2), or sum of sizes (l1)",
     )
+    parser.add_argument(
+        "--change-norm",
+        choices=tuple(NORMS),
+        help="how the sensitivity is measured; default: linf, each coordinate that one person changes",
+    )
+    parser.add_argument("--norm", choices=tuple(NORMS), help="one norm for both")
     parser.add_argument("--dimensions", type=int, required=True, metavar="N", help="how many coordinates")
-    add(parser, "--within", type=float, required=True, help="width, in the norm")
+    add(parser, "--within", type=float, required=True, help="width, in the error norm")
     add(parser, "--confidence", required=True)
-    add(parser, "--sensitivity", help="most that one person changes, in the norm")
+    add(parser, "--sensitivity", help="most that one person changes, in the change norm")
     add(parser, "--delta", required=True)
     parser.add_argument("--touches", type=int, metavar="K", help="most coordinates that one person changes")
     add(parser, "--integer", "--step")
@@ -46,6 +57,8 @@ def run(options: argparse.Namespace) -> str:
 
     plan = plan_vector(
         norm=options.norm,
+        error_norm=options.error_norm,
+        change_norm=options.change_norm,
         dimensions=options.dimensions,
         within=options.within,
         confidence=options.confidence,

@@ -12,6 +12,7 @@ from pbdp.audit.samples import Sample, acceptable, answer_text
 from pbdp.digits import percent_down, percent_up, rounded_down, rounded_up
 from pbdp.figures.canvas import COLORS, new_figure
 from pbdp.planning.plan import Plan
+from pbdp.planning.vectors.spherical import SphericalDesign
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -72,7 +73,7 @@ def _accepted(plan: Plan, answer: int | float) -> tuple[float, float] | None:
     coordinates = plan.requirement.coordinates
     if coordinates is None or coordinates.norm == "linf":
         return acceptable(plan, answer)
-    return None if coordinates.norm == "l1" else (0.0, plan.requirement.half_width)
+    return (0.0, plan.requirement.half_width) if isinstance(plan.mechanism, SphericalDesign) else None
 
 
 def _frequencies(panel: Axes, sample: Sample, plan: Plan) -> None:

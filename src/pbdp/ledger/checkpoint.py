@@ -145,9 +145,8 @@ def _follow(guard: Guard, walk: Walk, digest: Digest, last: int) -> None:
 
     def step(reading: Reading) -> int:
         walk.look_up_in(Book.opened(guard.store.place, reading))
-        rows, end = batch(reading, first=first, last=last, answers=True)
+        rows, end = batch(reading, first=first, last=last, answers=True, digest=digest)
         walk.take_all(rows)
-        reading.feed(digest, first, end)
         return end
 
     while first <= last and walk.fault is None:

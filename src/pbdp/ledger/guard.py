@@ -41,7 +41,7 @@ from pbdp.ledger.errors import (
 from pbdp.ledger.keys import LEDGER_ID, Key, Keyring, key_folder
 from pbdp.ledger.record import Amounts, BrokenRecordError, Payload, Record, none_of, total
 from pbdp.ledger.state import state_folder
-from pbdp.ledger.stores.interface import Reading, Row, Store, T, Writing
+from pbdp.ledger.stores.interface import Digest, Reading, Row, Store, T, Writing
 from pbdp.ledger.verification import Walk
 from pbdp.ledger.witness import Memory, Witness
 
@@ -370,11 +370,13 @@ def signing_key(book: Book, ring: Keyring) -> Key:
     return key
 
 
-def batch(reading: Reading, *, first: int, last: int, answers: bool) -> tuple[list[Row], int]:
+def batch(
+    reading: Reading, *, first: int, last: int, answers: bool, digest: Digest | None = None
+) -> tuple[list[Row], int]:
     """Some records from `first` on, and the number of the last that was looked at."""
     end = min(last, max(first, 0) + _BATCH_RECORDS)
     batch, size = [], 0
-    for row in reading.rows(first, end, answers=answers):
+    for row in reading.rows(first, end, answers=answers, digest=digest):
         batch.append(row)
         size += len(row.packed or b"")
         if size > _BATCH_BYTES:

@@ -101,7 +101,7 @@ class Keyring:
         """The key of this id, if this machine holds it."""
         if name in self._found:
             return self._found[name]
-        if name in self._missing:
+        if name in self._missing or not KEY_ID.fullmatch(name):
             return None
         file = self._file(name)
         record = self._content(file)

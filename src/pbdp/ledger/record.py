@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cached_property, lru_cache
 from types import UnionType
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from pbdp.errors import InputError
 from pbdp.ledger.keys import KEY_ID, Key
@@ -113,8 +113,7 @@ def utc_now() -> str:
     return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Columns:
+class Columns(NamedTuple):
     """What the store looks records up by. All of it follows from the payload, and is compared with it."""
 
     dataset: str | None = None

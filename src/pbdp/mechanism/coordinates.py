@@ -1,4 +1,4 @@
-"""Answers with several coordinates: how many, which norm counts, and how many one person changes."""
+"""Answers with several coordinates: how many, how errors are measured, and what one person changes."""
 
 from __future__ import annotations
 
@@ -20,24 +20,33 @@ MOST_DIMENSIONS = 100_000
 class Coordinates:
     """A vector of `dimensions` numbers that is released as a whole.
 
-    `norm` measures both the error and what one person can change: every coordinate by itself (`linf`), the
-    Euclidean length (`l2`), or the sum of absolute values (`l1`). `touches` is the most coordinates that one
-    person changes, all of them if left out.
+    `norm` measures the error: every coordinate by itself (`linf`), the Euclidean length (`l2`), or the sum of
+    absolute values (`l1`). `change_norm` measures what one person can change; left out, it is the same norm.
+    `touches` is the most coordinates that one person changes, all of them if left out.
     """
 
     dimensions: int
     norm: str
     touches: int | None = None
+    change_norm: str | None = None
 
     def __post_init__(self) -> None:
         remedy = "It is the number of coordinates of the answer."
         whole("dimensions", finite("dimensions", self.dimensions, remedy), remedy=remedy)
         if self.dimensions > MOST_DIMENSIONS:
             raise InputError("dimensions", f"at most {MOST_DIMENSIONS:,}", f"{self.dimensions:,}")
-        if self.norm not in tuple(NORMS):
-            raise InputError("norm", " or ".join(NORMS), repr(self.norm))
+        for name, norm in (("norm", self.norm), ("change_norm", self.changed_in)):
+            if norm not in tuple(NORMS):
+                raise InputError(name, " or ".join(NORMS), repr(norm))
+        if self.change_norm == self.norm:
+            object.__setattr__(self, "change_norm", None)
         object.__setattr__(self, "dimensions", int(self.dimensions))
         self._check_touches()
+
+    @property
+    def changed_in(self) -> str:
+        """The norm in which one person's change is measured."""
+        return self.norm if self.change_norm is None else self.change_norm
 
     @property
     def touched(self) -> int:
@@ -47,15 +56,16 @@ class Coordinates:
     @property
     def change(self) -> str:
         """What the sensitivity speaks of."""
-        return "each coordinate" if self.norm == "linf" else f"the answer {NORMS[self.norm]}"
+        norm = self.changed_in
+        if norm != "linf":
+            return f"the answer {NORMS[norm]}"
+        if self.touches is None or self.touches == self.dimensions:
+            return "each coordinate"
+        return "one coordinate" if self.touches == 1 else f"{self.touches} coordinates, each"
 
     def _check_touches(self) -> None:
         if self.touches is None:
             return
-        if self.norm == "l2":
-            raise ContradictionError(
-                "touches", "left out for the norm l2", self.touches, "Only the length of the change counts."
-            )
         remedy = "It is the most coordinates that one person changes."
         whole("touches", finite("touches", self.touches, remedy), remedy=remedy)
         if self.touches > self.dimensions:

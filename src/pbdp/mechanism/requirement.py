@@ -31,7 +31,7 @@ class Requirement:
     `releases` numbers are published that one person may affect, each by the sensitivity; `simultaneous` makes
     the confidence joint for all of them. With `bounds` answers and outputs are clamped into a range.
     With `coordinates` a whole vector is released: the confidence is joint for all of it, and width and
-    sensitivity are measured in its norm.
+    sensitivity are measured in norms of their own.
     """
 
     region: Region
@@ -131,13 +131,29 @@ class Requirement:
 
     @property
     def touched(self) -> int:
-        """How many numbers of one answer one person may change."""
-        return 1 if self.coordinates is None else self.coordinates.touched
+        """How many numbers of one answer one person may change.
+
+        Whole numbers that change do so by one at least: Δ of them in the sum of absolute values, Δ² in
+        Euclidean length.
+        """
+        if self.coordinates is None:
+            return 1
+        power = {"l1": 1, "l2": 2}.get(self.coordinates.changed_in)
+        if power is None or not self.integer:
+            return self.coordinates.touched
+        return min(self.coordinates.touched, max(1, math.floor(Fraction(self.sensitivity) ** power)))
 
     @property
-    def draws_whole_vectors(self) -> bool:
-        """Whether the numbers of an answer are drawn together, and not each with noise of its own."""
-        return self.coordinates is not None and self.coordinates.norm != "linf"
+    def is_one_by_one(self) -> bool:
+        """Whether every number of an answer has its own width and its own change, as single numbers have."""
+        return self.coordinates is None or self.coordinates.norm == self.coordinates.changed_in == "linf"
+
+    @property
+    def length_changed(self) -> float:
+        """The most that one person changes an answer in Euclidean length, rounded up."""
+        if self.coordinates is None or self.coordinates.changed_in != "linf" or self.touched == 1:
+            return self.sensitivity
+        return self.sensitivity * math.sqrt(self.touched) * (1 + 2.0**-50)
 
     @property
     def half_width(self) -> float:
@@ -256,14 +272,20 @@ class Requirement:
                 "given",
                 "A vector is one release, and its confidence is joint for all of it.",
             )
-        if self.draws_whole_vectors and self.delta is None:
+        if not self.is_one_by_one and self.delta is None:
             raise ContradictionError(
                 "rdp_order", f"left out for the norm {self.coordinates.norm}", self.rdp_order, "Use a delta."
             )
-        if self.coordinates.norm == "l2" and (self.integer or self.step is not None):
+        if (
+            self.coordinates.changed_in == "l2"
+            and self.touched > 1
+            and (self.integer or self.step is not None)
+        ):
             raise ContradictionError(
                 "integer and step",
-                "left out for the norm l2",
+                "left out where one person's change is measured in Euclidean length",
                 "given",
-                "It has a fine grid of its own: the published numbers are real, the true ones may be whole.",
+                "Such noise has a fine grid of its own: the published numbers are real, the true ones may be "
+                "whole. Or say how many coordinates one person changes, each by the sensitivity (touches, "
+                "with the change norm linf).",
             )

@@ -9,10 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import lru_cache
 from typing import TypeVar
 
 from pbdp.mechanism.design import AnyDesign, Design
-from pbdp.mechanism.grid import Grid
+from pbdp.mechanism.grid import Grid, LinearGrid
 from pbdp.mechanism.requirement import Requirement
 from pbdp.mechanism.weights import TOTAL
 from pbdp.noise.family import Goal
@@ -48,11 +49,27 @@ def certified(requirement: Requirement, design: AnyDesign) -> Certified | None:
         raise AssertionError("a design is for numbers or for vectors")
     each = requirement.each
     region = design.grid.region_in_steps(each.region)
-    if not meets(design, region, each.confidence_each):
-        return None
-    certificate = certify(design, region, goal_on(design.grid, each))
-    joint = requirement.joint_confidence_of(certificate.confidence)
+    if requirement.coordinates is not None and requirement.coordinates.norm != "linf":
+        joint = confidence_of_sum(requirement, design)
+        if joint < requirement.confidence:
+            return None
+        certificate = certify(design, region, goal_on(design.grid, each))
+    else:
+        if not meets(design, region, each.confidence_each):
+            return None
+        certificate = certify(design, region, goal_on(design.grid, each))
+        joint = requirement.joint_confidence_of(certificate.confidence)
     return Certified(design=design, certificate=replace(certificate, confidence=joint))
+
+
+@lru_cache(maxsize=64)
+def confidence_of_sum(requirement: Requirement, design: Design) -> float:
+    """P(the error of a whole vector is within the width), from the table of its coordinates; kept."""
+    from pbdp.planning.vectors.error_law import Sizes
+
+    if not isinstance(design.grid, LinearGrid) or not design.follows_answer or design.offset:
+        return 0.0
+    return Sizes.allowed(requirement, design.grid).mass(design.table_at(0.0))
 
 
 def plan_of(requirement: Requirement, chosen: Certified, others: Sequence[Certified] = ()) -> Plan:

@@ -142,8 +142,9 @@ def _of_vector(part: Part) -> list[str]:
     asked, coordinates = part.requirement, part.requirement.coordinates
     if coordinates is None:
         raise AssertionError("a vector has coordinates")
-    changed = "each coordinate of the true answer" if coordinates.norm == "linf" else "the true answer"
-    how = "" if coordinates.norm == "linf" else f" {NORMS[coordinates.norm]}"
+    norm = coordinates.changed_in
+    changed = "each coordinate of the true answer" if norm == "linf" else "the true answer"
+    how = "" if norm == "linf" else f" {NORMS[norm]}"
     lines = [
         f"Neighbors: {Neighbors(asked.neighbors).description}; that changes {changed} by at most "
         f"{asked.sensitivity:g}{how}.",

@@ -52,7 +52,12 @@ def requirement_record(requirement: Requirement) -> Record:
         "bounds": None if requirement.bounds is None else list(requirement.bounds.answers),
     }
     if requirement.coordinates is not None:
-        record["coordinates"] = asdict(requirement.coordinates)
+        record["coordinates"] = {
+            name: value
+            for name, value in asdict(requirement.coordinates).items()
+            # left out as before, where one norm measures both errors and changes
+            if name != "change_norm" or value is not None
+        }
     return record
 
 
@@ -99,12 +104,12 @@ def design_record(design: AnyDesign) -> Record:
 def design_from_record(record: Record, requirement: Requirement) -> AnyDesign:
     """The design of a record, refused if it is not one that the requirement may have."""
     design: AnyDesign | None
-    if requirement.draws_whole_vectors:
-        from pbdp.planning.vectors.norms import WHOLE_VECTORS
+    if not requirement.is_one_by_one and "grid" not in record:
+        from pbdp.planning.vectors.norms import read_vector_design
 
-        norm = requirement.coordinates and requirement.coordinates.norm
-        design = WHOLE_VECTORS[str(norm)].read(record, requirement)
+        design = read_vector_design(record, requirement)
         if design is None:
+            norm = requirement.coordinates and requirement.coordinates.norm
             raise PlanFileError("mechanism", f"one for the norm {norm}", record["kernel"], EDITED)
     else:
         design = _design(record, requirement.each)

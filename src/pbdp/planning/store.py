@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pbdp.errors import InputError, PbdpError, PlanFileError
+from pbdp.mechanism.coordinates import Coordinates
 from pbdp.mechanism.neighbors import Neighbors
 from pbdp.mechanism.requirement import Requirement
 from pbdp.planning.certificate import SPLIT
@@ -95,7 +96,7 @@ def _part_record(part: Part) -> Record:
     whole = asked.coordinates
     return {
         "confidence": part.confidence,
-        **({} if whole is None else {"norm": whole.norm, "dimensions": whole.dimensions}),
+        **({} if whole is None else _vector_record(whole)),
         "within": width_record(asked),
         "sensitivity": asked.sensitivity,
         "releases": asked.releases,
@@ -103,6 +104,11 @@ def _part_record(part: Part) -> Record:
         "mechanism": design_record(part.design),
         "requirement": requirement_record(asked),
     }
+
+
+def _vector_record(whole: Coordinates) -> Record:
+    changed = {} if whole.change_norm is None else {"change_norm": whole.change_norm}
+    return {"norm": whole.norm, **changed, "dimensions": whole.dimensions}
 
 
 def save_plan(plan: Plan, path: Path) -> None:

@@ -203,14 +203,14 @@ class Releaser:
         if self.requirement.coordinates is not None:
             self.check_count(read.count, disjoint=False)
             if (
-                self.requirement.coordinates.norm == "l1"
+                self.requirement.coordinates.changed_in != "linf"
                 and self.publisher.grid.whole_outputs
                 and not read.whole
             ):
                 # rounding a small change of every coordinate could make a large one of their sum
                 raise InputError(
                     "answer",
-                    "of whole numbers by their type, as the plan is for those in the norm l1",
+                    "of whole numbers by their type, as the plan counts by how much they change in all",
                     "numbers of other types",
                     "Round them, and plan with the sensitivity of the rounded vector.",
                 )

@@ -21,7 +21,8 @@ from scipy.stats import beta, chi, chi2, gamma, norm
 from pbdp.errors import InputError
 from pbdp.planning.certification import plan_of
 from pbdp.planning.plan import Plan
-from pbdp.planning.vectors.ask import plan_vector
+from pbdp.planning.vectors.ask import plan_vector, vector_plan
+from pbdp.planning.vectors.euclidean import spherical_designs
 from pbdp.planning.vectors.product_laplace import ProductLaplace
 from pbdp.planning.vectors.spherical_gaussian import SphericalGaussian
 from pbdp.planning.vectors.spherical_laplace import SphericalLaplace
@@ -52,6 +53,8 @@ def plan(norm: str, dimensions: int = 4, within: float = 20.0, family: str | Non
     )
     if family is None:
         return made
+    if norm == "l2":
+        made = vector_plan(made.requirement, spherical_designs)
     chosen = next(entry for entry in (made.chosen, *made.others) if entry.design.name == family)
     return plan_of(made.requirement, chosen)
 

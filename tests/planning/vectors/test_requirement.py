@@ -27,6 +27,8 @@ ASKED: dict[str, Any] = {
         ({"norm": "l3"}, "norm"),
         ({"norm": 2}, "norm"),
         ({"norm": ["l2"]}, "norm"),
+        ({"norm": None, "error_norm": "l3"}, "norm"),
+        ({"norm": None, "error_norm": "l2", "change_norm": "l3"}, "change_norm"),
         ({"dimensions": 0}, "dimensions"),
         ({"dimensions": -4}, "dimensions"),
         ({"dimensions": 2.5}, "dimensions"),
@@ -70,9 +72,11 @@ def test_bad_input_is_named(change: dict[str, Any], name: str) -> None:
     [
         ({"step": 0.5}, "step"),
         ({"touches": 4}, "touches"),
-        ({"norm": "l2"}, "integer and step"),
+        ({"norm": "l2", "sensitivity": 2.0}, "integer and step"),
         ({"norm": "l2", "integer": False, "step": 0.5}, "integer and step"),
-        ({"norm": "l2", "integer": False, "touches": 1}, "touches"),
+        ({"norm": "l2", "error_norm": "l2"}, "error_norm and norm"),
+        ({"norm": None}, "error_norm and norm"),
+        ({"change_norm": "l2"}, "change_norm"),
     ],
 )
 def test_options_that_exclude_each_other_are_named(change: dict[str, Any], name: str) -> None:

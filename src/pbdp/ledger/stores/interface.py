@@ -19,7 +19,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Protocol, TypeVar
+from typing import NamedTuple, Protocol, TypeVar
 
 from pbdp.ledger.record import Columns, Record
 
@@ -36,8 +36,7 @@ class StoredAnswer:
     packed: bytes
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Row:
+class Row(NamedTuple):
     """Everything that is stored for one record, for a walk through all of them."""
 
     record: Record
@@ -85,8 +84,11 @@ class Reading(Protocol):
     def datasets(self) -> list[str]:
         """The names of all datasets, in the order in which they were made."""
 
-    def rows(self, first: int, last: int, *, answers: bool) -> Iterator[Row]:
-        """The records from `first` to `last` in order, with their answers if asked for."""
+    def rows(self, first: int, last: int, *, answers: bool, digest: Digest | None = None) -> Iterator[Row]:
+        """The records from `first` to `last` in order, with their answers if asked for.
+
+        Then a digest may take them as `feed` would.
+        """
 
     def feed(self, digest: Digest, first: int, last: int) -> None:
         """Let the digest take everything that is stored for these records, as it is; none is looked into."""

@@ -123,16 +123,17 @@ class SqlTransaction:
     def datasets(self) -> list[str]:
         return [str(row[0]) for row in self._run(_DATASETS, (self._last,))]
 
-    def rows(self, first: int, last: int, *, answers: bool) -> Iterator[Row]:
+    def rows(self, first: int, last: int, *, answers: bool, digest: Digest | None = None) -> Iterator[Row]:
         for row in self._run(_RANGE_WITH_ANSWERS if answers else _RANGE, (first, last)):
             record, columns = self._checked(row)
             packed = self._content(row) if answers and record.kind == "answer" else None
-            yield Row(record=record, columns=columns, packed=packed)
+            if digest is not None:
+                digest.update(_stored(row, packed))
+            yield Row(record, columns, packed)
 
     def feed(self, digest: Digest, first: int, last: int) -> None:
         for row in self._run(_RANGE_WITH_ANSWERS, (first, last)):
-            whole = (*row[:-1], self._content(row) if row[2] == "answer" else None)
-            digest.update(repr(whole).encode("utf-8", "surrogatepass"))
+            digest.update(_stored(row, self._content(row) if row[2] == "answer" else None))
 
     def stray_answer(self) -> int | None:
         """The number of the first stored answer that belongs to no answer record."""
@@ -188,7 +189,12 @@ class SqlTransaction:
             self._check(record)
         except BrokenRecordError as broken:
             raise DamagedLedgerError(self._place, f"record {sequence} {broken}") from None
-        return record, Columns(dataset=dataset, plan=plan, key=key, spend=spend)
+        return record, Columns(dataset, plan, key, spend)
+
+
+def _stored(row: Sequence[Any], packed: bytes | None) -> bytes:
+    """Everything in a row and its answer, as bytes that can be read back in one way only."""
+    return repr((*row[:12], packed)).encode("utf-8", "surrogatepass")
 
 
 class SqlStore:

@@ -186,6 +186,7 @@ def _of_vector(asked: Requirement, design: AnyDesign) -> Record:
             "confidence": asked.confidence,
             "integer": asked.integer,
             "touches": coordinates.touches,
+            **({} if coordinates.change_norm is None else {"change_norm": coordinates.change_norm}),
             "step": asked.step,
         },
         # noise of every coordinate is known as that of the plan for one of them

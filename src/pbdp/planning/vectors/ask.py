@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
+
 from pbdp.domains import positive
-from pbdp.errors import CannotCertifyError
+from pbdp.errors import CannotCertifyError, ContradictionError
 from pbdp.mechanism.absolute import AbsoluteRegion
 from pbdp.mechanism.coordinates import Coordinates
+from pbdp.mechanism.design import AnyDesign, Design
 from pbdp.mechanism.requirement import Requirement
-from pbdp.planning.certification import plan_of
+from pbdp.noise.family import known_families
+from pbdp.planning.certification import certified, plan_of
 from pbdp.planning.plan import Certified, Plan
-from pbdp.planning.planner import plan_for
-from pbdp.planning.vectors.norms import WHOLE_VECTORS
+from pbdp.planning.planner import TIE, plan_for
+from pbdp.planning.vectors.norms import vector_designs
 from pbdp.spelling import neighbours_too
 
 
@@ -20,7 +24,9 @@ def plan_vector(
     within: float,
     confidence: float,
     dimensions: int,
-    norm: str,
+    norm: str | None = None,
+    error_norm: str | None = None,
+    change_norm: str | None = None,
     sensitivity: float,
     delta: float,
     integer: bool = False,
@@ -30,13 +36,24 @@ def plan_vector(
 ) -> Plan:
     """The noise with the least certified epsilon for a vector that must be near the truth as a whole.
 
-    With `norm="linf"` every coordinate must be within the width at once, and one person changes each
-    coordinate by at most the sensitivity: the noise is that of `pbdp.plan` for so many releases. With `"l2"`
-    both are Euclidean lengths, and the noise, Gaussian or Laplace, prefers no direction. With `"l1"` both are
-    sums of absolute values, and the noise is Laplace in every coordinate.
-    `touches` is the most coordinates that one person changes: 1 for a histogram to which people are added.
+    `error_norm` says how near: every coordinate within the width (`"linf"`), the Euclidean length of the
+    error (`"l2"`), or the sum of its absolute values (`"l1"`). `touches` is the most coordinates that one
+    person changes, each by at most the sensitivity: 1 for a histogram to which people are added. Where the
+    sensitivity bounds all changes of one person together, `change_norm` says how: `"l2"` or `"l1"`. `norm`
+    says both at once.
     """
     width = positive("within", within, "It is how near the truth the vector must be.")
+    if (norm is None) == (error_norm is None):
+        rule = "given one at a time: the norm of the error, or one norm for errors and changes"
+        raise ContradictionError("error_norm and norm", rule, "neither" if norm is None else "both")
+    if norm is not None and change_norm is not None:
+        raise ContradictionError("change_norm", "left out beside norm, which says both", repr(change_norm))
+    coordinates = Coordinates(
+        dimensions=dimensions,
+        norm=norm if error_norm is None else error_norm,  # type: ignore[arg-type]
+        touches=touches,
+        change_norm="linf" if norm is None and change_norm is None else change_norm,
+    )
     requirement = Requirement(
         region=AbsoluteRegion.even(width),
         confidence=confidence,
@@ -45,32 +62,43 @@ def plan_vector(
         neighbors=neighbors,
         integer=integer,
         step=step,
-        coordinates=Coordinates(dimensions=dimensions, norm=norm, touches=touches),
+        coordinates=coordinates,
     )
     return vector_plan(requirement)
 
 
-def vector_plan(requirement: Requirement) -> Plan:
-    """The plan for a checked requirement that has coordinates."""
-    if requirement.coordinates is None:
-        raise AssertionError("a vector has coordinates")
-    noise = WHOLE_VECTORS.get(requirement.coordinates.norm)
-    if noise is None:
+def vector_plan(
+    requirement: Requirement, designs: Callable[[Requirement], Iterable[AnyDesign]] = vector_designs
+) -> Plan:
+    """The plan for a checked requirement that has coordinates; `designs` are what is compared."""
+    if requirement.is_one_by_one:
         # noise of its own in every coordinate
         return plan_for(requirement)
-    ranked, reasons = [], []
-    for design in noise.designs(requirement):
+    best: dict[str, Certified] = {}
+    reasons: list[str] = []
+    for design in designs(requirement):
         try:
-            certificate = design.certificate(requirement)
+            entry = certified(requirement, design)
         except CannotCertifyError as error:
             reasons.append(str(error))
             continue
-        if certificate is not None:
-            ranked.append(Certified(design=design, certificate=certificate))
-    if not ranked:
+        known = best.get(design.name)
+        if entry is not None and (known is None or entry.certificate.epsilon < known.certificate.epsilon):
+            best[design.name] = entry
+    if not best:
         raise CannotCertifyError(
             "No noise could be certified for this requirement. "
             + (reasons[0] if reasons else "Ask for a larger width or a lower confidence.")
         )
-    ranked.sort(key=lambda entry: entry.certificate.epsilon)
-    return plan_of(requirement, ranked[0], ranked[1:])
+    ranked = sorted(best.values(), key=lambda entry: entry.certificate.epsilon)
+    least = ranked[0].certificate.epsilon
+    chosen = min(
+        (entry for entry in ranked if entry.certificate.epsilon <= least * (1 + TIE)),
+        key=lambda entry: _rank(entry.design),
+    )
+    return plan_of(requirement, chosen, [entry for entry in ranked if entry is not chosen])
+
+
+def _rank(design: AnyDesign) -> int:
+    """How simple the noise is; the first of several that are drawn as a whole stays first."""
+    return known_families()[design.kernel.family].rank if isinstance(design, Design) else 0

@@ -1,29 +1,52 @@
-"""The norms whose vectors have noise as a whole: what is tried for each, and how a record becomes a design.
+"""What is tried for a vector, by how its error and one person's change are measured, and what is read back.
 
-In the norm `linf` every coordinate has noise of its own, that of so many releases of a number; it is planned
-and stored like any number, and has no entry here.
+| noise | for changes | errors |
+|---|---|---|
+| its own in every coordinate, any family | so many coordinates, each by the sensitivity | any norm |
+| Laplace in every coordinate, losses added up | in the sum of absolute values | any norm |
+| the same in all directions | any, by their Euclidean length | Euclidean length, real numbers |
+
+In the first row one person's changes are taken to be the largest in each of the coordinates that they may
+change. That is exact for the norm linf and for one coordinate; for other changes of several coordinates it is
+too much to be of use.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from collections.abc import Iterator
 
+from pbdp.mechanism.design import AnyDesign
 from pbdp.mechanism.requirement import Requirement
 from pbdp.planning.vectors.design import Record, VectorDesign
 from pbdp.planning.vectors.euclidean import read_spherical, spherical_designs
+from pbdp.planning.vectors.independent import independent_designs
 from pbdp.planning.vectors.product_laplace import product_designs, read_product
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NormNoise:
-    """The designs to be certified for a requirement, and the one of a record (None if it has no such)."""
+def vector_designs(requirement: Requirement) -> Iterator[AnyDesign]:
+    """The designs to be certified for a requirement whose vectors are more than so many single numbers."""
+    coordinates = requirement.coordinates
+    if coordinates is None:
+        raise AssertionError("a vector has coordinates")
+    if coordinates.changed_in == "l1":
+        yield from product_designs(requirement)
+    if coordinates.changed_in == "linf" or requirement.touched == 1:
+        yield from independent_designs(requirement)
+    if _may_be_spherical(requirement):
+        yield from spherical_designs(requirement)
 
-    designs: Callable[[Requirement], Iterable[VectorDesign]]
-    read: Callable[[Record, Requirement], VectorDesign | None]
+
+def read_vector_design(record: Record, requirement: Requirement) -> VectorDesign | None:
+    """The design of a record, or None if the requirement may not have it."""
+    coordinates = requirement.coordinates
+    if coordinates is None:
+        raise AssertionError("a vector has coordinates")
+    if "scale_in_steps" in record:
+        return read_product(record, requirement) if coordinates.changed_in == "l1" else None
+    return read_spherical(record, requirement) if _may_be_spherical(requirement) else None
 
 
-WHOLE_VECTORS = {
-    "l2": NormNoise(designs=spherical_designs, read=read_spherical),
-    "l1": NormNoise(designs=product_designs, read=read_product),
-}
+def _may_be_spherical(requirement: Requirement) -> bool:
+    """Published numbers are real, on a fine grid of their own."""
+    asked = requirement.coordinates
+    return asked is not None and asked.norm == "l2" and not requirement.integer and requirement.step is None

@@ -1,4 +1,4 @@
-"""The sum of absolute values: independent Laplace noise on the grid in every coordinate.
+"""Changes in the sum of absolute values: independent Laplace noise on the grid in every coordinate.
 
 **Privacy.** The mass of noise n is proportional to exp(-|n|/b) in every coordinate, all in steps. A shift s
 changes the log-mass by at most Σ|s_i|/b, so the ideal law has epsilon = K/b, K the most steps, added up, that
@@ -7,18 +7,20 @@ away in total variation. Only the m coordinates that one person moves count, and
 
     P(S) <= P_ideal(S) + m η <= e^eps P'_ideal(S) + m η <= e^eps P'(S) + (1 + e^eps) m η,
 
-so m (1 + e^eps) η <= delta is enough.
+so m (1 + e^eps) η <= delta is enough. How the error is measured does not matter for that.
 
 **Rounding.** Real answers are rounded by floor(x/step + 1/2). A change of c in one coordinate becomes at most
 ceil(c/step) < c/step + 1 steps, hence K < Δ/step + m, that is K = ceil(Δ/step + m) - 1. Every coordinate
 moves by half a step at most, which leaves floor(within/step - d/2) steps for the noise.
 
-**Confidence.** A coordinate is not zero with probability 2r/(1+r), r = exp(-1/b), and then |n| is geometric.
-With j of d coordinates not zero the sum of |n| is j plus a negative binomial, so
+**Confidence in the sum of absolute values.** A coordinate is not zero with probability 2r/(1+r), where
+r = exp(-1/b), and then |n| is geometric. With j of d coordinates not zero the sum of |n| is j plus a negative
+binomial, so
 
     P(sum <= t) = Σ P(j coordinates are not zero) · I_{1-r}(j, t-j+1).
 
-The tables' weights away from zero are rounded down, which makes their sums smaller still.
+The tables' weights away from zero are rounded down, which makes their sums smaller still. In other norms the
+confidence is that of the table (`error_law`).
 """
 
 from __future__ import annotations
@@ -35,10 +37,14 @@ from pbdp.errors import CannotCertifyError
 from pbdp.mechanism.grid import LinearGrid, power_of_two_below, whole_numbers
 from pbdp.mechanism.requirement import Requirement
 from pbdp.mechanism.weights import BITS, LARGEST_TABLE, TOTAL, WeightTable, integer_weights
+from pbdp.noise.family import kernel_record
 from pbdp.noise.kernel import Array
+from pbdp.noise.laplace import LAPLACE
 from pbdp.noise.symmetric_lattice import scale_in_steps
 from pbdp.planning.certificate import Certificate
 from pbdp.planning.vectors.design import Record, VectorDesign, delta_of
+from pbdp.planning.vectors.error_law import Sizes
+from pbdp.planning.vectors.independent import grid_of, independent_designs
 from pbdp.release.sampler import MovingSampler, alias_table
 from pbdp.root import bracketed_root
 
@@ -86,10 +92,7 @@ class ProductLaplace(VectorDesign):
         )
 
     def certificate(self, requirement: Requirement) -> Certificate | None:
-        room = room_in_steps(requirement, self.grid)
-        if room < 0:
-            return None
-        confidence = mass_within(requirement.dimensions, self.scale_in_steps, room)
+        confidence = self._confidence(requirement)
         if confidence < requirement.confidence:
             return None
         moved = sensitivity_in_steps(requirement, self.grid)
@@ -109,6 +112,12 @@ class ProductLaplace(VectorDesign):
             rdp_order=None,
             table_error=min(requirement.touched, moved) * self.table_error,
         )
+
+    def _confidence(self, requirement: Requirement) -> float:
+        if not measures_sums(requirement):
+            return Sizes.allowed(requirement, self.grid).mass(self.table)
+        room = room_in_steps(requirement, self.grid)
+        return 0.0 if room < 0 else mass_within(requirement.dimensions, self.scale_in_steps, room)
 
     def table_at(self, answer: float) -> WeightTable:  # noqa: ARG002 - the same noise for every answer
         return self.table
@@ -141,6 +150,11 @@ def _table(scale: float) -> WeightTable:
     exact = np.longdouble(scale)
     masses = np.tanh(1 / (2 * exact)) * np.exp(-noise / exact)
     return integer_weights(masses, -reach, MASS_ERROR)
+
+
+def measures_sums(requirement: Requirement) -> bool:
+    """Whether errors are measured in the sum of absolute values."""
+    return requirement.coordinates is not None and requirement.coordinates.norm == "l1"
 
 
 def reach_of(scale: float) -> int:
@@ -196,6 +210,8 @@ def _binomial(dimensions: int, zero: float, away: float, first: int, last: int) 
 
 def product_designs(requirement: Requirement) -> list[ProductLaplace]:
     """The widest noise on the grid with the least epsilon, among those whose tables will do."""
+    if not measures_sums(requirement):
+        return _widest_of_table(requirement)
     if requirement.integer:
         grids = [whole_numbers()]
     elif requirement.step is not None:
@@ -215,6 +231,20 @@ def product_designs(requirement: Requirement) -> list[ProductLaplace]:
             continue
         return [design]
     return ranked[:1]
+
+
+def _widest_of_table(requirement: Requirement) -> list[ProductLaplace]:
+    """The widest noise whose table keeps the confidence, where errors are measured in another norm."""
+    grid = grid_of(requirement)
+    sizes = Sizes.allowed(requirement, grid)
+    found = []
+    for design in independent_designs(requirement, (LAPLACE.name,)):
+        scale = float(kernel_record(design.kernel)["parameters_in_steps"]["scale"])
+        margin = 0.0
+        while margin < 1e-3 and sizes.mass(_table(scale * (1 - margin))) < requirement.confidence:
+            margin = 8 * margin + 1e-12
+        found.append(ProductLaplace(scale_in_steps=scale * (1 - margin), grid=grid))
+    return found
 
 
 def _grids(requirement: Requirement) -> list[LinearGrid]:

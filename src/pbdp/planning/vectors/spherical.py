@@ -70,7 +70,7 @@ class Rounding:
 
     def sensitivity(self, requirement: Requirement) -> float:
         """How far apart the rounded answers of neighbors are at most, rounded up."""
-        grown = requirement.sensitivity + self.answer_step * math.sqrt(requirement.dimensions)
+        grown = requirement.length_changed + self.answer_step * math.sqrt(requirement.dimensions)
         return grown * (1 + SAFE)
 
     def describe(self) -> tuple[str, ...]:
@@ -85,7 +85,7 @@ def rounding_for(requirement: Requirement) -> Rounding:
     """Steps that cost about a thousandth of the width and a ten-thousandth of the sensitivity, or less."""
     root = math.sqrt(requirement.dimensions)
     step = power_of_two_below(2 * OF_WIDTH * requirement.half_width / root)
-    fine = power_of_two_below(OF_SENSITIVITY * requirement.sensitivity / root)
+    fine = power_of_two_below(OF_SENSITIVITY * requirement.length_changed / root)
     return Rounding(step=step, answer_step=min(max(fine, step * 2.0**-MOST_HALVINGS), step / 2))
 
 

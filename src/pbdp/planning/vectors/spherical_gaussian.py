@@ -111,7 +111,7 @@ class SphericalGaussian(SphericalDesign):
 
     def before_rounding(self, requirement: Requirement) -> BallAccountant:
         """The exact accountant of the noise itself."""
-        return BallAccountant(mechanism=self._ball(requirement), sensitivity=requirement.sensitivity)
+        return BallAccountant(mechanism=self._ball(requirement), sensitivity=requirement.length_changed)
 
     def noise(self, requirement: Requirement) -> SphericalNoise:
         """What is drawn, in steps."""

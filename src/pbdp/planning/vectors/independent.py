@@ -1,0 +1,163 @@
+"""Noise of its own in every coordinate of a vector: the widest law of each family that the norm allows.
+
+The law of one coordinate is that of a number; as many releases count as one person changes coordinates. What
+differs from single numbers is the confidence, which is that of the error of the whole vector (`error_law`).
+A family's shape and scale are searched with estimates; what is found is certified by its table.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from pbdp.errors import CannotCertifyError, InputError
+from pbdp.mechanism.absolute import AbsoluteRegion
+from pbdp.mechanism.design import Design
+from pbdp.mechanism.grid import LinearGrid, grid_for, whole_numbers
+from pbdp.mechanism.requirement import Requirement
+from pbdp.noise.family import Problem, Shape, Shapes
+from pbdp.planning.candidates import shapes_for
+from pbdp.planning.certification import confidence_of_sum, goal_on
+from pbdp.planning.planner import FAMILIES, TIE
+from pbdp.planning.scales import distance_to_tail, estimated_loss
+from pbdp.planning.vectors.error_law import Sizes
+from pbdp.root import bracketed_root
+
+# Values between the best parameters of a family that are looked at.
+SHAPE_ROUNDS = 2
+# How close to the confidence the widest scale comes, and in how many steps.
+CLOSE, MOST_STEPS = 1e-5, 12
+# Other families that need up to so many times the least epsilon are shown too.
+NEAR = 1.25
+NUDGE, JUMP = 1e-3, 1e-2
+LEAST_LOG_SCALE, LARGEST_LOG_SCALE = -7.0, 30.0
+LONGEST = 1 << 18
+
+
+def independent_designs(requirement: Requirement, families: tuple[str, ...] = FAMILIES) -> Iterator[Design]:
+    """The widest design of each family that comes near the best, for a requirement with coordinates."""
+    grid = grid_of(requirement)
+    sizes = Sizes.allowed(requirement, grid)
+    if sizes.most < 0:
+        return
+    reach = max(1, math.floor(sizes.typical))
+    # no confidence that boosting could raise: the error of a vector is not that of any coordinate
+    goal = replace(goal_on(grid, requirement.each), confidence=1e-3)
+    problem = Problem(below=reach, above=reach, goal=goal)
+    found = [
+        _best(shapes, problem, sizes, requirement.confidence) for shapes in shapes_for(problem, families)
+    ]
+    enough = math.inf
+    # the simpler families come first, and win ties
+    for _, law in sorted(enumerate(found), key=lambda entry: entry[1].loss * (1 + TIE * entry[0])):
+        if law.loss > enough or not math.isfinite(law.loss):
+            break
+        with suppress(InputError, CannotCertifyError):
+            design = law.widest(requirement, grid, reach)
+            if design is not None:
+                yield design
+                enough = min(enough, law.loss * (NEAR if sizes.is_quick else 1.0))
+
+
+def grid_of(requirement: Requirement) -> LinearGrid:
+    """Whole numbers, the step that was given, or one that is fine against what a coordinate may be off."""
+    if requirement.integer:
+        return whole_numbers()
+    if requirement.step is not None:
+        return LinearGrid(step=requirement.step, rounded=True)
+    coordinates = requirement.coordinates
+    if coordinates is None:
+        raise AssertionError("a vector has coordinates")
+    root = {"linf": 0.0, "l2": 0.5, "l1": 1.0}[coordinates.norm]
+    return grid_for(requirement.half_width / coordinates.dimensions**root, requirement.sensitivity)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Law:
+    """A shape with its estimated loss at the logarithm of the largest scale that keeps the confidence."""
+
+    shape: Shape
+    loss: float
+    log_scale: float = 0.0
+    slope: float = -2.0
+
+    def widest(self, requirement: Requirement, grid: LinearGrid, reach: int) -> Design | None:
+        """The design whose proven confidence is the one asked for, or barely more."""
+        region = AbsoluteRegion.even(float(reach))
+
+        def at(log_scale: float) -> Design:
+            return Design(grid=grid, kernel=self.shape.kernel(math.exp(log_scale)), region=region)
+
+        def excess(log_scale: float) -> float:
+            proven = confidence_of_sum(requirement, at(log_scale))
+            return log_odds(proven) - log_odds(requirement.confidence)
+
+        x, slope, best = self.log_scale, self.slope, None
+        last: tuple[float, float] | None = None
+        for _ in range(MOST_STEPS):
+            found = excess(x)
+            if found >= 0:
+                best = x if best is None else max(best, x)
+                if found <= CLOSE:
+                    break
+            if last is not None and x != last[0] and (found - last[1]) / (x - last[0]) < 0:
+                slope = (found - last[1]) / (x - last[0])
+            last = x, found
+            # log-odds are close to a line; aimed a little inside
+            x -= (found - CLOSE / 2) / slope if abs(found) < 1 else math.copysign(1, found) / slope
+        return None if best is None else at(best)
+
+
+def log_odds(probability: float) -> float:
+    """ln(p / (1 - p)), held where that is finite."""
+    held = min(max(probability, 1e-300), 1 - 2.0**-53)
+    return math.log(held / (1 - held))
+
+
+def _best(shapes: Shapes, problem: Problem, sizes: Sizes, confidence: float) -> _Law:
+    """The shape of least estimated loss; for several releases values between the parameters are tried too."""
+    several = problem.goal.releases > 1
+    tried: dict[float, _Law] = {}
+    for parameter in shapes.parameters if several else shapes.few:
+        tried[parameter] = _estimated(shapes.shape(parameter), problem, sizes, confidence)
+    for _ in range(SHAPE_ROUNDS if len(tried) > 1 else 0):
+        known = sorted(tried)
+        at = known.index(min(tried, key=lambda parameter: tried[parameter].loss))
+        for neighbor in (known[max(at - 1, 0)], known[min(at + 1, len(known) - 1)]):
+            if neighbor != known[at]:
+                middle = (known[at] + neighbor) / 2
+                tried[middle] = _estimated(shapes.shape(middle), problem, sizes, confidence)
+    return min(tried.values(), key=lambda law: law.loss)
+
+
+def _estimated(shape: Shape, problem: Problem, sizes: Sizes, confidence: float) -> _Law:
+    def spare(log_scale: float) -> float:
+        scale = math.exp(log_scale)
+        end = min(math.ceil(distance_to_tail(shape, problem, scale, 1e-12)), LONGEST)
+        noise = np.arange(end + 1, dtype=np.float64)
+        masses = np.exp(shape.log_density(noise, np.array(scale)))
+        masses[1:] *= 2
+        return log_odds(sizes.estimate(noise, masses / np.sum(masses))) - log_odds(confidence)
+
+    low = high = math.log(shape.start)
+    while spare(low) < 0:
+        low -= 1.0
+        if low < LEAST_LOG_SCALE:
+            return _Law(shape=shape, loss=math.inf)
+    while spare(high) >= 0:
+        high += 1.0
+        if high > LARGEST_LOG_SCALE:
+            return _Law(shape=shape, loss=math.inf)
+    at = bracketed_root(spare, low, high)
+    if abs(spare(at)) > JUMP:
+        # not a root but a jump, from laws that keep the confidence to others that do not
+        at -= NUDGE
+        if spare(at) < 0:
+            return _Law(shape=shape, loss=math.inf)
+    slope = min((spare(at + NUDGE) - spare(at - NUDGE)) / (2 * NUDGE), -1e-3)
+    loss = float(estimated_loss(shape, problem, np.array([math.exp(at)]))[0])
+    return _Law(shape=shape, loss=loss, log_scale=at, slope=slope)
