@@ -11,7 +11,7 @@ ASKED: dict[str, dict[str, Any]] = {
     "whole": {"within": 5, "integer": True},
     "real": {"within": 2.5, "step": 0.25},
     "percentage": {"within": "40%+3", "nonnegative": True, "integer": True},
-    "log": {"within": "50%+2.5", "nonnegative": True, "families": ("staircase",)},
+    "log": {"within": "20%+0.2", "nonnegative": True, "families": ("staircase",)},
     "range": {"range": (-10, 10), "scale": 3, "integer": True},
     "bounds": {"within": 3, "range": (0, 20), "integer": True},
     "order": {"within": 3, "integer": True, "delta": None, "rdp_order": 4},

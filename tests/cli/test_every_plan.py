@@ -133,6 +133,8 @@ class TestJoint:
     @pytest.mark.usefixtures("here")
     def test_a_ledger_pays_once_for_all_parts(self, capsys: Capture) -> None:
         assert run(capsys, "ledger", "create", "shop", "--epsilon", "3", "--delta", "1e-5").code == 0
+        price = json.loads(run(capsys, "ledger", "price", "joint.json", "--json").out)["shop"]
+        assert price["fits"]
         paid = ["release", "joint.json", *BOTH, "--ledger", "pbdp-ledger.db", "--dataset", "shop"]
         first = run(capsys, *paid, "--key", "march")
         again = run(capsys, *paid, "--key", "march")
@@ -140,8 +142,6 @@ class TestJoint:
         assert "nothing was drawn or spent" in again.err
         other = ["release", "joint.json", "visits=1", "spend=1", "spend=2", *paid[4:], "--key", "march"]
         assert_refused(run(capsys, *other), "key must be")
-        price = json.loads(run(capsys, "ledger", "price", "joint.json", "--json").out)["shop"]
-        assert price["fits"]
         entries = json.loads(run(capsys, "ledger", "history", "--json").out)
         assert entries[1]["cost"] == price["cost"]
 
