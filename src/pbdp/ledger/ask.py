@@ -147,7 +147,9 @@ def choose(budget: Budget, question: Question, blocks: Blocks = None, spent: Amo
     share = percent_up(budget.terms.share(spent, payer.blocks))
     cheapest = laws_for(requirement)[0]
     raise BudgetExceededError(
-        budget.dataset, f"{share} of it is spent, and too little is left", what_fits(payer, cheapest)
+        budget.dataset,
+        f"{share} of it is spent, and too little is left",
+        what_fits(payer, cheapest, any_law=True),
     )
 
 

@@ -110,7 +110,8 @@ def test_a_repeated_request_is_stored_and_another_key_is_paid_for(folder: Path, 
     assert spent(capsys) == once
     outcomes = {tables(capsys, query, *ledger, "--key", key).out for key in "abc"}
     assert len(outcomes | {first.out}) > 1
-    assert spent(capsys) == pytest.approx(4 * once)
+    # a little more each time, as less is left
+    assert 4 * once <= spent(capsys) <= 4.05 * once
 
 
 def test_a_repeated_request_with_other_data_is_refused(folder: Path, capsys: Capture) -> None:
@@ -131,7 +132,7 @@ def test_what_exceeds_the_budget_is_refused_and_leaves_nothing(folder: Path, cap
     ledger = with_ledger(capsys, "0.01")
     done = tables(capsys, "visits.parquet", *COUNT, *ledger, "-o", "out.csv")
     assert (done.code, done.out) == (3, "")
-    assert "does not allow this release" in done.err
+    assert "does not allow this" in done.err
     assert spent(capsys) == 0
     assert sorted(path.name for path in folder.glob("*out*")) == []
 
@@ -169,7 +170,13 @@ def test_a_dry_run_needs_no_data_and_spends_nothing(folder: Path, capsys: Captur
     assert done.code == 0, done.err
     for words in ("2 public groups by city", "all rows with the same user_id", "Nobody counts in more than"):
         assert words in done.out
-    for words in ("within 50 of the truth", "95 %", "delta 1e-06", "would be left", "Nothing was read"):
+    for words in (
+        "within 50 of the truth",
+        "95 %",
+        "delta 1e-06",
+        "would be spent after it",
+        "Nothing was read",
+    ):
         assert words in done.out
     assert "nowhere.parquet is not there yet" in done.err
     assert spent(capsys) == 0
@@ -190,7 +197,7 @@ def test_a_dry_run_says_when_it_does_not_fit(folder: Path, capsys: Capture) -> N
     assert folder.is_dir()
     ledger = with_ledger(capsys, "0.01")
     done = tables(capsys, "nowhere.csv", *COUNT, "--dry-run", *ledger)
-    assert "It does not fit" in done.out
+    assert "does not fit" in done.out
     assert (
         json.loads(tables(capsys, "x.csv", *COUNT, "--dry-run", "--json", *ledger).out)["budget"]["fits"]
         is False
