@@ -133,20 +133,17 @@ def what_fits(affordable: Affordable, plan: Priced, times: int = 1, *, any_law: 
     What is advised is planned anew: with any law, as a budget chooses, or with the one that the planner does.
     """
     fewer = _number_that_fits(affordable, plan, times)
-    words = []
     if fewer:
-        words.append(f"{fewer:,} of the {times:,} would fit")
-    if isinstance(plan, Plan) and not plan.is_joint and plan.requirement.coordinates is None:
-        if plan.requirement.releases > 1 and not fewer:
-            count = _releases_that_fit(affordable, plan)
-            words += [f"{count:,} release{'s' if count > 1 else ''} of this plan would fit"] if count else []
-        payer = replace(affordable, families=QUICK)
-        fits = (lambda asked: payer.plan(asked) is not None) if any_law else affordable.fits_planned
-        words += _easier(fits, replace(plan.requirement, releases=1))
-    if not words:
+        return f"{fewer:,} of the {times:,} would fit."
+    if not isinstance(plan, Plan) or plan.is_joint or plan.requirement.coordinates is not None:
         return ""
-    text = "; ".join(words)
-    return f"{text[0].upper()}{text[1:]}."
+    count = _releases_that_fit(affordable, plan) if plan.requirement.releases > 1 else 0
+    if count:
+        return f"{count:,} release{'s' if count > 1 else ''} of this plan would fit."
+    payer = replace(affordable, families=QUICK)
+    fits = (lambda asked: payer.plan(asked) is not None) if any_law else affordable.fits_planned
+    text = "; ".join(_easier(fits, replace(plan.requirement, releases=1)))
+    return f"{text[0].upper()}{text[1:]}." if text else ""
 
 
 def _easier(fits: Callable[[Requirement], bool], asked: Requirement) -> list[str]:
