@@ -25,6 +25,11 @@ demo: $(READY) ## plan a noise for a count, release it from a budget, check the 
 	@echo
 	$(DEMO) ledger create visits --epsilon 3 --delta 1e-6
 	$(DEMO) release build/demo/plan.json 1234 --dataset visits --query "visits in March" --interval
+	$(DEMO) ledger price build/demo/plan.json --dataset visits
+	@echo
+	@echo "Or state the accuracy only, and let the budget choose the noise that costs least of what is left:"
+	@echo
+	$(DEMO) ask 1234 --within 50 --confidence 0.95 --sensitivity 1 --integer --dataset visits
 	$(DEMO) ledger status
 	@echo
 	@echo "What that plan may publish when the true count is 1234, and how often:"

@@ -1,6 +1,6 @@
 """Many processes at once on one ledger: at its limit, and with one request key.
 
-    python -m tests.ledger.races limit|units|storm URL PROCESSES
+    python -m tests.ledger.races limit|units|storm|prices URL PROCESSES
 
 The ledger at URL is made here. Prints one JSON object.
 """
@@ -14,7 +14,9 @@ import sys
 from typing import Any
 
 from pbdp.ledger import BudgetExceededError, Ledger
+from pbdp.ledger.budget import Budget
 from pbdp.ledger.errors import PackageUsedUpError
+from pbdp.planning.pricing import Claim
 from tests.ledger.asking import ledger_with_visits, plan_number, request
 from tests.ledger.processes import start
 
@@ -87,13 +89,65 @@ def storm(url: str, processes: int) -> dict[str, Any]:
     return {"asked": processes * TRIES, "said": len(said), "different": len(set(said)), **_counts(url, said)}
 
 
+def prices(url: str, processes: int) -> dict[str, Any]:
+    """Each process pays for claims of its own, whose price follows from what the others left."""
+    with Ledger.create(url) as ledger:
+        Budget.create(ledger, "visits", epsilon=1.0, delta=1e-6)
+
+    def work(number: int, say: Any) -> None:
+        with Ledger.open(url, wait=120) as ledger:
+            budget = Budget.of(ledger, "visits")
+            for attempt in range(TRIES):
+                try:
+                    budget.reserve(claim(number * TRIES + attempt))
+                    say("fits")
+                except BudgetExceededError:
+                    say("refused")
+
+    said = [line for lines in race(work, processes) for line in lines]
+    return {"asked": processes * TRIES, **paid_as_priced(url), **_told(said)}
+
+
+def claim(number: int) -> Claim:
+    """Each with another price."""
+    return Claim(epsilon=0.01 + number / 2**14, label=f"claim {number}")
+
+
+def paid_as_priced(url: str) -> dict[str, Any]:
+    """Go through the history and find every price again, in the state that it was paid in."""
+    with Ledger.open(url) as ledger:
+        terms = Budget.of(ledger, "visits").terms
+        known = dict.fromkeys(terms.limits(), 0)
+        wrong = []
+        entries = [entry for entry in ledger.history("visits") if entry.kind == "purchase"]
+        for entry in entries:
+            number = int(str(entry.plan_label).split()[1])
+            expected = terms.cost(((claim(number), 1),), known)
+            known = {name: amount + entry.cost[name] for name, amount in known.items()}
+            if expected != entry.cost or known != entry.spent:
+                wrong.append(entry.sequence)
+        total = ledger.dataset("visits").spent
+        return {
+            "paid": len(entries),
+            "wrong": wrong,
+            "adds_up": total == known,
+            "fault": ledger.verify().fault,
+        }
+
+
+def _told(said: list[str]) -> dict[str, Any]:
+    return {
+        "fits": said.count("fits"),
+        "refused": said.count("refused"),
+        "errors": [line for line in said if line.startswith("error")],
+    }
+
+
 def _counts(url: str, said: list[str]) -> dict[str, Any]:
     with Ledger.open(url) as ledger:
         outcome = ledger.verify()
         return {
-            "fits": said.count("fits"),
-            "refused": said.count("refused"),
-            "errors": [line for line in said if line.startswith("error")],
+            **_told(said),
             "spent": ledger.dataset("visits").spent["renyi"],
             "spends": outcome.spends,
             "answers": outcome.answers,
@@ -102,5 +156,5 @@ def _counts(url: str, said: list[str]) -> dict[str, Any]:
 
 
 if __name__ == "__main__":
-    what = {"limit": at_the_limit, "units": at_the_last_units, "storm": storm}[sys.argv[1]]
+    what = {"limit": at_the_limit, "units": at_the_last_units, "storm": storm, "prices": prices}[sys.argv[1]]
     print(json.dumps(what(sys.argv[2], int(sys.argv[3]))))  # noqa: T201

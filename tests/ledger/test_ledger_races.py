@@ -9,8 +9,14 @@ import threading
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from pbdp.ledger import BudgetExceededError, Ledger
+from pbdp.ledger.budget import Budget
+from pbdp.ledger.ledger import OUTSIDE
+from pbdp.planning.pricing import Terms
 from tests.ledger.asking import ledger_with_visits, plan_number, request
+from tests.ledger.races import claim, paid_as_priced
 
 ROOT = Path(__file__).resolve().parents[2]
 PROCESSES = 32
@@ -44,6 +50,88 @@ def test_one_key_is_paid_once_and_answered_once(url: str) -> None:
     report = race("storm", url)
     assert report["said"] == report["asked"]
     assert (report["different"], report["spends"], report["answers"], report["spent"]) == (1, 1, 1, 10)
+
+
+def test_every_price_is_of_the_state_that_it_was_paid_in(url: str) -> None:
+    report = race("prices", url)
+    assert report["fits"] == report["paid"] > 0
+    assert report["fits"] + report["refused"] == report["asked"]
+    assert report["wrong"] == []
+    assert report["adds_up"]
+
+
+def test_threads_pay_prices_of_their_own_states(url: str) -> None:
+    threads = 64
+    with Ledger.create(url) as ledger:
+        budget = Budget.create(ledger, "visits", epsilon=1.0, delta=1e-6)
+        outcomes: list[str] = []
+
+        def work(number: int) -> None:
+            try:
+                budget.reserve(claim(number))
+                outcomes.append("fits")
+            except BudgetExceededError:
+                outcomes.append("refused")
+
+        running = [threading.Thread(target=work, args=(number,)) for number in range(threads)]
+        for thread in running:
+            thread.start()
+        for thread in running:
+            thread.join()
+    report = paid_as_priced(url)
+    assert len(outcomes) == threads
+    assert outcomes.count("fits") == report["paid"]
+    assert (report["wrong"], report["adds_up"], report["fault"]) == ([], True, None)
+
+
+def test_the_lock_is_not_held_while_a_price_is_found(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Somebody else pays in the middle of it, at once; then the price is found again for the new state."""
+    states: list[dict[str, int]] = []
+    price = Terms.cost
+    with Ledger.create(url) as ledger, Ledger.open(url, wait=1) as other:
+        budget = Budget.create(ledger, "visits", epsilon=1.0, delta=1e-6)
+        busy = Budget.of(other, "visits")
+
+        def slow(terms: Terms, plans: Any, spent: Any, blocks: Any = None) -> Any:
+            found = price(terms, plans, spent, blocks)
+            if plans[0][0].label == "claim 1":
+                states.append(dict(spent))
+                if len(states) <= 2:
+                    busy.reserve(claim(1 + len(states)))
+            return found
+
+        monkeypatch.setattr(Terms, "cost", slow)
+        budget.reserve(claim(1))
+        monkeypatch.undo()
+        labels = [entry.plan_label for entry in ledger.history("visits") if entry.kind == "purchase"]
+    assert labels == ["claim 2", "claim 3", "claim 1"]
+    assert len(states) == 3
+    report = paid_as_priced(url)
+    assert (report["wrong"], report["adds_up"], report["fault"]) == ([], True, None)
+
+
+def test_a_price_that_others_always_overtake_is_found_inside_the_lock(
+    file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """After a few tries nobody can come in between; it ends."""
+    tries: list[int] = []
+    price = Terms.cost
+    with Ledger.create(file) as ledger, Ledger.open(file) as other:
+        budget, busy = Budget.create(ledger, "visits", epsilon=1.0, delta=1e-6), Budget.of(other, "visits")
+
+        def slow(terms: Terms, plans: Any, spent: Any, blocks: Any = None) -> Any:
+            if plans[0][0].label == "claim 1":
+                tries.append(len(tries))
+                if len(tries) <= OUTSIDE:
+                    busy.reserve(claim(1 + len(tries)))
+            return price(terms, plans, spent, blocks)
+
+        monkeypatch.setattr(Terms, "cost", slow)
+        budget.reserve(claim(1))
+        monkeypatch.undo()
+    assert len(tries) == OUTSIDE + 1
+    report = paid_as_priced(str(file))
+    assert (report["paid"], report["wrong"], report["adds_up"]) == (OUTSIDE + 1, [], True)
 
 
 def test_threads_share_a_ledger(url: str) -> None:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pbdp.digits import percent_up
+from pbdp.digits import percent_up, plain
 from pbdp.domains import positive, probability
 from pbdp.errors import ContradictionError, InputError
 from pbdp.ledger.book import Spend
@@ -64,7 +64,7 @@ class Question:
     def words(self) -> str:
         """The question as the history shows it; it is public."""
         parts = [
-            None if self.within is None else f"within {self.within}",
+            None if self.within is None else f"within {_said(self.within)}",
             None if self.confidence is None else f"confidence {self.confidence:g}",
             None if self.share is None else f"{self.share:g} of what is left",
             f"sensitivity {self.sensitivity:g}",
@@ -147,7 +147,9 @@ def choose(budget: Budget, question: Question, blocks: Blocks = None, spent: Amo
     share = percent_up(budget.terms.share(spent, payer.blocks))
     cheapest = laws_for(requirement)[0]
     raise BudgetExceededError(
-        budget.dataset, f"{share} of it is spent, and too little is left", what_fits(payer, cheapest)
+        budget.dataset,
+        f"{share} of it is spent, and too little is left",
+        what_fits(payer, cheapest, any_law=True),
     )
 
 
@@ -216,10 +218,15 @@ def _paid_before(budget: Budget, question: Question, spend: Spend, blocks: Block
     raise KeyReusedError(spend.key)
 
 
+def _said(within: Any) -> str:
+    """A width as it is written; 20 and 20.0 are the same question."""
+    return plain(within) if isinstance(within, int | float) else str(within)
+
+
 def _packed(plan: Plan, values: Array | Index) -> bytes:
     """The number and the plan it was drawn with."""
-    plain = replace(plan, compared=tuple, proved=lambda _: None)
-    content = {"asked": plan_record(plain), "values": values.tolist()}
+    alone = replace(plan, compared=tuple, proved=lambda _: None)
+    content = {"asked": plan_record(alone), "values": values.tolist()}
     return json.dumps(content, separators=(",", ":"), allow_nan=False).encode()
 
 

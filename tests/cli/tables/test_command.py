@@ -110,8 +110,8 @@ def test_a_repeated_request_is_stored_and_another_key_is_paid_for(folder: Path, 
     assert spent(capsys) == once
     outcomes = {tables(capsys, query, *ledger, "--key", key).out for key in "abc"}
     assert len(outcomes | {first.out}) > 1
-    # what a table costs depends a little on what is left
-    assert spent(capsys) == pytest.approx(4 * once, rel=0.02)
+    # a little more each time, as less is left
+    assert 4 * once <= spent(capsys) <= 4.05 * once
 
 
 def test_a_repeated_request_with_other_data_is_refused(folder: Path, capsys: Capture) -> None:
@@ -170,7 +170,13 @@ def test_a_dry_run_needs_no_data_and_spends_nothing(folder: Path, capsys: Captur
     assert done.code == 0, done.err
     for words in ("2 public groups by city", "all rows with the same user_id", "Nobody counts in more than"):
         assert words in done.out
-    for words in ("within 50 of the truth", "95 %", "delta 1e-06", "would be spent after it", "Nothing was read"):
+    for words in (
+        "within 50 of the truth",
+        "95 %",
+        "delta 1e-06",
+        "would be spent after it",
+        "Nothing was read",
+    ):
         assert words in done.out
     assert "nowhere.parquet is not there yet" in done.err
     assert spent(capsys) == 0

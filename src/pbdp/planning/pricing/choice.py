@@ -77,6 +77,13 @@ class Affordable:
         # where few fit, their number is what counts
         return max(fitting, key=lambda entry: (entry.price.times[0] or 0, *(-c for c in _costs(entry.price))))
 
+    def fits_planned(self, requirement: Requirement) -> bool:
+        """Whether the plan that the planner makes for a requirement fits."""
+        try:
+            return self._is_within(self._price(plan_for(requirement, self.families)))
+        except PbdpError:
+            return False
+
     def _price(self, plan: Plan) -> Price:
         return Price(terms=self.terms, plans=((plan, 1),), blocks=self.blocks, spent=self.spent)
 
@@ -120,34 +127,35 @@ def _laws(requirement: Requirement, families: tuple[str, ...]) -> Iterator[Plan]
             yield plan_of(requirement, found)
 
 
-def what_fits(affordable: Affordable, plan: Priced, times: int = 1) -> str:
-    """A sentence on what would fit instead of a plan that does not; empty if nothing simple does."""
+def what_fits(affordable: Affordable, plan: Priced, times: int = 1, *, any_law: bool = False) -> str:
+    """A sentence on what would fit instead of a plan that does not; empty if nothing simple does.
+
+    What is advised is planned anew: with any law, as a budget chooses, or with the one that the planner does.
+    """
     fewer = _number_that_fits(affordable, plan, times)
-    words = []
     if fewer:
-        words.append(f"{fewer:,} of the {times:,} would fit")
-    if isinstance(plan, Plan) and not plan.is_joint and plan.requirement.coordinates is None:
-        if plan.requirement.releases > 1 and not fewer:
-            count = _releases_that_fit(affordable, plan)
-            words += [f"{count:,} release{'s' if count > 1 else ''} of this plan would fit"] if count else []
-        words += _easier(replace(affordable, families=QUICK), replace(plan.requirement, releases=1))
-    if not words:
+        return f"{fewer:,} of the {times:,} would fit."
+    if not isinstance(plan, Plan) or plan.is_joint or plan.requirement.coordinates is not None:
         return ""
-    text = "; ".join(words)
-    return f"{text[0].upper()}{text[1:]}."
+    count = _releases_that_fit(affordable, plan) if plan.requirement.releases > 1 else 0
+    if count:
+        return f"{count:,} release{'s' if count > 1 else ''} of this plan would fit."
+    payer = replace(affordable, families=QUICK)
+    fits = (lambda asked: payer.plan(asked) is not None) if any_law else affordable.fits_planned
+    text = "; ".join(_easier(fits, replace(plan.requirement, releases=1)))
+    return f"{text[0].upper()}{text[1:]}." if text else ""
 
 
-def _easier(affordable: Affordable, asked: Requirement) -> list[str]:
+def _easier(fits: Callable[[Requirement], bool], asked: Requirement) -> list[str]:
     """A wider width, and a lower confidence, that would fit once."""
     words = []
     for factor in (1.25, 1.5, 2, 3, 5, 10, 30, 100):
         region = asked.region.scaled(factor, asked.integer)
-        if region is not None and affordable.plan(replace(asked, region=region)) is not None:
+        if region is not None and fits(replace(asked, region=region)):
             words.append(f"one {region.describe()} would fit")
             break
     for confidence in (0.9, 0.8, 0.7, 0.6, 0.5):
-        easier = replace(asked, confidence=confidence)
-        if confidence < asked.confidence and affordable.plan(easier) is not None:
+        if confidence < asked.confidence and fits(replace(asked, confidence=confidence)):
             lower = f"one with a confidence of {percent_down(confidence)}"
             words.append(f"so would {lower}" if words else f"{lower} would fit")
             break

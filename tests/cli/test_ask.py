@@ -1,0 +1,126 @@
+"""`pbdp ask`, as people run it."""
+
+from __future__ import annotations
+
+import io
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from tests.cli.commands import Done, assert_refused, run, run_command
+
+ASK = ["--within", "50", "--confidence", "0.95", "--sensitivity", "1", "--integer", "--dataset", "visits"]
+Capture = pytest.CaptureFixture[str]
+
+
+@pytest.fixture(autouse=True)
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture) -> Path:
+    """A folder with a ledger."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PBDP_STATE", str(tmp_path / "state"))
+    monkeypatch.delenv("PBDP_LEDGER", raising=False)
+    assert run(capsys, "ledger", "create", "visits", "--epsilon", "3", "--delta", "1e-6").code == 0
+    return tmp_path
+
+
+def spent(capsys: Capture) -> float:
+    share = json.loads(run(capsys, "ledger", "status", "--json").out)["datasets"][0]["share_spent"]
+    assert isinstance(share, float)
+    return share
+
+
+def asked(capsys: Capture, *more: str) -> Done:
+    return run(capsys, "ask", "1234", *ASK, *more)
+
+
+def test_a_number_is_published_with_its_interval_and_its_cost() -> None:
+    first = run_command("ask", "1234", *ASK, "--key", "march")
+    assert first.code == 0
+    assert re.fullmatch(r"-?\d+\n", first.out)
+    told = first.err.replace("\n", " ")
+    low, high = map(int, re.findall(r"The truth is from (-?\d+) to (-?\d+), with confidence", told)[0])
+    assert high - low == 100
+    assert low + 50 == int(first.out)
+    assert re.search(r"Cost \S+ % of the budget; \S+ % is spent now\. Request key: march", told)
+    again = run_command("ask", "1234", *ASK, "--key", "march")
+    assert again.out == first.out
+    assert "Paid for before" in again.err
+
+
+def test_json_holds_everything(capsys: Capture) -> None:
+    record = json.loads(asked(capsys, "--json", "--query", "visits in March").out)
+    assert record["high"] - record["low"] == 100
+    assert record["share"] == record["spent"] == spent(capsys)
+    assert record["confidence"] >= 0.95
+    assert (record["repeated"], record["within"]) == (False, 50)
+    history = run(capsys, "ledger", "history").out
+    assert "within 50, confidence 0.95" in history
+
+
+def test_a_price_spends_nothing_and_is_the_one_that_is_paid(capsys: Capture) -> None:
+    told = run(capsys, "ask", "--price", *ASK)
+    assert told.code == 0
+    assert "more of the same would fit then" in told.out
+    price = json.loads(run(capsys, "ask", "--price", *ASK, "--json").out)
+    assert spent(capsys) == 0
+    assert json.loads(asked(capsys, "--json").out)["share"] == price["share"]
+
+
+def test_a_share_of_what_is_left(capsys: Capture) -> None:
+    asking = ["--confidence", "0.95", "--sensitivity", "1", "--integer", "--dataset", "visits", "--json"]
+    record = json.loads(run(capsys, "ask", "1234", "--share", "0.1", *asking).out)
+    assert 0 < record["share"] <= 0.1
+    assert record["within"] == (record["high"] - record["low"]) / 2
+
+
+def test_the_number_can_come_from_standard_input(capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.stdin", io.StringIO("1234\n"))
+    done = run(capsys, "ask", "-", *ASK)
+    assert done.code == 0
+    assert abs(int(done.out) - 1234) < 1000
+
+
+def test_blocks_pay_apart(capsys: Capture) -> None:
+    made = ["ledger", "create", "shop", "--epsilon", "3", "--delta", "1e-6", "--blocks", "north,south"]
+    assert run(capsys, *made).code == 0
+    asking = [*ASK[:-1], "shop", "--json"]
+    one = json.loads(run(capsys, "ask", "5", *asking, "--blocks", "north").out)
+    two = json.loads(run(capsys, "ask", "5", *asking, "--blocks", "south").out)
+    assert one["share"] == two["share"] > 0
+    assert_refused(run(capsys, "ask", "5", *asking, "--blocks", "west"), "among north, south")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["1234", "--within", "50", "--sensitivity", "1", "--dataset", "visits"], ["two at a time"]),
+        (
+            ["1234", "--share", "0", "--confidence", "0.9", "--sensitivity", "1", "--dataset", "visits"],
+            ["share"],
+        ),
+        (["1234", "--price", *ASK], ["--price"]),
+        ([*ASK], ["NUMBER"]),
+        (["12x4", *ASK], ["NUMBER"]),
+        (["1234", *ASK[:-1], "nobody"], ["known: visits"]),
+        (["1234", *ASK, "--ledger", "nowhere.db"], ["nowhere.db"]),
+        (["1234", *ASK, "--key", ""], ["key"]),
+        (["1234", *ASK, "--blocks", "north"], ["declared when the budget is made"]),
+    ],
+)
+def test_mistakes_are_refused_and_cost_nothing(
+    capsys: Capture, arguments: list[str], words: list[str]
+) -> None:
+    assert_refused(run(capsys, "ask", *arguments), *words)
+    assert spent(capsys) == 0
+
+
+def test_what_does_not_fit_has_exit_code_three_and_says_what_would(capsys: Capture) -> None:
+    narrow = ["--within", "2", "--confidence", "0.99999", *ASK[4:]]
+    done = run(capsys, "ask", "1234", *narrow)
+    assert (done.code, done.out) == (3, "")
+    width = re.findall(r"One within (\S+) of the truth would fit", done.err.replace("\n", " "))
+    assert width
+    wider = ["--within", width[0], *narrow[2:]]
+    assert run(capsys, "ask", "1234", *wider).code == 0
