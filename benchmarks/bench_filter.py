@@ -165,7 +165,7 @@ def text(found: Sequence[tuple[str, float, float, float, int, int, int, int]]) -
         "You choose releases one after the other. Had you fixed all of them in advance, they could have been "
         f"composed exactly. Over {len(many)} budgets and kinds of noise with room for 20 or more, a budget "
         f"pays for this share of that number: {ours}. A Rényi filter made for the best order: {renyi}. Where "
-        f"fewer than 20 fit, at most {fewer} {'is' if fewer == 1 else 'are'} lost."
+        f"fewer than 20 fit, {f'at most {fewer} less' if fewer else 'just as many do'}."
     )
     lines = [
         HEADING,
