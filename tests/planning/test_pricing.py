@@ -294,7 +294,8 @@ def test_a_claim_takes_its_delta_from_the_reserve(delta: float) -> None:
     found = one(Claim(epsilon=0.2, delta=delta), terms)
     assert found.cost is not None
     assert found.cost["reserve"] >= Fraction(str(delta)) * PROBABILITIES
-    assert found.cost["reach"] == charged_nats(0.2)
+    # a little less: some of the reserve is given for it
+    assert 0.9999 * charged_nats(0.2) < found.cost["reach"] <= charged_nats(0.2)
     assert not one(Claim(epsilon=0.2, delta=6e-7), terms).fits
 
 

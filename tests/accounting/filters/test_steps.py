@@ -58,15 +58,19 @@ def test_what_is_left_out_is_paid_for() -> None:
         assert step.missing == max(law.infinite_above for law in step.laws)
 
 
-def test_what_a_pair_and_its_reverse_keep_is_within_the_reach() -> None:
-    """An output is bad only if both leave it out."""
+def test_a_pair_and_its_reverse_are_limited_alike() -> None:
+    """Written out: an output with p > e^R·q is one with e^R·q and q, and one that only the first can have."""
     noise = bell(0.3, 0.17)
     for aside in 10.0 ** -np.arange(2.0, 10.0):
         step = step_of(noise.laws, float(aside))
-        sizes = np.abs(np.log(noise.first / noise.second))
-        outside = sizes > step.reach
-        assert noise.first[outside].sum() <= step.missing
-        assert noise.second[outside].sum() <= step.missing
+        most = math.exp(step.reach)
+        p, q = np.minimum(noise.first, most * noise.second), np.minimum(noise.second, most * noise.first)
+        assert math.fsum(noise.first - p) <= step.missing <= aside * (1 + 1e-9)
+        assert math.fsum(noise.second - q) <= step.missing
+        for law, (there, back) in zip(step.laws, ((p, q), (q, p)), strict=True):
+            expected = loss_law(np.append(there, 1 - there.sum()), np.append(back, 0.0))
+            assert np.all(curve_of(law) >= curve_of(expected) - 1e-15)
+            assert curve_of(law) == pytest.approx(curve_of(expected), abs=1e-11)
 
 
 @pytest.mark.parametrize("width", [1e-3, 0.05, 0.4, 10.0])

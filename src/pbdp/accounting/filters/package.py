@@ -83,8 +83,7 @@ def package_law(parts: Sequence[tuple[Sequence[LossLaw], int]], aside: float) ->
     At most about `aside` is set aside. The pair of the package is the product of those that belong, for each
     release, to the largest curve of its pairs, what step_of leaves out counted as infinite. That curve is
     flat beyond the release's reach, so none of its finite losses is larger, and the reaches add up. The law
-    only has to lie above the product's curve: losses spread or cut off on the grid raise it, and say nothing
-    of the reach.
+    lies above the product's curve: losses spread or cut off on the grid raise it.
     """
     releases = sum(count for _, count in parts)
     share = aside / (2 * (releases.bit_length() + len(parts)))

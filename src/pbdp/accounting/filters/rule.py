@@ -71,8 +71,7 @@ class Filter:
     ) -> Left | None:
         """What is left after a step that these pairs describe; None if it does not fit.
 
-        `reach` bounds the finite |losses| of its pairs where the laws are those of others, as for a package,
-        or where more is known than rounded numbers show; without it the laws are those of the pairs.
+        `reach` bounds the finite |losses|, where more is known of them than the laws show in rounded numbers.
         `known` says that (1) of `potential` is known to hold with c = v, for a reason of the caller's.
         """
         v = _below(Fraction(left.variance, VARIANCES))
@@ -85,7 +84,8 @@ class Filter:
         slack = min(allowance / 2, (reserve - step.missing) / 2)
         if step.missing > reserve or slack < 0:
             return None
-        further = left.reach + charged(step.reach if reach is None else reach, NATS)
+        own = step.reach if reach is None else min(Fraction(step.reach), reach)
+        further = left.reach + charged(own, NATS)
         now = Moment(
             epsilon=_below(written(self.epsilon)),
             v=v,

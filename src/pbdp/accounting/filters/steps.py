@@ -12,9 +12,11 @@ Noise that changes with the answer: one pair for all neighbors (`changing`). A m
 (epsilon, delta) is known: randomized response (`claimed`). A package: the pairs of its releases, multiplied.
 
 **Set aside.** The last weights of a table are 1, 2, 3, ... units of 2^-62, whose ratios are those of
-rounding, not of the law. Outputs with the largest |loss| that have next to no mass are left out and their
-mass is paid for as an infinite loss. *Bad* are those that are left out of a pair and of its reverse: any
-other one is within the reach of one of them, and to count more losses as infinite only raises a curve.
+rounding, not of the law. Let R be a limit for losses. An output with p > e^R·q is made two: one with e^R·q
+and q, so a loss of R, and one with the rest of p and none of q. Likewise if q > e^R·p. The pair is a function
+of the new one, which has the same curve from -R to R and a flat one beyond: all finite losses are within R,
+and the mass at infinity is delta at R. So any R will do as reach whose delta is paid for. If one curve lies
+above another, so it does after this.
 
 **On a grid.** An output with masses p and q and a loss between two points of the grid becomes two outputs at
 these points with the same p and q in total (`composition.loss_distribution`, (1)). The pair is a function of
@@ -39,7 +41,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from pbdp.accounting.composition.loss_distribution import split
-from pbdp.accounting.composition.loss_law import LossLaw, loss_margin
+from pbdp.accounting.composition.loss_law import LossLaw, law_epsilon, loss_margin
 from pbdp.noise.kernel import Array
 
 UNIT = 2.0**-53
@@ -74,8 +76,9 @@ class Step:
         law = self.laws[number]
         if not len(law.losses) or self.reach == 0:
             return GridLaw(step=max(width, 1e-12), first=0, masses=np.array([_total(law)]))
-        points = min(max(math.ceil(self.reach / width), 1), _MOST_POINTS)
-        found = split(law, max(self.reach / points, width / 2))
+        reach = self.reach + 4 * float(loss_margin(np.array(self.reach)))
+        points = min(max(math.ceil(reach / width), 1), _MOST_POINTS)
+        found = split(law, max(reach / points, width / 2))
         first = int(found.indices[0])
         masses = np.zeros(int(found.indices[-1]) - first + 1)
         masses[found.indices - first] = found.masses
@@ -88,32 +91,34 @@ def second_moment(laws: Sequence[LossLaw]) -> float:
 
 
 def step_of(laws: Sequence[LossLaw], aside: float) -> Step:
-    """The step of these pairs; of each, outputs of mass at most `aside` are left out."""
-    trimmed = [_without_extremes(law, aside) for law in laws]
-    missing = max((law.infinite_above for law in trimmed), default=0.0)
-    sizes = [
-        float(np.max(np.abs(law.losses) + 2 * loss_margin(law.losses))) for law in trimmed if len(law.losses)
-    ]
-    return Step(laws=tuple(trimmed), missing=missing, reach=max(sizes, default=0.0))
+    """The step of these pairs, with the least reach for which at most `aside` of each is set aside."""
+    reach = max((_least_reach(law, aside) for law in laws), default=0.0)
+    limited = tuple(_limited(law, reach) for law in laws)
+    return Step(laws=limited, missing=max((law.infinite_above for law in limited), default=0.0), reach=reach)
 
 
 def _total(law: LossLaw) -> float:
     return float(np.sum(law.masses)) * (1 + (len(law.masses) + 8) * UNIT)
 
 
-def _without_extremes(law: LossLaw, aside: float) -> LossLaw:
-    """The law without its largest |losses|, whose mass is counted as neglected."""
-    order = np.argsort(-np.abs(law.losses), kind="stable")
-    outside = np.cumsum(law.masses[order])
-    number = int(np.searchsorted(outside, aside, side="right"))
-    if number == 0:
-        return law
-    kept = np.sort(order[number:])
+def _least_reach(law: LossLaw, aside: float) -> float:
+    """The least R at which delta of the finite losses is at most `aside`, or about the largest |loss|."""
+    largest = float(np.max(np.abs(law.losses) + 2 * loss_margin(law.losses), initial=0.0))
+    if aside <= 0 or largest == 0:
+        return largest
+    finite = LossLaw(losses=law.losses, masses=law.masses, infinite=0.0)
+    return min(law_epsilon(finite, aside).upper, largest)
+
+
+def _limited(law: LossLaw, reach: float) -> LossLaw:
+    """The law with losses within the reach; what exceeds it is neglected mass."""
+    excess = np.maximum(law.losses + loss_margin(law.losses) - reach, 0.0)
+    beyond = law.masses * -np.expm1(-excess)
     return LossLaw(
-        losses=law.losses[kept],
-        masses=law.masses[kept],
+        losses=np.clip(law.losses, -reach, reach),
+        masses=law.masses * np.exp(-excess) * (1 + 8 * UNIT),
         infinite=law.infinite,
-        neglected=law.neglected + float(outside[number - 1]) * (1 + (number + 8) * UNIT),
+        neglected=law.neglected + float(np.sum(beyond)) * (1 + (len(beyond) + 16) * UNIT),
     )
 
 
