@@ -161,8 +161,3 @@ def test_odd_settings_are_refused_in_words(name: str, value: object) -> None:
         asked.pop("confidence")
     with pytest.raises(PbdpError):
         pbdp.plan(**(asked | {name: value}))
-
-
-def test_whole_numbers_beyond_64_bits_in_data_are_refused_in_words() -> None:
-    with pytest.raises(InputError, match="64 bits"):
-        source_of({"who": [10**50, 2]}).kinds()

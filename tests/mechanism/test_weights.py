@@ -55,3 +55,20 @@ def test_both_sides_of_a_table_count(
     table = integer_weights(np.array(masses), start)
     assert table.is_unimodal is unimodal
     assert table.is_symmetric is symmetric
+
+
+def test_weights_in_multiples_are_split_evenly() -> None:
+    masses = np.exp(-0.7 * np.abs(np.arange(-30, 31)))
+    table = integer_weights(masses / masses.sum(), -30)
+
+    whole = table.in_multiples(8)
+    parts = whole.split(8)
+
+    assert all(weight % 8 == 0 for weight in whole.weights.tolist())
+    assert whole.is_unimodal
+    assert int(whole.weights.sum()) == int(parts.weights.sum()) == TOTAL
+    for value, weight in zip(table.values().tolist(), table.weights.tolist(), strict=True):
+        inside = whole.start <= value < whole.stop
+        rounded = int(whole.weights[value - whole.start]) if inside else 0
+        assert rounded >= weight if value == 0 else 0 <= weight - rounded < 8
+        assert parts.weight_within(-8 * value, 8 * value + 7) == rounded

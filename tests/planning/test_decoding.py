@@ -28,6 +28,7 @@ from pbdp.mechanism.requirement import Requirement
 from pbdp.mechanism.weights import TOTAL, WeightTable
 from pbdp.mechanism.within import region_within
 from pbdp.planning.decoding import _Law, _Line
+from pbdp.planning.explain import explanation
 from pbdp.planning.plan import Certified, Plan
 from pbdp.planning.planner import plan_for
 from pbdp.planning.store import plan_from_record, plan_record
@@ -45,6 +46,7 @@ ASKED: dict[str, dict[str, Any]] = {
     "rényi": {"within": "20%+5", "confidence": 0.9, "delta": None, "rdp_order": 10},
     "0..20": {"within": 5, "confidence": 0.9, "range": (0, 20)},
     "0..40": {"within": 5, "confidence": 0.9, "range": (0, 40)},
+    "0..20, far apart": {"within": 5, "confidence": 0.9, "range": (0, 20), "sensitivity": 10},
     "0..100": {"within": 5, "confidence": 0.9, "range": (0, 100)},
     "-7..9": {"within": (2, 4), "confidence": 0.7, "range": (-7.5, 9.2), "sensitivity": 3},
     "relative in a range": {"within": "20%+5", "confidence": 0.9, "range": (0, 60)},
@@ -60,10 +62,16 @@ KNOWN = {
     "0..20": (0.2909, 0.41),
     "0..40": (0.3784, 0.41),
     "0..100": (0.4103, 0.41),
+    "0..20, far apart": (2.113, 2.85),
 }
 
 
-FAMILIES = {"far apart": "staircase", "several": "huber", "rényi": "gaussian"}
+FAMILIES = {
+    "far apart": "staircase",
+    "0..20, far apart": "staircase",
+    "several": "huber",
+    "rényi": "gaussian",
+}
 
 
 @cache
@@ -276,6 +284,7 @@ def test_no_map_that_never_falls_does_better(seed: int) -> None:
         line = _Line(
             region=region,
             confidence=0.5,
+            points=1,
             parts=1,
             block=1,
             first=0,
@@ -395,6 +404,15 @@ def test_a_decoder_that_was_changed_is_refused(field: str, value: Any) -> None:
     decoder[field] = value(decoder[field])
     with pytest.raises(PlanFileError):
         plan_from_record(record)
+
+
+def test_it_says_what_a_decoder_does() -> None:
+    (decoder,) = [line for line in explanation(planned("half")) if "decoder" in line]
+    assert "takes epsilon from 0.6246 to 0.186" in decoder
+    constant = pbdp.plan(within=5, range=(0, 10), confidence=0.9, sensitivity=1, delta=1e-6, integer=True)
+    assert explanation(constant) == [
+        "5 meets the requirement for every answer: it is published whatever the data are."
+    ]
 
 
 def test_whole_numbers_are_published_for_whole_answers() -> None:

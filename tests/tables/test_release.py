@@ -455,3 +455,18 @@ def test_a_request_that_was_paid_and_not_answered_is_answered_from_the_data_of_n
     assert budget.state.spent == spent
     with pytest.raises(DataChangedError):
         plan.release(MARCH, budget=budget, key="march")
+
+
+def test_a_small_number_of_rows_cannot_be_asked_for(budget: Budget) -> None:
+    """The failure of sums that do not fit would tell whether a table has more rows."""
+    plan = small_plan(most_rows=60)
+    seen = set()
+    for data in (MARCH, pd.concat([MARCH, MARCH])):
+        for made in (data, pl.from_pandas(data)):
+            with pytest.raises(InputError, match="most_rows must be 4,294,967,296 or more") as refused:
+                plan.release(made, budget=budget, key="march")
+            seen.add(str(refused.value))
+    assert len(seen) == 1
+    assert not any(budget.state.spent.values())
+    # nothing is summed up
+    small_plan(measures=[Count(within=30)], most_rows=60).release(MARCH)

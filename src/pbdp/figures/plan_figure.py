@@ -104,7 +104,7 @@ def _noise(panel: Axes, part: Part) -> None:
     if isinstance(part.design, SphericalDesign):
         _length(panel, requirement, part.design)
     else:
-        low, high = requirement.region.answers
+        low, high = (requirement.bounds or requirement.region).answers
         answer = EXAMPLE_ANSWER if low <= EXAMPLE_ANSWER <= high else int((low + high) / 2)
         law = part.law_at(answer)
         below, above = (float(offset) for offset in requirement.region.offsets(float(answer)))
@@ -221,7 +221,7 @@ def _prices(
     for x, requirement in sorted(dict(requirements).items()):
         prices = _epsilons(designs, requirement)
         for price, curve in zip(prices, curves, strict=True):
-            if price is not None:
+            if price:  # the scale is logarithmic
                 curve.append((x, price))
         reached = [price for price in prices if price is not None]
         known = limit_of(requirement, min(reached)) if reached and requirement.coordinates is None else None
@@ -233,7 +233,7 @@ def _prices(
             panel.plot(xs, ys, color=COLORS[index], ls=DASHES[index], marker=".", label=design.name)
     if limits:
         panel.plot(*zip(*limits, strict=True), color="black", lw=4, alpha=0.25, label="proven limit")
-    panel.set(xlabel=label, ylabel="epsilon", yscale="log")
+    panel.set(xlabel=label, ylabel="epsilon", yscale="log" if plan.epsilon > 0 else "linear")
     panel.yaxis.set_major_formatter("{x:g}")
     panel.yaxis.set_minor_formatter("{x:g}")
     panel.axhline(plan.epsilon, color="0.4", lw=1)

@@ -36,7 +36,7 @@ such a map but for rounding.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
@@ -53,6 +53,7 @@ from pbdp.mechanism.requirement import Requirement
 from pbdp.mechanism.weights import TOTAL, WeightTable
 from pbdp.noise.family import Goal, Problem, Shape, known_families
 from pbdp.noise.kernel import Index, LatticeKernel
+from pbdp.noise.staircase import STAIRCASE
 from pbdp.planning.candidates import problem_of, shapes_for
 from pbdp.planning.scales import best_shape, distance_to_tail, plain_scale
 
@@ -68,10 +69,12 @@ MOST_ANSWERS = 1 << 18
 FURTHEST, WIDE = 1 << 19, 1 << 11
 # Relative steps in which wider noise is tried first, how close the search comes, what a float may be off by.
 FIRST_STEP, CLOSE, MARGIN = 0.02, 1e-5, 1e-12
+# Plateaus of staircases that are tried first, how finely, how close; and where, as a region in sensitivities.
+CENTERS, FINEST, ROUGH, NARROW = 6, 64, 1e-3, 8
 # How much smaller a scale is tried where the table of whole weights just fails.
 RETREATS = (0.0, 1e-9, 1e-6, 1e-4)
 # The scale of noise that a constant output makes no use of, in sensitivities.
-UNUSED = 1 << 10
+UNUSED = 1 << 8
 
 
 def decoded_candidates(
@@ -99,17 +102,49 @@ def decoded_candidates(
     if goal.releases == 1 and widest * line.parts > WIDE:
         # large tables take long, and for one release these two are nearly the best there is
         families = tuple(name for name in families if name in {"laplace", "staircase"}) or families
+    if STAIRCASE.name in families and 1 < goal.sensitivity > line.points / NARROW:
+        families = tuple(name for name in families if name != STAIRCASE.name)
+        yield from _decoded(line, grid, partial(_best_staircase, line, fitted.goal))
     for shapes in shapes_for(fitted, families):
-        # a family without a table of this size is left out; the others go on
-        with suppress(InputError, CannotCertifyError):
-            shape, scale = best_shape(shapes, fitted, line.widest)
-            made = partial(Design, grid=grid, region=inner)
-            for retreat in RETREATS if scale > 0 else ():
-                plain = made(kernel=shape.kernel(scale * (1 - retreat)), decoder=line.plain)
-                found = line.decoder(_Law.of(plain.drawn_table(), goal.confidence))
-                if found is not None:
-                    yield replace(plain, decoder=found)
-                    break
+        yield from _decoded(line, grid, partial(best_shape, shapes, fitted, line.widest))
+
+
+def _decoded(line: _Line, grid: Grid, search: Callable[[], tuple[Shape, float]]) -> Iterator[Design]:
+    """The design of the shape and scale that a search finds, if there is one."""
+    # a family without a table of this size is left out; the others go on
+    with suppress(InputError, CannotCertifyError):
+        shape, scale = search()
+        made = partial(Design, grid=grid, region=line.region.tightest())
+        for retreat in RETREATS if scale > 0 else ():
+            plain = made(kernel=shape.kernel(scale * (1 - retreat)), decoder=line.plain)
+            found = line.decoder(_Law.of(plain.drawn_table(), line.confidence))
+            if found is not None:
+                yield replace(plain, decoder=found)
+                break
+
+
+def _best_staircase(line: _Line, goal: Goal) -> tuple[Shape, float]:
+    """The staircase of least loss, and where its edges lie: no longer on the edge of a region.
+
+    Its loss is one over its scale. Some plateaus are tried first, then those around the best.
+    """
+
+    def shape_of(center: int) -> tuple[Shape, Problem]:
+        problem = Problem(below=center, above=center, goal=goal)
+        shapes = shapes_for(problem, (STAIRCASE.name,))
+        return shapes[0].shape(0.0), problem
+
+    def scale_of(center: int) -> tuple[float, int]:
+        return line.widest(*shape_of(center), close=ROUGH), center
+
+    step = -(-goal.sensitivity // CENTERS)
+    best = max(scale_of(center) for center in range(0, goal.sensitivity, step))
+    while step > 1 and step * FINEST > goal.sensitivity:
+        step = -(-step // 2)
+        around = [center for center in (best[1] - step, best[1] + step) if 0 <= center < goal.sensitivity]
+        best = max(best, *map(scale_of, around))
+    shape, problem = shape_of(best[1])
+    return shape, line.widest(shape, problem)
 
 
 def _unused(families: tuple[str, ...], sensitivity: int) -> LatticeKernel:
@@ -157,10 +192,14 @@ class _Law:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class _Line:
-    """A requirement on a grid: its region in steps, the answers, and the outputs that may be published."""
+    """A requirement on a grid: its region in steps, the answers, and the outputs that may be published.
+
+    `points` is how many outputs are acceptable for an answer, at least.
+    """
 
     region: Region
     confidence: float
+    points: float
     parts: int
     block: int
     first: int | None
@@ -199,6 +238,7 @@ class _Line:
         return cls(
             region=region,
             confidence=confidence,
+            points=points,
             parts=parts,
             block=block,
             first=first,
@@ -229,7 +269,7 @@ class _Line:
             highest if self.highest is None else np.minimum(highest, self.highest),
         )
 
-    def widest(self, shape: Shape, problem: Problem) -> float:
+    def widest(self, shape: Shape, problem: Problem, close: float = CLOSE) -> float:
         """The largest scale of the shape that has a decoder; 0 if none has one."""
 
         def fits(scale: float) -> bool:
@@ -251,7 +291,7 @@ class _Line:
         while fits(low * (1 + step)):
             low, step = low * (1 + step), 2 * step
         high = low * (1 + step)
-        while high > low * (1 + CLOSE):
+        while high > low * (1 + close):
             middle = math.sqrt(low * high)
             low, high = (middle, high) if fits(middle) else (low, middle)
         return low

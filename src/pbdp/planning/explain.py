@@ -22,6 +22,9 @@ def explanation(plan: Plan) -> list[str]:
     ]
     least, least_epsilon = min(entries, key=lambda entry: entry[1])
     chosen = plan.design
+    if chosen.decoder is not None and chosen.decoder.is_constant:
+        number = chosen.decoder.outputs[0] * chosen.grid.step
+        return [f"{number:g} meets the requirement for every answer: it is published whatever the data are."]
     lines = [
         f"{len(entries)} noise laws meet the requirement and were certified. "
         f"{chosen.name} {_character(chosen) or 'was given'}."
@@ -66,21 +69,17 @@ def _decoding(entries: list[tuple[Design, float]]) -> list[str]:
     chosen = entries[0][0]
     if chosen.decoder is None:
         return []
-    if chosen.decoder.is_constant:
-        number = chosen.decoder.outputs[0] * chosen.grid.step
-        return [
-            f"{number:g} meets the requirement for every answer, so it is published whatever the data are."
-        ]
     line = (
         "A decoder, a public table in the plan, turns each noisy number into one that is acceptable to the "
         "answers around it; that costs no privacy"
     )
     without = min((epsilon for design, epsilon in entries if design.decoder is None), default=None)
-    return [
-        f"{line}."
+    saved = (
+        ""
         if without is None
-        else f"{line}, and takes {rounded_up(without)} to {rounded_up(entries[0][1])}."
-    ]
+        else f" and takes epsilon from {rounded_up(without)} to {rounded_up(entries[0][1])}"
+    )
+    return [f"{line}{saved}."]
 
 
 def _boosting(entries: list[tuple[Design, float]]) -> list[str]:

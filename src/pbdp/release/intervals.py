@@ -52,7 +52,7 @@ def _answers(publisher: Publisher, low: Array, high: Array, confidence: float) -
     """The ends moved inwards to answers that can occur."""
     requirement, region = publisher.requirement, publisher.requirement.region
     if requirement.integer:
-        low, high = np.ceil(low), np.floor(high)
+        low, high = np.ceil(low) + 0.0, np.floor(high)  # without negative zeros
     for possible in (region, requirement.bounds or region):
         first, last = possible.answers
         low, high = np.clip(low, first, last), np.clip(high, first, last)

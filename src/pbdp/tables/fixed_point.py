@@ -16,6 +16,9 @@ from pbdp.errors import InputError
 LARGEST_SUM = 1 << 62
 # A table of more rows than this needs to say so (`most_rows`).
 USUAL_ROWS = 1 << 36
+# What is to be said at least where data is released. Beyond `most_rows`, sums may not fit and fail, and that
+# tells that there are more rows: with a small number, whoever asks could count them exactly.
+LEAST_ROWS = 1 << 32
 # Sums are rounded to this many value steps (a power of two) before noise: doubles hold them exactly then.
 STEPS_IN_SUM_STEP = 1 << 10
 # Bounds further out, in steps, would make the rounding of x / step + 1/2 depend on more than 53 digits.

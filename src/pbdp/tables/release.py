@@ -31,6 +31,7 @@ from pbdp.planning.plan import Part
 from pbdp.release.keystream import SECURE, Keystream, keystream_from
 from pbdp.tables.bounded import Aggregates
 from pbdp.tables.engines.interface import Source, check_columns
+from pbdp.tables.fixed_point import LEAST_ROWS
 from pbdp.tables.keys import KeyTable, key_order, keys_from_record, keys_record
 from pbdp.tables.measures import Column
 from pbdp.tables.plan import TablePlan
@@ -100,6 +101,11 @@ def release_table(
         raise ContradictionError("insecure_test_seed", "used without a budget", "both")
     if budget is None and key is not None:
         raise ContradictionError("key", "used with a budget", "no budget")
+    if plan.query.aggregation.values and plan.query.most_rows < LEAST_ROWS:
+        remedy = "A table of more rows fails, and that would tell how many it has. Narrow the bounds instead."
+        raise InputError(
+            "most_rows", f"{LEAST_ROWS:,} or more where values are summed up", plan.query.most_rows, remedy
+        )
     check_columns(source, plan.query.aggregation)
     if budget is None:
         drawn, payment = draw(plan, source, keystream_from(insecure_test_seed)), None

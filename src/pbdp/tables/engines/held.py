@@ -4,19 +4,26 @@ DuckDB takes names that differ in case alone for one. A column that is asked for
 and refused where another one could be taken for it.
 
 Of a table in memory only the columns of a query are converted, to the types that they have. Only a pandas
-column of Python objects, and a column given as a list, has none; what it holds is then told from its entries,
-and a mixture is refused.
+column of Python objects, and a column given as a list, has none; what it holds is then told from the types of
+its entries, and a mixture is refused. What numbers they are has no say in it: decimals are numbers even if
+all of them are whole, and numbers that no type of Arrow's holds together (infinite decimals, 65 bits, 50
+digits) are handed over as text, each number in one way, which DuckDB reads as that number. Text that UTF-8
+cannot hold counts as missing.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from decimal import MAX_EMAX, MAX_PREC, MIN_EMIN, Context, Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
+import numpy as np
+
 from pbdp.columns.given import comes_from
 from pbdp.errors import InputError
+from pbdp.release.publisher import is_number
 from pbdp.tables.engines.dialects import DUCKDB
 from pbdp.tables.engines.files import TableFiles
 from pbdp.tables.engines.sql import name_parts
@@ -24,6 +31,8 @@ from pbdp.tables.engines.sql import name_parts
 if TYPE_CHECKING:
     import pyarrow as pa
     from duckdb import DuckDBPyConnection, DuckDBPyRelation
+
+_ALL_DIGITS = Context(prec=MAX_PREC, Emax=MAX_EMAX, Emin=MIN_EMIN)
 
 
 class Held(Protocol):
@@ -196,7 +205,7 @@ def type_of(frame: Any, name: str) -> pa.DataType | None:
     if comes_from(column, "pandas") and column.dtype != object:
         column = column.iloc[:0]
     try:
-        return _array(column).type
+        return _read(column)[1]
     except (pa.ArrowException, TypeError, ValueError, NotImplementedError):
         return None
 
@@ -218,7 +227,7 @@ def _converted(frame: Any, name: str) -> pa.Array:
 
     failed = False
     try:
-        array = _array(_column(frame, name))
+        array = _read(_column(frame, name))[0]
     except (pa.ArrowException, TypeError, ValueError, NotImplementedError):
         failed, array = True, None
     if failed:
@@ -235,12 +244,52 @@ def _column(frame: Any, name: str) -> Any:
     return frame[next(label for label in frame.columns if str(label) == name)]
 
 
-def _array(column: Any) -> pa.Array:
+def _read(column: Any) -> tuple[pa.Array, pa.DataType]:
+    """A column as an Arrow array, and the type that it counts as."""
     import pyarrow as pa
 
     try:
         array = pa.array(column, from_pandas=True)
-    except OverflowError:
-        remedy = "Convert larger ones to text, or to decimals."
-        raise InputError("whole numbers in lists", "of 64 bits", "a larger one", remedy) from None
-    return array.combine_chunks() if isinstance(array, pa.ChunkedArray) else array
+    except (pa.ArrowException, TypeError, ValueError, OverflowError):
+        return _as_text(list(column))
+    if isinstance(array, pa.ChunkedArray):
+        array = array.combine_chunks()
+    if not pa.types.is_decimal(array.type) or getattr(column, "dtype", "O") != "O":
+        return array, array.type
+    # DuckDB has no decimals of more than 38 digits
+    return (array, pa.decimal128(38, 1)) if array.type.bit_width <= 128 else _as_text(list(column))
+
+
+def _as_text(entries: list[Any]) -> tuple[pa.Array, pa.DataType]:
+    """Numbers, or text, that Arrow does not take; a TypeError for a mixture."""
+    import pyarrow as pa
+
+    there = {type(entry) for entry in entries if entry is not None and type(entry).__name__ != "NAType"}
+    if all(issubclass(kind, str) for kind in there):
+        return pa.array([_encodable(entry) for entry in entries], pa.string()), pa.string()
+    if not all(is_number(kind) for kind in there):
+        raise TypeError
+    whole = all(issubclass(kind, int | np.integer) for kind in there)
+    texts = pa.array([_digits(entry) for entry in entries], pa.string())
+    return texts, pa.int64() if whole else pa.float64()
+
+
+def _encodable(text: Any) -> str | None:
+    if not isinstance(text, str):
+        return None
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return None
+    return text
+
+
+def _digits(number: Any) -> str | None:
+    """A number with all its digits, each number in one way; None for NaN."""
+    if not is_number(type(number)):
+        return None
+    plain = number.item() if isinstance(number, np.generic) else number
+    exact = plain if isinstance(plain, Decimal) else Decimal(plain)
+    if exact.is_nan():
+        return None
+    return str(exact.normalize(_ALL_DIGITS)) if exact else "0"
