@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -49,6 +50,32 @@ def test_bounds_and_limit_are_in_order(many: pbdp.Plan) -> None:
 def test_a_plan_for_several_releases_survives_the_file(many: pbdp.Plan, tmp_path: Path) -> None:
     many.save(tmp_path / "plan.json")
     assert pbdp.Plan.load(tmp_path / "plan.json") == many
+
+
+@pytest.mark.parametrize(
+    ("asked", "most"),
+    [
+        # the usual families: 43.45, 113.4 and 2.858
+        ({"sensitivity": 4, "releases": 30}, 41.52),
+        ({"sensitivity": 4, "releases": 100}, 106.6),
+        ({"sensitivity": 4, "releases": 2, "delta": 0.03}, 2.75),
+    ],
+)
+def test_a_table_that_saves_much_is_taken_unasked(asked: dict[str, Any], most: float, tmp_path: Path) -> None:
+    usual = {"within": 5, "confidence": 0.9, "delta": 1e-6, "integer": True}
+    plan = pbdp.plan(**(usual | asked))
+    assert plan.mechanism.name == "free form"
+    assert plan.epsilon <= most
+    plan.save(tmp_path / "plan.json")
+    assert pbdp.Plan.load(tmp_path / "plan.json") == plan
+
+
+@pytest.mark.parametrize(
+    "asked", [{"releases": 1}, {"releases": 100}, {"releases": 12, "families": ("huber",)}]
+)
+def test_a_table_that_saves_little_or_is_not_wanted_is_not_shown(asked: dict[str, Any]) -> None:
+    plan = pbdp.plan(within=20, confidence=0.9, sensitivity=1, delta=1e-6, integer=True, **asked)
+    assert "free form" not in [entry.design.name for entry in (plan.chosen, *plan.others)]
 
 
 def test_more_releases_cost_more() -> None:

@@ -470,3 +470,14 @@ def test_a_small_number_of_rows_cannot_be_asked_for(budget: Budget) -> None:
     assert not any(budget.state.spent.values())
     # nothing is summed up
     small_plan(measures=[Count(within=30)], most_rows=60).release(MARCH)
+
+
+def test_data_is_compared_after_the_key_was_rotated(budget: Budget) -> None:
+    plan = small_plan()
+    march = plan.release(MARCH, budget=budget, key="march")
+    budget.ledger.rotate_key()
+    assert plan.release(MARCH, budget=budget, key="march").to_arrow().equals(march.to_arrow())
+    with pytest.raises(DataChangedError):
+        plan.release(APRIL, budget=budget, key="march")
+    april = plan.release(APRIL, budget=budget, key="april")
+    assert plan.release(APRIL, budget=budget, key="april").to_arrow().equals(april.to_arrow())

@@ -182,7 +182,8 @@ LINEAR_PROGRAM = Family(
     character="is what the linear program over all noise laws gives",
 )
 
-# Tried only when asked for by name: the table is long, and so is the plan file.
+# The table is long, and so is the plan file: unless asked for by name it is tried for several releases only,
+# and has to save enough.
 FREE_FORM = Family(
     name="free form",
     rank=9,

@@ -68,7 +68,7 @@ class Budget:
         from pbdp.planning.planner import plan_for
 
         try:
-            made = plan_for(requirement, self.families, per_answer=False)
+            made = plan_for(requirement, self.families, per_answer=False, tables=False)
         except PbdpError:
             return None
         return made if made.epsilon <= self.epsilon else None

@@ -11,6 +11,7 @@ from pbdp.mechanism.grid import Grid, LinearGrid, grid_for, whole_numbers
 from pbdp.mechanism.log_grid import log_grid_for
 from pbdp.mechanism.requirement import Requirement
 from pbdp.noise.family import Goal, known_families
+from pbdp.noise.table import FREE_FORM
 from pbdp.planning.candidates import candidates
 from pbdp.planning.certification import certified, cheapest, goal_on, is_payable, plan_of
 from pbdp.planning.decoding import decoded_candidates
@@ -21,6 +22,10 @@ from pbdp.planning.plan import Certified, Plan
 TIE = 1e-4
 # The families that are tried unless others are named.
 FAMILIES = tuple(name for name, family in known_families().items() if not family.on_request)
+# What a free-form table that nobody asked for has to save: it is long, and so is the plan file.
+WORTH_A_TABLE = 3e-3
+# Such tables are looked for in regions of so many points, and taken up to so many values.
+MOST_POINTS, LONGEST_TABLE = 1 << 11, 1 << 13
 # A Rényi certificate over all answers takes seconds up to this sensitivity in steps, and minutes beyond.
 MOST_RENYI_STEPS = 4
 
@@ -43,12 +48,14 @@ def plan_for(
     *,
     per_answer: bool = True,
     every: bool = False,
+    tables: bool = True,
 ) -> Plan:
     """The plan for a checked requirement; `per_answer` also tries laws that change with the answer.
 
     Their certificates take longest, so those that cannot have the least epsilon are left out, or certified
-    as well (`every`). Of a vector every coordinate gets noise of its own, good for as many releases as one
-    person changes.
+    as well (`every`). For several releases `tables` of free form are tried beside the usual families, and
+    taken if they save enough. Of a vector every coordinate gets noise of its own, good for as many releases
+    as one person changes.
     """
     best: dict[str, Certified] = {}
     reasons: list[str] = []
@@ -73,7 +80,11 @@ def plan_for(
             "No noise could be certified for this requirement. "
             + (reasons[0] if reasons else "Ask for less.")
         )
+    if tables and families == FAMILIES:
+        certify_all(_free_form_designs(requirement.each))
     ranked = sorted(best.values(), key=lambda entry: entry.certificate.epsilon)
+    if FREE_FORM.name not in families:
+        ranked = _worth_their_length(ranked)
     chosen = _simplest(
         cheapest(
             ranked,
@@ -82,6 +93,29 @@ def plan_for(
         )
     )
     return plan_of(requirement, chosen, [entry for entry in ranked if entry is not chosen])
+
+
+def _worth_their_length(ranked: list[Certified]) -> list[Certified]:
+    """The entries without tables that nobody asked for, unless those save enough."""
+    usual = [entry for entry in ranked if not _is_free_form(entry.design)]
+    if not usual or usual[0].certificate.epsilon * (1 - WORTH_A_TABLE) > ranked[0].certificate.epsilon:
+        return ranked
+    return usual
+
+
+def _is_free_form(design: AnyDesign) -> bool:
+    return isinstance(design, Design) and design.kernel.family == FREE_FORM.name
+
+
+def _free_form_designs(requirement: Requirement) -> Iterator[Design]:
+    """Tables for several releases, where they are short."""
+    if requirement.releases == 1 or requirement.delta is None or requirement.scale is not None:
+        return
+    for grid in grids_of(requirement):
+        region = grid.region_in_steps(requirement.region).tightest()
+        if region.below + region.above <= MOST_POINTS:
+            found = candidates(grid, region, goal_on(grid, requirement), (FREE_FORM.name,), None)
+            yield from (design for design in found if 2 * design.reach <= LONGEST_TABLE)
 
 
 def moving_designs(requirement: Requirement, families: tuple[str, ...]) -> Iterator[Design]:
