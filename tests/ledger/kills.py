@@ -28,6 +28,7 @@ from typing import Any
 from pbdp.errors import PbdpError
 from pbdp.ledger import Ledger, RolledBackError
 from pbdp.ledger.errors import LedgerExistsError
+from pbdp.ledger.keys import key_folder
 from tests.ledger.asking import RULE, ledger_with_visits, plan_number, request
 from tests.ledger.moments import COMMITTED, die_at, watch
 from tests.ledger.processes import Fate, Work, kill_after, run_to_its_end
@@ -256,6 +257,28 @@ def _after_rotation(check: Check, url: str, _fate: Fate, committed: bool, label:
         check.hold(ledger.verify().macs, f"{label}: not sound")
 
 
+def _without_key(url: str) -> None:
+    with ledger_with_visits(url, ENOUGH) as ledger:
+        ledger.release(_request("1"), lambda: b"x")
+        for file in key_folder().glob(f"{ledger.identity}-*.key"):
+            file.unlink()
+
+
+def _replaced(url: str) -> None:
+    with Ledger.open(url) as ledger:
+        export = list(ledger.export())
+    Ledger.replace_key(url, export).close()
+
+
+def _after_replacement(check: Check, url: str, _fate: Fate, committed: bool, label: str) -> None:
+    if not committed:
+        _replaced(url)
+    with Ledger.open(url) as ledger:
+        check.hold(ledger.release(_request("2"), lambda: b"y") == b"y", f"{label}: no release afterwards")
+        check.hold(ledger.dataset("visits").spent == {"renyi": 2 * COST}, f"{label}: wrong total")
+        check.hold(ledger.verify().sound, f"{label}: not sound")
+
+
 STEPS = (
     Step(
         name="creation",
@@ -286,6 +309,12 @@ STEPS = (
         prepare=lambda url: ledger_with_visits(url, ENOUGH).close(),
         work=_key_rotated,
         after=_after_rotation,
+    ),
+    Step(
+        name="replacement",
+        prepare=_without_key,
+        work=lambda url: lambda _: _replaced(url),
+        after=_after_replacement,
     ),
 )
 

@@ -13,10 +13,12 @@ from unittest.mock import patch
 import pytest
 
 from pbdp.ledger import Ledger, verify_ledger
+from pbdp.ledger.book import packed_answer
 from pbdp.ledger.keys import Keyring, key_folder
+from pbdp.ledger.record import Record
 from pbdp.ledger.verification import Walk
 from tests.ledger.asking import fill_at_once, ledger_with_visits, plan_number, request, spend
-from tests.ledger.tampering import rewrite_from, take_back, tamper
+from tests.ledger.tampering import append, rewrite_from, take_back, tamper
 from tests.ledger.test_key_changes import key_of
 
 SHORTER = "UPDATE record SET payload = replace(payload, 'within 5', 'within 6') WHERE sequence = 4"
@@ -137,6 +139,47 @@ def test_keys_and_recoveries_before_a_checkpoint_are_known_after_it(url: str) ->
         spend(ledger, 8)
         assert ledger.verify().sound
         assert ledger.verify(everything=True).sound
+
+
+@pytest.mark.parametrize("when", ["before", "after"])
+@pytest.mark.parametrize("what", ["answer", "package"])
+def test_what_a_recovery_closed_stays_closed_for_what_comes_later(url: str, when: str, what: str) -> None:
+    """Verified before or after the recovery, the records from before are looked up, and are void."""
+    with ledger_with_visits(url, limit=1000) as ledger:
+        ledger.reserve(request(package=5, key="open"))
+        if when == "before":
+            assert ledger.verify().records == 3
+        spend(ledger, 1)
+    take_back(url, 2)
+    with Ledger.recover(url, "known") as ledger:
+        if when == "after":
+            assert ledger.verify().records == 4
+        book: tuple[Record, Record | None] = ledger._guard.read(
+            lambda book: (book.head, book.reading.record(2))
+        )
+        assert book[1] is not None
+        if what == "answer":
+            content, packed = packed_answer(b"fresh noise", 2)
+            append(url, Record.after(book[0], "answer", content, key_of(ledger)), packed)
+            words = "record 4 answers what is not waiting for an answer"
+        else:
+            drawn = {"key": "k", "used": 2, "cost": {"renyi": 0}, "spent": {"renyi": 20}, "releases": 2}
+            asked = {"fingerprint": request(package=5).fingerprint("k")}
+            append(url, Record.after(book[0], "spend", book[1].content | drawn | asked, key_of(ledger)))
+            words = "record 4 carries a wrong number of paid releases"
+        assert ledger.verify().fault == words
+
+
+def test_what_was_verified_without_one_of_the_keys_is_verified_again_with_it(filled: str) -> None:
+    with Ledger.open(filled) as ledger:
+        old = key_of(ledger)
+        ledger.rotate_key()
+    (key_folder() / f"{ledger.identity}-{old.id}.key").unlink()
+    found = verify_ledger(filled)
+    assert (found.sound, found.macs) == (True, False)
+    Keyring(ledger.identity, key_folder()).add(old)
+    assert taken(filled) == list(range(17))
+    assert taken(filled) == []
 
 
 def test_a_full_disk_costs_the_checkpoint_only(filled: str) -> None:

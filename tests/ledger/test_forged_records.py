@@ -223,6 +223,24 @@ def test_without_the_key_a_ledger_is_read_and_says_so(url: str, state: Path) -> 
     assert {path: path.read_bytes() for path in state.iterdir()} == before
 
 
+def test_what_could_not_be_judged_when_it_was_opened_is_judged_when_the_key_is_back(url: str) -> None:
+    """A forged record that adds up, with a genuine one after it."""
+    with exhausted(url) as ledger:
+        key = key_of(ledger)
+        made = ledger._guard.read(lambda book: book.reading.record(1))
+        assert made is not None
+        more = made.content | {"dataset": "more"}
+        false = _relabeled(forged(ledger, "dataset", more, Key.fresh()), key.id)
+        append(url, false)
+        append(url, Record.after(false, "dataset", made.content | {"dataset": "even more"}, key))
+    shutil.rmtree(key_folder())
+    with Ledger.open(url) as ledger:
+        assert ledger.verify().sound
+        Keyring(ledger.identity, key_folder()).add(key)
+        with pytest.raises(DamagedLedgerError, match=f"record 6 {FORGED}"):
+            spend(ledger, 2)
+
+
 def test_an_old_record_that_was_changed_in_place_is_noticed_when_it_is_looked_up(url: str) -> None:
     """By the owner of the table, without the key: its hash fits, its MAC does not."""
     with exhausted(url) as ledger:

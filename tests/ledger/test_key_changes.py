@@ -15,6 +15,7 @@ from pbdp.ledger.errors import DamagedLedgerError, KeyFileError, MissingKeyError
 from pbdp.ledger.guard import signing_key
 from pbdp.ledger.keys import Key, Keyring, key_folder
 from pbdp.ledger.record import Record
+from pbdp.ledger.verification import Walk
 from tests.ledger.asking import fill, ledger_with_visits, spend
 from tests.ledger.tampering import append, rewrite_from, take_back
 
@@ -290,6 +291,22 @@ def test_a_witness_still_counts_when_a_key_is_replaced(url: str) -> None:
     lose_keys()
     with pytest.raises(RolledBackError):
         Ledger.replace_key(url, export)
+
+
+def test_what_comes_while_a_key_is_being_replaced_is_not_overlooked(url: str) -> None:
+    """Another machine still had the key: nothing is replaced then, and a second try sees it."""
+    with ledger_with_visits(url) as ledger:
+        export = list(ledger.export())
+        before = Walk(ledger._guard.read(lambda book: book.head))
+        spend(ledger, 1)
+    lose_keys()
+    with Ledger.open(url) as ledger:
+        with pytest.raises(MissingKeyError):
+            ledger._guard.replace_key(before, {"sequence": 1, "hash": "0" * 64})
+        assert ledger.verify().records == 4
+    with Ledger.replace_key(url, export) as ledger:
+        spend(ledger, 2)
+        assert ledger.dataset("visits").spent == {"renyi": 20}
 
 
 def test_a_damaged_key_file_is_an_error_and_not_a_missing_key(url: str) -> None:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from pbdp.ledger import Ledger, verify_export
 from pbdp.spelling import canonical
-from tests.ledger.asking import PLAN, fill, plan_number, request
+from tests.ledger.asking import PLAN, fill, ledger_with_visits, plan_number, request
 from tests.ledger.tampering import forged, take_back
 
 SECOND_GENESIS = '{"format":"pbdp ledger 2","ledger":"00"}'
@@ -140,3 +141,24 @@ def test_recoveries_that_do_not_add_up_are_found(
     recovered: list[str], edits: dict[int, dict[str, Any]], words: str
 ) -> None:
     assert words in fault(forged(recovered, edits))
+
+
+@pytest.mark.parametrize(
+    ("edit", "words"),
+    [
+        ({"before": "0" * 16}, "record 2 names a wrong key"),
+        ({"change": "mended"}, "record 2 changes the key in an unknown way"),
+        ({"change": "replaced", "export": {}}, "record 2 is under another key than those before it"),
+        ({"export": {}}, "record 2 replaces a key without an export"),
+        ({"key": "0" * 16}, "record 3 is under another key than those before it"),
+    ],
+)
+def test_changes_of_the_key_that_cannot_be_are_found(file: Path, edit: dict[str, Any], words: str) -> None:
+    with ledger_with_visits(str(file)) as ledger:
+        ledger.rotate_key()
+        ledger.reserve(request())
+        lines = list(ledger.export())
+    assert verify_export(forged(lines, {})).sound
+    assert words in fault(forged(lines, {2: edit}))
+    before = json.loads(json.loads(lines[3])["payload"])["before"]
+    assert "record 2 names a wrong key" in fault(forged(lines, {2: {"key": before}}))

@@ -182,9 +182,10 @@ def _create(options: argparse.Namespace) -> Outcome:
         if options.json:
             return Outcome(output=json.dumps(_record(budget), allow_nan=False), notes=ledger.notes)
         where = f"{'New ledger' if made else 'Ledger'} {ledger.place}"
+        kept = "\nOnly who has its key can spend. Keep a copy: pbdp ledger key export." if made else ""
         return Outcome(
             output=f"{where}: {options.dataset} has epsilon {options.epsilon:g} at delta {options.delta:g}.\n"
-            f"{paragraph(f'When all of it is spent, {risk_words(wanted.risk())}')}",
+            f"{paragraph(f'When all of it is spent, {risk_words(wanted.risk())}')}{kept}",
             notes=ledger.notes,
         )
 

@@ -5,7 +5,7 @@ record that is believed. MACs do not stop a ledger from being taken back: its ol
 witness does that.
 
 A key is 32 random bytes in a file of its own, LEDGER-ID.key, with mode 0600, in the folder $PBDP_KEYS or else
-in the state folder of this machine. The file is written once, whole, and never changed. ID follows from the
+in the state folder of this machine. The file is written whole, and never changed. ID follows from the
 secret, so that a damaged file is noticed. Its life:
 
 - *made* with the ledger, before the ledger's first record is written;
@@ -149,6 +149,7 @@ class Keyring:
     def add_lost(self, name: str, last: int) -> None:
         """Remember that this key was lost, and that it was in use up to this record."""
         self._keep(self._file(name, "lost"), {"lost": {name: last}})
+        self._lost.pop(name, None)
 
     def exported(self) -> str:
         """Every key that is held, and what is known of lost ones, to be brought to another machine."""
