@@ -31,8 +31,9 @@ def exact_bound(certificate: DualCertificate, epsilon: float) -> Fraction:
     far = max(len(strip.weights) for strip in certificate.strips) + question.points + 4 * question.sensitivity
     left, right = min(starts) - far, question.points + far
     for strip in certificate.strips:
-        for i, weight in enumerate(strip.weights):
-            weights[strip.shift, strip.first + i] = Fraction(float(weight))
+        for shift in strip.shifts.tolist():
+            for i, weight in enumerate(strip.weights):
+                weights[shift, strip.first + i] = Fraction(float(weight))
         if strip.endless:
             for n in range(strip.first - 1, left - question.sensitivity - 1, -1):
                 weights[strip.shift, n] = weights[strip.shift, n + strip.shift]

@@ -22,6 +22,7 @@ CASES = [
     (2, 7, 0.9, 4, 1e-2),
     (9, 9, 0.5, 6, 0.03),
     (2, 2, 0.8, 7, 0.05),
+    (1, 1, 0.8, 17, 1e-9),
 ]
 
 
@@ -139,6 +140,27 @@ def test_weights_of_the_wrong_kind_are_refused() -> None:
         Strip(shift=3, first=0, weights=np.ones(2), endless=True)
     with pytest.raises(InputError, match="shift must be at least 1"):
         Strip(shift=0, first=0, weights=np.ones(2))
+
+
+def test_a_strip_with_copies_is_as_good_as_one_strip_a_shift() -> None:
+    certificate = limit_of((1, 1, 0.8, 17, 1e-9)).certificate
+    assert certificate.strips[-2].copies == 4
+    apart = [
+        replace(strip, shift=shift, copies=1, apart=0)
+        for strip in certificate.strips
+        for shift in strip.shifts.tolist()
+    ]
+    for answers in (None, 100):
+        bound = certificate.confidence_bound(answers=answers)
+        assert replace(certificate, strips=tuple(apart)).confidence_bound(answers=answers) == pytest.approx(
+            bound, abs=1e-13
+        )
+    overlapping = Strip(shift=9, first=0, weights=np.array([0.1, 0.2, 0.3]), copies=4, apart=1)
+    few = replace(certificate, strips=(overlapping, certificate.strips[-1]))
+    assert abs(exact_bound(few, few.epsilon) - Fraction(few.confidence_bound())) < Fraction(1, 10**12)
+    for copies, apart_by in ((4, 0), (4, 3), (0, 1)):
+        with pytest.raises(InputError, match="copies"):
+            Strip(shift=9, first=0, weights=np.ones(2), copies=copies, apart=apart_by)
 
 
 def test_a_shift_beyond_the_sensitivity_is_refused() -> None:

@@ -36,7 +36,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from pbdp.errors import InputError
-from pbdp.noise.kernel import Array
+from pbdp.noise.kernel import Array, Index
 from pbdp.planning.limit.question import Question
 
 ULP = 2.0**-52
@@ -48,25 +48,40 @@ class Strip:
     """Weights of one shift at n = first, first + 1, ...; zero elsewhere.
 
     An endless strip goes on to the left with period `shift`: w[n - shift] = w[n] for n < first + shift.
+    With `copies` the shifts shift - apart, shift - 2·apart, ... have the same weights, so many in all.
     """
 
     shift: int
     first: int
     weights: Array
     endless: bool = False
+    copies: int = 1
+    apart: int = 0
 
     def __post_init__(self) -> None:
         if self.shift < 1:
             raise InputError("shift", "at least 1", self.shift)
+        if self.copies < 1 or (self.copies > 1 and (self.endless or self.apart < 1 or self.least_shift < 1)):
+            raise InputError("copies", "of a strip that ends, for other shifts of 1 or more", self.copies)
         if self.weights.ndim != 1 or len(self.weights) < (self.shift if self.endless else 1):
             raise InputError("weights", "a row that holds a whole period", self.weights.shape)
         if not np.all(np.isfinite(self.weights)) or self.weights.min() < 0:
             raise InputError("weights", "finite and not negative", "others")
 
     @property
+    def least_shift(self) -> int:
+        """The smallest of its shifts."""
+        return self.shift - (self.copies - 1) * self.apart
+
+    @property
+    def shifts(self) -> Index:
+        """Every shift that has these weights."""
+        return self.shift - self.apart * np.arange(self.copies)
+
+    @property
     def largest(self) -> float:
-        """mu: the largest weight."""
-        return float(self.weights.max())
+        """mu: the largest weight, summed over the shifts."""
+        return float(self.weights.max()) * self.copies
 
     @property
     def endless_part(self) -> float:
@@ -103,7 +118,8 @@ class DualCertificate:
     @property
     def shifts(self) -> tuple[int, ...]:
         """The distances between neighboring answers that the proof uses."""
-        return tuple(sorted({strip.shift * self.block for strip in self.strips}))
+        every = [strip.shifts * self.block for strip in self.strips]
+        return tuple(np.unique(np.concatenate(every)).tolist()) if every else ()
 
     def confidence_bound(self, epsilon: float | None = None, answers: int | None = None) -> float:
         """No (epsilon, delta)-DP mechanism has a larger confidence; rounded up.
@@ -117,7 +133,7 @@ class DualCertificate:
         if answers is not None:
             if answers < self.block:
                 raise InputError("answers", f"at least {self.block}", answers)
-            ends = math.fsum(strip.largest * strip.shift for strip in self.strips)
+            ends = math.fsum(strip.largest * (strip.shift + strip.least_shift) / 2 for strip in self.strips)
             price += ends / (answers // self.block)
         return (largest + price) * (1 + 16 * ULP)
 
@@ -140,15 +156,19 @@ def _largest_gain(strips: Sequence[Strip], points: int, epsilon: float) -> float
     size = np.ones_like(gain)
     for strip in strips:
         first, weights = strip.from_point(-reach)
-        here, there = first + pad, first + pad - strip.shift
-        gain[here : here + len(weights)] -= weights
-        size[here : here + len(weights)] += weights
-        gain[there : there + len(weights)] += growth * weights
-        size[there : there + len(weights)] += growth * weights
+        here = first + pad
+        gain[here : here + len(weights)] -= weights * strip.copies
+        size[here : here + len(weights)] += weights * strip.copies
+        there = (here - strip.shifts)[:, None] + np.arange(len(weights))
+        # points that lie apart from one another are added to all at once
+        apart = strip.apart >= len(weights) or strip.copies == 1
+        for places in [there] if apart else there:
+            gain[places] += growth * weights
+            size[places] += growth * weights
     # beyond the window an endless strip leaves (e^eps - 1) w on one side, nothing on the other
     beyond = sum(strip.endless_part for strip in strips) * math.expm1(epsilon) / 2
     inner, inner_size = gain[margin : len(gain) - margin], size[margin : len(gain) - margin]
-    # each point takes two operations a strip, each rounded by half a unit of the sum of sizes at most
-    rounding = (2 * len(strips) + 8) * ULP
+    # each point takes two operations a shift, each rounded by half a unit of the sum of sizes at most
+    rounding = (2 * sum(strip.copies for strip in strips) + 8) * ULP
     folded = (inner + inner[::-1]) / 2 + (inner_size + inner_size[::-1]) * rounding
     return max(0.0, float(folded.max()), beyond * (1 + (len(strips) + 8) * ULP))

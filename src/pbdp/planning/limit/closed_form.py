@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 
@@ -23,9 +24,11 @@ from pbdp.noise.kernel import Array
 from pbdp.planning.limit.certificate import LARGEST_EPSILON, DualCertificate, Strip
 from pbdp.planning.limit.question import Question
 
-# Cells of the central block, and points in all, that are worth writing out.
-LARGEST_BLOCK = 2_000_000
-LARGEST_REGION = 1_000_000
+# Weights of the central block, and points in all, that are worth writing out.
+LARGEST_BLOCK = 8_000_000
+LARGEST_REGION = 4_000_000
+# Coarser lattices are tried on which the region is a whole number of points, up to so many.
+FEW_POINTS = 64
 
 
 def staircase_epsilon(question: Question) -> float:
@@ -55,14 +58,16 @@ def closed_form(question: Question, epsilon: float, block: int = 1) -> DualCerti
     width, steps, miss = coarse.sensitivity, coarse.whole_steps, coarse.staircase_miss(epsilon)
     if epsilon <= 0:
         return DualCertificate(question=question, epsilon=0.0, strips=(), block=block)
-    center = _central(coarse, miss)
+    start = width * steps
+    rounds, center = _central(coarse, miss)
     levels = np.repeat(_levels(coarse, epsilon), width)
     main = Strip(shift=width, first=-width, weights=np.concatenate([levels, center.pop(width)]), endless=True)
-    start = width * steps
     others = [
         Strip(shift=shift, first=start + int(np.flatnonzero(row)[0]), weights=np.trim_zeros(row))
         for shift, row in sorted(center.items())
     ]
+    if rounds is not None:
+        others.append(replace(rounds, first=start))
     return DualCertificate(question=question, epsilon=epsilon, strips=(*others, main), block=block)
 
 
@@ -75,8 +80,11 @@ def _levels(question: Question, epsilon: float) -> Array:
     return np.concatenate([[2 * (1 - miss) / growth], inner])
 
 
-def _central(question: Question, miss: float) -> dict[int, Array]:
+def _central(question: Question, miss: float) -> tuple[Strip | None, dict[int, Array]]:
     """What the points 0..c-1 of the central block send to level 1, one row of weights a shift.
+
+    A block that fits into level 1 several times sends the same by as many shifts; all but the first of these
+    come as one strip.
 
     Point b = 0..D-1 of level 1 is reached from point a of the block by the shift D - (b - a), which needs
     b >= a. What does not fit whole rounds is spread evenly over all pairs left: no shift has a large weight.
@@ -84,6 +92,7 @@ def _central(question: Question, miss: float) -> dict[int, Array]:
     width, count = question.sensitivity, question.central_points
     share = count * miss / width
     rows: dict[int, Array] = {}
+    again: Strip | None = None
 
     def spread(sources: range, sinks: range, amount: float) -> None:
         if not sources or not sinks:
@@ -94,14 +103,15 @@ def _central(question: Question, miss: float) -> dict[int, Array]:
 
     if count <= width:
         rounds = width // count
-        for turn in range(rounds):
-            rows[width - turn * count] = np.full(count, share)
+        rows[width] = np.full(count, share)
+        if rounds > 1:
+            again = Strip(shift=width - count, first=0, weights=rows[width], copies=rounds - 1, apart=count)
         spread(range(count), range(rounds * count, width), share / count)
     else:
         extra = count - width
         rows[width] = np.where(np.arange(width) < extra, share, miss)
         spread(range(extra), range(extra, width), miss / width)
-    return rows
+    return again, rows
 
 
 def _sum_of_largest(question: Question, epsilon: float) -> float:
@@ -117,10 +127,27 @@ def _sum_of_largest(question: Question, epsilon: float) -> float:
 
 
 def _block(question: Question) -> int | None:
-    """The finest lattice on which the weights are few enough to be written out."""
-    widest = math.isqrt(4 * LARGEST_BLOCK)
-    block = max(-(-question.points // LARGEST_REGION), -(-(question.sensitivity + 1) // (widest + 1)))
-    return block if block <= question.sensitivity else None
+    """The lattice that loses least of those on which the weights are few enough to be written out.
+
+    What counts is the sensitivity against the width of the region. On a lattice it is largest where the
+    region is a whole number of points, and on a fine lattice.
+    """
+    points, width = question.points, question.sensitivity
+    finest = max(-(-points // LARGEST_REGION), -(-(width + 1) // (math.isqrt(LARGEST_BLOCK // 4) + 1)))
+    blocks = {1, finest, *(-(-points // few) for few in range(1, min(points, FEW_POINTS) + 1))}
+    lattices = {block: question.coarsened(block) for block in sorted(blocks) if block <= width}
+    fitting = [block for block, lattice in lattices.items() if _fits(lattice)]
+    ratio = {block: lattices[block].sensitivity / lattices[block].points for block in fitting}
+    return max(fitting, key=lambda block: (ratio[block], -block), default=None)
+
+
+def _fits(question: Question) -> bool:
+    width, count = question.sensitivity, question.central_points
+    if question.points > LARGEST_REGION:
+        return False
+    if count > width:
+        return 4 * width**2 <= LARGEST_BLOCK
+    return width + 2 * count**2 <= LARGEST_BLOCK
 
 
 def _largest(impossible: Callable[[float], bool]) -> float:

@@ -32,9 +32,8 @@ from pbdp.planning.limit.closed_form import closed_form
 from pbdp.planning.limit.question import Question
 from pbdp.planning.limit.search import CLOSED_FORM, COARSER, EVERY_SHIFT, SOME_CONSTRAINTS, least_epsilon
 
-# Real answers are compared on a lattice of this many points to the sensitivity.
-POINTS_IN_SENSITIVITY = 32
-# Beyond this many points the lattice is made coarser.
+# Real answers are compared on a lattice of at most so many points to the sensitivity, and to the region.
+POINTS_IN_SENSITIVITY = 512
 MOST_POINTS = 1 << 13
 ROUNDED_DOWN = 1 - 1e-9
 
@@ -203,10 +202,11 @@ def _reduction(requirement: Requirement) -> Reduction | None:
 
 
 def _points(width: float, sensitivity: float) -> int:
-    points = POINTS_IN_SENSITIVITY
-    while points > 1 and width / sensitivity * points > MOST_POINTS:
-        points //= 2
-    return points
+    """The lattice on which a region of floor(width) + 1 points is least wider than it really is."""
+    points = np.arange(1, POINTS_IN_SENSITIVITY + 1)
+    inside = np.floor(width / sensitivity * points * (1 + 1e-12)) + 1
+    possible = (inside <= MOST_POINTS) | (points == 1)
+    return int(points[np.argmin(np.where(possible, inside / points, np.inf))])
 
 
 def _median_of(requirement: Requirement) -> int:

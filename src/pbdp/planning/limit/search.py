@@ -101,9 +101,12 @@ class Scope:
     inner: bool
 
     def rows(self, question: Question) -> int:
-        """Number of constraints, roughly: what the time goes with."""
+        """Number of constraints: what the time goes with."""
         window = question.points + 2 * self.depth * question.sensitivity
-        return len(self.shifts) * (question.points // 2 if self.inner else window) + window
+        if not self.inner:
+            return (len(self.shifts) + 1) * window
+        inside = sum((question.points + shift + 1) // 2 for shift in self.shifts)
+        return inside + (self.depth + 2) * question.sensitivity
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
