@@ -32,6 +32,11 @@ def percent_down(share: float, digits: int = DIGITS) -> str:
     return f"{_rounded(share, ROUND_FLOOR, places=2, digits=digits)} %"
 
 
+def order_text(order: float) -> str:
+    """A Rényi order, which is above 1 however near it is."""
+    return f"{order:g}" if float(f"{order:g}") > 1 else f"1 + {order - 1:.3g}"
+
+
 def plain(number: float) -> str:
     """The fewest digits that tell the number from all others, no exponent, and no `.0`."""
     return _plain(repr(float(number)))

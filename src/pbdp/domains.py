@@ -74,9 +74,10 @@ def whole(name: str, value: object, least: int = 1, remedy: str = "") -> int:
     return int(number)
 
 
-def at_least_zero_or_infinite(name: str, value: object, remedy: str = "") -> float:
-    """Zero or more; infinity allowed, for one-sided regions."""
-    return _number(name, value, "a number, 0 or more", lambda x: x >= 0, remedy)
+def number_or_infinite(name: str, value: object, least: float = -math.inf, remedy: str = "") -> float:
+    """A number of at least `least`; infinity allowed, for one-sided regions."""
+    rule = "a number" if least == -math.inf else f"a number, {least:g} or more"
+    return _number(name, value, rule, lambda x: x >= least, remedy)
 
 
 def is_connection(text: str) -> bool:

@@ -1,4 +1,4 @@
-"""Grids: steps are powers of two, answers round half up, and no neighbors are further apart than it says."""
+"""Grids: multiples of a step are exact, answers round half up, and neighbors are as near as it says."""
 
 from __future__ import annotations
 
@@ -14,18 +14,20 @@ from hypothesis import strategies as st
 from pbdp.errors import InputError
 from pbdp.mechanism.absolute import AbsoluteRegion
 from pbdp.mechanism.fixed import FixedRegion
-from pbdp.mechanism.grid import LinearGrid, grid_for, whole_numbers
+from pbdp.mechanism.grid import LinearGrid, binary_grid_for, grid_for, step_of_at_least, whole_numbers
 from pbdp.mechanism.relative import RelativeRegion
 
 
-@pytest.mark.parametrize("step", [2.0**-40, 0.25, 0.5, 1, 8, 2.0**60])
-def test_powers_of_two_are_steps(step: float) -> None:
+@pytest.mark.parametrize("step", [2.0**-40, 0.25, 0.5, 1, 8, 2.0**60, 3, 0.75, 1000, 1023 * 2.0**-70])
+def test_small_multiples_of_powers_of_two_are_steps(step: float) -> None:
     assert LinearGrid(step=step, rounded=True).step == step
 
 
-@pytest.mark.parametrize("step", [0.1, 0.3, 3, 0.75, 1 + 2**-52, 1000])
+@pytest.mark.parametrize("step", [0.1, 0.3, 1025, 1 + 2**-52, 1001.5])
 def test_other_numbers_are_no_steps(step: float) -> None:
-    with pytest.raises(InputError, match=r"step must be a power of two, such as 0.25, 1 or 8; got"):
+    with pytest.raises(
+        InputError, match=r"step must be a power of two, or a whole number below 1024 times one"
+    ):
         LinearGrid(step=step, rounded=True)
 
 
@@ -79,37 +81,50 @@ FLOATS = st.one_of(
         st.sampled_from([-math.inf, 0.0, math.inf]),
     ),
 )
-POWERS = st.one_of(st.integers(-4, 70), st.integers(-362, 332))
+POWERS = st.one_of(st.integers(-4, 70), st.integers(-362, 320))
+FACTORS = st.one_of(st.just(1), st.sampled_from([3, 125, 1023]), st.integers(1, 1023))
 
 
-@given(FLOATS, POWERS)
-@example(math.nan, 0)
-@example(5e-324, -362)
-@example(-5e-324, 332)
-def test_every_float_is_rounded_as_the_exact_number_it_is(answer: float, power: int) -> None:
-    grid = LinearGrid(step=2.0**power, rounded=True)
+@given(FLOATS, POWERS, FACTORS)
+@example(math.nan, 0, 1)
+@example(5e-324, -362, 1)
+@example(-5e-324, 320, 7)
+def test_every_float_is_rounded_as_the_exact_number_it_is(answer: float, power: int, factor: int) -> None:
+    grid = LinearGrid(step=factor * 2.0**power, rounded=True)
     if math.isnan(answer):
         expected = 0
     elif math.isinf(answer):
-        expected = int(math.copysign(2**52, answer))
+        expected = grid.steps_of(Fraction(10) ** 400 * int(math.copysign(1, answer)))
     else:
         expected = grid.steps_of(Fraction(answer))
     with np.errstate(all="raise"):
         assert grid.steps_of_floats(np.array([answer])).tolist() == [expected]
 
 
-@given(st.integers(-(2**63), 2**64 - 1), POWERS)
-@example(2**62, 70)
-@example(-(2**62) - 1, 63)
-@example(2**54 + 2, 2)
-@example(2**64 - 1, 64)
-def test_every_machine_word_is_rounded_as_the_exact_number_it_is(answer: int, power: int) -> None:
-    grid = LinearGrid(step=2.0**power, rounded=True)
+@given(st.integers(-(2**63), 2**64 - 1), POWERS, FACTORS)
+@example(2**62, 70, 1)
+@example(-(2**62) - 1, 63, 1)
+@example(2**54 + 2, 2, 1)
+@example(2**64 - 1, 64, 1)
+@example(2**64 - 1, 65, 1)
+@example(-(2**63), 0, 3)
+@example(375, 1, 125)
+def test_every_machine_word_is_rounded_as_the_exact_number_it_is(
+    answer: int, power: int, factor: int
+) -> None:
+    grid = LinearGrid(step=factor * 2.0**power, rounded=True)
     expected = [grid.steps_of(Fraction(answer))]
     if answer < 2**63:
         assert grid.steps_of_integers(np.array([answer], dtype=np.int64)).tolist() == expected
     if answer >= 0:
         assert grid.steps_of_integers(np.array([answer], dtype=np.uint64)).tolist() == expected
+
+
+@given(st.integers(-(2**52), 2**52), st.integers(-60, 60), FACTORS, st.integers(-(2**25), 2**25))
+def test_the_outputs_of_every_answer_are_exact(steps: int, power: int, factor: int, noise: int) -> None:
+    grid = LinearGrid(step=factor * 2.0**power, rounded=True)
+    output = grid.steps_of(steps * Fraction(grid.step)) + noise
+    assert Fraction(float(grid.values_of(np.array([output]))[0])) == output * Fraction(grid.step)
 
 
 def test_outputs_are_exact_multiples_of_the_step() -> None:
@@ -136,7 +151,9 @@ def test_no_two_neighbors_are_further_apart_than_the_sensitivity_in_steps() -> N
     chance = random.Random(1)
     for _ in range(2000):
         rounded = chance.random() < 0.8
-        grid = LinearGrid(step=2.0 ** chance.randint(-4, 2), rounded=True) if rounded else whole_numbers()
+        factor = chance.choice([1, 1, 3, 125, 1023])
+        step = factor * 2.0 ** chance.randint(-9, 2)
+        grid = LinearGrid(step=step, rounded=True) if rounded else whole_numbers()
         sensitivity = chance.uniform(0.01, 5)
         answer = Fraction(chance.uniform(-9, 9))
         other = answer + Fraction(sensitivity) * chance.choice([Fraction(1), Fraction(chance.random())])
@@ -173,10 +190,25 @@ def test_the_grid_that_is_found_is_fine_against_the_width_and_within_limits() ->
         width, sensitivity = 10 ** chance.uniform(-40, 40), 10 ** chance.uniform(-40, 40)
         grid = grid_for(width, sensitivity)
         assert grid.rounded
-        assert math.frexp(grid.step)[0] == 0.5
-        assert grid.sensitivity_in_steps(sensitivity) <= 1 << 21
-        if sensitivity < 1e3 * width:
-            assert 512 <= width / grid.step <= 1 << 21
+        steps = grid.sensitivity_in_steps(sensitivity)
+        assert steps <= 1 << 20
+        assert width / grid.step <= 1 << 21
+        if 1e-6 * width < sensitivity < 1e2 * width:
+            assert width / grid.step >= 510
+            assert steps * grid.step <= 1.002 * sensitivity
+        if 1e-5 * width < sensitivity:
+            binary = binary_grid_for(width, sensitivity).step
+            assert math.frexp(binary)[0] == 0.5
+            assert grid.step / 512 <= binary <= grid.step
+
+
+def test_the_step_that_is_found_makes_up_the_sensitivity() -> None:
+    chance = random.Random(4)
+    for _ in range(500):
+        sensitivity, steps = 10 ** chance.uniform(-40, 40), chance.randint(1, 1000)
+        step = Fraction(step_of_at_least(sensitivity, steps))
+        assert math.ceil(Fraction(sensitivity) / step) <= steps
+        assert step <= Fraction(sensitivity) / steps * (1 + Fraction(1, 512))
 
 
 @pytest.mark.parametrize("width", [5e-324, 1e-200, 1e200])

@@ -106,8 +106,8 @@ def test_integer_is_a_flag(integer: object) -> None:
     refused("^integer must be true or false", integer=integer)
 
 
-@pytest.mark.parametrize("step", [0.1, 3, 0, -1, math.nan, math.inf, "1", True], ids=repr)
-def test_a_step_is_a_power_of_two(step: object) -> None:
+@pytest.mark.parametrize("step", [0.1, 1025, 0, -1, math.nan, math.inf, "1", True], ids=repr)
+def test_a_step_is_nearly_a_power_of_two(step: object) -> None:
     refused("^step must be .*power of two", integer=False, step=step)
 
 
@@ -229,6 +229,18 @@ def test_a_function_gives_an_interval_around_its_answer(interval: Any, message: 
 def test_a_function_has_finitely_many_answers(low: int, high: int) -> None:
     with pytest.raises(InputError, match="must be"):
         CustomRegion(interval=lambda answer: (answer - 1, answer + 1), low=low, high=high)
+
+
+@pytest.mark.parametrize(
+    "region",
+    [
+        AbsoluteRegion(below=-1, above=3),
+        AbsoluteRegion(below=3, above=-1),
+        AbsoluteRegion(below=0, above=math.inf),
+    ],
+)
+def test_a_region_holds_the_truth_and_has_room_on_the_side_that_counts(region: AbsoluteRegion) -> None:
+    refused("^within must be .* sides?", within=None, region=region)
 
 
 def test_a_region_open_on_both_sides_is_refused() -> None:

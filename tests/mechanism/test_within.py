@@ -27,6 +27,8 @@ from pbdp.mechanism.within import region_within
         ("1e-3", 0.001, 0.001),
         ((2, 8), 2, 8),
         ([2.5, 1], 2.5, 1),
+        ((0, 5), 0, 5),
+        ((5, math.inf), 5, math.inf),
     ],
 )
 def test_a_number_or_two_is_an_absolute_width(within: object, below: float, above: float) -> None:
@@ -68,9 +70,9 @@ def test_a_percentage_plus_a_number_is_a_relative_width(
         {"within": 5},
         (1,),
         (1, 2, 3),
-        (0, 5),
+        (0, 0),
         (5, -1),
-        (5, math.inf),
+        (math.nan, 5),
         ("5", 5),
         (True, 5),
         "",

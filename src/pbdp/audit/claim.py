@@ -24,6 +24,7 @@ import numpy as np
 import numpy.typing as npt
 
 from pbdp.accounting.exact.tables import table_epsilon
+from pbdp.digits import order_text
 from pbdp.noise.kernel import Array
 from pbdp.planning.plan import Plan
 from pbdp.planning.vectors.spherical import SphericalDesign
@@ -55,7 +56,9 @@ class Claim:
     def describe(self) -> str:
         """What is measured."""
         return (
-            f"loss at delta {self.delta:g}" if self.order is None else f"Rényi loss at order {self.order:g}"
+            f"loss at delta {self.delta:g}"
+            if self.order is None
+            else f"Rényi loss at order {order_text(self.order)}"
         )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import math
 import os
 import re
 from collections.abc import Mapping, Sequence
@@ -25,7 +26,7 @@ _SHARED: dict[str, dict[str, Any]] = {
     "--below": {
         "type": float,
         "metavar": "B",
-        "help": "a lopsided width: at most B below the truth ...",
+        "help": "a lopsided width: at most B below the truth (any distance if left out) ...",
     },
     "--above": {"type": float, "metavar": "A", "help": "... and at most A above it"},
     "--confidence": {"type": float, "metavar": "P", "help": "how often it must hold: 0.9 for 90 %%"},
@@ -126,14 +127,15 @@ def width_of(given: Mapping[str, Any], mark: str = "") -> Any:
     within, below, above = (given.get(name) for name in ("within", "below", "above"))
     if below is None and above is None:
         return within
-    if within is not None or below is None or above is None:
+    if within is not None:
         raise InputError(
             f"{mark}below and {mark}above",
-            f"given together, and without {mark}within",
-            "another combination",
+            f"given without {mark}within",
+            "both",
             f"Use {mark}within 5 for the same width on both sides.",
         )
-    return below, above
+    # a side that is left out does not count
+    return math.inf if below is None else below, math.inf if above is None else above
 
 
 def names_in(text: str | None) -> list[str]:

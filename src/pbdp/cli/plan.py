@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from pbdp.cli.files import picture_of, plan_out
 from pbdp.cli.options import add, add_neighbors, width_of
 from pbdp.cli.parser import Parser
+from pbdp.cli.progress import Phases, Progress
 from pbdp.spelling import word_now
 
 if TYPE_CHECKING:
@@ -31,9 +32,13 @@ def declare(parser: Parser) -> None:
     accuracy = parser.add_argument_group("accuracy")
     add(accuracy, "--within", "--below", "--above")
     accuracy.add_argument(
-        "--range", nargs=2, type=float, metavar=("LO", "HI"), help="outputs inside LO..HI; needs --scale"
+        "--range",
+        nargs=2,
+        type=float,
+        metavar=("LO", "HI"),
+        help="answers and outputs inside LO..HI (with a width, or with --scale)",
     )
-    accuracy.add_argument("--scale", type=float, metavar="S", help="noise scale for --range")
+    accuracy.add_argument("--scale", type=float, metavar="S", help="noise scale for --range without a width")
     add(accuracy, "--confidence")
     answers = parser.add_argument_group("answers")
     add(answers, "--sensitivity", "--integer")
@@ -83,23 +88,27 @@ def run(options: argparse.Namespace) -> str:
 
     from pbdp.planning.ask import plan
 
-    made = plan(
-        within=width,
-        range=tuple(options.range) if options.range else None,
-        scale=options.scale,
-        confidence=options.confidence,
-        epsilon=options.epsilon,
-        sensitivity=options.sensitivity,
-        delta=options.delta,
-        rdp_order=options.rdp_order,
-        integer=options.integer,
-        nonnegative=options.nonnegative,
-        releases=options.releases,
-        simultaneous=options.simultaneous,
-        neighbors=options.neighbors,
-        step=options.step,
-        families=tuple(options.family) if options.family else None,
-    )
+    with Progress() as progress, Phases(progress) as phases:
+        phases.now("Planning")
+        made = plan(
+            within=width,
+            range=tuple(options.range) if options.range else None,
+            scale=options.scale,
+            confidence=options.confidence,
+            epsilon=options.epsilon,
+            sensitivity=options.sensitivity,
+            delta=options.delta,
+            rdp_order=options.rdp_order,
+            integer=options.integer,
+            nonnegative=options.nonnegative,
+            releases=options.releases,
+            simultaneous=options.simultaneous,
+            neighbors=options.neighbors,
+            step=options.step,
+            families=tuple(options.family) if options.family else None,
+        )
+        phases.now("Proving the limit")
+        _ = made.limit
     if picture is not None:
         from pbdp.figures.plan_figure import draw_plan
 

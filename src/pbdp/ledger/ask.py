@@ -22,7 +22,8 @@ from pbdp.mechanism.absolute import AbsoluteRegion
 from pbdp.mechanism.requirement import Requirement
 from pbdp.mechanism.within import region_within
 from pbdp.noise.kernel import Array, Index
-from pbdp.planning.ask import FURTHEST, WidthFamily, largest_confidence, narrowest
+from pbdp.planning.affordable import WidthFamily
+from pbdp.planning.ask import FURTHEST, largest_confidence, narrowest
 from pbdp.planning.plan import Plan
 from pbdp.planning.pricing import Amounts
 from pbdp.planning.pricing.choice import QUICK, Affordable, laws_for, what_fits

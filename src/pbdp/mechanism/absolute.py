@@ -5,12 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
-from pbdp.domains import at_least_zero_or_infinite
+from pbdp.domains import number_or_infinite
 from pbdp.errors import InputError
 from pbdp.mechanism.region import OffsetRange, Region
 from pbdp.noise.kernel import Array, Kernel
@@ -18,7 +19,11 @@ from pbdp.noise.kernel import Array, Kernel
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AbsoluteRegion(Region):
-    """[Q - below, Q + above]; an infinite offset makes the region one-sided."""
+    """[Q - below, Q + above]; an infinite offset makes the region one-sided.
+
+    In steps of a grid that is coarse against the smaller offset, rounding may take more than there is: the
+    offset is negative then, and outputs on that side of the answer do not count. No user asks for such.
+    """
 
     kind: ClassVar[str] = "absolute"
 
@@ -26,8 +31,10 @@ class AbsoluteRegion(Region):
     above: float
 
     def __post_init__(self) -> None:
-        at_least_zero_or_infinite("below", self.below)
-        at_least_zero_or_infinite("above", self.above)
+        number_or_infinite("below", self.below)
+        number_or_infinite("above", self.above)
+        if self.below + self.above < 0:
+            raise InputError("within", "a region that is not empty", f"{self.below:g} and {self.above:g}")
         if math.isinf(self.below) and math.isinf(self.above):
             raise InputError(
                 "within", "finite on at least one side", "inf", "Any output would do; ask for less."
@@ -52,7 +59,8 @@ class AbsoluteRegion(Region):
 
     @property
     def width(self) -> float:
-        return min(self.below, self.above)
+        both = (self.below + self.above) / 2
+        return both if math.isfinite(both) else min(self.below, self.above)
 
     @property
     def within(self) -> float | list[float]:
@@ -67,16 +75,15 @@ class AbsoluteRegion(Region):
         return OffsetRange(below_least=below, below_most=below, above_least=above, above_most=above)
 
     def on_grid(self, step: float, rounded: bool) -> AbsoluteRegion:
-        lost = 0.5 if rounded else 0.0
-        below, above = self.below / step - lost, self.above / step - lost
-        if min(below, above) < 0:
+        below, above = (_steps_inside(offset, step, rounded) for offset in (self.below, self.above))
+        if below + above < 0:
             raise InputError(
                 "within",
                 f"at least half a step ({step / 2:g})",
-                f"{min(self.below, self.above):g}",
+                f"{self.width:g}",
                 "Rounding to the grid alone is worse than the requirement; use a finer step.",
             )
-        return AbsoluteRegion(below=float(np.floor(below)), above=float(np.floor(above)))
+        return AbsoluteRegion(below=below, above=above)
 
     def tightest(self) -> AbsoluteRegion:
         return AbsoluteRegion(below=float(np.floor(self.below)), above=float(np.floor(self.above)))
@@ -116,6 +123,13 @@ class AbsoluteRegion(Region):
         if math.isinf(self.above):
             return f"at most {self.below:g} below the truth"
         return f"at most {self.below:g} below and {self.above:g} above the truth"
+
+
+def _steps_inside(offset: float, step: float, rounded: bool) -> float:
+    """Whole steps that an error may have, exactly; rounding the answer takes half a step."""
+    if math.isinf(offset):
+        return offset
+    return float(math.floor(Fraction(offset) / Fraction(step) - Fraction(1 if rounded else 0, 2)))
 
 
 def moved_down(numbers: Array, width: float) -> Array:

@@ -1,4 +1,6 @@
-"""The grid of outputs: whole numbers, or multiples of a power of two to which answers are rounded.
+"""The grid of outputs: whole numbers, or multiples of a step to which answers are rounded.
+
+A step is m·2^k with a whole m of a few bits, so that its multiples are exact doubles, and so is the rounding.
 
 What is published is always a function of a whole number of steps, so the accounting sees whole numbers only.
 """
@@ -21,13 +23,20 @@ from pbdp.noise.kernel import Array
 
 # A real-valued width is cut into about this many steps: rounding then costs about 0.1 % of it.
 STEPS_IN_WIDTH = 512
-# A coarser grid is used rather than let a sensitivity, or a width, grow past this many steps.
-MOST_STEPS = 1 << 20
-WIDEST = 1 << 17
+# A coarser grid is used rather than let a sensitivity grow past this many steps, or, where so narrow a width
+# would be less than a few steps, past so many; and rather than let a width do so.
+MOST_STEPS = 1 << 16
+FEWEST_IN_WIDTH = 8
+MOST_OF_ALL = 1 << 20
+# A power of two is halved until the sensitivity in steps is this close to it, or so many make up a width.
+DEAREST = 1.01
+MOST_IN_WIDTH = 1 << 14
+# m of a step is below this: a sensitivity is then a whole number of steps but for a thousandth.
+LARGEST_FACTOR = 1 << 10
 # Answers further out count as this far: with noise added, their outputs would no longer be exact doubles.
 FURTHEST_STEP = 1 << 52
 # As arrays: numpy would convert a number of Python's anew in every operation, which counts for one answer.
-_FIRST, _LAST, _ONE = (np.array(number, dtype=np.int64) for number in (-FURTHEST_STEP, FURTHEST_STEP, 1))
+_ONE = np.array(1, dtype=np.int64)
 _ZERO = np.array(0.0)
 # Widths and steps outside leave no room in a double for the steps around them.
 SMALLEST, LARGEST = 1e-100, 1e100
@@ -88,7 +97,11 @@ class LinearGrid(Grid):
 
     step: float
     rounded: bool
-    # the answers that are furthest out on either side, and what `steps_of_floats` adds and multiplies by
+    # m and k of the step, the last grid point, the answers that are furthest out on either side, and what
+    # `steps_of_floats` adds and multiplies by
+    _factor: int = field(init=False, repr=False, compare=False)
+    _power: int = field(init=False, repr=False, compare=False)
+    _last: int = field(init=False, repr=False, compare=False)
     _ends: tuple[Array, Array] = field(init=False, repr=False, compare=False)
     _nudge: Array = field(init=False, repr=False, compare=False)
     _doubled: Array = field(init=False, repr=False, compare=False)
@@ -99,17 +112,21 @@ class LinearGrid(Grid):
             raise InputError(
                 "step", f"{SMALLEST:g} to {LARGEST:g}", f"{self.step:g}", "Count in another unit."
             )
-        if math.frexp(self.step)[0] != 0.5:
+        factor, power = parts_of_step(self.step)
+        if factor >= LARGEST_FACTOR:
             raise InputError(
                 "step",
-                "a power of two, such as 0.25, 1 or 8",
-                f"{self.step:g}",
+                f"a power of two, or a whole number below {LARGEST_FACTOR} times one, such as 0.25, 1 or 10",
+                f"{self.step:.17g}",
                 "Multiples of it are then exact in floating point.",
             )
-        furthest = FURTHEST_STEP * self.step
+        object.__setattr__(self, "_factor", factor)
+        object.__setattr__(self, "_power", power)
+        object.__setattr__(self, "_last", FURTHEST_STEP // factor)
+        furthest = self._last * self.step
         object.__setattr__(self, "_ends", (np.array(-furthest), np.array(furthest)))
         object.__setattr__(self, "_nudge", np.array(self.step * 2.0**-60))
-        object.__setattr__(self, "_doubled", np.array(2.0 / self.step))
+        object.__setattr__(self, "_doubled", np.array(math.ldexp(1.0, 1 - power)))
 
     def sensitivity_in_steps(self, sensitivity: float) -> int:
         """ceil(sensitivity / step): what rounding floor(x/step + 1/2) can make of it."""
@@ -121,33 +138,37 @@ class LinearGrid(Grid):
     def steps_of(self, answer: Fraction) -> int:
         """floor(x/step + 1/2), exactly."""
         steps = math.floor(answer / Fraction(self.step) + Fraction(1, 2))
-        return min(max(steps, -FURTHEST_STEP), FURTHEST_STEP)
+        return min(max(steps, -self._last), self._last)
 
     def steps_of_floats(self, answers: Array) -> npt.NDArray[np.int64]:
         """The same in floating point, as floor((floor(2x/step) + 1) / 2).
 
-        Everything is exact, as the step is a power of two, but for the tiny number that is added first. It
-        changes no answer of a quarter of a step or more, as it is below half a unit in their last place, and
-        all that are smaller are rounded to 0 with it too. With it no product is so small that a processor
-        takes longer for it.
+        floor(2x/step) is floor(floor(2x/2^k) / m). Everything is exact but for the tiny number that is added
+        first. It changes no answer of a quarter of a step or more, as it is below half a unit in their last
+        place, and all that are smaller are rounded to 0 with it too. With it no product is so small that a
+        processor takes longer for it.
         """
         kept = between(answers, *self._ends)
-        halves = np.floor((kept + self._nudge) * self._doubled).astype(np.int64)
-        return np.asarray((halves + _ONE) >> _ONE)
+        return self._from_halves(np.floor((kept + self._nudge) * self._doubled).astype(np.int64))
 
     def steps_of_integers(self, answers: npt.NDArray[np.integer[Any]]) -> npt.NDArray[np.int64]:
-        if self.step < 1:
+        if self._power < 0:
             return self.steps_of_floats(answers.astype(np.float64))
-        power = math.frexp(self.step)[1] - 1
-        if power > 64:
-            # every machine word is less than half a step from 0
-            return np.zeros(answers.shape, dtype=np.int64)
-        if power:
-            # floats would round answers beyond 2^53; the last bit that is shifted out is the half
-            answers = (answers >> power) + ((answers >> (power - 1)) & 1)
-        if answers.dtype == np.uint64:
-            return np.asarray(np.minimum(answers, np.uint64(FURTHEST_STEP)).astype(np.int64))
-        return np.asarray(np.minimum(np.maximum(answers, _FIRST), _LAST))
+        # floats would round answers beyond 2^53
+        halves = answers >> min(self._power - 1, 64) if self._power else answers
+        far = 2 * FURTHEST_STEP
+        if halves.dtype == np.uint64:
+            near = np.minimum(halves, np.uint64(far)).astype(np.int64)
+        else:
+            near = np.minimum(np.maximum(halves, -far), far)
+        steps = self._from_halves(near if self._power else 2 * near)
+        return np.asarray(np.minimum(np.maximum(steps, -self._last), self._last))
+
+    def _from_halves(self, halves: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+        """floor((floor(halves / m) + 1) / 2)."""
+        if self._factor > 1:
+            halves = halves // self._factor
+        return np.asarray((halves + _ONE) >> _ONE)
 
     @property
     def whole_outputs(self) -> bool:
@@ -183,15 +204,43 @@ def whole_numbers() -> LinearGrid:
 
 
 def grid_for(width: float, sensitivity: float) -> LinearGrid:
-    """A grid for real answers: fine against the width, and at least one step to the sensitivity."""
+    """A grid for real answers: fine against the width, with a whole number of steps to the sensitivity.
+
+    Rounded answers of neighbors differ by ceil(sensitivity / step) steps, so a step just above a whole part
+    of the sensitivity costs least. Where the width is many sensitivities one step to each is fine enough;
+    beyond a million of them steps are larger than the sensitivity, as epsilon is next to nothing anyway.
+    """
     if not SMALLEST <= width <= LARGEST:
         raise InputError(
             "within", f"a width of {SMALLEST:g} to {LARGEST:g}", f"{width:g}", "Count in another unit."
         )
-    step = power_of_two_below(width / STEPS_IN_WIDTH)
-    finest = power_of_two_below(sensitivity / MOST_STEPS)
-    coarsest = max(power_of_two_below(sensitivity), power_of_two_below(width / WIDEST))
-    return LinearGrid(step=max(min(step, coarsest), finest), rounded=True)
+    narrow = min(FEWEST_IN_WIDTH * sensitivity / width, MOST_OF_ALL)
+    steps = math.ceil(min(STEPS_IN_WIDTH * sensitivity / width, max(MOST_STEPS, narrow)))
+    finest = power_of_two_below(width / MOST_OF_ALL)
+    return LinearGrid(step=max(step_of_at_least(sensitivity, steps), finest), rounded=True)
+
+
+def binary_grid_for(width: float, sensitivity: float) -> LinearGrid:
+    """The same with a power of two, on which the ends of ranges lie too; finer where that costs much."""
+    step = power_of_two_below(grid_for(width, sensitivity).step)
+    coarse = min(width * MOST_STEPS / sensitivity, width) / MOST_IN_WIDTH
+    while math.ceil(sensitivity / step) * step > DEAREST * sensitivity and step > coarse:
+        step /= 2
+    return LinearGrid(step=step, rounded=True)
+
+
+def step_of_at_least(sensitivity: float, steps: int) -> float:
+    """The smallest step of which `steps` make up the sensitivity."""
+    exact = Fraction(sensitivity) / steps
+    power = math.frexp(float(exact))[1] - (LARGEST_FACTOR.bit_length() - 1)
+    return math.ldexp(math.ceil(exact / Fraction(2) ** power), power)
+
+
+def parts_of_step(step: float) -> tuple[int, int]:
+    """m and k of a step m·2^k, m odd."""
+    numerator, denominator = step.as_integer_ratio()
+    zeros = (numerator & -numerator).bit_length() - 1
+    return numerator >> zeros, zeros - denominator.bit_length() + 1
 
 
 def power_of_two_below(x: float) -> float:

@@ -51,6 +51,7 @@ class Requirement:
     def __post_init__(self) -> None:
         if not isinstance(self.region, Region):
             raise InputError("region", "a region, such as AbsoluteRegion.even(5)", repr(self.region))
+        self._check_sides()
         probability("confidence", self.confidence, "Write 0.9 for 90 %.")
         changed = "the answer" if self.coordinates is None else self.coordinates.change
         positive("sensitivity", self.sensitivity, f"It is the most that one person can change {changed}.")
@@ -61,7 +62,7 @@ class Requirement:
         if not isinstance(self.integer, bool):
             raise InputError("integer", "true or false", repr(self.integer))
         self._check_privacy()
-        whole("releases", self.releases)
+        object.__setattr__(self, "releases", whole("releases", self.releases))
         object.__setattr__(self, "neighbors", Neighbors(self.neighbors))
         if self.step is not None:
             positive("step", self.step, "It is the grid for real answers, a power of two; 0.25, say.")
@@ -191,6 +192,21 @@ class Requirement:
         inside = "" if self.bounds is None else f" and {self.bounds.describe()}"
         how = "" if self.coordinates is None else f" {NORMS[self.coordinates.norm]}"
         return self.region.describe() + how + inside
+
+    def _check_sides(self) -> None:
+        """A region holds the truth; one that is open on one side needs room on the other."""
+        if not self.region.follows_answer:
+            return
+        sides = [float(offset) for offset in self.region.offsets(0.0)]
+        if min(sides) < 0:
+            raise InputError("within", "0 or more on both sides", f"{min(sides):g}")
+        if sorted(sides) == [0.0, math.inf]:
+            raise InputError(
+                "within",
+                "above 0 on the side that counts",
+                "0",
+                "Noise falls on either side of the truth; allow a little on this one too.",
+            )
 
     def _check_privacy(self) -> None:
         if (self.delta is None) == (self.rdp_order is None):

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from numbers import Real
 from typing import Any
 
-from pbdp.domains import positive
+from pbdp.domains import number_or_infinite, positive
 from pbdp.errors import ContradictionError, InputError, PlanFileError
 from pbdp.mechanism.absolute import AbsoluteRegion
 from pbdp.mechanism.fixed import FixedRegion
@@ -33,9 +33,10 @@ def region_within(within: object, nonnegative: bool = False) -> Region:
         case str():
             return _from_text(within, nonnegative)
         case (below, above):
-            return AbsoluteRegion(
-                below=positive("within", below, _HOW), above=positive("within", above, _HOW)
-            )
+            sides = [number_or_infinite("within", side, least=0.0, remedy=_HOW) for side in (below, above)]
+            if max(sides) == 0:
+                raise InputError("within", "above 0 on one side", "0 on both", _HOW)
+            return AbsoluteRegion(below=sides[0], above=sides[1])
         case Real():
             return AbsoluteRegion.even(positive("within", within, _HOW))
     raise InputError("within", "a number, a percentage plus a number, or two numbers", repr(within), _HOW)

@@ -83,7 +83,8 @@ class Family:
     `shapes` are what the planner tries; a family without them has a search of its own, in planning. A family
     that a scale alone tells makes its kernel with `of_scale`, and is tried also where the scale is given (in
     a range), where only a threshold sees the noise, and where each try is slow (noise that changes with the
-    answer). One that is `on_request` is tried only when asked for by name.
+    answer). One that is `on_request` is tried only when asked for by name. Where the region or the
+    sensitivity has very many steps, only families that are good `at_any_size` are tried for one release.
     """
 
     name: str
@@ -94,6 +95,7 @@ class Family:
     shapes: Callable[[Problem], Shapes] | None = None
     of_scale: Callable[[float], LatticeKernel] | None = None
     on_request: bool = False
+    at_any_size: bool = False
 
     def kernel(self, **parameters: Any) -> LatticeKernel:
         """The kernel with these parameters."""

@@ -177,4 +177,5 @@ LAPLACE = Family(
     character="loses the same amount at almost every output, which suits one release",
     shapes=_shapes,
     of_scale=lambda scale: DiscreteLaplace(scale=scale),
+    at_any_size=True,
 )

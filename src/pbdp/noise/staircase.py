@@ -264,4 +264,5 @@ STAIRCASE = Family(
     lengths=("width", "center"),
     character="is flat over stretches as wide as the sensitivity, with an edge on the edge of the region",
     shapes=_shapes,
+    at_any_size=True,
 )

@@ -77,7 +77,22 @@ class TableKernel(_KeepsSums):
     label: str = "table"
 
     def __post_init__(self) -> None:
-        row = np.asarray(self.probabilities, dtype=np.float64)
+        row, start = self._checked(np.asarray(self.probabilities, dtype=np.float64), self.start)
+        object.__setattr__(self, "start", start)
+        object.__setattr__(self, "probabilities", tuple(row.tolist()))
+
+    @classmethod
+    def of_row(cls, row: Array, start: int, label: str = "table") -> TableKernel:
+        """The same, kept as the row that it is: a long one takes much less memory, but is not compared."""
+        made = cls(probabilities=(1.0,), start=0, label=label)
+        kept, first = made._checked(row, start)
+        object.__setattr__(made, "start", first)
+        object.__setattr__(made, "probabilities", kept)
+        return made
+
+    @staticmethod
+    def _checked(row: Array, start: int) -> tuple[Array, int]:
+        """The row without zeros at its ends, adding up to one, and where it starts."""
         if row.ndim != 1 or not (np.isfinite(row) & (row >= 0)).all():
             raise InputError("probabilities", "a row of finite numbers, 0 or more", "something else")
         total = math.fsum(row)
@@ -87,11 +102,10 @@ class TableKernel(_KeepsSums):
         row = row[some[0] : some[-1] + 1]
         # A table that was divided once stays as it is, so that a copy is equal to its original.
         row = row / total if abs(total - 1) > 1e-15 else row
-        start = whole("start", self.start, least=-int(FARTHEST)) + int(some[0])
-        if start + row.size > FARTHEST:
-            raise InputError("start", "such that the table ends below 2**52", start)
-        object.__setattr__(self, "start", start)
-        object.__setattr__(self, "probabilities", tuple(row.tolist()))
+        first = whole("start", start, least=-int(FARTHEST)) + int(some[0])
+        if first + row.size > FARTHEST:
+            raise InputError("start", "such that the table ends below 2**52", first)
+        return row, first
 
     @property
     def _sums(self) -> _Sums:

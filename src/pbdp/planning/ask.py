@@ -10,26 +10,24 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Protocol
 
-from pbdp.domains import positive
-from pbdp.errors import CannotCertifyError, ContradictionError, InputError, PbdpError
+from pbdp.errors import CannotCertifyError, ContradictionError, InputError
 from pbdp.mechanism.absolute import AbsoluteRegion
 from pbdp.mechanism.fixed import FixedRegion
 from pbdp.mechanism.neighbors import Neighbors
 from pbdp.mechanism.region import Region
 from pbdp.mechanism.requirement import Requirement
 from pbdp.mechanism.within import Unknown, Within, region_within, unknown_of
+from pbdp.planning import affordable
+from pbdp.planning.affordable import WidthFamily
 from pbdp.spelling import neighbours_too, word_now
 
 if TYPE_CHECKING:
     # the planner is imported where it is used: a request that cannot be is refused without
     from pbdp.planning.plan import Plan
-
-# How close (relative, on the searched scale) the search comes to the best value.
-TOLERANCE = 1e-6
 
 
 class Payer(Protocol):
@@ -45,43 +43,6 @@ class Payer(Protocol):
 
     def plan(self, requirement: Requirement) -> Plan | None:
         """The plan for a requirement, if it fits."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Budget:
-    """An epsilon that a plan may not exceed, and the families that may be used."""
-
-    epsilon: float
-    families: tuple[str, ...]
-    tolerance: float = TOLERANCE
-
-    def __post_init__(self) -> None:
-        positive("epsilon", self.epsilon, "It is the privacy loss that you can afford; 1, say.")
-
-    @property
-    def limit(self) -> str:
-        """What a plan may cost, in words."""
-        return f"epsilon {self.epsilon:g}"
-
-    def plan(self, requirement: Requirement) -> Plan | None:
-        """The plan for a requirement, if it fits."""
-        from pbdp.planning.planner import plan_for
-
-        try:
-            made = plan_for(requirement, self.families, per_answer=False, tables=False)
-        except PbdpError:
-            return None
-        return made if made.epsilon <= self.epsilon else None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WidthFamily:
-    """Regions of different widths; `whole` says that only whole widths differ when answers are whole."""
-
-    region: Callable[[float], Region]
-    widest: float
-    finest: float
-    whole: bool
 
 
 def largest_confidence(requirement: Requirement, budget: Payer) -> Plan:
@@ -156,8 +117,8 @@ def _narrowest_whole(at: Callable[[float], Plan | None], widest: int, reason: st
     return best
 
 
-# Widths beyond this many sensitivities, and below its inverse, are not looked at.
-FURTHEST = 1e6
+# Widths of more sensitivities than this, and of less than that, are not looked at.
+FURTHEST, NARROWEST = 1e6, 1e-4
 
 
 @neighbours_too
@@ -219,11 +180,13 @@ def plan(
     chosen = _families(families)
     if epsilon is None:
         made = plan_for(requirement, chosen, every=families is not None)
-    elif open_width:
-        budget = Budget(epsilon=epsilon, families=chosen)
-        made = narrowest(requirement, budget, _widths(unknown, requirement.sensitivity, nonnegative))
     else:
-        made = largest_confidence(requirement, Budget(epsilon=epsilon, families=chosen))
+        budget = affordable.Budget(epsilon=epsilon, families=chosen)
+        if open_width:
+            widths = _widths(unknown, requirement.sensitivity, nonnegative)
+            made = affordable.narrowest(requirement, budget, widths)
+        else:
+            made = affordable.largest_confidence(requirement, budget)
     return made
 
 
@@ -267,7 +230,7 @@ def _widths(unknown: Unknown | None, sensitivity: float, nonnegative: bool) -> W
         return WidthFamily(
             region=AbsoluteRegion.even,
             widest=FURTHEST * sensitivity,
-            finest=sensitivity / FURTHEST,
+            finest=NARROWEST * sensitivity,
             whole=True,
         )
     if unknown.theta is None:
@@ -275,7 +238,7 @@ def _widths(unknown: Unknown | None, sensitivity: float, nonnegative: bool) -> W
     return WidthFamily(
         region=unknown.filled(nonnegative),
         widest=FURTHEST * sensitivity,
-        finest=sensitivity / FURTHEST,
+        finest=NARROWEST * sensitivity,
         whole=False,
     )
 
@@ -315,8 +278,8 @@ def _families(families: object) -> tuple[str, ...]:
         families = (families,)
     if not isinstance(families, tuple | list | set):
         raise InputError("families", "a list of names", repr(families))
-    families = [word_now(family) if isinstance(family, str) else family for family in families]
-    unknown = [family for family in families if family not in known_families()]
-    if unknown or not families:
+    names = [word_now(family) if isinstance(family, str) else repr(family) for family in families]
+    unknown = [name for name in names if name not in known_families()]
+    if unknown or not names:
         raise InputError("family", f"among {', '.join(known_families())}", ", ".join(unknown) or "none")
-    return tuple(families)
+    return tuple(names)

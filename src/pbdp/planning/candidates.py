@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from contextlib import suppress
+from dataclasses import replace
 
 from pbdp.errors import CannotCertifyError, InputError
 from pbdp.mechanism.absolute import AbsoluteRegion
@@ -12,9 +13,12 @@ from pbdp.mechanism.boosted import boost_for
 from pbdp.mechanism.design import Design
 from pbdp.mechanism.grid import Grid
 from pbdp.mechanism.region import Region
+from pbdp.mechanism.weights import BITS, CENTER_SHARE, LARGEST_TABLE, TOTAL
 from pbdp.noise.cut_staircase import CUT_STAIRCASE, CutStaircase
 from pbdp.noise.family import Goal, Problem, Shapes, known_families
+from pbdp.noise.gaussian import GAUSSIAN
 from pbdp.noise.kernel import LatticeKernel
+from pbdp.noise.laplace import LAPLACE
 from pbdp.noise.table import FREE_FORM, LINEAR_PROGRAM, TableKernel
 from pbdp.planning.limit.cut_staircase import cut_epsilon, cut_levels
 from pbdp.planning.limit.question import RESERVE, Question
@@ -26,9 +30,34 @@ def candidates(
 ) -> Iterator[Design]:
     """Designs for a region in steps of the grid; `scale` is the noise scale that a fixed range asks for."""
     if scale is None:
-        yield from _absolute_candidates(grid, region.tightest(), goal, families)
+        yield from _in_time(_absolute_candidates(grid, region.tightest(), goal, families), goal)
     else:
-        yield from _fixed_candidates(grid, region, goal, families, scale / grid.step)
+        yield from _in_time(_fixed_candidates(grid, region, goal, families, scale / grid.step), goal)
+
+
+# Values of noise, and sums for a Rényi figure, that a certificate gets through in seconds.
+MOST_FOR_ONE, MOST_COMPOSED, MOST_FOR_RENYI = 1 << 24, 3 << 22, 1 << 25
+# For one release laws with longer tables are left to one that ends sooner, such as the cut staircase.
+MOST_BESIDE = 1 << 22
+
+
+def _in_time(designs: Iterator[Design], goal: Goal) -> Iterator[Design]:
+    """The designs whose certificate takes seconds."""
+    one = goal.delta is not None and goal.releases == 1
+    most = MOST_FOR_RENYI if goal.order is not None else MOST_FOR_ONE if one else MOST_COMPOSED
+    passed = False
+    for design in designs:
+        values = 2 * design.kernel.reach(2.0**-BITS) * (1 if goal.order is None else goal.sensitivity)
+        room = (
+            LARGEST_TABLE
+            if isinstance(design.kernel, CutStaircase)
+            else MOST_BESIDE
+            if passed and one
+            else most
+        )
+        if values <= room:
+            passed = True
+            yield design
 
 
 def _absolute_candidates(
@@ -40,11 +69,39 @@ def _absolute_candidates(
     )
     region = AbsoluteRegion(below=region.below + offset, above=region.above - offset)
     problem = problem_of(region, goal)
+    families = _affordable(problem, families)
     yield from best_law_candidates(grid, problem, offset, families)
     for shapes in shapes_for(problem, families):
         # a family without a table of this size is left out; the others go on
         with suppress(InputError):
             yield from _shape_candidates(grid, region, problem, offset, shapes)
+
+
+# From so many steps on (later for several releases) a table takes a while, and simple laws are nearly best.
+LARGE, VERY_LARGE = 1 << 13, 1 << 15
+# Up to so many releases Laplace noise is better than Gaussian noise at the usual deltas.
+FEW_RELEASES = 5
+
+
+def _affordable(problem: Problem, families: tuple[str, ...]) -> tuple[str, ...]:
+    """The families that are worth a table of this size, or all where none of them is.
+
+    Over several releases the others gain a few per cent, but each takes seconds to certify.
+    """
+    goal = problem.goal
+    one = goal.releases == 1 and goal.delta is not None
+    if not _is_large(problem, LARGE if one or goal.delta is None else VERY_LARGE):
+        return families
+    if one:
+        return tuple(name for name in families if known_families()[name].at_any_size) or families
+    few = goal.delta is not None and goal.releases <= FEW_RELEASES
+    simple = LAPLACE.name if few else GAUSSIAN.name
+    return (simple,) if simple in families else families
+
+
+def _is_large(problem: Problem, steps: int = LARGE) -> bool:
+    """Whether the noise is spread over more than so many steps."""
+    return problem.reach / problem.goal.confidence + problem.goal.sensitivity > steps
 
 
 def problem_of(region: AbsoluteRegion, goal: Goal) -> Problem:
@@ -66,6 +123,8 @@ def _shape_candidates(
     shape, plain = best_shape(shapes, problem)
     if plain > 0:
         yield Design(grid=grid, kernel=shape.kernel(plain), region=region, offset=offset)
+    if plain > 0 and _is_large(problem):
+        return
     best = boosted_scale(shape, problem, plain)
     if best is not None:
         kernel = shape.kernel(best)
@@ -73,15 +132,23 @@ def _shape_candidates(
         yield Design(grid=grid, kernel=kernel, region=region, boost=boost, offset=offset)
 
 
+# For more pairs of neighbors a Rényi certificate over all answers takes minutes.
+MOST_RENYI_PAIRS = 2048
+
+
 def _fixed_candidates(
     grid: Grid, region: Region, goal: Goal, families: tuple[str, ...], scale: float
 ) -> Iterator[Design]:
     """At the given scale: clamped (a post-processing, so free), boosted, and truncated to the range."""
+    low, high = region.answers
+    pairs = (high - low) * goal.sensitivity
     for family in known_families().values():
         if family.name not in families or family.of_scale is None:
             continue
         kernel = family.of_scale(scale)
         yield Design(grid=grid, kernel=kernel, region=region, clamp=True)
+        if goal.order is not None and pairs > MOST_RENYI_PAIRS:
+            continue
         boost = boost_for(kernel, region, goal.confidence)
         if boost < 1:
             yield Design(grid=grid, kernel=kernel, region=region, boost=boost)
@@ -127,6 +194,12 @@ def _cut_staircase(problem: Problem, delta: float) -> Found:
     question = Question.about(problem.below, problem.above, confidence, goal.sensitivity, delta)
     epsilon = cut_epsilon(question)
     levels, end = cut_levels(question, epsilon)
+    # its ends spend delta to the last digit, and what weights lose by rounding goes to the center
+    lost = 2 * CENTER_SHARE + 2 * (levels + 1) * goal.sensitivity / TOTAL
+    if lost < delta / 2:
+        question = replace(question, delta=delta - lost)
+        epsilon = cut_epsilon(question)
+        levels, end = cut_levels(question, epsilon)
     try:
         kernel = CutStaircase(
             loss=epsilon, width=goal.sensitivity, plateau=question.central_points, levels=levels, end=end

@@ -10,6 +10,7 @@ import numpy as np
 
 from pbdp.accounting import Bounds
 from pbdp.accounting.exact.tables import table_epsilon
+from pbdp.digits import order_text
 from pbdp.domains import fraction, non_negative, probability
 from pbdp.errors import CannotCertifyError, ContradictionError, InputError
 from pbdp.mechanism.design import Design, rounded_down
@@ -61,7 +62,7 @@ def certify(design: Design, region: Region, goal: Goal) -> Certificate:
     if math.isinf(epsilon.upper):
         raise CannotCertifyError(
             f"{design.name} noise has no finite epsilon at "
-            + (f"delta {delta:g}" if delta is not None else f"order {rdp_order:g}")
+            + (f"delta {delta:g}" if delta is not None else f"order {order_text(rdp_order or 0.0)}")
             + "; outputs that only one of two neighbors can produce are too likely."
         )
     return Certificate(

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 from pbdp.digits import rounded_down, rounded_up
+from pbdp.errors import PbdpError
 from pbdp.mechanism.coordinates import NORMS
 from pbdp.mechanism.design import Design
+from pbdp.mechanism.grid import Grid
 from pbdp.mechanism.neighbors import Neighbors
 from pbdp.mechanism.requirement import Requirement
 from pbdp.noise.family import known_families
@@ -41,6 +44,7 @@ def explanation(plan: Plan) -> list[str]:
             f"No {plan.limit.subject} can go below epsilon {rounded_down(plan.limit.epsilon)} "
             f"({plan.limit.kind})."
         )
+    lines += remarks(plan)
     lines += _boosting(entries)
     lines += [
         f"{design.name} needs {epsilon / plan.epsilon:.3g} times the epsilon: it {character}."
@@ -56,6 +60,59 @@ def explanation(plan: Plan) -> list[str]:
             f"Over {releases} releases losses average out: their spread counts more than their largest value."
         )
     return lines
+
+
+# An epsilon of no more than this is none for all purposes.
+NO_LOSS = 1e-9
+# A step of one's own is spoken of when it costs so many times the epsilon of a better one.
+DEAR_STEP = 1.05
+
+
+def remarks(plan: Plan) -> list[str]:
+    """What is unusual about a plan for a number: a loss of next to nothing, or a step that costs much."""
+    if plan.is_joint or plan.requirement.coordinates is not None:
+        return []
+    lines = []
+    if plan.delta is not None and plan.epsilon <= NO_LOSS:
+        lines.append(
+            "delta alone allows this accuracy: the noise is so wide that one person hardly ever changes what "
+            "is published, so next to no epsilon is needed."
+        )
+    better = better_step(plan)
+    if better is not None:
+        more = 100 * (plan.epsilon / better.epsilon - 1)
+        lines.append(
+            f"A step of {plan.grid.step:g} costs {more:.2g} % more than {better.grid.step:.6g} would "
+            f"(epsilon {rounded_up(better.epsilon)}); leave the step out to have it found."
+        )
+    return lines
+
+
+def better_step(plan: Plan) -> Plan | None:
+    """The plan on the grid that would have been found, where the step asked for costs much more."""
+    asked = plan.requirement
+    if asked.step is None or asked.integer or not isinstance(plan.mechanism, Design):
+        return None
+    from pbdp.planning.planner import grids_of, plan_for
+
+    region, free = asked.region, replace(asked, step=None)
+    if region.follows_answer and not _is_coarse(plan.grid, grids_of(free)[0], asked):
+        return None
+    try:
+        better = plan_for(free, per_answer=False)
+    except PbdpError:
+        return None
+    return better if plan.epsilon > DEAR_STEP * better.epsilon else None
+
+
+def _is_coarse(grid: Grid, other: Grid, asked: Requirement) -> bool:
+    """Whether a grid loses more of width and sensitivity than another, so that a look may pay."""
+
+    def rate(grid: Grid) -> float:
+        below, above = grid.region_in_steps(asked.region).offsets(0.0)
+        return grid.sensitivity_in_steps(asked.sensitivity) / (float(below + above) + 1)
+
+    return rate(grid) > 1.02 * rate(other)
 
 
 def _character(design: Design) -> str | None:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pbdp.digits import percent_down, rounded_up
+from pbdp.digits import order_text, percent_down, rounded_up
 from pbdp.errors import ContradictionError, InputError
 from pbdp.mechanism.design import AnyDesign, Design
 from pbdp.mechanism.grid import Grid
@@ -276,7 +276,11 @@ class Plan:
 
     def describe(self) -> str:
         """The plan in one sentence."""
-        loss = f"delta {self.delta:g}" if self.delta is not None else f"Rényi order {self.rdp_order:g}"
+        loss = (
+            f"delta {self.delta:g}"
+            if self.delta is not None
+            else f"Rényi order {order_text(self.rdp_order or 0.0)}"
+        )
         noise = "; ".join(
             f"{part.name + ': ' if part.name else ''}{part.describe()}, {part.requirement.describe()} with "
             f"confidence {percent_down(part.confidence)}"

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from pbdp.errors import CannotCertifyError
 from pbdp.mechanism.design import AnyDesign, Design
-from pbdp.mechanism.grid import Grid, LinearGrid, grid_for, whole_numbers
+from pbdp.mechanism.grid import Grid, LinearGrid, binary_grid_for, grid_for, whole_numbers
 from pbdp.mechanism.log_grid import log_grid_for
 from pbdp.mechanism.requirement import Requirement
 from pbdp.noise.family import Goal, known_families
@@ -18,6 +18,10 @@ from pbdp.planning.decoding import decoded_candidates
 from pbdp.planning.per_answer import per_answer_candidates
 from pbdp.planning.plan import Certified, Plan
 
+TOO_MANY_STEPS = (
+    "It would be spread over more steps than are certified in seconds: ask for less width (or scale) against "
+    "the sensitivity, or for fewer releases, or use a coarser step."
+)
 # Epsilons this close (relative) are a tie, which goes to the simpler family.
 TIE = 1e-4
 # The families that are tried unless others are named.
@@ -37,7 +41,9 @@ def grids_of(requirement: Requirement) -> list[Grid]:
     elif requirement.step is not None:
         grids = [LinearGrid(step=requirement.step, rounded=True)]
     else:
-        grids = [grid_for(requirement.region.width, requirement.sensitivity)]
+        free = requirement.region.follows_answer and requirement.bounds is None
+        maker = grid_for if free else binary_grid_for
+        grids = [maker(requirement.region.width, requirement.sensitivity)]
     logarithmic = log_grid_for(requirement.region, requirement.integer)
     return grids if logarithmic is None else [*grids, logarithmic]
 
@@ -59,9 +65,11 @@ def plan_for(
     """
     best: dict[str, Certified] = {}
     reasons: list[str] = []
+    tried: list[str] = []
 
     def certify_all(designs: Iterator[Design]) -> None:
         for design in designs:
+            tried.append(design.name)
             try:
                 entry = certified(requirement, design)
             except CannotCertifyError as error:
@@ -78,7 +86,7 @@ def plan_for(
     if not best:
         raise CannotCertifyError(
             "No noise could be certified for this requirement. "
-            + (reasons[0] if reasons else "Ask for less.")
+            + (reasons[0] if reasons else "Ask for less." if tried else TOO_MANY_STEPS)
         )
     if tables and families == FAMILIES:
         certify_all(_free_form_designs(requirement.each))

@@ -13,6 +13,7 @@ import numpy as np
 
 from pbdp.mechanism.boosted import KERNEL_ERROR
 from pbdp.noise.family import Problem, Shape, Shapes
+from pbdp.noise.grid import GridKernel
 from pbdp.noise.kernel import Array
 from pbdp.root import bracketed_root
 
@@ -50,7 +51,7 @@ def estimated_loss(shape: Shape, problem: Problem, scales: Array) -> Array:
     mass = np.exp(log_first)
     inside, total = np.sum(mass * inside1, axis=1, keepdims=True), np.sum(mass, axis=1, keepdims=True)
     p, rho = inside / total, goal.confidence
-    boost = np.clip((rho - p) / (rho * np.maximum(1 - p, 1e-300)), 0.0, 1 - 1e-12)
+    boost = np.clip((rho - p) / (rho * np.maximum(1 - p, 1e-16)), 0.0, 1 - 1e-12)
     log_total = np.log(inside + (1 - boost) * (total - inside))
     lost = np.log1p(-boost)
     log_first += np.where(inside1, -log_total, lost - log_total)
@@ -96,9 +97,11 @@ def _epsilon(log_first: Array, log_second: Array, delta: float) -> Array:
 
 # Boosting pays when the width is of the order of the sensitivity; beyond this ratio it is not looked for.
 LARGEST_RATIO = 256
-# Above this half-width masses come from the kernel's own formulas and not from a sum over the shape.
-LARGEST_SUM = 1 << 20
-LONGEST_SUM = 1 << 22
+# Longer shapes are not added up step by step: masses come from the kernel's own formulas, or from cells.
+LONGEST_SUM = 1 << 18
+CELLS = 1 << 16
+# What cells may be off by, as a share of the mass outside.
+CELL_ERROR = 1e-5
 # Multiples of the plain scale that are tried first, then around the best of them.
 SCAN = np.geomspace(1.0, 5.0, 8)
 CLOSER = 7
@@ -111,14 +114,17 @@ SHAPE_ROUNDS = 2
 def plain_scale(shape: Shape, problem: Problem) -> float:
     """Largest scale at which the unboosted law keeps the confidence (0 if none does)."""
     wanted = problem.goal.confidence * (1 + KERNEL_ERROR)
-    closed = max(problem.reach, problem.goal.sensitivity) > LARGEST_SUM
 
     def spare(log_scale: float) -> float:
         """Confidence beyond the one asked for."""
         scale = math.exp(log_scale)
         end = distance_to_tail(shape, problem, scale, 1e-18)
-        if closed or end > LONGEST_SUM:
-            return float(shape.kernel(scale).mass(-problem.below, problem.above)) - wanted
+        if end > LONGEST_SUM:
+            kernel = shape.kernel(scale)
+            if not isinstance(kernel, GridKernel):
+                return float(kernel.mass(-problem.below, problem.above)) - wanted
+            # its own masses take a table each time; cells of several steps come close enough
+            return _mass_in_cells(shape, problem, scale, end) - wanted - CELL_ERROR * (1 - wanted)
         noise = np.arange(math.ceil(end) + 1, dtype=np.float64)
         weight = np.exp(shape.log_density(noise, np.array(scale)))
         inside = np.sum(weight[: problem.above + 1]) + np.sum(weight[1 : problem.below + 1])
@@ -135,6 +141,16 @@ def plain_scale(shape: Shape, problem: Problem) -> float:
     while spare(root) < 0:
         root -= 1e-14 * max(1.0, abs(root))
     return math.exp(root)
+
+
+def _mass_in_cells(shape: Shape, problem: Problem, scale: float, end: float) -> float:
+    """Mass of the region, with the shape taken as constant over each of many cells."""
+    cell = end / CELLS
+    middle = np.asarray(cell * np.arange(CELLS + 1), dtype=np.float64)
+    weight = np.exp(shape.log_density(middle, np.array(scale)))
+    weight[0] /= 2
+    sides = [np.clip((side + 0.5 - middle) / cell + 0.5, 0.0, 1.0) for side in (problem.below, problem.above)]
+    return float((weight @ sides[0] + weight @ sides[1]) / (2 * np.sum(weight)))
 
 
 def best_shape(

@@ -50,7 +50,7 @@ def _rows(first: Array, second: Array, releases: int, delta: float) -> Array:
             [law_epsilon(loss_law(p, q), delta).upper for p, q in zip(first, second, strict=True)]
         )
     shared = (first > 0) & (second > 0)
-    with np.errstate(divide="ignore", invalid="ignore"):
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         losses = np.clip(np.where(shared, np.log(first / second), 0.0), -LARGEST_LOSS, LARGEST_LOSS)
     finite = np.where(shared, first, 0.0)
     infinite = np.sum(np.where(shared, 0.0, first), axis=1)

@@ -14,6 +14,7 @@ import numpy as np
 from pbdp.accounting.exact.cells import CELLS_AT_ONCE, cells
 from pbdp.accounting.exact.pairs import Pairs
 from pbdp.accounting.exact.pieces import pieces
+from pbdp.digits import order_text
 from pbdp.errors import CannotCertifyError
 from pbdp.noise.kernel import Array, Kernel, LatticeKernel, LogConcaveKernel
 
@@ -82,7 +83,7 @@ def _by_cells(kernel: Kernel, pairs: Pairs, boost_loss: float, order: float) -> 
         reach *= 2
         if reach > LARGEST_WINDOW:
             raise CannotCertifyError(
-                f"The Rényi sum at order {order:g} needs more than {LARGEST_WINDOW} terms. "
+                f"The Rényi sum at order {order_text(order)} needs more than {LARGEST_WINDOW} terms. "
                 "Use a lower order, or a coarser step."
             )
 

@@ -6,7 +6,7 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from pbdp.cli.words.layout import columns, facts
-from pbdp.digits import outward, percent_down, rounded_down, rounded_up
+from pbdp.digits import order_text, outward, percent_down, rounded_down, rounded_up
 
 if TYPE_CHECKING:
     from pbdp.planning.plan import Part, Plan
@@ -23,7 +23,7 @@ Facts = list[tuple[str, str]]
 def loss_words(epsilon: float, delta: float | None, order: float | None = None, releases: int = 1) -> str:
     """An epsilon, how many releases it is the total of, and what it is the epsilon of."""
     total = f" in total for {releases} releases" if releases > 1 else ""
-    kind = f"Rényi loss at order {order:g}" if delta is None else f"at delta {delta:g}"
+    kind = f"Rényi loss at order {order_text(order or 0.0)}" if delta is None else f"at delta {delta:g}"
     return f"epsilon {rounded_up(epsilon)}{total} {kind}"
 
 
@@ -39,6 +39,7 @@ def plan_words(plan: Plan) -> str:
         ("Requirement", f"{requirement.describe()}, {percent_down(requirement.confidence)} of the time"),
         ("Privacy", f"{loss}   (certified)"),
         *_limit(plan),
+        *_remarks(plan),
         ("Confidence", f"{percent_down(plan.confidence)} for every true answer"),
         ("Noise", _noise(plan.only)),
         ("Neighbors", f"{plan.neighbors}; {person}"),
@@ -77,6 +78,13 @@ def _reserve(plan: Plan) -> Facts:
 
     words = reserve_words(plan)
     return [] if words is None else [("Needs", words)]
+
+
+def _remarks(plan: Plan) -> Facts:
+    """What a reader would ask: why there is no loss to speak of, and what a step of one's own costs."""
+    from pbdp.planning.explain import remarks
+
+    return [("Note", remark) for remark in remarks(plan)]
 
 
 def _limit(plan: Plan) -> Facts:

@@ -55,14 +55,18 @@ def cut_masses(question: Question, epsilon: float) -> Array:
 
 
 def cut_levels(question: Question, epsilon: float) -> tuple[int, float]:
-    """L and r. The condition on r is D·x^{L+1}·(1 - 2·delta) <= delta·(c + 2·D·(x + ... + x^L))."""
-    width, delta, rest = question.sensitivity, question.delta, -math.expm1(-epsilon)
-    x, endless = math.exp(-epsilon), question.central_points + 2 * width * math.exp(-epsilon) / rest
-    share = delta * endless / (width * (1 - 2 * delta + 2 * delta / rest))
-    last = max(0, math.ceil(-math.log(share) / epsilon) - 1)
-    total = endless - 2 * width * x ** (last + 1) / rest
-    end = (width * x**last - delta * total) / (width * (math.expm1(epsilon) + 2 * delta))
-    return last, min(max(end, 0.0), x ** (last + 1))
+    """L and r. The condition on r is D·x^{L+1}·(1 - 2·delta) <= delta·(c + 2·D·(x + ... + x^L)).
+
+    Where it holds with equality, 1 - x^{L+1} = (1 - delta·c/D) / (1 - 2·delta + 2·delta/(1 - x)), which keeps
+    its digits at an epsilon of next to nothing.
+    """
+    width, delta, center = question.sensitivity, question.delta, question.central_points
+    fallen = (1 - delta * center / width) / (1 - 2 * delta - 2 * delta / math.expm1(-epsilon))
+    last = max(0, math.ceil(-math.log1p(-min(fallen, 1 - 1e-16)) / epsilon) - 1)
+    x, height = math.exp(-epsilon), math.exp(-epsilon * last)
+    total = center + 2 * width * _levels_sum(epsilon, 0, last)
+    end = (width * height - delta * total) / (width * (math.expm1(epsilon) + 2 * delta))
+    return last, min(max(end, 0.0), height * x)
 
 
 def _confidence(question: Question, epsilon: float) -> float:

@@ -32,8 +32,10 @@ from pbdp.planning.limit.closed_form import closed_form
 from pbdp.planning.limit.question import Question
 from pbdp.planning.limit.search import CLOSED_FORM, COARSER, EVERY_SHIFT, SOME_CONSTRAINTS, least_epsilon
 
-# Real answers are compared on a lattice of at most so many points to the sensitivity, and to the region.
+# Real answers are compared on a lattice of at most so many points to the sensitivity (or to the region, where
+# that is narrower, down to a part of it), and of so many to the region.
 POINTS_IN_SENSITIVITY = 512
+NARROWEST = 1e4
 MOST_POINTS = 1 << 13
 ROUNDED_DOWN = 1 - 1e-9
 
@@ -203,7 +205,8 @@ def _reduction(requirement: Requirement) -> Reduction | None:
 
 def _points(width: float, sensitivity: float) -> int:
     """The lattice on which a region of floor(width) + 1 points is least wider than it really is."""
-    points = np.arange(1, POINTS_IN_SENSITIVITY + 1)
+    narrow = math.ceil(min(max(sensitivity / width, 1.0), NARROWEST))
+    points = np.arange(1, POINTS_IN_SENSITIVITY * narrow + 1)
     inside = np.floor(width / sensitivity * points * (1 + 1e-12)) + 1
     possible = (inside <= MOST_POINTS) | (points == 1)
     return int(points[np.argmin(np.where(possible, inside / points, np.inf))])

@@ -38,8 +38,9 @@ class Rounding:
 
     def __post_init__(self) -> None:
         for step in (self.step, self.answer_step):
-            # refuses what is no power of two
             LinearGrid(step=step, rounded=True)
+            if math.frexp(step)[0] != 0.5:
+                raise InputError("step", "a power of two", f"{step:g}", "It is halved for the answers.")
         if not 1 <= math.log2(self.step / self.answer_step) <= MOST_HALVINGS:
             raise InputError(
                 "answer_step", f"the step halved 1 to {MOST_HALVINGS} times", f"{self.answer_step:g}"

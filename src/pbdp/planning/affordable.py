@@ -1,0 +1,222 @@
+"""What an epsilon pays for: the largest confidence, or the narrowest width.
+
+A plan takes a while, so few are made: the search closes in on the epsilon by false position, with the one
+family that does best there, and asks all of them in the end whether another does better.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, TypeGuard
+
+from pbdp.domains import positive
+from pbdp.errors import CannotCertifyError, InputError, PbdpError
+from pbdp.mechanism.region import Region
+from pbdp.mechanism.requirement import Requirement
+
+if TYPE_CHECKING:
+    from pbdp.planning.plan import Plan
+
+# How close (relative, on the searched scale) the search comes to the best value.
+TOLERANCE = 1e-6
+# So close below the epsilon given nothing is left to gain; for widths of very many steps, each of which takes
+# a while, a little less will do.
+SPENT, NEARLY_SPENT = 1e-7, 1e-4
+MANY_STEPS = 1 << 13
+# Tries between two values of which one fits; whole numbers are halved to the end.
+TRIES = 24
+# One family is looked at in a search; so often all are asked whether another does better there.
+ROUNDS = 3
+# Certified losses are no smaller: nothing tells them from none.
+LEAST_EPSILON = 1e-15
+# Odds of a hundredth, and of all but 1e-13.
+LEAST_LOG_ODDS, MOST_LOG_ODDS = -4.6, 30.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Budget:
+    """An epsilon that a plan may not exceed, and the families that may be used."""
+
+    epsilon: float
+    families: tuple[str, ...]
+
+    def __post_init__(self) -> None:
+        remedy = "It is the privacy loss that you can afford; 1, say."
+        if positive("epsilon", self.epsilon, remedy) < LEAST_EPSILON:
+            raise InputError(
+                "epsilon",
+                f"at least {LEAST_EPSILON:g}",
+                f"{self.epsilon:g}",
+                "So small a loss cannot be told from none; 1 is common.",
+            )
+
+    def plan(self, requirement: Requirement, families: tuple[str, ...] | None = None) -> Plan | None:
+        """The plan for a requirement, whether it fits or not; None if there is none."""
+        from pbdp.planning.planner import plan_for
+
+        try:
+            return plan_for(requirement, families or self.families, per_answer=False, tables=False)
+        except PbdpError:
+            return None
+
+    def fits(self, made: Plan | None) -> TypeGuard[Plan]:
+        """Whether a plan costs no more."""
+        return made is not None and made.epsilon <= self.epsilon
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WidthFamily:
+    """Regions of different widths; `whole` says that only whole widths differ when answers are whole."""
+
+    region: Callable[[float], Region]
+    widest: float
+    finest: float
+    whole: bool
+
+
+def largest_confidence(requirement: Requirement, budget: Budget) -> Plan:
+    """The plan with the largest confidence; the one in `requirement` is only a place holder.
+
+    Searched on the scale of log-odds, on which the price is close to linear.
+    """
+
+    def asked(log_odds: float) -> Requirement:
+        return replace(requirement, confidence=1 / (1 + math.exp(-log_odds)))
+
+    # Laplace noise would have 1 - e^-loss
+    loss = budget.epsilon * requirement.region.width / requirement.sensitivity / requirement.releases
+    search = Search(
+        budget=budget,
+        asked=asked,
+        easy=LEAST_LOG_ODDS,
+        hard=MOST_LOG_ODDS,
+        reason=f"Even a confidence of 1 % costs more than epsilon {budget.epsilon:g}.",
+    )
+    return search.furthest(math.log(math.expm1(min(max(loss, 1e-9), 50.0))), stride=0.25)
+
+
+def narrowest(requirement: Requirement, budget: Budget, family: WidthFamily) -> Plan:
+    """The plan with the narrowest width; the region in `requirement` is only a place holder."""
+    whole = requirement.integer and family.whole
+
+    def asked(x: float) -> Requirement:
+        width = math.exp(-x)
+        return replace(requirement, region=family.region(float(round(width)) if whole else width))
+
+    # what Laplace noise takes, or Gaussian noise over many releases
+    tail, releases = -math.log(max(1 - requirement.confidence_each, 1e-15)), requirement.releases
+    many = 2 * math.sqrt(releases * tail * -math.log(requirement.delta or 1e-6))
+    guess = min(tail * releases, many) * requirement.sensitivity / budget.epsilon
+    search = Search(
+        budget=budget,
+        asked=asked,
+        easy=-math.log(family.widest),
+        hard=0.0 if whole else -math.log(family.finest),
+        reason=f"Even {family.region(family.widest).describe()} costs more than epsilon {budget.epsilon:g}.",
+        whole=whole,
+    )
+    return search.furthest(-math.log(guess), stride=0.25)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Search:
+    """The requirement furthest from `easy` toward `hard` that a budget pays for; its price rises that way."""
+
+    budget: Budget
+    asked: Callable[[float], Requirement]
+    easy: float
+    hard: float
+    reason: str
+    whole: bool = False
+    _known: dict[tuple[float, tuple[str, ...]], Plan | None] = field(default_factory=dict)
+
+    def furthest(self, guess: float, stride: float) -> Plan:
+        """Found with the few families that do best there; all of them are asked in the end."""
+        at = self._snapped(min(max(guess, self.easy), self.hard))
+        # nothing can be planned at a guess that is too hard; at the easy end it tells what does well
+        found = self._at(at, self.budget.families) or self._at(self.easy, self.budget.families)
+        if at == self.easy and not self.budget.fits(found):
+            raise CannotCertifyError(f"{self.reason} Allow a larger epsilon.")
+        for _ in range(ROUNDS):
+            families = _best_family(found, self.budget.families)
+            at = self._crossing(at, stride, families)
+            found = self._at(at, families if self._is_wide(at) else self.budget.families)
+            if _best_family(found, self.budget.families) == families:
+                break
+        if found is None:
+            raise AssertionError("more families find more plans")
+        return found
+
+    def _crossing(self, at: float, stride: float, families: tuple[str, ...]) -> float:
+        """The last value that fits: in growing strides until that changes, then closed in on."""
+        here = self._price(at, families)
+        fits = here <= 0
+        end = self.hard if fits else self.easy
+        while at != end:
+            there = self._snapped(min(at + stride, end) if fits else max(at - stride, end))
+            price = self._price(there, families)
+            if (price <= 0) is not fits:
+                fitting, failing = sorted([(at, here), (there, price)])
+                return self._between(fitting, failing, families)
+            at, here, stride = there, price, 2 * stride
+        if not fits:
+            raise CannotCertifyError(f"{self.reason} Allow a larger epsilon.")
+        return at
+
+    def _between(
+        self, fitting: tuple[float, float], failing: tuple[float, float], families: tuple[str, ...]
+    ) -> float:
+        """By false position on the logarithm of the price; an end that stays counts half the next time."""
+        (low, at_low), (high, at_high) = fitting, failing
+        side = 0
+        for _ in range(TRIES):
+            if high - low <= TOLERANCE or at_low > -(NEARLY_SPENT if self._is_wide(low) else SPENT):
+                break
+            share = at_low / (at_low - at_high) if math.isfinite(at_high) else 0.5
+            middle = self._snapped(low + (high - low) * min(max(share, 0.02), 0.98))
+            if middle in (low, high):
+                middle = self._snapped((low + high) / 2)
+                if middle in (low, high):
+                    break
+            here = self._price(middle, families)
+            if here <= 0:
+                low, at_low, at_high = middle, here, at_high / (2 if side < 0 else 1)
+                side = -1
+            else:
+                high, at_high, at_low = middle, here, at_low / (2 if side > 0 else 1)
+                side = 1
+        return low
+
+    def _is_wide(self, x: float) -> bool:
+        return self.asked(x).region.width > MANY_STEPS * self.asked(x).sensitivity
+
+    def _snapped(self, x: float) -> float:
+        """The value of a whole width, e^-x rounded up, where widths are whole."""
+        # the logarithm of a whole number may come back a little larger
+        return -math.log(max(math.ceil(math.exp(-x) * (1 - 1e-12)), 1)) if self.whole else x
+
+    def _at(self, x: float, families: tuple[str, ...]) -> Plan | None:
+        if (x, families) not in self._known:
+            try:
+                self._known[x, families] = self.budget.plan(self.asked(x), families)
+            except InputError:
+                self._known[x, families] = None
+        return self._known[x, families]
+
+    def _price(self, x: float, families: tuple[str, ...]) -> float:
+        """ln(epsilon / the one given): at most 0 where it fits, infinite where there is no plan."""
+        made = self._known.get((x, self.budget.families))
+        if _best_family(made, self.budget.families) != families:
+            made = self._at(x, families)
+        return math.inf if made is None else math.log(max(made.epsilon, LEAST_EPSILON) / self.budget.epsilon)
+
+
+def _best_family(found: Plan | None, families: tuple[str, ...]) -> tuple[str, ...]:
+    """The family of a plan's noise; all of them where there is no plan."""
+    if found is None:
+        return families
+    from pbdp.planning.plan import number_design
+
+    return (number_design(found.mechanism).kernel.family,)
