@@ -13,7 +13,6 @@ from typing import Any
 import pytest
 
 import pbdp
-from pbdp.accounting.exact.tables import table_delta
 from pbdp.accounting.filters.rule import NATS, PROBABILITIES
 from pbdp.errors import ContradictionError, InputError
 from pbdp.mechanism.custom import CustomRegion
@@ -198,16 +197,13 @@ def test_limits_start_below_what_they_stand_for() -> None:
 # ------------------------------------------------------------------------------------------------ costs
 
 
-@pytest.mark.parametrize("what", ["a count", "a real number", "a Rényi plan"])
-def test_reach_is_no_less_than_the_largest_loss_that_counts(what: str) -> None:
+@pytest.mark.parametrize("what", ["a count", "ten counts", "a real number", "a Rényi plan"])
+def test_beyond_the_reach_lies_no_more_than_the_reserve_paid(what: str) -> None:
     plan = EVERY[what]()
-    assert isinstance(plan, Plan)
     found = one(plan)
     assert found.cost is not None
-    table, steps = plan.mechanism.table_at(0.0), plan.grid.sensitivity_in_steps(plan.requirement.sensitivity)
-    each = found.cost["reach"] / NATS / plan.requirement.releases
-    # beyond it lies next to nothing
-    assert table_delta(table, steps, each).upper * plan.requirement.releases <= found.cost["reserve"] / 1e40
+    beyond = compose_plans([(plan, 1)]).delta_at(found.cost["reach"] / NATS)
+    assert beyond.lower <= found.cost["reserve"] / PROBABILITIES
 
 
 def test_what_fits_composes_to_less_than_epsilon() -> None:

@@ -95,47 +95,6 @@ def as_fraction(number: Any) -> Fraction:
     return Fraction(int(mantissa) * (-1 if sign else 1)) * Fraction(Fraction(2) ** int(exponent))
 
 
-def least_renyi(pair: Pair, order: float, missing: Fraction) -> Any:
-    """The least Rényi loss of a measure P~ below the first law that lacks at most `missing` of it.
-
-    The derivative of p~^a q^(1-a) grows with p~/q, so the best P~ is the smaller of p and c·q for one c.
-    """
-    first, second = pair
-    outside = sum((p for y, p in first.items() if not second.get(y)), Fraction(0))
-    if outside > missing:
-        return mpmath.inf
-    shared = sorted(
-        ((p / second[y], p, second[y]) for y, p in first.items() if p and second.get(y)), reverse=True
-    )
-    cap = shared[0][0] if shared else Fraction(1)
-    above, below = outside - missing, Fraction(0)
-    for i, (_, p, q) in enumerate(shared):
-        # with c between this ratio and the next, P~ lacks the sum of p - c·q so far
-        above, below = above + p, below + q
-        cap = above / below
-        if i + 1 == len(shared) or cap >= shared[i + 1][0]:
-            break
-    if missing == outside:
-        cap = shared[0][0] if shared else cap
-    if cap <= 0:
-        return -mpmath.inf
-    a = mpmath.mpf(order)
-    kept = ((min(p, cap * q), q) for _, p, q in shared)
-    moment = mpmath.fsum(number(p) ** a * number(q) ** (1 - a) for p, q in kept)
-    return mpmath.log(moment) / (a - 1)
-
-
-def number(value: Fraction) -> Any:
-    return mpmath.mpf(value.numerator) / value.denominator
-
-
-def converted(epsilon: float, renyi: Any, order: float) -> Any:
-    """delta of Canonne, Kamath and Steinke (2020), proposition 12."""
-    a = mpmath.mpf(order)
-    exponent = (a - 1) * (mpmath.mpf(renyi) - mpmath.mpf(epsilon))
-    return mpmath.exp(exponent) / (a - 1) * (1 - 1 / a) ** a
-
-
 def response(epsilon: float, delta: float) -> Pair:
     """Randomized response, from its definition."""
     grown = as_fraction(mpmath.exp(mpmath.mpf(epsilon)))

@@ -14,10 +14,11 @@ from dp_accounting.pld import privacy_loss_distribution as rival
 from scipy.stats import binom, norm
 
 import pbdp
-from pbdp.bridges.dp_accounting import PlanAccountant, PlanEvent, PldEvent, plan_to_pld
+from pbdp.bridges.dp_accounting import PlanAccountant, PlanEvent, PldEvent, plan_to_pld, priced_event
 from pbdp.errors import InputError
 from pbdp.planning.certification import plan_of
-from pbdp.planning.pricing.priced import Claim
+from pbdp.planning.pricing import Terms, fingerprint, price
+from pbdp.planning.pricing.priced import Claim, Measured
 from tests.bridges import brute, plans
 
 ADD, REPLACE = (
@@ -308,3 +309,61 @@ def test_a_plan_event_travels_as_a_named_tuple_and_counts_as_equal() -> None:
     assert accountant.ledger == dp_event.SelfComposedDpEvent(event, 2)
     assert "laplace" in repr(event)
     assert len(repr(event)) < 80
+
+
+# ----------------------------------------------------------------------------------------------- budgets
+
+
+def test_a_budget_pays_for_an_event_by_its_own_curve() -> None:
+    """Gaussian noise costs (sensitivity/sigma)², the least there is, and as a claim far more."""
+    terms = Terms(epsilon=3, delta=1e-6)
+    event = priced_event(dp_event.GaussianDpEvent(8.0), label="training")
+    found = price(terms, ((event, 1),))
+    assert found.cost is not None
+    assert found.label == "training"
+    least = 10**15 / 64
+    assert least * (1 - 1e-3) <= found.cost["variance"] <= 1.1 * least
+    claim = Claim(epsilon=PlanAccountant().compose(event_of(8.0)).get_epsilon(1e-12), delta=1e-12)
+    claimed = price(terms, ((claim, 1),)).cost
+    assert claimed is not None
+    assert claimed["variance"] > 3 * found.cost["variance"]
+
+
+def event_of(noise: float) -> Any:
+    return dp_event.GaussianDpEvent(noise)
+
+
+def test_the_curve_of_an_event_is_no_lower_than_the_closed_form() -> None:
+    event = priced_event(event_of(2.0))
+    for index, delta in enumerate(event.deltas):
+        epsilon = event.step * index
+        exact = norm.cdf(0.25 - 2 * epsilon) - math.exp(epsilon) * norm.cdf(-0.25 - 2 * epsilon)
+        assert delta >= exact * (1 - 1e-9) - 1e-16
+
+
+def test_events_of_several_parts_and_relations() -> None:
+    several = dp_event.ComposedDpEvent([event_of(8.0), dp_event.SelfComposedDpEvent(event_of(8.0), 3)])
+    terms = Terms(epsilon=3, delta=1e-6)
+    four, single = (price(terms, ((priced_event(event), 1),)).cost for event in (several, event_of(8.0)))
+    assert four is not None
+    assert single is not None
+    assert four["variance"] == pytest.approx(4 * single["variance"], rel=0.05)
+    other = priced_event(event_of(8.0), neighbors="replace")
+    with pytest.raises(InputError, match="neighbors must be 'add/remove'"):
+        price(terms, ((other, 1),))
+    assert fingerprint(priced_event(event_of(8.0))) == fingerprint(priced_event(event_of(8.0)))
+    assert fingerprint(priced_event(event_of(8.0))) != fingerprint(priced_event(event_of(8.1)))
+
+
+def test_an_event_without_a_guarantee_is_refused() -> None:
+    with pytest.raises((InputError, Exception)):
+        priced_event(dp_event.NonPrivateDpEvent())
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [{"step": 0.0}, {"step": -1.0}, {"deltas": (0.1,)}, {"deltas": (1.5, 0.1)}, {"neighbors": "nobody"}],
+)
+def test_curves_that_cannot_be_are_refused(wrong: dict[str, Any]) -> None:
+    with pytest.raises(InputError):
+        Measured(**({"step": 0.1, "deltas": (0.2, 0.1)} | wrong))
