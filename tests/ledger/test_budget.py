@@ -347,7 +347,8 @@ def test_a_claim_is_paid_for(url: str) -> None:
         paid = budget.reserve(Claim(epsilon=0.2, delta=1e-8, label="survey of 2020"), key="survey")
         assert paid.label == "survey of 2020"
         assert 0 < paid.spent < 1
-        assert budget.state.spent["reach"] == 2 * 10**11
+        # a little of its reach may be paid from the reserve
+        assert 1.99 * 10**11 < budget.state.spent["reach"] <= 2 * 10**11
         assert budget.reserve(Claim(epsilon=0.2, delta=1e-8, label="survey of 2020"), key="survey").repeated
         with pytest.raises(BudgetExceededError, match="in reserve"):
             budget.reserve(Claim(epsilon=0.1, delta=9.5e-8))
