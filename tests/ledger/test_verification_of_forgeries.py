@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from pbdp.ledger import Ledger, verify_export
+from pbdp.ledger import Ledger, Purchase, verify_export
 from pbdp.spelling import canonical
 from tests.ledger.asking import PLAN, fill, ledger_with_visits, plan_number, request
 from tests.ledger.tampering import forged, take_back
@@ -162,3 +162,23 @@ def test_changes_of_the_key_that_cannot_be_are_found(file: Path, edit: dict[str,
     assert words in fault(forged(lines, {2: edit}))
     before = json.loads(json.loads(lines[3])["payload"])["before"]
     assert "record 2 names a wrong key" in fault(forged(lines, {2: {"key": before}}))
+
+
+def test_releases_are_not_had_for_nothing_beside_a_purchase(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A record without key and cost belongs to the purchase before it, or to none."""
+    monkeypatch.setenv("PBDP_STATE", str(tmp_path / "state"))
+    plans = tuple((plan_number(number), "weekly", 52) for number in range(2))
+    with ledger_with_visits(str(tmp_path / "budget.db")) as ledger:
+        cost = {"renyi": 10}
+        ledger.buy(Purchase(dataset="visits", plans=plans, cost=cost, neighbors="add/remove", key="year"))
+        ledger.reserve(request(key="other"))
+        ledger.reserve(request(key="another", plan=plan_number(3)))
+        bought = list(ledger.export())
+    assert verify_export(bought).sound
+    part = next(json.loads(line) for line in bought if '"kind":"purchase"' in line and '"key\\":null' in line)
+    content = json.loads(part["payload"])
+    again = canonical({**content, "bought": 104, "releases": 1, "spent": {"renyi": 20}})
+    found = fault(forged(bought, {5: {"payload": again, "kind": "purchase"}}))
+    assert found == "record 5 belongs to no purchase that was paid for"

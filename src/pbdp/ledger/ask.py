@@ -35,6 +35,8 @@ if TYPE_CHECKING:
 
 # Candidates for a width or a confidence are certified at this share of the budget's delta: any will do.
 PLACEHOLDER = 0.5
+# What a share buys is looked for up to this many sensitivities: beyond, there is next to nothing left.
+WIDEST = 1e4
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -136,7 +138,7 @@ def choose(budget: Budget, question: Question, blocks: Blocks = None, spent: Amo
         share=1.0 if question.share is None else question.share,
     )
     if question.within is None:
-        widest = FURTHEST * question.sensitivity
+        widest = WIDEST * question.sensitivity
         finest = question.sensitivity / FURTHEST
         family = WidthFamily(region=AbsoluteRegion.even, widest=widest, finest=finest, whole=True)
         requirement = narrowest(requirement, replace(payer, families=QUICK), family).requirement

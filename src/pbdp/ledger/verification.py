@@ -245,6 +245,11 @@ class Walk:
             self._keys.add(content["key"])
         else:
             _hold(not any(content["cost"].values()), "pays without a key")
+            first = None if self.head is None or self.head.kind != "purchase" else self.head.content
+            _hold(
+                first is not None and first["fingerprint"] == content["fingerprint"],
+                "belongs to no purchase that was paid for",
+            )
 
     def _units(self, request: Request, content: Payload) -> None:
         plan = (request.dataset, request.plan)

@@ -356,7 +356,7 @@ def test_events_of_several_parts_and_relations() -> None:
 
 
 def test_an_event_without_a_guarantee_is_refused() -> None:
-    with pytest.raises((InputError, Exception)):
+    with pytest.raises(InputError, match="private at some epsilon"):
         priced_event(dp_event.NonPrivateDpEvent())
 
 
@@ -365,5 +365,6 @@ def test_an_event_without_a_guarantee_is_refused() -> None:
     [{"step": 0.0}, {"step": -1.0}, {"deltas": (0.1,)}, {"deltas": (1.5, 0.1)}, {"neighbors": "nobody"}],
 )
 def test_curves_that_cannot_be_are_refused(wrong: dict[str, Any]) -> None:
+    right: dict[str, Any] = {"step": 0.1, "deltas": (0.2, 0.1)}
     with pytest.raises(InputError):
-        Measured(**({"step": 0.1, "deltas": (0.2, 0.1)} | wrong))
+        Measured(**(right | wrong))
