@@ -21,7 +21,7 @@ from pbdp.noise.family import Goal
 # The largest share of delta that the rounding of answer-dependent tables may use up.
 LARGEST_RESERVE = 0.01
 # Pairs of answers that are looked at for an epsilon that is reached, where outputs are decoded.
-PAIRS = 9
+PAIRS = 5
 
 FROM_TABLE = "sum over the table of integer weights, every shift"
 OVER_ANSWERS = "exact law, every pair of neighboring answers, plus the distance of the tables from it"

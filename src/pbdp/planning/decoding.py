@@ -51,7 +51,7 @@ from pbdp.mechanism.grid import Grid, LinearGrid
 from pbdp.mechanism.region import Region
 from pbdp.mechanism.requirement import Requirement
 from pbdp.mechanism.weights import TOTAL, WeightTable
-from pbdp.noise.family import Goal, Problem, Shape, known_families
+from pbdp.noise.family import Goal, Problem, Shape, Shapes, known_families
 from pbdp.noise.kernel import Index, LatticeKernel
 from pbdp.noise.staircase import STAIRCASE
 from pbdp.planning.candidates import problem_of, shapes_for
@@ -62,8 +62,11 @@ PARTS_IN_REGION = 160
 MOST_PARTS = 32
 # Thresholds are rounded to blocks, of which a region has at least this many.
 BLOCKS_IN_REGION = 512
-# Beyond this many runs of answers the middle of them decides, and a decoder gains next to nothing.
-MOST_RUNS = 128
+# Beyond this many runs of answers the middle of them decides, and a decoder gains less than 1 %: few runs
+# where all regions are alike, more where they grow.
+FEW_RUNS, MOST_RUNS = 16, 128
+# A region without ends is to have grown so much after these runs.
+WORTH = 1.02
 MOST_ANSWERS = 1 << 18
 # The widest noise that is looked at, in parts; and a scale from which on few families are.
 FURTHEST, WIDE = 1 << 19, 1 << 11
@@ -98,7 +101,8 @@ def decoded_candidates(
         return
     # families fit their shapes to a width: the one that this noise keeps with the confidence
     half = round(-widest * math.log(1 - goal.confidence))
-    fitted = Problem(below=half, above=half, goal=replace(goal, confidence=MARGIN))
+    met = min(goal.confidence / 2, 1e-3)  # as nothing is boosted
+    fitted = Problem(below=half, above=half, goal=replace(goal, confidence=met))
     if goal.releases == 1 and widest * line.parts > WIDE:
         # large tables take long, and for one release these two are nearly the best there is
         families = tuple(name for name in families if name in {"laplace", "staircase"}) or families
@@ -106,7 +110,7 @@ def decoded_candidates(
         families = tuple(name for name in families if name != STAIRCASE.name)
         yield from _decoded(line, grid, partial(_best_staircase, line, fitted.goal))
     for shapes in shapes_for(fitted, families):
-        yield from _decoded(line, grid, partial(best_shape, shapes, fitted, line.widest))
+        yield from _decoded(line, grid, partial(_best_shape, line, shapes, fitted))
 
 
 def _decoded(line: _Line, grid: Grid, search: Callable[[], tuple[Shape, float]]) -> Iterator[Design]:
@@ -121,6 +125,12 @@ def _decoded(line: _Line, grid: Grid, search: Callable[[], tuple[Shape, float]])
             if found is not None:
                 yield replace(plain, decoder=found)
                 break
+
+
+def _best_shape(line: _Line, shapes: Shapes, problem: Problem) -> tuple[Shape, float]:
+    """The shape of least loss, found with rough scales, and its own."""
+    shape, scale = best_shape(shapes, problem, partial(line.widest, close=ROUGH))
+    return shape, line.widest(shape, problem) if scale > 0 else 0.0
 
 
 def _best_staircase(line: _Line, goal: Goal) -> tuple[Shape, float]:
@@ -226,8 +236,11 @@ class _Line:
             points = float((most - least).min() + 1)
             if bounds is None:
                 lowest, highest = int(least.min()), int(most.max())
-            if last - first >= min(MOST_RUNS * points, MOST_ANSWERS):
+            runs = FEW_RUNS if asked.follows_answer else MOST_RUNS
+            if last - first >= min(runs * points, MOST_ANSWERS):
                 return None
+        elif region.settled_from(WORTH * points / 2) > MOST_RUNS * points:
+            return None
         if lowest is not None and highest is not None and lowest > highest:
             return None
         parts = block = 1
@@ -273,9 +286,11 @@ class _Line:
         """The largest scale of the shape that has a decoder; 0 if none has one."""
 
         def fits(scale: float) -> bool:
-            if distance_to_tail(shape, problem, scale, 2.0**-64) * self.parts > FURTHEST:
-                return False
             reach = math.ceil(distance_to_tail(shape, problem, scale, 1e-16))
+            # a tail that does not end where it is looked for has no end that is found
+            ends = distance_to_tail(shape, problem, scale, 2.0**-64)
+            if not reach <= 2 * ends <= 2 * FURTHEST / self.parts:
+                return False
             masses = np.exp(shape.log_density(np.arange(-reach, reach + 1.0), np.array(scale)))
             sums = np.concatenate((np.zeros(1), np.cumsum(np.repeat(masses, self.parts))))
             wanted = self.confidence * (1 + MARGIN)
@@ -410,15 +425,16 @@ class _Runs:
         if self.floor is not None:
             found[: self.floor - zero + 1] = -FAR
         lowest, above = self.lowest - zero, self.highest + 1 - zero
-        known, start = np.maximum.accumulate(lowest), 0
+        known, start, runs = np.maximum.accumulate(lowest), 0, 0
         while start < len(above):
+            runs += 1
             # all answers whose lowest output has its threshold already, but for those that share the next
             stop = int(np.searchsorted(known, above[start]))
             first, end = int(above[start]), int(above[stop]) if stop < len(above) else len(found)
             stop = int(np.searchsorted(above, end))
             origin = self.answers[start:stop] * self.parts
             needed = law.before(found[lowest[start:stop]] - origin) + law.wanted
-            if bool(np.any(needed > total)):
+            if runs > MOST_RUNS or bool(np.any(needed > total)):
                 return None
             least = origin + law.start + np.searchsorted(law.sums, needed)
             raised = np.full(end - first + 1, found[first - 1])
