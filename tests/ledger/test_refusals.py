@@ -192,6 +192,22 @@ def numbers_in(published: Any) -> list[float]:
     return [float(number) for part in parts for number in (part if isinstance(part, list) else [part])]
 
 
+def test_a_question_is_refused_in_the_same_words_for_all_answers(
+    file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`Budget.ask`, whose search for a plan is given no answer, before it is paid for."""
+    monkeypatch.setattr("pbdp.ledger.ask.choose", lambda *_: plan_of("whole"))
+    monkeypatch.setattr(choice, "what_fits", lambda *_: "Something else fits.")
+    with Ledger.create(file) as ledger:
+        poor = Budget.create(ledger, "poor", epsilon=1e-4, delta=1e-7)
+        asked = [
+            seen(lambda answer=answer: poor.ask(answer=answer, sensitivity=1, within=5, confidence=0.9))  # type: ignore[misc]
+            for answer in [*WHOLE, *REAL, 10**400, *map(Decimal, EXACT)]
+        ]
+    assert asked == [asked[0]] * len(asked)
+    assert asked[0][0] != "answered"
+
+
 # ------------------------------------------------------------------------------------ the oracle attack
 
 BITS = 12
