@@ -126,8 +126,10 @@ class Thresholds:
         threshold = 1 + table.start + hidden
         if threshold > self.selection.people:
             return None
+        # a requirement needs room on the side that counts; of whole numbers, half of one is none
+        room = max(float(self.selection.people - threshold), 0.5)
         requirement = Requirement(
-            region=AbsoluteRegion(below=float(self.selection.people - threshold), above=math.inf),
+            region=AbsoluteRegion(below=room, above=math.inf),
             confidence=self.selection.confidence,
             sensitivity=1.0,
             delta=self.delta,
