@@ -24,6 +24,12 @@ from pbdp.planning.limit.cut_staircase import cut_epsilon, cut_levels
 from pbdp.planning.limit.question import RESERVE, Question
 from pbdp.planning.scales import best_shape, boosted_scale
 
+# Laplace noise has one loss nearly everywhere. For one release a boost costs nothing up to where the outputs
+# at the region's edge weigh delta, and much beyond; so smaller boosts than the estimated one are tried too.
+BACK_OFF = (1.0, 0.99, 0.95, 0.8)
+# Beyond so many steps its tables are too long to try several.
+FURTHEST_BOOST = 20_000
+
 
 def candidates(
     grid: Grid, region: Region, goal: Goal, families: tuple[str, ...], scale: float | None
@@ -125,11 +131,14 @@ def _shape_candidates(
         yield Design(grid=grid, kernel=shape.kernel(plain), region=region, offset=offset)
     if plain > 0 and _is_large(problem):
         return
-    best = boosted_scale(shape, problem, plain)
-    if best is not None:
-        kernel = shape.kernel(best)
-        boost = boost_for(kernel, region, problem.goal.confidence)
-        yield Design(grid=grid, kernel=kernel, region=region, boost=boost, offset=offset)
+    once = problem.goal.releases == 1 and problem.goal.delta is not None and problem.reach <= FURTHEST_BOOST
+    sharp = once and shape.kernel(plain or 1.0).family == LAPLACE.name
+    best = boosted_scale(shape, problem, plain, anywhere=sharp)
+    for share in BACK_OFF if sharp else (1.0,):
+        if best is not None:
+            kernel = shape.kernel(plain + share * (best - plain))
+            boost = boost_for(kernel, region, problem.goal.confidence)
+            yield Design(grid=grid, kernel=kernel, region=region, boost=boost, offset=offset)
 
 
 # For more pairs of neighbors a Rényi certificate over all answers takes minutes.

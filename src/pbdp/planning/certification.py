@@ -21,8 +21,9 @@ from pbdp.planning.certificate import certify, meets
 from pbdp.planning.plan import Certified, Part, Plan
 from pbdp.planning.vectors.design import VectorDesign
 
-# The share of delta that a budget sets aside, unless told otherwise, for outputs that a neighbor never has.
-RESERVED = 1e-3
+# The share of delta that a budget sets aside unless told otherwise; `accounting.filters.rule`, which says so,
+# loads more than planning needs.
+RESERVE = 0.001
 # What a law that needs more than that has to save to be chosen.
 WORTH = 0.01
 
@@ -94,7 +95,7 @@ def unhidden(requirement: Requirement, design: AnyDesign) -> float:
 
 def is_payable(requirement: Requirement, design: AnyDesign) -> bool:
     """Whether the reserve of a budget with the requirement's own delta covers what a neighbor never has."""
-    return requirement.delta is None or unhidden(requirement, design) <= RESERVED * requirement.delta
+    return requirement.delta is None or unhidden(requirement, design) <= RESERVE * requirement.delta
 
 
 def cheapest(entries: Sequence[T], epsilon: Callable[[T], float], payable: Callable[[T], bool]) -> list[T]:

@@ -13,7 +13,7 @@ from pbdp.mechanism.grid import Grid
 from pbdp.mechanism.neighbors import Neighbors
 from pbdp.mechanism.requirement import Requirement
 from pbdp.noise.family import known_families
-from pbdp.planning.certification import RESERVED, is_payable, unhidden
+from pbdp.planning.certification import RESERVE, is_payable, unhidden
 from pbdp.planning.plan import Part, Plan, number_design
 from pbdp.planning.vectors.design import VectorDesign
 
@@ -155,12 +155,12 @@ def _boosting(entries: list[tuple[Design, float]]) -> list[str]:
 def reserve_words(plan: Plan) -> str | None:
     """What a budget needs to pay for noise that ends; None where the reserve that is usual covers it."""
     needed = math.fsum(unhidden(part.requirement, part.design) for part in plan.parts)
-    if plan.delta is None or needed <= RESERVED * plan.delta:
+    if plan.delta is None or needed <= RESERVE * plan.delta:
         return None
     return (
         f"A neighbor can never produce some of the outputs, which have probability {rounded_up(needed)}. A "
-        f"budget pays for it from its reserve, {100 * RESERVED:g} % of its delta unless told otherwise: its "
-        f"delta must be at least {rounded_up(needed / RESERVED)}, or its reserve larger."
+        f"budget pays for it from its reserve, {100 * RESERVE:g} % of its delta unless told otherwise: its "
+        f"delta must be at least {rounded_up(needed / RESERVE)}, or its reserve larger."
     )
 
 

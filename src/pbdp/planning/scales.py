@@ -185,9 +185,12 @@ def best_shape(
     return shape, scale
 
 
-def boosted_scale(shape: Shape, problem: Problem, plain: float) -> float | None:
-    """Best scale above `plain` for the boosted law, or None where boosting does not pay."""
-    if problem.reach > LARGEST_RATIO * problem.goal.sensitivity:
+def boosted_scale(shape: Shape, problem: Problem, plain: float, *, anywhere: bool = False) -> float | None:
+    """Best scale above `plain` for the boosted law, or None where boosting does not pay.
+
+    Unless `anywhere` it is not looked for where the width is large against the sensitivity.
+    """
+    if problem.reach > LARGEST_RATIO * problem.goal.sensitivity and not anywhere:
         return None
     scales = (plain or 0.25) * SCAN
     values = estimated_loss(shape, problem, scales)

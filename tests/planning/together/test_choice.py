@@ -10,11 +10,14 @@ from pathlib import Path
 import pytest
 
 import pbdp
+from pbdp.accounting.filters import rule
 from pbdp.mechanism.requirement import Requirement
 from pbdp.planning.certificate import SPLIT
-from pbdp.planning.certification import RESERVED, unhidden
+from pbdp.planning.certification import RESERVE, unhidden
 from pbdp.planning.plan import Plan
 from pbdp.planning.planner import plan_for
+from pbdp.planning.pricing.price import price
+from pbdp.planning.pricing.terms import Terms
 from pbdp.planning.together import plan_together
 from pbdp.planning.together.joint import splits_of
 from tests.planning.together.requirements import count
@@ -83,12 +86,25 @@ def test_what_separate_plans_cost_is_a_proof_of_its_own(tmp_path: Path) -> None:
 @pytest.mark.parametrize("delta", [1e-6, 1e-3])
 def test_budgets_can_pay_for_what_is_planned(delta: float) -> None:
     joint = plan_together([count(5, delta=delta), count(9, delta=delta, sensitivity=2)])
-    assert unhidden_of(joint) <= RESERVED * delta
+    assert unhidden_of(joint) <= RESERVE * delta
+    assert price(Terms(epsilon=1.1 * joint.epsilon, delta=delta), ((joint, 1),)).fits
+
+
+@pytest.mark.parametrize("asked", [{}, {"within": 50, "delta": 1e-4}, {"within": 900, "delta": 1e-5}])
+def test_a_budget_of_the_same_delta_pays_for_a_plan(asked: dict[str, float]) -> None:
+    """Half of delta lay on outputs that a neighbor cannot have; no such budget could pay for that."""
+    usual = {"within": 5, "confidence": 0.9, "sensitivity": 1, "delta": 1e-6}
+    plan = pbdp.plan(**(usual | asked), integer=True)  # type: ignore[arg-type]
+    assert price(Terms(epsilon=1.02 * plan.epsilon, delta=plan.delta or 0.0), ((plan, 1),)).fits
+
+
+def test_planning_knows_the_reserve_that_is_usual() -> None:
+    assert RESERVE == rule.RESERVE
 
 
 def test_what_saves_much_is_taken_all_the_same() -> None:
     asked = [count(5, delta=1e-2), count(50, delta=1e-2)]
     joint = plan_together(asked, ("gaussian", "cut staircase"))
-    assert unhidden_of(joint) > RESERVED * 1e-2
+    assert unhidden_of(joint) > RESERVE * 1e-2
     assert joint.epsilon < 0.99 * plan_together(asked, ("gaussian",)).epsilon
     assert any("its delta must be at least" in line for line in joint.assumptions)

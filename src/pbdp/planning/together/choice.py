@@ -24,7 +24,7 @@ from pbdp.accounting.composition.release import Release
 from pbdp.accounting.composition.window import Part as Losses
 from pbdp.accounting.composition.window import log_moment, tilt_for_delta
 from pbdp.noise.kernel import Array
-from pbdp.planning.certification import RESERVED, cheapest
+from pbdp.planning.certification import RESERVE, cheapest
 from pbdp.planning.plan import Part
 from pbdp.planning.together.joint import noise_epsilon, split_epsilon
 
@@ -119,13 +119,13 @@ class Choosing:
 
     @property
     def _neglected(self) -> float:
-        return RESERVED * self.delta / sum(row[0].part.releases for row in self.options)
+        return RESERVE * self.delta / sum(row[0].part.releases for row in self.options)
 
     def _split(self, choice: Choice) -> Found:
         return Found(choice=choice, epsilon=split_epsilon(self._counted(choice), self.delta), split=True)
 
     def _payable(self, entry: Found) -> bool:
-        return math.fsum(option.unhidden for option in self._taken(entry.choice)) <= RESERVED * self.delta
+        return math.fsum(option.unhidden for option in self._taken(entry.choice)) <= RESERVE * self.delta
 
     def _proposals(self, start: Choice) -> Iterator[Choice]:
         """For each tilt the option of least moment in every row; those that are not payable are left out."""
@@ -140,7 +140,7 @@ class Choosing:
         """K of every option (first axis) at every tilt; infinite for what is not payable."""
         values = np.full((len(row), len(tilts)), math.inf)
         for index, option in enumerate(row):
-            if option.unhidden <= RESERVED * self.delta:
+            if option.unhidden <= RESERVE * self.delta:
                 losses = option.finite_losses(self._neglected)
                 values[index] = [log_moment([losses], float(tilt)) for tilt in tilts]
         return values
