@@ -124,3 +124,21 @@ def test_what_does_not_fit_has_exit_code_three_and_says_what_would(capsys: Captu
     assert width
     wider = ["--within", width[0], *narrow[2:]]
     assert run(capsys, "ask", "1234", *wider).code == 0
+
+
+def test_what_was_typed_is_never_repeated_and_any_number_is_taken(capsys: Capture) -> None:
+    done = run(capsys, "ask", "12x4", *ASK)
+    assert_refused(done, "NUMBER must be a number")
+    assert "12x4" not in done.err
+    for typed in ("nan", "1e400", "1/3", "0.5"):
+        told = json.loads(run(capsys, "ask", typed, *ASK, "--json").out)
+        assert all(type(told[name]) is int for name in ("released", "low", "high"))
+    real = [part for part in ASK if part != "--integer"]
+    told = json.loads(run(capsys, "ask", "1/3", *real, "--json").out)
+    assert isinstance(told["released"], float)
+
+
+def test_the_rules_of_before_are_refused_with_what_to_do(capsys: Capture) -> None:
+    made = ["ledger", "create", "shop", "--epsilon", "3", "--delta", "1e-6"]
+    for before in (["--rule", "renyi"], ["--order", "8"], ["--plan", "weekly.json:52"]):
+        assert_refused(run(capsys, *made, *before), "There is one rule now", "pbdp ledger reserve")

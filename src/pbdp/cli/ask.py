@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import argparse
 import json
-from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from pbdp.cli.files import Outcome
 from pbdp.cli.ledger import DEFAULT
-from pbdp.cli.options import add, blocks_of, ledger_place, number_of, width_of
+from pbdp.cli.options import add, blocks_of, ledger_place, width_of
 from pbdp.cli.parser import Parser
+from pbdp.cli.private_numbers import typed_numbers
 from pbdp.digits import percent_up, plain
 from pbdp.errors import ContradictionError
 
@@ -90,7 +90,7 @@ def _width(options: argparse.Namespace) -> Any:
         return width
 
 
-def _answer(options: argparse.Namespace) -> int | float | None:
+def _answer(options: argparse.Namespace) -> object:
     """The number, read before anything else; None if only a price is asked for."""
     if options.price:
         if options.number is not None:
@@ -103,8 +103,7 @@ def _answer(options: argparse.Namespace) -> int | float | None:
         import sys
 
         text = sys.stdin.readline(1000).strip()
-    found = number_of("NUMBER", text)
-    return float(found) if isinstance(found, Fraction) else found
+    return typed_numbers([text], "NUMBER").answers[0]
 
 
 def _priced(budget: Budget, question: Question, options: argparse.Namespace) -> str:
@@ -120,11 +119,13 @@ def _priced(budget: Budget, question: Question, options: argparse.Namespace) -> 
 
 def _outcome(asked: Asked, options: argparse.Namespace, notes: tuple[str, ...]) -> Outcome:
     plan = asked.plan
+    # what was typed is read as an exact number, which JSON does not know
+    number = int if plan.grid.whole_outputs else float
     if options.json:
         record = {
-            "released": asked.value,
-            "low": asked.low,
-            "high": asked.high,
+            "released": number(asked.value),
+            "low": number(asked.low),
+            "high": number(asked.high),
             "confidence": asked.confidence,
             "within": plan.within,
             "noise": plan.describe(),

@@ -63,6 +63,8 @@ def declare(parser: Parser) -> None:
         help="disjoint blocks of PEOPLE, as north,south: a release pays in the blocks that it reads. A day "
         "is no block, unless each person appears on one day only",
     )
+    for before in ("--rule", "--order", "--plan"):
+        create.add_argument(before, action=_NoRule, help=argparse.SUPPRESS)
     add_neighbors(create)
     add(create, "--trust-ledger")
     create.add_argument("--note", help="a public remark")
@@ -113,6 +115,25 @@ def declare(parser: Parser) -> None:
         required=True,
         help="how to count what is missing: what this machine knows to be spent, or everything",
     )
+
+
+class _NoRule(argparse.Action):
+    """What budgets had before: a choice of rules."""
+
+    def __call__(
+        self,
+        parser: argparse.ArgumentParser,  # noqa: ARG002 - the interface
+        namespace: argparse.Namespace,  # noqa: ARG002
+        values: object,  # noqa: ARG002
+        option_string: str | None = None,
+    ) -> None:
+        raise ContradictionError(
+            str(option_string),
+            "left out",
+            "one",
+            "There is one rule now, which contains the others; plans that are fixed in advance are paid for "
+            "with `pbdp ledger reserve weekly.json:52`.",
+        )
 
 
 def _part(parts: Any, name: str, run: Any, words: str) -> argparse.ArgumentParser:

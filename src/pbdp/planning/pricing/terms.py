@@ -267,8 +267,10 @@ def _check_blocks(blocks: tuple[str, ...], neighbors: str) -> None:
         )
     if not all(0 < len(block) <= LONGEST_BLOCK and block.isprintable() for block in blocks):
         raise InputError("blocks", f"names of 1 to {LONGEST_BLOCK} printable characters", "others")
-    if len(set(blocks)) != len(blocks) or len(blocks) > MOST_BLOCKS:
-        raise InputError("blocks", f"at most {MOST_BLOCKS} different names", f"{len(blocks)} names")
+    if repeated := [block for block in dict.fromkeys(blocks) if blocks.count(block) > 1]:
+        raise InputError("blocks", "different names", f"{repeated[0]!r} twice")
+    if len(blocks) > MOST_BLOCKS:
+        raise InputError("blocks", f"at most {MOST_BLOCKS}", f"{len(blocks):,}")
 
 
 @lru_cache(maxsize=256)
