@@ -5,6 +5,7 @@ A few requests here; `tests/soak/any_request.py` draws thousands.
 
 from __future__ import annotations
 
+import math
 import random
 from typing import Any
 
@@ -12,7 +13,10 @@ import pytest
 
 import pbdp
 from pbdp.errors import CannotCertifyError, InputError, PbdpError
+from pbdp.mechanism.requirement import Requirement
+from pbdp.planning import affordable
 from pbdp.planning.explain import better_step, remarks
+from pbdp.planning.plan import Plan
 from tests.planning.requests import comes_near, drawn
 
 USUAL: dict[str, Any] = {"within": 5, "confidence": 0.9, "sensitivity": 1, "delta": 1e-6}
@@ -89,9 +93,32 @@ def test_the_largest_confidence_spends_the_epsilon_given() -> None:
     assert plan.confidence == pytest.approx(0.996376, abs=1e-6)
 
 
+def test_a_confidence_is_found_for_one_side_too() -> None:
+    plan = pbdp.plan(within=(5, math.inf), epsilon=0.4, sensitivity=1, delta=1e-6, integer=True)
+    assert 0.4 * (1 - 1e-6) <= plan.epsilon <= 0.4
+    assert plan.confidence > 0.9
+
+
+def test_a_very_wide_search_takes_one_plan(monkeypatch: pytest.MonkeyPatch) -> None:
+    made: list[object] = []
+    one = affordable.Budget.plan
+
+    def counted(
+        budget: affordable.Budget, requirement: Requirement, families: tuple[str, ...]
+    ) -> Plan | None:
+        made.append(requirement)
+        return one(budget, requirement, families)
+
+    monkeypatch.setattr(affordable.Budget, "plan", counted)
+    plan = pbdp.plan(confidence=0.9, epsilon=1e-4, sensitivity=1, delta=1e-9, integer=True)
+    assert 1e-4 * (1 - 1e-3) <= plan.epsilon <= 1e-4
+    assert len(made) == 1
+
+
+@pytest.mark.parametrize("families", [None, ("laplace",)])
 @pytest.mark.parametrize("epsilon", [0.05, 0.4, 1.0, 3.0])
-def test_no_narrower_whole_width_fits(epsilon: float) -> None:
-    asked = {"confidence": 0.9, "sensitivity": 1, "delta": 1e-6, "integer": True}
+def test_no_narrower_whole_width_fits(epsilon: float, families: tuple[str, ...] | None) -> None:
+    asked = {"confidence": 0.9, "sensitivity": 1, "delta": 1e-6, "integer": True, "families": families}
     plan = pbdp.plan(epsilon=epsilon, **asked)  # type: ignore[arg-type]
     width = plan.within
     assert isinstance(width, float)

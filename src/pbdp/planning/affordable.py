@@ -27,6 +27,8 @@ SPENT, NEARLY_SPENT = 1e-7, 1e-4
 MANY_STEPS = 1 << 13
 # Tries between two values of which one fits; whole numbers are halved to the end.
 TRIES = 24
+# Halvings of the range of values in which a first guess is looked for.
+ESTIMATES = 48
 # One family is looked at in a search; so often all are asked whether another does better there.
 ROUNDS = 3
 # Certified losses are no smaller: nothing tells them from none.
@@ -134,11 +136,13 @@ class Search:
 
     def furthest(self, guess: float, stride: float) -> Plan:
         """Found with the few families that do best there; all of them are asked in the end."""
-        at = self._snapped(min(max(guess, self.easy), self.hard))
+        at = self._snapped(min(max(self._estimated() or guess, self.easy), self.hard))
         # nothing can be planned at a guess that is too hard; at the easy end it tells what does well
         found = self._at(at, self.budget.families) or self._at(self.easy, self.budget.families)
         if at == self.easy and not self.budget.fits(found):
             raise CannotCertifyError(f"{self.reason} Allow a larger epsilon.")
+        if self.budget.fits(found) and self._is_wide(at) and self._price(at, ()) > -NEARLY_SPENT:
+            return found
         for _ in range(ROUNDS):
             families = _best_family(found, self.budget.families)
             at = self._crossing(at, stride, families)
@@ -148,6 +152,17 @@ class Search:
         if found is None:
             raise AssertionError("more families find more plans")
         return found
+
+    def _estimated(self) -> float | None:
+        """Where the cut staircase, the best law for one release or nearly, takes the epsilon given."""
+        if cut_loss(self.asked(self.easy)) is None:
+            return None
+        low, high, target = self.easy, self.hard, self.budget.epsilon * (1 - NEARLY_SPENT / 2)
+        for _ in range(ESTIMATES):
+            middle = (low + high) / 2
+            loss = cut_loss(self.asked(self._snapped(middle)))
+            low, high = (middle, high) if loss is not None and loss <= target else (low, middle)
+        return low
 
     def _crossing(self, at: float, stride: float, families: tuple[str, ...]) -> float:
         """The last value that fits: in growing strides until that changes, then closed in on."""
@@ -208,8 +223,8 @@ class Search:
     def _price(self, x: float, families: tuple[str, ...]) -> float:
         """ln(epsilon / the one given): at most 0 where it fits, infinite where there is no plan."""
         made = self._known.get((x, self.budget.families))
-        if _best_family(made, self.budget.families) != families:
-            made = self._at(x, families)
+        if made is None or (families and _best_family(made, self.budget.families) != families):
+            made = self._at(x, families or self.budget.families)
         return math.inf if made is None else math.log(max(made.epsilon, LEAST_EPSILON) / self.budget.epsilon)
 
 
@@ -220,3 +235,27 @@ def _best_family(found: Plan | None, families: tuple[str, ...]) -> tuple[str, ..
     from pbdp.planning.plan import number_design
 
     return (number_design(found.mechanism).kernel.family,)
+
+
+def cut_loss(requirement: Requirement) -> float | None:
+    """What the cut staircase loses, but for rounding; None for what it does not serve."""
+    from pbdp.planning.certification import goal_on
+    from pbdp.planning.limit.cut_staircase import cut_epsilon
+    from pbdp.planning.limit.question import Question
+    from pbdp.planning.planner import grids_of
+
+    region = requirement.region
+    if requirement.releases > 1 or requirement.delta is None or not region.follows_answer:
+        return None
+    if requirement.bounds is not None or not math.isfinite(sum(map(float, region.offsets(0.0)))):
+        return None
+    try:
+        grid = grids_of(requirement)[0]
+        inside = grid.region_in_steps(region).tightest()
+        points = int(inside.below + inside.above) + 1
+        goal = goal_on(grid, requirement)
+        return cut_epsilon(
+            Question.about(points - 1, 0, goal.confidence, goal.sensitivity, requirement.delta)
+        )
+    except PbdpError:
+        return None
