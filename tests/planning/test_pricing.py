@@ -505,3 +505,12 @@ def test_terms_say_which_guarantee_applies_and_why() -> None:
     words = TERMS.theory()
     assert "(3, 1e-06)-DP" in words
     assert "even after seeing answers" in words
+
+
+def test_a_constant_costs_nothing() -> None:
+    plan = count(range=(0, 10), delta=1e-6)
+    assert plan.epsilon == 0
+    found = price(Terms(epsilon=3, delta=1e-6), ((plan, 1),))
+    assert found.cost is not None
+    assert not any(found.cost.values())
+    assert found.times == (None, True)

@@ -27,7 +27,7 @@ from pbdp.domains import whole
 from pbdp.errors import CannotCertifyError
 from pbdp.mechanism.design import Design
 from pbdp.planning.plan import Plan
-from pbdp.planning.pricing.priced import Claim, Measured, Priced, noises_of
+from pbdp.planning.pricing.priced import Claim, Measured, Priced, is_tabled, noises_of
 from pbdp.planning.together.joint import noise_epsilon_at
 
 Laws = tuple[LossLaw, ...]
@@ -55,7 +55,7 @@ def compose_plans(plans: Iterable[tuple[Priced, int]], precision: float = PRECIS
     for plan, times in plans:
         count = whole("times", times, least=0)
         noises = noises_of(plan)
-        if not noises:
+        if not is_tabled(plan):
             parts.append((Release(covered=_untabled_laws(plan)), count))
         for noise in noises:
             key = (noise.design, noise.steps)
@@ -76,12 +76,16 @@ def losses_of(plans: tuple[tuple[Priced, int], ...], aside: float) -> Losses:
         missing += count * (plan.missing if isinstance(plan, Plan) else 0.0) * (1 + 2.0**-50)
         noises = noises_of(plan)
         parts += [(_table_laws(noise.design, noise.steps), count * noise.releases) for noise in noises]
-        if not noises:
+        if not is_tabled(plan):
             parts.append((_untabled_laws(plan), count))
     if len(parts) == 1 and parts[0][1] == 1:
         only = plans[0][0]
         reach = written(only.epsilon) if isinstance(only, Claim) else None
         return Losses(laws=_with_missing(parts[0][0], missing), reach=reach)
+    if not parts:
+        # nothing but constants
+        nothing = LossLaw(losses=np.zeros(1), masses=np.ones(1), infinite=0.0)
+        return Losses(laws=_with_missing((nothing,), missing), reach=Fraction(0))
     law, reach = package_law(parts, aside)
     return Losses(laws=_with_missing((law,), missing), reach=reach)
 

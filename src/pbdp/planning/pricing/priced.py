@@ -88,7 +88,8 @@ class Noise:
 def noises_of(plan: Priced) -> tuple[Noise, ...]:
     """All noise of a package whose laws are known; none for claims and for noise of whole vectors.
 
-    Of a vector whose coordinates have noise of their own those count that one person may change.
+    Of a vector whose coordinates have noise of their own those count that one person may change. Noise that a
+    constant follows is never seen.
     """
     if not isinstance(plan, Plan):
         return ()
@@ -100,7 +101,13 @@ def noises_of(plan: Priced) -> tuple[Noise, ...]:
         )
         for part in plan.parts
         if isinstance(part.design, Design)
+        and not (part.design.decoder is not None and part.design.decoder.is_constant)
     )
+
+
+def is_tabled(plan: Priced) -> bool:
+    """Whether all of its laws are those of tables."""
+    return isinstance(plan, Plan) and all(isinstance(part.design, Design) for part in plan.parts)
 
 
 def name_of(plan: Priced) -> str:

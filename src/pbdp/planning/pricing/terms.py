@@ -288,6 +288,8 @@ def _after(filter_: Filter, plans: Plans, left: Left) -> Left | None:
     if left.reach >= NO_END:
         return None
     losses = losses_of(plans, _aside(left))
+    if all(law.is_nil for law in losses.laws):
+        return left
     after = filter_.after(left, losses.laws, losses.reach)
     if after is None and left == _start(filter_) and _composition_fits(filter_, plans, left):
         return filter_.after(left, losses.laws, losses.reach, known=True)
