@@ -13,15 +13,19 @@ from pbdp.planning.certification import plan_of
 
 _ASKED: dict[str, dict[str, Any]] = {
     "whole": {"within": 5, "confidence": 0.9, "delta": 1e-6, "integer": True},
-    "real": {"within": 2.5, "confidence": 0.9, "delta": 1e-6},
+    "real": {"within": 2.5, "confidence": 0.9, "delta": 1e-6, "step": 2.0**-8},
     "relative": {"within": "5%+10", "nonnegative": True, "confidence": 0.9, "delta": 1e-6, "integer": True},
     "range": {"range": (0, 100), "scale": 3, "confidence": 0.8, "delta": 1e-6},
     "bounded": {"range": (0, 100), "within": 5, "confidence": 0.9, "delta": 1e-6, "integer": True},
     "renyi": {"within": 5, "confidence": 0.9, "rdp_order": 10, "integer": True},
-    "ten": {"within": 20, "confidence": 0.9, "delta": 1e-6, "integer": True, "releases": 10},
+    "ten": {
+        "within": 20, "confidence": 0.9, "delta": 1e-6, "integer": True, "releases": 10,
+        "families": ("huber", "gaussian"),
+    },
     "ten renyi": {"within": 20, "confidence": 0.9, "rdp_order": 4, "integer": True, "releases": 10},
     "joint": {
-        "within": 20, "confidence": 0.9, "delta": 1e-6, "integer": True, "releases": 5, "simultaneous": True
+        "within": 20, "confidence": 0.9, "delta": 1e-6, "integer": True, "releases": 5, "simultaneous": True,
+        "families": ("huber", "gaussian"),
     },
     "table": {
         "within": 5,

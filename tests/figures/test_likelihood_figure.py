@@ -75,7 +75,9 @@ def test_a_png_is_written_in_slide_size(whole: pbdp.Plan, tmp_path: Path) -> Non
 
 
 def test_real_relative_and_range_plans_are_drawn(relative: pbdp.Plan) -> None:
-    real = pbdp.plan(within=2.5, confidence=0.9, sensitivity=1, delta=1e-6, families=("laplace",))
+    real = pbdp.plan(
+        within=2.5, confidence=0.9, sensitivity=1, delta=1e-6, step=2.0**-8, families=("laplace",)
+    )
     assert shaded(draw_likelihood(real, 12.25)) == pytest.approx((9.75, 14.75))
     low, high = shaded(draw_likelihood(relative, 37))
     assert (low + 0.5, high - 0.5) == relative.interval(37)

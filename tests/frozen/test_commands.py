@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.frozen import reading
+from tests.frozen import kept, reading
 from tests.frozen.kept import GONE, RENAMED_FIELDS, assert_kept
 
 INDEX = reading.index()
@@ -25,6 +25,9 @@ def test_a_command_prints_the_same(known: dict[str, Any], monkeypatch: pytest.Mo
         # planned anew for less: the figures are others, the fields are the same
         assert {RENAMED_FIELDS.get(name, name) for name in old} - GONE <= new.keys()
     else:
+        if known["command"][0] == "plan":
+            # a search that is made anew may end elsewhere, as close to what it looks for
+            monkeypatch.setattr(kept, "RELATIVE", 1e-5)
         assert_kept(old, new)
 
 

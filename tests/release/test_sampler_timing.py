@@ -24,7 +24,7 @@ CALLS = int(os.environ.get("PBDP_CALLS", "20000"))
 SIGNIFICANT = 6.0
 # Python keeps whole numbers in digits of 30 bits, and reading one more of them takes 1 or 2 ns. What was
 # mended took 10 to 20 ns, and t was 9 to 38 in so many calls.
-DIGIT = 5.0
+DIGIT = 10.0
 
 Copy = Callable[[Any], Any]
 
