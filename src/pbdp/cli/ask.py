@@ -10,7 +10,6 @@ from pbdp.cli.files import Outcome
 from pbdp.cli.ledger import DEFAULT
 from pbdp.cli.options import add, blocks_of, ledger_place, width_of
 from pbdp.cli.parser import Parser
-from pbdp.cli.private_numbers import typed_numbers
 from pbdp.digits import percent_up, plain
 from pbdp.errors import ContradictionError
 
@@ -103,6 +102,8 @@ def _answer(options: argparse.Namespace) -> object:
         import sys
 
         text = sys.stdin.readline(1000).strip()
+    from pbdp.cli.private_numbers import typed_numbers
+
     return typed_numbers([text], "NUMBER").answers[0]
 
 
