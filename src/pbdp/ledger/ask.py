@@ -22,8 +22,6 @@ from pbdp.mechanism.absolute import AbsoluteRegion
 from pbdp.mechanism.requirement import Requirement
 from pbdp.mechanism.within import region_within
 from pbdp.noise.kernel import Array, Index
-from pbdp.planning.affordable import WidthFamily
-from pbdp.planning.ask import FURTHEST, largest_confidence, narrowest
 from pbdp.planning.plan import Plan
 from pbdp.planning.pricing import Amounts
 from pbdp.planning.pricing.choice import QUICK, Affordable, laws_for, what_fits
@@ -33,10 +31,8 @@ from pbdp.release.keystream import SecureKeystream
 if TYPE_CHECKING:
     from pbdp.ledger.budget import Blocks, Budget
 
-# Candidates for a width or a confidence are certified at this share of the budget's delta: any will do.
+# A confidence that stands for the one to be found: any will do.
 PLACEHOLDER = 0.5
-# What a share buys is looked for up to this many sensitivities: beyond, there is next to nothing left.
-WIDEST = 1e4
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -137,13 +133,11 @@ def choose(budget: Budget, question: Question, blocks: Blocks = None, spent: Amo
         blocks=budget.terms.chosen_blocks(blocks),
         share=1.0 if question.share is None else question.share,
     )
+    quick = replace(payer, families=QUICK)
     if question.within is None:
-        widest = WIDEST * question.sensitivity
-        finest = question.sensitivity / FURTHEST
-        family = WidthFamily(region=AbsoluteRegion.even, widest=widest, finest=finest, whole=True)
-        requirement = narrowest(requirement, replace(payer, families=QUICK), family).requirement
+        requirement = quick.narrowest(requirement).requirement
     elif question.confidence is None:
-        requirement = largest_confidence(requirement, replace(payer, families=QUICK)).requirement
+        requirement = quick.largest_confidence(requirement).requirement
     plan = payer.plan(requirement)
     if plan is not None:
         return plan

@@ -311,7 +311,7 @@ class Budget:
         """What finds the price in a state; it raises if the plans do not fit."""
 
         def found(state: DatasetState) -> dict[str, int]:
-            cost = self.terms.cost(plans, state.spent, blocks if self.terms.blocks else None)
+            cost = self.terms.cost(plans, state.spent, blocks)
             if cost is None:
                 share = percent_up(self.terms.share(state.spent, blocks))
                 raise BudgetExceededError(self.dataset, f"{share} of it is spent, and too little is left")
@@ -327,7 +327,7 @@ class Budget:
         from pbdp.planning.pricing.choice import Affordable, what_fits
 
         spent = self.state.spent
-        asked = price(self.terms, plans, spent, blocks if self.terms.blocks else None)
+        asked = Price(terms=self.terms, plans=plans, blocks=blocks, spent=spent)
         remedy = asked.advice() if asked.lacks_reserve is not None else ""
         if not remedy and len(plans) == 1:
             remedy = what_fits(Affordable(terms=self.terms, spent=spent, blocks=blocks), *plans[0])

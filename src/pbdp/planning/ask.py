@@ -9,12 +9,11 @@ together.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
-from pbdp.errors import CannotCertifyError, ContradictionError, InputError
+from pbdp.errors import ContradictionError, InputError
 from pbdp.mechanism.absolute import AbsoluteRegion
 from pbdp.mechanism.fixed import FixedRegion
 from pbdp.mechanism.neighbors import Neighbors
@@ -28,93 +27,6 @@ from pbdp.spelling import neighbours_too, word_now
 if TYPE_CHECKING:
     # the planner is imported where it is used: a request that cannot be is refused without
     from pbdp.planning.plan import Plan
-
-
-class Payer(Protocol):
-    """Something that pays for plans up to a limit."""
-
-    @property
-    def limit(self) -> str:
-        """What a plan may cost, in words."""
-
-    @property
-    def tolerance(self) -> float:
-        """How close (relative, on the searched scale) a search comes to the best value."""
-
-    def plan(self, requirement: Requirement) -> Plan | None:
-        """The plan for a requirement, if it fits."""
-
-
-def largest_confidence(requirement: Requirement, budget: Payer) -> Plan:
-    """The plan with the largest confidence; the one in `requirement` is only a place holder.
-
-    Searched on the scale of log-odds, on which the price is close to linear.
-    """
-
-    def at(log_odds: float) -> Plan | None:
-        confidence = 1 / (1 + math.exp(-log_odds))
-        return budget.plan(replace(requirement, confidence=confidence)) if confidence < 1 else None
-
-    return _furthest(
-        at, -7.0, 30.0, budget.tolerance, f"Even a confidence of 0.1 % costs more than {budget.limit}."
-    )
-
-
-def narrowest(requirement: Requirement, budget: Payer, family: WidthFamily) -> Plan:
-    """The plan with the narrowest width; the region in `requirement` is only a place holder."""
-
-    def at(width: float) -> Plan | None:
-        try:
-            return budget.plan(replace(requirement, region=family.region(width)))
-        except InputError:
-            return None
-
-    reason = f"Even {family.region(family.widest).describe()} costs more than {budget.limit}."
-    if requirement.integer and family.whole:
-        return _narrowest_whole(at, math.ceil(family.widest), reason)
-    return _furthest(
-        lambda x: at(math.exp(-x)),
-        -math.log(family.widest),
-        -math.log(family.finest),
-        budget.tolerance,
-        reason,
-    )
-
-
-def _furthest(
-    at: Callable[[float], Plan | None], easy: float, hard: float, tolerance: float, reason: str
-) -> Plan:
-    """The plan furthest from `easy` toward `hard` that exists, by halving."""
-    best, low, high = None, easy, hard
-    while high - low > tolerance:
-        middle = (low + high) / 2
-        made = at(middle)
-        if made is None:
-            high = middle
-        else:
-            best, low = made, middle
-    if best is None:
-        raise CannotCertifyError(f"{reason} Allow more.")
-    return best
-
-
-def _narrowest_whole(at: Callable[[float], Plan | None], widest: int, reason: str) -> Plan:
-    """The same over whole widths: doubled until one fits, then halved."""
-    low, high = 0, 1
-    best = at(high)
-    while best is None:
-        low, high = high, 2 * high
-        if high > widest:
-            raise CannotCertifyError(f"{reason} Allow more.")
-        best = at(high)
-    while high - low > 1:
-        middle = (low + high) // 2
-        made = at(middle)
-        if made is None:
-            low = middle
-        else:
-            best, high = made, middle
-    return best
 
 
 # Widths of more sensitivities than this, and of less than that, are not looked at.

@@ -249,10 +249,11 @@ def _payment(record: Record, plan: TablePlan, ledger: Ledger | None, file: Publi
     entry = next(
         (entry for entry in ledger.history(paid["dataset"]) if entry.sequence == paid["sequence"]), None
     )
+    terms = Terms.from_record(paid["rule"])
     if entry is None or (entry.kind, entry.key, entry.plan, entry.query, dict(entry.cost)) != (
         "spend",
         paid["key"],
-        Terms.from_record(paid["rule"]).plan_id(plan.noise, paid.get("blocks")),
+        terms.plan_id(plan.noise, terms.chosen_blocks(paid.get("blocks"))),
         query_text(plan.query),
         paid["charged"],
     ):

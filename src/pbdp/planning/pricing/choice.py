@@ -8,13 +8,15 @@ takes least is taken; where few of them fit, the one of which most do.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from pbdp.accounting.filters.rule import NATS
 from pbdp.digits import percent_down
-from pbdp.errors import CannotCertifyError, PbdpError
+from pbdp.errors import CannotCertifyError, InputError, PbdpError
+from pbdp.mechanism.absolute import AbsoluteRegion
 from pbdp.mechanism.requirement import Requirement
 from pbdp.planning.certification import certified, plan_of
 from pbdp.planning.plan import Plan
@@ -29,6 +31,10 @@ MANY = 100
 FEW = 30
 # When a width or a confidence is searched for, these stand for all.
 QUICK = ("laplace", "huber")
+# What a share buys is looked for up to this many sensitivities, beyond which there is next to nothing left,
+# down to one over so many, and so closely (relative, on the searched scale).
+WIDEST, FINEST = 1e4, 1e6
+TOLERANCE = 1e-2
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,7 +54,6 @@ class Affordable:
     blocks: tuple[str, ...]
     share: float = 1.0
     families: tuple[str, ...] = FAMILIES
-    tolerance: float = 1e-2
 
     @property
     def limit(self) -> str:
@@ -76,6 +81,69 @@ class Affordable:
             return best
         # where few fit, their number is what counts
         return max(fitting, key=lambda entry: (entry.price.times[0] or 0, *(-c for c in _costs(entry.price))))
+
+    def largest_confidence(self, requirement: Requirement) -> Plan:
+        """The plan with the largest confidence; the one in `requirement` is only a place holder.
+
+        Searched on the scale of log-odds, on which the price is close to linear.
+        """
+
+        def at(log_odds: float) -> Plan | None:
+            confidence = 1 / (1 + math.exp(-log_odds))
+            return self.plan(replace(requirement, confidence=confidence)) if confidence < 1 else None
+
+        return self._furthest(at, -7.0, 30.0, "a confidence of 0.1 %")
+
+    def narrowest(self, requirement: Requirement) -> Plan:
+        """The plan with the narrowest width on both sides; that in `requirement` is only a place holder."""
+
+        def at(width: float) -> Plan | None:
+            try:
+                return self.plan(replace(requirement, region=AbsoluteRegion.even(width)))
+            except InputError:
+                return None
+
+        widest = WIDEST * requirement.sensitivity
+        words = AbsoluteRegion.even(widest).describe()
+        if requirement.integer:
+            return self._narrowest_whole(at, math.ceil(widest), words)
+        finest = requirement.sensitivity / FINEST
+        return self._furthest(lambda x: at(math.exp(-x)), -math.log(widest), -math.log(finest), words)
+
+    def _furthest(self, at: Callable[[float], Plan | None], easy: float, hard: float, easiest: str) -> Plan:
+        """The plan furthest from `easy` toward `hard` that exists, by halving."""
+        best, low, high = None, easy, hard
+        while high - low > TOLERANCE:
+            middle = (low + high) / 2
+            made = at(middle)
+            if made is None:
+                high = middle
+            else:
+                best, low = made, middle
+        if best is None:
+            raise self._too_much(easiest)
+        return best
+
+    def _narrowest_whole(self, at: Callable[[float], Plan | None], widest: int, easiest: str) -> Plan:
+        """The same over whole widths: doubled until one fits, then halved."""
+        low, high = 0, 1
+        best = at(high)
+        while best is None:
+            low, high = high, 2 * high
+            if high > widest:
+                raise self._too_much(easiest)
+            best = at(high)
+        while high - low > 1:
+            middle = (low + high) // 2
+            made = at(middle)
+            if made is None:
+                low = middle
+            else:
+                best, high = made, middle
+        return best
+
+    def _too_much(self, easiest: str) -> CannotCertifyError:
+        return CannotCertifyError(f"Even {easiest} costs more than {self.limit}. Allow more.")
 
     def fits_planned(self, requirement: Requirement) -> bool:
         """Whether the plan that the planner makes for a requirement fits."""
@@ -167,10 +235,7 @@ def _number_that_fits(affordable: Affordable, plan: Priced, times: int) -> int:
     return _most(
         times,
         lambda count: (
-            affordable.terms.cost(
-                ((plan, count),), affordable.spent, affordable.blocks if affordable.terms.blocks else None
-            )
-            is not None
+            affordable.terms.cost(((plan, count),), affordable.spent, affordable.blocks) is not None
         ),
     )
 

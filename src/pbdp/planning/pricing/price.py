@@ -23,7 +23,7 @@ class Price:
     @cached_property
     def cost(self) -> Amounts | None:
         """In the ledger's whole numbers."""
-        return self.terms.cost(self.plans, self.spent, self.blocks if self.terms.blocks else None)
+        return self.terms.cost(self.plans, self.spent, self.blocks)
 
     @property
     def fits(self) -> bool:

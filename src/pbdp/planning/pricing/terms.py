@@ -115,11 +115,10 @@ class Terms:
             )
         return tuple(block for block in self.blocks if block in chosen)
 
-    def plan_id(self, plan: Priced, blocks: Iterable[str] | None = None) -> str:
-        """The plan's fingerprint; with the blocks it is for, where those are not all."""
-        chosen = self.chosen_blocks(blocks if self.blocks else None)
+    def plan_id(self, plan: Priced, blocks: tuple[str, ...]) -> str:
+        """The plan's fingerprint; with the chosen blocks it is for, where those are not all."""
         own = fingerprint(plan)
-        return own if set(chosen) == set(self.every_block) else digest([own, sorted(chosen)])
+        return own if blocks == self.every_block else digest([own, sorted(blocks)])
 
     def left(self, spent: Mapping[str, int], block: str = WHOLE) -> Left:
         """What is left of a block."""
@@ -133,10 +132,13 @@ class Terms:
     def cost(
         self, plans: Plans, spent: Mapping[str, int], blocks: Sequence[str] | None = None
     ) -> Amounts | None:
-        """What packages of these plans, reserved together, cost after `spent`; None if they do not fit."""
+        """What packages of these plans cost together after `spent`, in every block or in the chosen ones.
+
+        None if they do not fit.
+        """
         self.check_relation(plans)
         cost = dict.fromkeys(self.limits(), 0)
-        for block in self.chosen_blocks(blocks):
+        for block in blocks or self.every_block:
             before = self.left(spent, block)
             after = self.after(plans, before)
             if after is None:
