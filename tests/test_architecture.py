@@ -16,7 +16,7 @@ from pbdp import Budget, Ledger, plan
 
 ROOT = Path(__file__).resolve().parents[1]
 # A hundred before the parts were put together. Six of them find the price.
-MOST_FILES_OF_A_RELEASE = 63
+MOST_FILES_OF_A_RELEASE = 65
 LINT_IMPORTS = Path(sysconfig.get_path("scripts")) / "lint-imports"
 
 

@@ -13,8 +13,11 @@ import pytest
 
 import pbdp
 from pbdp.accounting.risk import guarantee_curve, guessed_right, risk_words
+from pbdp.digits import percent_up
 from pbdp.errors import InputError
+from pbdp.mechanism.neighbors import Neighbors
 from tests.accounting.filters.brute import as_fraction, moved, response
+from tests.planning.kinds import KINDS, plan_of
 
 PRIORS = (0.01, 0.3, 0.5, 0.8, 0.999)
 
@@ -85,5 +88,19 @@ def test_a_prior_that_cannot_be_is_refused(prior: float) -> None:
         guessed_right(lambda _: 0.0, prior)
 
 
-def test_words_are_rounded_up() -> None:
-    assert "at most 73.11 % of the time" in risk_words(guessed_right(guarantee_curve(1.0, 0.0)))
+def test_words_are_rounded_up_and_say_what_is_guessed() -> None:
+    often = guessed_right(guarantee_curve(1.0, 0.0))
+    assert risk_words(often, Neighbors.ADD_REMOVE.question) == (
+        "An attacker who starts at 50 : 50 on whether you are in the data guesses right at most 73.11 % of "
+        "the time."
+    )
+    assert "on which of two records is yours" in risk_words(often, Neighbors.REPLACE.question)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_plan_has_a_risk_that_its_epsilon_allows(kind: str) -> None:
+    plan = plan_of(kind)
+    assert 0.5 < plan.risk() < 1
+    if plan.delta is not None:
+        assert plan.risk() <= guessed_right(guarantee_curve(plan.epsilon, plan.delta)) + 1e-9
+    assert f"{percent_up(plan.risk())} of the time" in plan.risk_words()

@@ -43,8 +43,11 @@ def test_one_number_is_printed_alone_and_the_rest_is_said_beside_it(plans: Plans
     assert done.code == 0
     assert abs(int(done.out) - 1234) < 200
     assert done.out == f"{int(done.out)}\n"
-    first, second = done.err.splitlines()
+    first, risk, second = done.err.splitlines()
     assert first.startswith("within 5 of the truth with confidence 80 %; epsilon 0.2907 at delta 1e-05")
+    assert risk.startswith(
+        "An attacker who starts at 50 : 50 on whether you are in the data guesses right at most "
+    )
     assert second.startswith("No ledger: other releases are not counted.")
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from pbdp.errors import CannotCertifyError, InputError
 from pbdp.local.boosted import BoostedResponse, boosted_response
-from pbdp.local.domain import in_blocks, in_categories, on_scale, without_categories
+from pbdp.local.domain import ScaleDomain, in_blocks, in_categories, on_scale, without_categories
 from pbdp.local.law import IntegerLaw, epsilon_of, ideal_shares, largest_ratio
 from tests.local.setups import DOMAINS, SETUPS, response, weight_matrix
 
@@ -66,6 +66,25 @@ def test_every_row_adds_up_and_the_certificate_is_the_largest_ratio(setup: tuple
         assert truth <= mpmath.mpf(mechanism.epsilon) <= mpmath.mpf(setup[1])
         if setup[2] > 0:
             assert mechanism.epsilon > setup[1] - 1e-7 * max(setup[1], 1e-2)
+
+
+@pytest.mark.parametrize("setup", SETUPS)
+def test_no_guess_between_two_answers_beats_the_risk(setup: tuple[str, float, float]) -> None:
+    mechanism = response(setup)
+    rows = np.array(weight_matrix(mechanism, setup[0]), dtype=object)
+    apart = max(int(np.maximum(first - second, 0).sum()) for first in rows for second in rows)
+    assert Fraction(apart, TOTAL) <= mechanism.distance
+    if not isinstance(mechanism.domain, ScaleDomain):
+        assert Fraction(apart, TOTAL) == mechanism.distance
+    # the best guess takes each report for the answer that is likelier
+    assert (1 + Fraction(apart, TOTAL)) / 2 <= Fraction(mechanism.risk())
+    share = Fraction(0.8)
+    best = max(
+        int(np.maximum(share.numerator * first, (share.denominator - share.numerator) * second).sum())
+        for first in rows
+        for second in rows
+    )
+    assert Fraction(best, share.denominator * TOTAL) <= Fraction(mechanism.risk(0.8))
 
 
 @pytest.mark.parametrize("setup", SETUPS)

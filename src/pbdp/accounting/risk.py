@@ -54,9 +54,10 @@ def guarantee_curve(epsilon: float, delta: float) -> Callable[[float], float]:
     return at
 
 
-def risk_words(often: float) -> str:
-    """One sentence for people, without its capital."""
-    return (
-        "an attacker who starts at 50 : 50 on whether you are in the data guesses right at most "
+def risk_words(often: float, question: str, when: str = "") -> str:
+    """One sentence for people; `question` is what the attacker guesses, and `when` stands before it."""
+    words = (
+        f"{when}an attacker who starts at 50 : 50 on {question} guesses right at most "
         f"{percent_up(often)} of the time."
     )
+    return f"{words[0].upper()}{words[1:]}"

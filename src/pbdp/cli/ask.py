@@ -114,8 +114,10 @@ def _priced(budget: Budget, question: Question, options: argparse.Namespace) -> 
     plan = choose(budget, question, blocks)
     found = budget.price(plan, blocks=blocks)
     if options.json:
-        return json.dumps({"noise": plan.describe(), **found.record()}, allow_nan=False)
-    return f"{plan.describe()}.\n{found.describe()}"
+        return json.dumps(
+            {"noise": plan.describe(), "guessed_right": plan.risk(), **found.record()}, allow_nan=False
+        )
+    return f"{plan.describe()}.\n{plan.risk_words()}\n{found.describe()}"
 
 
 def _outcome(asked: Asked, options: argparse.Namespace, notes: tuple[str, ...]) -> Outcome:
@@ -132,6 +134,7 @@ def _outcome(asked: Asked, options: argparse.Namespace, notes: tuple[str, ...]) 
             "noise": plan.describe(),
             "epsilon": plan.epsilon,
             "delta": plan.delta,
+            "guessed_right": plan.risk(),
             "share": asked.share,
             "spent": asked.spent,
             "repeated": asked.repeated,
@@ -141,6 +144,7 @@ def _outcome(asked: Asked, options: argparse.Namespace, notes: tuple[str, ...]) 
     paid = "paid for before" if asked.repeated else f"cost {percent_up(asked.share)} of the budget"
     words = (
         f"{plan.describe()}.",
+        plan.risk_words(),
         f"The truth is from {plain(asked.low)} to {plain(asked.high)}, with confidence {asked.confidence:g}.",
         f"{paid[0].upper()}{paid[1:]}; {percent_up(asked.spent)} is spent now. Request key: {asked.key}",
     )

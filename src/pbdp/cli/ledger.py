@@ -10,7 +10,6 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pbdp.accounting.risk import risk_words
 from pbdp.cli.files import Outcome, checked_target, lines_in, new_file, picture_of
 from pbdp.cli.ledger_keys import declare_keys
 from pbdp.cli.options import LEDGER_VARIABLE, add, add_neighbors, blocks_of, ledger_place, names_in
@@ -206,7 +205,7 @@ def _create(options: argparse.Namespace) -> Outcome:
         kept = "\nOnly who has its key can spend. Keep a copy: pbdp ledger key export." if made else ""
         return Outcome(
             output=f"{where}: {options.dataset} has epsilon {options.epsilon:g} at delta {options.delta:g}.\n"
-            f"{paragraph(f'When all of it is spent, {risk_words(wanted.risk())}')}{kept}",
+            f"{paragraph(wanted.risk_words())}{kept}",
             notes=ledger.notes,
         )
 

@@ -123,6 +123,7 @@ class Publication:
                 "epsilon": plan.epsilon,
                 "delta": plan.delta,
                 "rdp_order": plan.rdp_order,
+                "guessed_right": plan.risk(),
                 "neighbors": plan.neighbors,
                 "releases": plan.package,
                 "disjoint": self.disjoint,

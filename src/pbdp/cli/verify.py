@@ -50,6 +50,7 @@ def run(options: argparse.Namespace) -> Outcome:
             "holds": found.holds,
             "epsilon": found.epsilon,
             "delta": found.delta,
+            "guessed_right": found.guessed_right,
             "checks": [asdict(check) for check in found.checks],
         }
         output = json.dumps(record, indent=2, allow_nan=False)
@@ -68,5 +69,5 @@ def _words(found: VerifiedTable) -> str:
     elif found.epsilon is None or found.delta is None:
         verdict = "Nothing was found to be wrong."
     else:
-        verdict = f"Sound as far as it was checked: {loss_words(found.epsilon, found.delta)}."
+        verdict = f"Sound as far as it was checked: {loss_words(found.epsilon, found.delta)}. {found.means}"
     return f"{columns(rows)}\n\n{verdict}"

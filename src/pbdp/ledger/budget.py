@@ -17,7 +17,6 @@ from typing import Any
 import numpy as np
 
 from pbdp.accounting.filters.rule import RESERVE
-from pbdp.accounting.risk import risk_words
 from pbdp.digits import percent_up, rounded_down
 from pbdp.errors import InputError, PbdpError
 from pbdp.ledger.book import DatasetState
@@ -148,7 +147,7 @@ class Budget:
         if terms.blocks:
             each = (f"{block} {percent_up(terms.share(state.spent, (block,)))}" for block in terms.blocks)
             lines.append(f"By block: {', '.join(each)}.")
-        lines.append(f"When all of it is spent: {risk_words(terms.risk())}")
+        lines.append(terms.risk_words())
         return "\n".join([*lines, terms.theory()] if explain else lines)
 
     def _more_like_the_last(self, state: DatasetState) -> int | None:

@@ -15,6 +15,7 @@ from the second. Only look-ups depend on the true value; which case occurs does 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from fractions import Fraction
 from functools import cached_property
 from itertools import pairwise
 from typing import Any
@@ -55,6 +56,10 @@ class BoostedResponse(LocalMechanism):
     @cached_property
     def epsilon(self) -> float:
         return self.law.epsilon(self.domain)
+
+    @property
+    def distance(self) -> Fraction:
+        return self.law.distance(self.domain)
 
     @property
     def shares(self) -> Shares:

@@ -70,6 +70,11 @@ class LocalHashing(LocalMechanism):
         return epsilon_of(Fraction(self.own, self.other))
 
     @property
+    def distance(self) -> Fraction:
+        """That of two answers with different hashes; those with the same cannot be told apart."""
+        return Fraction(self.own - self.other, TOTAL)
+
+    @property
     def parameters(self) -> dict[str, Any]:
         return {"total_bits": 62, "g": self.g, "digits": self.digits, "other": str(self.other)}
 

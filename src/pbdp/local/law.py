@@ -123,6 +123,17 @@ class IntegerLaw:
             for own, near, far, size in zip(self.own, self.near, self.far, part_sizes(domain), strict=True)
         )
 
+    def distance(self, domain: Domain) -> Fraction:
+        """Largest total variation distance between the reports of two values.
+
+        In different categories it is the whole boost, TOTAL - base: what row x has above row x' is what it
+        gives its own category beyond far. In one category it is own - near, which is less. On a scale it is
+        the boost where neighborhoods are apart, and at most that elsewhere, as the rows share the rest.
+        """
+        if isinstance(domain, CategoryDomain) and len(domain.sizes) == 1:
+            return Fraction(self.own[0] - (self.near[0] if domain.count > 1 else self.own[0]), TOTAL)
+        return Fraction(TOTAL - self.base(domain), TOTAL)
+
     def epsilon(self, domain: Domain) -> float:
         """The certified epsilon: at least the logarithm of the ratio."""
         return epsilon_of(self.ratio(domain))

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from pbdp.accounting.risk import guarantee_curve, guessed_right, risk_words
 from pbdp.errors import InputError
 from pbdp.local.domain import Codes, Domain, Value
 from pbdp.local.lookup import Lookup, read_values, true_codes
@@ -56,6 +59,25 @@ class LocalMechanism(ABC):
     @abstractmethod
     def epsilon(self) -> float:
         """Certified: at least the logarithm of the largest column ratio of the integer weights."""
+
+    @property
+    @abstractmethod
+    def distance(self) -> Fraction:
+        """Largest total variation distance between the reports of two answers, or a little more."""
+
+    def risk(self, prior: float = 0.5) -> float:
+        """How often the best attacker guesses right which of two answers a person gave, at most.
+
+        The attacker believes in one of them with probability `prior` beforehand and sees one report.
+        """
+        claimed = guarantee_curve(self.epsilon, 0.0)
+        # delta falls with epsilon, and at 0 it is the distance
+        most = math.nextafter(float(self.distance), 1.0)
+        return guessed_right(lambda epsilon: min(claimed(epsilon), most), prior)
+
+    def risk_words(self) -> str:
+        """The same at even odds, in a sentence."""
+        return risk_words(self.risk(), "which of two answers you gave", "from one report, ")
 
     @property
     @abstractmethod

@@ -61,6 +61,11 @@ class UnaryEncoding(LocalMechanism):
         return epsilon_of(Fraction((1 << BITS) - self.noise, self.noise))
 
     @property
+    def distance(self) -> Fraction:
+        """P(1, 0) - P(0, 1) of the two bits in which two answers differ: 1/2 (1 - q) - 1/2 q."""
+        return Fraction(1, 2) - Fraction(self.noise, 1 << BITS)
+
+    @property
     def parameters(self) -> dict[str, Any]:
         return {"noise": self.noise}
 

@@ -25,6 +25,13 @@ class Neighbors(StrEnum):
         return "one person is added or removed"
 
     @property
+    def question(self) -> str:
+        """What an attacker who knows all other people wants to know of you."""
+        if self is Neighbors.REPLACE:
+            return "which of two records is yours"
+        return "whether you are in the data"
+
+    @property
     def people(self) -> int:
         """How many people's data neighbors differ in: one who comes or goes, or an old and a new one."""
         return 2 if self is Neighbors.REPLACE else 1

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from pbdp.accounting.exact.tables import table_delta
 from pbdp.digits import order_text, percent_down, rounded_up
 from pbdp.errors import ContradictionError, InputError
 from pbdp.mechanism.design import AnyDesign, Design
@@ -262,10 +263,14 @@ class Plan:
         the tables themselves, rounded up.
         """
         from pbdp.accounting.risk import guessed_right
-        from pbdp.planning.pricing.losses import compose_plans
 
-        composed = compose_plans([(self, 1)])
-        return guessed_right(lambda epsilon: composed.delta_at(epsilon).upper, prior)
+        return guessed_right(_delta_curve(self), prior)
+
+    def risk_words(self) -> str:
+        """The same at even odds, in a sentence."""
+        from pbdp.accounting.risk import risk_words
+
+        return risk_words(self.risk(), self.neighbors.question)
 
     @property
     def assumptions(self) -> tuple[str, ...]:
@@ -439,6 +444,20 @@ def number_design(design: AnyDesign) -> Design:
             "Such noise has no table of outputs.",
         )
     return design
+
+
+def _delta_curve(plan: Plan) -> Callable[[float], float]:
+    """An upper bound for delta at every epsilon: from the table of one number, else of all composed."""
+    part = plan.parts[0]
+    design = part.design
+    if isinstance(design, Design) and design.follows_answer and plan.releases == 1 and not plan.missing:
+        steps = design.grid.sensitivity_in_steps(part.requirement.sensitivity)
+        table = design.table_at(0.0)
+        return lambda epsilon: table_delta(table, steps, epsilon).upper
+    from pbdp.planning.pricing.losses import compose_plans
+
+    composed = compose_plans([(plan, 1)])
+    return lambda epsilon: composed.delta_at(epsilon).upper
 
 
 def proved_limit(plan: Plan) -> KnownLimit | None:

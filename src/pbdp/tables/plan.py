@@ -46,6 +46,14 @@ class TablePlan:
         """The delta that epsilon holds at, selection included."""
         return self.query.delta
 
+    def risk(self, prior: float = 0.5) -> float:
+        """How often the best attacker with this prior guesses right after the whole table, at most."""
+        return self.noise.risk(prior)
+
+    def risk_words(self) -> str:
+        """The same at even odds, in a sentence."""
+        return self.noise.risk_words()
+
     def part(self, label: str) -> Part:
         """The noise of one number."""
         return self.noise.part(label)

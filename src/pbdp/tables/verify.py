@@ -48,11 +48,17 @@ _EPSILON = "certificate"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VerifiedTable:
-    """What became of every claim of a manifest; `epsilon` is None where no plan could be made out."""
+    """What became of every claim of a manifest; `epsilon` is None where no plan could be made out.
+
+    `guessed_right` is how often the best attacker who starts at even odds guesses right after the whole
+    table, at most; `means` says it in a sentence.
+    """
 
     checks: tuple[Check, ...]
     epsilon: float | None
     delta: float | None
+    guessed_right: float | None = None
+    means: str = ""
 
     @property
     def holds(self) -> bool:
@@ -119,7 +125,13 @@ def _verified(record: Record, place: Path, table: Path | None, ledger: Ledger | 
     if record["insecure_test_seed"] is not None:
         words = "The noise came from a test seed: nothing is protected. Never publish this table."
         checks.append(Check(name="noise", holds=False, words=words))
-    return VerifiedTable(checks=tuple(checks), epsilon=plan.epsilon, delta=plan.delta)
+    return VerifiedTable(
+        checks=tuple(checks),
+        epsilon=plan.epsilon,
+        delta=plan.delta,
+        guessed_right=plan.risk(),
+        means=plan.risk_words(),
+    )
 
 
 def _plan(record: Record, file: PublishedFile | None) -> TablePlan:

@@ -38,6 +38,7 @@ def plan_words(plan: Plan) -> str:
     lines: Facts = [
         ("Requirement", f"{requirement.describe()}, {percent_down(requirement.confidence)} of the time"),
         ("Privacy", f"{loss}   (certified)"),
+        ("", plan.risk_words()),
         *_limit(plan),
         *_remarks(plan),
         ("Confidence", f"{percent_down(plan.confidence)} for every true answer"),
@@ -62,7 +63,11 @@ def plan_words(plan: Plan) -> str:
 
 def _joint_words(plan: Plan) -> str:
     loss = loss_words(plan.epsilon, plan.delta, releases=plan.releases)
-    lines: Facts = [("Privacy", f"{loss}   (certified)"), ("Proof", plan.certificate.method)]
+    lines: Facts = [
+        ("Privacy", f"{loss}   (certified)"),
+        ("", f"all parts together: {plan.risk_words()}"),
+        ("Proof", plan.certificate.method),
+    ]
     lines += _reserve(plan)
     rows = [["", "requirement", "confidence", "noise"]]
     rows += [
@@ -154,8 +159,9 @@ def promise_words(plan: Plan) -> list[str]:
         for part in plan.parts
     ]
     if not plan.is_joint:
-        return [f"{near[0]}; {loss}"]
-    return [*(f"{part.name}: {words}" for part, words in zip(plan.parts, near, strict=True)), loss]
+        return [f"{near[0]}; {loss}", plan.risk_words()]
+    named = (f"{part.name}: {words}" for part, words in zip(plan.parts, near, strict=True))
+    return [*named, loss, plan.risk_words()]
 
 
 def interval_words(intervals: Intervals) -> str:

@@ -38,6 +38,7 @@ def survey_words(plan: LocalPlan, domain: Domain, users: int, *, stated: bool) -
         ("Goal", _goal(goal)),
         ("Mechanism", _mechanism(chosen)),
         ("Privacy", f"epsilon {rounded_up(plan.epsilon)} for each report of a person   (certified)"),
+        ("", plan.mechanism.risk_words()),
         ("Accuracy", _errors(chosen, users, domain)),
         *_widest(goal, chosen),
         ("", f"with {users:,} people{more}; four times as many halve it"),
@@ -136,7 +137,8 @@ def report_notes(mechanism: LocalMechanism, seed: int | None) -> tuple[str, ...]
     cost = (
         f"Survey {mechanism.fingerprint}: a report costs its person epsilon {rounded_up(mechanism.epsilon)}."
     )
-    return (cost,) if seed is None else (cost, insecure_words(seed, "collect"))
+    said = (cost, mechanism.risk_words())
+    return said if seed is None else (*said, insecure_words(seed, "collect"))
 
 
 # ------------------------------------------------------------------------------------------ estimates

@@ -45,6 +45,7 @@ def plan_words(plan: TablePlan, budget: Budget | None) -> str:
         ("A person", "one row" if query.unit is None else f"all rows with the same {query.unit}"),
         ("Bounds", bounds_in_words(query)),
         ("Privacy", f"{_loss(plan)} (certified)"),
+        ("", plan.risk_words()),
         ("", f"neighbors: {Neighbors(query.neighbors).description}"),
         ("Proof", plan.noise.certificate.method),
     ]
@@ -73,6 +74,7 @@ def plan_facts(plan: TablePlan, budget: Budget | None) -> Record:
         "epsilon": plan.epsilon,
         "epsilon_lower": plan.noise.certificate.epsilon_lower,
         "delta": plan.delta,
+        "guessed_right": plan.risk(),
         "neighbors": query.neighbors,
         "method": plan.noise.certificate.method,
         "statement": statement(plan, rounded_up(plan.epsilon, digits=6)),
@@ -249,6 +251,7 @@ def table_facts(table: ReleasedTable, written_to: str | None, manifest: str | No
         facts |= {"written_to": written_to, "manifest": manifest}
     return facts | {
         **record["certificate"],
+        "guessed_right": table.plan.risk(),
         "columns": column_notes(table.plan.query),
         "engine": table.engine,
         "ledger": record["ledger"],
@@ -258,7 +261,9 @@ def table_facts(table: ReleasedTable, written_to: str | None, manifest: str | No
 
 def table_notes(table: ReleasedTable, budget: Budget | None, in_words: bool) -> tuple[str, ...]:
     """What holds and who counts, unless an object says it, and always the warning of a test seed."""
-    found = [_loss(table.plan), table_paid_words(table.payment, budget)] if in_words else []
+    found = []
+    if in_words:
+        found += [_loss(table.plan), table.plan.risk_words(), table_paid_words(table.payment, budget)]
     if not len(table):
         found.append(f"{EMPTY} (There is nothing to draw, either.)")
     if table.insecure_test_seed is not None:

@@ -26,7 +26,7 @@ from typing import Any
 
 from pbdp.accounting.composition.case import infinite_mass
 from pbdp.accounting.filters.rule import NATS, PROBABILITIES, RESERVE, Filter, Left
-from pbdp.accounting.risk import guarantee_curve, guessed_right
+from pbdp.accounting.risk import guarantee_curve, guessed_right, risk_words
 from pbdp.errors import ContradictionError, InputError
 from pbdp.mechanism.neighbors import Neighbors
 from pbdp.planning.pricing.losses import compose_plans, losses_of
@@ -190,6 +190,10 @@ class Terms:
     def risk(self, prior: float = 0.5) -> float:
         """How often the best attacker with this prior guesses right, at most, when all of it is spent."""
         return guessed_right(guarantee_curve(self.epsilon, self.delta), prior)
+
+    def risk_words(self) -> str:
+        """The same in a sentence."""
+        return risk_words(self.risk(), Neighbors(self.neighbors).question, "when all of it is spent, ")
 
     def theory(self) -> str:
         """Which guarantee applies, and why."""
