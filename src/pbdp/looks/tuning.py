@@ -1,0 +1,252 @@
+"""The procedure that costs least at the answers people have. Nothing here is a guarantee: see `coverage`.
+
+In units of the answer at which theta·|Q| is the floor (for answers) and of the floor (for widths) a procedure
+depends on theta, the confidence and the expected answers only; its noise is taken as normal here. With
+z the normal quantile of the confidence, a look within T costs T^-2 of one within the floor, and a last look
+within T misses an answer q with probability 2·normal tail of z·max(q, 1)/T.
+
+Each scout looks `GROWTH` times as precisely as the one before, the last one with a share of the precision
+that the floor needs. Which band leads where is a Bayes rule: least mean cost plus multiplier times
+probability of a miss, the mean over the expected answers. Multipliers, one for each answer, grow where the
+promise is missed and fall where it is kept with room (dual ascent). All scouts but the first and the last
+have the same rule, on their own scale.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+
+from pbdp import special
+from pbdp.errors import CannotCertifyError, InputError
+from pbdp.looks.coverage import largest_miss
+from pbdp.looks.procedure import NEXT, Asked, Procedure, Scout, sigma_for
+from pbdp.noise.kernel import Array, Index
+
+# Answers are expected from twice to 20,000 times the floor, evenly in log, unless told.
+USUAL = 2.0, 20_000.0
+# The precision of a scout over that of the one before, about; and of the last scout over that of the floor's
+# look, for a theta/z of one: uncertainty and cost then balance.
+GROWTH = 8.0
+LAST = 0.94
+# Beyond this theta/z scouts tell little for what they cost: a smaller theta is tuned for.
+LARGEST_RATIO = 0.1
+# The most that all looks may cost, over one look within the floor; and what the rules are made for.
+MOST, AIMED = 1.3, 1.26
+# A scout serves answers up to so many times those of the next one, on a scale on which the last serves one.
+REACHED = 1.1
+# Scouts have tables; wider ones than so many steps cost nothing to speak of anyway.
+WIDEST_SIGMA = 2.0**17
+# Cells of a scout's sigma, and steps in the logarithms of answers and widths.
+_CELLS = 4
+_ANSWERS, _WIDTHS = 0.03, 0.02
+_ROUNDS = 120
+# Where a rule goes on to the next scout.
+ON = -1
+_TRIALS = 30
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rule:
+    """Where the bands of a scout start, and where each leads (0: to the next scout), in the units above."""
+
+    sigma: float
+    starts: tuple[float, ...]
+    widths: tuple[float, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class _Stage:
+    """A scout: P(|A| in cell) for answers by cells, the widths it may lead to, what they cost and miss."""
+
+    sigma: float
+    cost: float
+    starts: Array
+    chances: Array
+    widths: Array
+    missed: Array
+
+
+def procedure_for(asked: Asked, expected: tuple[float, float] | None = None) -> Procedure:
+    """The procedure for a width, tuned for answers in the expected range, and proved for all."""
+    floor = asked.width.floor
+    low, high = (floor * USUAL[0], floor * USUAL[1]) if expected is None else expected
+    if not 0 < low <= high < math.inf:
+        raise InputError("expect", "two numbers above 0, the smaller one first", f"{low:g} and {high:g}")
+    return _procedure(asked, float(f"{low:.6g}"), float(f"{high:.6g}"))
+
+
+@lru_cache(maxsize=64)
+def _procedure(asked: Asked, low: float, high: float) -> Procedure:
+    width, grid = asked.width, asked.grid
+    if width.steps_at(0, grid) < 0:
+        raise InputError("floor", "at least a step of the grid", f"{width.floor:g}", "Use a finer step.")
+    theta = min(width.theta, LARGEST_RATIO * _quantile(width.confidence))
+    kink = width.floor / theta
+    rules = shape(theta, width.confidence, low / kink, high / kink)
+    rules = tuple(rule for rule in rules if rule.sigma * kink / grid.step <= WIDEST_SIGMA)
+    alpha, narrowed = float(1 - np.float64(width.confidence)), 1.0
+    quantile = _quantile(width.confidence)
+    slope = 2 * quantile * math.exp(-quantile * quantile / 2) / math.sqrt(2 * math.pi)
+    for _ in range(_TRIALS):
+        made = _in_steps(asked, rules, theta, narrowed)
+        if rules and sum(sigma**-2 for sigma in made.longest()) > MOST / made.alone**2:
+            # little would be gained
+            rules, narrowed = (), 1.0
+            continue
+        found = largest_miss(made)
+        if found <= alpha:
+            return made
+        # a miss is about linear in the logarithm of the widths
+        narrowed *= math.exp(-max((found - alpha) / slope, 1e-4))
+    raise CannotCertifyError("No procedure was found for this width. Ask for a fixed one.")
+
+
+def _in_steps(asked: Asked, rules: tuple[Rule, ...], theta: float, narrowed: float) -> Procedure:
+    """The rules on the grid, last looks narrowed by a factor.
+
+    Noise within a whole number of steps, w, has the sigma of normal noise within w + 1/2; and the w of an
+    answer may be all but one step less than theta times it.
+    """
+    least = asked.width.steps_at(0, asked.grid)
+    alone = sigma_for(least, asked.width.confidence)
+    unit, shift = (least + 0.5) / theta, 0.5 / theta
+    scouts = []
+    for rule in rules:
+        bands: list[tuple[int, float]] = []
+        for start, width in zip(rule.starts, rule.widths, strict=True):
+            end = NEXT if width == 0 else _digits(width * alone * narrowed)
+            at = math.ceil(start * unit + shift) if start else 0
+            if bands and at == bands[-1][0]:
+                bands.pop()
+            if not bands or bands[-1][1] != end:
+                bands.append((at, end))
+        scouts.append(Scout(sigma=_digits(rule.sigma * unit), bands=tuple(bands)))
+    return Procedure(asked=asked, scouts=tuple(scouts), alone=alone)
+
+
+def _digits(sigma: float) -> float:
+    """Sigmas are public, and need not be long."""
+    return float(f"{sigma:.5g}")
+
+
+@lru_cache(maxsize=64)
+def shape(theta: float, confidence: float, low: float, high: float) -> tuple[Rule, ...]:
+    """The rules of all scouts, widest first; none where answers are not expected to gain by them."""
+    ratio = theta / _quantile(confidence)
+    if high <= REACHED:
+        return ()
+    share = LAST * ratio
+    count = max(math.ceil(math.log(high / REACHED) / math.log(math.sqrt(GROWTH))), 1)
+    apart = max((high / REACHED) ** (1 / count), 1.5)
+    sigma = ratio / math.sqrt(share)
+    rules = _tuned(
+        ratio, confidence, (low, high), sigma * apart ** np.arange(min(count, 3) - 1.0, -1.0, -1.0)
+    )
+    if count <= 3:
+        return rules
+    first, middle, last = rules
+    between = [_scaled(middle, apart**power) for power in range(count - 3, -1, -1)]
+    return (_scaled(first, apart ** (count - 3)), *between, last)
+
+
+def _scaled(rule: Rule, factor: float) -> Rule:
+    return Rule(
+        sigma=rule.sigma * factor,
+        starts=tuple(start * factor for start in rule.starts),
+        widths=tuple(width * factor for width in rule.widths),
+    )
+
+
+def _quantile(confidence: float) -> float:
+    return -float(special.ndtri((1 - confidence) / 2))
+
+
+def _tuned(ratio: float, confidence: float, expected: tuple[float, float], sigmas: Array) -> tuple[Rule, ...]:
+    """The Bayes rules after dual ascent; `ratio` is theta/z."""
+    alpha, z = 1 - confidence, _quantile(confidence)
+    apart = float(sigmas[0] / sigmas[1]) if len(sigmas) > 1 else math.sqrt(GROWTH)
+    # one, where misses are most likely, is among them
+    steps = math.ceil(math.log(1.5 * apart ** len(sigmas)) / _ANSWERS)
+    answers = np.concatenate([np.linspace(0, 0.9, 10), np.exp(_ANSWERS * np.arange(-3, steps))])
+    needed = np.maximum(answers, 1.0)
+    spread = np.gradient(np.log(np.maximum(answers, 0.05)))
+    inside = spread * ((answers >= expected[0]) & (answers <= expected[1]))
+    prior = 0.97 * inside / max(float(np.sum(inside)), 1e-9) + 0.03 * spread / np.sum(spread)
+    stages = [
+        _stage(
+            sigma, ratio, answers, z, widest=1.9 * apart ** (len(sigmas) - number), last=sigma == sigmas[-1]
+        )
+        for number, sigma in enumerate(sigmas)
+    ]
+    density = math.exp(-z * z / 2) / math.sqrt(2 * math.pi)
+    multipliers = np.full(len(answers), 1 / (z * density))
+    rules: list[Index] = [np.where(stage.starts > 5 * stage.sigma, 0, ON) for stage in stages]
+    best, kept = math.inf, rules
+    for number in range(_ROUNDS):
+        rules, cost, miss = _round(stages, rules, prior, prior / needed**2 * multipliers)
+        excess = miss / alpha - 1
+        # about what it costs to narrow all widths until the promise holds
+        paid = float(np.sum(prior * cost)) * (1 + max(float(np.max(excess)), 0.0) * alpha / (z * z * density))
+        if paid < best:
+            best, kept = paid, rules
+        pace = 0.5 if number < 0.4 * _ROUNDS else 0.2 if number < 0.7 * _ROUNDS else 0.08
+        multipliers = np.clip(multipliers * np.exp(pace * np.clip(excess, -0.6, 0.6)), 1e-3, 1e4)
+    return tuple(
+        Rule(
+            sigma=stage.sigma,
+            starts=tuple(stage.starts.tolist()),
+            widths=tuple(np.where(rule == ON, 0.0, stage.widths[rule]).tolist()),
+        )
+        for stage, rule in zip(stages, kept, strict=True)
+    )
+
+
+def _stage(sigma: float, ratio: float, answers: Array, z: float, *, widest: float, last: bool) -> _Stage:
+    starts = np.arange(0.0, widest, sigma / _CELLS)
+    edges, column = np.append(starts, np.inf), answers[:, None]
+    above = special.ndtr((column - edges) / sigma) + special.ndtr((-column - edges) / sigma)
+    above[:, 0] = 1.0
+    # all looks together are to cost no more than was aimed at
+    least = (AIMED - (ratio / sigma) ** 2 * GROWTH / (GROWTH - 1)) ** -0.5 if last else widest / 10
+    widths = np.exp(np.arange(math.log(least), math.log(widest), _WIDTHS))
+    widths = np.sort(np.append(widths, 1.0)) if last else widths
+    return _Stage(
+        sigma=float(sigma),
+        cost=(ratio / sigma) ** 2,
+        starts=starts,
+        chances=above[:, :-1] - above[:, 1:],
+        widths=widths,
+        missed=2 * special.ndtr(-z * np.maximum(column, 1.0) / widths),
+    )
+
+
+def _round(
+    stages: list[_Stage], rules: list[Index], prior: Array, weights: Array
+) -> tuple[list[Index], Array, Array]:
+    """The best rule at every scout, the later ones first; mean cost and miss at every answer with them."""
+    reached, reaches = np.ones(len(prior)), []
+    for stage, rule in zip(stages, rules, strict=True):
+        reaches.append(reached)
+        reached = reached * np.sum(stage.chances[:, rule == ON], axis=1)
+    found: list[Index] = []
+    cost = miss = np.zeros(len(prior))
+    for stage, reach in zip(reversed(stages), reversed(reaches), strict=True):
+        seen = stage.chances * reach[:, None]
+        # not by `@`, whose threads cost more than they bring
+        loss = np.sum(prior[:, None] * seen, axis=0)[:, None] * stage.widths**-2.0
+        loss += np.einsum("qa,qt->at", seen * weights[:, None], stage.missed)
+        rule = np.argmin(loss, axis=1)
+        if found:
+            on = np.sum((prior * cost + weights * miss)[:, None] * seen, axis=0)
+            rule = np.where(on < np.min(loss, axis=1), ON, rule)
+        ends = rule != ON
+        on_chance = np.sum(stage.chances[:, ~ends], axis=1)
+        ending, at = stage.chances[:, ends], rule[ends]
+        cost = stage.cost + np.sum(ending * stage.widths[at] ** -2.0, axis=1) + on_chance * cost
+        miss = np.sum(ending * stage.missed[:, at], axis=1) + on_chance * miss
+        found.insert(0, rule)
+    return found, cost, miss

@@ -1,0 +1,161 @@
+"""Procedures: which look comes next, what they cost, and what they are recorded as."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+from pbdp.errors import InputError
+from pbdp.looks.procedure import NEXT, Asked, Procedure, Scout, Width, half_width_of, sigma_for
+from pbdp.looks.tuning import MOST, procedure_for
+from pbdp.noise.gaussian import DiscreteGaussian
+
+WIDTH = Width(theta=0.05, floor=50, confidence=0.95)
+COUNT = Asked(width=WIDTH, sensitivity=1, delta=1e-6, integer=True)
+TWO = Procedure(
+    asked=COUNT,
+    scouts=(
+        Scout(sigma=400.0, bands=((0, NEXT), (3000, 70.0))),
+        Scout(sigma=150.0, bands=((0, 25.0), (1500, 35.0))),
+    ),
+    alone=25.0,
+)
+
+
+def test_scouts_lead_to_the_last_look() -> None:
+    assert TWO.next_look([]) == 400
+    assert TWO.next_look([-3000]) == 70
+    assert TWO.next_look([-3000, 5]) is None
+    assert TWO.next_look([2999]) == 150
+    assert TWO.next_look([2999, 1500]) == 35
+    assert TWO.next_look([2999, -1499]) == 25
+    assert TWO.next_look([2999, -1499, 1]) is None
+    assert TWO.longest() == (400, 150, 25)
+    alone = Procedure(asked=COUNT, scouts=(), alone=25.0)
+    assert alone.next_look([]) == 25
+    assert alone.next_look([3]) is None
+    assert alone.ends == (25,)
+
+
+def test_a_procedure_comes_back_from_its_record() -> None:
+    for procedure in (TWO, procedure_for(COUNT)):
+        assert Procedure.from_record(json.loads(json.dumps(procedure.record()))) == procedure
+
+
+@pytest.mark.parametrize(
+    "scout",
+    [
+        Scout(sigma=5.0, bands=((1, 2.0),)),
+        Scout(sigma=5.0, bands=((0, 2.0), (4, 3.0), (4, 5.0))),
+        Scout(sigma=5.0, bands=((0, NEXT),)),
+        Scout(sigma=5.0, bands=((0, -1.0),)),
+        Scout(sigma=0.0, bands=((0, 1.0),)),
+        Scout(sigma=5.0, bands=()),
+    ],
+)
+def test_a_procedure_without_an_end_is_refused(scout: Scout) -> None:
+    with pytest.raises(InputError, match="scouts"):
+        Procedure(asked=COUNT, scouts=(scout,), alone=25.0)
+
+
+@pytest.mark.parametrize(
+    "given",
+    [{"theta": 0}, {"theta": 1.0}, {"floor": 0}, {"floor": -3}, {"confidence": 1.0}, {"floor": float("nan")}],
+)
+def test_a_width_that_cannot_be_is_refused(given: dict[str, float]) -> None:
+    with pytest.raises(InputError):
+        Width(**({"theta": 0.05, "floor": 50, "confidence": 0.95} | given))
+
+
+def test_widths_are_those_of_the_words() -> None:
+    assert [WIDTH.steps_at(q, COUNT.grid) for q in (0, 999, 1019, 1020, -1020, 10**7)] == [
+        50,
+        50,
+        50,
+        51,
+        51,
+        500_000,
+    ]
+    # as written: 0.07·100 is 7, though not in floating point
+    assert Width(theta=0.07, floor=1, confidence=0.9).steps_at(100, COUNT.grid) == 7
+
+
+@pytest.mark.parametrize("half_width", [0, 1, 3, 50, 7000])
+@pytest.mark.parametrize("confidence", [0.5, 0.95, 0.999])
+def test_sigma_and_half_width_belong_together(half_width: int, confidence: float) -> None:
+    sigma = sigma_for(half_width, confidence)
+    assert half_width_of(sigma, confidence) == half_width
+    assert DiscreteGaussian(sigma=sigma * (1 + 1e-6)).mass(-half_width, half_width) < confidence + 1e-10
+
+
+def test_each_look_is_a_plan_within_its_half_width() -> None:
+    for sigma in TWO.longest():
+        plan = TWO.plan(sigma)
+        assert plan.design.kernel == DiscreteGaussian(sigma=sigma)
+        assert plan.confidence >= 0.95
+        assert plan.interval(1000) == (1000 - TWO.half_width(sigma), 1000 + TWO.half_width(sigma))
+
+
+def test_the_mean_precision_is_that_of_the_ways_through_the_bands() -> None:
+    for answer in (0, 1480, 2900, -3100, 9000):
+        first, second = (DiscreteGaussian(sigma=scout.sigma) for scout in TWO.scouts)
+        on = float(first.mass(-2999 - answer, 2999 - answer))
+        small = float(second.mass(-1499 - answer, 1499 - answer))
+        mean = 400**-2 + (1 - on) * 70**-2 + on * (150**-2 + small * 25**-2 + (1 - small) * 35**-2)
+        assert TWO.precision_at(answer) == pytest.approx(mean, rel=1e-9)
+
+
+def test_five_per_cent_or_fifty_costs_little_more_than_an_oracle() -> None:
+    """The figures that are promised, in precision bought; see `benchmarks/bench_looks.py`."""
+    procedure = procedure_for(COUNT)
+    answers = np.geomspace(100, 1e6, 161)
+    bought = np.array([procedure.precision_at(float(round(q))) for q in answers])
+    needed = np.array([sigma_for(WIDTH.steps_at(round(q), COUNT.grid), 0.95) ** -2 for q in answers])
+    assert (bought / needed).max() <= 1.3
+    fixed = sigma_for(50, 0.95) ** -2
+    assert sum(sigma**-2 for sigma in procedure.longest()) <= MOST * fixed
+    assert fixed / bought.mean() >= 3
+    assert fixed / bought[answers >= 1000].mean() >= 10
+
+
+@pytest.mark.parametrize("expected", [(100.0, 900.0), (1.0, 1.0)])
+def test_where_no_answer_gains_there_is_one_look(expected: tuple[float, float]) -> None:
+    procedure = procedure_for(COUNT, expected)
+    assert procedure.scouts == ()
+    assert procedure.longest() == (sigma_for(50, 0.95),)
+
+
+def test_expected_answers_change_the_cost_and_never_the_promise() -> None:
+    from pbdp.looks.coverage import largest_miss
+
+    near, far = (procedure_for(COUNT, expected) for expected in ((500.0, 3000.0), (5e4, 1e5)))
+    assert near.precision_at(1500) < far.precision_at(1500)
+    assert far.precision_at(7e4) < near.precision_at(7e4)
+    for procedure in (near, far):
+        assert largest_miss(procedure) <= 1 - 0.95
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        Asked(width=Width(theta=0.2, floor=50, confidence=0.9), sensitivity=1, delta=1e-6, integer=True),
+        Asked(width=Width(theta=0.5, floor=2, confidence=0.8), sensitivity=1, delta=1e-6, integer=True),
+        Asked(width=Width(theta=0.1, floor=0.5, confidence=0.95), sensitivity=3, delta=1e-6),
+        Asked(width=Width(theta=0.05, floor=5000, confidence=0.99), sensitivity=1, delta=1e-6, integer=True),
+    ],
+    ids=str,
+)
+def test_any_width_has_a_procedure_of_at_most_so_much(asked: Asked) -> None:
+    procedure = procedure_for(asked)
+    fixed = sigma_for(asked.width.steps_at(0, asked.grid), asked.width.confidence) ** -2
+    assert procedure.scouts
+    assert sum(sigma**-2 for sigma in procedure.longest()) <= MOST * fixed
+    assert procedure.precision_at(1e4 * asked.width.floor / asked.grid.step) < 0.05 * fixed
+
+
+@pytest.mark.parametrize("expected", [(0.0, 5.0), (5.0, 2.0), (1.0, float("inf")), (float("nan"), 5.0)])
+def test_expectations_that_cannot_be_are_refused(expected: tuple[float, float]) -> None:
+    with pytest.raises(InputError, match="expect"):
+        procedure_for(COUNT, expected)
