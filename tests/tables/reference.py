@@ -89,13 +89,52 @@ def _count_and_sum(column: list[Any], value: Value, most: int | None) -> tuple[i
     low, high = value.fixed.low, value.fixed.high
     low_steps, high_steps = _steps(low, low, high, value), _steps(high, low, high, value)
     if value.per == "person":
-        furthest = max(abs(low), abs(high))
-        total = sum(_steps(x, -furthest, furthest, value) for x in numbers)
-        return _capped(count, most), min(max(total, low_steps), high_steps)
+        return _capped(count, most), min(max(_exact_sum(numbers, value), low_steps), high_steps)
     above = sum(_steps(x, low, high, value) - low_steps for x in numbers)
     if most is not None and count > most:
         return most, above * most // count
     return count, above
+
+
+def _exact_sum(numbers: list[float], value: Value) -> int:
+    """What a person adds up to in steps, before it is bounded."""
+    furthest = 2**60 * value.fixed.step
+    return sum(_steps(x, -furthest, furthest, value) for x in numbers)
+
+
+def touched(rows: Sequence[Row], asked: BoundedAggregation, chosen: Chosen | None = None) -> dict[str, int]:
+    """How many people there are, and how many each bound cuts, from the words of `bounded`."""
+    of_person: dict[Hashable, dict[Group, list[Row]]] = defaultdict(lambda: defaultdict(list))
+    for number, row in enumerate(rows):
+        person = number if asked.unit is None else row[asked.unit]
+        group = group_of(row, asked)
+        if person is not None and group is not None:
+            of_person[person][group].append(row)
+    found: dict[str, int] = defaultdict(int)
+    for person, groups in of_person.items():
+        kept = list(groups)
+        cut = set()
+        if asked.groups_per_person is not None and len(kept) > asked.groups_per_person:
+            cut.add("groups")
+            if chosen is None:
+                raise AssertionError("say which groups are chosen")
+            kept = chosen(person, kept)
+        if asked.unit is not None and asked.rows_per_group is not None:
+            cut |= {"rows" for group in kept if len(groups[group]) > asked.rows_per_group}
+        cut |= {"values" for group in kept for value in asked.values if _cuts(groups[group], value, asked)}
+        for name in ("people", *cut, *(["touched"] if cut else [])):
+            found[name] += 1
+    return {name: found[name] for name in asked.touched_names}
+
+
+def _cuts(rows: list[Row], value: Value, asked: BoundedAggregation) -> bool:
+    column = [row[value.column] for row in rows]
+    numbers = [float(x) for x in column if x is not None and not math.isnan(x)]
+    low, high = value.fixed.low, value.fixed.high
+    if value.per == "row" or asked.unit is None:
+        return any(not low <= x <= high for x in numbers)
+    low_steps, high_steps = _steps(low, low, high, value), _steps(high, low, high, value)
+    return not low_steps <= _exact_sum(numbers, value) <= high_steps
 
 
 def _steps(x: float, low: float, high: float, value: Value) -> int:

@@ -10,6 +10,7 @@ from pbdp.digits import percent_down, rounded_up
 from pbdp.errors import InputError
 from pbdp.figures.canvas import COLORS, new_figure
 from pbdp.tables.table import ReleasedTable
+from pbdp.tables.touched import touched_words, without_bounds
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -46,7 +47,10 @@ def draw_table(table: ReleasedTable) -> Figure:
         panel.set_visible(False)
     what = f"first {shown} of {len(table):,} groups" if shown < len(table) else _counted(shown)
     mark = "; from a test seed, not private" if table.insecure_test_seed is not None else ""
-    figure.suptitle(f"{what}: epsilon {rounded_up(table.plan.epsilon)} at delta {table.plan.delta:g}{mark}")
+    touched = f"\n{touched_words(table.bounds_touched)}" if table.bounds_touched else ""
+    figure.suptitle(
+        f"{what}: epsilon {rounded_up(table.plan.epsilon)} at delta {table.plan.delta:g}{mark}{touched}"
+    )
     return figure
 
 
@@ -84,6 +88,12 @@ def _dots(panel: Axes, table: ReleasedTable, measure: str, names: list[str]) -> 
     room = 0.05 * (most - least) or 1.0
     low, high = np.maximum(low, least - 2 * room), np.minimum(high, most + 2 * room)
     share = f"{percent_down(confidence)} interval for the bounded number"
+    asked = next(one for one in table.plan.query.measures if one.name == measure)
+    if wider := without_bounds(table.plan, table.bounds_touched, asked, low, high):
+        start, end, less = wider
+        label = f"without bounds, {percent_down(confidence - less)}"
+        end = np.minimum(end, most + 2 * room)
+        panel.hlines(places, start, end, color=COLORS[0], lw=6, alpha=0.2, label=label)
     panel.hlines(places, low, high, color=COLORS[0], lw=2, label=share)
     for end in (low, high):
         panel.plot(end, places, "|", color=COLORS[0], ms=7)

@@ -14,18 +14,24 @@ values that are null, NaN or not a number are left out, c is how many are left, 
 
 All in whole steps; per row, `sums` are counted from `low`, so they are never negative and integer division
 means the same everywhere. Whoever has more rows than allowed has all of them counted, each with the weight
-r/c, rather than some of them chosen. Per person, the values of single rows are clamped to
-[-max(|low|, |high|), max(|low|, |high|)] first.
+r/c, rather than some of them chosen. Per person, values of single rows may be beyond the bounds (a refund);
+they are clamped to 2^60 steps either way, so that infinities are numbers, and added up in 128 bits.
 
 A person in more than `groups_per_person` groups keeps those with the smallest keyed hash of (person, group);
 ties are broken by the group. The key is drawn for the query and is the same for all rows, so the choice is a
 function of the person's own rows. Engines may use different hashes.
 
+**Whom the bounds touch.** `touched` holds numbers of people in the whole table: everybody with a row in a
+group, those whose contribution was cut, and, if there is more than one bound, those cut by each: by `groups`
+(somebody is in more groups than `groups_per_person`), by `rows` (more than `rows_per_group` rows in a kept
+group), by `values` (in a kept group a value outside of the bounds of its column, or a sum outside of those of
+a person). Each is a sum over persons of 0 or 1, a function of that person's rows and of the key.
+
 **Sensitivity.** With or without one person's rows, everybody else's terms are the same, because each is a
 function of that person's own rows and of the key. So at most `groups_per_person` groups change, `people`
 by 1, `rows` and `counts` by r, a sum per row (after adding back low * count) by r * max(|low|, |high|), a sum
-per person by max(|low|, |high|). Nothing here depends on the order of rows or on how they are partitioned,
-and nothing can overflow: see `fixed_point`.
+per person by max(|low|, |high|), and each number of `touched` by 1. Nothing here depends on the order of rows
+or on how they are partitioned, and nothing can overflow: see `fixed_point`.
 """
 
 from __future__ import annotations
@@ -42,6 +48,8 @@ from pbdp.tables.keys import KeyTable
 Per = Literal["row", "person"]
 # Rows of one person in one group: (w mod c) * r must stay below 2^62 with c below 2^40 or so.
 MOST_ROWS_PER_GROUP = 1 << 20
+# Steps of one value at most, where what a person adds up to is bounded.
+MOST_STEPS = 1 << 60
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,7 +68,7 @@ class BoundedAggregation:
     `unit` is the column that says whose row it is, None if every person has one row. `keys` are the public
     groups, None where every group of the data is wanted (a private selection follows); `only` then holds
     public values that some of the columns are restricted to. `groups_per_person` is None where nobody can be
-    in too many groups; `rows_per_group` where no measure counts rows.
+    in too many groups; `rows_per_group` where no measure counts rows. `touched` asks whom the bounds touch.
     """
 
     unit: str | None
@@ -70,6 +78,24 @@ class BoundedAggregation:
     groups_per_person: int | None = None
     rows_per_group: int | None = None
     only: tuple[KeyTable, ...] = ()
+    touched: bool = False
+
+    @property
+    def cutting(self) -> tuple[str, ...]:
+        """The bounds that may cut what somebody adds: `groups`, `rows`, `values`."""
+        bounds = {
+            "groups": self.unit is not None and self.groups_per_person is not None and bool(self.by),
+            "rows": self.unit is not None and self.rows_per_group is not None,
+            "values": bool(self.values),
+        }
+        return tuple(name for name, may_cut in bounds.items() if may_cut)
+
+    @property
+    def touched_names(self) -> tuple[str, ...]:
+        """What the numbers of `Aggregates.touched` count; none if they are not asked for."""
+        if not self.touched:
+            return ()
+        return ("people", "touched", *(self.cutting if len(self.cutting) > 1 else ()))
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -83,6 +109,7 @@ class Aggregates:
     """One entry for each group that has data, in any order: private numbers, which noise is still to cover.
 
     `group` is the row of the public key table; without one `found` holds the groups that are in the data.
+    `touched` has the numbers of `BoundedAggregation.touched_names`, for the whole table.
     """
 
     group: Index
@@ -91,6 +118,7 @@ class Aggregates:
     counts: tuple[Index, ...]
     sums: tuple[Index, ...]
     found: KeyTable | None = None
+    touched: Index = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
     _length: int = field(init=False, repr=False)
 
     def __post_init__(self) -> None:

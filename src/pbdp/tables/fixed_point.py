@@ -31,7 +31,7 @@ class FixedPoint:
 
     `whole` values have step 1. Others get the finest step for which `most_rows` values cannot overflow:
     most_rows * max(high - low, |low|, |high|) / step <= 2^62, which bounds sums of values, of values counted
-    from `low`, and of values clamped to plus or minus the larger bound.
+    from `low`, and of what people add up to, once that is clamped.
     """
 
     low: float

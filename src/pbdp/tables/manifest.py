@@ -57,6 +57,7 @@ def manifest_record(table: ReleasedTable) -> Record:
         "query": query_record(plan.query),
         "plan": plan_record(plan),
         "engine": table.engine,
+        **({"bounds_touched": [asdict(one) for one in table.bounds_touched]} if table.bounds_touched else {}),
         "ledger": None if table.payment is None else _payment(table.payment),
         "insecure_test_seed": table.insecure_test_seed,
     }

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
+from pbdp.mechanism.absolute import AbsoluteRegion
 from pbdp.mechanism.neighbors import Neighbors
 from pbdp.mechanism.region import Region
 from pbdp.mechanism.requirement import Requirement
@@ -16,7 +19,11 @@ from pbdp.tables.bounded import Aggregates, Value
 if TYPE_CHECKING:
     from pbdp.tables.query import Query
 
-Of = Literal["people", "rows", "values", "sum", "sum from the middle"]
+Of = Literal["people", "rows", "values", "sum", "sum from the middle", "touched"]
+# The number of people whom the bounds touch; no measure has a name like this.
+TOUCHED = "(bounds)"
+# What that may cost beside the rest, as a share of epsilon or so.
+_TOUCHED_SHARE = 0.02
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,7 +55,7 @@ class Quantity:
         Where a person is replaced, two such contributions differ by at most the width of their range.
         """
         if self.value is None or self.of == "values":
-            return 1.0 if self.of == "people" else float(self.rows)
+            return 1.0 if self.of in ("people", "touched") else float(self.rows)
         low, high = self._ends(self.value)
         times = self.rows if self.value.per == "row" else 1
         two = neighbors == Neighbors.REPLACE
@@ -71,6 +78,8 @@ class Quantity:
                 return aggregates.rows
             case "values":
                 return aggregates.counts[self.index]
+            case "touched":
+                return aggregates.touched
         if self.value is None:
             raise AssertionError("a sum is of a value")
         fixed, sums = self.value.fixed, aggregates.sums[self.index]
@@ -95,17 +104,57 @@ class Number:
 def numbers_of(query: Query, factor: float | None = None) -> tuple[Number, ...]:
     """The numbers of all measures; widths that are left open are `factor` sensitivities."""
     numbers = [number for measure in query.measures for number in measure.numbers(query, factor)]
-    return tuple({number.label: number for number in numbers}.values())
+    numbers = list({number.label: number for number in numbers}.values())
+    return (*numbers, *([_touched(query, numbers)] if query.aggregation.touched else []))
 
 
-def number_of(query: Query, label: str, quantity: Quantity, region: Region, confidence: float) -> Number:
-    """A number of every group of the query."""
+def _touched(query: Query, others: Sequence[Number]) -> Number:
+    """Whom the bounds touch: numbers of people for the whole table, each of which one person moves by 1.
+
+    Where a person is replaced, each still moves by 1 at most: one is counted less, another one more.
+    """
+    count = len(query.aggregation.touched_names)
+    width = query.bounds_touched
+    if not isinstance(width, float):
+        width = _cheap_width(count, [one.requirement for one in others])
+    return number_of(
+        query,
+        TOUCHED,
+        Quantity(of="touched", rows=1),
+        AbsoluteRegion.even(width),
+        query.confidence,
+        releases=count,
+    )
+
+
+def _cheap_width(count: int, others: Sequence[Requirement]) -> float:
+    """A width for `count` numbers of sensitivity 1 that adds little to what the others cost.
+
+    With sensitivities of s in a width w, k numbers cost about k s/w if they are few, and the root of
+    k (s/w)^2 if they are many. Whichever it is, the share is small.
+    """
+    loads = [(one.releases, one.sensitivity / min(map(float, one.region.offsets(0.0)))) for one in others]
+    few = count / (_TOUCHED_SHARE * sum(k * load for k, load in loads))
+    many = math.sqrt(count / (_TOUCHED_SHARE * sum(k * load**2 for k, load in loads)))
+    return float(max(math.ceil(max(few, many)), 1))
+
+
+def number_of(
+    query: Query,
+    label: str,
+    quantity: Quantity,
+    region: Region,
+    confidence: float,
+    *,
+    releases: int | None = None,
+) -> Number:
+    """A number of every group of the query, or `releases` numbers of the whole table."""
     requirement = Requirement(
         region=region,
         confidence=confidence,
         sensitivity=quantity.sensitivity(query.neighbors),
         delta=query.delta,
-        releases=query.groups_touched,
+        releases=query.groups_touched if releases is None else releases,
         neighbors=query.neighbors,
         integer=quantity.is_whole,
     )

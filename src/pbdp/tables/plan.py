@@ -58,6 +58,12 @@ class TablePlan:
         """The noise of one number."""
         return self.noise.part(label)
 
+    def accuracy(self, label: str) -> str:
+        """How near a number is, in words, and to what: bounds may stand between it and the truth."""
+        words = self.part(label).requirement.describe()
+        bounded = any(self.query.is_bounded(one) for one in self.query.measures if label in one.labels)
+        return words.replace("of the truth", "of the bounded number") if bounded else words
+
     def release(
         self,
         data: Any,

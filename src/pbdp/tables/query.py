@@ -31,6 +31,8 @@ class Query:
 
     Accuracies belong to the measures, or else `epsilon` is given and widths are found. `confidence` is for
     measures that have none of their own. A table of more than `most_rows` rows needs that raised.
+    `bounds_touched` publishes beside the table how many people the bounds touched: within a width, or with
+    True within one that costs about 2 % of epsilon.
     """
 
     unit: str | None
@@ -45,6 +47,7 @@ class Query:
     epsilon: float | None = None
     neighbors: str = Neighbors.ADD_REMOVE
     most_rows: int = USUAL_ROWS
+    bounds_touched: float | bool | None = None
     groups: KeyTable | None = field(init=False)
     only: tuple[KeyTable, ...] = field(init=False)
     aggregation: BoundedAggregation = field(init=False)
@@ -62,7 +65,10 @@ class Query:
         object.__setattr__(self, "groups", groups)
         object.__setattr__(self, "only", only)
         self._check_bounds()
+        self._check_touched()
         object.__setattr__(self, "aggregation", self._aggregation())
+        if self.aggregation.touched and not self.aggregation.cutting:
+            raise ContradictionError("bounds_touched", "asked where bounds may cut something", "no bound")
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -172,6 +178,14 @@ class Query:
                 "How many rows of one person may count in a group? Or count people, or sum per='person'.",
             )
 
+    def _check_touched(self) -> None:
+        width = self.bounds_touched
+        if width is None or isinstance(width, bool):
+            object.__setattr__(self, "bounds_touched", width or None)
+            return
+        positive("bounds_touched", width, "Within how many people, or true for a width that costs little.")
+        object.__setattr__(self, "bounds_touched", float(width))
+
     def _aggregation(self) -> BoundedAggregation:
         values = [value for one in self.measures if (value := one.value(self)) is not None]
         limit = self.groups_per_person if self.unit is not None else None
@@ -185,7 +199,13 @@ class Query:
             groups_per_person=limit,
             rows_per_group=self.rows_per_group if any(one.counts_rows for one in self.measures) else None,
             only=self.only,
+            touched=self.bounds_touched is not None,
         )
+
+    def is_bounded(self, measure: Measure) -> bool:
+        """Whether bounds may cut its numbers: what is promised of them is of the bounded number then."""
+        by = {"groups": True, "rows": measure.counts_rows, "values": measure.value(self) is not None}
+        return any(by[bound] for bound in self.aggregation.cutting)
 
     def value_of(self, measure: Measure) -> tuple[int, Value]:
         """Which of the aggregation's values a measure adds up, by its place in it and itself."""

@@ -26,6 +26,7 @@ _SETTINGS = (
     "neighbors",
     "most_rows",
 )
+_LATER = ("bounds_touched",)
 # More keys than this are named by their digest; they are in the published table.
 MOST_LISTED = 10_000
 # A ledger takes texts of twice this many characters.
@@ -39,7 +40,10 @@ def query_record(query: Query) -> Record:
         "by": _by_record(query),
         "measures": [_measure_record(measure) for measure in query.measures],
         "select": None if query.select is None else asdict(query.select),
-    } | {name: getattr(query, name) for name in _SETTINGS}
+        **{name: getattr(query, name) for name in _SETTINGS},
+        # left out where they are not used: requests are known by this record
+        **{name: value for name in _LATER if (value := getattr(query, name)) is not None},
+    }
 
 
 def query_text(query: Query) -> str:
@@ -64,7 +68,8 @@ def query_from_record(record: Mapping[str, Any], groups: KeyTable | None = None)
     record = names_now(record)
     by, keys = _by(record["by"], groups)
     select = record.get("select")
-    known = {"unit", "by", "measures", "select", *_SETTINGS}
+    settings = (*_SETTINGS, *_LATER)
+    known = {"unit", "by", "measures", "select", *settings}
     if unknown := sorted(set(record) - known):
         raise InputError("names in the query", f"among {', '.join(sorted(known))}", ", ".join(unknown))
     return Query(
@@ -73,7 +78,7 @@ def query_from_record(record: Mapping[str, Any], groups: KeyTable | None = None)
         keys=keys,
         measures=[measure_from_record(measure) for measure in record["measures"]],
         select=None if select is None else _made("select", Selection, select),
-        **{name: record[name] for name in _SETTINGS if record.get(name) is not None},
+        **{name: record[name] for name in settings if record.get(name) is not None},
     )
 
 

@@ -237,6 +237,7 @@ def _spread(aggregates: Aggregates, groups: int) -> Aggregates:
         rows=spread(aggregates.rows),
         counts=tuple(map(spread, aggregates.counts)),
         sums=tuple(map(spread, aggregates.sums)),
+        touched=aggregates.touched,
     )
 
 
@@ -247,4 +248,5 @@ def _taken(aggregates: Aggregates, rows: Index) -> Aggregates:
         rows=aggregates.rows[rows],
         counts=tuple(column[rows] for column in aggregates.counts),
         sums=tuple(column[rows] for column in aggregates.sums),
+        touched=aggregates.touched,
     )

@@ -22,6 +22,7 @@ from pbdp.release.intervals import Intervals
 from pbdp.tables.keys import KeyTable
 from pbdp.tables.measures import Column, Measure
 from pbdp.tables.plan import TablePlan
+from pbdp.tables.touched import TouchedCount, touched_counts
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -75,6 +76,11 @@ class ReleasedTable:
     def columns(self) -> Columns:
         """The published columns of the measures."""
         return published_columns(self.plan, self.values)
+
+    @cached_property
+    def bounds_touched(self) -> tuple[TouchedCount, ...]:
+        """How many people the bounds touched, where the query asks for it."""
+        return touched_counts(self.plan, self.values)
 
     def to_arrow(self) -> pa.Table:
         """Keys and numbers as an Arrow table; a mean of an empty group is null."""

@@ -6,7 +6,7 @@ import base64
 import json
 import math
 from contextlib import nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -19,12 +19,14 @@ from pbdp.planning.pricing import Terms, fingerprint
 from pbdp.planning.store import plan_from_record
 from pbdp.spelling import NotJsonError, content_of, json_of, read_now, word_now
 from pbdp.tables.manifest import FORMAT, VERSION, promised_means, statement
-from pbdp.tables.numbers import Number, numbers_of
+from pbdp.tables.numbers import TOUCHED, Number, numbers_of
 from pbdp.tables.plan import SELECTION, TablePlan
 from pbdp.tables.query import Query
 from pbdp.tables.query_record import query_from_record, query_text
 from pbdp.tables.release import Drawn
 from pbdp.tables.selection import Threshold
+from pbdp.tables.table import typed
+from pbdp.tables.touched import touched_counts, touched_words
 from pbdp.tables.verify_file import (
     SAME,
     Check,
@@ -118,6 +120,7 @@ def _verified(record: Record, place: Path, table: Path | None, ledger: Ledger | 
         checked("bounds and accuracy", lambda: _requirements(record, plan)),
         checked("selection", lambda: _selection(record, plan)),
         checked("columns", lambda: check_notes(record, plan.query)),
+        *([checked("bounds", lambda: _touched(record, plan))] if plan.query.aggregation.touched else []),
         check_file,
         checked("numbers in the table", lambda: check_numbers(plan, file)),
         checked("ledger", lambda: _payment(record, plan, ledger, file)),
@@ -197,6 +200,8 @@ def _requirements(record: Record, plan: TablePlan) -> str:
     query = plan.query
     asked = numbers_of(query, 1.0)
     found_widths = {label for measure in query.measures if measure.is_open for label in measure.labels}
+    if query.bounds_touched is True and query.epsilon is not None:
+        found_widths.add(TOUCHED)
     for wanted, number, part in zip(asked, plan.numbers, plan.noise.parts, strict=False):
         have, want = number.requirement, wanted.requirement
         if number.label in found_widths:
@@ -211,6 +216,16 @@ def _requirements(record: Record, plan: TablePlan) -> str:
         raise FaultError("means are promised other widths than the noise gives")
     several = "s" if len(asked) > 1 else ""
     return f"{len(asked)} number{several} a group; neighbors differ in {query.groups_touched} of the groups"
+
+
+def _touched(record: Record, plan: TablePlan) -> str:
+    """Intervals and words follow from the published numbers of people."""
+    known = record["bounds_touched"]
+    values = {TOUCHED: typed([one["value"] for one in known], whole=True)}
+    counts = touched_counts(plan, values) if len(known) == len(plan.query.aggregation.touched_names) else ()
+    if [asdict(one) for one in counts] != known:
+        raise FaultError("how many people the bounds touched is not what follows from the published numbers")
+    return touched_words(counts)
 
 
 def _selection(record: Record, plan: TablePlan) -> str:
@@ -274,6 +289,8 @@ def _payment(record: Record, plan: TablePlan, ledger: Ledger | None, file: Publi
     if file is None:
         return words
     drawn = _stored(ledger, paid["sequence"], plan)
+    if [asdict(one) for one in touched_counts(plan, drawn.values)] != record.get("bounds_touched", []):
+        raise FaultError("how many people the bounds touched is not what the ledger stored")
     check_stored(plan, drawn.groups, drawn.values, file)
     return f"{words}; the table is the one that the ledger stored"
 

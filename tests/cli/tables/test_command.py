@@ -171,7 +171,7 @@ def test_a_dry_run_needs_no_data_and_spends_nothing(folder: Path, capsys: Captur
     for words in ("2 public groups by city", "all rows with the same user_id", "Nobody counts in more than"):
         assert words in done.out
     for words in (
-        "within 50 of the truth",
+        "within 50 of the bounded number",
         "95 %",
         "delta 1e-06",
         "would be spent after it",

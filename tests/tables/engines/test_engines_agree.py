@@ -20,7 +20,7 @@ from tests.tables.engines.asking import CHOICE_KEY, answered, asking, sums, valu
 from tests.tables.engines.holding import Holding, in_duckdb
 from tests.tables.forms import as_parquet, as_polars
 from tests.tables.random_tables import Case, random_case
-from tests.tables.reference import Group, reference
+from tests.tables.reference import Group, as_reference, reference, touched
 
 Engine = tuple[str, Holding]
 # How many random tables are tried: DuckDB starts anew for each.
@@ -53,6 +53,30 @@ def test_engines_agree_with_the_definition_where_people_exceed_the_groups(engine
             return own[person]
 
         assert answered(holding(case), asked) == reference(case.rows, asked, chosen)
+
+
+def test_engines_agree_on_whom_the_bounds_touch(engine: Engine) -> None:
+    name, holding = engine
+    cut = dict.fromkeys(("touched", "groups", "rows", "values"), 0)
+    for seed in range(TABLES[name] // 4):
+        rng = np.random.default_rng(seed)
+        case = random_case(rng, exceeding=bool(seed % 2))
+        asked = replace(case.asked, touched=True)
+        if not asked.cutting:
+            continue
+        source = holding(case)
+
+        def chosen(person: Hashable, _: list[Group], case: Case = case) -> list[Group]:
+            return list(answered(holding(replace(case, rows=_rows_of(case, person))), case.asked))
+
+        found = source.aggregate(asked, CHOICE_KEY)
+        expected = touched(case.rows, asked, chosen)
+        assert dict(zip(asked.touched_names, found.touched.tolist(), strict=True)) == expected, seed
+        # the groups and their numbers are what they are without the question
+        assert as_reference(found, asked) == answered(source, case.asked)
+        for bound in cut.keys() & expected.keys():
+            cut[bound] += expected[bound]
+    assert all(cut.values())
 
 
 def _rows_of(case: Case, person: object) -> list[dict[str, object]]:
@@ -141,7 +165,9 @@ def test_values_of_one_person_are_weighed_down_to_the_rows_allowed(engine: Engin
         ([30.0, -30.0, 30.0], 0, 50, 30),
         ([-30.0, -30.0], 0, 50, 0),
         ([-30.0, -30.0], -40, 50, -40),
-        ([1e300, -10.0], 0, 50, 40),
+        ([1e300, -10.0], 0, 50, 50),
+        ([500.0, -450.0], 0, 100, 50),
+        ([1e12, -1e12, 3.0], 0, 100, 3),
         ([math.inf, -math.inf, 7.0], -50, 50, 7),
         ([None, math.nan], -50, 50, 0),
         ([None], 5, 50, 5),

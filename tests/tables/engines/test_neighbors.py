@@ -129,6 +129,22 @@ def test_one_person_never_changes_more_than_declared(engine: Engine) -> None:
     assert changed > batches * tables / 2
 
 
+def test_one_person_moves_each_number_of_people_whom_the_bounds_touch_by_one() -> None:
+    rng = np.random.default_rng(14)
+    moved = np.zeros(5, dtype=int)
+    for _ in range(40):
+        case = batch(rng, 1)
+        asked = replace(case.asked, touched=True)
+        key = int(rng.integers(1 << 63))
+        one, other = (
+            in_polars(each).aggregate(asked, key) for each in (case, without_one_in_each(case, rng))
+        )
+        change = one.touched - other.touched
+        assert np.all((change >= 0) & (change <= 1))
+        moved += change
+    assert np.all(moved > 0)
+
+
 def _with_wider_bounds(asked: BoundedAggregation, place: int) -> BoundedAggregation:
     """The same question with bounds of a value that are half as wide again, in the same steps."""
     fixed = asked.values[place].fixed

@@ -29,7 +29,7 @@ from pbdp.tables.keys import crossed, key_column
 from tests.tables.engines.changes import ASKED, OTHERS, ROWS, Row
 from tests.tables.forms import as_arrow
 from tests.tables.random_tables import Case, random_case
-from tests.tables.reference import Group, Measured, as_reference, reference
+from tests.tables.reference import Group, Measured, as_reference, reference, touched
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -146,6 +146,12 @@ def test_random_tables_give_the_integers_of_the_definition(session: SparkSession
     with with_settings(session, {"spark.sql.ansi.enabled": ("true", "false")[number % 2]}):
         found = answered(in_spark(session, case), case.asked)
     assert found == reference(case.rows, case.asked)
+    if case.asked.cutting:
+        asked = replace(case.asked, touched=True)
+        numbers = SparkSource(in_spark(session, case)).aggregate(asked, CHOICE_KEY)
+        assert as_reference(numbers, asked) == found
+        told = dict(zip(asked.touched_names, numbers.touched.tolist(), strict=True))
+        assert told == touched(case.rows, asked)
 
 
 def test_order_and_partitioning_of_the_rows_do_not_matter(session: SparkSession) -> None:

@@ -22,7 +22,17 @@ Settings = Mapping[str, Any]
 
 TEXTS = ("data", "table", "unit", "keys")
 COUNTS = ("groups_per_person", "rows_per_group", "most_rows")
-OWN = (*TEXTS, "one_row_per_person", "text_keys", *COUNTS, "delta", "confidence", "epsilon", "neighbors")
+OWN = (
+    *TEXTS,
+    "one_row_per_person",
+    "text_keys",
+    *COUNTS,
+    "delta",
+    "confidence",
+    "epsilon",
+    "neighbors",
+    "bounds_touched",
+)
 _PARQUET = (".parquet", ".pq")
 _KEYS = "It is a .csv file with a header, or a .parquet file, with a row for each group."
 _NUMBERS = ("low", "high", "within", "confidence", "count_within")
@@ -60,7 +70,7 @@ def asked_of(settings: Settings, folder: Path, read: Sequence[Path] = ()) -> Ask
         **counts,
         **{
             name: as_float(settings[name])
-            for name in ("confidence", "epsilon", "neighbors")
+            for name in ("confidence", "epsilon", "neighbors", "bounds_touched")
             if name in settings
         },
     )

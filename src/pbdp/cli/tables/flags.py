@@ -38,6 +38,7 @@ _SIMPLE = (
     "epsilon",
     "neighbors",
     "most_rows",
+    "bounds_touched",
     "keys",
     "text_keys",
 )
@@ -65,6 +66,14 @@ def add_flags(parser: argparse.ArgumentParser) -> None:
     )
     add(people, "--neighbors", help=f"default: {Neighbors.ADD_REMOVE}")
     people.add_argument("--most-rows", type=int, metavar="N", help="for tables of more than 2^36 rows")
+    people.add_argument(
+        "--bounds-touched",
+        nargs="?",
+        type=float,
+        const=True,
+        metavar="WITHIN",
+        help="publish how many people these bounds touched too; without WITHIN for about 2 %% of epsilon",
+    )
     groups = parser.add_argument_group("which groups")
     groups.add_argument(
         "--by",

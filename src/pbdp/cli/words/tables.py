@@ -6,7 +6,7 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from pbdp.cli.table_file import json_value
-from pbdp.cli.words.layout import columns, facts, paragraph
+from pbdp.cli.words.layout import bar, columns, facts, paragraph
 from pbdp.cli.words.ledgers import table_paid_words
 from pbdp.cli.words.plans import insecure_words
 from pbdp.digits import outward, percent_down, plain, rounded_up
@@ -15,7 +15,9 @@ from pbdp.mechanism.neighbors import Neighbors
 from pbdp.planning.pricing import fingerprint
 from pbdp.tables.manifest import bounds_in_words, column_notes, manifest_record, statement
 from pbdp.tables.measures import Measure
+from pbdp.tables.numbers import TOUCHED
 from pbdp.tables.query_record import query_text
+from pbdp.tables.touched import touched_words
 
 if TYPE_CHECKING:
     from pbdp.ledger.budget import Budget
@@ -28,6 +30,10 @@ Record = dict[str, Any]
 # Groups that are shown on a terminal where the whole table can be had again.
 SHOWN = 20
 BOUNDED = "Accuracy excludes whatever your bounds cut off."
+NOT_TOLD = (
+    "bounds_touched = true (--bounds-touched) also\npublishes how many people that concerns, "
+    "for about 2 % of epsilon."
+)
 EMPTY = "No group was published: none had enough people."
 # A product of confidences is rounded by less than this, so that it promises no more than both hold.
 SAFE = 1 - 2**-50
@@ -52,7 +58,13 @@ def plan_words(plan: TablePlan, budget: Budget | None) -> str:
     rows = [["number", "accuracy", "confidence", "noise", "one person"]]
     for measure in query.measures:
         rows += _rows(plan, measure)
-    parts = [facts(lines), "", columns(rows, right=(2,)), "", BOUNDED]
+    if query.aggregation.touched:
+        part = plan.part(TOUCHED)
+        words = [part.requirement.describe(), percent_down(part.confidence), part.design.name]
+        rows.append(["people touched by bounds", *words, f"moves {part.releases} of them by 1 at most"])
+    parts = [facts(lines), "", columns(rows, right=(2,)), ""]
+    if any(map(query.is_bounded, query.measures)):
+        parts.append(BOUNDED if query.aggregation.touched else f"{BOUNDED} {NOT_TOLD}")
     if budget is not None:
         parts += ["", *_budget_words(plan, budget)]
     return "\n".join([*parts, "", "Nothing was read and nothing was spent.", ""])
@@ -128,7 +140,7 @@ def _rows(plan: TablePlan, measure: Measure) -> list[list[str]]:
     rows = [
         [
             label,
-            part.requirement.describe(),
+            plan.accuracy(label),
             percent_down(part.confidence),
             part.design.name,
             f"moves {part.releases} of them by {part.requirement.sensitivity:g} at most",
@@ -155,7 +167,7 @@ def _facts(plan: TablePlan, measure: Measure) -> list[Record]:
             "measure": measure.name,
             "number": label,
             "within": part.requirement.region.within,
-            "accuracy": part.requirement.describe(),
+            "accuracy": plan.accuracy(label),
             "confidence": part.confidence,
             "noise": part.design.name,
             "sensitivity": part.requirement.sensitivity,
@@ -230,13 +242,25 @@ def table_words(table: ReleasedTable, most: int | None) -> str:
         if len(set(promises.values())) == 1
         else f"with confidence {', '.join(f'{share} ({name})' for name, share in promises.items())}"
     )
-    tail = f"The bounded number of a group is between the two ends {sure}."
+    bounded = any(map(query.is_bounded, query.measures))
+    tail = f"The {'bounded' if bounded else 'true'} number of a group is between the two ends {sure}."
+    if table.bounds_touched:
+        tail = f"{tail}\n{_touched_bars(table)}"
     if shown < len(table):
         tail = (
             f"{shown} of {len(table):,} groups. Ask again with -o FILE for all of them: the table is stored, "
             f"and costs nothing more.\n{tail}"
         )
     return f"{columns(rows, right=right)}\n\n{tail}\n"
+
+
+def _touched_bars(table: ReleasedTable) -> str:
+    """Whom the bounds touched, with a bar for everybody and for each bound."""
+    counts = table.bounds_touched
+    most = max(one.value for one in counts)
+    rows = [[one.meaning, f"{one.value:,}", one.interval, bar(max(one.value, 0), most, 30)] for one in counts]
+    heads = ["", "published", "between", ""]
+    return f"\n{columns([heads, *rows], right=(1,))}"
 
 
 def table_facts(table: ReleasedTable, written_to: str | None, manifest: str | None) -> Record:
@@ -253,6 +277,7 @@ def table_facts(table: ReleasedTable, written_to: str | None, manifest: str | No
         **record["certificate"],
         "guessed_right": table.plan.risk(),
         "columns": column_notes(table.plan.query),
+        **({"bounds_touched": record["bounds_touched"]} if table.bounds_touched else {}),
         "engine": table.engine,
         "ledger": record["ledger"],
         "insecure_test_seed": table.insecure_test_seed,
@@ -264,6 +289,7 @@ def table_notes(table: ReleasedTable, budget: Budget | None, in_words: bool) -> 
     found = []
     if in_words:
         found += [_loss(table.plan), table.plan.risk_words(), table_paid_words(table.payment, budget)]
+        found += [touched_words(table.bounds_touched)] if table.bounds_touched else []
     if not len(table):
         found.append(f"{EMPTY} (There is nothing to draw, either.)")
     if table.insecure_test_seed is not None:

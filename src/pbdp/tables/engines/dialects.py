@@ -108,6 +108,10 @@ class Dialect:
         """A sum as BIGINT, 0 of nothing; it must fail where 64 bits do not hold it."""
         return f"coalesce(CAST(sum({expression}) AS BIGINT), 0)"
 
+    def wide_total(self, expression: str) -> str:
+        """A sum of BIGINTs, 0 of nothing, in a type that holds it whatever they are."""
+        return f"coalesce(sum({expression}), 0)"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _PostgresDialect(Dialect):
@@ -166,6 +170,9 @@ class _SparkDialect(Dialect):
         # `sum` wraps around without ANSI mode; `try_sum` is null where it would, and for no numbers
         whole = f"coalesce(try_sum({expression}), CAST(raise_error('overflow') AS BIGINT))"
         return f"CASE WHEN count({expression}) = 0 THEN 0L ELSE {whole} END"
+
+    def wide_total(self, expression: str) -> str:
+        return f"coalesce(sum(CAST({expression} AS DECIMAL(28, 0))), 0)"
 
 
 DUCKDB = Dialect(engine="DuckDB")

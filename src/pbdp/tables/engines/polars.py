@@ -5,6 +5,7 @@
              32 bits of the group's number, so that groups have different places and a tie goes to the group
     kept     the rows in each person's first `groups_per_person` places: a dense rank of rows
     pairs    per person and group: n rows, and for each value column c values and their sum w
+    marked   if asked whom the bounds touch: what cut each person, told at the first of their groups alone
     totals   per group: the capped sums over persons
 
 Kept and pairs run on one part of the persons after the other, split by a hash: that takes a third of the
@@ -23,7 +24,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from pbdp.tables.bounded import Aggregates, BoundedAggregation, Value
+from pbdp.tables.bounded import MOST_STEPS, Aggregates, BoundedAggregation, Value
 from pbdp.tables.engines.interface import ColumnKind, EngineError
 from pbdp.tables.engines.sql import aggregates_from, found_kinds, row_digest
 from pbdp.tables.keys import KeyTable, Kind
@@ -127,6 +128,8 @@ class PolarsSource:
         }
         for place, value in enumerate(asked.values):
             columns[f"v{place}"] = _steps(places[value.column], value)
+            if _is_outside_told(asked, value):
+                columns[f"o{place}"] = _outside(places[value.column], value)
         if asked.unit is not None:
             columns["p"] = _person(places[asked.unit], schema[asked.unit])
         if not asked.by:
@@ -226,14 +229,36 @@ def _person(column: pl.Expr, held: pl.DataType) -> pl.Expr:
     return column.cast(pl.String) if isinstance(held, pl.Categorical | pl.Enum) else column
 
 
+def _number(column: pl.Expr) -> pl.Expr:
+    """A value as a double, null where it is none."""
+    import polars as pl
+
+    number = column.cast(pl.Float64, strict=False)
+    # clip lets NaN pass
+    return pl.when(number.is_not_nan()).then(number)
+
+
+def _is_outside_told(asked: BoundedAggregation, value: Value) -> bool:
+    """Whether rows say if this value is outside of its bounds."""
+    return asked.touched and (value.per == "row" or asked.unit is None)
+
+
+def _outside(column: pl.Expr, value: Value) -> pl.Expr:
+    """Whether the bounds of rows cut a value; null where there is none."""
+    number = _number(column)
+    return (number < value.fixed.low) | (number > value.fixed.high)
+
+
+def _outside_names(asked: BoundedAggregation) -> list[str]:
+    return [f"o{place}" for place, value in enumerate(asked.values) if _is_outside_told(asked, value)]
+
+
 def _steps(column: pl.Expr, value: Value) -> pl.Expr:
     """A value in steps: per row counted from low, in 32 bits if they suffice; null where there is none."""
     import polars as pl
 
-    number, fixed = column.cast(pl.Float64, strict=False), value.fixed
-    # clip lets NaN pass
-    number = pl.when(number.is_not_nan()).then(number)
-    furthest = max(abs(fixed.low), abs(fixed.high))
+    number, fixed = _number(column), value.fixed
+    furthest = MOST_STEPS * fixed.step
     low, high = (fixed.low, fixed.high) if value.per == "row" else (-furthest, furthest)
     steps = (number.clip(low, high) * fixed.per_unit + 0.5).floor().cast(pl.Int64, strict=False)
     if value.per == "row":
@@ -253,7 +278,8 @@ def _with_places(rows: pl.LazyFrame, asked: BoundedAggregation, choice_key: int)
         place = (hashed // (1 << _GROUP_BITS) * (1 << _GROUP_BITS)) | place.cast(pl.UInt64)
     # of another hash than the one that places start with
     part = (person.hash(choice_key + 1) % (1 << _PART_BITS)).cast(pl.UInt16)
-    return rows.select("p", place.alias("place"), part.alias("part"), *_value_names(asked))
+    told = [*_value_names(asked), *_outside_names(asked)]
+    return rows.select("p", place.alias("place"), part.alias("part"), *told)
 
 
 def _is_ranked(asked: BoundedAggregation) -> bool:
@@ -275,15 +301,50 @@ def _by_parts(placed: pl.DataFrame, asked: BoundedAggregation) -> Iterator[pl.La
         rows = placed.lazy()
         if parts > 1:
             rows = rows.filter(pl.col("part").is_between(start, end, closed="left"))
-        if _is_ranked(asked):
-            rows = rows.filter(pl.col("place").rank("dense").over("p") <= asked.groups_per_person)
+        rank = pl.col("place").rank("dense").over("p")
+        if _is_ranked(asked) and asked.touched:
+            rows = rows.with_columns(rank=rank).filter(pl.col("rank") <= (asked.groups_per_person or 1) + 1)
+        elif _is_ranked(asked):
+            rows = rows.filter(rank <= asked.groups_per_person)
         pairs = rows.group_by("p", "place").agg(
             n=pl.len().cast(pl.Int64),
             **{f"c{v[1:]}": pl.col(v).count().cast(pl.Int64) for v in _value_names(asked)},
-            **{f"w{v[1:]}": pl.col(v).cast(pl.Int64).sum() for v in _value_names(asked)},
+            **{
+                f"w{v[1:]}": pl.col(v).cast(pl.Int64 if value.per == "row" else pl.Int128).sum()
+                for v, value in zip(_value_names(asked), asked.values, strict=True)
+            },
+            **{o: pl.col(o).any() for o in _outside_names(asked)},
+            **({"rank": pl.col("rank").min()} if _is_ranked(asked) and asked.touched else {}),
         )
         group = (pl.col("place") % (1 << _GROUP_BITS)).cast(pl.UInt32)
+        pairs = _marked(pairs, asked) if asked.touched else pairs
         yield _totals(pairs.with_columns(g=group), asked, ["g"])
+
+
+def _marked(pairs: pl.LazyFrame, asked: BoundedAggregation) -> pl.LazyFrame:
+    """The pairs that are kept, with b0, b1, ...: at a person's first group, who counts in `touched_names`."""
+    import polars as pl
+
+    kept = pl.col("rank") <= asked.groups_per_person if _is_ranked(asked) else pl.lit(True)
+    outside = [pl.col(o) for o in _outside_names(asked)]
+    for place, value in enumerate(asked.values):
+        if value.per == "person":
+            total = pl.col(f"w{place}")
+            outside.append((total < value.fixed.low_steps) | (total > value.fixed.high_steps))
+    cut = {"groups": ~kept}
+    if asked.rows_per_group is not None:
+        cut["rows"] = kept & (pl.col("n") > asked.rows_per_group)
+    if outside:
+        cut["values"] = kept & pl.any_horizontal(outside)
+    whose = {name: cut[name] for name in asked.cutting}
+    whose = {"people": pl.lit(True), "touched": pl.any_horizontal(*whose.values())} | whose
+    first = pl.col("place") == pl.col("place").min().over("p")
+    return pairs.with_columns(
+        **{
+            f"b{place}": (first & whose[name].any().over("p")).cast(pl.Int64)
+            for place, name in enumerate(asked.touched_names)
+        }
+    ).filter(kept)
 
 
 def _single(rows: pl.LazyFrame, asked: BoundedAggregation) -> pl.LazyFrame:
@@ -294,6 +355,14 @@ def _single(rows: pl.LazyFrame, asked: BoundedAggregation) -> pl.LazyFrame:
         n=pl.lit(1, dtype=pl.Int64),
         **{f"c{v[1:]}": pl.col(v).is_not_null().cast(pl.Int64) for v in _value_names(asked)},
         **{f"w{v[1:]}": pl.col(v).cast(pl.Int64).fill_null(0) for v in _value_names(asked)},
+        **(
+            {
+                "b0": pl.lit(1, dtype=pl.Int64),
+                "b1": pl.any_horizontal(*_outside_names(asked)).fill_null(False).cast(pl.Int64),
+            }
+            if asked.touched
+            else {}
+        ),
     )
 
 
@@ -306,12 +375,13 @@ def _totals(pairs: pl.LazyFrame, asked: BoundedAggregation, by: list[str]) -> pl
     for place, value in enumerate(asked.values):
         count, total = pl.col(f"c{place}"), pl.col(f"w{place}")
         if value.per == "person":
-            total = total.clip(value.fixed.low_steps, value.fixed.high_steps)
+            total = total.clip(value.fixed.low_steps, value.fixed.high_steps).cast(pl.Int64)
         elif most is not None:
             # floor(w * most / c) without a product beyond 64 bits
             part = total // count * most + total % count * most // count
             total = pl.when(count > most).then(part).otherwise(total)
         counted |= {f"c{place}": _capped(f"c{place}", most).sum(), f"s{place}": total.sum()}
+    counted |= {f"b{place}": pl.col(f"b{place}").sum() for place in range(len(asked.touched_names))}
     return pairs.group_by(by).agg(**counted)
 
 

@@ -4,12 +4,16 @@
     kept     the rows in each person's first `groups_per_person` groups by (h, group): a rank of rows, so that
              (person, group) pairs are aggregated only once, for the groups that stay
     pairs    per person and group: n rows, and for each value column c values and their sum w
+    marked   if asked whom the bounds touch: what cut each person, told at the first of their groups alone
     last     per group: the capped sums over persons
 
 Without a unit each row is a person of its own, and the last step reads the source. The bound on groups does
 not rest on the hash: a person's kept rows have at most `groups_per_person` different (h, group), and so at
 most that many groups, even if an engine hashed equal persons differently. A row has one key at most, because
 keys are different from each other and dialects compare them exactly; so the join repeats no row.
+
+To tell who is in too many groups, rows of one group more are kept until everybody is marked, then left out.
+A person is counted at one of the groups that are kept, so that the sums over groups are numbers of people.
 
 All names that the query makes up stand in subqueries of their own, and columns of the data are always
 written with the alias of the data, so a column may have any name.
@@ -18,7 +22,6 @@ written with the alias of the data, so a column may have any name.
 from __future__ import annotations
 
 import hashlib
-import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -28,7 +31,7 @@ import numpy as np
 import numpy.typing as npt
 
 from pbdp.errors import InputError
-from pbdp.tables.bounded import Aggregates, BoundedAggregation, Value
+from pbdp.tables.bounded import MOST_STEPS, Aggregates, BoundedAggregation, Value
 from pbdp.tables.engines.dialects import DUCKDB, POSTGRES, SPARK, Dialect
 from pbdp.tables.engines.interface import ColumnKind
 from pbdp.tables.keys import ARRAYS, KeyColumn, KeyTable, Kind
@@ -141,6 +144,7 @@ def aggregates_from(
         counts=tuple(whole[f"c{j}"] for j in values),
         sums=tuple(whole[f"s{j}"] for j in values),
         found=found,
+        touched=np.array([whole[f"b{j}"].sum() for j in range(len(asked.touched_names))], dtype=np.int64),
     )
 
 
@@ -168,11 +172,19 @@ class _Text:
         if asked.unit is None:
             return self.last(source, self.numbers_of_rows())
         if self.ranked:
-            columns = ", ".join(["p", *self.group, *self.values])
+            columns = ", ".join(["p", *self.group, *self.values, *self.outside])
             rank = f"dense_rank() OVER (PARTITION BY p ORDER BY h, {group})"
             ranked = f"SELECT {columns}, {rank} AS place FROM {source}"  # noqa: S608
-            source = f"({ranked}) AS kept WHERE place <= {asked.groups_per_person}"
-        return self.last(f"({self.pairs(source)}) AS pairs", self.numbers_of_pairs())
+            source = f"({ranked}) AS kept WHERE place <= {self.most_groups + asked.touched}"
+        pairs = f"({self.pairs(source)}) AS pairs"
+        if asked.touched:
+            pairs = f"({self.marked(pairs)}) AS marked"
+            pairs += f" WHERE place <= {self.most_groups}" if self.ranked else ""
+        return self.last(pairs, self.numbers_of_pairs())
+
+    @property
+    def most_groups(self) -> int:
+        return self.asked.groups_per_person or 1
 
     @property
     def ranked(self) -> bool:
@@ -182,6 +194,12 @@ class _Text:
     @property
     def values(self) -> list[str]:
         return [f"v{place}" for place in range(len(self.asked.values))]
+
+    @property
+    def outside(self) -> list[str]:
+        """The column that says whether a value of a row is outside of its bounds, if that is asked."""
+        by_row = [value for value in self.asked.values if value.per == "row" or self.asked.unit is None]
+        return ["o"] if self.asked.touched and by_row else []
 
     def column(self, name: str) -> str:
         return f"d.{self.dialect.name(name)}"
@@ -210,6 +228,8 @@ class _Text:
                 made["h"] = dialect.hash(self.choice_key, [person, *(made[key] for key in self.group)])
             made["p"] = person
         made |= dict(zip(self.values, map(self.value, asked.values), strict=True))
+        if self.outside:
+            made["o"] = f"CASE WHEN {' OR '.join(self.beyond())} THEN 1 ELSE 0 END"
         columns = ", ".join(f"{written} AS {name}" for name, written in made.items())
         where = f" WHERE {' AND '.join(wanted)}" if wanted else ""
         selected = f"SELECT {columns} FROM {self.data} AS d"  # noqa: S608  # names are quoted by the dialect
@@ -217,24 +237,77 @@ class _Text:
 
     def value(self, value: Value) -> str:
         """A value in steps: per row counted from low and not negative, per person within the larger bound."""
-        dialect, fixed, held = self.dialect, value.fixed, self.kinds[value.column]
-        number = self.doubles.get(value.column) or dialect.number(self.column(value.column), held)
-        furthest = max(abs(fixed.low), abs(fixed.high))
+        dialect, fixed, number = self.dialect, value.fixed, self.number(value)
+        furthest = MOST_STEPS * fixed.step
         low, high = (fixed.low, fixed.high) if value.per == "row" else (-furthest, furthest)
         steps = dialect.steps(number, low, high, fixed.per_unit)
-        largest = fixed.width if value.per == "row" else math.ceil(furthest * fixed.per_unit)
         if value.per == "row":
             steps = f"{steps} - {dialect.literal(float(fixed.low_steps))}"
-        there = f"{number} IS NOT NULL" if held in ("integer", "boolean") else dialect.is_number(number)
-        kind = "INTEGER" if largest <= _MOST_INT32 else "BIGINT"
-        return f"CASE WHEN {there} THEN CAST({steps} AS {kind}) END"
+        kind = "INTEGER" if value.per == "row" and fixed.width <= _MOST_INT32 else "BIGINT"
+        return f"CASE WHEN {self.there(value)} THEN CAST({steps} AS {kind}) END"
+
+    def number(self, value: Value) -> str:
+        """What a row holds, as a double."""
+        held = self.kinds[value.column]
+        return self.doubles.get(value.column) or self.dialect.number(self.column(value.column), held)
+
+    def there(self, value: Value) -> str:
+        """Whether that is a number."""
+        number, held = self.number(value), self.kinds[value.column]
+        return f"{number} IS NOT NULL" if held in ("integer", "boolean") else self.dialect.is_number(number)
+
+    def beyond(self) -> list[str]:
+        """Whether the bounds of rows cut a value."""
+        return [
+            f"({self.there(value)} AND ({number} < {self.dialect.literal(value.fixed.low)} "
+            f"OR {number} > {self.dialect.literal(value.fixed.high)}))"
+            for value in self.asked.values
+            if value.per == "row" or self.asked.unit is None
+            for number in [self.number(value)]
+        ]
 
     def pairs(self, source: str) -> str:
         """Rows, values and sums of every person in every group."""
-        made = [f"count({v}) AS c{j}, {self.dialect.total(v)} AS w{j}" for j, v in enumerate(self.values)]
+        made = ["count(*) AS n"]
+        for j, (v, value) in enumerate(zip(self.values, self.asked.values, strict=True)):
+            total = self.dialect.total(v)
+            if value.per == "person":
+                wide = self.dialect.wide_total(v)
+                total = f"CAST({_clamped(wide, value)} AS BIGINT)"
+                if self.asked.touched:
+                    made.append(f"CASE WHEN {wide} = {_clamped(wide, value)} THEN 0 ELSE 1 END AS x{j}")
+            made.append(f"count({v}) AS c{j}, {total} AS w{j}")
+        if self.asked.touched:
+            made += ["min(place) AS place"] * self.ranked + [f"max({o}) AS {o}" for o in self.outside]
         keys = ", ".join(["p", *self.group])
-        columns = ", ".join([keys, "count(*) AS n", *made])
-        return f"SELECT {columns} FROM {source} GROUP BY {keys}"  # noqa: S608
+        return f"SELECT {', '.join([keys, *made])} FROM {source} GROUP BY {keys}"  # noqa: S608
+
+    def marked(self, pairs: str) -> str:
+        """Pairs with b0, b1, ...: at a person's first group, who counts in `touched_names`."""
+        kept = f"place <= {self.most_groups}" if self.ranked else "1 = 1"
+        cut = {
+            "groups": f"place > {self.most_groups}",
+            "rows": f"{kept} AND n > {self.asked.rows_per_group}",
+            "values": f"{kept} AND ({' OR '.join(f'{flag} = 1' for flag in self.flags)})",
+        }
+        whose = {name: cut[name] for name in self.asked.cutting}
+        whose = {"people": "1 = 1", "touched": " OR ".join(f"({one})" for one in whose.values())} | whose
+        order = ", ".join([*(["place"] * self.ranked), *self.group])
+        first = f"row_number() OVER (PARTITION BY p ORDER BY {order}) = 1"
+        made = [
+            f"CASE WHEN {first} THEN max(CASE WHEN {whose[name]} THEN 1 ELSE 0 END) OVER (PARTITION BY p) "
+            f"ELSE 0 END AS b{j}"
+            for j, name in enumerate(self.asked.touched_names)
+        ]
+        return f"SELECT pairs.*, {', '.join(made)} FROM {pairs}"  # noqa: S608
+
+    @property
+    def flags(self) -> list[str]:
+        """Columns of pairs that say whether bounds of values cut."""
+        return [
+            *self.outside,
+            *(f"x{j}" for j, value in enumerate(self.asked.values) if value.per == "person"),
+        ]
 
     def numbers_of_pairs(self) -> dict[str, str]:
         """The last columns, from what each person has in a group."""
@@ -243,15 +316,13 @@ class _Text:
         for j, value in enumerate(self.asked.values):
             c, w = f"c{j}", f"w{j}"
             made[c] = total(_capped(c, most))
-            if value.per == "person":
-                w = _clamped(w, value)
-            elif most is not None:
+            if value.per == "row" and most is not None:
                 # floor(w * most / c) without a product beyond 64 bits
                 over = self.dialect.divided
                 part = f"(({w} {over} {c}) * {most} + (({w} % {c}) * {most}) {over} {c})"
                 w = f"CASE WHEN {c} > {most} THEN {part} ELSE {w} END"
             made[f"s{j}"] = total(w)
-        return made
+        return made | {f"b{j}": total(f"b{j}") for j in range(len(self.asked.touched_names))}
 
     def numbers_of_rows(self) -> dict[str, str]:
         """The last columns, where every row is a person."""
@@ -261,6 +332,8 @@ class _Text:
             made[f"s{j}"] = self.dialect.total(
                 v if value.per == "row" else _clamped(f"coalesce({v}, 0)", value)
             )
+        if self.asked.touched:
+            made |= {"b0": "count(*)", "b1": self.dialect.total("o") if self.outside else "0"}
         return made
 
     def last(self, source: str, numbers: Mapping[str, str]) -> str:

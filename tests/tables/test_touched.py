@@ -1,0 +1,116 @@
+"""Whom the bounds touched: published beside the table, paid in its plan, checked by `verify`."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from pbdp import Budget, Ledger
+from pbdp.errors import ContradictionError, InputError
+from pbdp.mechanism.neighbors import Neighbors
+from pbdp.tables import Count, People, Query, ReleasedTable, Sum, verify_manifest
+from pbdp.tables.numbers import TOUCHED
+from pbdp.tables.query_record import query_from_record, query_record
+from pbdp.tables.touched import touched_words, without_bounds
+from tests.tables.asking import query
+
+# 40 people: 10 in three cities, 10 with four rows in one, 10 with a large value, 10 whom nothing touches.
+DATA: dict[str, list[Any]] = {"who": [], "city": [], "spend": []}
+for person in range(40):
+    cities = ["a", "b", "c"] if person < 10 else ["a"] * (4 if person < 20 else 1)
+    for town in cities:
+        DATA["who"].append(person)
+        DATA["city"].append(town)
+        DATA["spend"].append(500.0 if 20 <= person < 30 else 5.0)
+EXACT = {"people": 40, "touched": 30, "groups": 10, "rows": 10, "values": 10}
+
+
+def asked(**changes: Any) -> Query:
+    measures = [Count(within=20), Sum(column="spend", low=0, high=100, within=500.0)]
+    return query(measures, **({"groups_per_person": 2, "bounds_touched": 3} | changes))
+
+
+@pytest.fixture(scope="module")
+def table() -> ReleasedTable:
+    return asked().plan().release(DATA)
+
+
+def test_the_published_numbers_are_near_the_people_touched(table: ReleasedTable) -> None:
+    assert [one.of for one in table.bounds_touched] == list(EXACT)
+    for one in table.bounds_touched:
+        assert abs(one.value - EXACT[one.of]) <= 30
+        assert 0 <= one.low <= max(one.value, 0) <= one.high
+        assert one.confidence >= 0.95
+    assert "people" in touched_words(table.bounds_touched)
+
+
+@pytest.mark.parametrize("neighbors", list(Neighbors))
+def test_its_noise_is_a_part_of_the_plan_for_five_numbers_of_sensitivity_one(neighbors: str) -> None:
+    part = asked(neighbors=neighbors).plan().part(TOUCHED)
+    assert (part.requirement.sensitivity, part.requirement.releases) == (1.0, 5)
+
+
+def test_it_costs_more_than_nothing_and_by_itself_little() -> None:
+    alone, cheap, dear = (asked(bounds_touched=width).plan().epsilon for width in (None, True, 3))
+    assert alone < cheap < 1.03 * alone
+    assert cheap < dear
+
+
+def test_a_query_without_it_is_what_it_was() -> None:
+    assert "bounds_touched" not in query_record(asked(bounds_touched=None))
+    assert asked(bounds_touched=False).bounds_touched is None
+    for width in (True, 3.0):
+        assert query_from_record(query_record(asked(bounds_touched=width))).bounds_touched == width
+
+
+def test_it_is_refused_where_nothing_is_cut_and_for_no_width() -> None:
+    with pytest.raises(ContradictionError, match="no bound"):
+        query([Count(within=5)], unit=None, groups_per_person=None, rows_per_group=None, bounds_touched=True)
+    with pytest.raises(InputError):
+        asked(bounds_touched=-1)
+
+
+def test_accuracy_is_of_the_truth_only_where_no_bound_cuts() -> None:
+    plan = asked().plan()
+    assert "of the bounded number" in plan.accuracy("count")
+    free = query([Count(within=5)], unit=None, groups_per_person=None, rows_per_group=None).plan()
+    assert "of the truth" in free.accuracy("count")
+
+
+def test_people_without_bounds_are_within_wider_intervals(table: ReleasedTable) -> None:
+    low, high = np.array([1.0]), np.array([9.0])
+    plan, counts = table.plan, table.bounds_touched
+    found = without_bounds(plan, counts, People(within=1), low, high)
+    assert found is not None
+    assert found[1][0] == 9 + counts[2].high
+    rows = without_bounds(plan, counts, Count(within=1), low, high)
+    assert rows is not None
+    assert rows[1][0] == np.inf
+    assert without_bounds(plan, counts, plan.query.measures[1], low, high) is None
+
+
+def _moved(record: dict[str, Any]) -> dict[str, int]:
+    """The number of people and its interval, 100 further up: consistent in itself."""
+    return {name: record["bounds_touched"][0][name] + 100 for name in ("value", "low", "high")}
+
+
+def test_verify_finds_changed_numbers_with_the_ledger_and_without(tmp_path: Path) -> None:
+    plan = asked().plan()
+    ledger = tmp_path / "ledger.db"
+    with Ledger.create(str(ledger)) as opened:
+        budget = Budget.create(opened, "shop", epsilon=100, delta=1e-3)
+        table = plan.release(DATA, budget=budget, key="one")
+    table.save(tmp_path / "t.csv")
+    manifest = tmp_path / "t.csv.manifest.json"
+    assert verify_manifest(manifest, ledger=str(ledger)).holds
+    record = json.loads(manifest.read_text())
+    for change, seen_alone in (({"high": 1}, True), (_moved(record), False)):
+        changed = json.loads(json.dumps(record))
+        changed["bounds_touched"][0] |= change
+        manifest.write_text(json.dumps(changed))
+        assert verify_manifest(manifest).holds is not seen_alone
+        assert not verify_manifest(manifest, ledger=str(ledger)).holds
