@@ -20,8 +20,8 @@ from pbdp.noise.gaussian import Gaussian
 from pbdp.published.measure import AtDelta, AtOrder, Measure
 from pbdp.published.optimum import Search
 from pbdp.published.special_cases import AbsoluteError, Case, RelativeError, plain_sigma
-from reproduction.experiment import Experiment, Finding, Row, Settings, number, number_or_none
-from reproduction.witness import AnswerPair, Witness, best_witness, intervals_of, pair_at
+from reproduction.experiment import Cause, Experiment, Finding, Row, Settings, judged, number, number_or_none
+from reproduction.witness import AnswerPair, Witness, best_witness, intervals_of, pair_at, rate_text
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -179,22 +179,23 @@ def _shown(row: Any) -> Finding:
         "renyi": f"the divergence of one event alone is {row['shown_by_set']:.4g}",
         "epsilon": f"at the published ε one set of outputs needs δ = {row['shown_by_set']:.4g}",
     }[row["kind"]]
-    witness = Witness(pair=_pair(row), intervals=intervals_of(row["outputs"]))
-    return Finding(
-        text=f"{row['shown'].capitalize()} ({region}, ρ = {row['rho']:g}, Δ = {row['sensitivity']:g}, σ = "
-        f"{row['sigma']:.5g}, q = {row['boost']:.5g}): {what} is {row['published']:.4g} as published and "
-        f"{row['exact_lower']:.4g} exactly{times if broken else ''}; {by_set}.",
-        figures={
+    return judged(
+        f"{row['shown'].capitalize()} ({region}, ρ = {row['rho']:g}, Δ = {row['sensitivity']:g}, σ = "
+        f"{row['sigma']:.5g}, q = {rate_text(row['boost'], 4)}): {what} is {row['published']:.4g} as "
+        f"published and {row['exact_lower']:.4g} exactly{times if broken else ''}; {by_set}.",
+        {
             "published": row["published"],
             "exact": row["exact_lower"],
             "shown_by_set": row["shown_by_set"],
         },
         holds=not broken,
-        check=_check(row, witness),
+        cause=Cause.MOVING_REGION if row["theta"] else Cause.MIXTURE,
+        check=_check(row),
     )
 
 
-def _check(row: Any, witness: Witness) -> tuple[str, ...]:
+def _check(row: Any) -> tuple[str, ...]:
+    witness = Witness(pair=_pair(row), intervals=intervals_of(row["outputs"]))
     first, second = witness.probabilities
     measure = AtOrder(order=row["at"]) if row["kind"] == "renyi" else AtDelta(delta=0.5)
     lines = witness.check(measure, row["published"])
@@ -224,17 +225,19 @@ def _scanned(rows: list[Any]) -> Finding:
             f"published, {row['exact']:.3g} exactly"
         )
 
-    return Finding(
-        text=f"In a scan of {len(rows)} figures for absolute error (kernels 1.1 to 4 times as wide as the "
+    return judged(
+        f"In a scan of {len(rows)} figures for absolute error (kernels 1.1 to 4 times as wide as the "
         f"plain one) the published one is below the exact one in {len(broken)}. Largest violation: "
         f"{words(worst)}. Most loose: {words(loose)}.",
-        figures={
+        {
             "figures": len(rows),
             "broken": len(broken),
             "largest_violation": worst["exact_lower"] / worst["published"],
             "largest_looseness": loose["published"] / loose["exact"],
         },
         holds=not broken,
+        cause=Cause.MIXTURE,
+        check=_check(worst),
     )
 
 

@@ -15,7 +15,7 @@ from pbdp.mechanism.fixed import FixedRegion
 from pbdp.mechanism.region import Region
 from pbdp.mechanism.relative import RelativeRegion
 from pbdp.noise.gaussian import Gaussian
-from reproduction.experiment import Experiment, Finding, Row, Settings
+from reproduction.experiment import Cause, Experiment, Finding, Row, Settings, judged
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -147,13 +147,14 @@ def findings(rows: list[Row]) -> list[Finding]:
     }
     jumps = {name: 1 / (1 - boost) for name, boost in steps.items()}
     return [
-        Finding(
-            text=f"The mechanism is sound as a mechanism. In {len(checks)} settings (three regions, three "
+        judged(
+            f"The mechanism is sound as a mechanism. In {len(checks)} settings (three regions, three "
             f"scales, three confidences) the boosted density integrates to one (largest deviation "
             f"{off:.1e}) and every one of {len(LOOKED_AT)} answers keeps the confidence (largest shortfall "
             f"{max(0.0, -short):.2g}).",
-            figures={"largest_deviation_of_mass": off, "largest_shortfall": max(0.0, -short)},
+            {"largest_deviation_of_mass": off, "largest_shortfall": max(0.0, -short)},
             holds=off < 1e-8 and short > -1e-9,
+            cause=Cause.SETTING,
         ),
         Finding(
             text="Outputs just inside the region are "

@@ -7,12 +7,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pbdp.accounting.exact.accountant import ExactAccountant
-from pbdp.figures.canvas import COLORS, DASHES, legend_below
+from pbdp.accounting.exact.all_neighbors import worst_neighbors
+from pbdp.accounting.exact.divergences import Renyi
+from pbdp.figures.canvas import COLORS, legend_below
 from pbdp.mechanism.boosted import Boosted
 from pbdp.mechanism.fixed import FixedRegion
 from pbdp.noise.gaussian import Gaussian
 from pbdp.published.special_cases import FixedRange, Reading, fixed_renyi
-from reproduction.experiment import Finding, Row, Settings, having, number, numbers
+from reproduction.experiment import Cause, Finding, Row, Settings, having, judged, number, numbers
+from reproduction.figures_2_and_3_accuracy.figures import FULL, HOLLOW
+from reproduction.witness import pair_at, rate_text
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -77,19 +81,22 @@ def draw_added(panel: Axes, rows: list[Row]) -> None:
     """L1 against ρ, and what is really added."""
     first = having(rows, order=ORDERS[0])
     rho, printed, mended = (numbers(first, name) for name in ("confidence", "l1_published", "l1_mended"))
-    panel.plot(rho, printed, color=COLORS[0], lw=2, label="L1 as published")
+    blue, vermilion, _, pink, orange, *_ = COLORS
+    panel.plot(rho, printed, color=orange, marker="o", label="L1 as published", **HOLLOW)
+    if min(printed) < 0:
+        larger = [abs(value) for value in printed]
+        panel.plot(rho, larger, color=pink, marker="^", label="L1, larger of both directions", **HOLLOW)
     if mended != printed:
-        panel.plot(rho, mended, color=COLORS[4], ls=DASHES[3], lw=2, label="L1, neighbor inside the range")
-    for index, order in enumerate(ORDERS, start=1):
+        panel.plot(rho, mended, color="0.5", ls=":", lw=2, label="L1, neighbor inside the range")
+    for order, color, marker in zip(ORDERS, (blue, vermilion), "sD", strict=True):
         found = [row for row in having(rows, order=order) if row["added_exact"] is not None]
         panel.plot(
             numbers(found, "confidence"),
             numbers(found, "added_exact"),
-            color=COLORS[index],
-            ls=DASHES[index],
-            marker="osD"[index],
-            ms=4,
+            color=color,
+            marker=marker,
             label=f"really added, α = {order:g}",
+            **FULL,
         )
     panel.axhline(0, color="0.4", lw=1)
     panel.set(xlabel=f"ρ (σ = {SIGMA:g})", ylabel="loss added to the kernel's")
@@ -118,11 +125,13 @@ def added_findings(rows: list[Any]) -> list[Finding]:
         for sigma in sigmas
     }
     drops = {
-        (low, s, sigma): most["l1_published"] - least["l1_published"]
+        (low, s, sigma): (
+            most["l1_published"] - least["l1_published"],
+            abs(most["l1_published"]) - abs(least["l1_published"]),
+        )
         for (low, s, order, sigma), (least, most) in combinations.items()
         if order == ORDERS[0]
     }
-    narrower = sum(drops[narrow, s, sigma] > drops[wide, s, sigma] for s in SENSITIVITIES for sigma in sigmas)
     out = [row for row in rows if row["l1_published"] < 0]
     least = min(rows, key=lambda row: row["l1_published"])
     ends = combinations.values()
@@ -140,30 +149,38 @@ def added_findings(rows: list[Any]) -> list[Finding]:
         points[wide, SENSITIVITIES[1], order, SIGMA, LEAST_RHO]["added_exact"] for order in ORDERS
     )
     return [
-        Finding(
-            text=f"(b) ε0 + L1 as published was not below the exact Rényi ε at any of {len(known)} points "
-            f"({broken} broken). At S = [{least['low']:g}, {least['high']:g}], Δ = {least['sensitivity']:g} "
-            "two slips offset each other: the printed neighbor lies outside the range and L1 is negative "
+        judged(
+            f"(b) ε0 + L1 as published was below the exact Rényi ε at {broken} of {len(known)} points. At S "
+            f"= [{least['low']:g}, {least['high']:g}], Δ = {least['sensitivity']:g} two slips offset "
+            "each other: the printed neighbor lies outside the range and L1 is negative "
             f"({least['l1_published']:.3f} at ρ = {least['confidence']:g}, σ = {least['sigma']:g}; "
             f"{len(out)} of {len(rows)} points), but ε0 is counted for a Δ larger than any two answers in "
             "the range can differ by.",
-            figures={"points": len(known), "broken": broken, "least_l1": least["l1_published"]},
+            {"points": len(known), "broken": broken, "least_l1": least["l1_published"]},
             holds=broken == 0,
+            cause=Cause.RANGE,
         ),
-        Finding(
-            text=f"(b) The claim that lowering ρ from {MOST_RHO:g} to {LEAST_RHO:g} at the same σ reduces ε "
+        judged(
+            f"(b) The claim that lowering ρ from {MOST_RHO:g} to {LEAST_RHO:g} at the same σ reduces ε "
             f"is true of L1 where L1 is positive. The exact ε fell in {falls} of {len(combinations)} "
             f"combinations of range, Δ, α and σ, and rose in {rises}: a lower ρ leaves more of the kernel's "
             "tails, at whose outputs it loses most. Over part of the way it may fall: most from ρ = "
             f"{between['confidence']:g} at S = [{between['low']:g}, {between['high']:g}], Δ = "
             f"{between['sensitivity']:g}, α = {between['order']:g}, by {drop:.4f}.",
-            figures={
+            {
                 "combinations": len(combinations),
                 "fell": falls,
                 "rose": rises,
                 "largest_fall_on_the_way": drop,
             },
-            holds=falls > rises,
+            holds=rises == 0,
+            cause=Cause.RANGE,
+            check=_rise_check(
+                max(
+                    (pair for pair in ends if pair[0]["sigma"] == SIGMA and pair[0]["low"] == narrow),
+                    key=lambda pair: pair[0]["epsilon_exact_lower"] - pair[1]["epsilon_exact"],
+                )
+            ),
         ),
         Finding(
             text="(b) L1 does not contain α, so its curves do not depend on it, as the paper notes. What "
@@ -173,28 +190,81 @@ def added_findings(rows: list[Any]) -> list[Finding]:
             figures={"added_at_first_order": at_two, "added_at_second_order": at_ten},
             holds=None,
         ),
-        Finding(
-            text="(b) The paper finds a larger reduction of L1 for the narrower range. From ρ = "
-            f"{MOST_RHO:g} to {LEAST_RHO:g} the narrower range has the larger reduction in {narrower} of "
-            f"{len(SENSITIVITIES) * len(sigmas)} combinations of Δ and σ "
-            f"({', '.join(f'{sigma:g}' for sigma in sigmas)}); at σ = {SIGMA:g}, Δ = {SENSITIVITIES[0]:g} it "
-            f"is {drops[narrow, SENSITIVITIES[0], SIGMA]:.4f} against "
-            f"{drops[wide, SENSITIVITIES[0], SIGMA]:.4f}. The paper's σ is not given, so another one may "
-            "have been meant.",
-            figures={"narrower_larger": narrower, "combinations": len(SENSITIVITIES) * len(sigmas)},
-            holds=narrower == len(SENSITIVITIES) * len(sigmas),
-        ),
-        Finding(
-            text="(b) A larger sensitivity does mean a larger reduction of L1 on the wide range: "
-            f"{drops[wide, SENSITIVITIES[1], SIGMA]:.4f} at Δ = {SENSITIVITIES[1]:g} against "
-            f"{drops[wide, SENSITIVITIES[0], SIGMA]:.4f} at Δ = {SENSITIVITIES[0]:g} (σ = {SIGMA:g}).",
-            figures={
-                "large_sensitivity": drops[wide, SENSITIVITIES[1], SIGMA],
-                "small_sensitivity": drops[wide, SENSITIVITIES[0], SIGMA],
+        _narrower(drops, sigmas),
+        judged(
+            "(b) A larger sensitivity does mean a larger reduction of L1 on the wide range: "
+            f"{drops[wide, SENSITIVITIES[1], SIGMA][0]:.4f} at Δ = {SENSITIVITIES[1]:g} against "
+            f"{drops[wide, SENSITIVITIES[0], SIGMA][0]:.4f} at Δ = {SENSITIVITIES[0]:g} (σ = {SIGMA:g}).",
+            {
+                "large_sensitivity": drops[wide, SENSITIVITIES[1], SIGMA][0],
+                "small_sensitivity": drops[wide, SENSITIVITIES[0], SIGMA][0],
             },
             holds=all(
-                drops[wide, SENSITIVITIES[1], sigma] > drops[wide, SENSITIVITIES[0], sigma]
+                drops[wide, SENSITIVITIES[1], sigma][0] > drops[wide, SENSITIVITIES[0], sigma][0]
                 for sigma in sigmas
             ),
+            cause=Cause.SETTING,
         ),
     ]
+
+
+def _narrower(drops: dict[Any, tuple[float, float]], sigmas: list[float]) -> Finding:
+    """Whether the narrower range has the larger reduction of L1, as printed and in the larger direction."""
+    (narrow, _), (wide, _) = RANGES
+    settings = [(s, sigma) for s in SENSITIVITIES for sigma in sigmas]
+    printed, larger = (
+        [(s, sigma) for s, sigma in settings if drops[narrow, s, sigma][way] > drops[wide, s, sigma][way]]
+        for way in (0, 1)
+    )
+    words = "; ".join(
+        f"Δ = {s:g}, σ = {sigma:g}: {drops[narrow, s, sigma][1]:.4f} against {drops[wide, s, sigma][1]:.4f}"
+        for s, sigma in settings
+    )
+    where = ", ".join(f"Δ = {s:g} and σ = {sigma:g}" for s, sigma in larger) or "none"
+    small, first = SENSITIVITIES[0], SIGMA
+    return judged(
+        "(b) The paper finds a larger reduction of L1 for the narrower range. Appendix G takes the larger of "
+        f"the two directions of L1; so read, from ρ = {MOST_RHO:g} to {LEAST_RHO:g} the claim is true at "
+        f"{where}, and not at the other {len(settings) - len(larger)} of {len(settings)} combinations "
+        f"(narrower against wider: {words}). With the one direction that Proposition 5 prints it is true at "
+        f"{len(printed)}. The paper's σ is not given.",
+        {"narrower_larger": len(larger), "as_printed": len(printed), "combinations": len(settings)},
+        holds=len(larger) == len(settings),
+        cause=Cause.SETTING,
+        check=tuple(_l1_line(ends, small, first, rho) for ends in RANGES for rho in (MOST_RHO, LEAST_RHO)),
+    )
+
+
+def _l1_line(ends: tuple[float, float], sensitivity: float, sigma: float, rho: float) -> str:
+    """The arithmetic of L1 (Proposition 5)."""
+    kernel, case = Gaussian(sigma=sigma), FixedRange(low=ends[0], high=ends[1])
+    width = ends[1] - ends[0]
+    here = float(kernel.mass(0.0, width))
+    there = float(kernel.mass(-sensitivity, width - sensitivity))
+    boost = case.boost(kernel, rho)
+    return (
+        f"S = [{ends[0]:g}, {ends[1]:g}], Δ = {sensitivity:g}, σ = {sigma:g}, ρ = {rho:g}: p = "
+        f"Φ({width:g}/σ) - 1/2 = {here:.6g}, p' = Φ({width - sensitivity:g}/σ) - "
+        f"Φ({-sensitivity:g}/σ) = {there:.6g}, q = {rate_text(boost)}, L1 = log((1 - (1-p')q)/(1 - "
+        f"(1-p)q)) = {case.losses(kernel, boost, sensitivity).shift:.6g}."
+    )
+
+
+def _rise_check(ends: tuple[Any, Any]) -> tuple[str, ...]:
+    """That the lower confidence loses more: a pair there, and the worst pair at the higher one."""
+    lines: list[str] = []
+    for row in ends:
+        region = FixedRegion(low=row["low"], high=row["high"])
+        mechanism = Boosted(kernel=Gaussian(sigma=row["sigma"]), region=region, boost=row["boost"])
+        worst = worst_neighbors(mechanism, row["sensitivity"], Renyi(row["order"]))
+        pair = pair_at(region, sigma=row["sigma"], boost=row["boost"], answer=worst.answer, other=worst.other)
+        lines += [
+            f"ρ = {row['confidence']:g}. {pair.lines()[0]}",
+            pair.lines()[1],
+            *pair.renyi_lines(row["order"]),
+        ]
+    return (
+        *lines,
+        f"At ρ = {ends[1]['confidence']:g} no pair of neighbors exceeds {ends[1]['epsilon_exact']:.6g} "
+        "(proved by a search over all of them).",
+    )

@@ -20,7 +20,7 @@ from reproduction.age_errors import (
     draw_age_errors,
     exact_error,
 )
-from reproduction.experiment import Experiment, Finding, Row, Settings, having, number
+from reproduction.experiment import Cause, Experiment, Finding, Row, Settings, having, judged, number
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -178,30 +178,33 @@ def findings(rows: list[Row]) -> list[Finding]:
     between = sum(0.01 < row["best_for_trade_off"] < row["epsilon"] - 0.01 for row in varied)
     trade = {size: found.best["trade-off"] for size, found in merged.items()}
     return [
-        Finding(
-            text="General randomized response (ε0 = ε) is the best choice for value frequencies and the "
+        judged(
+            "General randomized response (ε0 = ε) is the best choice for value frequencies and the "
             "worst for category frequencies: from ε0 = 0 to ε the category error only rises, the value "
             "error only falls. At "
             + "; ".join(
                 f"|S| = {s}: category error {r:.2f} times as large as at ε0 = 0" for s, r in worse.items()
             )
             + ".",
-            figures={f"category_error_ratio_{size}": ratio for size, ratio in worse.items()},
+            {f"category_error_ratio_{size}": ratio for size, ratio in worse.items()},
             holds=rising and falling,
+            cause=Cause.SETTING,
         ),
-        Finding(
-            text=f"The disadvantage for categories grows with |S|, as the paper says: {worse[SIZES[0]]:.2f} "
+        judged(
+            f"The disadvantage for categories grows with |S|, as the paper says: {worse[SIZES[0]]:.2f} "
             f"times at |S| = {SIZES[0]} against {worse[SIZES[1]]:.2f} times at |S| = {SIZES[1]}.",
-            figures={f"ratio_{size}": ratio for size, ratio in worse.items()},
+            {f"ratio_{size}": ratio for size, ratio in worse.items()},
             holds=worse[SIZES[0]] > worse[SIZES[1]],
+            cause=Cause.SETTING,
         ),
-        Finding(
-            text="The ends are what the paper says: at ε0 = ε plain randomized response, at ε0 = 0 all "
+        judged(
+            "The ends are what the paper says: at ε0 = ε plain randomized response, at ε0 = 0 all "
             "values of a category are alike (only categories can then be estimated); between, the "
             "probabilities are the printed ones where categories have equal sizes (largest difference "
             f"{off:.1e} in {len(varied)} settings).",
-            figures={"largest_difference": off},
+            {"largest_difference": off},
             holds=off < 1e-12,
+            cause=Cause.SETTING,
         ),
         Finding(
             text="With equal weights for the two errors the best ε0 is "

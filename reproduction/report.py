@@ -15,7 +15,7 @@ from string import Template
 from typing import Any
 
 from pbdp import __version__
-from reproduction.experiment import Finding
+from reproduction.experiment import Cause, Finding
 from reproduction.result import Result
 
 TITLE = "The privacy-boosting paper, reproduced and checked"
@@ -44,7 +44,8 @@ figcaption { color: var(--quiet); font-size: 0.9rem; }
 details { margin: 0.4rem 0; } summary { cursor: pointer; color: var(--blue); }
 ol.check { font-size: 0.9rem; overflow-wrap: anywhere; border-left: 3px solid var(--line); margin: 0.4rem 0; }
 ul.findings { padding-left: 1.2rem; } ul.findings > li { margin-bottom: 0.6rem; }
-code { font-family: ui-monospace, "DejaVu Sans Mono", monospace; font-size: 0.92em; }
+pre { font-size: 0.85rem; overflow-x: auto; border-left: 3px solid var(--line); padding-left: 0.8rem; }
+code, pre { font-family: ui-monospace, "DejaVu Sans Mono", monospace; } code { font-size: 0.92em; }
 @media (max-width: 40rem) {
   table.claims tr { display: block; padding: 0.6rem 0; border-bottom: 1px solid var(--line); }
   table.claims thead { display: none; } table.claims td { display: inline; border: 0; padding: 0 0.4rem 0 0; }
@@ -141,23 +142,39 @@ def _introduction() -> str:
     return f"""<p>This page holds every figure of <cite>{_text(PAPER)}</cite>, computed anew: as the paper's
 formulas have it (always labeled <em>as published</em>; never a guarantee) and, beside it, what exact
 accounting of the very same mechanism gives. Each section says what the paper claims, what it leaves open and
-what was chosen, what is found, and, where a claim does not hold, a pair of answers and a set of outputs with
-which anyone can check that by hand.</p>"""
+what was chosen, and what is found. Wherever a claim does not hold, the arithmetic is given with which anyone
+can check that: a pair of answers and a set of outputs, a sum over a few pieces of the normal distribution, or
+a short program that needs nothing of ours.</p>"""
 
 
 def _overview(results: Sequence[Result]) -> str:
+    """The claims that do not hold by their causes, then those that hold."""
+    findings = [(result, finding) for result in results for finding in result.findings]
+    holding = [(result, finding) for result, finding in findings if finding.holds]
+    broken = [(result, finding) for result, finding in findings if finding.holds is False]
+    causes = [
+        f"<h3>{_text(cause.title)} ({len(here)})</h3><p>{_text(cause.text)}</p>{_claims(here)}"
+        for cause in Cause
+        if (here := [(result, finding) for result, finding in broken if finding.cause is cause])
+    ]
+    return f"""<section id="overview"><h2>Claims and findings</h2>
+<p>{len(holding)} claims hold and {len(broken)} do not. Those that do not go back to {len(causes)} causes; a
+claim that several settings or figures repeat is counted each time. Every one has its check in the section of
+its figure.</p>
+{"".join(causes)}
+<h3>Claims that hold ({len(holding)})</h3>{_claims(holding)}</section>"""
+
+
+def _claims(found: Sequence[tuple[Result, Finding]]) -> str:
     rows = "\n".join(
         f'<tr><td><a href="#{result.experiment.name}">{_number(result)}</a></td>'
         f"<td>{_verdict(finding)}</td><td>{_text(finding.text)}</td></tr>"
-        for result in results
-        for finding in result.findings
-        if finding.holds is not None
+        for result, finding in found
     )
-    return f"""<section id="overview"><h2>Claims and findings</h2>
-<div class="scroll"><table class="claims"><thead><tr><th scope="col">Where</th><th scope="col">Verdict</th>
-<th scope="col">What is found</th></tr></thead><tbody>
+    return f"""<div class="scroll"><table class="claims"><thead><tr><th scope="col">Where</th>
+<th scope="col">Verdict</th><th scope="col">What is found</th></tr></thead><tbody>
 {rows}
-</tbody></table></div></section>"""
+</tbody></table></div>"""
 
 
 def _assumptions() -> str:
@@ -197,12 +214,12 @@ def _section(result: Result) -> str:
 
 def _finding(finding: Finding) -> str:
     text = f"{_verdict(finding)}: {_text(finding.text)}"
-    if not finding.check:
+    if not (finding.check or finding.program):
         return text
     lines = "\n".join(f"<li>{_text(line)}</li>" for line in finding.check)
-    return (
-        f'{text}\n<details open><summary>Check it by hand</summary><ol class="check">{lines}</ol></details>'
-    )
+    program = f"<pre>{_text(finding.program)}</pre>" if finding.program else ""
+    name = "Check it with a short program" if program else "Check it by hand"
+    return f'{text}\n<details open><summary>{name}</summary><ol class="check">{lines}</ol>{program}</details>'
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -51,6 +51,8 @@ class Result:
                     "text": finding.text,
                     "figures": finding.figures,
                     "check": list(finding.check),
+                    "program": finding.program,
+                    "cause": finding.cause.title if finding.cause else None,
                 }
                 for finding in self.findings
             ],

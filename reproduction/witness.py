@@ -10,14 +10,21 @@ asks that no function of the output has a larger divergence than ε, so that of 
 
     log( p^α p'^(1-α) + (1-p)^α (1-p')^(1-α) ) / (α - 1) <= ε,    p = P(A|Q), p' = P(A|Q').                (2)
 
+All outputs together can be told by hand too. The product of two normal densities to the powers α and 1-α is
+e^(α(α-1)(Q-Q')²/2σ²) times a third one around M = αQ + (1-α)Q', so the divergence of the pair is
+
+    (log of the sum over pieces of (w/C)^α (w'/C')^(1-α) (Φ((b-M)/σ) - Φ((a-M)/σ)))/(α-1) + α(Q-Q')²/2σ²,  (3)
+
+where the ends of the two regions cut the outputs into pieces [a, b].
+
 **Many releases.** The ends of the two regions cut the outputs into at most five pieces. Suppose that only
 the piece is published: piece i has probability p_i at Q and p'_i at Q', its loss is log(p_i/p'_i), and the
 losses of T releases have mean T m and variance T v, with m and v those of one. For every ε
 
-    δ(ε) >= P(loss > ε + 1) (1 - 1/e) >= (1 - 1/e) (1 - T v / (T m - ε - 1)²)    if T m > ε + 1,           (3)
+    δ(ε) >= P(loss > ε + 1) (1 - 1/e) >= (1 - 1/e) (1 - T v / (T m - ε - 1)²)    if T m > ε + 1,           (4)
 
 the first because outputs with a loss above ε + 1 have P - e^ε P' > (1 - 1/e) P, the second by Chebyshev's
-inequality. Publishing less never loses more, so (3) holds for the mechanism itself.
+inequality. Publishing less never loses more, so (4) holds for the mechanism itself.
 
 Everything here is (1) with normal CDFs and shares no code with the accountants.
 """
@@ -83,18 +90,73 @@ class AnswerPair:
         )
         return (inside + (1 - self.boost) * outside) / self.constant(answer, region)
 
+    def pieces(self) -> tuple[Interval, ...]:
+        """What the ends of the two regions cut the outputs into."""
+        return tuple(pairwise(sorted({-math.inf, *self.region, *self.other_region, math.inf})))
+
+    def renyi_parts(self, order: float) -> list[tuple[Interval, float, float, float]]:
+        """The pieces that count in (3): each with w, w' and the mass around M."""
+        middle = order * self.answer + (1 - order) * self.other
+        parts = []
+        for piece in self.pieces():
+            mass, at = _mass(piece, middle, self.sigma), _between(*piece)
+            if mass > 0:
+                first, second = (
+                    1.0 if _holds(r, at) else 1 - self.boost for r in (self.region, self.other_region)
+                )
+                parts.append((piece, first, second, mass))
+        return parts
+
+    def renyi_at(self, order: float) -> float:
+        """The Rényi divergence of all outputs, by (3)."""
+        here, there = (
+            math.log(self.constant(*side))
+            for side in ((self.answer, self.region), (self.other, self.other_region))
+        )
+        logs = [
+            order * (math.log(w) - here) + (1 - order) * (math.log(v) - there) + math.log(mass)
+            for _, w, v, mass in self.renyi_parts(order)
+        ]
+        apart = order * (self.answer - self.other) ** 2 / (2 * self.sigma**2)
+        return float(np.logaddexp.reduce(logs)) / (order - 1) + apart
+
+    def renyi_lines(self, order: float) -> tuple[str, ...]:
+        """The arithmetic of (3), a line each."""
+        parts = "; ".join(
+            f"[{low:g}, {high:g}] {w:.6g}, {v:.6g}, {mass:.6g}"
+            for (low, high), w, v, mass in self.renyi_parts(order)
+        )
+        apart = order * (self.answer - self.other) ** 2 / (2 * self.sigma**2)
+        return (
+            "Pieces [a, b] between the ends of the regions, each with w, w' (1 inside the region of Q or Q', "
+            f"1 - q outside) and Φ((b-M)/σ) - Φ((a-M)/σ) around M = αQ + (1-α)Q' = "
+            f"{order * self.answer + (1 - order) * self.other:.6g}: {parts}.",
+            f"The Rényi divergence at α = {order:g} is log(sum of (w/C)^α (w'/C')^(1-α) times the last) / "
+            f"(α-1) + α(Q-Q')²/2σ² = {self.renyi_at(order) - apart:.6g} + {apart:.6g} = "
+            f"{self.renyi_at(order):.6g}.",
+        )
+
+    def lines(self) -> tuple[str, ...]:
+        """The mechanism, the two answers and their regions."""
+        return (
+            f"Boosted Gaussian with σ = {self.sigma:.10g} and q = {rate_text(self.boost)}.",
+            f"Q = {self.answer:.10g} prefers [{self.region[0]:.10g}, {self.region[1]:.10g}], "
+            f"C(Q) = {self.constant(self.answer, self.region):.8g}; Q' = {self.other:.10g} prefers "
+            f"[{self.other_region[0]:.10g}, {self.other_region[1]:.10g}], "
+            f"C(Q') = {self.constant(self.other, self.other_region):.8g}.",
+        )
+
     def outputs_above(self, level: float) -> tuple[Interval, ...]:
         """The outputs whose loss log(density at Q / density at Q') exceeds a level, ends rounded.
 
         Between two ends of regions the loss is a constant plus (2y (Q - Q') + Q'² - Q²) / 2σ².
         """
-        cuts = sorted({-math.inf, *self.region, *self.other_region, math.inf})
         shift = math.log(
             self.constant(self.other, self.other_region) / self.constant(self.answer, self.region)
         )
         step = -math.log1p(-self.boost)
         kept: list[Interval] = []
-        for low, high in pairwise(cuts):
+        for low, high in self.pieces():
             middle = _between(low, high)
             only_first = _holds(self.region, middle) - _holds(self.other_region, middle)
             needed = 2 * self.sigma**2 * (level - shift - step * only_first)
@@ -128,35 +190,38 @@ class Witness:
         return two_point_renyi(*self.probabilities, order)
 
     def value(self, measure: Measure, epsilon: float) -> float:
-        """The δ at `epsilon`, or the Rényi ε, that the set proves."""
-        return self.delta_at(epsilon) if isinstance(measure, AtDelta) else self.renyi_at(measure.order)
+        """The δ at `epsilon` that the set proves, or the Rényi ε that the pair does."""
+        return self.delta_at(epsilon) if isinstance(measure, AtDelta) else self.pair.renyi_at(measure.order)
 
     def text(self) -> str:
         """The set as text, which `intervals_of` reads."""
         return " ".join(f"[{low!r}, {high!r}]" for low, high in self.intervals)
 
-    def check(self, measure: Measure, published: float) -> tuple[str, ...]:
-        """The arithmetic, a line each."""
+    def check(self, measure: Measure, claimed: float, whose: str = "As published") -> tuple[str, ...]:
+        """The arithmetic, a line each, that shows a claimed ε too small."""
         pair, (first, second) = self.pair, self.probabilities
+        if not isinstance(measure, AtDelta) and self.renyi_at(measure.order) <= claimed:
+            # one event does not show it, so all outputs are added up
+            return (
+                *pair.lines(),
+                *pair.renyi_lines(measure.order),
+                f"{whose}, ε = {claimed:.6g} at α = {measure.order:g}.",
+            )
         sets = " and ".join(f"[{low:g}, {high:g}]" for low, high in self.intervals)
         lines = (
-            f"Boosted Gaussian with σ = {pair.sigma:.10g} and q = {pair.boost:.10g}.",
-            f"Q = {pair.answer:.10g} prefers [{pair.region[0]:.10g}, {pair.region[1]:.10g}], "
-            f"C(Q) = {pair.constant(pair.answer, pair.region):.8g}; Q' = {pair.other:.10g} prefers "
-            f"[{pair.other_region[0]:.10g}, {pair.other_region[1]:.10g}], "
-            f"C(Q') = {pair.constant(pair.other, pair.other_region):.8g}.",
+            *pair.lines(),
             f"A = {sets}: P(A|Q) = {first:.6g}, P(A|Q') = {second:.6g}, each a sum of w (Φ((b-Q)/σ) - "
             "Φ((a-Q)/σ)) / C(Q) with w = 1 inside the region and 1 - q outside.",
         )
         if isinstance(measure, AtDelta):
             last = (
-                f"As published, ε = {published:.6g} at δ = {measure.delta:g}. But P(A|Q) - e^ε P(A|Q') = "
-                f"{self.delta_at(published):.4g}, which is {self.delta_at(published) / measure.delta:.3g} "
+                f"{whose}, ε = {claimed:.6g} at δ = {measure.delta:g}. But P(A|Q) - e^ε P(A|Q') = "
+                f"{self.delta_at(claimed):.4g}, which is {self.delta_at(claimed) / measure.delta:.3g} "
                 "times δ."
             )
         else:
             last = (
-                f"As published, ε = {published:.6g} at α = {measure.order:g}. But the Rényi divergence of "
+                f"{whose}, ε = {claimed:.6g} at α = {measure.order:g}. But the Rényi divergence of "
                 f"\"in A or not\" alone, log(p^α p'^(1-α) + (1-p)^α (1-p')^(1-α)) / (α-1), is "
                 f"{self.renyi_at(measure.order):.6g}."
             )
@@ -231,14 +296,16 @@ class PieceLoss:
         return math.fsum(squares) - self.mean**2
 
     def delta_at(self, epsilon: float, releases: int) -> float:
-        """A δ that T releases cannot go below at ε, by (3); zero where (3) says nothing."""
+        """A δ that T releases cannot go below at ε, by (4); zero where (4) says nothing."""
         ahead = releases * self.mean - epsilon - 1
         if ahead <= 0:
             return 0.0
         return max(0.0, (1 - 1 / math.e) * (1 - releases * self.variance / ahead**2))
 
-    def check(self, epsilon: float, delta: float, releases: int) -> tuple[str, ...]:
-        """The arithmetic, a line each; none where (3) does not exceed `delta`."""
+    def check(
+        self, epsilon: float, delta: float, releases: int, whose: str = "As published"
+    ) -> tuple[str, ...]:
+        """The arithmetic, a line each; none where (4) does not exceed `delta`."""
         positive("delta", delta)
         T = whole("releases", releases)
         if self.delta_at(epsilon, T) <= delta:
@@ -247,16 +314,13 @@ class PieceLoss:
             f"[{low:g}, {high:g}] {p:.6g} and {q:.6g}"
             for (low, high), p, q in zip(self.pieces, self.first, self.second, strict=True)
         )
-        pair = self.pair
         return (
-            f"Boosted Gaussian with σ = {pair.sigma:.10g} and q = {pair.boost:.10g}; Q = {pair.answer:g} "
-            f"prefers [{pair.region[0]:g}, {pair.region[1]:g}], Q' = {pair.other:g} prefers "
-            f"[{pair.other_region[0]:g}, {pair.other_region[1]:g}].",
+            *self.pair.lines(),
             f"Probabilities at Q and at Q' of the pieces between the ends of the regions: {parts}.",
             f"If only the piece were published, the loss log(p/p') of a release would have mean m = "
             f"{self.mean:.6g} and variance v = {self.variance:.6g}; over T = {T} releases T m = "
             f"{T * self.mean:.6g} and T v = {T * self.variance:.6g}.",
-            f"As published, ε = {epsilon:.6g} at δ = {delta:g}. By Chebyshev's inequality the loss exceeds "
+            f"{whose}, ε = {epsilon:.6g} at δ = {delta:g}. By Chebyshev's inequality the loss exceeds "
             f"ε + 1 with probability 1 - T v/(T m - ε - 1)² at least, and so δ at ε is at least 1 - 1/e "
             f"times that: {self.delta_at(epsilon, T):.4g}.",
         )
@@ -264,8 +328,7 @@ class PieceLoss:
 
 def piece_loss(pair: AnswerPair) -> PieceLoss:
     """The pieces of a pair, those without mass left out."""
-    cuts = sorted({-math.inf, *pair.region, *pair.other_region, math.inf})
-    pieces = tuple(piece for piece in pairwise(cuts) if min(pair.probabilities((piece,))) > 0)
+    pieces = tuple(piece for piece in pair.pieces() if min(pair.probabilities((piece,))) > 0)
     masses = [pair.probabilities((piece,)) for piece in pieces]
     return PieceLoss(
         pair=pair,
@@ -273,6 +336,11 @@ def piece_loss(pair: AnswerPair) -> PieceLoss:
         first=tuple(first for first, _ in masses),
         second=tuple(second for _, second in masses),
     )
+
+
+def rate_text(boost: float, digits: int = 8) -> str:
+    """q with enough digits of 1 - q, on which everything outside the region depends."""
+    return f"{boost:.{digits}g}" if boost < 0.99 or boost == 1 else f"1 - {1 - boost:.{digits}g}"
 
 
 def _mass(interval: Interval, answer: float, sigma: float) -> float:

@@ -55,6 +55,7 @@ EMPTY: Row = dict.fromkeys(
     (
         *("region", "width", "confidence", "sensitivity", "delta", "order", "theta", "spread", "reading"),
         *("part", "releases", "kind", "epsilon", "epsilon_lower", "family", "sigma", "boost"),
+        *("answer", "other"),
     )
 )
 
@@ -168,8 +169,10 @@ def _other_rows(aligned: Aligned, delta: float, releases: int) -> list[Row]:
         pairs += [(-end, shift - end), (shift - end, -end)]
     else:
         pairs.append(chosen.bad_pair(published_total(chosen, 1)))
-    lower = max(composed_at_least(chosen.mechanism, pair, releases, delta) for pair in pairs)
-    return _published_rows(chosen, releases, {"epsilon_lower": lower})
+    found = {pair: composed_at_least(chosen.mechanism, pair, releases, delta) for pair in pairs}
+    answer, other = max(found, key=lambda pair: found[pair])
+    exact: Row = {"epsilon_lower": found[answer, other], "answer": answer, "other": other}
+    return _published_rows(chosen, releases, exact)
 
 
 def _times(row: Row, releases: int) -> Row:

@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from string import Template
 
 import numpy as np
 
@@ -29,6 +30,7 @@ from pbdp.domains import positive, whole
 from pbdp.errors import InputError
 from pbdp.mechanism.boosted import Boosted
 from pbdp.noise.kernel import Array
+from reproduction.witness import AnswerPair
 
 CELLS = 12_000
 # Kernel mass beyond the last cell on either side.
@@ -38,6 +40,40 @@ ROUNDING = 1e-11
 # Losses in a cell closer than this are one.
 SAME = 1e-9
 PRECISION = 1e-3
+# Steps of loss that the program below adds up, about.
+MOST_STEPS = 1 << 20
+# The same from below as a program of its own, for readers: cells of σ/20, losses rounded down to whole steps.
+PROGRAM = Template("""\
+import numpy as np
+from math import erfc, exp, log
+
+s, q = $sigma, $boost  # σ and the boosting rate
+Q, S = $answer, ($low, $high)  # an answer and its region
+R, U = $other, ($other_low, $other_high)  # its neighbor and the neighbor's region
+T, eps, h = $releases, $epsilon, $step  # releases, the claimed ε, the step to which losses are rounded down
+
+
+def normal(a, b):
+    a, b = (a, b) if a < 0 else (-b, -a)
+    return (erfc(-b / 2**0.5) - erfc(-a / 2**0.5)) / 2
+
+
+def cells(answer, region):
+    weight = [1.0 if region[0] < (a + b) / 2 < region[1] else 1 - q for a, b in pieces]
+    mass = [w * normal((a - answer) / s, (b - answer) / s) for w, (a, b) in zip(weight, pieces)]
+    return np.array(mass) / sum(mass)
+
+
+ends = sorted({*S, *U, *np.arange(min(Q, R) - 8 * s, max(Q, R) + 8 * s, s / 20)})
+pieces = list(zip(ends, ends[1:]))
+p, r = cells(Q, S), cells(R, U)
+steps = np.floor(np.log(p / r) / h).astype(int)
+law = np.bincount(steps - steps.min(), weights=p)
+size = 1 << (T * len(law)).bit_length()
+total = np.fft.irfft(np.fft.rfft(law, size) ** T, size)
+loss = h * (np.arange(size) + T * steps.min())
+print(sum(total[loss > eps] * -np.expm1(eps - loss[loss > eps])))  # δ at this ε, at least
+""")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -127,3 +163,31 @@ def composed_at_least(mechanism: Boosted, pair: tuple[float, float], releases: i
     """An epsilon that T releases at delta cannot go below: that of one pair of neighbors, all T times."""
     cut = cut_pair(mechanism, *pair)
     return compose([(cut.below(), whole("releases", releases))], PRECISION).epsilon_at(delta).lower
+
+
+def composed_delta(mechanism: Boosted, pair: tuple[float, float], releases: int, epsilon: float) -> float:
+    """A delta that T releases cannot go below at epsilon: that of one pair of neighbors, all T times."""
+    cut = cut_pair(mechanism, *pair)
+    return compose([(cut.below(), whole("releases", releases))], PRECISION).delta_at(epsilon).lower
+
+
+def composition_program(pair: AnswerPair, releases: int, epsilon: float) -> str:
+    """A program without pbdp that prints a delta which T releases cannot go below at `epsilon`."""
+    apart = abs(pair.answer - pair.other)
+    widest = 8 * apart / pair.sigma + apart**2 / pair.sigma**2 - math.log1p(-pair.boost)
+    step = 10.0 ** math.floor(math.log10(max(2 * releases * widest / MOST_STEPS, 1e-4)))
+    numbers = {
+        "sigma": pair.sigma,
+        "boost": pair.boost,
+        "answer": pair.answer,
+        "low": pair.region[0],
+        "high": pair.region[1],
+        "other": pair.other,
+        "other_low": pair.other_region[0],
+        "other_high": pair.other_region[1],
+        "epsilon": epsilon,
+        "step": step,
+    }
+    return PROGRAM.substitute(
+        {name: repr(float(value)) for name, value in numbers.items()}, releases=releases
+    )

@@ -9,12 +9,25 @@ from typing import TYPE_CHECKING, Any
 
 from pbdp.figures.canvas import new_figure
 from pbdp.published.measure import AtDelta, AtOrder, Measure
-from reproduction.experiment import Experiment, Finding, Row, Settings, having, number, numbers
+from reproduction.experiment import (
+    Cause,
+    Experiment,
+    Finding,
+    Row,
+    Settings,
+    having,
+    judged,
+    number,
+    number_or_none,
+    numbers,
+)
 from reproduction.figure_6_many_releases.composed_curves import rows_for
+from reproduction.figure_6_many_releases.composed_noise import composed_delta, composition_program
 from reproduction.figures_2_and_3_accuracy.curves import BEST, EXACT, MAIN, PUBLISHED, VARIED
 from reproduction.figures_2_and_3_accuracy.differences import Compared, spread_of
-from reproduction.figures_2_and_3_accuracy.figures import BLACK, BLUE, GREEN, ORANGE, PINK, SKY
+from reproduction.figures_2_and_3_accuracy.figures import BLACK, BLUE, FULL, GRAY, GREEN, HOLLOW, ORANGE, SKY
 from reproduction.figures_2_and_3_accuracy.requirements import Aligned, aligned_of, measure_in_words
+from reproduction.figures_2_and_3_accuracy.verdicts import PLAIN, plain_lines
 from reproduction.witness import pair_at, piece_loss
 
 if TYPE_CHECKING:
@@ -24,7 +37,6 @@ if TYPE_CHECKING:
 # One curve: every epsilon of each number of releases.
 Totals = dict[int, Compared]
 
-PLAIN = "plain gaussian"
 CONFIDENCE, SENSITIVITY = 0.9, 3.0
 # "Width 10" may be |S| or half of it.
 WIDTHS = (10.0, 20.0)
@@ -32,13 +44,13 @@ MEASURES: tuple[Measure, ...] = (AtDelta(delta=1e-5), AtOrder(order=2.0), AtOrde
 COUNTS = (1, 2, 3, 5, 7, 10, 15, 20, 30, 50, 70, 100, 150, 200, 300, 500, 700, 1000)
 FEW_COUNTS = (1, 10, 100, 1000)
 STYLES: dict[str, tuple[str, dict[str, Any]]] = {
-    PLAIN: ("plain Gaussian", {"color": BLACK, "ls": ":"}),
-    PUBLISHED: ("boosted, as published", {"color": BLUE, "ls": "--"}),
-    EXACT: ("boosted, the same exactly", {"color": BLUE, "ls": "-"}),
-    BEST: ("boosted, best σ for T by exact accounting", {"color": SKY, "ls": "-."}),
-    "plain laplace": ("plain Laplace", {"color": PINK, "ls": (0, (3, 1, 1, 1))}),
-    "planner": ("planner's choice for T", {"color": GREEN, "ls": "-", "marker": "o", "ms": 3}),
-    "limit": ("proved limit (independent noise)", {"color": ORANGE, "ls": "-", "lw": 1}),
+    PLAIN: ("plain Gaussian", {"color": BLACK, "ls": ":", "marker": "x", "ms": 5}),
+    PUBLISHED: ("boosted, as published", HOLLOW | {"color": ORANGE, "marker": "o"}),
+    EXACT: ("boosted, the same exactly", FULL | {"color": BLUE, "marker": "o"}),
+    BEST: ("boosted, best σ for T, exactly", FULL | {"color": SKY, "ls": "-.", "marker": "D"}),
+    "plain laplace": ("plain Laplace", {"color": GRAY, "ls": (0, (3, 1, 1, 1)), "marker": "+"}),
+    "planner": ("planner's choice for T", FULL | {"color": GREEN, "marker": "^"}),
+    "limit": ("proved limit (independent noise)", {"color": BLACK, "ls": "-", "lw": 1}),
 }
 
 
@@ -129,19 +141,33 @@ def _sentence(text: str) -> str:
     return text[0].upper() + text[1:] if text[0].isascii() else text
 
 
-def _check(releases: int, kinds: Compared) -> tuple[str, ...]:
-    """The arithmetic that shows the published total too small, for absolute error at a delta."""
+def _shown(
+    releases: int, kinds: Compared, claimed: float, whose: str = "As published"
+) -> tuple[tuple[str, ...], str]:
+    """What shows that T releases lose more than a claimed ε: the arithmetic, or else a program."""
     row = kinds.rows[EXACT]
-    if row["region"] != "absolute" or row["delta"] is None:
-        return ()
     pair = pair_at(
         aligned_of(row).preferred,
         sigma=number(row, "sigma"),
         boost=number(row, "boost"),
-        answer=0.0,
-        other=number(row, "sensitivity"),
+        answer=number_or_none(row, "answer") or 0.0,
+        other=number(row, "sensitivity") if row["other"] is None else number(row, "other"),
     )
-    return piece_loss(pair).check(kinds.epsilon(PUBLISHED), number(row, "delta"), releases)
+    measure = kinds.boosted().aligned.measure
+    if isinstance(measure, AtOrder):
+        last = f"{whose}, ε = {claimed / releases:.6g} for each release; T releases have T times it."
+        return (*pair.lines(), *pair.renyi_lines(measure.order), last), ""
+    delta = measure.delta
+    check = piece_loss(pair).check(claimed, delta, releases, whose)
+    if check:
+        return check, ""
+    least = composed_delta(kinds.boosted().mechanism, (pair.answer, pair.other), releases, claimed)
+    words = (
+        f"{whose}, ε = {claimed:.6g} at δ = {delta:g}. Publish only in which of some hundred cells each of T "
+        f"= {releases} outputs lies, which tells less. The program below needs no pbdp and prints a δ that "
+        f"even this takes at that ε; with many more cells it is {least:.4g}.",
+    )
+    return (*pair.lines(), *words), composition_program(pair, releases, claimed)
 
 
 def _totals(rows: Sequence[Row], region: str, part: str) -> Totals:
@@ -182,13 +208,17 @@ def _bound(where: str, totals: Totals) -> list[Finding]:
             f"{worst}: published {kinds.epsilon(PUBLISHED):.4g}, exact at least "
             f"{kinds.at_least(EXACT):.4g}; over all T exact/published is {spread_of(list(factors.values()))}."
         )
-    check = _check(worst, totals[worst]) if broken else ()
-    holds = False if broken else True if proved else None
-    return [Finding(text=_sentence(text), figures=figures, holds=holds, check=check)]
+    if not broken:
+        return [Finding(text=_sentence(text), figures=figures, holds=True if proved else None)]
+    check, program = _shown(worst, totals[worst], totals[worst].epsilon(PUBLISHED))
+    cause = Cause.MOVING_REGION if totals[worst]["region"] == "relative" else Cause.MIXTURE
+    return [
+        Finding(text=_sentence(text), figures=figures, holds=False, cause=cause, check=check, program=program)
+    ]
 
 
 def _against_plain(where: str, totals: Totals) -> list[Finding]:
-    """What boosting saves against the plain Gaussian after composition."""
+    """Whether boosting needs less than the plain Gaussian: with the best σ, and with Algorithm 2's."""
     if not totals:
         return []
     saved = {
@@ -196,20 +226,47 @@ def _against_plain(where: str, totals: Totals) -> list[Finding]:
         for kind in (PUBLISHED, EXACT, BEST)
     }
     first, last = min(totals), max(totals)
-    words = {PUBLISHED: "as published", EXACT: "exactly", BEST: "with the best σ"}
-    text = f"{where}: against the plain Gaussian boosting saves " + "; ".join(
-        f"{words[kind]} {100 * values[first]:.3g} % of ε at T = {first} and {100 * values[last]:.3g} % at "
-        f"T = {last}"
-        for kind, values in saved.items()
-    )
-    worse = [T for T, value in saved[EXACT].items() if value < 0]
-    text += "."
-    if worse:
-        text += (
-            f" At {len(worse)} of {len(totals)} T the published choice needs more than the plain Gaussian."
+
+    def words(kind: str) -> str:
+        return (
+            f"{100 * saved[kind][first]:.3g} % of ε at T = {first} and {100 * saved[kind][last]:.3g} % at T "
+            f"= {last}"
         )
-    figures = {f"saved at {T} {words[kind]}": saved[kind][T] for kind in saved for T in (first, last)}
-    return [Finding(text=_sentence(text), figures=figures, holds=not worse)]
+
+    def figures(kind: str) -> dict[str, float]:
+        return {f"saved at {T}": saved[kind][T] for T in (first, last)}
+
+    less = sum(value > 0 for value in saved[BEST].values())
+    worse = [T for T, value in saved[EXACT].items() if value < 0]
+    most = min(saved[EXACT], key=lambda T: saved[EXACT][T])
+    kinds = totals[most]
+    check, program = (
+        _shown(most, kinds, kinds.epsilon(PLAIN), "With the plain Gaussian") if worse else ((), "")
+    )
+    plain = plain_lines(aligned_of(kinds.rows[PLAIN]), kinds.epsilon(PLAIN), most) if worse else ()
+    return [
+        judged(
+            _sentence(
+                f"{where}, the mechanism: with the best σ for T, exactly accounted, boosting saves "
+                f"{words(BEST)} against the plain Gaussian, and something at {less} of {len(totals)} T."
+            ),
+            figures(BEST),
+            holds=less == len(totals),
+            cause=Cause.SETTING,
+        ),
+        Finding(
+            text=_sentence(
+                f"{where}, Algorithm 2's choice of σ: against the plain Gaussian it saves {words(PUBLISHED)} "
+                f"as published, and {words(EXACT)} exactly accounted; it needs more than the plain Gaussian "
+                f"at {len(worse)} of {len(totals)} T."
+            ),
+            figures=figures(EXACT) | {"worse_than_plain": float(len(worse))},
+            holds=not worse,
+            cause=Cause.CHOICE if worse else None,
+            check=(*plain, *check),
+            program=program,
+        ),
+    ]
 
 
 def _stringency(rows: list[Row]) -> list[Finding]:
@@ -228,16 +285,17 @@ def _stringency(rows: list[Row]) -> list[Finding]:
     if not ratios:
         return []
     return [
-        Finding(
-            text="In Rényi measure boosting saves more at the larger order (exact accounting, best σ; the "
+        judged(
+            "In Rényi measure boosting saves more at the larger order (exact accounting, best σ; the "
             "same for every T): plain/boosted "
             + "; ".join(
                 f"{' and '.join(f'{ratio:.3g}' for ratio in found)} at α = 2 and 20, within {width / 2:g}"
                 for width, found in ratios.items()
             )
             + ".",
-            figures={f"within {width / 2:g}": found[-1] / found[0] for width, found in ratios.items()},
+            {f"within {width / 2:g}": found[-1] / found[0] for width, found in ratios.items()},
             holds=all(found[-1] > found[0] for found in ratios.values()),
+            cause=Cause.SETTING,
         )
     ]
 

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from itertools import pairwise
 from statistics import median
 
-from reproduction.experiment import Finding, Row, having, number
+from reproduction.experiment import Cause, Finding, Row, Value, having, number
 from reproduction.figures_2_and_3_accuracy.curves import ANY_KERNEL, BEST, EXACT, MAIN, PUBLISHED, VARIED
 from reproduction.figures_2_and_3_accuracy.differences import Compared, compared, spread_of
-from reproduction.figures_2_and_3_accuracy.requirements import THETA
+from reproduction.figures_2_and_3_accuracy.requirements import THETA, aligned_of
+from reproduction.figures_2_and_3_accuracy.verdicts import PLAIN, TIE, above_lines, plain_lines
 
 Points = Sequence[Compared]
-PLAIN = "plain gaussian"
-TIE = 1 + 1e-6
+# What the points of a curve against the confidence share.
+ALONG = ("sensitivity", "delta", "order", "width")
 
 
 def conclusion_findings(rows: list[Row]) -> list[Finding]:
@@ -21,10 +23,6 @@ def conclusion_findings(rows: list[Row]) -> list[Finding]:
     points = compared(rows, MAIN)
     moving = [point for point in points if point["region"] != "fixed" and point.has(BEST, PLAIN)]
     found: list[Finding] = []
-    for region in ("absolute", "relative"):
-        here = having(moving, region=region)
-        if here:
-            found.append(_boosting_pays(region, here))
     absolute = having(moving, region="absolute")
     if absolute:
         found += _sensitivity(absolute) + _stringency(absolute) + _steepness(absolute)
@@ -32,110 +30,129 @@ def conclusion_findings(rows: list[Row]) -> list[Finding]:
     return found + _relative_is_met_by_absolute(moving) + _fixed(points) + _log_scale(rows)
 
 
-def _boosting_pays(region: str, points: Points) -> Finding:
-    """Whether boosting needs less epsilon than the plain Gaussian, accounted exactly."""
-    gains = [point.ratio(PLAIN, BEST) for point in points]
-    worse = [point for point in points if point.at_least(EXACT) > point.epsilon(PLAIN) * TIE]
-    pays = sum(gain > TIE for gain in gains)
-    text = (
-        f"{region.capitalize()} error, boosted against plain Gaussian: with σ chosen by exact accounting, "
-        f"boosting needs less ε at {pays} of {len(points)} points (plain/boosted {spread_of(gains)}, median "
-        f"{median(gains):.3g}). "
-    )
-    if worse:
-        most = max(worse, key=lambda point: point.ratio(EXACT, PLAIN))
-        text += (
-            f"With the σ that the published formulas choose, it needs more than the plain Gaussian at "
-            f"{len(worse)} points, up to {most.ratio(EXACT, PLAIN):.3g} times as much ({most.where()})."
-        )
-    else:
-        text += "So does the σ that the published formulas choose, at every point."
-    return Finding(
-        text=text,
-        figures={
-            "points": float(len(points)),
-            "boosting_pays": float(pays),
-            "largest_gain": max(gains),
-            "median_gain": median(gains),
-            "published_choice_worse_than_plain": float(len(worse)),
-        },
-        holds=pays == len(points) and not worse,
-    )
+def _saved(point: Compared) -> float:
+    """How much less epsilon the best boosted Gaussian needs than the plain one."""
+    return point.epsilon(PLAIN) - point.epsilon(BEST)
 
 
 def _sensitivity(points: Points) -> list[Finding]:
-    """The gap to the plain Gaussian widens with the sensitivity."""
-    medians = {
-        sensitivity: median([p.ratio(PLAIN, BEST) for p in points if p["sensitivity"] == sensitivity])
-        for sensitivity in sorted({p.number("sensitivity") for p in points})
+    """The gap to the plain Gaussian widens with the sensitivity, under each measure."""
+    ordered = {
+        f"{measure}, Δ = {sensitivity:g}": here
+        for measure in dict.fromkeys(point.measure for point in points)
+        for sensitivity in sorted({p.number("sensitivity") for p in points if p.measure == measure})
+        if (here := [p for p in points if p.measure == measure and p["sensitivity"] == sensitivity])
     }
-    if len(medians) < 2:
-        return []
-    low, high = min(medians), max(medians)
-    return [
-        Finding(
-            text="The gap to the plain Gaussian widens with the sensitivity (absolute error, exact "
-            "accounting): median of plain/boosted "
-            + ", ".join(f"{ratio:.3g} at Δ = {s:g}" for s, ratio in medians.items())
-            + ".",
-            figures={f"median_gain_at_{s:g}": ratio for s, ratio in medians.items()},
-            holds=medians[high] > medians[low],
-        )
+    pairs = [
+        (low, high) for low, high in pairwise(ordered) if low.partition(", Δ")[0] == high.partition(", Δ")[0]
     ]
+    if not pairs:
+        return []
+    return [_ordered("The gap to the plain Gaussian widens with the sensitivity", ordered, pairs)]
 
 
 def _stringency(points: Points) -> list[Finding]:
     """The reduction is larger for a smaller delta and for a larger order."""
-    medians: dict[str, float] = {}
-    for point in points:
-        medians.setdefault(
-            point.measure,
-            median([p.ratio(PLAIN, BEST) for p in points if p.measure == point.measure]),
-        )
-    deltas = [ratio for name, ratio in medians.items() if name.startswith("δ")]
-    orders = [ratio for name, ratio in medians.items() if not name.startswith("δ")]
-    if len(deltas) < 2 and len(orders) < 2:
+    shared = {p["sensitivity"] for p in points if p["delta"] is not None}
+    ordered = {
+        measure: [p for p in points if p.measure == measure and p["sensitivity"] in shared]
+        for measure in dict.fromkeys(point.measure for point in points)
+    }
+    ordered = {measure: here for measure, here in ordered.items() if here}
+    pairs = [(low, high) for low, high in pairwise(ordered) if low.startswith("δ") == high.startswith("δ")]
+    if not pairs:
         return []
-    return [
-        Finding(
-            text="Under a stricter measure (smaller δ, larger α) boosting saves more (absolute error, exact "
-            "accounting): median of plain/boosted "
-            + ", ".join(f"{ratio:.3g} at {name}" for name, ratio in medians.items())
-            + ".",
-            figures={f"median_gain {name}": ratio for name, ratio in medians.items()},
-            holds=deltas == sorted(deltas) and orders == sorted(orders),
+    return [_ordered("Under a stricter measure (smaller δ, larger α) boosting saves more ε", ordered, pairs)]
+
+
+def _ordered(claim: str, groups: dict[str, list[Compared]], pairs: Sequence[tuple[str, str]]) -> Finding:
+    """That boosting saves more in the second group of each pair: medians of what it saves."""
+    saved = {name: median([_saved(p) for p in here]) for name, here in groups.items()}
+    ratios = {name: median([p.ratio(PLAIN, BEST) for p in here]) for name, here in groups.items()}
+    wrong = [(low, high) for low, high in pairs if saved[high] <= saved[low]]
+    return Finding(
+        text=f"{claim} (absolute error, σ chosen by exact accounting): median of plain - boosted "
+        + ", ".join(
+            f"{value:.3g} at {name} (plain/boosted {ratios[name]:.3g})" for name, value in saved.items()
         )
-    ]
+        + ".",
+        figures={f"median_saved {name}": value for name, value in saved.items()}
+        | {f"median_gain {name}": value for name, value in ratios.items()},
+        holds=not wrong,
+        cause=Cause.SETTING if wrong else None,
+        check=tuple(
+            f"{point.where()}: plain {point.epsilon(PLAIN):.6g}, boosted {point.epsilon(BEST):.6g} with σ = "
+            f"{point.boosted(BEST).sigma:.6g} and q = {point.boosted(BEST).boost:.6g}."
+            for name in (wrong[0] if wrong else ())
+            for point in groups[name]
+        ),
+    )
 
 
 def _steepness(points: Points) -> list[Finding]:
-    """epsilon rises less with the confidence than that of the plain Gaussian."""
-    confidences = sorted({p.number("confidence") for p in points if p["sensitivity"] == 1.0})
-    if len(confidences) < 3:
+    """epsilon rises by less with the confidence than that of the plain Gaussian."""
+    curves: dict[tuple[Value, ...], list[Compared]] = {}
+    for point in sorted(points, key=lambda point: point.number("confidence")):
+        curves.setdefault(tuple(point[name] for name in ALONG), []).append(point)
+    known = [curve for curve in curves.values() if len(curve) > 2]
+    if not known:
         return []
-    first, last = confidences[0], confidences[-1]
-    rises: dict[str, list[float]] = {PLAIN: [], BEST: []}
-    for kind, ratios in rises.items():
-        for low in having(points, confidence=first):
-            same = ("sensitivity", "delta", "order", "width")
-            high = having(points, confidence=last, **{name: low[name] for name in same})
-            ratios += [point.epsilon(kind) / low.epsilon(kind) for point in high]
-    if not rises[BEST]:
-        return []
-    less = sum(a < b for a, b in zip(rises[BEST], rises[PLAIN], strict=True))
-    return [
-        Finding(
-            text=f"From ρ = {first:g} to {last:g} the plain Gaussian's ε grows by a factor of "
-            f"{spread_of(rises[PLAIN])}, the boosted one's by {spread_of(rises[BEST])} (absolute error, "
-            f"exact accounting); it grows less in {less} of {len(rises[BEST])} cases.",
-            figures={
-                "largest_rise_plain": max(rises[PLAIN]),
-                "largest_rise_boosted": max(rises[BEST]),
-                "grows_less": float(less),
-            },
-            holds=less == len(rises[BEST]),
+    kinds = (BEST, EXACT)
+    found = []
+    for kind, how in zip(
+        kinds, ("with σ chosen by exact accounting", "with the σ of Algorithm 2"), strict=True
+    ):
+        rises = [(_rise(curve, kind), _rise(curve, PLAIN)) for curve in known]
+        steps = [
+            (_rise(pair, kind), _rise(pair, PLAIN)) for curve in known for pair in map(list, pairwise(curve))
+        ]
+        less, step_less = (sum(boosted < plain for boosted, plain in some) for some in (rises, steps))
+        factors = sum(
+            curve[-1].epsilon(kind) / curve[0].epsilon(kind)
+            < curve[-1].epsilon(PLAIN) / curve[0].epsilon(PLAIN)
+            for curve in known
         )
-    ]
+        worst = max(known, key=lambda curve: _rise(curve, kind) / _rise(curve, PLAIN))
+        holds = less == len(known)
+        found.append(
+            Finding(
+                text=f"ε rises by less than that of the plain Gaussian (absolute error, {how}, exactly "
+                f"accounted): from ρ = {worst[0]['confidence']:g} to {worst[-1]['confidence']:g} in {less} "
+                f"of {len(known)} curves, and in {step_less} of {len(steps)} single steps of ρ. The "
+                f"increment is {spread_of([boosted / plain for boosted, plain in rises])} times the plain "
+                f"one's. (As a factor ε grows by less in {factors} of {len(known)}.)",
+                figures={
+                    "curves": float(len(known)),
+                    "rises_by_less": float(less),
+                    "steps": float(len(steps)),
+                    "steps_by_less": float(step_less),
+                    "largest_increment_to_plain": _rise(worst, kind) / _rise(worst, PLAIN),
+                },
+                holds=holds,
+                cause=None if holds else Cause.CHOICE,
+                check=() if holds else _rise_check(worst, kind),
+            )
+        )
+    return found
+
+
+def _rise(curve: Sequence[Compared], kind: str) -> float:
+    """How much more epsilon the last point needs than the first."""
+    return curve[-1].epsilon(kind) - curve[0].epsilon(kind)
+
+
+def _rise_check(curve: Sequence[Compared], kind: str) -> tuple[str, ...]:
+    """That the last point needs more than the first and the plain Gaussian's increment together."""
+    first, last = curve[0], curve[-1]
+    needed = first.epsilon(kind) + _rise(curve, PLAIN)
+    return (
+        *plain_lines(aligned_of(first.rows[PLAIN]), first.epsilon(PLAIN)),
+        *plain_lines(aligned_of(last.rows[PLAIN]), last.epsilon(PLAIN)),
+        f"At ρ = {first['confidence']:g} the boosted one needs ε = {first.epsilon(kind):.6g} at most (proved "
+        f"over all neighbors). With the plain increment of {_rise(curve, PLAIN):.6g} that would be "
+        f"{needed:.6g} at ρ = {last['confidence']:g}.",
+        *above_lines(last, needed, "With the plain increment"),
+    )
 
 
 def _alternatives(points: Points) -> list[Finding]:

@@ -78,7 +78,7 @@ def _exact(chosen: BoostedGaussian, published: float) -> Row:
     bounds = chosen.epsilon()
     if bounds.lower <= published:
         return bounds_part(bounds)
-    witness = _witness(chosen, published)
+    witness = witness_above(chosen, published)
     first, second = witness.probabilities
     return bounds_part(bounds) | {
         "answer": witness.pair.answer,
@@ -90,8 +90,11 @@ def _exact(chosen: BoostedGaussian, published: float) -> Row:
     }
 
 
-def _witness(chosen: BoostedGaussian, published: float) -> Witness:
-    """The worst pair, its answers rounded to as few decimals as show nearly as much."""
+def witness_above(chosen: BoostedGaussian, published: float) -> Witness:
+    """What shows that a mechanism loses more than a claimed epsilon.
+
+    The worst pair of a fine sample, its answers rounded to as few decimals as show nearly as much.
+    """
     aligned = chosen.aligned
     worst, neighbor = chosen.bad_pair(published)
 

@@ -11,7 +11,6 @@ from pbdp.published.special_cases import Reading
 from reproduction.experiment import Experiment, Finding, Row, Settings, having, numbers
 from reproduction.figures_2_and_3_accuracy.conclusions import conclusion_findings
 from reproduction.figures_2_and_3_accuracy.curves import BEST, EXACT, MAIN, PUBLISHED, READ, VARIED, rows_at
-from reproduction.figures_2_and_3_accuracy.differences import published_findings
 from reproduction.figures_2_and_3_accuracy.requirements import (
     MEASURES,
     REGIONS,
@@ -19,6 +18,7 @@ from reproduction.figures_2_and_3_accuracy.requirements import (
     Aligned,
     measure_in_words,
 )
+from reproduction.figures_2_and_3_accuracy.verdicts import verdict_findings
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -28,37 +28,47 @@ if TYPE_CHECKING:
 CONFIDENCE = {1.0: 0.9, 4.0: 0.8}
 # |S|: the paper's runtime figure goes from 10 to 50; narrower ones show where boosting pays most.
 WIDTHS = (5.0, 6.0, 8.0, 10.0, 14.0, 20.0, 28.0, 40.0, 50.0)
-FEW_WIDTHS = (5.0, 20.0)
+QUICK_WIDTHS = (5.0, 10.0, 20.0)
 # What is varied, at two widths and three measures.
+FEW_WIDTHS = (5.0, 20.0)
 THETAS = (0.2, 0.5)
 SPREADS = (0.5, 2.0)
 SOME_MEASURES: tuple[Measure, ...] = (AtDelta(delta=1e-5), AtOrder(order=2.0), AtOrder(order=10.0))
 # Figure 3. ρ = 1 would be noise of bounded reach, whose ε is infinite where the region moves with the answer.
 CONFIDENCES = (0.6, 0.65, 0.7, 0.75, 0.8, 0.85, 0.9, 0.95, 0.98, 0.99)
 FEW_CONFIDENCES = (0.6, 0.8, 0.95)
-# |S|, and the other width that conclusions are tried at.
-WIDTH, OTHER_WIDTH = 10.0, 20.0
+# Its captions: the smallest region is [-10, 10], with these sensitivities at a δ and at a Rényi order. The
+# text has Δ = 1 at a δ; that and another width are tried as well.
+WIDTH, OTHER_WIDTH = 20.0, 10.0
+CAPTIONED: dict[type[Measure], tuple[float, float]] = {AtDelta: (2.0, 4.0), AtOrder: (1.0, 4.0)}
+IN_TEXT = 1.0
 FEW_MEASURES = SOME_MEASURES[:2]
 
 BLUE, VERMILION, GREEN, PINK, ORANGE, SKY, BLACK = COLORS
-# Color says the region or the noise; dashes say as published (--), exact (-) or something else.
+GRAY = "0.55"
+# As published: dashes and hollow marks. Exactly accounted: full lines and full marks, in another color.
+HOLLOW: dict[str, Any] = {"ls": "--", "mfc": "white", "ms": 6, "lw": 2}
+FULL: dict[str, Any] = {"ls": "-", "ms": 5, "lw": 2}
 MOVING: dict[tuple[str, str], tuple[str, dict[str, Any]]] = {
-    ("absolute", "plain gaussian"): ("plain Gaussian", {"color": BLACK, "ls": ":"}),
-    ("absolute", PUBLISHED): ("absolute, as published", {"color": BLUE, "ls": "--"}),
-    ("absolute", EXACT): ("absolute, the same exactly", {"color": BLUE, "ls": "-"}),
-    ("absolute", BEST): ("absolute, best σ by exact accounting", {"color": SKY, "ls": "-."}),
-    ("relative", PUBLISHED): ("relative, as published", {"color": VERMILION, "ls": "--"}),
-    ("relative", EXACT): ("relative, the same exactly", {"color": VERMILION, "ls": "-"}),
-    ("absolute", "plain laplace"): ("plain Laplace", {"color": PINK, "ls": (0, (3, 1, 1, 1))}),
-    ("absolute", "planner"): ("planner's choice", {"color": GREEN, "ls": "-", "marker": "o", "ms": 3}),
-    ("absolute", "limit"): ("proved limit", {"color": ORANGE, "ls": "-", "lw": 1}),
+    ("absolute", "plain gaussian"): ("plain Gaussian", {"color": BLACK, "ls": ":", "marker": "x", "ms": 5}),
+    ("absolute", PUBLISHED): ("absolute, as published", HOLLOW | {"color": ORANGE, "marker": "o"}),
+    ("absolute", EXACT): ("absolute, the same exactly", FULL | {"color": BLUE, "marker": "o"}),
+    ("absolute", BEST): ("absolute, best σ, exactly", FULL | {"color": SKY, "ls": "-.", "marker": "D"}),
+    ("relative", PUBLISHED): ("relative, as published", HOLLOW | {"color": PINK, "marker": "s"}),
+    ("relative", EXACT): ("relative, the same exactly", FULL | {"color": VERMILION, "marker": "s"}),
+    ("absolute", "plain laplace"): ("plain Laplace", {"color": GRAY, "ls": (0, (3, 1, 1, 1)), "marker": "+"}),
+    ("absolute", "planner"): ("planner's choice", FULL | {"color": GREEN, "marker": "^"}),
+    ("absolute", "limit"): ("proved limit", {"color": BLACK, "ls": "-", "lw": 1}),
 }
 FIXED: dict[tuple[str, str], tuple[str, dict[str, Any]]] = {
-    ("fixed", "plain gaussian"): ("plain Gaussian, same σ", {"color": BLACK, "ls": ":"}),
-    ("fixed", PUBLISHED): ("boosted, as published", {"color": PINK, "ls": "--"}),
-    ("fixed", EXACT): ("boosted, the same exactly", {"color": PINK, "ls": "-"}),
-    ("fixed", "clamped"): ("clamped", {"color": SKY, "ls": "-."}),
-    ("fixed", "truncated"): ("truncated", {"color": GREEN, "ls": (0, (5, 1))}),
+    ("fixed", "plain gaussian"): (
+        "plain Gaussian, same σ",
+        {"color": BLACK, "ls": ":", "marker": "x", "ms": 5},
+    ),
+    ("fixed", PUBLISHED): ("boosted, as published", HOLLOW | {"color": ORANGE, "marker": "o"}),
+    ("fixed", EXACT): ("boosted, the same exactly", FULL | {"color": BLUE, "marker": "o"}),
+    ("fixed", "clamped"): ("clamped", FULL | {"color": SKY, "ls": "-.", "marker": "v"}),
+    ("fixed", "truncated"): ("truncated", FULL | {"color": GREEN, "marker": "^"}),
 }
 PANEL_HEIGHT = 3.5
 
@@ -92,13 +102,15 @@ def width_cases(quick: bool) -> list[Settings]:
 
 
 def _few_widths() -> list[Settings]:
-    """Two widths; fewer of the slow ones."""
+    """Three widths and two measures; the fixed range at a delta only."""
     delta, order = FEW_MEASURES
-    chosen = [("absolute", width, s, m) for width in FEW_WIDTHS for s in CONFIDENCE for m in (delta, order)]
-    chosen += [("relative", width, s, order) for width in FEW_WIDTHS for s in CONFIDENCE]
-    chosen += [("relative", 5.0, s, delta) for s in CONFIDENCE]
-    chosen += [("fixed", width, s, delta) for width in FEW_WIDTHS for s in CONFIDENCE]
-    return [_at_width(MAIN, *place) for place in chosen]
+    chosen = [(region, m) for region in ("absolute", "relative") for m in (delta, order)] + [("fixed", delta)]
+    return [
+        _at_width(MAIN, region, width, sensitivity, measure)
+        for region, measure in chosen
+        for sensitivity in CONFIDENCE
+        for width in QUICK_WIDTHS
+    ]
 
 
 def _at_width(
@@ -109,37 +121,27 @@ def _at_width(
 
 
 def confidence_cases(quick: bool) -> list[Settings]:
-    """One case for each point of Figure 3; the full run also tries another width."""
+    """One case for each point of Figure 3; the full run also tries the text's Δ and another width."""
+    regions = [(region, measure) for region in REGIONS for measure in (FEW_MEASURES if quick else MEASURES)]
     if quick:
-        return _few_confidences()
+        regions = [(region, m) for region, m in regions if region != "fixed" or m == FEW_MEASURES[0]]
     points = [
         _case(MAIN, region, measure, size=WIDTH, confidence=rho, sensitivity=sensitivity)
-        for region in REGIONS
-        for sensitivity in CONFIDENCE
-        for measure in MEASURES
-        for rho in CONFIDENCES
+        for region, measure in regions
+        for sensitivity in CAPTIONED[type(measure)]
+        for rho in (FEW_CONFIDENCES if quick else CONFIDENCES)
     ]
+    if quick:
+        return points
+    places = [(OTHER_WIDTH, sensitivity, m) for m in FEW_MEASURES for sensitivity in CAPTIONED[type(m)]]
+    places += [(WIDTH, IN_TEXT, measure) for measure in MEASURES if isinstance(measure, AtDelta)]
     varied = [
-        _case(VARIED, region, measure, size=OTHER_WIDTH, confidence=rho, sensitivity=sensitivity)
+        _case(VARIED, region, measure, size=width, confidence=rho, sensitivity=sensitivity)
         for region in REGIONS
-        for sensitivity in CONFIDENCE
-        for measure in FEW_MEASURES
+        for width, sensitivity, measure in places
         for rho in FEW_CONFIDENCES
     ]
     return points + varied
-
-
-def _few_confidences() -> list[Settings]:
-    """Three confidences; fewer of the slow ones."""
-    delta, order = FEW_MEASURES
-    chosen = [("absolute", rho, s, order) for rho in FEW_CONFIDENCES for s in CONFIDENCE]
-    chosen += [("absolute", rho, 1.0, delta) for rho in FEW_CONFIDENCES]
-    chosen += [("relative", rho, 1.0, order) for rho in FEW_CONFIDENCES]
-    chosen += [("relative", 0.8, 4.0, delta), ("fixed", 0.8, 1.0, delta)]
-    return [
-        _case(MAIN, region, measure, size=WIDTH, confidence=rho, sensitivity=s)
-        for region, rho, s, measure in chosen
-    ]
 
 
 def _case(
@@ -162,24 +164,29 @@ def draw_panels(rows: list[Row], along: str, label: str, *, logarithmic: bool) -
     """epsilon against a column of the rows, a row of panels for each measure, a column for each Δ."""
     main = having(rows, part=MAIN)
     measures = list(dict.fromkeys((row["delta"], row["order"]) for row in main))
-    sensitivities = sorted(set(numbers(main, "sensitivity")))
-    kinds = [(measure, MOVING) for measure in measures]
-    if having(main, region="fixed"):
-        kinds.append((measures[0], FIXED))
-    figure, panels = new_figure(len(kinds), len(sensitivities))
-    figure.set_size_inches(6.4 * len(sensitivities), PANEL_HEIGHT * len(kinds) + 1.6)
-    places = iter(panels)
-    for (delta, order), curves in kinds:
-        for sensitivity in sensitivities:
-            panel = next(places)
-            here = having(main, sensitivity=sensitivity, delta=delta, order=order)
-            _curves(panel, here, along, curves)
-            fixed = "fixed range, " if curves is FIXED else ""
-            title = f"{fixed}{measure_in_words(delta, order)}, Δ = {sensitivity:g}"
-            panel.set(title=title, xlabel=label, ylabel="ε", yscale="log")
-            if logarithmic:
-                _whole_ticks(panel, here, along)
-    _legends(figure, panels, len(sensitivities))
+    kinds = [
+        (delta, order, curves)
+        for curves, regions in ((MOVING, REGIONS[:2]), (FIXED, REGIONS[2:]))
+        for delta, order in (measures if curves is MOVING else measures[:1])
+        if any(having(main, region=region, delta=delta, order=order) for region in regions)
+    ]
+    places = [
+        (delta, order, curves, sensitivity)
+        for delta, order, curves in kinds
+        for sensitivity in sorted(set(numbers(having(main, delta=delta, order=order), "sensitivity")))
+    ]
+    columns = -(-len(places) // len(kinds))
+    figure, panels = new_figure(len(kinds), columns)
+    figure.set_size_inches(6.4 * columns, PANEL_HEIGHT * len(kinds) + 1.6)
+    for panel, (delta, order, curves, sensitivity) in zip(panels, places, strict=True):
+        here = having(main, sensitivity=sensitivity, delta=delta, order=order)
+        _curves(panel, here, along, curves)
+        fixed = "fixed range, " if curves is FIXED else ""
+        title = f"{fixed}{measure_in_words(delta, order)}, Δ = {sensitivity:g}"
+        panel.set(title=title, xlabel=label, ylabel="ε", yscale="log")
+        if logarithmic:
+            _whole_ticks(panel, here, along)
+    _legends(figure, panels, columns)
     return figure
 
 
@@ -190,8 +197,7 @@ def _curves(
         found = having(rows, region=region, kind=kind)
         points = sorted(zip(numbers(found, along), numbers(found, "epsilon"), strict=True))
         if points:
-            alone = {"marker": "o"} if len(points) == 1 else {}
-            panel.plot(*zip(*points, strict=True), label=name, **({"lw": 2} | alone | style))
+            panel.plot(*zip(*points, strict=True), label=name, **({"lw": 2} | style))
 
 
 def _whole_ticks(panel: Axes, rows: list[Row], along: str) -> None:
@@ -235,7 +241,7 @@ def _legends(figure: Figure, panels: list[Axes], columns: int) -> None:
 
 def findings(rows: list[Row]) -> list[Finding]:
     """What holds of the published curves, and of the conclusions drawn from them."""
-    return published_findings(rows) + conclusion_findings(rows)
+    return verdict_findings(rows) + conclusion_findings(rows)
 
 
 AGAINST_WIDTH = Experiment(
@@ -267,11 +273,12 @@ AGAINST_CONFIDENCE = Experiment(
     name="3-epsilon-against-confidence",
     title="ε against the confidence, at a fixed width of the region",
     claim="As in Figure 2, with the smallest region fixed and ρ from 0.6 to 1. Boosted noise is said to need "
-    "less ε than the plain Gaussian at every ρ, and its ε to rise less steeply with ρ.",
-    chosen=f"The paper does not say which width. Chosen: |S| = {WIDTH:g} for both sensitivities, ρ = "
+    "less ε than the plain Gaussian at every ρ, and the increment of its ε with ρ to be less steep.",
+    chosen="As the captions have it: the smallest region is [-10, 10], Δ = 2 and 4 at a δ, 1 and 4 in Rényi "
+    "measure. The text has Δ = 1 at a δ; that is among the variations. ρ = "
     f"{', '.join(f'{rho:g}' for rho in CONFIDENCES)} (at ρ = 1 the noise would be cut off and ε infinite); "
     f"θ = {THETA:g}, the kernel of a fixed range, the reading of the formulas and everything else as in "
-    f"Figure 2. Varied: |S| = {OTHER_WIDTH:g}.",
+    f"Figure 2. Varied: Δ = {IN_TEXT:g} at a δ; |S| = {OTHER_WIDTH:g}.",
     cases=confidence_cases,
     compute=rows_at,
     draw=partial(draw_panels, along="confidence", label="confidence ρ", logarithmic=False),

@@ -147,6 +147,17 @@ def test_signs_and_sizes_of_l1() -> None:
     )
 
 
+def test_the_narrower_range_is_judged_by_the_larger_direction() -> None:
+    # Appendix G: the larger of both directions; true at σ = 10 and Δ = 30, not at σ = 20, nor at Δ = 1
+    for sensitivity, sigma, narrower in ((30.0, 10.0, True), (30.0, 20.0, False), (1.0, 10.0, False)):
+        falls = []
+        for width in (20.0, 100.0):
+            boosts = [printed_rate(rho, norm.cdf(width / sigma) - 0.5) for rho in (0.999, 0.7)]
+            high, low = (abs(printed_l1(width, sensitivity, sigma, boost)) for boost in boosts)
+            falls.append(high - low)
+        assert (falls[0] > falls[1]) is narrower
+
+
 def test_the_findings_say_so() -> None:
     rows: list[Row] = [
         row for settings in EXPERIMENT.cases(True) if _cheap(settings) for row in EXPERIMENT.compute(settings)
@@ -158,6 +169,11 @@ def test_the_findings_say_so() -> None:
     assert found[1].figures["boosted_better"] == 0
     assert any("times δ" in line for line in found[1].check)
     assert all(finding.figures for finding in found)
+    narrower = next(finding for finding in found if "Appendix G" in finding.text)
+    assert (narrower.figures["narrower_larger"], narrower.figures["as_printed"]) == (1, 0)
+    assert "true at Δ = 30 and σ = 10, and not at the other 1 of 2" in narrower.text
+    assert narrower.holds is False
+    assert all("L1 = log(" in line for line in narrower.check)
 
 
 def _cheap(settings: Settings) -> bool:

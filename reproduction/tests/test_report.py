@@ -17,7 +17,7 @@ from reproduction.command import EXPERIMENTS, chosen_experiments, reproduce
 from reproduction.kept import opened_folder
 from reproduction.report import Made, record_of, report_of, slip_tables
 from reproduction.result import csv_text, result_of
-from reproduction.tests.toy import COUNT, toy
+from reproduction.tests.toy import CAUSE, COUNT, toy
 
 VOID = {"meta", "img", "br", "hr", "link", "input"}
 
@@ -85,10 +85,11 @@ def test_every_finding_is_told_with_its_verdict_and_its_check(folder: Path) -> N
     assert text.count("The largest is 49 &amp; &lt;b&gt;.") == 4  # table and section, of two experiments
     assert "0² = 0" in text
     assert "Left out: 3-toy." in text
-    table = text[text.index('<table class="claims">') : text.index("</table>")]
-    rows = table.split("<tr>")[2:]
-    assert len(rows) == 4
-    assert "A note." not in table
+    overview = text[text.index('<section id="overview">') : text.index('<section id="assumptions">')]
+    assert "2 claims hold and 2 do not." in overview
+    assert overview.count("<tr><td>") == 4
+    assert f"<h3>{CAUSE.title.replace(chr(39), '&#x27;')} (2)</h3>" in overview
+    assert "A note." not in overview
     record = json.loads((folder / "findings.json").read_text(encoding="utf-8"))
     assert record["counts"] == {"hold": 2, "do_not_hold": 2, "notes": 2}
     assert record["missing"] == ["3-toy"]

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from pbdp.errors import InputError
-from reproduction.experiment import Finding
+from reproduction.experiment import Cause, Finding, judged
 from reproduction.kept import CASES, KeptCases, Outcome, opened_folder
 from reproduction.run import (
     CaseError,
@@ -212,3 +212,15 @@ def test_a_judged_claim_has_figures() -> None:
         Finding(text="It is large.", figures={"size": float("inf")})
     with pytest.raises(InputError, match="text must be a sentence"):
         Finding(text=" ")
+
+
+def test_a_claim_that_does_not_hold_has_a_check_and_a_cause() -> None:
+    figures, cause = {"size": 1.0}, Cause.MIXTURE
+    with pytest.raises(InputError, match="check must be given where a claim does not hold"):
+        Finding(text="It fails.", figures=figures, holds=False, cause=cause)
+    with pytest.raises(InputError, match="cause must be given where a claim does not hold, and only there"):
+        Finding(text="It fails.", figures=figures, holds=False, check=("1 < 2",))
+    with pytest.raises(InputError, match="and only there"):
+        Finding(text="It holds.", figures=figures, holds=True, cause=cause)
+    assert judged("It fails.", figures, holds=False, cause=cause).check == ("size: 1",)
+    assert judged("It holds.", figures, holds=True, cause=cause, check=("1 < 2",)).check == ()

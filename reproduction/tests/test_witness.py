@@ -14,10 +14,12 @@ from pbdp.accounting.exact.divergences import Renyi
 from pbdp.errors import InputError
 from pbdp.mechanism.absolute import AbsoluteRegion
 from pbdp.mechanism.boosted import Boosted
+from pbdp.mechanism.relative import RelativeRegion
 from pbdp.noise.gaussian import Gaussian
 from pbdp.published.measure import AtDelta, AtOrder, Measure
 from reproduction.figures_2_and_3_accuracy.curves import rows_at, witness_of
 from reproduction.figures_2_and_3_accuracy.requirements import Aligned, aligned_of
+from reproduction.tests.boosted_reference import renyi
 from reproduction.witness import (
     AnswerPair,
     Witness,
@@ -25,6 +27,7 @@ from reproduction.witness import (
     intervals_of,
     pair_at,
     piece_loss,
+    rate_text,
     two_point_renyi,
 )
 
@@ -84,7 +87,15 @@ def test_the_witnesses_of_broken_bounds_are_what_integration_finds(point: Aligne
             first**alpha * second ** (1 - alpha) + (1 - first) ** alpha * (1 - second) ** (1 - alpha)
         )
         assert value / (alpha - 1) > 1.9 * published
-        assert float(str(row["witnessed"])) == pytest.approx(value / (alpha - 1), rel=1e-6)
+        assert witness.renyi_at(alpha) == pytest.approx(value / (alpha - 1), rel=1e-6)
+        pair = witness.pair
+        whole = renyi(
+            *(pair.answer, pair.other, pair.region, pair.other_region),
+            sigma=pair.sigma,
+            boost=pair.boost,
+            order=alpha,
+        )
+        assert float(str(row["witnessed"])) == pytest.approx(whole, rel=1e-6)
     assert abs(witness.pair.answer - witness.pair.other) <= point.sensitivity
     assert any(f"{first:.4g}"[:5] in line for line in witness.check(aligned_of(row).measure, published))
 
@@ -144,4 +155,22 @@ def test_chebyshev_never_claims_more_than_the_exact_composition_of_the_pieces() 
     assert pieces.delta_at(0.6 * 100 * mean, 100) > 0.3
     assert pieces.delta_at(200 * mean, 100) == 0
     assert pieces.check(200 * mean, 1e-5, 100) == ()
-    assert len(pieces.check(0.6 * 100 * mean, 1e-5, 100)) == 4
+    assert len(pieces.check(0.6 * 100 * mean, 1e-5, 100)) == 5
+
+
+@pytest.mark.parametrize("order", [2.0, 10.0, 100.0])
+@pytest.mark.parametrize("other", [1.0, -1.0])
+def test_the_divergence_of_all_outputs_is_that_of_brute_force(order: float, other: float) -> None:
+    pair = pair_at(RelativeRegion(theta=0.05, tau=2.5), sigma=4.0, boost=0.8, answer=0.0, other=other)
+    found = renyi(0.0, other, pair.region, pair.other_region, sigma=4.0, boost=0.8, order=order)
+
+    assert pair.renyi_at(order) == pytest.approx(found, rel=1e-9)
+    assert Witness(pair=pair, intervals=((-3.0, 3.0),)).renyi_at(order) <= pair.renyi_at(order)
+    pieces = pair.renyi_lines(order)[0]
+    assert pieces.count("[") == 1 + len(pair.renyi_parts(order))
+
+
+def test_a_rate_close_to_one_is_not_shown_as_one() -> None:
+    assert rate_text(0.9999985, 4) == "1 - 1.5e-06"
+    assert rate_text(1.0) == "1"
+    assert rate_text(0.25) == "0.25"

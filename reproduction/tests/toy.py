@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pbdp.figures.canvas import new_figure
-from reproduction.experiment import Experiment, Finding, Row, Settings
+from reproduction.experiment import Cause, Experiment, Finding, Row, Settings
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 COUNT = 8
+CAUSE = Cause.MIXTURE
 
 
 def square(settings: Settings) -> list[Row]:
@@ -47,7 +48,13 @@ def findings(rows: list[Row]) -> list[Finding]:
     largest = max(float(str(row["square"])) for row in rows)
     return [
         Finding(text=f"The largest is {largest:g} & <b>.", figures={"largest": largest}, holds=True),
-        Finding(text="Squares are never negative.", figures={"least": 0.0}, holds=False, check=("0² = 0",)),
+        Finding(
+            text="Squares are never negative.",
+            figures={"least": 0.0},
+            holds=False,
+            check=("0² = 0",),
+            cause=CAUSE,
+        ),
         Finding(text="A note."),
     ]
 

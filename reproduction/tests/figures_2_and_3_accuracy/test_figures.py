@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from pbdp.spelling import canonical
-from reproduction.experiment import Row, Settings, having
+from reproduction.experiment import Cause, Experiment, Row, Settings, having
 from reproduction.figures_2_and_3_accuracy.curves import BEST, EXACT, PUBLISHED
 from reproduction.figures_2_and_3_accuracy.differences import compared
 from reproduction.figures_2_and_3_accuracy.figures import (
@@ -69,6 +69,10 @@ def test_the_findings_name_the_broken_curves_and_show_why(against_width: list[Ro
 
     assert set(bounds) == {"Absolute", "Relative"}
     assert not any(f.holds for f in bounds.values())
+    assert {name: f.cause for name, f in bounds.items()} == {
+        "Absolute": Cause.MIXTURE,
+        "Relative": Cause.MOVING_REGION,
+    }
     assert bounds["Relative"].figures["largest_factor_in_epsilon"] > 20
     assert 1.2 < bounds["Absolute"].figures["largest_factor_in_epsilon"] < 1.4
     assert any("P(A|Q)" in line for line in bounds["Relative"].check)
@@ -107,7 +111,22 @@ def test_every_point_of_figure_3_has_one_case() -> None:
     assert len(main) == 3 * 2 * 5 * len(CONFIDENCES)
     assert len({canonical(case) for case in full}) == len(full)
     assert {canonical(case) for case in quick} <= {canonical(case) for case in main}
-    assert {case["width"] for case in main} == {10.0}
+    # the captions: [-10, 10]; 2 and 4 at a delta, 1 and 4 in Rényi measure; the text has 1 at a delta
+    assert {case["width"] for case in main} == {20.0}
+    assert {case["sensitivity"] for case in main if case["delta"]} == {2.0, 4.0}
+    assert {case["sensitivity"] for case in main if case["order"]} == {1.0, 4.0}
+    assert any(case["sensitivity"] == 1.0 and case["delta"] and case["width"] == 20.0 for case in full)
+
+
+@pytest.mark.parametrize("experiment", [AGAINST_WIDTH, AGAINST_CONFIDENCE])
+def test_a_quick_run_has_three_points_for_every_curve_it_draws(experiment: Experiment) -> None:
+    along = "width" if experiment is AGAINST_WIDTH else "confidence"
+    curves: dict[str, list[float]] = {}
+    for case in experiment.cases(True):
+        curves.setdefault(canonical({**case, "confidence": 0.0, "width": 0.0}), []).append(
+            float(str(case[along]))
+        )
+    assert all(len(set(points)) >= 3 for points in curves.values())
 
 
 def test_epsilon_rises_with_the_confidence(against_confidence: list[Row]) -> None:
@@ -120,14 +139,31 @@ def test_epsilon_rises_with_the_confidence(against_confidence: list[Row]) -> Non
         assert len(set(curve)) == 3
 
 
-def test_the_rise_is_less_steep_with_boosting_and_a_finding_says_so(against_confidence: list[Row]) -> None:
+def test_increments_are_compared_not_factors(against_confidence: list[Row]) -> None:
     first, *_, last = compared(against_confidence, "main")
-    steepness = [f for f in AGAINST_CONFIDENCE.findings(against_confidence) if "grows less" in f.text]
+    best, choice = [f for f in AGAINST_CONFIDENCE.findings(against_confidence) if "rises by less" in f.text]
+    plain = last.epsilon("plain gaussian") - first.epsilon("plain gaussian")
 
-    assert last.epsilon(BEST) / first.epsilon(BEST) < last.epsilon("plain gaussian") / first.epsilon(
-        "plain gaussian"
-    )
-    assert [f.holds for f in steepness] == [True]
+    for finding, kind in ((best, BEST), (choice, EXACT)):
+        ratio = (last.epsilon(kind) - first.epsilon(kind)) / plain
+        assert finding.holds is (ratio < 1)
+        assert finding.figures["largest_increment_to_plain"] == pytest.approx(ratio)
+    assert best.holds
+
+
+def test_the_three_verdicts_stand_apart(against_width: list[Row]) -> None:
+    findings = AGAINST_WIDTH.findings(against_width)
+    absolute = [f for f in findings if f.text.startswith("Absolute error, ")]
+    mechanism, formula, choice = absolute
+
+    assert mechanism.text.startswith("Absolute error, the mechanism: ")
+    assert mechanism.holds
+    assert formula.text.startswith("Absolute error, the formula: ")
+    assert formula.holds is False
+    assert choice.text.startswith("Absolute error, Algorithm 2's choice of σ")
+    assert choice.holds is False
+    assert choice.cause is Cause.CHOICE
+    assert any("Rényi divergence" in line for line in choice.check)
 
 
 def test_the_confidence_is_the_horizontal_axis(against_confidence: list[Row]) -> None:
