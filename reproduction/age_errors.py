@@ -10,14 +10,13 @@ import csv
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
 from pbdp.domains import whole
-from pbdp.errors import InputError
-from pbdp.figures.canvas import COLORS, DASHES, new_figure
+from pbdp.figures.canvas import COLORS, DASHES
 from pbdp.local.boosted import BoostedResponse, boosted_response
 from pbdp.local.domain import CategoryDomain, in_blocks
 from pbdp.local.goal import LeastError
@@ -27,7 +26,7 @@ from pbdp.noise.kernel import Array
 from pbdp.release.keystream import InsecureTestKeystream, SecureKeystream
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure
+    from matplotlib.axes import Axes
 
 AGES = range(10, 101)
 EPSILON = 5.0
@@ -133,41 +132,27 @@ def _squared_error(
     return float(np.mean((found - target) ** 2)) / users**2
 
 
-def draw_age_errors(*experiments: AgeErrors) -> Figure:
+def draw_age_errors(panel: Axes, found: AgeErrors) -> None:
     """The paper's figure: mean squared errors of value and category shares against epsilon0."""
-    if not experiments:
-        raise InputError("experiments", "one or more", "none")
-    figure, panels = new_figure(1, len(experiments))
-    for panel, found in zip(panels, experiments, strict=True):
-        curves = (
-            ("category", found.category, found.simulated_category),
-            ("value", found.value, found.simulated_value),
+    curves = (
+        ("category", found.category, found.simulated_category),
+        ("value", found.value, found.simulated_value),
+    )
+    for index, (name, exact, simulated) in enumerate(curves):
+        known = np.isfinite(exact)
+        style: Any = {"color": COLORS[index]}
+        panel.plot(found.epsilon0[known], exact[known], ls=DASHES[index], label=f"{name}, exact", **style)
+        if found.surveys:
+            label = f"{name}, {found.surveys} surveys"
+            panel.plot(found.epsilon0, simulated, "os"[index], mfc="white", ms=5, label=label, **style)
+    for name, best in found.best.items():
+        panel.axvline(best, color="0.6", ls=":", lw=1)
+        panel.annotate(
+            f" {name}", (best, 1.0), xycoords=("data", "axes fraction"), rotation=90, va="top", fontsize=9
         )
-        for index, (name, exact, simulated) in enumerate(curves):
-            known = np.isfinite(exact)
-            panel.plot(
-                found.epsilon0[known],
-                exact[known],
-                color=COLORS[index],
-                ls=DASHES[index],
-                label=f"{name} frequency, exact",
-            )
-            if found.surveys:
-                panel.plot(
-                    found.epsilon0,
-                    simulated,
-                    "o",
-                    color=COLORS[index],
-                    ms=4,
-                    label=f"{name} frequency, {found.surveys} surveys",
-                )
-        for index, (name, best) in enumerate(found.best.items()):
-            panel.axvline(best, color=COLORS[2 + index], ls=":", label=f"best for {name}: {best:.3g}")
-        panel.set(
-            title=f"Ages in categories of {found.size}, epsilon {found.epsilon:g}",
-            xlabel="epsilon0",
-            ylabel="mean squared error of shares",
-            yscale="log",
-        )
-        panel.legend(fontsize=9)
-    return figure
+    panel.set(
+        title=f"ages in categories of {found.size}, ε = {found.epsilon:g}",
+        xlabel="ε0 (dotted: the best for each goal)",
+        ylabel="mean squared error of shares",
+        yscale="log",
+    )

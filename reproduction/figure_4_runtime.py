@@ -38,6 +38,7 @@ from pbdp.published.special_cases import AbsoluteError, plain_sigma
 from pbdp.release.keystream import SecureKeystream
 from pbdp.release.sampler import sampler_of
 from reproduction.experiment import Cause, Experiment, Finding, Row, Settings, having, judged, numbers
+from reproduction.figure_4_inverse import inverse_finding, inverse_row
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -68,6 +69,7 @@ EMPTY: Row = dict.fromkeys(
     (
         *("kind", "region", "width", "choice", "sigma", "boost", "answer", "method"),
         *("rounds", "rounds_measured", "rounds_error"),
+        *("impossible", "impossible_here"),
         *("ns_median", "ns_low", "ns_high", "ns_mean", "repeats", "draws", "processor"),
     )
 )
@@ -84,7 +86,7 @@ def cases(quick: bool) -> list[Settings]:
         {"kind": "answer", "region": region, "points": 11 if quick else 41, "draws": DRAWS}
         for region in MOVING
     ]
-    return timed + chosen + moving
+    return [*timed, *chosen, *moving, {"kind": "inverse", "width": widths[0]}]
 
 
 def compute(settings: Settings) -> list[Row]:
@@ -96,6 +98,9 @@ def compute(settings: Settings) -> list[Row]:
             return [_described(width, choice) | {"kind": "choice"}]
         case {"kind": "answer", "region": str(name), "points": int(points), "draws": int(draws)}:
             return _rounds(name, points, draws)
+        case {"kind": "inverse", "width": float(width)}:
+            row = inverse_row(width, CONFIDENCE, _chosen_sigma(width, DRAWN_CHOICE), SENSITIVITY)
+            return [EMPTY | {"kind": "inverse", "region": "absolute", "choice": DRAWN_CHOICE} | row]
     raise InputError("settings", "those of a case of figure 4", settings)
 
 
@@ -325,6 +330,7 @@ def findings(rows: list[Row]) -> list[Finding]:
             figures=ratios,
         ),
         _leak(rows),
+        inverse_finding(having(rows, kind="inverse")[0]),
     ]
 
 

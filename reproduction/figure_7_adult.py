@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from pbdp.figures.canvas import COLORS, legend_below, new_figure
 from pbdp.local.boosted import boosted_response
 from pbdp.local.domain import CategoryDomain, in_blocks
 from pbdp.local.mechanism import CATEGORY, VALUE
@@ -20,12 +21,25 @@ from reproduction.age_errors import (
     draw_age_errors,
     exact_error,
 )
-from reproduction.experiment import Cause, Experiment, Finding, Row, Settings, having, judged, number
+from reproduction.experiment import Cause, Experiment, Finding, Row, Settings, having, judged, number, numbers
+from reproduction.figure_7_rivals import (
+    DRAWN,
+    EPSILONS,
+    confidence_finding,
+    confidence_row,
+    rival_finding,
+    rival_rows,
+    threshold_findings,
+    threshold_row,
+)
+from reproduction.figures_2_and_3_accuracy.figures import HOLLOW
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 SIZES = (10, 5)
+# Colors and dashes of OUE, OLH and OUE of categories.
+RIVAL_STYLES = ((COLORS[3], "--"), (COLORS[4], "-."), (COLORS[6], (0, (5, 1))))
 # Other ranges of ages (first, last), sizes of categories and budgets; the paper's range has 91 ages.
 VARIED = [
     (first, last, size, epsilon)
@@ -40,6 +54,8 @@ EMPTY: Row = dict.fromkeys(
         *("best_for_category", "best_for_value", "best_for_trade_off"),
         *("category_mse_at_0", "category_mse_at_epsilon", "value_mse_at_epsilon", "value_mse_at_half"),
         *("off_grr", "off_categories", "off_published"),
+        *("rival", "confidence", "confidence_printed"),
+        *("grr_best_up_to", "printed_bound", "subset_better_from", "subset_size"),
     )
 )
 
@@ -56,13 +72,28 @@ def cases(quick: bool) -> list[Settings]:
         {"kind": "varied", "first": first, "last": last, "size": size, "epsilon": epsilon}
         for first, last, size, epsilon in VARIED
     ]
-    return simulated + varied
+    rivals: list[Settings] = [{"kind": "rival", "size": size} for size in SIZES]
+    bounds: list[Settings] = [{"kind": "bound", "epsilon": epsilon} for epsilon in EPSILONS]
+    # ages 10 to 99, so that all categories have the size that the remark assumes
+    confident: list[Settings] = [
+        {"kind": "confidence", "first": 10, "last": 99, "size": size, "epsilon": EPSILON, "epsilon0": at}
+        for size in SIZES
+        for at in np.linspace(0.0, EPSILON, points).tolist()
+    ]
+    return simulated + varied + rivals + bounds + confident
 
 
 def compute(settings: Settings) -> list[Row]:
     """The rows of one case."""
-    if settings["kind"] == "varied":
-        return [EMPTY | settings | _varied(settings)]
+    match settings["kind"]:
+        case "varied":
+            return [EMPTY | settings | _varied(settings)]
+        case "rival":
+            return [EMPTY | settings | row for row in rival_rows(int(number(settings, "size")))]
+        case "bound":
+            return [EMPTY | settings | threshold_row(settings)]
+        case "confidence":
+            return [EMPTY | settings | confidence_row(settings)]
     size, surveys, points, seed = (
         int(number(settings, name)) for name in ("size", "surveys", "points", "seed")
     )
@@ -152,8 +183,31 @@ def _merged(rows: list[Row], size: int) -> AgeErrors:
 
 
 def draw(rows: list[Row]) -> Figure:
-    """A panel for each size of categories."""
-    return draw_age_errors(*(_merged(rows, size) for size in SIZES))
+    """A panel for each size of categories, with OUE and OLH beside it, and one for the confidence."""
+    figure, panels = new_figure(1, len(SIZES) + 1, width=4.6, height=5.4)
+    for panel, size in zip(panels, SIZES, strict=False):
+        draw_age_errors(panel, _merged(rows, size))
+        rivals: Any = [row for row in having(rows, kind="rival", size=size) if row["rival"] in DRAWN]
+        for row, (color, dashes) in zip(rivals, RIVAL_STYLES, strict=True):
+            panel.axhline(
+                row["category_mse"], color=color, ls=dashes, lw=1.5, label=f"category, {row['rival']}"
+            )
+            if row["value_mse"] is not None:
+                panel.axhline(row["value_mse"], color=color, ls=":", lw=1.5, label=f"value, {row['rival']}")
+        legend_below(panel)
+    for index, size in enumerate(SIZES):
+        found = having(rows, kind="confidence", size=size)
+        at = numbers(found, "epsilon0")
+        style: Any = {"color": COLORS[index], "lw": 2}
+        panels[-1].plot(at, numbers(found, "confidence"), label=f"|S| = {size}, as drawn", **style)
+        panels[-1].plot(
+            *(at, numbers(found, "confidence_printed")),
+            **HOLLOW | {"ls": "none", "color": COLORS[index], "marker": "os"[index]},
+            label=f"|S| = {size}, as printed",
+        )
+    panels[-1].set(title="report stays in its category", xlabel="ε0", ylabel="confidence ρ")
+    legend_below(panels[-1])
+    return figure
 
 
 def findings(rows: list[Row]) -> list[Finding]:
@@ -227,6 +281,13 @@ def findings(rows: list[Row]) -> list[Finding]:
             "it lies at an end.",
             figures={"variations": len(varied), "ends_best": ends, "trade_off_between": between},
         ),
+        confidence_finding(having(rows, kind="confidence")),
+        rival_finding(
+            having(rows, kind="rival"),
+            {size: (float(found.category[-1]), float(found.value[-1])) for size, found in merged.items()},
+            {size: float(found.category[0]) for size, found in merged.items()},
+        ),
+        *threshold_findings(having(rows, kind="bound")),
     ]
 
 
@@ -237,8 +298,10 @@ EXPERIMENT = Experiment(
     claim=f"With ε = {EPSILON:g} fixed, ε0 from 0 to ε moves the boosted randomized response from the best "
     "estimate of category frequencies to the best estimate of value frequencies. Plain randomized response "
     "(ε0 = ε) is best for values and worst for categories, the more so the larger the categories; a "
-    "trade-off lies between. Pure local privacy: no δ and no preferred region with a probability is "
-    "involved, and we found no fault in the mechanism.",
+    "trade-off lies between. A report stays in its category with the probability ρ of the remark after "
+    "Proposition 7. Other mechanisms (OUE, OLH) are said to do better only where there are many values or "
+    "ε is small: GRR is optimal if |X| < 3e^ε + 2. Pure local privacy: no δ is involved, and we found no "
+    "fault in the mechanism.",
     chosen=f"The paper says ages {AGES[0]} to {AGES[-1]} in categories of {SIZES[0]} and {SIZES[1]}: that is "
     f"{len(AGES)} ages, so the last category has one age only, and the formulas for unequal categories are "
     "used. It does not say how many times the surveys were repeated: the legend gives our number of "

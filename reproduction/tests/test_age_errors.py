@@ -8,8 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from pbdp.errors import InputError
-from pbdp.figures.canvas import save
+from pbdp.figures.canvas import new_figure, save
 from pbdp.local.boosted import boosted_response
 from pbdp.local.domain import in_blocks
 from reproduction.age_errors import adult_ages, age_errors, draw_age_errors
@@ -70,16 +69,11 @@ def test_the_exact_error_is_that_of_the_formulas_for_equal_sizes() -> None:
 
 def test_the_papers_figure(tmp_path: Path) -> None:
     found = age_errors(10, points=5, surveys=1)
-    figure = draw_age_errors(found, age_errors(5, points=5))
-    first = figure.axes[0]
-    assert np.asarray(first.lines[0].get_ydata()) == pytest.approx(found.category)
-    assert np.asarray(first.lines[2].get_ydata()) == pytest.approx(found.value[1:])
+    figure, (panel,) = new_figure(1, 1)
+    draw_age_errors(panel, found)
+    assert np.asarray(panel.lines[0].get_ydata()) == pytest.approx(found.category)
+    assert np.asarray(panel.lines[2].get_ydata()) == pytest.approx(found.value[1:])
     save(figure, tmp_path / "f.svg")
     text = (tmp_path / "f.svg").read_text(encoding="utf-8")
-    for words in ("Ages in categories of 10", "Ages in categories of 5", "best for value: 5", "epsilon0"):
+    for words in ("ages in categories of 10", "trade-off", "ε0"):
         assert words in text
-
-
-def test_nothing_to_draw() -> None:
-    with pytest.raises(InputError):
-        draw_age_errors()

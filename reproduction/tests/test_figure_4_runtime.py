@@ -14,6 +14,7 @@ from pbdp.mechanism.relative import RelativeRegion
 from pbdp.noise.gaussian import Gaussian
 from pbdp.noise.laplace import Laplace
 from reproduction import figure_4_runtime as runtime
+from reproduction.figure_4_inverse import InverseSampler
 from reproduction.figure_4_runtime import rejection_sample
 
 DRAWS = 200_000
@@ -97,7 +98,9 @@ def test_the_runtime_figure_from_its_quick_cases() -> None:
     inside = norm.cdf(norm.isf(0.05) / 2) - norm.cdf(-norm.isf(0.05) / 2)
     # C = p / rho where the boost meets the confidence rho exactly
     assert narrow == pytest.approx(0.9 / inside, rel=1e-9)
-    leak = found[-1].figures
+    leak, inverse = found[-2].figures, found[-1].figures
+    assert inverse["impossible_share"] > 0.5
+    assert inverse["impossible_where_drawn"] == 0
     assert leak["relative_most"] > 2 * leak["relative_least"]
     assert leak["fixed_most"] > 1.5 * leak["fixed_least"]
     assert leak["absolute_most"] == leak["absolute_least"]
@@ -105,3 +108,21 @@ def test_the_runtime_figure_from_its_quick_cases() -> None:
         if row["kind"] == "answer":
             off = abs(float(str(row["rounds_measured"])) - float(str(row["rounds"])))
             assert off < 6 * float(str(row["rounds_error"])) + 1e-12
+
+
+def test_the_inverse_sampler_has_the_boosted_law() -> None:
+    sampler = InverseSampler(sigma=3.0, boost=0.4, half_width=5.0)
+    u = np.linspace(1e-6, 1 - 1e-6, 2001)
+    edges = np.array([-np.inf, *np.linspace(-12, 12, 25), np.inf])
+    law = expected(edges, (-5.0, 5.0), 0.0, 3.0, 0.4)
+    assert np.diff(sampler.cdf(edges)) == pytest.approx(law, abs=1e-14)
+    assert sampler.cdf(sampler.quantile(u)) == pytest.approx(u, abs=1e-14)
+
+
+def test_what_an_answer_gives_is_possible_there() -> None:
+    sampler = InverseSampler(sigma=3.0, boost=0.4, half_width=5.0)
+    u = np.random.default_rng(3).integers(1, 1 << 53, 300).astype(float) / 2.0**53
+    for answer in (0.0, 1.0, -7.25):
+        assert sampler.impossible(answer + sampler.quantile(u), answer) == 0
+    # a double between two outputs is none: 1 + G(u) never has more bits than 1 has
+    assert sampler.impossible(np.array([2.0**-60]), 1.0) == 1

@@ -16,6 +16,7 @@ from reproduction.experiment import Cause, Row, Settings
 from reproduction.figure_6_many_releases.composed_curves import best_sigma, published_total
 from reproduction.figure_6_many_releases.composed_noise import composed_delta, composition_program
 from reproduction.figure_6_many_releases.composition import COUNTS, EXPERIMENT, FEW_COUNTS
+from reproduction.figure_6_many_releases.fixed_budget import OF_KERNEL, OF_RELEASE
 from reproduction.figures_2_and_3_accuracy.curves import published_choice
 from reproduction.figures_2_and_3_accuracy.noise import BoostedGaussian
 from reproduction.figures_2_and_3_accuracy.requirements import Aligned
@@ -26,7 +27,11 @@ mp.dps = 25
 
 
 def chosen(case: Settings) -> bool:
-    return case["width"] == 10.0 and (case["order"] == 2.0 or case["releases"] in (1, 10, 1000))
+    return (
+        not case["budget"]
+        and case["width"] == 10.0
+        and (case["order"] == 2.0 or case["releases"] in (1, 10, 1000))
+    )
 
 
 @pytest.fixture(scope="module")
@@ -52,9 +57,11 @@ def test_both_widths_all_counts_and_measures_have_cases() -> None:
 
     assert {case["width"] for case in full} == {10.0, 20.0}
     assert sorted({int(str(case["releases"])) for case in at_delta}) == list(COUNTS)
+    assert {case["order"] for case in full if case["budget"]} == {2.0, 20.0}
     assert (COUNTS[0], COUNTS[-1]) == (FEW_COUNTS[0], FEW_COUNTS[-1]) == (1, 1000)
     assert {case["order"] for case in full} == {None, 2.0, 20.0}
-    assert len({canonical(case) for case in full + quick}) == len(full) + len(quick)
+    assert len({canonical(case) for case in full}) == len(full)
+    assert len({canonical(case) for case in quick}) == len(quick)
 
 
 def test_totals_rise_with_the_number_of_releases(rows: list[Row]) -> None:
@@ -138,6 +145,19 @@ def test_every_total_that_is_too_small_is_shown(rows: list[Row]) -> None:
     assert (shown.cause, relative.cause) == (Cause.MIXTURE, Cause.MOVING_REGION)
     assert all(f.check for f in findings if f.holds is False)
     assert all(math.isfinite(value) for f in findings for value in f.figures.values())
+
+
+def test_a_budget_for_each_release_buys_a_confidence() -> None:
+    case = next(case for case in EXPERIMENT.cases(True) if case["budget"] and case["order"] == 20.0)
+    rows: list[Any] = EXPERIMENT.compute(case)
+    of = {(row["part"], row["kind"]): row for row in rows}
+    sigma = math.sqrt(20 * 9 / 0.2)  # αΔ²/2σ² = 0.1
+    plain, best = (of[OF_RELEASE, kind]["confidence"] for kind in ("plain gaussian", "exact best"))
+
+    assert plain == pytest.approx(float(mp.ncdf(5 / sigma) - mp.ncdf(-5 / sigma)), rel=1e-9)
+    assert plain < best < 0.2
+    assert of[OF_KERNEL, "exact"]["sigma"] == pytest.approx(sigma)
+    assert len(EXPERIMENT.findings(rows)) == 2
 
 
 def test_mechanism_and_choice_are_judged_apart(rows: list[Row]) -> None:
