@@ -38,6 +38,9 @@ class Aggregated:
     def kinds(self) -> Mapping[str, ColumnKind]:
         return {}
 
+    def unreadable(self, asked: BoundedAggregation) -> Mapping[str, int]:  # noqa: ARG002
+        return {}
+
     def digest(self, asked: BoundedAggregation) -> bytes:  # noqa: ARG002
         return b""
 

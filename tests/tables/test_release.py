@@ -27,7 +27,7 @@ from pbdp.tables import Count, Mean, People, Query, ReleasedTable, Selection, Su
 from pbdp.tables.bounded import Aggregates, BoundedAggregation
 from pbdp.tables.engines.at import source_of
 from pbdp.tables.engines.interface import ColumnKind, EngineError, Source
-from pbdp.tables.release import DataChangedError, draw, release_table
+from pbdp.tables.release import DataChangedError, PaidFailureError, draw, release_table
 
 GROUPS = 250_000
 
@@ -139,6 +139,9 @@ class Fixed:
 
     def kinds(self) -> Mapping[str, ColumnKind]:
         return self._source.kinds()
+
+    def unreadable(self, asked: BoundedAggregation) -> Mapping[str, int]:
+        return self._source.unreadable(asked)
 
     def aggregate(self, asked: BoundedAggregation, choice_key: int) -> Aggregates:
         self.asked += 1
@@ -307,7 +310,7 @@ class Broken(Fixed):
 
 def test_the_price_is_paid_before_the_data_is_read_and_only_once(budget: Budget) -> None:
     plan, source = small_plan(), Broken(source_of(SMALL))
-    with pytest.raises(EngineError):
+    with pytest.raises(PaidFailureError, match=r"ran out of memory.*paid from visits.*costs nothing more"):
         release_table(plan, source, budget=budget)
     spent = dict(budget.state.spent)
     assert any(spent.values())
@@ -448,7 +451,7 @@ def test_tables_that_were_stored_without_a_digest_come_back(budget: Budget) -> N
 
 def test_a_request_that_was_paid_and_not_answered_is_answered_from_the_data_of_now(budget: Budget) -> None:
     plan, source = small_plan(), Broken(source_of(MARCH))
-    with pytest.raises(EngineError):
+    with pytest.raises(PaidFailureError):
         release_table(plan, source, budget=budget, key="march")
     spent = dict(budget.state.spent)
     assert len(plan.release(APRIL, budget=budget, key="march")) == 3

@@ -5,17 +5,23 @@ from __future__ import annotations
 import csv
 import io
 import json
+from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pbdp.tables import Count, Query, ReleasedTable, Selection
-from pbdp.tables.table import marked, unmarked
+from pbdp.tables.keys import KeyTable
+from pbdp.tables.table import marked, published_columns, unmarked
 from pbdp.tables.verify import verify_manifest
+from tests.tables.asking import query
 
+# A count of -21 within 20 holds nothing that can be true; keys that no row has.
+FAR = {"count": np.array([-21, -3, 40])}
 KEYS = ["=1+1", "+2", "-3", "@SUM(A1)", "\tx", "\rx", "\nx", "'quoted", "''", "plain", "a=b", "", "-", "5"]
 PEOPLE = 400
 
@@ -36,6 +42,23 @@ def released() -> ReleasedTable:
         measures=[Count(name="visits", within=20)],
     )
     return query.plan().release(frame)
+
+
+def test_a_number_below_what_can_be_true_has_the_interval_of_zero() -> None:
+    plan = query([Count(within=20)], rows_per_group=1, groups_per_person=1).plan()
+    found = published_columns(plan, FAR)
+    assert found["count_bounded_low"].tolist() == [0, 0, 20]
+    assert found["count_bounded_high"].tolist() == [20, 17, 60]
+    # files of before have one point there
+    assert published_columns(plan, FAR, clipped=True)["count_bounded_high"].tolist() == [0, 17, 60]
+
+
+def test_keys_without_data_are_named() -> None:
+    plan = query([Count(within=20)], rows_per_group=1, groups_per_person=1).plan()
+    table = ReleasedTable(plan=plan, groups=plan.query.groups or KeyTable(columns={}), values=FAR, engine="")
+    assert table.empty_keys == {"city": ["b"]}
+    other = replace(table, values={"count": np.array([5, -9, 20])})
+    assert other.empty_keys == {"city": ["a", "b", "c"]}
 
 
 def cells(content: bytes, column: str) -> list[str]:

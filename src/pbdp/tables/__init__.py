@@ -25,6 +25,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from pbdp.tables.engines.files import Csv
     from pbdp.tables.mean import Mean
     from pbdp.tables.measures import Count, People, Sum
     from pbdp.tables.plan import TablePlan
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Count",
+    "Csv",
     "Mean",
     "People",
     "Query",
@@ -47,6 +49,7 @@ __all__ = [
 
 _LATER = {
     "Count": "measures",
+    "Csv": "engines.files",
     "Mean": "mean",
     "People": "measures",
     "Query": "query",

@@ -22,6 +22,8 @@ from pbdp.tables.table import PARQUET, Payment, ReleasedTable, digest_of
 
 FORMAT = "pbdp-table"
 VERSION = 1
+# How intervals are made of numbers that cannot be true; manifests of before say nothing, and clipped them.
+INTERVALS = "of the nearest possible number"
 
 Record = dict[str, Any]
 
@@ -32,6 +34,7 @@ def manifest_bytes(table: ReleasedTable, name: str, content: bytes) -> bytes:
         "file": name,
         "sha256": digest_of(content),
         "rows": len(table),
+        "intervals": INTERVALS,
         "columns": column_notes(table.plan.query),
     }
     if table.marked_columns and not content.startswith(PARQUET):

@@ -15,6 +15,7 @@ from pbdp.tables.selection import Threshold, Thresholds
 
 if TYPE_CHECKING:
     from pbdp.ledger.budget import Blocks, Budget
+    from pbdp.tables.engines.files import Csv
     from pbdp.tables.table import ReleasedTable
 
 # The share of delta that pays for groups of one person which a selection publishes. The threshold grows with
@@ -69,12 +70,15 @@ class TablePlan:
         data: Any,
         *,
         table: str | None = None,
+        csv: Csv | None = None,
         budget: Budget | None = None,
         key: str | None = None,
         blocks: Blocks = None,
         insecure_test_seed: int | None = None,
     ) -> ReleasedTable:
         """Publish the table of this data: a file, a data frame, a database (`table` names what is in it).
+
+        `csv` says how numbers, dates and nothing are written in CSV files.
 
         A `budget` pays before the data is read. The same `key` brings back the same table; without one, the
         query and the name of the data are the key. `blocks` are the blocks of people in the data, if not all
@@ -83,7 +87,7 @@ class TablePlan:
         from pbdp.tables.engines.at import source_of
         from pbdp.tables.release import release_table
 
-        source = source_of(data, table)
+        source = source_of(data, table, csv)
         return release_table(
             self, source, budget=budget, key=key, blocks=blocks, insecure_test_seed=insecure_test_seed
         )

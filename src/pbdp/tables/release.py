@@ -30,7 +30,7 @@ from pbdp.noise.kernel import Array, Index
 from pbdp.planning.plan import Part
 from pbdp.release.keystream import SECURE, Keystream, keystream_from
 from pbdp.tables.bounded import Aggregates
-from pbdp.tables.engines.interface import Source, check_columns
+from pbdp.tables.engines.interface import Source, check_columns, check_readable
 from pbdp.tables.fixed_point import LEAST_ROWS
 from pbdp.tables.keys import KeyTable, key_order, keys_from_record, keys_record
 from pbdp.tables.measures import Column
@@ -70,6 +70,17 @@ class Drawn:
         whole = {number.label: number.requirement.integer for number in plan.numbers}
         values = {label: typed(column, whole[label]) for label, column in record["values"].items()}
         return cls(groups=groups, values=values, data=record.get("data"))
+
+
+class PaidFailureError(PbdpError):
+    """The table could not be made, although it is paid for; asked again under its key, it costs nothing."""
+
+    def __init__(self, key: str, dataset: str, failure: PbdpError) -> None:
+        self.key, self.failure = key, failure
+        super().__init__(
+            f"{failure} The price is paid from {dataset} already, as request {key!r}: nothing was published, "
+            "and the same query with that key costs nothing more once this is mended."
+        )
 
 
 class DataChangedError(InputError):
@@ -136,8 +147,12 @@ def _paid(
         return json.dumps([key, source.digest(plan.query.aggregation).hex()]).encode()
 
     def packed() -> bytes:
-        data = budget.ledger.keyed_digest(PURPOSE, content())
-        return replace(draw(plan, source, SECURE), data=data).packed(plan)
+        try:
+            data = budget.ledger.keyed_digest(PURPOSE, content())
+            return replace(draw(plan, source, SECURE), data=data).packed(plan)
+        except PbdpError as error:
+            failure = error
+        raise PaidFailureError(key, budget.dataset, failure)
 
     try:
         stored, reservation = budget.answered(
@@ -189,6 +204,7 @@ def _payment(budget: Budget, reservation: Reservation, blocks: Blocks) -> Paymen
 
 def draw(plan: TablePlan, source: Source, keystream: Keystream) -> Drawn:
     """Aggregate, choose the groups, and draw the noise of every number of every group."""
+    check_readable(source, plan.query.aggregation)
     aggregates = source.aggregate(plan.query.aggregation, secrets.randbits(63))
     if plan.query.groups is not None:
         return _drawn(plan, plan.query.groups, _spread(aggregates, len(plan.query.groups)), keystream)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import io
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -21,6 +21,7 @@ from pbdp.noise.kernel import Array
 from pbdp.release.intervals import Intervals
 from pbdp.tables.keys import KeyTable
 from pbdp.tables.measures import Column, Measure
+from pbdp.tables.numbers import TOUCHED
 from pbdp.tables.plan import TablePlan
 from pbdp.tables.touched import TouchedCount, touched_counts
 
@@ -124,6 +125,26 @@ class ReleasedTable:
             parquet.write_table(self.to_arrow(), sink)
         return sink.getvalue()
 
+    @cached_property
+    def empty_keys(self) -> dict[str, list[Any]]:
+        """By column, public keys for which every published number is compatible with 0: misspelt, perhaps.
+
+        It follows from what is published, so it costs nothing.
+        """
+        if self.plan.query.groups is None:
+            return {}
+        near_zero = np.ones(len(self), dtype=bool)
+        for number in self.plan.numbers:
+            if len(self.values[number.label]) == len(self) and number.label != TOUCHED:
+                found = _intervals(self.plan, number.label, self.values[number.label])
+                near_zero &= (found.low <= 0) & (found.high >= 0)
+        empty: dict[str, list[Any]] = {}
+        for name, column in self.groups.columns.items():
+            with_some = set(column.values[~near_zero].tolist())
+            if missing := [key for key in dict.fromkeys(column.values.tolist()) if key not in with_some]:
+                empty[name] = missing
+        return empty
+
     @property
     def marked_columns(self) -> list[str]:
         """Columns of a CSV file in which cells may be marked: keys that are text and come from the data."""
@@ -181,12 +202,30 @@ def typed(numbers: Any, whole: bool) -> Column:
 
 
 def published_columns(
-    plan: TablePlan, values: Mapping[str, Column], measures: Sequence[Measure] | None = None
+    plan: TablePlan,
+    values: Mapping[str, Column],
+    measures: Sequence[Measure] | None = None,
+    *,
+    clipped: bool = False,
 ) -> Columns:
-    """The columns of these measures (all of them by default), for the released numbers by their labels."""
+    """The columns of these measures (all of them by default), for the released numbers by their labels.
+
+    A number may be so far below what can be true that its interval holds nothing that can. It gets the
+    interval of the nearest number that can be true then, which holds more than nothing. Earlier versions
+    `clipped` such intervals to one point.
+    """
     columns: Columns = {}
     for measure in plan.query.measures if measures is None else measures:
         released = [(values[label], _intervals(plan, label, values[label])) for label in measure.labels]
+        if not measure.derived and not clipped:
+            least, most = measure.ends(plan.query)
+            ((published, found),) = released
+            low, high = found.low, found.high
+            if np.any(beyond := (high < least) | (low > most)):
+                label = measure.labels[0]
+                nearest = _intervals(plan, label, np.clip(published.astype(np.float64), least, most))
+                low, high = (np.where(beyond, *ends) for ends in ((nearest.low, low), (nearest.high, high)))
+                released = [(published, replace(found, low=low, high=high))]
         columns |= _columns(measure, *measure.estimate(plan.query, released))
     return columns
 

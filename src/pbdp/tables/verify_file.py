@@ -16,7 +16,7 @@ import numpy as np
 from pbdp.errors import InputError, PbdpError
 from pbdp.noise.kernel import Array
 from pbdp.tables.keys import KeyTable, Kind, arrow_types, key_table, keys_from_record
-from pbdp.tables.manifest import column_notes
+from pbdp.tables.manifest import INTERVALS, column_notes
 from pbdp.tables.measures import Column, Measure
 from pbdp.tables.plan import TablePlan
 from pbdp.tables.query import Query
@@ -74,6 +74,14 @@ class PublishedFile:
             return self._csv(pa, kinds, whole)
         except pa.ArrowException:
             raise FaultError("the table cannot be read") from None
+
+    @property
+    def is_clipped(self) -> bool:
+        """Whether intervals are those of earlier versions."""
+        known = self.record["table"].get("intervals")
+        if known not in (None, INTERVALS):
+            raise FaultError("intervals are made in a way that is not known")
+        return known is None
 
     @property
     def _is_parquet(self) -> bool:
@@ -142,7 +150,7 @@ def check_numbers(plan: TablePlan, file: PublishedFile | None) -> str:
     values: dict[str, Column] = {label: typed(table[label].to_numpy(), labels[label]) for label in published}
     means = [measure for measure in plan.query.measures if measure.derived]
     single = [measure for measure in plan.query.measures if not measure.derived]
-    found = published_columns(plan, values, single)
+    found = published_columns(plan, values, single, clipped=file.is_clipped)
     _compare(found, table, "does not follow from the published numbers")
     for mean in means:
         _check_derived(plan, mean, table)
@@ -161,7 +169,8 @@ def check_stored(
     table = _read(plan, file)
     if table.num_rows != len(next(iter(values.values()))):
         raise FaultError("the ledger stored another number of groups than the table has")
-    _compare(published_columns(plan, values), table, "is not what the ledger stored")
+    columns = published_columns(plan, values, clipped=file.is_clipped)
+    _compare(columns, table, "is not what the ledger stored")
     keys = groups.arrow()
     for name in plan.query.columns:
         if list(map(str, keys[name].to_pylist())) != list(map(str, table[name].to_pylist())):

@@ -14,6 +14,7 @@ from pbdp.cli.values import looked_at
 from pbdp.columns.files import TextRows, pyarrow_modules, text_of
 from pbdp.domains import whole
 from pbdp.errors import ContradictionError, InputError
+from pbdp.tables.engines.files import Csv
 from pbdp.tables.query import Query
 from pbdp.tables.query_record import measure_from_record
 from pbdp.tables.selection import Selection
@@ -45,6 +46,7 @@ class Asked:
     query: Query
     data: str | None
     table: str | None
+    csv: Csv | None
     read: tuple[Path, ...]
 
 
@@ -52,7 +54,7 @@ def asked_of(settings: Settings, folder: Path, read: Sequence[Path] = ()) -> Ask
     """The query of the settings; files that they name are looked for in `folder`.
 
     Beside the names in `OWN` there are `by` (columns with their keys or None, or column names alone),
-    `select` (by name) and `measures` (records as in `query_record`).
+    `select` and `csv` (by name) and `measures` (records as in `query_record`).
     """
     for name in TEXTS:
         if name in settings and not _is_text(settings[name]):
@@ -78,8 +80,19 @@ def asked_of(settings: Settings, folder: Path, read: Sequence[Path] = ()) -> Ask
         query=query,
         data=None if data is None else _placed(data, folder),
         table=settings.get("table"),
+        csv=_csv(settings.get("csv")),
         read=(*read, *files),
     )
+
+
+def _csv(settings: object) -> Csv | None:
+    if settings is None:
+        return None
+    names = ("decimal", "dates", "null", "unreadable")
+    if not isinstance(settings, Mapping) or not set(settings) <= set(names):
+        given = ", ".join(map(str, settings)) if isinstance(settings, Mapping) else repr(settings)
+        raise InputError("csv", f"settings among {', '.join(names)}", given)
+    return Csv(**settings)
 
 
 def as_float(value: Any) -> Any:

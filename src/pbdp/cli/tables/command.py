@@ -188,7 +188,7 @@ def _released(
     if asked.data is None:
         raise InputError("data", "named", "nothing", "In the query file, data = ..., or with --data.")
     try:
-        source = source_of(asked.data, asked.table)
+        source = source_of(asked.data, asked.table, asked.csv)
         check_columns(source, asked.query.aggregation)
         phases.now("planning")
         plan = asked.query.plan()

@@ -74,6 +74,12 @@ def add_flags(parser: argparse.ArgumentParser) -> None:
         metavar="WITHIN",
         help="publish how many people these bounds touched too; without WITHIN for about 2 %% of epsilon",
     )
+    people.add_argument(
+        "--csv",
+        action="append",
+        metavar="SETTING=VALUE",
+        help="how a CSV file is written: decimal=, null=NA dates.day=%%d.%%m.%%Y (may be repeated)",
+    )
     groups = parser.add_argument_group("which groups")
     groups.add_argument(
         "--by",
@@ -126,10 +132,28 @@ def add_flags(parser: argparse.ArgumentParser) -> None:
     add(privacy, "--epsilon", help="find the widths that are left out or ? for this epsilon")
 
 
+def _csv(given: Sequence[str]) -> dict[str, Any]:
+    """How a CSV file is written, from `decimal=,`, `null=NA`, `dates.day=%d.%m.%Y`."""
+    found: dict[str, Any] = {}
+    for text in given:
+        name, equals, value = text.partition("=")
+        if not equals:
+            raise InputError("--csv", "a setting such as decimal=, or null=NA", repr(text))
+        if name.startswith("dates."):
+            found.setdefault("dates", {})[name.removeprefix("dates.")] = value
+        elif name == "null":
+            found.setdefault("null", []).append(value)
+        else:
+            found[name] = value
+    return found
+
+
 def flags_given(options: argparse.Namespace) -> list[str]:
     """The flags of a query that were used."""
     names = [
-        name for name in (*_SIMPLE, "by", "select", "select_confidence") if getattr(options, name) is not None
+        name
+        for name in (*_SIMPLE, "by", "select", "select_confidence", "csv")
+        if getattr(options, name) is not None
     ]
     kinds = dict.fromkeys(kind for kind, _ in options.measures or ())
     return [f"--{name.replace('_', '-')}" for name in (*names, *kinds)]
@@ -152,6 +176,8 @@ def settings_of(options: argparse.Namespace) -> dict[str, Any]:
             settings["select"]["confidence"] = options.select_confidence
     elif options.select_confidence is not None:
         raise ContradictionError("--select-confidence", "used with --select", "no --select")
+    if options.csv is not None:
+        settings["csv"] = _csv(options.csv)
     settings["measures"] = [_measure(kind, words) for kind, words in options.measures or ()]
     return settings
 

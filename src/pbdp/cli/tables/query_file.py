@@ -14,7 +14,7 @@
     kind = "count"
     within = 50
 
-Every table but [by] and [select] is a measure, and its name is the name of the column that is published. A
+Every table but [by], [select] and [csv] is a measure, and its name is that of the column that is published. A
 measure that has to be called like something else in the file takes another heading and says `name = "by"`.
 """
 
@@ -42,6 +42,8 @@ def settings_in(path: Path) -> dict[str, Any]:
     record = names_now(toml_in("query file", path))
     _check_numbers(record)
     by, select = record.pop("by", None), record.pop("select", None)
+    # a measure may be called like this too
+    csv = record.pop("csv", None) if "kind" not in (record.get("csv") or ()) else None
     settings = {name: value for name, value in record.items() if name in OWN}
     tables = {name: value for name, value in record.items() if name not in OWN}
     for name, value in settings.items():
@@ -58,6 +60,8 @@ def settings_in(path: Path) -> dict[str, Any]:
         if not isinstance(select, dict):
             raise InputError("select", "a table", repr(select), "Write [select], then people = 100.")
         settings["select"] = select
+    if csv is not None:
+        settings["csv"] = csv
     settings["measures"] = [_measure(name, table) for name, table in tables.items()]
     return settings
 
@@ -108,7 +112,7 @@ def _measure(name: str, table: Mapping[str, Any]) -> dict[str, Any]:
         remedy = (
             f"Measures are not nested: write [{nested[0]}], not [{name}.{nested[0]}]."
             if nested
-            else 'Every table but [by] and [select] is a measure; write kind = "count" into it, say.'
+            else 'Every table but [by], [select] and [csv] is a measure; write kind = "count" into it, say.'
         )
         raise InputError(f"kind of [{name}]", "count, people, sum or mean", "nothing", remedy)
     return {"name": name} | dict(table)

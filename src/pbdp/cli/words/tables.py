@@ -12,6 +12,7 @@ from pbdp.cli.words.plans import insecure_words
 from pbdp.digits import outward, percent_down, plain, rounded_up
 from pbdp.errors import PbdpError
 from pbdp.mechanism.neighbors import Neighbors
+from pbdp.mechanism.relative import RelativeRegion
 from pbdp.planning.pricing import fingerprint
 from pbdp.tables.manifest import bounds_in_words, column_notes, manifest_record, statement
 from pbdp.tables.measures import Measure
@@ -65,9 +66,21 @@ def plan_words(plan: TablePlan, budget: Budget | None) -> str:
     parts = [facts(lines), "", columns(rows, right=(2,)), ""]
     if any(map(query.is_bounded, query.measures)):
         parts.append(BOUNDED if query.aggregation.touched else f"{BOUNDED} {NOT_TOLD}")
+    parts += _floors(plan)
     if budget is not None:
         parts += ["", *_budget_words(plan, budget)]
     return "\n".join([*parts, "", "Nothing was read and nothing was spent.", ""])
+
+
+def _floors(plan: TablePlan) -> list[str]:
+    """What sets the price of relative widths: groups near 0 are published too, and have the floor alone."""
+    regions = {number.label: number.requirement.region for number in plan.numbers}
+    return [
+        f"{label}: a group near 0 must be within {region.tau:g}, and that sets the price of it, not the "
+        f"{region.theta * 100:g} %."
+        for label, region in regions.items()
+        if isinstance(region, RelativeRegion)
+    ]
 
 
 def plan_facts(plan: TablePlan, budget: Budget | None) -> Record:
@@ -254,6 +267,24 @@ def table_words(table: ReleasedTable, most: int | None) -> str:
     return f"{columns(rows, right=right)}\n\n{tail}\n"
 
 
+def _empty_words(table: ReleasedTable) -> str:
+    """Which public keys may not be in the data at all; it follows from what is published."""
+    empty = {name: keys for name, keys in table.empty_keys.items() if name}
+    if not empty:
+        return ""
+    every = {name: len(dict.fromkeys(table.groups.columns[name].values.tolist())) for name in empty}
+    if any(len(keys) == every[name] for name, keys in empty.items()):
+        return (
+            f"Every number is compatible with 0: check the spelling of the keys of {', '.join(empty)}, and "
+            "that they are written as in the data."
+        )
+    told = [
+        f"{name} = {', '.join(map(_key, keys[:5]))}{' ...'[: 4 * (len(keys) > 5)]}"
+        for name, keys in empty.items()
+    ]
+    return f"Every number for {'; '.join(told)} is compatible with 0: check the spelling of keys."
+
+
 def _touched_bars(table: ReleasedTable) -> str:
     """Whom the bounds touched, with a bar for everybody and for each bound."""
     counts = table.bounds_touched
@@ -290,6 +321,8 @@ def table_notes(table: ReleasedTable, budget: Budget | None, in_words: bool) -> 
     if in_words:
         found += [_loss(table.plan), table.plan.risk_words(), table_paid_words(table.payment, budget)]
         found += [touched_words(table.bounds_touched)] if table.bounds_touched else []
+    if words := _empty_words(table):
+        found.append(words)
     if not len(table):
         found.append(f"{EMPTY} (There is nothing to draw, either.)")
     if table.insecure_test_seed is not None:

@@ -10,7 +10,7 @@ from pbdp.columns.given import comes_from
 from pbdp.domains import is_connection
 from pbdp.errors import ContradictionError, InputError
 from pbdp.tables.engines.duckdb import DuckDBSource
-from pbdp.tables.engines.files import TAKEN, files_at
+from pbdp.tables.engines.files import TAKEN, Csv, files_at
 from pbdp.tables.engines.held import Held, HeldDatabase, HeldFiles, HeldFrame, HeldRelation, missing_package
 from pbdp.tables.engines.interface import Source
 
@@ -18,8 +18,8 @@ _SERVERS = ("postgresql://", "postgres://")
 _DATABASES = (".duckdb", ".ddb")
 
 
-def source_of(data: Any, table: str | None = None) -> Source:
-    """The engine for this data; `table` names a table or view inside a database.
+def source_of(data: Any, table: str | None = None, csv: Csv | None = None) -> Source:
+    """The engine for this data; `table` names a table or view inside a database, `csv` how text is written.
 
     "postgresql://user@host/shop", table="visits"     PostgreSQL
     "shop.duckdb", table="visits"                     DuckDB
@@ -29,6 +29,8 @@ def source_of(data: Any, table: str | None = None) -> Source:
     Polars frames                                     Polars
     Spark DataFrames                                  Spark
     """
+    if csv is not None and not _is_files(data):
+        raise ContradictionError("csv", "used for CSV files", "other data")
     if isinstance(data, str) and data.startswith(_SERVERS):
         return _in_postgres(data, table)
     if isinstance(data, str | Path) and is_connection(str(data)):
@@ -46,7 +48,13 @@ def source_of(data: Any, table: str | None = None) -> Source:
         from pbdp.tables.engines.polars import PolarsSource
 
         return PolarsSource(data)
-    return DuckDBSource(held=_held(data))
+    return DuckDBSource(held=_held(data, csv))
+
+
+def _is_files(data: Any) -> bool:
+    if isinstance(data, str | Path):
+        return "://" not in str(data) and not str(data).endswith(_DATABASES)
+    return isinstance(data, Sequence)
 
 
 def _in_postgres(url: str, table: str | None) -> Source:
@@ -65,14 +73,14 @@ def _in_database(path: Path, table: str | None) -> HeldDatabase:
     return HeldDatabase(path=path, table=table)
 
 
-def _held(data: Any) -> Held:
+def _held(data: Any, csv: Csv | None) -> Held:
     match data:
         case str() | Path():
-            return HeldFiles(files=files_at(data))
+            return HeldFiles(files=files_at(data, csv))
         case Mapping():
             return HeldFrame(frame=_checked_mapping(data))
         case Sequence() if data and all(isinstance(entry, str | Path) for entry in data):
-            return HeldFiles(files=files_at(data))
+            return HeldFiles(files=files_at(data, csv))
     if comes_from(data, "_duckdb") or comes_from(data, "duckdb"):
         if hasattr(data, "project"):
             return HeldRelation(relation=data)

@@ -20,7 +20,8 @@ _DIGEST_KEY = 4_611_686_018_427_388_039
 class Dialect:
     """How an engine writes what engines write differently; this class is DuckDB's way.
 
-    Types of the key kinds come in `types`; `quote` is the quotation mark of identifiers.
+    Types of the key kinds come in `types`; `quote` is the quotation mark of identifiers, `decimal` the mark
+    before the fraction of numbers that are text.
     """
 
     engine: str
@@ -33,6 +34,7 @@ class Dialect:
         ("boolean", "BOOLEAN"),
         ("date", "DATE"),
     )
+    decimal: str = "."
 
     def name(self, identifier: str) -> str:
         """A quoted identifier."""
@@ -63,8 +65,21 @@ class Dialect:
         """A value as a double, null where it is none; true is 1 and false is 0."""
         if held == "untyped":
             flag = f"CASE lower({column}) WHEN 'true' THEN 1 WHEN 'false' THEN 0 END"
-            return f"coalesce(TRY_CAST({column} AS DOUBLE), {flag})"
+            return f"coalesce({self._read(column)}, {flag})"
         return f"CAST({column} AS DOUBLE)"
+
+    def _read(self, column: str) -> str:
+        """A number that is written as text, null if it is none."""
+        if self.decimal == ".":
+            return f"TRY_CAST({column} AS DOUBLE)"
+        # 1.234,5 is 1234.5, but 1.5 is no number where fractions have a comma
+        pointed = f"replace({column}, '{self.decimal}', '.')"
+        grouped = f"regexp_full_match({column}, '[+-]?[0-9]{{1,3}}([.][0-9]{{3}})+({self.decimal}[0-9]*)?')"
+        plain = f"TRY_CAST(replace(replace({column}, '.', ''), '{self.decimal}', '.') AS DOUBLE)"
+        return (
+            f"CASE WHEN {grouped} THEN {plain} WHEN NOT contains({column}, '.') "
+            f"THEN TRY_CAST({pointed} AS DOUBLE) END"
+        )
 
     def is_number(self, expression: str) -> str:
         """Whether a double is neither null nor NaN; `isnan` of null is false on some engines."""

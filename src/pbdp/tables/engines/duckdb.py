@@ -19,10 +19,17 @@ from functools import wraps
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar, cast
 
 from pbdp.tables.bounded import Aggregates, BoundedAggregation
-from pbdp.tables.engines.dialects import DUCKDB
+from pbdp.tables.engines.dialects import DUCKDB, Dialect
 from pbdp.tables.engines.held import Held, HeldFiles, missing_package
 from pbdp.tables.engines.interface import ColumnKind, EngineError
-from pbdp.tables.engines.sql import aggregates_from, aggregation_sql, digest_sql, key_tables, row_digest
+from pbdp.tables.engines.sql import (
+    aggregates_from,
+    aggregation_sql,
+    digest_sql,
+    key_tables,
+    row_digest,
+    unreadable_sql,
+)
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -95,6 +102,25 @@ class DuckDBSource:
             found = connection.execute(digest_sql(asked.columns, DUCKDB, data=data)).fetchone()
         return row_digest(*(found or ()))
 
+    @property
+    def _dialect(self) -> Dialect:
+        return self.held.files.reading.dialect if isinstance(self.held, HeldFiles) else DUCKDB
+
+    @_failures_told
+    def unreadable(self, asked: BoundedAggregation) -> Mapping[str, int]:
+        if isinstance(self.held, HeldFiles) and self.held.files.reading.unreadable == "null":
+            return {}
+        with _connection(self.memory_limit, self.threads) as connection:
+            types = self.held.types(connection, asked.columns)
+            kinds = {name: kind_of(written) for name, written in types.items()}
+            wrong = unreadable_sql(asked, self._dialect, kinds=kinds)
+            if not wrong:
+                return {}
+            data = self.held.opened(connection, asked.columns)
+            query = f"SELECT {', '.join(wrong.values())} FROM {data} AS d"  # noqa: S608  # names are quoted
+            found = connection.execute(query).fetchone() or ()
+        return dict(zip(wrong, map(int, found), strict=True))
+
     @_failures_told
     def aggregate(self, asked: BoundedAggregation, choice_key: int) -> Aggregates:
         with _connection(self.memory_limit, self.threads) as connection:
@@ -107,7 +133,7 @@ class DuckDBSource:
             }
             query = aggregation_sql(
                 asked,
-                DUCKDB,
+                self._dialect,
                 choice_key=choice_key,
                 data=self.held.opened(connection, asked.columns),
                 keys=_keys(connection, asked),

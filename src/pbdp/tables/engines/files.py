@@ -1,11 +1,13 @@
 """Tables in files: which files a path means, and how DuckDB is told to read them.
 
 **Parquet** has a schema. **CSV** has none, so its columns are all read as text, and only the header, which is
-public, says what they are called and what separates them; what a field holds is decided field by field (a
-number that cannot be read is null) and never by looking at a sample of the data. The rules are those of RFC
-4180: UTF-8, a header, double quotes around fields with separators, quotes or line ends. An empty field is
-null, a quoted empty field is an empty text. A line with more or fewer fields than the header, or with a quote
-that does not end, is refused as a whole file: to skip it would lose somebody's rows silently.
+public, says what they are called and what separates them; what a field holds is decided field by field
+and never by looking at a sample of the data. `Csv` says how numbers, dates and nothing are written. A field
+that cannot be read as what is asked for is an error for whoever holds the data, who learns the columns and
+how many rows, or null if `Csv` says so. The rules are those of RFC 4180: UTF-8, a header, quotes around
+fields with separators, quotes or line ends. An empty field is null, a quoted empty field is an empty text. A
+line with more or fewer fields than the header, or with a quote that does not end, is refused as a whole file:
+to skip it would lose somebody's rows silently.
 """
 
 from __future__ import annotations
@@ -14,15 +16,15 @@ import gzip
 import hashlib
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import BinaryIO, Literal, cast
 
 from pbdp.columns.files import TextRows, text_of
-from pbdp.errors import InputError
-from pbdp.tables.engines.dialects import DUCKDB
+from pbdp.errors import ContradictionError, InputError
+from pbdp.tables.engines.dialects import DUCKDB, Dialect
 
 Format = Literal["parquet", "csv"]
 _ENDINGS: dict[str, Format] = {
@@ -52,11 +54,63 @@ class CsvHeader:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Csv:
+    """How entries of a CSV file are written.
+
+    `decimal` stands before fractions ("." or ","); `dates` has the format of dates by column, as in
+    {"day": "%d.%m.%Y"}; `null` are words that stand for nothing, beside the empty field. An entry that cannot
+    be read as the number, date or truth that is asked for is refused, or with `unreadable="null"` left out.
+    """
+
+    decimal: str = "."
+    dates: Mapping[str, str] = field(default_factory=dict)
+    null: Sequence[str] = ()
+    unreadable: str = "refuse"
+
+    def __post_init__(self) -> None:
+        if self.decimal not in (".", ","):
+            raise InputError("decimal of csv", "a point or a comma", repr(self.decimal))
+        if self.unreadable not in ("refuse", "null"):
+            raise InputError("unreadable of csv", "refuse or null", repr(self.unreadable))
+        if isinstance(self.null, str) or not all(isinstance(word, str) for word in self.null):
+            raise InputError("null of csv", "a list of words", repr(self.null), 'Write ["NA", "-"].')
+        if not isinstance(self.dates, Mapping):
+            raise InputError("dates of csv", "formats by column", repr(self.dates), 'dates.day = "%d.%m.%Y"')
+        for name, written in self.dates.items():
+            codes = re.findall("%(.?)", str(written))
+            if not codes or not set(codes) <= set("dmYybBjHMSfp%"):
+                remedy = "%d is the day, %m the month, %Y the year; %d.%m.%Y, say."
+                raise InputError(f"dates of csv for {name}", "a format", repr(written), remedy)
+
+    @property
+    def is_usual(self) -> bool:
+        """Whether nothing is read in a way of its own."""
+        return self == Csv()
+
+    @property
+    def dialect(self) -> Dialect:
+        """DuckDB, for numbers that are written like this."""
+        return replace(DUCKDB, decimal=self.decimal)
+
+    def entry(self, column: str, name: str) -> str:
+        """A column of the file as text: nothing for words that mean it, dates as 2024-12-31."""
+        if self.null:
+            words = ", ".join(map(_literal, self.null))
+            column = f"CASE WHEN {column} NOT IN ({words}) THEN {column} END"
+        if (written := self.dates.get(name)) is not None:
+            day = f"try_strptime({column}, {_literal(written)})"
+            # what is no such date stays as it is, and is no date later on either
+            column = f"coalesce(strftime({day}, '%Y-%m-%d'), '?' || ({column}))"
+        return column
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class TableFiles:
     """Files of one format that hold the rows of one table."""
 
     paths: tuple[Path, ...]
     format: Format
+    reading: Csv = field(default_factory=Csv)
 
     @property
     def place(self) -> str:
@@ -70,6 +124,8 @@ class TableFiles:
             return None
         first, *others = self.paths
         header = _header_of(first)
+        if strange := sorted(set(self.reading.dates) - set(header.names)):
+            raise InputError("dates of csv", f"columns of {first.name}", ", ".join(strange))
         if different := next((path for path in others if _header_of(path) != header), None):
             raise InputError(
                 "data", f"CSV files with the header of {first.name}", f"another header in {different.name}"
@@ -85,7 +141,9 @@ class TableFiles:
             content_digest(path) + repr([part for part in path.absolute().parts[:-1] if "=" in part]).encode()
             for path in self.paths
         ]
-        return hashlib.sha256(b"\0".join(sorted(each))).digest()
+        # with another way to read it, it is other data
+        read = [] if self.reading.is_usual else [repr(self.reading).encode()]
+        return hashlib.sha256(b"\0".join([*sorted(each), *read])).digest()
 
     def scan(self) -> str:
         """The rows, as something that DuckDB can select from."""
@@ -111,7 +169,9 @@ class TableFiles:
             "max_line_size": str(_LONGEST_LINE),
         }
         named = ", ".join(
-            f"c{place} AS {DUCKDB.name(name)}" for place, name in enumerate(header.names) if name
+            f"{self.reading.entry(f'c{place}', name)} AS {DUCKDB.name(name)}"
+            for place, name in enumerate(header.names)
+            if name
         )
         written = ", ".join(f"{name} = {option}" for name, option in options.items())
         return f"(SELECT {named} FROM read_csv({paths}, {written}))"  # noqa: S608  # all of it is quoted
@@ -134,8 +194,8 @@ def content_digest(path: Path) -> bytes:
         return hashlib.sha256(b"".join(blocks)).digest()
 
 
-def files_at(given: str | Path | Sequence[str | Path]) -> TableFiles:
-    """The files that a path, a pattern, a folder or a list of them means."""
+def files_at(given: str | Path | Sequence[str | Path], csv: Csv | None = None) -> TableFiles:
+    """The files that a path, a pattern, a folder or a list of them means; `csv` says how text is written."""
     listed = [given] if isinstance(given, str | Path) else list(given)
     if not listed:
         raise InputError("data", "at least one file", "an empty list")
@@ -146,7 +206,10 @@ def files_at(given: str | Path | Sequence[str | Path]) -> TableFiles:
         raise InputError("data", "files of one format", " and ".join(sorted(set(endings))))
     if len(set(paths)) < len(paths):
         raise InputError("data", "different files", "some twice", "Their rows would count twice.")
-    return TableFiles(paths=paths, format=formats.pop())
+    written = formats.pop()
+    if csv is not None and written != "csv":
+        raise ContradictionError("csv", "used for CSV files", written)
+    return TableFiles(paths=paths, format=written, reading=Csv() if csv is None else csv)
 
 
 def _matching(entry: str) -> list[Path]:

@@ -37,6 +37,13 @@ class Source(Protocol):
         It is secret: with it, anyone could tell whether a guess at the data is right.
         """
 
+    def unreadable(self, asked: BoundedAggregation) -> Mapping[str, int]:
+        """By column, how many rows hold something there that cannot be read as what is asked for.
+
+        Fractions in a column with whole-number keys, text that is no number in a CSV file. Columns of types
+        that can hold no such thing are not looked at, and no data is read if there are no others.
+        """
+
     def aggregate(self, asked: BoundedAggregation, choice_key: int) -> Aggregates:
         """The bounded aggregates; `choice_key` (63 bits) keys the choice of a person's groups.
 
@@ -70,6 +77,34 @@ def check_columns(source: Source, asked: BoundedAggregation) -> None:
     public = {name: column.kind for table in tables for name, column in table.columns.items()}
     for name in asked.by:
         _check_key(name, kinds[name], public.get(name))
+
+
+class UnreadableError(InputError):
+    """Rows hold something that cannot be read; told to whoever holds the data, as counts alone."""
+
+    def __init__(self, counts: Mapping[str, tuple[str, int]]) -> None:
+        self.counts = dict(counts)
+        found = ", ".join(f"{count:,} row{'s'[: count > 1]} of {name}" for name, (_, count) in counts.items())
+        wanted = ", ".join(f"{name}: {rule}" for name, (rule, _) in counts.items())
+        remedy = (
+            "Group a column with fractions by bins instead of whole numbers. For a CSV file say how it is "
+            'written, in [csv] (decimal = ",", null = ["NA"], dates.day = "%d.%m.%Y"), or leave such entries '
+            'out (unreadable = "null").'
+        )
+        super().__init__("entries of the data", f"readable ({wanted})", f"others in {found}", remedy)
+
+
+def check_readable(source: Source, asked: BoundedAggregation) -> None:
+    """Refuse data in which entries would be left out silently, because they cannot be read."""
+    found = {name: count for name, count in source.unreadable(asked).items() if count}
+    if not found:
+        return
+    tables = [*([asked.keys] if asked.keys is not None else []), *asked.only]
+    kinds = {name: column.kind for table in tables for name, column in table.columns.items()}
+    rules = {"integer": "whole numbers", "boolean": "true or false", "date": "dates such as 2024-12-31"}
+    raise UnreadableError(
+        {name: (rules.get(kinds.get(name, ""), "numbers"), count) for name, count in found.items()}
+    )
 
 
 def _check_key(name: str, held: ColumnKind, wanted: str | None) -> None:

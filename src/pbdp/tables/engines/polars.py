@@ -74,6 +74,24 @@ class PolarsSource:
         found = self._collected(rows.select(n=pl.len(), h=pl.col("h").sum()))
         return row_digest(*found.row(0))
 
+    def unreadable(self, asked: BoundedAggregation) -> Mapping[str, int]:
+        import polars as pl
+
+        schema, read = self._schema(), found_kinds(asked, self.kinds())
+        places = {name: pl.nth(place) for place, name in enumerate(schema)}
+        wrong = {
+            name: _key(places[name], schema[name], kind).is_null()
+            & _person(places[name], schema[name]).is_not_null()
+            for name, kind in read.items()
+            if kind == "integer" and _kind_of(schema[name]) == "number"
+        }
+        if not wrong:
+            return {}
+        counted = [one.sum().alias(f"n{place}") for place, one in enumerate(wrong.values())]
+        return dict(
+            zip(wrong, map(int, self._collected(self.frame.lazy().select(counted)).row(0)), strict=True)
+        )
+
     def aggregate(self, asked: BoundedAggregation, choice_key: int) -> Aggregates:
         import polars as pl
 

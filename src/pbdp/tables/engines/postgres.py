@@ -31,6 +31,7 @@ from pbdp.tables.engines.sql import (
     key_tables,
     name_parts,
     row_digest,
+    unreadable_sql,
 )
 from pbdp.tables.keys import KeyTable
 
@@ -137,6 +138,19 @@ class PostgresSource:
             connection.execute("SET LOCAL search_path = pg_catalog")
             found = connection.execute(digest_sql(asked.columns, POSTGRES, data=data).encode()).fetchone()
         return row_digest(*(found or ()))
+
+    @_failures_told
+    def unreadable(self, asked: BoundedAggregation) -> Mapping[str, int]:
+        with self._transaction() as connection:
+            oid, data = self._found(connection)
+            wrong = unreadable_sql(asked, POSTGRES, kinds=_kinds(self._types(connection, oid)))
+            if not wrong:
+                return {}
+            connection.execute("SET TRANSACTION READ ONLY")
+            connection.execute("SET LOCAL search_path = pg_catalog")
+            query = f"SELECT {', '.join(wrong.values())} FROM {data} AS d"  # noqa: S608  # names are quoted
+            found = connection.execute(query.encode()).fetchone() or ()
+        return dict(zip(wrong, map(int, found), strict=True))
 
     @_failures_told
     def aggregate(self, asked: BoundedAggregation, choice_key: int) -> Aggregates:

@@ -23,7 +23,14 @@ from pbdp.errors import InputError
 from pbdp.tables.bounded import Aggregates, BoundedAggregation
 from pbdp.tables.engines.dialects import SPARK
 from pbdp.tables.engines.interface import ColumnKind, EngineError
-from pbdp.tables.engines.sql import aggregates_from, aggregation_sql, digest_sql, key_tables, row_digest
+from pbdp.tables.engines.sql import (
+    aggregates_from,
+    aggregation_sql,
+    digest_sql,
+    key_tables,
+    row_digest,
+    unreadable_sql,
+)
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -80,6 +87,20 @@ class SparkSource:
         used = self._used(asked)
         found = self._told(lambda: self._hashed(used, asked.by))
         return row_digest(found["n"][0], found["h"][0])
+
+    def unreadable(self, asked: BoundedAggregation) -> Mapping[str, int]:
+        wrong = unreadable_sql(asked, SPARK, kinds=self._kinds)
+        if not wrong:
+            return {}
+
+        def counted() -> dict[str, Any]:
+            with _views([self._data(self._used(asked), ())]) as (data,):
+                named = [f"{one} AS n{place}" for place, one in enumerate(wrong.values())]
+                text = f"SELECT {', '.join(named)} FROM {data} AS d"  # noqa: S608  # names are quoted
+                (row,) = self.frame.sparkSession.sql(text).toArrow().to_pylist()
+                return dict(zip(wrong, row.values(), strict=True))
+
+        return {name: int(count) for name, count in self._told(counted).items()}
 
     def aggregate(self, asked: BoundedAggregation, choice_key: int) -> Aggregates:
         used = self._used(asked)

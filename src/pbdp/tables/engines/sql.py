@@ -48,6 +48,7 @@ __all__ = [
     "key_tables",
     "name_parts",
     "row_digest",
+    "unreadable_sql",
 ]
 _MOST_INT32 = (1 << 31) - 1
 
@@ -115,6 +116,23 @@ def digest_sql(columns: Sequence[str], dialect: Dialect, *, data: str) -> str:
     written = dialect.digest([f"d.{dialect.name(name)}" for name in columns])
     text = dict(dialect.types)["text"]
     return f"SELECT CAST(count(*) AS {text}) AS n, {written} AS h FROM {data} AS d"  # noqa: S608  # quoted
+
+
+def unreadable_sql(
+    asked: BoundedAggregation, dialect: Dialect, *, kinds: Mapping[str, ColumnKind]
+) -> dict[str, str]:
+    """By column, the number of rows with something that cannot be read: aggregates of the data, called d."""
+    wrong: dict[str, str] = {}
+    for name, wanted in found_kinds(asked, kinds).items():
+        column, held = f"d.{dialect.name(name)}", kinds[name]
+        if wanted != "text" and (held == "untyped" or (held, wanted) == ("number", "integer")):
+            there = f"{dialect.person(column, held)} IS NOT NULL"
+            wrong[name] = f"{there} AND {dialect.key(column, held, wanted)} IS NULL"
+    for value in asked.values:
+        column = f"d.{dialect.name(value.column)}"
+        if kinds[value.column] == "untyped":
+            wrong[value.column] = f"{column} IS NOT NULL AND {dialect.number(column, 'untyped')} IS NULL"
+    return {name: f"count(CASE WHEN {one} THEN 1 END)" for name, one in wrong.items()}
 
 
 def row_digest(rows: object, hashed: object) -> bytes:
