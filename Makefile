@@ -24,7 +24,8 @@ demo: $(READY) ## plan a noise for a count, release it from a budget, check the 
 	@echo "A budget for the people in the data, and a release that it pays for (the true count is 1234):"
 	@echo
 	$(DEMO) ledger create visits --epsilon 3 --delta 1e-6
-	$(DEMO) release build/demo/plan.json 1234 --dataset visits --query "visits in March" --interval
+	$(DEMO) release build/demo/plan.json 1234 --dataset visits --query "visits in March" --interval --manifest build/demo/march.json
+	$(BIN)/pbdp certificate build/demo/march.json --publisher "City museum" -o build/demo/certificate.html
 	$(DEMO) ledger price build/demo/plan.json --dataset visits
 	@echo
 	@echo "Or state the accuracy only, and let the budget choose the noise that costs least of what is left:"

@@ -346,7 +346,7 @@ def test_groups_that_were_added_to_a_selection_are_found(made: Path, copied: Pat
         ("", "JSON"),
         ("[" * 100_000, "JSON"),
         ("[]", "one of a pbdp table"),
-        ('{"format": "pbdp-plan"}', "one of a pbdp table"),
+        ('{"format": "pbdp-plan"}', "version"),
         ('{"format": "pbdp-table", "version": 99}', "version"),
         ('{"format": "pbdp-table", "version": 1}', "missing or broken fields"),
     ],

@@ -30,6 +30,7 @@ COMMANDS = {
     "local": "surveys in which people randomize their answers before they are sent",
     "reproduce": "draw the paper's figures again and report what holds",
     "tables": "publish counts, sums and means of groups from a file or a database",
+    "certificate": "write a page for people: what is claimed, what it rests on, how to check it",
     "verify": "check the manifest of a table: its guarantee, its numbers, who paid",
 }
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -22,6 +22,7 @@ from pbdp.release.intervals import Intervals
 from pbdp.release.keystream import InsecureTestKeystream, Keystream, SecureKeystream
 
 if TYPE_CHECKING:
+    from pbdp.certificates.release_file import ReleaseFile
     from pbdp.cli.progress import Progress
     from pbdp.planning.plan import Part, Plan
     from pbdp.release.releaser import Prepared
@@ -84,6 +85,21 @@ class Publication:
     disjoint: bool
     alone: bool
     insecure_test_seed: int | None
+    paid: Mapping[str, Any] | None = None
+
+    def release_file(self, query: str | None) -> ReleaseFile:
+        """The release as a file that others can check."""
+        from pbdp.certificates.release_file import ReleaseFile, utc_now
+
+        return ReleaseFile(
+            plan=self.plan,
+            numbers={published.part.name: published.values.tolist() for published in self.parts},
+            created=utc_now(),
+            query=query,
+            disjoint=self.disjoint,
+            paid=self.paid,
+            insecure_test_seed=self.insecure_test_seed,
+        )
 
     @property
     def rows(self) -> int:
@@ -197,6 +213,7 @@ def publish(
     # a vector, or the answers of all parts, are one release
     numbers = not plan.is_joint and plan.requirement.coordinates is None
     count = counts[0] if numbers else 1
+    record: dict[str, Any] | None = None
     with paying_budget(options) as budget:
         if budget is None:
             enforced = THIS_CALL
@@ -217,6 +234,10 @@ def publish(
             )
             enforced = f"ledger {budget.ledger.place}"
             values, note = paid.values, paid_words(budget, plan, paid)
+            if options.manifest is not None:
+                from pbdp.certificates.release_file import payment
+
+                record = payment(paid.reservation, blocks_of(options))
     drawn = np.split(values.astype(np.float64, copy=False), np.cumsum(counts)[:-1])
     publication = Publication(
         plan=plan,
@@ -230,6 +251,7 @@ def publish(
         disjoint=options.disjoint,
         alone=options.input is None and (plan.is_joint or (numbers and count == 1)),
         insecure_test_seed=seed,
+        paid=record,
     )
     progress.tell("writing", sum(counts))
     return publication

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import argparse
 import json
-from typing import TYPE_CHECKING
+from contextlib import AbstractContextManager, nullcontext
+from pathlib import Path
+from typing import TYPE_CHECKING, BinaryIO
 
-from pbdp.cli.files import STANDARD, Outcome, Target, plan_in, target_of
+from pbdp.cli.files import STANDARD, Outcome, Target, checked_target, new_file, plan_in, target_of
 from pbdp.cli.options import add, add_written, check_budget
 from pbdp.cli.parser import Parser
 from pbdp.cli.progress import Progress
@@ -76,6 +78,11 @@ def declare(parser: Parser) -> None:
         help="with an interval for the truth, at the plan's confidence or at this one",
     )
     add_written(output, FORMATS)
+    output.add_argument(
+        "--manifest",
+        metavar="FILE",
+        help="write what was published, with its plan, as a file that others can check (JSON)",
+    )
     add(output, "--json", help="print one JSON object about the whole release")
     add(output, "--insecure-test-seed")
 
@@ -84,6 +91,11 @@ def run(options: argparse.Namespace) -> Outcome:
     """Read and check everything, then draw, then write."""
     _check(options)
     target = target_of(options, FORMATS, read=[options.input])
+    manifest = None
+    if options.manifest is not None:
+        manifest = checked_target(options.manifest, options.force, [options.input, options.plan])
+        if manifest == target.path:
+            raise ContradictionError("--manifest", "another file than -o", options.manifest)
 
     plan = plan_in(options)
     _check_kept(plan, options.keep)
@@ -96,15 +108,22 @@ def run(options: argparse.Namespace) -> Outcome:
         kept = ready_columns(
             columns[0].kept, "json" if target.path is None and options.json else target.written
         )
-        with target.opened() as file:
+        with target.opened() as file, _opened(manifest, options.force) as beside:
             publication = publish(plan, columns, kept, options, progress)
             if file is not None:
                 file.write(table_bytes(publication.table(target.written), target.written))
+            if beside is not None:
+                beside.write(publication.release_file(options.query).content())
     return Outcome(
         output=_output(publication, options, target),
         notes=publication.notes(in_words=not options.json),
         released=target.path is None,
     )
+
+
+def _opened(path: Path | None, force: bool) -> AbstractContextManager[BinaryIO | None]:
+    """A file beside the numbers, if one was asked for."""
+    return nullcontext() if path is None else new_file(path, force)
 
 
 def _output(publication: Publication, options: argparse.Namespace, target: Target) -> str | bytes:

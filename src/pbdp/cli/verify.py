@@ -1,15 +1,19 @@
-"""`pbdp verify`: checks every claim in the manifest of a published table."""
+"""`pbdp verify`: checks every claim in the manifest of a published table, in a release or in a plan."""
 
 from __future__ import annotations
 
 import argparse
 import json
+from contextlib import nullcontext
 from dataclasses import asdict
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pbdp.cli.files import Outcome, text_in
 from pbdp.cli.options import add
 from pbdp.cli.parser import Parser
+from pbdp.errors import ContradictionError
+from pbdp.spelling import NotJsonError, json_of
 
 if TYPE_CHECKING:
     from pbdp.tables.verify import VerifiedTable
@@ -20,19 +24,22 @@ VERDICTS = {True: "holds", False: "DOES NOT HOLD", None: "not checked"}
 EXAMPLES = """examples:
   pbdp verify visits.csv.manifest.json
   pbdp verify visits.csv.manifest.json --table elsewhere/visits.csv --ledger pbdp-ledger.db
+  pbdp verify march.json --ledger pbdp-ledger.db
+  pbdp verify plan.json
 
-exit code: 0 nothing is wrong, 1 something does not hold, 2 the manifest cannot be read
+exit code: 0 nothing is wrong, 1 something does not hold, 2 the file cannot be read
 """
 
 
 def declare(parser: Parser) -> None:
     """What the command takes."""
     parser.description = (
-        "Check the manifest of a table that `pbdp tables -o` wrote. The guarantee is computed\n"
-        "again from the noise that it names; the private data is not needed."
+        "Check the manifest of a table that `pbdp tables -o` wrote, a release that\n"
+        "`pbdp release --manifest` wrote, or a plan. The guarantee is computed again from the noise\n"
+        "that it names; the private data is not needed."
     )
     parser.epilog = EXAMPLES
-    parser.add_argument("manifest", metavar="MANIFEST", help="the manifest (JSON)")
+    parser.add_argument("manifest", metavar="FILE", help="a manifest, a release or a plan (JSON)")
     parser.add_argument("--table", metavar="FILE", help="default: the file that it names, beside it")
     add(parser, "--ledger", help="the ledger that paid, to compare its record and its answer")
     add(parser, "--json")
@@ -40,11 +47,7 @@ def declare(parser: Parser) -> None:
 
 def run(options: argparse.Namespace) -> Outcome:
     """Check, and say what became of every claim."""
-    text_in("manifest", options.manifest)  # what cannot be read is refused before much is loaded
-
-    from pbdp.tables.verify import verify_manifest
-
-    found = verify_manifest(options.manifest, table=options.table, ledger=options.ledger)
+    found = _found(options)
     if options.json:
         record = {
             "holds": found.holds,
@@ -55,17 +58,98 @@ def run(options: argparse.Namespace) -> Outcome:
         }
         output = json.dumps(record, indent=2, allow_nan=False)
     else:
-        output = _words(found)
+        output = _words(found, "table" if _kind(options) not in (PLAN, RELEASE) else "file")
     return Outcome(output=output, code=0 if found.holds else FAULTY)
 
 
-def _words(found: VerifiedTable) -> str:
+PLAN, RELEASE = "plan", "release"
+
+
+def _kind(options: argparse.Namespace) -> str:
+    """What the file says it is; what cannot be read is refused before much is loaded."""
+    try:
+        record = json_of(text_in("manifest", options.manifest).encode())
+    except NotJsonError:
+        return "something else"
+    said = str(record.get("format")) if isinstance(record, dict) else ""
+    return said.rpartition("-")[2] if said.startswith("pbdp-") else "something else"
+
+
+def _found(options: argparse.Namespace) -> VerifiedTable:
+    kind = _kind(options)
+    if kind in (PLAN, RELEASE) and options.table is not None:
+        raise ContradictionError("--table", "used with the manifest of a table", f"a {kind}")
+    if kind == PLAN:
+        if options.ledger is not None:
+            raise ContradictionError(
+                "--ledger", "used with a table or a release", "a plan", "Nothing was paid."
+            )
+        return _plan(Path(options.manifest))
+    if kind == RELEASE:
+        return _release(options)
+    from pbdp.tables.verify import verify_manifest
+
+    return verify_manifest(options.manifest, table=options.table, ledger=options.ledger)
+
+
+def _plan(path: Path) -> VerifiedTable:
+    from pbdp.digits import rounded_down, rounded_up
+    from pbdp.planning.plan import Plan
+    from pbdp.tables.verify import VerifiedTable
+    from pbdp.tables.verify_file import Check, checked
+
+    plan = Plan.load(path)
+
+    def compared() -> str:
+        return f"{len(plan.others)} other noise laws, each certified again"
+
+    def limit() -> str:
+        return (
+            "none is claimed"
+            if plan.limit is None
+            else f"epsilon {rounded_down(plan.limit.epsilon)}, proved again"
+        )
+
+    words = f"epsilon {rounded_up(plan.epsilon)}, computed again from the noise"
+    checks = (
+        Check(name="certificate", holds=True, words=words),
+        checked("compared", compared),
+        checked("limit", limit),
+    )
+    return VerifiedTable(
+        checks=checks,
+        epsilon=plan.epsilon,
+        delta=plan.delta,
+        guessed_right=plan.risk(),
+        means=plan.risk_words(),
+    )
+
+
+def _release(options: argparse.Namespace) -> VerifiedTable:
+    from pbdp.certificates.release_file import read_release, verify_release
+    from pbdp.ledger import Ledger
+    from pbdp.tables.verify import VerifiedTable
+
+    release = read_release(options.manifest)
+    with nullcontext() if options.ledger is None else Ledger.open(options.ledger) as ledger:
+        checks = verify_release(release, ledger)
+    plan = release.plan
+    return VerifiedTable(
+        checks=checks,
+        epsilon=plan.epsilon,
+        delta=plan.delta,
+        guessed_right=plan.risk(),
+        means=plan.risk_words(),
+    )
+
+
+def _words(found: VerifiedTable, what: str) -> str:
     from pbdp.cli.words.layout import columns
     from pbdp.cli.words.plans import loss_words
 
     rows = [[VERDICTS[check.holds], check.name, check.words] for check in found.checks]
     if not found.holds:
-        verdict = "NOT SOUND: do not rely on this table."
+        verdict = f"NOT SOUND: do not rely on this {what}."
     elif found.epsilon is None or found.delta is None:
         verdict = "Nothing was found to be wrong."
     else:

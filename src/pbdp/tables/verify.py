@@ -82,6 +82,19 @@ def read_manifest(path: Path) -> Record:
     return record
 
 
+def verified_plan(path: str | Path) -> tuple[TablePlan, Record]:
+    """The plan of a sound manifest, certified again, and the manifest; refused if anything does not hold."""
+    found = verify_manifest(path)
+    wrong = [check for check in found.checks if check.holds is False]
+    if wrong and [check.name for check in wrong] != ["noise"]:
+        raise InputError("manifest", "sound", path, f"{wrong[0].name}: {wrong[0].words}.")
+    place = Path(path)
+    record = read_manifest(place)
+    file, _ = file_of(record, place, None)
+    by = record["query"]["by"]
+    return _plan(record, file if "digest" in by and "keys" not in by else None), record
+
+
 def verify_manifest(
     path: str | Path, *, table: str | Path | None = None, ledger: str | None = None
 ) -> VerifiedTable:

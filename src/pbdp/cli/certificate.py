@@ -1,0 +1,123 @@
+"""`pbdp certificate`: one page for people, of a plan, a release, a table or a budget."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pbdp.cli.files import checked_target, new_file
+from pbdp.cli.options import add
+from pbdp.cli.parser import Parser
+from pbdp.domains import is_connection
+from pbdp.errors import ContradictionError, InputError
+from pbdp.spelling import NotJsonError, content_of, json_of
+
+if TYPE_CHECKING:
+    from pbdp.certificates.statement import Statement
+
+SQLITE = b"SQLite format 3\0"
+
+EXAMPLES = """examples:
+  pbdp certificate plan.json -o certificate.html
+  pbdp release plan.json 1234 --manifest march.json
+  pbdp certificate march.json -o certificate.html --publisher "City museum" --source "entrance counter"
+  pbdp certificate visits.csv.manifest.json -o certificate.html
+  pbdp certificate pbdp-ledger.db --dataset visits -o certificate.html
+
+The page stands alone: it can be read offline, printed on one sheet, signed and checked by anyone.
+"""
+
+
+def declare(parser: Parser) -> None:
+    """What the command takes."""
+    parser.description = (
+        "Write a certificate that people can read: what is claimed, what must be true for it (with a\n"
+        "place to sign), and how to check it. Every claim is computed again first."
+    )
+    parser.epilog = EXAMPLES
+    parser.add_argument(
+        "file", metavar="FILE", help="a plan, a release, the manifest of a table, or a ledger"
+    )
+    parser.add_argument("--dataset", metavar="NAME", help="whose budget, of a ledger with several")
+    parser.add_argument("--publisher", metavar="TEXT", help="who publishes; room for a pen if left out")
+    parser.add_argument("--source", metavar="TEXT", help="where the data come from; the same")
+    add(parser, "--output", help="write a file (HTML)")
+    add(parser, "--force", "--json")
+
+
+def run(options: argparse.Namespace) -> str:
+    """Read and check what the file claims, then write the page."""
+    target = None
+    if options.output is not None:
+        target = checked_target(options.output, options.force, [options.file])
+
+    from pbdp.certificates.page import certificate_page
+
+    statement = _statement(options)
+    page = certificate_page(statement, publisher=options.publisher, source=options.source)
+    if target is not None:
+        with new_file(target, options.force) as file:
+            file.write(page.encode())
+    if options.json:
+        written = {"page": page} if target is None else {"written_to": options.output}
+        return json.dumps({"subject": statement.subject.lower(), "name": statement.name} | written)
+    return page if target is None else f"Certificate in {options.output}"
+
+
+def _statement(options: argparse.Namespace) -> Statement:
+    if is_connection(options.file):
+        return _of_budget(options)
+    path = Path(options.file)
+    content = content_of("FILE", path)
+    if content.startswith(SQLITE):
+        return _of_budget(options)
+    if options.dataset is not None:
+        raise ContradictionError("--dataset", "used with a ledger", path.name)
+    try:
+        record = json_of(content)
+    except NotJsonError:
+        record = None
+    kind = record.get("format") if isinstance(record, dict) else None
+    if kind == "pbdp-release":
+        from pbdp.certificates.release_file import read_release
+        from pbdp.certificates.statement import of_release
+
+        return of_release(read_release(path), path.name)
+    if kind == "pbdp-table":
+        return _of_table(path)
+    if not str(kind).endswith("-plan"):
+        raise InputError(
+            "FILE",
+            "a plan, a release, the manifest of a table, or a ledger",
+            path.name,
+            "They are made by `pbdp plan -o`, `pbdp release --manifest`, `pbdp tables -o` and `pbdp ledger`.",
+        )
+    from pbdp.certificates.statement import of_plan
+    from pbdp.planning.plan import Plan
+
+    return of_plan(Plan.load(path), path.name)
+
+
+def _of_table(path: Path) -> Statement:
+    from pbdp.certificates.statement import of_table
+    from pbdp.tables.verify import verified_plan
+
+    plan, record = verified_plan(path)
+    return of_table(plan, record, path.name)
+
+
+def _of_budget(options: argparse.Namespace) -> Statement:
+    from pbdp.certificates.statement import of_budget
+    from pbdp.ledger import Ledger
+    from pbdp.ledger.budget import Budget
+
+    with Ledger.open(options.file) as ledger:
+        names = [state.name for state in ledger.datasets()]
+        if options.dataset is None and len(names) != 1:
+            raise ContradictionError(
+                "--dataset", f"one of {', '.join(names)}" if names else "made first", "nothing"
+            )
+        *_, last = ledger.export()
+        return of_budget(Budget.of(ledger, options.dataset or names[0]), json.loads(last)["end"])
