@@ -1,0 +1,150 @@
+"""Permute and flip: the options in random order, each with a coin that is the likelier the nearer the best.
+
+The scores are whole numbers of steps. An option whose score is g steps below the best has the coin c(g), with
+c(0) = 1 and c never rising. Go through the options in random order and take the first whose coin shows heads;
+the best one's always does. (McKenna and Sheldon 2020; with c exponential it is the same as the largest score
+after exponential noise, Ding et al. 2021.)
+
+**The law.** Give every option a uniform time. When option i comes at time t, another one l came before and
+showed tails, or comes later, with probability 1 - t·c_l. Hence
+
+    P(i) = c_i · integral over t from 0 to 1 of the product over l ≠ i of (1 - t·c_l).
+
+**Privacy, for any c.** Let neighbors move every score by at most s steps, and let R(h) be the largest
+c(x)/c(x + h) over x >= 0. Let m be by how much the best score moves, so -s <= m <= s. The gap of an option then
+grows by at most m + s and shrinks by at most s - m, both 0 or more. So c'_l >= b·c_l with b = 1/R(m + s) <= 1
+for every l, and c'_i <= R(s - m)·c_i. With u = b·t
+
+    P'(i) <= c'_i · integral over t of the product of (1 - t·b·c_l)
+           = c'_i/b · integral over u from 0 to b of the product of (1 - u·c_l) <= R(m + s)·R(s - m)·P(i),
+
+so that with D = 2s epsilon is at most the largest ln R(h) + ln R(D - h) over 0 <= h <= D. Nothing was assumed
+of which neighbors are the worst. If all scores move the same way (`rising`), by 0 to s, then m is from 0 to s
+where they rise, gaps grow by at most m and shrink by at most s - m, and D = s; where they fall, the same with
+m from -s to 0.
+
+**Accuracy, for any scores.** Call an option good if its gap is below n, and run two sets of scores with the
+same order and the same luck of the coins. Raising the coin of an option that is not good can only turn the
+outcome into that option; lowering the coin of a good one can only pass it over. So no scores are worse than
+one option that is best and k - 1 that are n steps below:
+
+    P(good) = integral of (1 - t·c(n))^(k - 1) = (1 - (1 - c(n))^k)/(k·c(n)).
+
+**Which c.** ln R is subadditive and never falls, and ln 1/c(n) <= ln R(n). With ln 1/c(g) = z·ceil(g/a),
+epsilon is z times the largest ceil(h/a) + ceil((D - h)/a). Steps of a = 1 (an exponential coin) are the best
+that subadditivity allows where D divides n; below D longer steps can be better, and the best length is taken.
+
+The coins are whole multiples of 2^-62. They are compared with z·ceil(g/a): if all lie between `low` and `high`
+times the ideal ones, R(h) is at most high/low times the ideal R(h).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from pbdp.errors import InputError
+from pbdp.mechanism.weights import TOTAL
+from pbdp.noise.kernel import Index
+
+# Coins stop falling at this share of the coin that loses, so that far options are as good as never taken.
+_FAR = 2.0**-10
+# No coin has a smaller weight: below it, whole numbers would be too coarse.
+_LEAST_WEIGHT = 1 << 18
+# Rounding of a handful of products, exponentials and logarithms, relative.
+_ROUNDING = 1e-13
+MOST_GAPS = 1 << 22
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)  # no slots: the table is made once
+class Coins:
+    """Coins with ln 1/c(g) = fall·ceil(g/stride) up to a gap of `last` steps, and the same one beyond."""
+
+    fall: float
+    stride: int
+    last: int
+
+    @cached_property
+    def weights(self) -> Index:
+        """c(0), ..., c(last) in multiples of 2^-62: what is drawn from, and what is certified."""
+        stairs = -(-np.arange(self.last + 1) // self.stride)
+        weights = np.ceil(np.exp(-self.fall * stairs) * TOTAL)
+        return np.minimum(weights, float(TOTAL)).astype(np.int64)
+
+    def epsilon(self, moved: int) -> float:
+        """An upper bound where gaps grow and shrink by `moved` steps together (D above)."""
+        stairs = -(-np.arange(self.last + 1) // self.stride)
+        ratios = self.weights / (np.exp(-self.fall * stairs) * TOTAL)
+        spread = math.log(float(ratios.max()) / float(ratios.min())) + _ROUNDING
+        return (self.fall * stairs_of(moved, self.stride) + 2 * spread) * (1 + _ROUNDING) + _ROUNDING
+
+    def coin(self, gap: int) -> float:
+        """c(gap), not rounded down."""
+        return min(float(self.weights[min(gap, self.last)]) / TOTAL * (1 + 2.0**-50), 1.0)
+
+    def right(self, options: int, gap: int, picks: int = 1) -> float:
+        """How often all of so many picks are good, at least, whatever the scores; the loser's gap is `gap`."""
+        coin = self.coin(gap)
+        found = 1.0
+        for taken in range(picks):
+            found *= right_once(options - taken, coin)
+        return max(found * (1 - picks * _ROUNDING), 0.0)
+
+
+def stairs_of(moved: int, stride: int) -> int:
+    """The largest ceil(h/stride) + ceil((moved - h)/stride) for 0 <= h <= moved."""
+    h = np.arange(min(moved, stride) + 1)  # whole strides more of h change nothing
+    return int(np.max(-(-h // stride) - (-(moved - h) // stride)))
+
+
+def right_once(options: int, coin: float) -> float:
+    """(1 - (1 - c)^k)/(k·c)."""
+    if options == 1 or coin == 0:
+        return 1.0
+    if coin >= 1:
+        return 1.0 / options
+    return -math.expm1(options * math.log1p(-coin)) / (options * coin)
+
+
+def largest_coin(options: int, confidence: float, picks: int = 1) -> float:
+    """The largest coin of losers, up to a hair, with which all picks are good often enough."""
+    low, high = 0.0, 1.0
+    for _ in range(200):
+        middle = math.sqrt(low * high) if low else high / 2**20
+        right = math.prod(right_once(options - taken, middle) for taken in range(picks))
+        low, high = (middle, high) if right >= confidence else (low, middle)
+        if high - low <= 1e-15 * high:
+            break
+    return low * (1 - 1e-9)
+
+
+def best_stride(moved: int, gap: int) -> int:
+    """The length of steps with the least epsilon for a given coin at `gap`; 1 if the gap is not small."""
+    if gap >= moved:
+        return 1
+    strides = range(1, moved + 1)
+    return min(strides, key=lambda stride: stairs_of(moved, stride) / -(-gap // stride))
+
+
+def coins_for(coin: float, gap: int, moved: int) -> Coins:
+    """Coins that are at most `coin` at this gap, with the least epsilon."""
+    if coin >= 1:
+        return Coins(fall=0.0, stride=1, last=0)
+    stride = best_stride(moved, gap)
+    stairs = -(-gap // stride)
+    # a hair more, as weights are rounded up
+    fall = (math.log(1 / coin) + 2.0 / (coin * TOTAL) + 4 * _ROUNDING) / stairs
+    return coins_falling(fall, stride, max(coin * _FAR, 2.0 * _LEAST_WEIGHT / TOTAL), gap)
+
+
+def coins_falling(fall: float, stride: int, floor: float, gap: int) -> Coins:
+    """Coins that fall by `fall` a stride, down to about `floor`, and at least as far as `gap`."""
+    if gap > MOST_GAPS:
+        raise InputError("within", f"at most {MOST_GAPS:,} steps", f"{gap:,}", "Take a larger step.")
+    if fall == 0:
+        return Coins(fall=0.0, stride=1, last=0)
+    furthest = math.ceil(math.log(1 / floor) / fall) * stride
+    return Coins(fall=fall, stride=stride, last=int(min(max(furthest, gap), 2 * MOST_GAPS)))

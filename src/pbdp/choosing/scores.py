@@ -1,0 +1,143 @@
+"""Scores as they are given, and as whole numbers of steps.
+
+A score becomes the largest whole number of steps that is not above it. Steps are powers of two, so that this
+is exact, and moving a score by m steps moves its number by m: scores that differ by at most m steps differ by
+at most m afterwards. Gaps lose less than one step: an option that is more than w below the best is at least
+floor(w/step) steps below it then, and w + 1 whole ones if scores are whole. Whatever a score is, it has a
+number: NaN counts as 0, and what is beyond 2^52 steps as 2^52.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+
+from pbdp.choosing.coins import MOST_GAPS
+from pbdp.columns.given import comes_from, read_column
+from pbdp.errors import InputError
+from pbdp.noise.kernel import Array, Index
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+FURTHEST = 2.0**52
+# A person's change is so many steps or more, where it is no whole number of larger ones: it is rounded up.
+_FINE = 256
+# And the width so many, as up to one of them is lost.
+_WIDE = 4096
+
+
+class Question(Protocol):
+    """What is asked of scores."""
+
+    @property
+    def sensitivity(self) -> float: ...
+    @property
+    def integer(self) -> bool: ...
+    @property
+    def rising(self) -> bool: ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scale:
+    """Steps; by how many of them gaps move together (D of `coins`); the gap of the nearest loser."""
+
+    step: float
+    moved: int
+    gap: int
+
+    def steps(self, scores: Array) -> Index:
+        """Every score as a number of steps."""
+        scaled = np.floor(np.nan_to_num(scores, nan=0.0, posinf=np.inf, neginf=-np.inf) / self.step)
+        return np.clip(scaled, -FURTHEST, FURTHEST).astype(np.int64)
+
+    def losing(self, within: float, asked: Question) -> tuple[int, int]:
+        """The gap of a loser, and D, in a unit that divides both exactly, for what holds of any mechanism."""
+        people = 1 if asked.rising else 2
+        if asked.integer:
+            return self.gap, self.moved
+        # a gap just above the width takes one neighbor more wherever the width is a multiple
+        return math.floor(Fraction(within) / (people * Fraction(asked.sensitivity))) + 1, 1
+
+
+def scale_for(within: float, asked: Question) -> Scale:
+    """The steps for a width: whole ones for whole numbers, else fine enough to lose little."""
+    people = 1 if asked.rising else 2
+    change = Fraction(asked.sensitivity)
+    if asked.integer:
+        # whole scores move by whole numbers
+        return _scale(1.0, people * max(math.floor(change), 1), math.floor(within) + 1)
+    if within <= 0:
+        raise InputError("within", "above 0 for scores that are not whole", f"{within:g}", "Or say integer.")
+    wide = 2.0 ** math.floor(math.log2(within / _WIDE))
+    exact = float(Fraction(1, change.denominator)) if change.denominator <= 2**60 else 0.0
+    exact *= 2.0 ** _twos(change.numerator)
+    fine = 2.0 ** math.floor(math.log2(asked.sensitivity / _FINE))
+    step = min(wide, max(exact, fine))
+    coarsest = 2.0 ** math.ceil(math.log2(within / MOST_GAPS))
+    step = max(step, coarsest)
+    return _scale(step, people * math.ceil(change / Fraction(step)), math.floor(Fraction(within) / Fraction(step)))
+
+
+def _scale(step: float, moved: int, gap: int) -> Scale:
+    if gap > MOST_GAPS:
+        raise InputError("within", f"at most {MOST_GAPS:,} whole numbers", f"{gap - 1:,}", "Count in thousands.")
+    return Scale(step=step, moved=moved, gap=max(gap, 1))
+
+
+def _twos(number: int) -> int:
+    """How often 2 divides a number."""
+    return (number & -number).bit_length() - 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Given:
+    """Scores, and the options they belong to."""
+
+    scores: Array
+    options: Sequence[Any]
+
+    def names(self, places: Index, *, single: bool) -> Any:
+        """The options at these places; one alone, or a list."""
+        named = [self.options[place] for place in places.tolist()]
+        return named[0] if single else named
+
+
+def read_scores(scores: object, count: int | None = None) -> Given:
+    """Scores of a mapping, a pandas Series (its index names the options), or a column (their places do)."""
+    options: Sequence[Any]
+    if isinstance(scores, Mapping):
+        options, values = list(scores), list(scores.values())
+        given = read_column("scores", values, "a mapping")
+    else:
+        given = read_column("scores", scores, "a mapping")
+        options = list(scores.index) if comes_from(scores, "pandas") else range(len(given.array))  # type: ignore[attr-defined]
+    if count is not None and len(given.array) != count:
+        raise InputError("scores", f"of the {count:,} options of the plan", f"{len(given.array):,}")
+    if not len(given.array):
+        raise InputError("scores", "of at least one option", "none")
+    return Given(scores=_floats(given.array), options=options)
+
+
+def _floats(values: npt.NDArray[Any]) -> Array:
+    if values.dtype.kind in "iuf":
+        return values.astype(np.float64)
+    kinds = {type(value) for value in values.tolist()}
+    if any(issubclass(kind, bool | str | bytes) for kind in kinds):
+        raise InputError("scores", "numbers", "something else among them")
+    try:
+        return np.array([math.nan if value is None else _float(value) for value in values.tolist()])
+    except (TypeError, ValueError):
+        raise InputError("scores", "numbers", "something else among them") from None
+
+
+def _float(value: Any) -> float:
+    try:
+        return float(value)
+    except OverflowError:
+        return math.copysign(math.inf, value)
