@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from pbdp.errors import CannotCertifyError, InputError, PbdpError
 
 if TYPE_CHECKING:
+    from pbdp.choosing.plan import ChoicePlan, choose, plan_choice
     from pbdp.ledger.budget import Budget
     from pbdp.ledger.ledger import Ledger
     from pbdp.planning.ask import plan
@@ -26,12 +27,15 @@ if TYPE_CHECKING:
 __all__ = [
     "Budget",
     "CannotCertifyError",
+    "ChoicePlan",
     "InputError",
     "Ledger",
     "PbdpError",
     "Plan",
+    "choose",
     "narrowest_together",
     "plan",
+    "plan_choice",
     "plan_together",
     "plan_vector",
 ]
@@ -39,10 +43,13 @@ __version__ = "0.1.0"
 
 _LATER = {
     "Budget": "pbdp.ledger.budget",
+    "ChoicePlan": "pbdp.choosing.plan",
     "Ledger": "pbdp.ledger.ledger",
     "Plan": "pbdp.planning.plan",
+    "choose": "pbdp.choosing.plan",
     "narrowest_together": "pbdp.planning.together.narrowest",
     "plan": "pbdp.planning.ask",
+    "plan_choice": "pbdp.choosing.plan",
     "plan_together": "pbdp.planning.together.search",
     "plan_vector": "pbdp.planning.vectors.ask",
 }

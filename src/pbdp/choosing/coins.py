@@ -11,9 +11,9 @@ showed tails, or comes later, with probability 1 - t·c_l. Hence
     P(i) = c_i · integral over t from 0 to 1 of the product over l ≠ i of (1 - t·c_l).
 
 **Privacy, for any c.** Let neighbors move every score by at most s steps, and let R(h) be the largest
-c(x)/c(x + h) over x >= 0. Let m be by how much the best score moves, so -s <= m <= s. The gap of an option then
-grows by at most m + s and shrinks by at most s - m, both 0 or more. So c'_l >= b·c_l with b = 1/R(m + s) <= 1
-for every l, and c'_i <= R(s - m)·c_i. With u = b·t
+c(x)/c(x + h) over x >= 0. Let m be by how much the best score moves, so -s <= m <= s. The gap of an option
+then grows by at most m + s and shrinks by at most s - m, both 0 or more. So c'_l >= b·c_l with
+b = 1/R(m + s) <= 1 for every l, and c'_i <= R(s - m)·c_i. With u = b·t
 
     P'(i) <= c'_i · integral over t of the product of (1 - t·b·c_l)
            = c'_i/b · integral over u from 0 to b of the product of (1 - u·c_l) <= R(m + s)·R(s - m)·P(i),
@@ -34,8 +34,8 @@ one option that is best and k - 1 that are n steps below:
 epsilon is z times the largest ceil(h/a) + ceil((D - h)/a). Steps of a = 1 (an exponential coin) are the best
 that subadditivity allows where D divides n; below D longer steps can be better, and the best length is taken.
 
-The coins are whole multiples of 2^-62. They are compared with z·ceil(g/a): if all lie between `low` and `high`
-times the ideal ones, R(h) is at most high/low times the ideal R(h).
+The coins are whole multiples of 2^-62. They are compared with the ideal ones: if all lie between `low` and
+`high` times these, R(h) is at most high/low times the ideal R(h).
 """
 
 from __future__ import annotations
@@ -56,6 +56,8 @@ _FAR = 2.0**-10
 _LEAST_WEIGHT = 1 << 18
 # Rounding of a handful of products, exponentials and logarithms, relative.
 _ROUNDING = 1e-13
+# Of one probability of being right: a logarithm, an exponential and a quotient.
+_ULPS = 2.0**-48
 MOST_GAPS = 1 << 22
 
 
@@ -72,10 +74,13 @@ class Coins:
         """c(0), ..., c(last) in multiples of 2^-62: what is drawn from, and what is certified."""
         stairs = -(-np.arange(self.last + 1) // self.stride)
         weights = np.ceil(np.exp(-self.fall * stairs) * TOTAL)
-        return np.minimum(weights, float(TOTAL)).astype(np.int64)
+        limited: Index = np.minimum(weights, float(TOTAL)).astype(np.int64)
+        return limited
 
     def epsilon(self, moved: int) -> float:
         """An upper bound where gaps grow and shrink by `moved` steps together (D above)."""
+        if not self.fall:
+            return 0.0
         stairs = -(-np.arange(self.last + 1) // self.stride)
         ratios = self.weights / (np.exp(-self.fall * stairs) * TOTAL)
         spread = math.log(float(ratios.max()) / float(ratios.min())) + _ROUNDING
@@ -86,12 +91,12 @@ class Coins:
         return min(float(self.weights[min(gap, self.last)]) / TOTAL * (1 + 2.0**-50), 1.0)
 
     def right(self, options: int, gap: int, picks: int = 1) -> float:
-        """How often all of so many picks are good, at least, whatever the scores; the loser's gap is `gap`."""
+        """How often all of so many picks are good, at least, whatever the scores; losers are `gap` below."""
         coin = self.coin(gap)
         found = 1.0
         for taken in range(picks):
             found *= right_once(options - taken, coin)
-        return max(found * (1 - picks * _ROUNDING), 0.0)
+        return max(found * (1 - picks * _ULPS), 0.0)
 
 
 def stairs_of(moved: int, stride: int) -> int:
@@ -111,11 +116,17 @@ def right_once(options: int, coin: float) -> float:
 
 def largest_coin(options: int, confidence: float, picks: int = 1) -> float:
     """The largest coin of losers, up to a hair, with which all picks are good often enough."""
+
+    def enough(coin: float) -> bool:
+        return math.prod(right_once(options - taken, coin) for taken in range(picks)) >= wanted
+
+    wanted = confidence + 2 * picks * _ULPS
+    if enough(1.0):
+        return 1.0
     low, high = 0.0, 1.0
     for _ in range(200):
         middle = math.sqrt(low * high) if low else high / 2**20
-        right = math.prod(right_once(options - taken, middle) for taken in range(picks))
-        low, high = (middle, high) if right >= confidence else (low, middle)
+        low, high = (middle, high) if enough(middle) else (low, middle)
         if high - low <= 1e-15 * high:
             break
     return low * (1 - 1e-9)

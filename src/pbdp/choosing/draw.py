@@ -2,8 +2,8 @@
 
 The order is that of random 64-bit keys, drawn again if two are equal: exactly uniform. A coin shows heads if
 62 random bits are below its weight, which for the best option is always. Every option gets its key and its
-coin whatever its score, and all steps are the same for all scores: the time tells nothing but how many options
-there are.
+coin whatever its score, and all steps are the same for all scores: the time tells how many options there are,
+and nothing else.
 """
 
 from __future__ import annotations

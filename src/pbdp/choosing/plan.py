@@ -14,15 +14,16 @@ from pbdp.accounting.composition.composed import compose
 from pbdp.accounting.filters.claimed import claimed_release
 from pbdp.accounting.risk import guarantee_curve, guessed_right, risk_words
 from pbdp.choosing import rivals
-from pbdp.choosing.coins import MOST_GAPS, Coins, coins_falling, coins_for, largest_coin, stairs_of
+from pbdp.choosing.coins import MOST_GAPS, Coins, coins_for, largest_coin
 from pbdp.choosing.draw import chosen
-from pbdp.choosing.scores import Scale, read_scores, scale_for
+from pbdp.choosing.scores import Given, Scale, read_scores, scale_for
 from pbdp.digits import percent_down, rounded_up
 from pbdp.domains import fraction, non_negative, positive, probability, whole
 from pbdp.errors import CannotCertifyError, ContradictionError, InputError, PlanFileError
 from pbdp.mechanism.neighbors import Neighbors
+from pbdp.noise.kernel import Index
 from pbdp.planning.pricing.priced import Claim
-from pbdp.release.keystream import keystream_from
+from pbdp.release.keystream import Keystream, keystream_from
 from pbdp.spelling import NotJsonError, content_of, json_of
 
 FORMAT = "pbdp-choice"
@@ -30,7 +31,6 @@ VERSION = 1
 MOST_OPTIONS = 10**8
 # Searches end this near to what they look for; the figures of what is found are exact.
 _CLOSE = 1e-9
-_REMEDY = "Give two of within, confidence and epsilon."
 
 
 class Rival(NamedTuple):
@@ -113,11 +113,14 @@ class ChoicePlan:
         if self.asked.picks != 1:
             return ()
         question = self.asked.options, self.confidence, self.scale.gap, self.scale.moved
-        return (
-            Rival("exponential mechanism", rivals.exponential(*question)),
-            Rival("boosted exponential mechanism", rivals.boosted_exponential(*question)),
+        plain, boosted = rivals.exponential(*question), rivals.boosted_exponential(*question)
+        found = [
+            Rival("exponential mechanism", plain),
             Rival("Laplace noise, largest score", rivals.laplace(*question)),
-        )
+        ]
+        if boosted < plain:
+            found.append(Rival("boosted exponential mechanism", boosted))
+        return tuple(sorted(found, key=lambda rival: rival.epsilon))
 
     @cached_property
     def limit(self) -> float | None:
@@ -152,8 +155,16 @@ class ChoicePlan:
         where options are their places. NaN counts as 0.
         """
         given = read_scores(scores, self.asked.options)
-        places = chosen(self.scale.steps(given.scores), self.asked.top, self.coins, _stream(insecure_test_seed))
-        return given.names(places, single=self.asked.top == 1)
+        return self.named(given, self.drawn(given, keystream_from(insecure_test_seed)))
+
+    def drawn(self, given: Given, keystream: Keystream) -> Index:
+        """The places of what is chosen."""
+        return chosen(self.scale.steps(given.scores), self.asked.top, self.coins, keystream)
+
+    def named(self, given: Given, places: Index) -> Any:
+        """The option at the only place, or the list of those at several."""
+        options = [given.options[place] for place in places.tolist()]
+        return options[0] if self.asked.top == 1 else options
 
     # -------------------------------------------------------------------------------------------- in words
 
@@ -229,7 +240,9 @@ def plan_from_record(record: object, name: str = "record") -> ChoicePlan:
         raise PlanFileError(f"version of {name}", f"{VERSION}", record.get("version"), "Make it again.")
     try:
         asked = Asked(
-            **{name: record[name] for name in ("options", "sensitivity", "integer", "rising", "top", "delta")},
+            **{
+                name: record[name] for name in ("options", "sensitivity", "integer", "rising", "top", "delta")
+            },
             neighbors=record["neighbors"],
         )
         within = non_negative("within", record["within"])
@@ -295,13 +308,46 @@ def plan_choice(
         only = scale_for(within or 0.0, asked)
         return ChoicePlan(asked=asked, within=within or 0.0, scale=only, coins=_BLIND)
     if epsilon is None:
-        assert within is not None and confidence is not None
+        if within is None or confidence is None:
+            raise AssertionError("two are given")
         return _for_accuracy(asked, within, confidence)
     each = _each(epsilon, asked)
     if within is not None:
         return _for_width(asked, within, each)
-    assert confidence is not None
+    if confidence is None:
+        raise AssertionError("two are given")
     return _for_confidence(asked, confidence, each)
+
+
+def choose(
+    scores: object,
+    *,
+    sensitivity: float,
+    within: float | None = None,
+    confidence: float | None = None,
+    epsilon: float | None = None,
+    integer: bool = False,
+    rising: bool = False,
+    top: int = 1,
+    neighbors: str = Neighbors.ADD_REMOVE,
+) -> Any:
+    """The option whose score is near the best, or the list of the `top` ones; see `plan_choice`.
+
+    `scores` is a mapping or a pandas Series from options to their scores, or a list or array of scores, where
+    options are their places. Nothing counts what is spent: `Budget.choose` does.
+    """
+    plan = plan_choice(
+        options=len(read_scores(scores).options),
+        sensitivity=sensitivity,
+        within=within,
+        confidence=confidence,
+        epsilon=epsilon,
+        integer=integer,
+        rising=rising,
+        top=top,
+        neighbors=neighbors,
+    )
+    return plan.choose(scores)
 
 
 _BLIND = Coins(fall=0.0, stride=1, last=0)
@@ -381,10 +427,6 @@ def _together(each: float, picks: int, delta: float) -> float:
     if picks < 2 or not delta or not each:
         return total
     return min(total, compose([(claimed_release(each, 0.0), picks)]).epsilon_at(delta).upper)
-
-
-def _stream(insecure_test_seed: int | None) -> Any:
-    return keystream_from(insecure_test_seed)
 
 
 def _given(within: float | None, confidence: float | None, epsilon: float | None) -> str:

@@ -3,17 +3,17 @@
 All but the limit are for comparison: computed for ideal laws, none of them drawn. n is the gap of a loser and
 D by how much a gap and another one can move together, in steps (see `coins`); k is the number of options.
 
-**Exponential mechanism**: P(i) is proportional to e^(-z·gap). At worst one option is best and all others lose:
-1/(1 + (k - 1)·e^(-z·n)), and epsilon is z·D. **Boosted**: options that are good are e^y times likelier still.
-A good option's gap may shrink while others cease to be good, so epsilon is z·D + 2y, and e^(-z·n) becomes
-e^(-z·n - y): y > 0 pays only where n < D/2, and then z = 0 is best. **Laplace noise** on every score, and the
-largest one is taken: epsilon is z·D with noise of scale 1/z.
+**Exponential mechanism**: P(i) is proportional to e^(-z·gap). At worst one option is best and all others
+lose: 1/(1 + (k - 1)·e^(-z·n)), and epsilon is z·D. **Boosted**: options that are good are e^y times likelier
+still. A good option's gap may shrink while others cease to be good, so epsilon is z·D + 2y, and e^(-z·n)
+becomes e^(-z·n - y): y > 0 pays only where n < D/2, and then z = 0 is best. **Laplace noise** on every score,
+and the largest one is taken: epsilon is z·D with noise of scale 1/z.
 
-**The limit.** Let any epsilon-DP mechanism choose a good option with probability `confidence`, for all scores.
-When all scores are equal some option i is chosen with probability at most 1/k. Move its score up and the
-others down until all others lose: ceil(n/D) neighbors one after the other. Option i is the only good one then,
-so it is chosen with probability at least `confidence`. But from one neighbor to the next a probability p gets
-at most to
+**The limit.** Let any epsilon-DP mechanism choose a good option with probability `confidence`, whatever the
+scores. When all scores are equal some option i is chosen with probability at most 1/k. Move its score up and
+the others down until all others lose: ceil(n/D) neighbors one after the other. Option i is the only good one
+then, so it is chosen with probability at least `confidence`. But from one neighbor to the next a probability
+p gets at most to
 
     min(e^epsilon·p, 1 - e^-epsilon·(1 - p)).
 
@@ -26,6 +26,8 @@ import math
 from collections.abc import Callable
 
 import numpy as np
+
+from pbdp.noise.kernel import Array
 
 _NODES = 400
 
@@ -50,8 +52,8 @@ def laplace(options: int, confidence: float, gap: int, moved: int) -> float:
     nodes, weights = np.polynomial.legendre.leggauss(_NODES)
     u = (nodes + 1) / 2
 
-    def below(x: np.ndarray) -> np.ndarray:
-        half = np.exp(-np.abs(x)) / 2
+    def below(x: Array) -> Array:
+        half: Array = np.exp(-np.abs(x)) / 2
         return np.where(x < 0, half, 1 - half)
 
     noise = np.where(u < 0.5, np.log(2 * u), -np.log(2 * (1 - u)))

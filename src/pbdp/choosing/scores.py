@@ -81,12 +81,16 @@ def scale_for(within: float, asked: Question) -> Scale:
     step = min(wide, max(exact, fine))
     coarsest = 2.0 ** math.ceil(math.log2(within / MOST_GAPS))
     step = max(step, coarsest)
-    return _scale(step, people * math.ceil(change / Fraction(step)), math.floor(Fraction(within) / Fraction(step)))
+    return _scale(
+        step, people * math.ceil(change / Fraction(step)), math.floor(Fraction(within) / Fraction(step))
+    )
 
 
 def _scale(step: float, moved: int, gap: int) -> Scale:
     if gap > MOST_GAPS:
-        raise InputError("within", f"at most {MOST_GAPS:,} whole numbers", f"{gap - 1:,}", "Count in thousands.")
+        raise InputError(
+            "within", f"at most {MOST_GAPS:,} whole numbers", f"{gap - 1:,}", "Count in thousands."
+        )
     return Scale(step=step, moved=moved, gap=max(gap, 1))
 
 
@@ -101,11 +105,6 @@ class Given:
 
     scores: Array
     options: Sequence[Any]
-
-    def names(self, places: Index, *, single: bool) -> Any:
-        """The options at these places; one alone, or a list."""
-        named = [self.options[place] for place in places.tolist()]
-        return named[0] if single else named
 
 
 def read_scores(scores: object, count: int | None = None) -> Given:
@@ -140,4 +139,4 @@ def _float(value: Any) -> float:
     try:
         return float(value)
     except OverflowError:
-        return math.copysign(math.inf, value)
+        return math.inf if value > 0 else -math.inf

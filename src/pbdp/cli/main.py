@@ -21,6 +21,7 @@ COMMANDS = {
     "plan": "find the noise with the least privacy loss that meets an accuracy",
     "noise": "show every output of a plan and its probability",
     "ask": "publish a number with the noise that costs a budget least",
+    "choose": "choose the option with the best score, or the best few",
     "release": "publish private numbers with the noise of a plan",
     "interval": "say what a published number tells you about the true answer",
     "audit": "draw from the sampler and test all that a plan claims",

@@ -12,7 +12,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -31,6 +31,9 @@ from pbdp.planning.pricing.priced import name_of
 from pbdp.planning.pricing.terms import KINDS, amount_name
 from pbdp.release.keystream import SecureKeystream
 from pbdp.spelling import neighbours_too
+
+if TYPE_CHECKING:
+    from pbdp.choosing.paid import Chosen
 
 Numbers = Array | Index
 Blocks = str | Sequence[str] | None
@@ -269,7 +272,7 @@ class Budget:
 
     def answered(
         self,
-        plan: Plan,
+        plan: Priced,
         count: int,
         draw: Callable[[], bytes],
         *,
@@ -278,18 +281,19 @@ class Budget:
         disjoint: bool = False,
         again: bool = False,
         blocks: Blocks = None,
+        times: int = 1,
     ) -> tuple[bytes, Reservation]:
         """Pay for `count` numbers of a plan, have their answer drawn unless it was, and store it as it is.
 
-        Refusals say what would fit instead.
+        `times` is how often what is paid for is made for one answer. Refusals say what would fit instead.
         """
         chosen = self.terms.chosen_blocks(blocks)
         request = Request(
             dataset=self.dataset,
             plan=self.terms.plan_id(plan, chosen),
             plan_label=name_of(plan),
-            cost=self._pricing(((plan, 1),), chosen),
-            package=plan.package,
+            cost=self._pricing(((plan, times),), chosen),
+            package=_package(plan),
             values=count,
             neighbors=plan.neighbors,
             query=query,
@@ -300,7 +304,7 @@ class Budget:
         try:
             reservation = self.ledger.reserve(request)
         except BudgetExceededError as refusal:
-            raise self._with_remedy(refusal, ((plan, 1),), chosen) from None
+            raise self._with_remedy(refusal, ((plan, times),), chosen) from None
         stored = reservation.stored_answer
         if stored is None:
             stored = self.ledger.settle(reservation, draw())
@@ -360,6 +364,39 @@ class Budget:
             step=step,
         )
         return ask(self, question, answer, key=key, query=query, blocks=blocks)
+
+    def choose(
+        self,
+        scores: object,
+        *,
+        sensitivity: float,
+        within: float | None = None,
+        confidence: float | None = None,
+        epsilon: float | None = None,
+        integer: bool = False,
+        rising: bool = False,
+        top: int = 1,
+        key: str | None = None,
+        query: str | None = None,
+        blocks: Blocks = None,
+    ) -> Chosen:
+        """Choose an option near the best, or the `top` ones, and pay for it; see `pbdp.plan_choice`."""
+        from pbdp.choosing.paid import choose_paid
+        from pbdp.choosing.plan import plan_choice
+        from pbdp.choosing.scores import read_scores
+
+        plan = plan_choice(
+            options=len(read_scores(scores).options),
+            sensitivity=sensitivity,
+            within=within,
+            confidence=confidence,
+            epsilon=epsilon,
+            integer=integer,
+            rising=rising,
+            top=top,
+            neighbors=self.terms.neighbors,
+        )
+        return choose_paid(self, plan, scores, key=key, query=query, blocks=blocks)
 
 
 def _counted(plans: Iterable[Priced | tuple[Priced, int]]) -> Plans:

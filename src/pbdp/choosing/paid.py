@@ -1,0 +1,97 @@
+"""Choices that a budget pays for: paid before they are drawn, stored, and the same again for the same key."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from pbdp.choosing.plan import ChoicePlan
+from pbdp.choosing.scores import Given, read_scores
+from pbdp.digits import percent_up
+from pbdp.ledger.errors import KeyReusedError
+from pbdp.release.keystream import SECURE
+from pbdp.spelling import digest
+
+if TYPE_CHECKING:
+    from pbdp.ledger.budget import Blocks, Budget
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Chosen:
+    """What was chosen (an option, or the list of the `top` ones), the plan, and what it cost.
+
+    `share` is the cost as a share of the whole budget and `spent` what is spent now; `repeated` says that it
+    is the stored answer to an earlier request.
+    """
+
+    option: Any
+    plan: ChoicePlan
+    key: str
+    share: float
+    spent: float
+    repeated: bool
+
+    def describe(self) -> str:
+        """In words, one line a fact."""
+        cost = (
+            "It was paid for before" if self.repeated else f"It cost {percent_up(self.share)} of the budget"
+        )
+        return (
+            f"{self.option}: {self.plan.describe()}.\n{cost}; {percent_up(self.spent)} is spent now. "
+            f"Request key: {self.key}"
+        )
+
+
+def choose_paid(
+    budget: Budget,
+    plan: ChoicePlan,
+    scores: object,
+    *,
+    key: str | None = None,
+    query: str | None = None,
+    blocks: Blocks = None,
+) -> Chosen:
+    """Pay, draw, store. Of the scores only types and number are looked at before they are paid for."""
+    given = read_scores(scores, plan.asked.options)
+    options = _identity(given)
+    words = plan.describe()
+    stored, paid = budget.answered(
+        plan.claim,
+        1,
+        lambda: _packed(options, plan.drawn(given, SECURE).tolist()),
+        key=key,
+        query=f"{words}; {query}" if query else words,
+        again=True,
+        blocks=blocks,
+        times=plan.asked.picks,
+    )
+    repeated = paid.stored_answer is not None
+    return Chosen(
+        option=plan.named(given, np.array(_unpacked(options, stored, paid.key))),
+        plan=plan,
+        key=paid.key,
+        share=0.0 if repeated else budget.terms.share_of_cost(paid.charged, paid.spent),
+        spent=budget.spent,
+        repeated=repeated,
+    )
+
+
+def _identity(given: Given) -> str:
+    """What tells one list of options from another; their names are public."""
+    return digest([str(option) for option in given.options])
+
+
+def _packed(options: str, places: list[int]) -> bytes:
+    return json.dumps({"options": options, "chosen": places}, separators=(",", ":")).encode()
+
+
+def _unpacked(options: str, stored: bytes, key: str) -> list[int]:
+    """The places again; refused if they are those of other options."""
+    content = json.loads(stored)
+    if not isinstance(content, dict) or content.get("options") != options:
+        raise KeyReusedError(key)
+    places: list[int] = content["chosen"]
+    return places

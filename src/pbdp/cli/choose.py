@@ -1,0 +1,186 @@
+"""`pbdp choose`: the option whose score is near the best, or the best few, from scores in a file."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from typing import TYPE_CHECKING, Any
+
+from pbdp.cli.files import Outcome, target_of
+from pbdp.cli.options import add, add_neighbors, blocks_of, check_budget
+from pbdp.cli.parser import Parser
+from pbdp.cli.progress import Progress
+from pbdp.digits import percent_down, percent_up, rounded_down, rounded_up
+from pbdp.errors import ContradictionError, InputError
+
+if TYPE_CHECKING:
+    from pbdp.choosing.plan import ChoicePlan
+
+FORMATS = ("csv", "json", "parquet")
+
+EXAMPLES = """examples:
+  pbdp choose --options 1000 --within 50 --confidence 0.95 --sensitivity 1 --integer --rising
+  pbdp choose --input visits.csv --column visits --names region --within 50 --confidence 0.95 \\
+      --sensitivity 1 --integer --rising --ledger pbdp-ledger.db --dataset visits
+  pbdp choose --input visits.csv --column visits --names region --top 10 --within 50 --confidence 0.95 \\
+      --sensitivity 1 --integer --rising
+
+Without --input the plan is shown: what a choice from so many options costs. The names of the options are
+public; their scores are not.
+"""
+
+
+def declare(parser: Parser) -> None:
+    """What the command takes."""
+    parser.description = "Choose the option with the best score, or the best few, up to a stated width."
+    parser.epilog = EXAMPLES
+    parser.private = True
+    given = parser.add_argument_group("options and their scores")
+    given.add_argument(
+        "--options", type=int, metavar="K", help="how many there are, if only a plan is asked for"
+    )
+    add(given, "--input", "--column")
+    add(given, "--input-format", choices=FORMATS)
+    given.add_argument("--names", metavar="NAME", help="the column that names the options; IT IS PUBLIC")
+    accuracy = parser.add_argument_group("accuracy: two of width, confidence and epsilon")
+    add(accuracy, "--within", type=float, help="how far below the best score the chosen one may be")
+    add(accuracy, "--confidence", "--epsilon")
+    add(accuracy, "--sensitivity", help="most that one person changes any score; all of them may change")
+    add(accuracy, "--integer", help="scores are whole numbers")
+    accuracy.add_argument(
+        "--rising",
+        action="store_true",
+        help="adding a person never lowers a score (counts): half the epsilon",
+    )
+    accuracy.add_argument(
+        "--top", type=int, default=1, metavar="N", help="choose so many, each near the best that is left"
+    )
+    add(accuracy, "--delta", default=0.0, help="for --top: epsilon of all picks together at this delta")
+    add_neighbors(accuracy)
+    budget = parser.add_argument_group("who counts")
+    add(budget, "--ledger", "--dataset", "--blocks", "--key", "--trust-ledger")
+    budget.add_argument("--query", metavar="TEXT", help="what was asked, for the history; it is public")
+    output = parser.add_argument_group("output")
+    add(output, "--output", help="write the plan as a .json file")
+    add(output, "--force", "--json", "--insecure-test-seed")
+
+
+def run(options: argparse.Namespace) -> Outcome:
+    """Read, plan, pay, choose, print."""
+    _check(options)
+    options.format = None
+    target = target_of(options, ("json",), read=[options.input])
+    scores = None if options.input is None else _scores(options)
+
+    from pbdp.choosing.plan import plan_choice
+
+    plan = plan_choice(
+        options=options.options if scores is None else len(scores),
+        sensitivity=options.sensitivity,
+        within=options.within,
+        confidence=options.confidence,
+        epsilon=options.epsilon,
+        integer=options.integer,
+        rising=options.rising,
+        top=options.top,
+        delta=options.delta,
+        neighbors=options.neighbors,
+    )
+    with target.opened() as file:
+        if file is not None:
+            file.write((json.dumps(plan.record(), indent=2, allow_nan=False) + "\n").encode())
+    if scores is None:
+        record = plan.record()
+        return Outcome(output=json.dumps(record, allow_nan=False) if options.json else _plan_words(plan))
+    if options.ledger is not None:
+        return _paid(plan, scores, options)
+    option = plan.choose(scores, insecure_test_seed=options.insecure_test_seed)
+    return _outcome(plan, option, {}, ("No budget was asked to pay: count it yourself.",), options)
+
+
+def _check(options: argparse.Namespace) -> None:
+    """Refuse options that do not belong together before anything is read."""
+    check_budget(options, "query")
+    if (options.options is None) == (options.input is None):
+        got = "neither" if options.input is None else "both"
+        rule = "given, or --options for a plan alone"
+        raise ContradictionError("--input", rule, got)
+    for name in ("column", "names", "input_format", "key", "query", "dataset"):
+        if options.input is None and getattr(options, name) is not None:
+            raise ContradictionError(f"--{name.replace('_', '-')}", "used with --input", "no scores")
+    if options.names is not None and options.column is None:
+        raise ContradictionError("--names", "used with --column", "no --column")
+    if options.names is not None and options.names == options.column:
+        raise ContradictionError("--names", "another column than the scores'", "the same")
+    if options.ledger is not None and options.delta:
+        raise ContradictionError("--delta", "left out with a ledger", "one", "The budget has its own.")
+
+
+def _scores(options: argparse.Namespace) -> dict[Any, Any]:
+    """Scores by option; where options have no names, by their place, from 1."""
+    from pbdp.cli.private_numbers import numbers_from
+
+    keep = [] if options.names is None else [options.names]
+    with Progress() as progress:
+        column = numbers_from(options.input, options.input_format, options.column, keep, progress)
+    numbers = column.answers if isinstance(column.answers, list) else column.answers.tolist()
+    if options.names is None:
+        return dict(enumerate(numbers, start=1))
+    kept = column.kept[options.names]
+    names = kept if isinstance(kept, list) else kept.to_pylist()
+    scores = dict(zip(names, numbers, strict=True))
+    if len(scores) < len(numbers):
+        raise InputError("--names", "a column in which every option stands once", "one with repeated names")
+    return scores
+
+
+def _paid(plan: ChoicePlan, scores: dict[Any, Any], options: argparse.Namespace) -> Outcome:
+    from pbdp.choosing.paid import choose_paid
+    from pbdp.ledger import Ledger
+    from pbdp.ledger.budget import Budget
+
+    with Ledger.open(options.ledger, trust=options.trust_ledger) as ledger:
+        budget = Budget.of(ledger, options.dataset)
+        paid = choose_paid(
+            budget, plan, scores, key=options.key, query=options.query, blocks=blocks_of(options)
+        )
+        cost = "Paid for before" if paid.repeated else f"Cost {percent_up(paid.share)} of the budget"
+        words = f"{cost}; {percent_up(paid.spent)} is spent now. Request key: {paid.key}"
+        record = {"share": paid.share, "spent": paid.spent, "repeated": paid.repeated, "key": paid.key}
+        return _outcome(plan, paid.option, record, (words, *ledger.notes), options)
+
+
+def _outcome(
+    plan: ChoicePlan, option: Any, more: dict[str, Any], notes: tuple[str, ...], options: argparse.Namespace
+) -> Outcome:
+    if options.json:
+        record = {"chosen": option, **plan.record(), **more}
+        return Outcome(output=json.dumps(record, allow_nan=False, default=str), released=True)
+    chosen = option if isinstance(option, list) else [option]
+    words = f"{plan.describe()}."
+    return Outcome(
+        output="\n".join(map(str, chosen)),
+        notes=(f"{words[0].upper()}{words[1:]}", plan.risk_words(), *notes),
+        released=True,
+    )
+
+
+def _plan_words(plan: ChoicePlan) -> str:
+    """What is promised, what it means, and what others would cost."""
+    asked = plan.asked
+    words = plan.describe()
+    lines = [f"{words[0].upper()}{words[1:]}.", plan.risk_words(), "", "epsilon"]
+    rows = [(rounded_up(plan.epsilon), "permute and flip (chosen)")]
+    rows += [(f"{rival.epsilon:.4g}", f"{rival.name} (not certified)") for rival in plan.alternatives]
+    if plan.limit is not None:
+        rows.append((rounded_down(plan.limit), "no mechanism can do with less"))
+    if asked.picks > 1:
+        rows.append((rounded_up(plan.epsilon_each), f"each of the {asked.picks} picks"))
+    lines += [f"  {figure:<9}{name}" for figure, name in rows]
+    lines += [
+        "",
+        f"Holds for any scores of which one person changes each by at most {asked.sensitivity:g}"
+        f"{', all upwards when added' if asked.rising else ''}. Exact confidence: "
+        f"{percent_down(plan.confidence, digits=6)}.",
+    ]
+    return "\n".join(lines)

@@ -1,0 +1,71 @@
+"""Choices that a budget pays for."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from pbdp.choosing.paid import Chosen, choose_paid
+from pbdp.choosing.plan import plan_choice
+from pbdp.errors import InputError
+from pbdp.ledger import Ledger
+from pbdp.ledger.budget import Budget
+from pbdp.ledger.errors import BudgetExceededError, KeyReusedError
+
+SCORES = {"north": 1200, "south": 1350, "west": 700, "east": 1349}
+
+
+@pytest.fixture
+def budget(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Budget:
+    monkeypatch.setenv("PBDP_STATE", str(tmp_path / "state"))
+    return Budget.create(Ledger.create(tmp_path / "budget.db"), "visits", epsilon=3, delta=1e-6)
+
+
+def choose(budget: Budget, key: str | None = None, top: int = 1, scores: object = None) -> Chosen:
+    given = SCORES if scores is None else scores
+    return budget.choose(
+        given, within=50, confidence=0.95, sensitivity=1, integer=True, rising=True, top=top, key=key
+    )
+
+
+def test_it_is_paid_stored_and_repeated(budget: Budget) -> None:
+    first = choose(budget, key="best region")
+    assert first.option in SCORES
+    assert 0 < first.share == first.spent == budget.spent
+    again = choose(budget, key="best region")
+    assert (again.option, again.repeated, again.share) == (first.option, True, 0.0)
+    assert budget.spent == first.spent
+    assert "Request key: best region" in first.describe()
+    assert choose(budget).repeated is False
+    assert budget.ledger.verify().sound
+
+
+def test_it_costs_what_its_claims_cost_together(budget: Budget) -> None:
+    plan = plan_choice(options=4, within=50, confidence=0.95, sensitivity=1, integer=True, rising=True, top=3)
+    price = budget.price((plan.claim, 3))
+    paid = choose_paid(budget, plan, SCORES)
+    assert isinstance(paid.option, list)
+    assert budget.state.spent == price.cost
+
+
+def test_a_key_stands_for_the_same_options(budget: Budget) -> None:
+    choose(budget, key="a")
+    with pytest.raises(KeyReusedError):
+        choose(budget, key="a", scores={"north": 1, "south": 2, "west": 3, "center": 4})
+    with pytest.raises(KeyReusedError):
+        choose(budget, key="a", top=2)
+
+
+def test_what_does_not_fit_is_refused_before_the_scores_are_looked_at(budget: Budget) -> None:
+    with pytest.raises(BudgetExceededError):
+        budget.choose([1, 2, 3], within=0, confidence=0.999999, sensitivity=1, integer=True)
+    with pytest.raises(InputError, match="scores must be"):
+        choose(budget, scores={"a": "x"})
+    assert budget.spent == 0
+
+
+def test_scores_that_are_no_use_are_paid_for_like_others(budget: Budget) -> None:
+    """What is refused would tell of them."""
+    costs = {choose(budget, scores=[value] * 4).plan.epsilon for value in (0, 1e300, float("nan"), None)}
+    assert len(costs) == 1

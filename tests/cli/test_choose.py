@@ -1,0 +1,94 @@
+"""`pbdp choose`, as people run it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.cli.commands import Done, assert_refused, run
+
+PLAN = ["--within", "50", "--confidence", "0.95", "--sensitivity", "1", "--integer", "--rising"]
+FILE = ["--input", "visits.csv", "--column", "visits", "--names", "region"]
+PAID = ["--ledger", "pbdp-ledger.db", "--dataset", "visits"]
+Capture = pytest.CaptureFixture[str]
+
+
+@pytest.fixture(autouse=True)
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PBDP_STATE", str(tmp_path / "state"))
+    monkeypatch.delenv("PBDP_LEDGER", raising=False)
+    (tmp_path / "visits.csv").write_text("region,visits\nnorth,120\nsouth,13500\nwest,70\neast,134\n")
+    return tmp_path
+
+
+def choose(capsys: Capture, *more: str) -> Done:
+    return run(capsys, "choose", *more)
+
+
+def test_a_plan_is_shown_with_its_rivals_and_the_limit(capsys: Capture) -> None:
+    done = choose(capsys, "--options", "1000", *PLAN)
+    assert done.code == 0
+    assert "0.18     permute and flip (chosen)" in done.out
+    assert "no mechanism can do with less" in done.out
+    assert "guesses right at most 54.49 %" in done.out
+
+
+def test_the_best_is_chosen_paid_and_repeated(capsys: Capture) -> None:
+    assert run(capsys, "ledger", "create", "visits", "--epsilon", "3", "--delta", "1e-6").code == 0
+    first = choose(capsys, *FILE, *PLAN, *PAID, "--key", "best")
+    assert (first.code, first.out) == (0, "south\n")
+    assert "Request key: best" in first.err
+    again = choose(capsys, *FILE, *PLAN, *PAID, "--key", "best")
+    assert again.out == first.out
+    assert "Paid for before" in again.err
+    record = json.loads(choose(capsys, *FILE, *PLAN, *PAID, "--top", "2", "--json").out)
+    assert record["chosen"][0] == "south"
+    assert record["share"] > 0
+
+
+def test_without_a_budget_it_says_so(capsys: Capture) -> None:
+    done = choose(capsys, *FILE, *PLAN)
+    assert done.out == "south\n"
+    assert "count it yourself" in done.err
+
+
+def test_options_without_names_are_lines(capsys: Capture, here: Path) -> None:
+    (here / "scores.txt").write_text("1\n20000\n3\n")
+    assert choose(capsys, "--input", "scores.txt", *PLAN).out == "2\n"
+
+
+def test_a_plan_is_written(capsys: Capture, here: Path) -> None:
+    assert choose(capsys, "--options", "10", *PLAN, "-o", "choice.json").code == 0
+    assert json.loads((here / "choice.json").read_text())["format"] == "pbdp-choice"
+    assert_refused(choose(capsys, "--options", "10", *PLAN, "-o", "choice.json"), "--force")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (PLAN, "--input must be given, or --options"),
+        (["--options", "5", "--input", "visits.csv", *PLAN], "--input must be given, or --options"),
+        (["--options", "5", "--key", "a", *PLAN], "--key must be used with --"),
+        (["--input", "visits.csv", "--names", "region", *PLAN], "--names must be used with --column"),
+        ([*FILE[:4], "--names", "visits", *PLAN], "--names must be another column"),
+        ([*FILE, *PLAN, "--top", "9"], "top must be at most 4"),
+        ([*FILE, *PLAN, *PAID, "--delta", "1e-6"], "--delta must be left out with a ledger"),
+        ([*FILE, "--within", "5", "--sensitivity", "1"], "must be two"),
+        (["--options", "5", "--sensitivity", "1"], "must be two"),
+        (["--input", "none.csv", *PLAN], "none.csv"),
+    ],
+)
+def test_mistakes_are_refused(capsys: Capture, arguments: list[str], words: str) -> None:
+    assert_refused(choose(capsys, *arguments), words)
+
+
+def test_names_stand_once_and_scores_are_never_repeated(capsys: Capture, here: Path) -> None:
+    (here / "visits.csv").write_text("region,visits\nnorth,120\nnorth,13500\n")
+    assert_refused(choose(capsys, *FILE, *PLAN), "every option stands once")
+    (here / "visits.csv").write_text("region,visits\nnorth,secret\n")
+    done = choose(capsys, *FILE, *PLAN)
+    assert done.code == 2
+    assert "secret" not in done.err
