@@ -19,6 +19,9 @@ from pbdp.mechanism.reweighted import SLOPE_MARGIN, ReweightedTable
 from pbdp.mechanism.weights import BITS, CENTER_SHARE, LARGEST_TABLE, TOTAL, WeightTable, integer_weights
 from pbdp.noise.kernel import Array, LatticeKernel
 
+# Tables that reach further take seconds to look up in their own sums.
+LONG = 1 << 20
+
 
 class AnyDesign(ABC):
     """Noise on a grid, for single numbers or for whole vectors: what a release needs to know of it."""
@@ -141,6 +144,8 @@ class Design(AnyDesign):
     def ideal_masses(self, answer: float, reach: int) -> Array:
         """Masses of kernel noise -reach..reach for this answer, before rounding to weights."""
         below, above = (float(offset) for offset in self.region.offsets(answer))
+        if self.boost == 0 and reach > LONG:
+            return self.kernel.masses(reach)  # what they are divided by below is 1 but for rounding
         noise = np.arange(-reach, reach + 1)
         weight = np.where((noise >= -below) & (noise <= above), 1.0, 1 - self.boost)
         masses = self.kernel.masses(reach) * weight

@@ -48,8 +48,9 @@ class WeightTable:
 
     def weight_within(self, below: float, above: float) -> int:
         """Total weight of the noise values in [-below, above], exactly."""
-        values = self.values()
-        return int(self.weights[(values >= -below) & (values <= above)].sum())
+        first = np.clip(np.ceil(-below) - self.start, 0, len(self.weights))
+        end = np.clip(np.floor(above) + 1 - self.start, 0, len(self.weights))
+        return int(self.weights[int(first) : int(end)].sum())
 
     def in_multiples(self, parts: int) -> WeightTable:
         """All weights rounded down to multiples; what is left over goes to the truth itself."""

@@ -15,8 +15,8 @@ from pbdp.noise.kernel import Array, ArrayLike, LatticeKernel
 from pbdp.noise.table import TableKernel
 
 LARGEST_SUPPORT = 1 << 25
-# Longer rows are added up in extended precision: the sum is off by a few units in the last place at most.
-EXACTLY_ADDED = 1 << 20
+# Longer laws are added up step by step, and drawn without further sums: those of so many points take seconds.
+LONG = 1 << 20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,7 +42,7 @@ class CutStaircase(LatticeKernel):
         object.__setattr__(self, "end", non_negative("end", self.end))
         if self.end > math.exp(-self.loss * self.levels):
             raise InputError("end", "no higher than the step before it", self.end)
-        if self.plateau + 2 * self.width * (self.levels + 1) > LARGEST_SUPPORT:
+        if self._points > LARGEST_SUPPORT:
             raise InputError(
                 "levels", f"few enough for {LARGEST_SUPPORT} points", self.levels, "Use a coarser step."
             )
@@ -70,6 +70,22 @@ class CutStaircase(LatticeKernel):
         first = -side - self.plateau // 2
         return float(first), float(first + 2 * side + self.plateau - 1)
 
+    @property
+    def _points(self) -> int:
+        return self.plateau + 2 * self.width * (self.levels + 1)
+
+    def reach(self, tail: float) -> int:
+        """As for every kernel; of a long law all that there is, which is no less."""
+        if self._points <= LONG:
+            return super(CutStaircase, self).reach(tail)
+        return self.width * (self.levels + 1) + self.plateau // 2
+
+    def masses(self, reach: int) -> Array:
+        """Masses at -reach..reach."""
+        if self._points <= LONG:
+            return super(CutStaircase, self).masses(reach)
+        return self._table.masses(reach)
+
     def log_density(self, x: ArrayLike) -> Array:
         return self._table.log_density(x)
 
@@ -94,7 +110,8 @@ def _tabulated(law: CutStaircase) -> TableKernel:
     heights = np.append(np.exp(-law.loss * np.arange(1, law.levels + 1)), law.end)
     side = np.repeat(heights, law.width)
     row = np.concatenate([side[::-1], np.ones(law.plateau), side])
-    row /= math.fsum(row) if len(row) <= EXACTLY_ADDED else float(np.sum(row, dtype=np.longdouble))
+    long = len(row) > LONG
+    row /= math.fsum(heights) * 2 * law.width + law.plateau if long else math.fsum(row)
     return TableKernel.of_row(row, start=-len(side) - law.plateau // 2)
 
 

@@ -14,6 +14,9 @@ from pbdp.noise.family import Family
 from pbdp.noise.kernel import Array, ArrayLike, LatticeKernel
 from pbdp.noise.symmetric_lattice import FARTHEST, unit_interval, without_nan
 
+# Longer rows are added up in extended precision: the sum is off by a few units in the last place at most.
+EXACTLY_ADDED = 1 << 20
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Sums:
@@ -95,7 +98,7 @@ class TableKernel(_KeepsSums):
         """The row without zeros at its ends, adding up to one, and where it starts."""
         if row.ndim != 1 or not (np.isfinite(row) & (row >= 0)).all():
             raise InputError("probabilities", "a row of finite numbers, 0 or more", "something else")
-        total = math.fsum(row)
+        total = math.fsum(row) if row.size <= EXACTLY_ADDED else float(np.sum(row, dtype=np.longdouble))
         if not abs(total - 1) <= 1e-9:
             raise InputError("probabilities", "a row that adds up to 1 within 1e-9", f"a sum of {total:.12g}")
         some = np.flatnonzero(row)
@@ -117,7 +120,9 @@ class TableKernel(_KeepsSums):
 
     @property
     def _row(self) -> Array:
-        return self._sums.pairs[0]
+        # the sums of a long row take a while, and are not always asked for
+        kept = self.probabilities
+        return kept if isinstance(kept, np.ndarray) else self._sums.pairs[0]
 
     @property
     def family(self) -> str:

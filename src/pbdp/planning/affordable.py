@@ -33,8 +33,8 @@ ESTIMATES = 48
 ROUNDS = 3
 # Certified losses are no smaller: nothing tells them from none.
 LEAST_EPSILON = 1e-15
-# Odds of a hundredth, and of all but 1e-13.
-LEAST_LOG_ODDS, MOST_LOG_ODDS = -4.6, 30.0
+# Odds of a hundredth, and of all but 5e-12: nearer to 1 than rounding leaves a search, prices jump.
+LEAST_LOG_ODDS, MOST_LOG_ODDS = -4.6, 26.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -18,8 +18,8 @@ from pbdp.mechanism.region import Region
 from pbdp.mechanism.weights import TOTAL, WeightTable
 from pbdp.noise.family import Goal
 
-# The largest share of delta that the rounding of answer-dependent tables may use up.
-LARGEST_RESERVE = 0.01
+# The shares of delta that are set aside in turn for the rounding of answer-dependent tables.
+RESERVES = (1e-4, 1e-3, 1e-2)
 # Pairs of answers that are looked at for an epsilon that is reached, where outputs are decoded.
 PAIRS = 5
 
@@ -63,7 +63,8 @@ def certify(design: Design, region: Region, goal: Goal) -> Certificate:
         raise CannotCertifyError(
             f"{design.name} noise has no finite epsilon at "
             + (f"delta {delta:g}" if delta is not None else f"order {order_text(rdp_order or 0.0)}")
-            + "; outputs that only one of two neighbors can produce are too likely."
+            + "; outputs that only one of two neighbors can produce are too likely. "
+            + ("Use a larger delta." if goal.releases == 1 else "Use a larger delta or fewer releases.")
         )
     return Certificate(
         epsilon=epsilon.upper,
@@ -165,14 +166,14 @@ def _over_answers(design: Design, goal: Goal, delta: float) -> tuple[Bounds, str
 
     mechanism = design.mechanism
     accountant = ExactAccountant(mechanism=mechanism, sensitivity=goal.sensitivity)
-    reserve = 1e-4
-    while reserve <= LARGEST_RESERVE:
+    # 1 + e^eps is at least 2
+    least = 2 * design.table_error() / delta
+    for reserve in (share for share in RESERVES if least <= share):
         bounds = accountant.epsilon_at(delta * (1 - reserve))
         if bounds.upper < 50 and (1 + math.exp(bounds.upper)) * design.table_error() <= delta * reserve:
             worst = accountant.worst_pair_at(bounds.upper, tolerance=1e-2)
             reached = epsilon_of_pair(mechanism, worst.answer, worst.other, delta * (1 + reserve))
             return Bounds(lower=min(reached.lower, bounds.upper), upper=bounds.upper), OVER_ANSWERS
-        reserve *= 10
     raise CannotCertifyError(
         f"delta {delta:g} is too small for noise that changes with the answer: its tables are exact to "
         f"{design.table_error():.1g}. Use a larger delta."

@@ -285,12 +285,15 @@ class _Line:
     def widest(self, shape: Shape, problem: Problem, close: float = CLOSE) -> float:
         """The largest scale of the shape that has a decoder; 0 if none has one."""
 
-        def fits(scale: float) -> bool:
-            reach = math.ceil(distance_to_tail(shape, problem, scale, 1e-16))
+        def has_table(scale: float) -> bool:
             # a tail that does not end where it is looked for has no end that is found
-            ends = distance_to_tail(shape, problem, scale, 2.0**-64)
-            if not reach <= 2 * ends <= 2 * FURTHEST / self.parts:
+            reach, ends = (distance_to_tail(shape, problem, scale, tail) for tail in (1e-16, 2.0**-64))
+            return math.ceil(reach) <= 2 * ends <= 2 * FURTHEST / self.parts
+
+        def fits(scale: float) -> bool:
+            if not has_table(scale):
                 return False
+            reach = math.ceil(distance_to_tail(shape, problem, scale, 1e-16))
             masses = np.exp(shape.log_density(np.arange(-reach, reach + 1.0), np.array(scale)))
             sums = np.concatenate((np.zeros(1), np.cumsum(np.repeat(masses, self.parts))))
             wanted = self.confidence * (1 + MARGIN)
@@ -302,6 +305,8 @@ class _Line:
             low = shape.start * 1e-3
             if not fits(low):
                 return 0.0
+        if not has_table(low):
+            return 0.0
         step = FIRST_STEP
         while fits(low * (1 + step)):
             low, step = low * (1 + step), 2 * step

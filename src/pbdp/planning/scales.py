@@ -19,6 +19,8 @@ from pbdp.root import bracketed_root
 
 # Above this half-width the estimate uses a coarser table; the certificate never does.
 FINEST_HALF_WIDTH = 64
+# How far that table goes; an estimate for several releases takes ten times as long.
+LONGEST, LONGEST_COMPOSED = 1 << 17, 1 << 14
 # Where the end of a shape is looked for, in units of its scale, width and shift together.
 DISTANCES = np.geomspace(0.5, 2e4, 96)
 
@@ -38,7 +40,7 @@ def estimated_loss(shape: Shape, problem: Problem, scales: Array) -> Array:
     tail = goal.delta * 1e-3 / goal.releases if goal.delta is not None else 1e-16
     widest = distance_to_tail(shape, problem, float(scales[-1]), tail)
     extra = (goal.order or 0.0) * shift
-    reach = min(math.ceil((widest + extra) / spacing), 1 << 17)
+    reach = min(math.ceil((widest + extra) / spacing), LONGEST if goal.releases == 1 else LONGEST_COMPOSED)
     x = np.asarray(spacing * np.arange(-reach, reach + 1.0)[None, :], dtype=np.float64)
     column = scales[:, None]
     log_first, log_second = shape.log_density(x, column), shape.log_density(x - shift, column)

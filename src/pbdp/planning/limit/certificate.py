@@ -153,22 +153,24 @@ def _largest_gain(strips: Sequence[Strip], points: int, epsilon: float) -> float
     pad = reach + margin
     gain = np.zeros(points + 2 * pad)
     gain[pad : pad + points] = 1.0
-    size = np.ones_like(gain)
+    size, taken = np.ones_like(gain), np.full_like(gain, 8.0)
     for strip in strips:
         first, weights = strip.from_point(-reach)
         here = first + pad
         gain[here : here + len(weights)] -= weights * strip.copies
         size[here : here + len(weights)] += weights * strip.copies
+        taken[here : here + len(weights)] += 2
         there = (here - strip.shifts)[:, None] + np.arange(len(weights))
         # points that lie apart from one another are added to all at once
         apart = strip.apart >= len(weights) or strip.copies == 1
         for places in [there] if apart else there:
             gain[places] += growth * weights
             size[places] += growth * weights
+            taken[places] += 2
     # beyond the window an endless strip leaves (e^eps - 1) w on one side, nothing on the other
     beyond = sum(strip.endless_part for strip in strips) * math.expm1(epsilon) / 2
-    inner, inner_size = gain[margin : len(gain) - margin], size[margin : len(gain) - margin]
-    # each point takes two operations a shift, each rounded by half a unit of the sum of sizes at most
-    rounding = (2 * sum(strip.copies for strip in strips) + 8) * ULP
-    folded = (inner + inner[::-1]) / 2 + (inner_size + inner_size[::-1]) * rounding
+    inner = gain[margin : len(gain) - margin]
+    # a point takes two operations for each weight, each rounded by half a unit of the sum of sizes at most
+    rounding = (size * taken)[margin : len(gain) - margin] * ULP
+    folded = (inner + inner[::-1]) / 2 + (rounding + rounding[::-1])
     return max(0.0, float(folded.max()), beyond * (1 + (len(strips) + 8) * ULP))

@@ -27,6 +27,8 @@ from pbdp.planning.limit.question import Question
 # Weights of the central block, and points in all, that are worth writing out.
 LARGEST_BLOCK = 8_000_000
 LARGEST_REGION = 4_000_000
+# How far (relative) below the root a proof is tried, as rounding counts against it: most where little is missed.
+MARGINS = (1e-12, 1e-10, 1e-8, 1e-6, 1e-5, 1e-4, 1e-3)
 # Coarser lattices are tried on which the region is a whole number of points, up to so many.
 FEW_POINTS = 64
 
@@ -45,7 +47,7 @@ def strongest_closed_form(question: Question) -> DualCertificate | None:
     coarse = question.coarsened(block)
     miss, price = 1 - coarse.confidence, coarse.delta
     epsilon = _largest(lambda e: coarse.staircase_miss(e) - price * _sum_of_largest(coarse, e) > miss)
-    for margin in (1e-12, 1e-10, 1e-8, 1e-6):
+    for margin in MARGINS:
         certificate = closed_form(question, epsilon * (1 - margin), block)
         if certificate.epsilon > 0 and certificate.proves(certificate.epsilon):
             return certificate
