@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 
 # How close (relative, on the searched scale) the search comes to the best value.
 TOLERANCE = 1e-6
-# So close below the epsilon given nothing is left to gain; for widths of very many steps, each of which takes
-# a while, a little less will do.
-SPENT, NEARLY_SPENT = 1e-7, 1e-4
+# So close below the epsilon given nothing is left to gain; for several releases, and for widths of very many
+# steps, each of which takes a while, a little less will do.
+SPENT, SPENT_ON_SEVERAL, NEARLY_SPENT = 1e-7, 1e-5, 1e-4
 MANY_STEPS = 1 << 13
 # Tries between two values of which one fits; whole numbers are halved to the end.
 TRIES = 24
@@ -187,7 +187,7 @@ class Search:
         (low, at_low), (high, at_high) = fitting, failing
         side = 0
         for _ in range(TRIES):
-            if high - low <= TOLERANCE or at_low > -(NEARLY_SPENT if self._is_wide(low) else SPENT):
+            if high - low <= TOLERANCE or at_low > -self._spent(low):
                 break
             share = at_low / (at_low - at_high) if math.isfinite(at_high) else 0.5
             middle = self._snapped(low + (high - low) * min(max(share, 0.02), 0.98))
@@ -203,6 +203,11 @@ class Search:
                 high, at_high, at_low = middle, here, at_low / (2 if side > 0 else 1)
                 side = 1
         return low
+
+    def _spent(self, x: float) -> float:
+        """How close to the epsilon given is close enough."""
+        several = self.asked(x).releases > 1
+        return NEARLY_SPENT if self._is_wide(x) else SPENT_ON_SEVERAL if several else SPENT
 
     def _is_wide(self, x: float) -> bool:
         return self.asked(x).region.width > MANY_STEPS * self.asked(x).sensitivity

@@ -96,6 +96,10 @@ def plan(
         budget = affordable.Budget(epsilon=epsilon, families=chosen)
         if open_width:
             widths = _widths(unknown, requirement.sensitivity, nonnegative)
+            if bounds is not None:
+                # no width need be longer than the range
+                low, high = bounds.answers
+                widths = replace(widths, widest=min(widths.widest, max(high - low, 1.0 if integer else 0.0)))
             made = affordable.narrowest(requirement, budget, widths)
         else:
             made = affordable.largest_confidence(requirement, budget)

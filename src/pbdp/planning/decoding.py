@@ -52,7 +52,9 @@ from pbdp.mechanism.region import Region
 from pbdp.mechanism.requirement import Requirement
 from pbdp.mechanism.weights import TOTAL, WeightTable
 from pbdp.noise.family import Goal, Problem, Shape, Shapes, known_families
+from pbdp.noise.gaussian import GAUSSIAN
 from pbdp.noise.kernel import Index, LatticeKernel
+from pbdp.noise.laplace import LAPLACE
 from pbdp.noise.staircase import STAIRCASE
 from pbdp.planning.candidates import problem_of, shapes_for
 from pbdp.planning.scales import best_shape, distance_to_tail, plain_scale
@@ -87,13 +89,8 @@ def decoded_candidates(
     line = _Line.of(grid, requirement, goal.confidence)
     if line is None:
         return
-    inner = line.region.tightest()
-    constant = line.constant
-    if constant is not None:
-        yield Design(grid=grid, kernel=_unused(families, goal.sensitivity), region=inner, decoder=constant)
-        return
-    problem = problem_of(inner, goal)
-    laplace = known_families()["laplace"].shapes
+    problem = problem_of(line.region.tightest(), goal)
+    laplace = LAPLACE.shapes
     if laplace is None:
         raise AssertionError("Laplace noise is planned with")
     widest = line.widest(laplace(problem).shape(0.0), problem)
@@ -104,13 +101,26 @@ def decoded_candidates(
     met = min(goal.confidence / 2, 1e-3)  # as nothing is boosted
     fitted = Problem(below=half, above=half, goal=replace(goal, confidence=met))
     if goal.releases == 1 and widest * line.parts > WIDE:
-        # large tables take long, and for one release these two are nearly the best there is
-        families = tuple(name for name in families if name in {"laplace", "staircase"}) or families
+        # large tables take long, and for one release these are nearly the best there is
+        few = {LAPLACE.name, STAIRCASE.name} if goal.order is None else {GAUSSIAN.name}
+        families = tuple(name for name in families if name in few) or families
     if STAIRCASE.name in families and 1 < goal.sensitivity > line.points / NARROW:
         families = tuple(name for name in families if name != STAIRCASE.name)
         yield from _decoded(line, grid, partial(_best_staircase, line, fitted.goal))
     for shapes in shapes_for(fitted, families):
         yield from _decoded(line, grid, partial(_best_shape, line, shapes, fitted))
+
+
+def constant_candidate(
+    grid: Grid, requirement: Requirement, goal: Goal, families: tuple[str, ...]
+) -> Design | None:
+    """One number that is published whatever the answer is, where it is acceptable for all of them."""
+    line = _Line.of(grid, requirement, goal.confidence)
+    constant = None if line is None else line.constant
+    if line is None or constant is None:
+        return None
+    kernel = _unused(families, goal.sensitivity)
+    return Design(grid=grid, kernel=kernel, region=line.region.tightest(), decoder=constant)
 
 
 def _decoded(line: _Line, grid: Grid, search: Callable[[], tuple[Shape, float]]) -> Iterator[Design]:

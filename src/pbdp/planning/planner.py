@@ -9,12 +9,13 @@ from pbdp.errors import CannotCertifyError
 from pbdp.mechanism.design import AnyDesign, Design
 from pbdp.mechanism.grid import Grid, LinearGrid, binary_grid_for, grid_for, whole_numbers
 from pbdp.mechanism.log_grid import log_grid_for
+from pbdp.mechanism.region import Region
 from pbdp.mechanism.requirement import Requirement
 from pbdp.noise.family import Goal, known_families
 from pbdp.noise.table import FREE_FORM
 from pbdp.planning.candidates import candidates
 from pbdp.planning.certification import certified, cheapest, goal_on, is_payable, plan_of
-from pbdp.planning.decoding import decoded_candidates
+from pbdp.planning.decoding import constant_candidate, decoded_candidates
 from pbdp.planning.per_answer import per_answer_candidates
 from pbdp.planning.plan import Certified, Plan
 
@@ -30,8 +31,9 @@ FAMILIES = tuple(name for name, family in known_families().items() if not family
 WORTH_A_TABLE = 3e-3
 # Such tables are looked for in regions of so many points, and taken up to so many values.
 MOST_POINTS, LONGEST_TABLE = 1 << 11, 1 << 13
-# A Rényi certificate over all answers takes seconds up to this sensitivity in steps, and minutes beyond.
-MOST_RENYI_STEPS = 4
+# A Rényi certificate over all answers takes seconds up to this sensitivity and width in steps, and minutes
+# beyond, where a boost would gain next to nothing anyway.
+MOST_RENYI_STEPS, WIDEST_RENYI = 4, 1 << 8
 
 
 def grids_of(requirement: Requirement) -> list[Grid]:
@@ -134,6 +136,11 @@ def moving_designs(requirement: Requirement, families: tuple[str, ...]) -> Itera
 
 def _designs_on(grid: Grid, requirement: Requirement, families: tuple[str, ...]) -> Iterator[Design]:
     region, goal = grid.region_in_steps(requirement.region), goal_on(grid, requirement)
+    constant = constant_candidate(grid, requirement, goal, families)
+    if constant is not None:
+        # nothing costs less than nothing
+        yield constant
+        return
     yield from candidates(grid, region, goal, families, requirement.scale)
     yield from decoded_candidates(grid, requirement, goal, families)
 
@@ -145,13 +152,15 @@ def _changing_designs(
     for grid in grids_of(requirement):
         goal = goal_on(grid, requirement)
         region = grid.region_in_steps(requirement.region)
-        if requirement.releases == 1 and _searchable(goal) and region.per_answer:
+        if requirement.releases == 1 and region.per_answer and _searchable(goal, region):
             yield from per_answer_candidates(grid, region, goal, families, reached)
 
 
-def _searchable(goal: Goal) -> bool:
+def _searchable(goal: Goal, region: Region) -> bool:
     """Whether laws that change with the answer can be certified in seconds; Rényi moments take longest."""
-    return goal.order is None or goal.sensitivity <= MOST_RENYI_STEPS
+    inner = region.tightest()
+    narrow = min(inner.below, inner.above) <= WIDEST_RENYI
+    return goal.order is None or (goal.sensitivity <= MOST_RENYI_STEPS and narrow)
 
 
 def certified_like(known: Design, requirement: Requirement) -> Certified | None:

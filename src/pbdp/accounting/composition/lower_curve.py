@@ -42,8 +42,9 @@ from dataclasses import dataclass
 
 from pbdp.accounting.composition.curve import Curve
 
-# Chord lengths, in standard deviations of W.
+# Chord lengths, in standard deviations of W; longer ones than this, as losses, prove nothing.
 _LENGTHS = (3.0, 4.0, 5.0, 6.5)
+_LONGEST = 700.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,6 +75,8 @@ class LowerCurve:
 
     def _solved(self, epsilon: float, reached: float, b: float) -> float:
         """Lemma 2 for one b, solved for F(epsilon); zero if it says nothing."""
+        if b > _LONGEST:
+            return 0.0
         drift = self.releases * self.curve.step**2 / 6 * (1 + 1e-12)
         mean_size = math.sqrt(2 * drift + drift**2) * (1 + 1e-12)
         m = (mean_size + drift) / (-2 * math.expm1(-b))
