@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import pbdp
+from pbdp.noise import cut_staircase
 from pbdp.noise.cut_staircase import CutStaircase
 
 
@@ -36,3 +37,13 @@ def test_impossible_shapes_are_refused(change: dict[str, float]) -> None:
     good = {"loss": 0.5, "width": 1, "plateau": 3, "levels": 2, "end": 0.1}
     with pytest.raises(pbdp.InputError):
         CutStaircase(**{**good, **change})  # type: ignore[arg-type]
+
+
+def test_a_long_law_is_the_same_law(monkeypatch: pytest.MonkeyPatch) -> None:
+    law = CutStaircase(loss=0.3, width=7, plateau=9, levels=20, end=1e-3)
+    points, reach = law.masses(law.reach(0.0)), law.reach(0.0)
+    monkeypatch.setattr(cut_staircase, "LONG", 0)
+    cut_staircase._tabulated.cache_clear()
+    assert law.reach(2.0**-62) == reach
+    assert np.allclose(law.masses(reach), points, rtol=1e-13, atol=0)
+    assert law.masses(reach).sum() == pytest.approx(1.0, abs=1e-15)

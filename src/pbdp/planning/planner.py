@@ -18,6 +18,7 @@ from pbdp.planning.certification import certified, cheapest, goal_on, is_payable
 from pbdp.planning.decoding import constant_candidate, decoded_candidates
 from pbdp.planning.per_answer import per_answer_candidates
 from pbdp.planning.plan import Certified, Plan
+from pbdp.planning.scales import LARGEST_RATIO
 
 TOO_MANY_STEPS = (
     "It would be spread over more steps than are certified in seconds: ask for less width (or scale) against "
@@ -157,10 +158,12 @@ def _changing_designs(
 
 
 def _searchable(goal: Goal, region: Region) -> bool:
-    """Whether laws that change with the answer can be certified in seconds; Rényi moments take longest."""
+    """Whether laws that change with the answer may gain, and are certified in seconds."""
     inner = region.tightest()
-    narrow = min(inner.below, inner.above) <= WIDEST_RENYI
-    return goal.order is None or (goal.sensitivity <= MOST_RENYI_STEPS and narrow)
+    width = min(inner.below, inner.above)
+    if goal.order is None:
+        return width <= LARGEST_RATIO * goal.sensitivity
+    return width <= WIDEST_RENYI and goal.sensitivity <= MOST_RENYI_STEPS
 
 
 def certified_like(known: Design, requirement: Requirement) -> Certified | None:

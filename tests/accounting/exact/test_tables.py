@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
+from pbdp.accounting.exact import tables
 from pbdp.accounting.exact.tables import table_delta, table_epsilon
 from pbdp.mechanism.weights import TOTAL, WeightTable
 from tests.accounting.exact.laws import exact_delta, unimodal
@@ -78,3 +79,19 @@ def test_epsilon_of_integer_tables() -> None:
             )
         if claim.lower > 0:
             assert table_truth(table, sensitivity, claim.lower) > delta, (table, sensitivity, delta, claim)
+
+
+def test_delta_of_long_tables_whose_steps_are_taken_together(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tables, "LONG", 0)
+    rng = np.random.default_rng(45)
+    for _ in range(100):
+        table, sensitivity, epsilon = random_table(rng), int(rng.integers(1, 8)), float(rng.uniform(0, 2))
+        weights = np.repeat(table.weights // 4, 4)
+        weights[-4 * table.start] += TOTAL - int(weights.sum())
+        steps = WeightTable(start=4 * table.start, weights=weights)
+        exact = table_truth(steps, sensitivity, epsilon)
+
+        claim = table_delta(steps, sensitivity, epsilon)
+
+        assert claim.lower <= exact <= claim.upper, (steps, sensitivity, epsilon)
+        assert claim.upper == pytest.approx(float(exact), rel=1e-12, abs=1e-15)

@@ -27,7 +27,7 @@ from pbdp.planning.limit.question import Question
 # Weights of the central block, and points in all, that are worth writing out.
 LARGEST_BLOCK = 8_000_000
 LARGEST_REGION = 4_000_000
-# How far (relative) below the root a proof is tried, as rounding counts against it: most where little is missed.
+# How far (relative) below the root a proof is tried; rounding counts against it, most where little is missed.
 MARGINS = (1e-12, 1e-10, 1e-8, 1e-6, 1e-5, 1e-4, 1e-3)
 # Coarser lattices are tried on which the region is a whole number of points, up to so many.
 FEW_POINTS = 64
