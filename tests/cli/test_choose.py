@@ -92,3 +92,17 @@ def test_names_stand_once_and_scores_are_never_repeated(capsys: Capture, here: P
     done = choose(capsys, *FILE, *PLAN)
     assert done.code == 2
     assert "secret" not in done.err
+
+
+def test_a_plan_is_verified_and_gets_a_certificate(capsys: Capture, here: Path) -> None:
+    assert choose(capsys, "--options", "10", *PLAN, "-o", "choice.json").code == 0
+    verified = run(capsys, "verify", "choice.json")
+    assert verified.code == 0
+    assert "computed again from the coins" in verified.out
+    assert run(capsys, "certificate", "choice.json", "-o", "choice.html").code == 0
+    assert "whatever the scores are" in (here / "choice.html").read_text(encoding="utf-8")
+    record = json.loads((here / "choice.json").read_text())
+    (here / "choice.json").write_text(json.dumps(record | {"epsilon": record["epsilon"] / 2}))
+    assert_refused(run(capsys, "verify", "choice.json"), "Make it again")
+    assert_refused(run(capsys, "certificate", "choice.json"), "Make it again")
+    assert_refused(run(capsys, "verify", "choice.json", "--table", "x"), "--table must be used with")

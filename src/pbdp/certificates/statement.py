@@ -25,9 +25,9 @@ BLANK = "_" * 32
 # Rows of a page that are for parts of a plan, for measures, or for published numbers.
 MOST_ROWS = 6
 PROTECTED = (
-    "What is published would be almost as likely {without}. {risk} The attacker may know everything about "
-    "everyone else, have any computer, and see all of it. Nothing that anyone computes from what is "
-    "published can make this worse."
+    "What is published could have come out as well {without}, and there is a limit to how much this "
+    "changes the chances. {risk} The attacker may know everything about everyone else, have any computer, "
+    "and see all of it. Nothing that anyone computes from what is published can make this worse."
 )
 WITHOUT = {
     Neighbors.ADD_REMOVE: "without the data of any one person",
@@ -66,7 +66,7 @@ def of_plan(plan: Plan, name: str) -> Statement:
         name=name,
         claims=[_protection(plan), *_accuracy(plan), _technical(plan)],
         numbers=_figures(plan),
-        conditions=[_PERSON, *_assumed(plan), _ELSEWHERE, _DRAWN],
+        conditions=[PERSON, *_assumed(plan), ELSEWHERE, DRAWN],
         source=[("Plan", fingerprint(plan)[:32])],
         command=f"pbdp verify {name}",
         lines=lines,
@@ -85,7 +85,7 @@ def of_release(release: ReleaseFile, name: str) -> Statement:
     source = [("Asked", release.query)] if release.query else []
     source += [("Published", release.created), *made.source]
     if paid is not None:
-        conditions[conditions.index(_ELSEWHERE)] = _COUNTED.format(dataset=paid["dataset"])
+        conditions[conditions.index(ELSEWHERE)] = _COUNTED.format(dataset=paid["dataset"])
         source.append(
             ("Paid from", f"{paid['dataset']}, record {paid['sequence']} of ledger {paid['ledger']}")
         )
@@ -125,8 +125,8 @@ def of_table(plan: TablePlan, record: dict[str, Any], name: str) -> Statement:
         "moved to the bound before they were added up. pbdp did this; the bounds were chosen without the "
         "data.",
         _groups(plan),
-        _ELSEWHERE if paid is None else _COUNTED.format(dataset=paid["dataset"]),
-        _DRAWN,
+        ELSEWHERE if paid is None else _COUNTED.format(dataset=paid["dataset"]),
+        DRAWN,
     ]
     return Statement(
         subject="Table",
@@ -149,6 +149,7 @@ def of_table(plan: TablePlan, record: dict[str, Any], name: str) -> Statement:
 def of_budget(budget: Budget, head: str) -> Statement:
     """The certificate of a budget: of everything that its ledger will ever pay for."""
     terms, state = budget.terms, budget.state
+    plural = "" if state.releases == 1 else "s"
     risk = risk_words(budget.risk(), Neighbors(terms.neighbors).question)
     blocks = f" Each of its blocks ({', '.join(terms.blocks)}) has this by itself." if terms.blocks else ""
     return Statement(
@@ -165,14 +166,14 @@ def of_budget(budget: Budget, head: str) -> Statement:
         numbers=[
             ("Attacker", f"right at most {percent_up(budget.risk())} of the time, from even odds"),
             ("Limit", f"epsilon {terms.epsilon:g} at delta {terms.delta:g}, for everything together"),
-            ("Spent", f"{percent_up(budget.spent)}, in {state.releases:,} releases"),
+            ("Spent", f"{percent_up(budget.spent)}, in {state.releases:,} release{plural}"),
         ],
         conditions=[
-            _PERSON,
+            PERSON,
             f"Neighbors: {Neighbors(terms.neighbors).description}.",
             "Every release has the sensitivity that its plan states, and read the people it says it read.",
             f"Everything that is published about these people is paid for here, except: {BLANK}",
-            _DRAWN,
+            DRAWN,
         ],
         source=[
             ("Ledger", budget.ledger.identity),
@@ -188,12 +189,12 @@ def of_budget(budget: Budget, head: str) -> Statement:
 
 # ------------------------------------------------------------------------------------------ sentences
 
-_PERSON = f"Who counts as one person: {BLANK}"
-_ELSEWHERE = f"Nothing else about the same people was or will be published, except: {BLANK}"
+PERSON = f"Who counts as one person: {BLANK}"
+ELSEWHERE = f"Nothing else about the same people was or will be published, except: {BLANK}"
 _COUNTED = (
     f"Everything else that is published about the same people is paid for from {{dataset}}, except: {BLANK}"
 )
-_DRAWN = "pbdp drew the noise, and the true numbers stayed secret."
+DRAWN = "pbdp drew the noise, and the true numbers stayed secret."
 
 
 def _insecure(seed: int | None) -> str:

@@ -87,6 +87,11 @@ def _statement(options: argparse.Namespace) -> Statement:
         return of_release(read_release(path), path.name)
     if kind == "pbdp-table":
         return _of_table(path)
+    if kind == "pbdp-choice":
+        from pbdp.certificates.choice import of_choice
+        from pbdp.choosing.plan import plan_from_record
+
+        return of_choice(plan_from_record(record, path.name), path.name)
     if not str(kind).endswith("-plan"):
         raise InputError(
             "FILE",

@@ -58,11 +58,11 @@ def run(options: argparse.Namespace) -> Outcome:
         }
         output = json.dumps(record, indent=2, allow_nan=False)
     else:
-        output = _words(found, "table" if _kind(options) not in (PLAN, RELEASE) else "file")
+        output = _words(found, "table" if _kind(options) not in (PLAN, RELEASE, CHOICE) else "file")
     return Outcome(output=output, code=0 if found.holds else FAULTY)
 
 
-PLAN, RELEASE = "plan", "release"
+PLAN, RELEASE, CHOICE = "plan", "release", "choice"
 
 
 def _kind(options: argparse.Namespace) -> str:
@@ -77,14 +77,14 @@ def _kind(options: argparse.Namespace) -> str:
 
 def _found(options: argparse.Namespace) -> VerifiedTable:
     kind = _kind(options)
-    if kind in (PLAN, RELEASE) and options.table is not None:
+    if kind in (PLAN, RELEASE, CHOICE) and options.table is not None:
         raise ContradictionError("--table", "used with the manifest of a table", f"a {kind}")
-    if kind == PLAN:
+    if kind in (PLAN, CHOICE):
         if options.ledger is not None:
             raise ContradictionError(
                 "--ledger", "used with a table or a release", "a plan", "Nothing was paid."
             )
-        return _plan(Path(options.manifest))
+        return _plan(Path(options.manifest)) if kind == PLAN else _choice(Path(options.manifest))
     if kind == RELEASE:
         return _release(options)
     from pbdp.tables.verify import verify_manifest
@@ -118,6 +118,27 @@ def _plan(path: Path) -> VerifiedTable:
     )
     return VerifiedTable(
         checks=checks,
+        epsilon=plan.epsilon,
+        delta=plan.delta,
+        guessed_right=plan.risk(),
+        means=plan.risk_words(),
+    )
+
+
+def _choice(path: Path) -> VerifiedTable:
+    from pbdp.choosing.plan import ChoicePlan
+    from pbdp.digits import percent_down, rounded_up
+    from pbdp.tables.verify import VerifiedTable
+    from pbdp.tables.verify_file import Check
+
+    plan = ChoicePlan.load(path)
+    loss = f"epsilon {rounded_up(plan.epsilon)}, computed again from the coins"
+    right = f"{percent_down(plan.confidence)} for any scores, computed again"
+    return VerifiedTable(
+        checks=(
+            Check(name="certificate", holds=True, words=loss),
+            Check(name="confidence", holds=True, words=right),
+        ),
         epsilon=plan.epsilon,
         delta=plan.delta,
         guessed_right=plan.risk(),

@@ -1,0 +1,47 @@
+"""The certificate of a choice: its lines agree with pbdp, and find claims that are too good."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pbdp.certificates.choice import of_choice
+from pbdp.certificates.independent import data_text
+from pbdp.certificates.page import certificate_page
+from pbdp.choosing.plan import ChoicePlan, plan_choice
+from tests.certificates.printed import run_lines
+
+PLANS: list[dict[str, Any]] = [
+    {"options": 1000, "within": 50, "sensitivity": 1, "integer": True, "rising": True},
+    {"options": 7, "within": 3, "sensitivity": 2, "integer": True, "top": 3},
+    {"options": 3, "within": 20, "sensitivity": 0.25},
+]
+
+
+def found(plan: ChoicePlan, folder: Path, **forged: object) -> str:
+    made = of_choice(plan, "choice.json")
+    assert made.data is not None
+    page = folder / "page.html"
+    page.write_text(f'<script id="numbers">{data_text(dict(made.data) | forged)}</script>', encoding="utf-8")
+    return run_lines(made.lines, page)
+
+
+@pytest.mark.parametrize("asked", PLANS)
+def test_the_lines_agree_and_find_claims_that_are_too_good(asked: dict[str, Any], tmp_path: Path) -> None:
+    plan = plan_choice(**asked, confidence=0.9)
+    assert found(plan, tmp_path).endswith("\nHOLDS\n")
+    assert "DOES NOT HOLD" in found(plan, tmp_path, each=plan.epsilon_each * (1 - 1e-6))
+    assert "DOES NOT HOLD" in found(plan, tmp_path, confidence=plan.confidence + 1e-6)
+
+
+def test_the_page_says_what_must_be_true() -> None:
+    page = certificate_page(of_choice(plan_choice(**PLANS[0], confidence=0.9), "choice.json"))
+    for words in ("only upwards when one is added", "known without the data", "pbdp verify choice.json"):
+        assert words in page
+
+
+def test_long_tables_have_no_lines() -> None:
+    plan = plan_choice(options=10, within=10**6, confidence=0.9, sensitivity=1, integer=True)
+    assert of_choice(plan, "choice.json").data is None
