@@ -8,19 +8,25 @@ from typing import TYPE_CHECKING, Any
 
 from pbdp.cli.files import Outcome
 from pbdp.cli.ledger import DEFAULT
-from pbdp.cli.options import add, blocks_of, ledger_place, width_of
+from pbdp.cli.options import add, blocks_of, float_of, ledger_place, width_of
 from pbdp.cli.parser import Parser
 from pbdp.digits import percent_up, plain
-from pbdp.errors import ContradictionError
+from pbdp.errors import ContradictionError, InputError
 
 if TYPE_CHECKING:
     from pbdp.ledger.ask import Asked, Question
     from pbdp.ledger.budget import Budget
+    from pbdp.ledger.looks import Looked
 
 EXAMPLES = """examples:
   pbdp ask 1234 --within 50 --confidence 0.95 --sensitivity 1 --integer --dataset visits
   pbdp ask 1234 --share 0.1 --confidence 0.95 --sensitivity 1 --integer --dataset visits
   pbdp ask --price --within 50 --confidence 0.95 --sensitivity 1 --integer --dataset visits
+  pbdp ask 1234 --within 5% --floor 50 --confidence 0.95 --sensitivity 1 --integer --dataset visits
+
+--floor with a percentage asks for 5 % of the truth, or 50 where that is more. Cheap looks come first and say
+how precise the last one must be; large answers cost next to nothing. Only the looks that are taken are paid.
+--expect says where you expect answers to be: it changes what they cost, never the promise.
 
 --share spends a part of what is left: leave out the width to get the narrowest that it buys, or the
 confidence to get the largest.
@@ -38,8 +44,14 @@ def declare(parser: Parser) -> None:
     parser.add_argument("number", metavar="NUMBER", nargs="?", help="the true number; - for standard input")
     accuracy = parser.add_argument_group("accuracy: two of width, confidence and share")
     add(accuracy, "--within", "--below", "--above", "--confidence")
+    floor = "with a percentage: the width where that is more than the percentage"
+    accuracy.add_argument("--floor", type=float, metavar="F", help=floor)
+    expect = "with a floor: where answers are expected, as 100..1e6"
+    accuracy.add_argument("--expect", metavar="LOW..HIGH", help=expect)
     accuracy.add_argument("--share", type=float, metavar="S", help="the part of what is left to spend: 0.1")
     add(accuracy, "--sensitivity", "--integer", "--step")
+    sharpenable = "take noise that `pbdp sharpen` can refine later for the difference in cost"
+    accuracy.add_argument("--sharpenable", action="store_true", help=sharpenable)
     accuracy.add_argument("--nonnegative", action="store_true", help="answers are never below zero")
     budget = parser.add_argument_group("budget")
     add(budget, "--ledger")
@@ -52,7 +64,7 @@ def declare(parser: Parser) -> None:
 
 def run(options: argparse.Namespace) -> Outcome:
     """Choose, pay, draw, store, print."""
-    answer = _answer(options)
+    answer = answer_of(options)
 
     from pbdp.ledger import Ledger
     from pbdp.ledger.ask import Question
@@ -66,6 +78,9 @@ def run(options: argparse.Namespace) -> Outcome:
         integer=options.integer,
         nonnegative=options.nonnegative,
         step=options.step,
+        floor=options.floor,
+        expect=_expected(options.expect),
+        sharpenable=options.sharpenable,
     )
     place = ledger_place(options) or DEFAULT
     with Ledger.open(place, trust=options.trust_ledger) as ledger:
@@ -76,7 +91,19 @@ def run(options: argparse.Namespace) -> Outcome:
         from pbdp.ledger.ask import ask
 
         asked = ask(budget, question, answer, key=options.key, query=options.query, blocks=blocks_of(options))
+        if question.floor is not None:
+            return _looked(asked, options, ledger.notes)
         return _outcome(asked, options, ledger.notes)
+
+
+def _expected(text: str | None) -> tuple[float, float] | None:
+    """A range as LOW..HIGH."""
+    if text is None:
+        return None
+    low, dots, high = text.partition("..")
+    if not dots:
+        raise InputError("--expect", "a range such as 100..1e6", repr(text))
+    return float_of("--expect", low), float_of("--expect", high)
 
 
 def _width(options: argparse.Namespace) -> Any:
@@ -89,7 +116,7 @@ def _width(options: argparse.Namespace) -> Any:
         return width
 
 
-def _answer(options: argparse.Namespace) -> object:
+def answer_of(options: argparse.Namespace) -> object:
     """The number, read before anything else; None if only a price is asked for."""
     if options.price:
         if options.number is not None:
@@ -111,6 +138,11 @@ def _priced(budget: Budget, question: Question, options: argparse.Namespace) -> 
     from pbdp.ledger.ask import choose
 
     blocks = blocks_of(options)
+    if question.floor is not None:
+        from pbdp.ledger.looks import LookPrice
+
+        price = LookPrice.of(budget, question, blocks)
+        return json.dumps(price.record(), allow_nan=False) if options.json else price.describe()
     plan = choose(budget, question, blocks)
     found = budget.price(plan, blocks=blocks)
     if options.json:
@@ -118,6 +150,30 @@ def _priced(budget: Budget, question: Question, options: argparse.Namespace) -> 
             {"noise": plan.describe(), "guessed_right": plan.risk(), **found.record()}, allow_nan=False
         )
     return f"{plan.describe()}.\n{plan.risk_words()}\n{found.describe()}"
+
+
+def _looked(looked: Looked, options: argparse.Namespace, notes: tuple[str, ...]) -> Outcome:
+    if not options.json:
+        return Outcome(output=plain(looked.value), notes=(*looked.lines(), *notes), released=True)
+    number = int if looked.procedure.asked.integer else float
+    record = {
+        "released": number(looked.value),
+        "low": number(looked.low),
+        "high": number(looked.high),
+        "confidence": looked.confidence,
+        "within": options.within,
+        "floor": options.floor,
+        "complete": looked.complete,
+        "looks": [
+            {"value": number(look.value), "within": look.within, "share": look.share} for look in looked.looks
+        ],
+        "cost": looked.cost,
+        "share": looked.share,
+        "spent": looked.spent,
+        "repeated": looked.repeated,
+        "key": looked.key,
+    }
+    return Outcome(output=json.dumps(record, allow_nan=False), notes=notes, released=True)
 
 
 def _outcome(asked: Asked, options: argparse.Namespace, notes: tuple[str, ...]) -> Outcome:

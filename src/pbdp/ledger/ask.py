@@ -2,7 +2,7 @@
 
 Width and confidence are given, or one of them and a share of what is left: then the narrowest width, or the
 largest confidence, that this share buys is found. A retry with the same key comes back with the stored
-answer, whatever the budget would choose by now.
+answer, whatever the budget would choose by now. A percentage with a floor is looked for: see `ledger.looks`.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from pbdp.domains import positive, probability
 from pbdp.errors import ContradictionError, InputError
 from pbdp.ledger.book import Spend
 from pbdp.ledger.errors import BudgetExceededError, KeyReusedError
+from pbdp.ledger.request import Reservation
 from pbdp.mechanism.absolute import AbsoluteRegion
 from pbdp.mechanism.requirement import Requirement
 from pbdp.mechanism.within import region_within
@@ -27,6 +28,7 @@ from pbdp.planning.pricing import Amounts
 from pbdp.planning.pricing.choice import QUICK, Affordable, laws_for, what_fits
 from pbdp.planning.store import plan_from_record, plan_record
 from pbdp.release.keystream import SecureKeystream
+from pbdp.release.releaser import Prepared
 
 if TYPE_CHECKING:
     from pbdp.ledger.budget import Blocks, Budget
@@ -37,7 +39,12 @@ PLACEHOLDER = 0.5
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Question:
-    """An accuracy in words that a budget can answer: two of width, confidence and share of what is left."""
+    """An accuracy in words that a budget can answer: two of width, confidence and share of what is left.
+
+    `floor` makes a width of "5%" the larger of 5 % of the truth and the floor; `expect` is a range in which
+    answers are expected, which changes what that costs and nothing else. `sharpenable` asks for Gaussian-type
+    noise, which can be sharpened for the difference in cost.
+    """
 
     sensitivity: float
     within: Any = None
@@ -46,8 +53,12 @@ class Question:
     integer: bool = False
     nonnegative: bool = False
     step: float | None = None
+    floor: float | None = None
+    expect: tuple[float, float] | None = None
+    sharpenable: bool = False
 
     def __post_init__(self) -> None:
+        self._check_floor()
         given = [name for name in ("within", "confidence", "share") if getattr(self, name) is not None]
         if self.share is not None:
             probability("share", self.share, "0.1 spends a tenth of what is left.")
@@ -60,10 +71,31 @@ class Question:
             )
         positive("sensitivity", self.sensitivity)
 
+    def _check_floor(self) -> None:
+        alone = isinstance(self.within, str) and self.within.strip().endswith("%")
+        if self.floor is None and not alone:
+            if self.expect is not None:
+                raise ContradictionError("expect", "used with a floor", "none")
+            return
+        if not alone:
+            remedy = 'within="5%", floor=50 is 5 % of the truth, or 50 where that is more.'
+            raise ContradictionError("floor", "used with a percentage", f"within {self.within}", remedy)
+        if self.floor is None:
+            remedy = "Small answers need a width of their own; floor=50 (--floor 50), say."
+            raise ContradictionError("floor", "given with a percentage", "none", remedy)
+        if self.share is not None or self.confidence is None:
+            raise ContradictionError(
+                "confidence", "given with a percentage and a floor", "a share of what is left"
+            )
+
     def words(self) -> str:
         """The question as the history shows it; it is public."""
+        expected = None if self.expect is None else f"expected from {self.expect[0]:g} to {self.expect[1]:g}"
         parts = [
             None if self.within is None else f"within {_said(self.within)}",
+            None if self.floor is None else f"floor {_said(self.floor)}",
+            expected,
+            "to be sharpened" if self.sharpenable and self.floor is None else None,
             None if self.confidence is None else f"confidence {self.confidence:g}",
             None if self.share is None else f"{self.share:g} of what is left",
             f"sensitivity {self.sensitivity:g}",
@@ -127,6 +159,10 @@ def choose(budget: Budget, question: Question, blocks: Blocks = None, spent: Amo
     """
     spent = budget.state.spent if spent is None else spent
     requirement = question.requirement(budget)
+    if question.sharpenable:
+        from pbdp.ledger.sharpen import sharpenable_plan
+
+        return sharpenable_plan(requirement)
     payer = Affordable(
         terms=budget.terms,
         spent=spent,
@@ -158,41 +194,87 @@ def ask(
     key: str | None = None,
     query: str | None = None,
     blocks: Blocks = None,
-) -> Asked:
-    """Choose, pay, draw, store."""
+) -> Any:
+    """Choose, pay, draw, store; look several times where a percentage has a floor."""
+    if question.floor is not None:
+        from pbdp.ledger.looks import look
+
+        return look(budget, question, answer, key=key, query=query, blocks=blocks)
     before = None if key is None else budget.ledger.spend_of(key)
     if key is None or before is None:
         plan = choose(budget, question, blocks)
     else:
         plan = _paid_before(budget, question, before, blocks)
-    ready = plan.prepared(answer)
-    if ready.count != 1:
-        rule = "one number for one question"
-        raise InputError("answer", rule, f"{ready.count}", "Plan for several, or ask one by one.")
-    stored, paid = budget.answered(
+    alone = replace(plan, compared=tuple, proved=lambda _: None)
+    drawn = Drawn.of(
+        budget,
         plan,
-        1,
-        lambda: _packed(plan, ready.draw(SecureKeystream())),
+        answer,
+        {"asked": plan_record(alone)},
         key=key,
         query=f"{question.words()}; {query}" if query else question.words(),
-        again=True,
         blocks=blocks,
     )
-    plan, values = _unpacked(stored, paid.key)
-    value = ready.restored(values)
+    plan, values = _unpacked(drawn.content, drawn.paid.key)
+    value = drawn.ready.restored(values)
     low, high = plan.interval(value)
-    repeated = paid.stored_answer is not None
     return Asked(
         value=value,
         low=low,
         high=high,
         confidence=plan.confidence,
         plan=plan,
-        key=paid.key,
-        share=0.0 if repeated else budget.terms.share_of_cost(paid.charged, paid.spent),
+        key=drawn.paid.key,
+        share=0.0 if drawn.repeated else drawn.share(budget),
         spent=budget.spent,
-        repeated=repeated,
+        repeated=drawn.repeated,
     )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Drawn:
+    """A number that was paid for, drawn and stored: what is stored with it, and what was paid."""
+
+    content: dict[str, Any]
+    paid: Reservation
+    ready: Prepared
+
+    @classmethod
+    def of(
+        cls,
+        budget: Budget,
+        plan: Plan,
+        answer: object,
+        beside: dict[str, Any],
+        *,
+        key: str | None,
+        query: str,
+        blocks: Blocks,
+    ) -> Drawn:
+        """Pay for one number, draw it unless it was, and store it beside what is to be known of it later."""
+        ready = plan.prepared(answer)
+        if ready.count != 1:
+            rule = "one number for one question"
+            raise InputError("answer", rule, f"{ready.count}", "Plan for several, or ask one by one.")
+
+        def draw() -> bytes:
+            content = {**beside, "values": ready.draw(SecureKeystream()).tolist()}
+            return json.dumps(content, separators=(",", ":"), allow_nan=False).encode()
+
+        stored, paid = budget.answered(plan, 1, draw, key=key, query=query, again=True, blocks=blocks)
+        content = json.loads(stored)
+        if not isinstance(content, dict) or not content.keys() >= beside.keys():
+            raise KeyReusedError(paid.key)
+        return cls(content=content, paid=paid, ready=ready)
+
+    @property
+    def repeated(self) -> bool:
+        """Whether it was drawn before."""
+        return self.paid.stored_answer is not None
+
+    def share(self, budget: Budget) -> float:
+        """What it cost of the whole budget, when it was paid."""
+        return budget.terms.share_of_cost(self.paid.charged, self.paid.spent)
 
 
 def _paid_before(budget: Budget, question: Question, spend: Spend, blocks: Blocks) -> Plan:
@@ -203,12 +285,13 @@ def _paid_before(budget: Budget, question: Question, spend: Spend, blocks: Block
     """
     chosen = budget.terms.chosen_blocks(blocks)
     if spend.answer is not None:
-        plan = _unpacked(spend.answer, spend.key)[0]
+        plan = _unpacked(json.loads(spend.answer), spend.key)[0]
         if budget.terms.plan_id(plan, chosen) == spend.plan:
             return plan
         raise KeyReusedError(spend.key)
     open_ended = question.within is None or question.confidence is None
-    laws = (choose(budget, question, blocks, spend.spent_before),) if open_ended else ()
+    chosen_then = open_ended or question.sharpenable
+    laws = (choose(budget, question, blocks, spend.spent_before),) if chosen_then else ()
     for plan in laws or laws_for(question.requirement(budget)):
         if budget.terms.plan_id(plan, chosen) == spend.plan:
             return plan
@@ -220,15 +303,7 @@ def _said(within: Any) -> str:
     return plain(within) if isinstance(within, int | float) else str(within)
 
 
-def _packed(plan: Plan, values: Array | Index) -> bytes:
-    """The number and the plan it was drawn with."""
-    alone = replace(plan, compared=tuple, proved=lambda _: None)
-    content = {"asked": plan_record(alone), "values": values.tolist()}
-    return json.dumps(content, separators=(",", ":"), allow_nan=False).encode()
-
-
-def _unpacked(stored: bytes, key: str) -> tuple[Plan, Array | Index]:
-    content = json.loads(stored)
+def _unpacked(content: object, key: str) -> tuple[Plan, Array | Index]:
     if not isinstance(content, dict) or "asked" not in content:
         raise KeyReusedError(key)
     return plan_from_record(content["asked"]), np.array(content["values"])

@@ -57,6 +57,7 @@ class Spend:
     """What a request key was paid for: a plan, what was spent before it, and the answer, if it has one."""
 
     key: str
+    dataset: str
     plan: str
     spent_before: Amounts
     answer: bytes | None
@@ -162,6 +163,7 @@ class Book:
         content = record.content
         return Spend(
             key=key,
+            dataset=content["dataset"],
             plan=content["plan"],
             spent_before=total(content["spent"], content["cost"], -1),
             answer=self.answer_to(record.sequence),

@@ -347,11 +347,20 @@ class Budget:
         integer: bool = False,
         nonnegative: bool = False,
         step: float | None = None,
+        floor: float | None = None,
+        expect: tuple[float, float] | None = None,
+        sharpenable: bool = False,
         key: str | None = None,
         query: str | None = None,
         blocks: Blocks = None,
     ) -> Any:
-        """Publish a number with the certified law that costs least of what is left; see `ledger.ask`."""
+        """Publish a number with the certified law that costs least of what is left; see `ledger.ask`.
+
+        `within="5%", floor=50` looks cheaply first and then as precisely as the answer needs; only the looks
+        that are taken are paid (`ledger.looks`). `expect` is where answers are expected, (100, 1e6): it
+        changes the cost, never the promise. `sharpenable` takes noise that `sharpen` can refine for the
+        difference.
+        """
         from pbdp.ledger.ask import Question, ask
 
         question = Question(
@@ -362,6 +371,9 @@ class Budget:
             integer=integer,
             nonnegative=nonnegative,
             step=step,
+            floor=floor,
+            expect=expect,
+            sharpenable=sharpenable,
         )
         return ask(self, question, answer, key=key, query=query, blocks=blocks)
 
@@ -397,6 +409,31 @@ class Budget:
             neighbors=self.terms.neighbors,
         )
         return choose_paid(self, plan, scores, key=key, query=query, blocks=blocks)
+
+    def sharpening(
+        self, key: str, *, within: float, confidence: float | None = None, blocks: Blocks = None
+    ) -> Any:
+        """What it takes to make the answer under this key this precise, and its price; nothing is spent."""
+        from pbdp.ledger.sharpen import sharpening
+
+        return sharpening(self, key, within, confidence=confidence, blocks=blocks)
+
+    def sharpen(
+        self,
+        key: str,
+        *,
+        within: float,
+        answer: object,
+        confidence: float | None = None,
+        blocks: Blocks = None,
+    ) -> Any:
+        """Make a published answer more precise for the difference in cost; see `ledger.sharpen`.
+
+        `answer` is the true one, which no ledger keeps. Without one, `sharpening` says the price.
+        """
+        from pbdp.ledger.sharpen import sharpen
+
+        return sharpen(self, key, answer, within, confidence=confidence, blocks=blocks)
 
 
 def _counted(plans: Iterable[Priced | tuple[Priced, int]]) -> Plans:

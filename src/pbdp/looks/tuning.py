@@ -154,10 +154,18 @@ def shape(theta: float, confidence: float, low: float, high: float) -> tuple[Rul
 
 
 def _scaled(rule: Rule, factor: float) -> Rule:
+    """The same further out, where what is seen near zero says nothing: from there it always goes on."""
+    if factor == 1:
+        return rule
+    on = [start for start, width in zip(rule.starts, rule.widths, strict=True) if width == 0]
+    least = max([5 * rule.sigma, *on])
     return Rule(
         sigma=rule.sigma * factor,
         starts=tuple(start * factor for start in rule.starts),
-        widths=tuple(width * factor for width in rule.widths),
+        widths=tuple(
+            0.0 if start <= least else width * factor
+            for start, width in zip(rule.starts, rule.widths, strict=True)
+        ),
     )
 
 
