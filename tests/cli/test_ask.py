@@ -142,3 +142,66 @@ def test_the_rules_of_before_are_refused_with_what_to_do(capsys: Capture) -> Non
     made = ["ledger", "create", "shop", "--epsilon", "3", "--delta", "1e-6"]
     for before in (["--rule", "renyi"], ["--order", "8"], ["--plan", "weekly.json:52"]):
         assert_refused(run(capsys, *made, *before), "There is one rule now", "pbdp ledger reserve")
+
+
+LOOK = [
+    *("--within", "5%", "--floor", "50", "--confidence", "0.95", "--sensitivity", "1", "--integer"),
+    *("--dataset", "visits", "--expect", "300..5000"),
+]
+
+
+def test_a_percentage_with_a_floor_is_looked_for(capsys: Capture) -> None:
+    told = run(capsys, "ask", "--price", *LOOK)
+    assert told.code == 0
+    assert re.match(r"At most \S+ % of the budget; about \S+ % if the answer is above 10,000\.\n", told.out)
+    assert "Fixed in advance, within 50" in told.out
+    price = json.loads(run(capsys, "ask", "--price", *LOOK, "--json").out)
+    assert price["fits"]
+    assert price["about"][-1]["share"] < 0.1 * price["most"]
+    assert spent(capsys) == 0
+    done = run(capsys, "ask", "4321", *LOOK, "--key", "march")
+    assert done.code == 0
+    assert re.fullmatch(r"-?\d+\n", done.out)
+    assert re.search(r"\d looks \(within [\d, ]+\): \S+ % of the budget \(it could have been", done.err)
+    record = json.loads(run(capsys, "ask", "4321", *LOOK, "--key", "march", "--json").out)
+    assert record["released"] == int(done.out)
+    assert (record["complete"], record["repeated"], record["share"]) == (True, True, 0)
+    assert record["released"] == record["looks"][-1]["value"]
+    assert record["low"] == record["released"] - record["looks"][-1]["within"]
+    assert record["cost"] == pytest.approx(spent(capsys))
+
+
+def test_where_little_is_gained_the_price_says_so(capsys: Capture) -> None:
+    told = run(capsys, "ask", "--price", *LOOK[:-1], "100..900")
+    assert "One look" in told.out
+    assert "--within 50" in told.out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["--within", "5%"], ["floor", "--floor 50"]),
+        (["--within", "5", "--floor", "50"], ["percentage"]),
+        (["--within", "5%", "--floor", "0"], ["floor"]),
+        (["--within", "5%", "--floor", "x"], ["--floor"]),
+        (["--within", "5%", "--floor", "50", "--expect", "100"], ["--expect", "100..1e6"]),
+        (["--within", "5%", "--floor", "50", "--expect", "a..b"], ["--expect"]),
+        (["--within", "5%", "--floor", "50", "--expect", "10..1"], ["expect"]),
+        (["--within", "50", "--expect", "1..10"], ["expect"]),
+        (["--within", "5%", "--floor", "50", "--share", "0.1"], ["confidence"]),
+    ],
+    ids=str,
+)
+def test_mistakes_about_floors_are_refused(capsys: Capture, arguments: list[str], words: list[str]) -> None:
+    rest = ["--confidence", "0.95", "--sensitivity", "1", "--integer", "--dataset", "visits"]
+    assert_refused(run(capsys, "ask", "12", *arguments, *rest), *words)
+    assert spent(capsys) == 0
+
+
+def test_all_looks_have_to_fit(capsys: Capture) -> None:
+    assert run(capsys, "ledger", "create", "tiny", "--epsilon", "0.1", "--delta", "1e-6").code == 0
+    tight = [*LOOK[: LOOK.index("visits")], "tiny", *LOOK[-2:]]
+    done = run(capsys, "ask", "4321", *tight)
+    assert done.code == 3
+    assert "all looks together could cost more than is left" in done.err.replace("\n", " ")
+    assert "--within 50" in done.err

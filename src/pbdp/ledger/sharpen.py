@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import json
 import math
+import time
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -38,8 +39,9 @@ if TYPE_CHECKING:
 
 # A real width is cut into so many steps, for narrower ones to come.
 STEPS_IN_WIDTH = 256
-# Others may sharpen the same answer at the same time.
-_TRIES = 5
+# Others may sharpen the same answer at the same time: how often to try again, and the seconds in between.
+_TRIES = 8
+_PAUSE = 0.25
 BY_ITSELF = "This interval holds by itself."
 JOINT = "If you sharpened because of what an earlier answer showed, go by this one:"
 
@@ -264,18 +266,19 @@ def sharpen(
     blocks: Blocks = None,
 ) -> Sharpened:
     """Pay for one more look if one is needed, and combine."""
-    for _ in range(_TRIES):
+    for patience in range(_TRIES, -1, -1):
         found = sharpening(budget, key, within, confidence=confidence, blocks=blocks)
         try:
             after, share = found.drawn(answer)
         except KeyReusedError:
-            spend = budget.ledger.spend_of(_key(key, found.number))
-            if spend is None or spend.answer is None:
-                rule = f"the one that was paid for {key!r} and never drawn"
-                raise InputError("within", rule, f"{within:g}", "Sharpen to that one first.") from None
-            continue  # another process came first
+            # another process came first, and will have drawn in a moment unless it died
+            if not patience:
+                break
+            time.sleep(_PAUSE)
+            continue
         return after.outcome(share)
-    raise InputError("key", "one that others are not sharpening all the time", repr(key), "Try again.")
+    rule = f"the one that was paid for {key!r} and never drawn"
+    raise InputError("within", rule, f"{within:g}", "Sharpen to that one first.")
 
 
 def _first_look(budget: Budget, key: str, blocks: Blocks) -> tuple[Plan, tuple[float, int] | None]:

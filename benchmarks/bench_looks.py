@@ -1,0 +1,190 @@
+"""What relative accuracy costs when looks come first, beside an oracle and beside noise fixed in advance.
+
+The question is "within 5 %, or 50 where that is more, with 95 %" about a count, asked of a budget of epsilon
+1 at delta 1e-6. Printed are
+
+    cost      the mean precision that is bought at an answer, over that of an oracle who knows the answer and
+              asks for its width at once,
+    questions how many the budget pays for, each look priced from what is left as a ledger does, answers
+              spread evenly in log; beside the same questions with the floor fixed in advance, in the law that
+              costs least each time,
+    maximum   all looks, over the floor fixed in advance with Gaussian-type noise,
+    sharpen   five steps, over the last of them asked for at once.
+
+Writes the section into docs/relative.md with --write. Takes some minutes.
+
+Run: python benchmarks/bench_looks.py [--write]
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import numpy as np
+
+from pbdp.looks.combined import next_sigma
+from pbdp.looks.procedure import Asked, Procedure, Width, sigma_for
+from pbdp.looks.tuning import procedure_for
+from pbdp.mechanism.absolute import AbsoluteRegion
+from pbdp.mechanism.requirement import Requirement
+from pbdp.planning.plan import Plan
+from pbdp.planning.pricing import Terms
+from pbdp.planning.pricing.choice import Affordable
+
+DOCS = Path(__file__).resolve().parents[1] / "docs" / "relative.md"
+HEADING = "## Figures"
+TERMS = Terms(epsilon=1, delta=1e-6)
+WIDTH = Width(theta=0.05, floor=50, confidence=0.95)
+ASKED = Asked(width=WIDTH, sensitivity=1, delta=1e-6, integer=True)
+ANSWERS = (0, 100, 300, 600, 900, 1000, 1100, 1300, 1600, 2000, 3000, 10**4, 10**5, 10**6)
+RANGES = ((100.0, 1e6), (1000.0, 1e6))
+SEEDS = (1, 2, 3)
+STEPS = (50, 40, 20, 10, 5)
+
+Spent = dict[str, int]
+
+
+def paid(plan: Plan, spent: Spent) -> Spent | None:
+    """What is spent after one more release of the plan; None if it does not fit."""
+    cost = TERMS.cost(((plan, 1),), spent)
+    return None if cost is None else {name: amount + cost[name] for name, amount in spent.items()}
+
+
+def after_all(procedure: Procedure, sigmas: tuple[float, ...], spent: Spent) -> Spent | None:
+    """What is spent after all these looks."""
+    now: Spent | None = spent
+    for sigma in sigmas:
+        now = None if now is None else paid(procedure.plan(sigma), now)
+    return now
+
+
+def questions(procedure: Procedure, low: float, high: float, seed: int) -> tuple[int, int]:
+    """How many questions the budget pays for, and how many of them were missed."""
+    draw = np.random.default_rng(seed)
+    spent = dict.fromkeys(TERMS.limits(), 0)
+    count = missed = 0
+    while True:
+        # the maximum is priced where it might not fit; elsewhere that takes long and changes nothing
+        if TERMS.share(spent) > 0.9 and after_all(procedure, procedure.longest(), spent) is None:
+            return count, missed
+        answer = round(float(np.exp(draw.uniform(np.log(low), np.log(high)))))
+        values: list[int] = []
+        while (sigma := procedure.next_look(values)) is not None:
+            now = paid(procedure.plan(sigma), spent)
+            if now is None:
+                return count, missed
+            spent = now
+            values.append(answer + round(sigma * float(draw.standard_normal())))
+        count += 1
+        missed += abs(values[-1] - answer) > max(0.05 * answer, 50)
+
+
+def fixed_in_advance() -> int:
+    """How many times the floor fits, in the law that costs least of what is left each time."""
+    asked = Requirement(
+        region=AbsoluteRegion.even(50), confidence=0.95, sensitivity=1, delta=1e-6, integer=True
+    )
+    spent, count = dict.fromkeys(TERMS.limits(), 0), 0
+    while True:
+        found = Affordable(terms=TERMS, spent=spent, blocks=TERMS.every_block).choice(asked)
+        if found is None or found.price.cost is None:
+            return count
+        spent = {name: amount + found.price.cost[name] for name, amount in spent.items()}
+        count += 1
+
+
+def sharpened() -> float:
+    """What five steps cost, over the last one at once, as priced from a new budget of epsilon 3."""
+    terms = Terms(epsilon=3, delta=1e-6)
+    one = Procedure(asked=ASKED, scouts=(), alone=1.0)
+
+    def share(sigmas: list[float]) -> float:
+        spent = dict.fromkeys(terms.limits(), 0)
+        for sigma in sigmas:
+            cost = terms.cost(((one.plan(sigma), 1),), spent)
+            if cost is None:
+                raise SystemExit("the budget is too small")
+            spent = {name: amount + cost[name] for name, amount in spent.items()}
+        return terms.share(spent)
+
+    sigmas: list[float] = []
+    for half_width in STEPS:
+        sigma = next_sigma(sigmas, half_width, 0.95)
+        if sigma is not None:
+            sigmas.append(sigma)
+    return share(sigmas) / share([sigma_for(STEPS[-1], 0.95)])
+
+
+def section() -> str:
+    """All figures, as they stand in the docs."""
+    procedure = procedure_for(ASKED)
+    ratios = {
+        answer: procedure.precision_at(answer) * sigma_for(WIDTH.steps_at(answer, ASKED.grid), 0.95) ** 2
+        for answer in (*ANSWERS, *(round(q) for q in np.geomspace(100, 1e6, 400)))
+    }
+    nothing = dict.fromkeys(TERMS.limits(), 0)
+    all_looks = after_all(procedure, procedure.longest(), nothing)
+    gaussian = paid(Procedure(asked=ASKED, scouts=(), alone=1.0).plan(sigma_for(50, 0.95)), nothing)
+    if all_looks is None or gaussian is None:
+        raise SystemExit("the budget is too small")
+    maximum = TERMS.share(all_looks) / TERMS.share(gaussian)
+    fixed = fixed_in_advance()
+    lines = [
+        HEADING,
+        "",
+        "Within 5 %, or 50 where that is more, with 95 %; a count; a budget of epsilon 1 at delta 1e-6.",
+        "",
+        "What it costs in the mean, over an oracle that knows the answer and asks for its width at once, with",
+        f"the same kind of noise: at most {max(ratios.values()):.3f} times as much for answers up to a million.",
+        "",
+        "| answer | " + " | ".join(f"{answer:,}" for answer in ANSWERS) + " |",
+        "|---|" + "---|" * len(ANSWERS),
+        "| cost over the oracle's | " + " | ".join(f"{ratios[answer]:.2f}" for answer in ANSWERS) + " |",
+        "",
+        f"All looks together, the most it can cost, are {maximum:.3f} times the floor fixed in advance with",
+        "Gaussian-type noise. How many questions the budget pays for, with the answers spread evenly in log:",
+        "",
+        "| answers | fixed in advance | looking first | times as many | missed their width |",
+        "|---|---|---|---|---|",
+    ]
+    for low, high in RANGES:
+        found = [questions(procedure, low, high, seed) for seed in SEEDS]
+        counts = [count for count, _ in found]
+        mean = sum(counts) / len(counts)
+        missed = sum(miss for _, miss in found) / sum(counts)
+        spread = f"{mean:.0f} ({min(counts)} to {max(counts)})"
+        lines.append(
+            f"| {low:,.0f} to {high:,.0f} | {fixed} | {spread} | {mean / fixed:.2f} | {missed:.1%} |"
+        )
+    steps = ", ".join(map(str, STEPS))
+    lines += [
+        "",
+        f"Sharpening a count in five steps (within {steps}) costs {sharpened():.3f} times the last one, asked for",
+        "at once with Gaussian-type noise.",
+        "",
+        "From `python benchmarks/bench_looks.py --write`.",
+        "",
+    ]
+    return "\n".join(lines)
+
+
+def write(text: str) -> None:
+    """The section in the docs, in place of the one before."""
+    docs = DOCS.read_text(encoding="utf-8")
+    start = docs.find(HEADING)
+    end = docs.find("\n## ", start + 1)
+    rest = docs[end:] if start >= 0 and end >= 0 else ""
+    kept = docs[:start] if start >= 0 else docs.rstrip("\n") + "\n\n"
+    DOCS.write_text(kept + text + rest, encoding="utf-8")
+
+
+def main() -> None:
+    text = section()
+    print(text)
+    if "--write" in sys.argv[1:]:
+        write(text)
+
+
+if __name__ == "__main__":
+    main()
