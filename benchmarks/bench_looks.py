@@ -135,8 +135,8 @@ def section() -> str:
         "",
         "Within 5 %, or 50 where that is more, with 95 %; a count; a budget of epsilon 1 at delta 1e-6.",
         "",
-        "What it costs in the mean, over an oracle that knows the answer and asks for its width at once, with",
-        f"the same kind of noise: at most {max(ratios.values()):.3f} times as much for answers up to a million.",
+        "What it costs in the mean, over an oracle that knows the answer and asks for its width, with",
+        f"the same kind of noise: at most {max(ratios.values()):.3f} times as much, up to a million.",
         "",
         "| answer | " + " | ".join(f"{answer:,}" for answer in ANSWERS) + " |",
         "|---|" + "---|" * len(ANSWERS),
@@ -160,8 +160,8 @@ def section() -> str:
     steps = ", ".join(map(str, STEPS))
     lines += [
         "",
-        f"Sharpening a count in five steps (within {steps}) costs {sharpened():.3f} times the last one, asked for",
-        "at once with Gaussian-type noise.",
+        f"Sharpening a count in five steps (within {steps}) costs {sharpened():.3f} times the last one,",
+        "asked for at once with Gaussian-type noise.",
         "",
         "From `python benchmarks/bench_looks.py --write`.",
         "",
