@@ -16,6 +16,7 @@ from pbdp.ledger import Ledger, verify_ledger
 from pbdp.ledger.book import packed_answer
 from pbdp.ledger.keys import Keyring, key_folder
 from pbdp.ledger.record import Record
+from pbdp.ledger.stores.interface import Check, Stored
 from pbdp.ledger.verification import Walk
 from tests.ledger.asking import fill_at_once, ledger_with_visits, plan_number, request, spend
 from tests.ledger.tampering import append, rewrite_from, take_back, tamper
@@ -30,9 +31,9 @@ def taken(url: str, *, everything: bool = False) -> list[int]:
     numbers: list[int] = []
     take = Walk.take
 
-    def noted(walk: Walk, row: object) -> None:
-        numbers.append(row.record.sequence)  # type: ignore[attr-defined]
-        take(walk, row)  # type: ignore[arg-type]
+    def noted(walk: Walk, rows: list[Stored], check: Check) -> None:
+        numbers.extend(row[0] for row in rows)
+        take(walk, rows, check)
 
     with patch.object(Walk, "take", noted):
         found = verify_ledger(url, everything=everything)

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from pbdp.ledger import Ledger, Purchase, verify_export
+from pbdp.ledger.verification import Walk, _row
 from pbdp.spelling import canonical
 from tests.ledger.asking import PLAN, fill, ledger_with_visits, plan_number, request
 from tests.ledger.tampering import forged, take_back
@@ -182,3 +183,23 @@ def test_releases_are_not_had_for_nothing_beside_a_purchase(
     again = canonical({**content, "bought": 104, "releases": 1, "spent": {"renyi": 20}})
     found = fault(forged(bought, {5: {"payload": again, "kind": "purchase"}}))
     assert found == "record 5 belongs to no purchase that was paid for"
+
+
+def test_records_taken_together_are_judged_like_one_by_one(lines: list[str]) -> None:
+    """Payloads are compared in batches: the first fault is named, whatever is wrong after it."""
+    genuine = {json.loads(line)["sequence"]: json.loads(line) for line in lines[1:-1]}
+    spaced = {number: record["payload"].replace(",", ", ") for number, record in genuine.items()}
+    twice = {number: '{"bytes":1,' + record["payload"][1:] for number, record in genuine.items()}
+    for edits, words in (
+        ({}, None),
+        ({5: {"payload": spaced[5]}}, "record 5 is not written in the one way"),
+        ({5: {"payload": twice[5]}}, "record 5 is not written in the one way"),
+        ({6: {"payload": spaced[6]}, 8: {"used": 1}}, "record 6 is not written in the one way"),
+        ({6: {"used": 1}, 8: {"payload": spaced[8]}}, "record 6 carries a wrong number of paid releases"),
+        ({6: {"payload": spaced[6]}, 4: {"units": 1}}, "record 4 counts its releases wrongly"),
+        ({6: {"payload": "[" * 100_000}}, "record 6 has a payload that no ledger writes"),
+    ):
+        walk, forgery = Walk(), forged(lines, edits)
+        walk.take([_row(json.loads(line)) for line in forgery[1:-1]])
+        assert (words or "None") in str(walk.fault)
+        assert verify_export(forgery).fault == walk.fault

@@ -17,16 +17,18 @@ from __future__ import annotations
 import hashlib
 import hmac
 import json
+import marshal
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from pbdp.ledger.book import Book
 from pbdp.ledger.errors import DamagedLedgerError
-from pbdp.ledger.guard import BEFORE_ALL, Guard, batch
+from pbdp.ledger.guard import BEFORE_ALL, Guard, batch, batch_end
 from pbdp.ledger.keys import Key
 from pbdp.ledger.record import Amounts, Record
 from pbdp.ledger.state import state_folder, write_whole
-from pbdp.ledger.stores.interface import Digest, Reading
+from pbdp.ledger.stores.interface import Reading, Stored
 from pbdp.ledger.verification import Walk
 from pbdp.spelling import canonical
 
@@ -131,26 +133,36 @@ def _unchanged(guard: Guard, since: Checkpoint, digest: hashlib._Hash) -> Record
     return None
 
 
-def _feed(guard: Guard, digest: Digest, last: int) -> None:
+def _feed(guard: Guard, digest: hashlib._Hash, last: int) -> None:
     first = BEFORE_ALL
     while first <= last:
-        end = min(last, max(first, 0) + _ROWS)
-        begin = first
-        guard.store.read(lambda reading: reading.feed(digest, begin, end))  # noqa: B023  # done at once
+        begin, end = first, min(last, max(first, 0) + _ROWS)
+
+        def step(reading: Reading) -> None:
+            digest.update(_as_bytes(reading.stored(begin, end, answers=True)))  # noqa: B023  # done at once
+
+        guard.store.read(step)
         first = end + 1
 
 
-def _follow(guard: Guard, walk: Walk, digest: Digest, last: int) -> None:
+def _follow(guard: Guard, walk: Walk, digest: hashlib._Hash, last: int) -> None:
     first = walk.next or BEFORE_ALL
 
     def step(reading: Reading) -> int:
         walk.look_up_in(Book.opened(guard.store.place, reading))
-        rows, end = batch(reading, first=first, last=last, answers=True, digest=digest)
-        walk.take_all(rows)
-        return end
+        end = batch_end(first, last)
+        rows, complete = batch(reading.stored(first, end, answers=True))
+        digest.update(_as_bytes(rows))
+        walk.take(rows, reading.check)
+        return end if complete else int(rows[-1][0])
 
     while first <= last and walk.fault is None:
         first = guard.store.read(step) + 1
+
+
+def _as_bytes(rows: Iterable[Stored]) -> bytes:
+    """All that is stored of these records; it can be read back in one way only, record by record."""
+    return b"".join([marshal.dumps(row, 0) for row in rows])
 
 
 def _kept(guard: Guard) -> Checkpoint | None:

@@ -24,8 +24,7 @@ from __future__ import annotations
 import hmac
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
-from functools import partial
-from typing import Literal
+from typing import Literal, TypeVar
 
 from pbdp.errors import InputError
 from pbdp.ledger.book import Book, DatasetState
@@ -41,7 +40,7 @@ from pbdp.ledger.errors import (
 from pbdp.ledger.keys import LEDGER_ID, Key, Keyring, key_folder
 from pbdp.ledger.record import Amounts, BrokenRecordError, Payload, Record, none_of, total
 from pbdp.ledger.state import state_folder
-from pbdp.ledger.stores.interface import Digest, Reading, Row, Store, T, Writing
+from pbdp.ledger.stores.interface import Reading, Row, Store, Stored, T, Writing
 from pbdp.ledger.verification import Walk
 from pbdp.ledger.witness import Memory, Witness
 
@@ -49,6 +48,7 @@ _BATCH_RECORDS = 500
 _BATCH_BYTES = 16_000_000
 BEFORE_ALL = -(2**63)
 Gap = Literal["known", "all"]
+AnyRow = TypeVar("AnyRow", Row, Stored)
 _REPLACED = "another ledger was there when this machine saw the place last; it was removed or replaced"
 _UNNOTICED = "If it was taken back to an older state before, that is not noticed."
 
@@ -290,17 +290,17 @@ class Guard:
                 notes.append(f"MACs were not checked: this machine does not have the key {name}.")
         return notes
 
-    def check(self, record: Record) -> None:
+    def check(self, _: int, hash: str, key_id: str, mac: str) -> None:  # noqa: A002  # as records call it
         """The MAC must be right, if it can be checked."""
-        key = self.ring.key(record.key_id)
-        if key is not None and not hmac.compare_digest(key.mac(record.hash), record.mac):
+        key = self.ring.key(key_id)
+        if key is not None and not hmac.compare_digest(key.mac(hash), mac):
             raise BrokenRecordError("was not written by a holder of the ledger's key")
 
-    def check_strictly(self, record: Record) -> None:
+    def check_strictly(self, sequence: int, hash: str, key_id: str, mac: str) -> None:  # noqa: A002
         """What is spent depends on this record: its key must be here, or be known as lost."""
-        self.check(record)
-        if not self.ring.holds(record.key_id, record.sequence):
-            raise MissingKeyError(self.store.place, record.key_id)
+        self.check(sequence, hash, key_id, mac)
+        if not self.ring.holds(key_id, sequence):
+            raise MissingKeyError(self.store.place, key_id)
 
     def _walk_after(self, book: Book, known: Memory | None) -> Walk:
         """A walk from what is known, which the store holds, or from the first record."""
@@ -312,7 +312,7 @@ class Guard:
         """Take the next records, a batch of them; whether the walk is at the book's head then."""
         last = min(walk.next + _BATCH_RECORDS - 1, book.head.sequence)
         walk.look_up_in(book)
-        walk.take_all(book.reading.rows(walk.next, last, answers=False))
+        walk.take(book.reading.stored(walk.next, last, answers=False), book.reading.check)
         if walk.fault is None and walk.next <= last:
             walk.fault = f"record {walk.next} is missing"
         if walk.fault is not None:
@@ -341,8 +341,11 @@ class Guard:
         last = self.read(lambda book: book.head.sequence)
         first = BEFORE_ALL
         while first <= last:
-            rows, end = self.store.read(partial(batch, first=first, last=last, answers=answers))
-            first = end + 1
+            begin, end = first, batch_end(first, last)
+            rows, complete = self.store.read(
+                lambda reading: batch(reading.rows(begin, end, answers=answers))  # noqa: B023  # done at once
+            )
+            first = 1 + (end if complete else rows[-1].record.sequence)
             yield from rows
 
     def _holds(self, book: Book, known: Memory) -> bool:
@@ -368,18 +371,20 @@ def signing_key(book: Book, ring: Keyring) -> Key:
     return key
 
 
-def batch(
-    reading: Reading, *, first: int, last: int, answers: bool, digest: Digest | None = None
-) -> tuple[list[Row], int]:
-    """Some records from `first` on, and the number of the last that was looked at."""
-    end = min(last, max(first, 0) + _BATCH_RECORDS)
-    batch, size = [], 0
-    for row in reading.rows(first, end, answers=answers, digest=digest):
-        batch.append(row)
-        size += len(row.packed or b"")
+def batch(rows: Iterable[AnyRow]) -> tuple[list[AnyRow], bool]:
+    """As many of them as are well kept in memory; whether these are all."""
+    taken, size = [], 0
+    for row in rows:
+        taken.append(row)
+        size += len(row[-1] or b"")
         if size > _BATCH_BYTES:
-            return batch, row.record.sequence
-    return batch, end
+            return taken, False
+    return taken, True
+
+
+def batch_end(first: int, last: int) -> int:
+    """The last record of those from `first` on that are read in one transaction."""
+    return min(last, max(first, 0) + _BATCH_RECORDS)
 
 
 def _is_counted(book: Book, known: Memory | None) -> bool:

@@ -15,10 +15,10 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from functools import cached_property, lru_cache
+from functools import cached_property
 from types import UnionType
 from typing import Any, Literal, NamedTuple
 
@@ -89,6 +89,7 @@ FIELDS: dict[str, dict[str, type | UnionType]] = {
 Payload = dict[str, Any]
 Amounts = dict[str, int]
 Sign = Literal[1, -1]
+_DECODER = json.JSONDecoder()
 
 # Far above any use, and small enough for every JSON reader that takes whole numbers of any length.
 LARGEST = 2**4096
@@ -99,13 +100,16 @@ class BrokenRecordError(Exception):
     """A stored record contradicts itself; the store turns this into an error that names its place."""
 
 
-@lru_cache(maxsize=64)  # the same few records are read again in every transaction
 def hash_of(sequence: int, *texts: str) -> str:
     """SHA-256 over everything in a record; the texts are time, kind, key id, payload and previous."""
-    parts = (FORMAT, str(sequence), *texts)
+    time, kind, key_id, payload, previous = texts
+    number = str(sequence)
+    content = (
+        f"{len(FORMAT)}:{FORMAT},{len(number)}:{number},{len(time)}:{time},{len(kind)}:{kind},"
+        f"{len(key_id)}:{key_id},{len(payload)}:{payload},{len(previous)}:{previous},"
+    )
     # a damaged store may hold texts that UTF-8 cannot
-    content = "".join([f"{len(part)}:{part}," for part in parts]).encode("utf-8", "surrogatepass")
-    return hashlib.sha256(content).hexdigest()
+    return hashlib.sha256(content.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def utc_now() -> str:
@@ -122,7 +126,47 @@ class Columns(NamedTuple):
     spend: int | None = None
 
 
-@dataclass(frozen=True, kw_only=True)  # no slots: the payload is parsed once, when it is first asked for
+def check_stored(values: Sequence[Any]) -> None:
+    """Refuse what cannot be the eight values of a record, or does not match its hash."""
+    sequence, time, kind, payload, previous, own, key_id, _ = values
+    if type(sequence) is not int or {*map(type, values[1:])} != {str}:
+        raise BrokenRecordError("holds a value of the wrong type")
+    if kind not in FIELDS:
+        raise BrokenRecordError("is of an unknown kind")
+    if hash_of(sequence, time, kind, key_id, payload, previous) != own:
+        raise BrokenRecordError("does not match its hash")
+    # the store would look it up before the first one, and files are named after keys
+    if sequence < 0 or not KEY_ID.fullmatch(key_id):
+        raise BrokenRecordError("has a number or a key that no ledger gives")
+
+
+def content_of(kind: str, payload: str) -> Payload:
+    """The payload as a JSON object, with everything that a record of this kind says."""
+    try:
+        content, end = _DECODER.raw_decode(payload)
+    except (ValueError, RecursionError):
+        content, end = None, 0
+    fields = FIELDS[kind]
+    if (
+        type(content) is not dict
+        or end != len(payload)
+        or content.keys() != fields.keys()
+        or not all(map(isinstance, map(content.get, fields), fields.values()))
+    ):
+        raise BrokenRecordError("has a payload that no ledger writes")
+    return content
+
+
+def columns_of(kind: str, content: Payload) -> Columns:
+    """What a record is looked up by."""
+    if kind == "answer":
+        return Columns(None, None, None, content["spend"])
+    if kind in ("spend", "purchase"):
+        return Columns(content["dataset"], content["plan"], content["key"])
+    return Columns(content["dataset"]) if kind == "dataset" else Columns()
+
+
+@dataclass(frozen=True)  # no slots: the payload is parsed once, when it is first asked for
 class Record:
     """A record whose hash has been checked: it cannot be made with a wrong one."""
 
@@ -136,17 +180,7 @@ class Record:
     mac: str
 
     def __post_init__(self) -> None:
-        texts = (self.time, self.kind, self.payload, self.previous, self.hash, self.key_id, self.mac)
-        if type(self.sequence) is not int or set(map(type, texts)) != {str}:
-            raise BrokenRecordError("holds a value of the wrong type")
-        if self.kind not in FIELDS:
-            raise BrokenRecordError("is of an unknown kind")
-        content = (self.sequence, self.time, self.kind, self.key_id, self.payload, self.previous)
-        if hash_of(*content) != self.hash:
-            raise BrokenRecordError("does not match its hash")
-        # the store would look it up before the first one, and files are named after keys
-        if self.sequence < 0 or not KEY_ID.fullmatch(self.key_id):
-            raise BrokenRecordError("has a number or a key that no ledger gives")
+        check_stored(self._values)
 
     @classmethod
     def after(cls, head: Record | None, kind: str, content: Payload, key: Key) -> Record:
@@ -167,6 +201,20 @@ class Record:
         )
 
     @property
+    def stored(self) -> tuple[Any, ...]:
+        """The values and columns of its row, without an answer."""
+        try:
+            columns = self.columns
+        except BrokenRecordError:
+            columns = Columns()  # whoever looks into it will say what is wrong with it
+        return (*self._values, *columns, None)
+
+    @property
+    def _values(self) -> tuple[Any, ...]:
+        values = (self.sequence, self.time, self.kind, self.payload)
+        return (*values, self.previous, self.hash, self.key_id, self.mac)
+
+    @property
     def next_key_id(self) -> str:
         """The key that the next record should be under."""
         return str(self.content["key"]) if self.kind == "key" else self.key_id
@@ -174,28 +222,12 @@ class Record:
     @cached_property
     def content(self) -> Payload:
         """The payload as a JSON object, with everything that a record of this kind says."""
-        try:
-            content = json.loads(self.payload)
-        except ValueError:
-            content = None
-        if not isinstance(content, dict) or content.keys() != FIELDS[self.kind].keys():
-            raise BrokenRecordError("has a payload that no ledger writes")
-        for name, kind in FIELDS[self.kind].items():
-            if not isinstance(content[name], kind):
-                raise BrokenRecordError("has a payload that no ledger writes")
-        return content
+        return content_of(self.kind, self.payload)
 
     @property
     def columns(self) -> Columns:
         """What this record is looked up by."""
-        content = self.content
-        if self.kind == "dataset":
-            return Columns(dataset=content["dataset"])
-        if self.kind in ("spend", "purchase"):
-            return Columns(dataset=content["dataset"], plan=content["plan"], key=content["key"])
-        if self.kind == "answer":
-            return Columns(spend=content["spend"])
-        return Columns()
+        return columns_of(self.kind, self.content)
 
 
 def checked_name(what: str, name: object) -> str:

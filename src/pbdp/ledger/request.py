@@ -53,6 +53,24 @@ def _count(name: str, value: object) -> None:
         raise InputError(name, "a whole number of at least 1", ascii(value))
 
 
+def check_asked(plan: object, plan_label: object, query: object, *, package: int, values: int) -> None:
+    """Refuse what no request asks; a ledger's records are checked by this, too."""
+    _checked_plan(plan)
+    checked_name("plan_label", plan_label)
+    _count("package", package)
+    _count("values", values)
+    if query is not None:
+        _checked_query(query)
+
+
+def check_units(units: int, package: int) -> None:
+    """Refuse more releases than the plan is for."""
+    if units > package:
+        remedy = "Make a plan for more releases, or release fewer numbers."
+        rule = f"at most the {package} that the plan is for"
+        raise InputError("releases", rule, f"{units} in one request", remedy)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Request:
     """A release of `values` numbers under a plan that is paid in packages of `package` releases.
@@ -77,21 +95,13 @@ class Request:
 
     def __post_init__(self) -> None:
         checked_name("dataset", self.dataset)
-        _checked_plan(self.plan)
-        checked_name("plan_label", self.plan_label)
         if not callable(self.cost):
             object.__setattr__(self, "cost", checked_amounts("cost", self.cost))
-        _count("package", self.package)
-        _count("values", self.values)
         object.__setattr__(self, "neighbors", Neighbors(self.neighbors))
         if self.key is not None:
             _checked_key(self.key)
-        if self.query is not None:
-            _checked_query(self.query)
-        if self.units > self.package:
-            remedy = "Make a plan for more releases, or release fewer numbers."
-            rule = f"at most the {self.package} that the plan is for"
-            raise InputError("releases", rule, f"{self.units} in one request", remedy)
+        check_asked(self.plan, self.plan_label, self.query, package=self.package, values=self.values)
+        check_units(self.units, self.package)
 
     @property
     def units(self) -> int:

@@ -19,13 +19,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol, TypeVar
+from typing import Any, NamedTuple, Protocol, TypeVar
 
 from pbdp.ledger.record import Columns, Record
 
 T = TypeVar("T")
-# Raises `BrokenRecordError` for a record that should not be believed.
-Check = Callable[[Record], None]
+# Raises `BrokenRecordError` for a record that should not be believed: its number, hash, key id and MAC.
+Check = Callable[[int, str, str, str], None]
+# A record as it is stored: its eight values, its four columns and the packed answer, of any type.
+Stored = tuple[Any, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,15 +46,12 @@ class Row(NamedTuple):
     packed: bytes | None
 
 
-class Digest(Protocol):
-    """A digest that is being computed."""
-
-    def update(self, data: bytes, /) -> None:
-        """Take more bytes."""
-
-
 class Reading(Protocol):
     """Looking records up; each of these costs the same for the 10th and the 10,000th record."""
+
+    @property
+    def check(self) -> Check:
+        """What every record has to pass that is looked up here."""
 
     def until(self, last: int) -> Reading:
         """The same look-ups as they were when this record was the last one."""
@@ -84,14 +83,11 @@ class Reading(Protocol):
     def datasets(self) -> list[str]:
         """The names of all datasets, in the order in which they were made."""
 
-    def rows(self, first: int, last: int, *, answers: bool, digest: Digest | None = None) -> Iterator[Row]:
-        """The records from `first` to `last` in order, with their answers if asked for.
+    def rows(self, first: int, last: int, *, answers: bool) -> Iterator[Row]:
+        """The records from `first` to `last` in order, with their answers if asked for."""
 
-        Then a digest may take them as `feed` would.
-        """
-
-    def feed(self, digest: Digest, first: int, last: int) -> None:
-        """Let the digest take everything that is stored for these records, as it is; none is looked into."""
+    def stored(self, first: int, last: int, *, answers: bool) -> Iterator[Stored]:
+        """The same as they are stored; none is looked into, nothing is checked."""
 
 
 class Writing(Reading, Protocol):

@@ -181,7 +181,7 @@ class PostgresStore(SqlStore):
             self._turn.acquire()
             connection = mine = self._connected()
 
-            def run(statement: str, values: tuple[object, ...]) -> Sequence[Sequence[Any]]:
+            def run(statement: str, values: tuple[object, ...]) -> Sequence[tuple[Any, ...]]:
                 done = mine.execute(_placed(statement), values or None)
                 return done.fetchall() if done.description else ()
 

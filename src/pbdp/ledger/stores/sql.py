@@ -10,7 +10,7 @@ from weakref import WeakSet
 
 from pbdp.ledger.errors import DamagedLedgerError, LedgerError
 from pbdp.ledger.record import BrokenRecordError, Columns, Record
-from pbdp.ledger.stores.interface import Check, Digest, Row, StoredAnswer
+from pbdp.ledger.stores.interface import Check, Row, Stored, StoredAnswer
 
 # `?` stands for a parameter; the PostgreSQL store writes it in its own way.
 _COLUMNS = (
@@ -28,11 +28,11 @@ _BY_KEY = _RECORD + "WHERE request_key = ? AND sequence <= ?"
 _ANSWER_TO = _RECORD + "WHERE spend = ? AND sequence <= ?"
 _LAST_RECOVERY = _RECORD + "WHERE kind = 'recovery' AND sequence <= ? ORDER BY sequence DESC LIMIT 1"
 _DATASETS = "SELECT dataset FROM record WHERE kind = 'dataset' AND sequence <= ? ORDER BY sequence"
-_RANGE = _RECORD + "WHERE sequence BETWEEN ? AND ? ORDER BY sequence"
+_RANGE = _COLUMNS + ", NULL FROM record WHERE sequence BETWEEN ? AND ? ORDER BY sequence"
 # Small answers come along; a large one is fetched by itself.
 _RANGE_WITH_ANSWERS = (
     _COLUMNS + ", content FROM record LEFT JOIN answer "
-    "ON answer.sequence = record.sequence AND length(content) <= 65536 "
+    "ON answer.sequence = record.sequence AND kind = 'answer' AND length(content) <= 65536 "
     "WHERE record.sequence BETWEEN ? AND ? ORDER BY record.sequence"
 )
 _PACKED = "SELECT content FROM answer WHERE sequence = ?"
@@ -71,7 +71,7 @@ TABLES = (
 
 _LAST = 2**63 - 1
 
-Rows = Sequence[Sequence[Any]]
+Rows = Sequence[Stored]
 Run = Callable[[str, tuple[object, ...]], Rows]
 
 
@@ -84,11 +84,11 @@ class SqlTransaction:
     def __init__(self, place: str, run: Run, check: Check, last: int = _LAST) -> None:
         self._place = place
         self._run = run
-        self._check = check
+        self.check = check
         self._last = last
 
     def until(self, last: int) -> SqlTransaction:
-        return SqlTransaction(self._place, self._run, self._check, last)
+        return SqlTransaction(self._place, self._run, self.check, last)
 
     def head(self) -> Record | None:
         return self._one(_HEAD)
@@ -123,17 +123,17 @@ class SqlTransaction:
     def datasets(self) -> list[str]:
         return [str(row[0]) for row in self._run(_DATASETS, (self._last,))]
 
-    def rows(self, first: int, last: int, *, answers: bool, digest: Digest | None = None) -> Iterator[Row]:
-        for row in self._run(_RANGE_WITH_ANSWERS if answers else _RANGE, (first, last)):
-            record, columns = self._checked(row)
-            packed = self._content(row) if answers and record.kind == "answer" else None
-            if digest is not None:
-                digest.update(_stored(row, packed))
-            yield Row(record, columns, packed)
+    def rows(self, first: int, last: int, *, answers: bool) -> Iterator[Row]:
+        for row in self.stored(first, last, answers=answers):
+            yield Row(*self._checked(row), row[12])
 
-    def feed(self, digest: Digest, first: int, last: int) -> None:
-        for row in self._run(_RANGE_WITH_ANSWERS, (first, last)):
-            digest.update(_stored(row, self._content(row) if row[2] == "answer" else None))
+    def stored(self, first: int, last: int, *, answers: bool) -> Iterator[Stored]:
+        found = self._run(_RANGE_WITH_ANSWERS if answers else _RANGE, (first, last))
+        for row in found:
+            if answers and row[2] == "answer" and type(row[12]) is not bytes:  # a large one, or none
+                yield (*row[:12], self._packed(row[0]))
+            else:
+                yield row
 
     def stray_answer(self) -> int | None:
         """The number of the first stored answer that belongs to no answer record."""
@@ -141,15 +141,9 @@ class SqlTransaction:
         return int(found[0][0]) if found else None
 
     def append(self, record: Record, packed: bytes | None = None) -> None:
-        by = record.columns
-        values = (record.sequence, record.time, record.kind, record.payload, record.previous, record.hash)
-        self._run(_APPEND, (*values, record.key_id, record.mac, by.dataset, by.plan, by.key, by.spend))
+        self._run(_APPEND, record.stored[:12])
         if packed is not None:
             self._run(_APPEND_ANSWER, (record.sequence, packed))
-
-    def _content(self, row: Sequence[Any]) -> bytes | None:
-        """The answer of a row that was read together with small ones."""
-        return row[-1] if isinstance(row[-1], bytes) else self._packed(row[0])
 
     def _packed(self, sequence: int) -> bytes | None:
         found = self._run(_PACKED, (sequence,))
@@ -174,27 +168,12 @@ class SqlTransaction:
         return record
 
     def _checked(self, row: Sequence[Any]) -> tuple[Record, Columns]:
-        sequence, time, kind, payload, previous, own, key_id, mac, dataset, plan, key, spend = row[:12]
         try:
-            record = Record(
-                sequence=sequence,
-                time=time,
-                kind=kind,
-                payload=payload,
-                previous=previous,
-                hash=own,
-                key_id=key_id,
-                mac=mac,
-            )
-            self._check(record)
+            record = Record(*row[:8])
+            self.check(record.sequence, record.hash, record.key_id, record.mac)
         except BrokenRecordError as broken:
-            raise DamagedLedgerError(self._place, f"record {sequence} {broken}") from None
-        return record, Columns(dataset, plan, key, spend)
-
-
-def _stored(row: Sequence[Any], packed: bytes | None) -> bytes:
-    """Everything in a row and its answer, as bytes that can be read back in one way only."""
-    return repr((*row[:12], packed)).encode("utf-8", "surrogatepass")
+            raise DamagedLedgerError(self._place, f"record {row[0]} {broken}") from None
+        return record, Columns._make(row[8:12])
 
 
 class SqlStore:
@@ -236,7 +215,7 @@ class SqlStore:
             self._connection = None
 
 
-def _believed(_: Record) -> None:
+def _believed(*_: object) -> None:
     return
 
 
