@@ -10,12 +10,16 @@ from typing import Any
 
 import pytest
 
-from pbdp.errors import InputError
+from pbdp.errors import CannotCertifyError, InputError
 from pbdp.ledger import Ledger
 from pbdp.ledger.ask import Question, choose
 from pbdp.ledger.budget import Budget
 from pbdp.ledger.errors import BudgetExceededError, KeyReusedError
-from pbdp.planning.pricing import Claim
+from pbdp.mechanism.requirement import Requirement
+from pbdp.planning.plan import Plan
+from pbdp.planning.planner import FAMILIES
+from pbdp.planning.pricing import Claim, choice
+from pbdp.planning.pricing.choice import laws_for
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -201,6 +205,31 @@ def test_what_does_not_fit_is_told_what_would_and_spends_nothing(budget: Budget)
     assert budget.state == before
     width = float(refusal.value.remedy.split("One within ")[1].split()[0])
     assert ask(budget, within=width, confidence=0.99).share > 0
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"confidence": 0.95, "integer": True},
+        {"within": 20, "integer": True},
+        {"confidence": 0.95},
+    ],
+)
+def test_a_share_that_buys_nothing_is_refused_at_the_first_look(
+    budget: Budget, monkeypatch: pytest.MonkeyPatch, given: dict[str, Any]
+) -> None:
+    looked: list[Requirement] = []
+
+    def counted(requirement: Requirement, families: tuple[str, ...] = FAMILIES) -> tuple[Plan, ...]:
+        looked.append(requirement)
+        return laws_for(requirement, families)
+
+    monkeypatch.setattr(choice, "laws_for", counted)
+    before = budget.spent
+    with pytest.raises(CannotCertifyError, match=r"Even .* costs more than 1e-09 of what is left"):
+        budget.ask(share=1e-9, sensitivity=1, answer=100, **given)
+    assert len(looked) == 1
+    assert budget.spent == before
 
 
 @pytest.mark.parametrize(

@@ -35,6 +35,8 @@ QUICK = ("laplace", "huber")
 # down to one over so many, and so closely (relative, on the searched scale).
 WIDEST, FINEST = 1e4, 1e6
 TOLERANCE = 1e-2
+# Odds of a tenth, and of all but 1e-13.
+LEAST_LOG_ODDS, MOST_LOG_ODDS = -2.1972, 30.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -92,7 +94,7 @@ class Affordable:
             confidence = 1 / (1 + math.exp(-log_odds))
             return self.plan(replace(requirement, confidence=confidence)) if confidence < 1 else None
 
-        return self._furthest(at, -7.0, 30.0, "a confidence of 0.1 %")
+        return self._furthest(at, LEAST_LOG_ODDS, MOST_LOG_ODDS, "a confidence of 10 %")
 
     def narrowest(self, requirement: Requirement) -> Plan:
         """The plan with the narrowest width on both sides; that in `requirement` is only a place holder."""
@@ -112,7 +114,9 @@ class Affordable:
 
     def _furthest(self, at: Callable[[float], Plan | None], easy: float, hard: float, easiest: str) -> Plan:
         """The plan furthest from `easy` toward `hard` that exists, by halving."""
-        best, low, high = None, easy, hard
+        best, low, high = at(easy), easy, hard
+        if best is None:
+            raise self._too_much(easiest)
         while high - low > TOLERANCE:
             middle = (low + high) / 2
             made = at(middle)
@@ -120,18 +124,16 @@ class Affordable:
                 high = middle
             else:
                 best, low = made, middle
-        if best is None:
-            raise self._too_much(easiest)
         return best
 
     def _narrowest_whole(self, at: Callable[[float], Plan | None], widest: int, easiest: str) -> Plan:
         """The same over whole widths: doubled until one fits, then halved."""
+        if at(widest) is None:
+            raise self._too_much(easiest)
         low, high = 0, 1
         best = at(high)
         while best is None:
-            low, high = high, 2 * high
-            if high > widest:
-                raise self._too_much(easiest)
+            low, high = high, min(2 * high, widest)
             best = at(high)
         while high - low > 1:
             middle = (low + high) // 2
@@ -216,18 +218,24 @@ def what_fits(affordable: Affordable, plan: Priced, times: int = 1, *, any_law: 
 
 def _easier(fits: Callable[[Requirement], bool], asked: Requirement) -> list[str]:
     """A wider width, and a lower confidence, that would fit once."""
-    words = []
-    for factor in (1.25, 1.5, 2, 3, 5, 10, 30, 100):
-        region = asked.region.scaled(factor, asked.integer)
-        if region is not None and fits(replace(asked, region=region)):
-            words.append(f"one {region.describe()} would fit")
-            break
-    for confidence in (0.9, 0.8, 0.7, 0.6, 0.5):
-        if confidence < asked.confidence and fits(replace(asked, confidence=confidence)):
-            lower = f"one with a confidence of {percent_down(confidence)}"
-            words.append(f"so would {lower}" if words else f"{lower} would fit")
-            break
+    regions = [asked.region.scaled(factor, asked.integer) for factor in (1.25, 1.5, 2, 3, 5, 10, 30, 100)]
+    wider = _first_fit(fits, [replace(asked, region=region) for region in regions if region is not None])
+    lower = _first_fit(
+        fits,
+        [replace(asked, confidence=less) for less in (0.9, 0.8, 0.7, 0.6, 0.5) if less < asked.confidence],
+    )
+    words = [] if wider is None else [f"one {wider.region.describe()} would fit"]
+    if lower is not None:
+        text = f"one with a confidence of {percent_down(lower.confidence)}"
+        words.append(f"so would {text}" if words else f"{text} would fit")
     return words
+
+
+def _first_fit(fits: Callable[[Requirement], bool], easier: list[Requirement]) -> Requirement | None:
+    """The first that fits, where those after it are easier; by halving, as each takes a plan."""
+    if not easier or not fits(easier[-1]):
+        return None
+    return easier[_most(len(easier), lambda count: not fits(easier[count - 1]))]
 
 
 def _number_that_fits(affordable: Affordable, plan: Priced, times: int) -> int:
