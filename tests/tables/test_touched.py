@@ -56,7 +56,7 @@ def test_its_noise_is_a_part_of_the_plan_for_five_numbers_of_sensitivity_one(nei
 
 def test_it_costs_more_than_nothing_and_by_itself_little() -> None:
     alone, cheap, dear = (asked(bounds_touched=width).plan().epsilon for width in (None, True, 3))
-    assert alone < cheap < 1.03 * alone
+    assert alone < cheap < 1.05 * alone
     assert cheap < dear
 
 

@@ -26,6 +26,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from pbdp.tables.engines.files import Csv
+    from pbdp.tables.groups import Bins, Keys
     from pbdp.tables.mean import Mean
     from pbdp.tables.measures import Count, People, Sum
     from pbdp.tables.plan import TablePlan
@@ -35,8 +36,10 @@ if TYPE_CHECKING:
     from pbdp.tables.verify import verify_manifest
 
 __all__ = [
+    "Bins",
     "Count",
     "Csv",
+    "Keys",
     "Mean",
     "People",
     "Query",
@@ -48,7 +51,9 @@ __all__ = [
 ]
 
 _LATER = {
+    "Bins": "groups",
     "Count": "measures",
+    "Keys": "groups",
     "Csv": "engines.files",
     "Mean": "mean",
     "People": "measures",

@@ -1,7 +1,8 @@
 """What an engine is asked for: aggregates in which no person counts for more than the bounds allow.
 
-**Definition.** Let the table's rows be those with a person, and with keys among the public groups where there
-are public groups. For a person and a group, n is the number of their rows; for a value column (low, high),
+**Definition.** Let the table's rows be those with a person, for which the condition is true if there is one,
+with keys among the public groups where there are public groups. Conditions and derived columns are functions
+of the row alone. For a person and a group, n is the number of their rows; for a value column (low, high),
 values that are null, NaN or not a number are left out, c is how many are left, and v_1..v_c are they in steps
 (`fixed_point`), clamped. Then, over the persons who keep the group:
 
@@ -42,6 +43,7 @@ from typing import Literal
 import numpy as np
 
 from pbdp.noise.kernel import Index
+from pbdp.tables.expressions.tree import Expression
 from pbdp.tables.fixed_point import FixedPoint
 from pbdp.tables.keys import KeyTable
 
@@ -69,6 +71,8 @@ class BoundedAggregation:
     groups, None where every group of the data is wanted (a private selection follows); `only` then holds
     public values that some of the columns are restricted to. `groups_per_person` is None where nobody can be
     in too many groups; `rows_per_group` where no measure counts rows. `touched` asks whom the bounds touch.
+    Rows count where `where` is true; a name in `derived` means that expression, wherever a column is named
+    but in expressions.
     """
 
     unit: str | None
@@ -79,6 +83,8 @@ class BoundedAggregation:
     rows_per_group: int | None = None
     only: tuple[KeyTable, ...] = ()
     touched: bool = False
+    where: Expression | None = None
+    derived: tuple[tuple[str, Expression], ...] = ()
 
     @property
     def cutting(self) -> tuple[str, ...]:
@@ -101,7 +107,18 @@ class BoundedAggregation:
     def columns(self) -> tuple[str, ...]:
         """The columns that are read."""
         unit = () if self.unit is None else (self.unit,)
-        return tuple(dict.fromkeys([*unit, *self.by, *(value.column for value in self.values)]))
+        derived = dict(self.derived)
+        used = [*self.by, *(value.column for value in self.values)]
+        plain = [name for name in used if name not in derived]
+        read = [column.name for expression in self.expressions for column in expression.columns()]
+        return tuple(dict.fromkeys([*unit, *plain, *read]))
+
+    @property
+    def expressions(self) -> tuple[Expression, ...]:
+        """The condition and the derived columns that are used."""
+        used = {*self.by, *(value.column for value in self.values)}
+        made = [expression for name, expression in self.derived if name in used]
+        return (*([self.where] if self.where is not None else []), *made)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

@@ -23,7 +23,7 @@ Of = Literal["people", "rows", "values", "sum", "sum from the middle", "touched"
 # The number of people whom the bounds touch; no measure has a name like this.
 TOUCHED = "(bounds)"
 # What that may cost beside the rest, as a share of epsilon or so.
-_TOUCHED_SHARE = 0.02
+_TOUCHED_SHARE = 0.04
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

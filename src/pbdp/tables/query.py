@@ -10,7 +10,10 @@ from pbdp.domains import positive, probability, whole
 from pbdp.errors import ContradictionError, InputError
 from pbdp.mechanism.neighbors import Neighbors
 from pbdp.tables.bounded import MOST_ROWS_PER_GROUP, BoundedAggregation, Value
+from pbdp.tables.expressions.reading import expression_of
+from pbdp.tables.expressions.tree import Expression
 from pbdp.tables.fixed_point import USUAL_ROWS
+from pbdp.tables.groups import Special, crossed_tables, derived_columns
 from pbdp.tables.keys import KeyColumn, KeyTable, crossed, key_column, key_table
 from pbdp.tables.measures import Measure, column_name
 from pbdp.tables.selection import Selection
@@ -32,7 +35,11 @@ class Query:
     Accuracies belong to the measures, or else `epsilon` is given and widths are found. `confidence` is for
     measures that have none of their own. A table of more than `most_rows` rows needs that raised.
     `bounds_touched` publishes beside the table how many people the bounds touched: within a width, or with
-    True within one that costs about 2 % of epsilon.
+    True within one that costs about 4 % of epsilon.
+
+    Only rows for which `where` is true count ("spend > 0"). `derive` makes columns of others, to group by or
+    to sum up ({"rate": "fare / miles"}); `pbdp.tables.expressions` has the language. Keys may be `Bins` of a
+    number, or `Keys` with a group for everything else.
     """
 
     unit: str | None
@@ -48,6 +55,12 @@ class Query:
     neighbors: str = Neighbors.ADD_REMOVE
     most_rows: int = USUAL_ROWS
     bounds_touched: float | bool | None = None
+    where: str | None = None
+    derive: Mapping[str, str] | None = None
+    bins: Mapping[str, Any] | None = None
+    rest: Mapping[str, str] | None = None
+    special: Special = field(init=False)
+    derived: Mapping[str, Expression] = field(init=False)
     groups: KeyTable | None = field(init=False)
     only: tuple[KeyTable, ...] = field(init=False)
     aggregation: BoundedAggregation = field(init=False)
@@ -60,6 +73,15 @@ class Query:
         if self.unit is not None:
             column_name("unit", self.unit)
         _check_by(self.by)
+        by, special = Special.of(self.by, self.bins, self.rest)
+        object.__setattr__(self, "by", by)
+        object.__setattr__(self, "special", special)
+        # so that a copy is the same
+        object.__setattr__(self, "bins", dict(special.bins) or None)
+        object.__setattr__(self, "rest", dict(special.rest) or None)
+        object.__setattr__(self, "derived", derived_columns(self.derive))
+        if self.unit in self.derived:
+            raise ContradictionError("unit", "a column of the data", "a derived one")
         self._check_measures()
         groups, only = self._groups()
         object.__setattr__(self, "groups", groups)
@@ -130,9 +152,10 @@ class Query:
             if keys is not None
         }
         if self.keys is not None:
-            if listed or self.select is not None:
-                raise ContradictionError("keys", "the only groups", "a table and others")
-            return key_table(tuple(by), self.keys), ()
+            if self.select is not None:
+                raise ContradictionError("keys", "the only groups", "a table and a selection")
+            table = key_table(tuple(name for name in by if name not in listed), self.keys)
+            return (crossed_tables(table, crossed(listed), by) if listed else table), ()
         open_columns = [name for name in by if name not in listed]
         if self.select is not None:
             if not open_columns:
@@ -191,16 +214,24 @@ class Query:
         limit = self.groups_per_person if self.unit is not None else None
         if limit is not None and self.groups is not None and limit >= len(self.groups):
             limit = None
+        special, tables = self.special, [*([self.groups] if self.groups is not None else []), *self.only]
         return BoundedAggregation(
             unit=self.unit,
-            by=self.columns,
-            keys=self.groups,
+            by=tuple(map(special.engine_name, self.columns)),
+            keys=None if self.groups is None else special.engine_keys(self.groups),
             values=tuple(dict.fromkeys(values)),
             groups_per_person=limit,
             rows_per_group=self.rows_per_group if any(one.counts_rows for one in self.measures) else None,
-            only=self.only,
+            only=tuple(map(special.engine_keys, self.only)),
+            where=self.condition,
+            derived=(*self.derived.items(), *special.derived(tables, self.derived).items()),
             touched=self.bounds_touched is not None,
         )
+
+    @property
+    def condition(self) -> Expression | None:
+        """The rows that count, if not all of them do."""
+        return None if self.where is None else expression_of("where", self.where, self.derived, "boolean")
 
     def is_bounded(self, measure: Measure) -> bool:
         """Whether bounds may cut its numbers: what is promised of them is of the bounded number then."""

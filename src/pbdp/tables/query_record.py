@@ -26,7 +26,7 @@ _SETTINGS = (
     "neighbors",
     "most_rows",
 )
-_LATER = ("bounds_touched",)
+_LATER = ("bounds_touched", "where", "derive", "bins", "rest")
 # More keys than this are named by their digest; they are in the published table.
 MOST_LISTED = 10_000
 # A ledger takes texts of twice this many characters.
@@ -42,7 +42,19 @@ def query_record(query: Query) -> Record:
         "select": None if query.select is None else asdict(query.select),
         **{name: getattr(query, name) for name in _SETTINGS},
         # left out where they are not used: requests are known by this record
-        **{name: value for name in _LATER if (value := getattr(query, name)) is not None},
+        **{name: value for name, value in _later(query).items() if value},
+    }
+
+
+def _later(query: Query) -> Record:
+    """Settings that came later, expressions with all types said."""
+    condition = query.condition
+    return {
+        "bounds_touched": query.bounds_touched,
+        "where": None if condition is None else condition.text,
+        "derive": {name: expression.text for name, expression in query.derived.items()},
+        "bins": {name: bins.text for name, bins in query.special.bins.items()},
+        "rest": dict(query.special.rest),
     }
 
 

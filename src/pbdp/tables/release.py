@@ -214,7 +214,8 @@ def draw(plan: TablePlan, source: Source, keystream: Keystream) -> Drawn:
     chosen = np.flatnonzero(counts >= plan.threshold.threshold)
     # in the order of the keys: that of the engine may tell something of the data
     chosen = chosen[key_order(aggregates.found.taken(chosen))]
-    return _drawn(plan, aggregates.found.taken(chosen), _taken(aggregates, chosen), keystream)
+    groups = plan.query.special.published(aggregates.found.taken(chosen))
+    return _drawn(plan, groups, _taken(aggregates, chosen), keystream)
 
 
 def _drawn(plan: TablePlan, groups: KeyTable, aggregates: Aggregates, keystream: Keystream) -> Drawn:

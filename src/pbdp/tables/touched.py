@@ -45,7 +45,9 @@ def touched_counts(plan: TablePlan, values: Mapping[str, Column]) -> tuple[Touch
     if not names:
         return ()
     released = values[TOUCHED]
-    found = plan.part(TOUCHED).releaser.intervals(released.astype(np.float64), None)
+    # of a number that cannot be true, the interval of the nearest one that can
+    near = np.where(released < 0, 0.0, released.astype(np.float64))
+    found = plan.part(TOUCHED).releaser.intervals(near, None)
     return tuple(
         TouchedCount(
             of=name,

@@ -24,9 +24,13 @@ from pbdp.tables.bounded import BoundedAggregation, Per, Value
 from pbdp.tables.engines import spark as spark_engine
 from pbdp.tables.engines.interface import EngineError, check_columns
 from pbdp.tables.engines.spark import SparkSource
+from pbdp.tables.expressions.tree import Call, Column
 from pbdp.tables.fixed_point import FixedPoint
 from pbdp.tables.keys import crossed, key_column
 from tests.tables.engines.changes import ASKED, OTHERS, ROWS, Row
+from tests.tables.expressions.interpreter import value_of
+from tests.tables.expressions.test_engines_agree import HELD, TYPES, drawn, is_comparable, same
+from tests.tables.expressions.test_engines_agree import rows as expression_rows
 from tests.tables.forms import as_arrow
 from tests.tables.random_tables import Case, random_case
 from tests.tables.reference import Group, Measured, as_reference, reference, touched
@@ -468,3 +472,33 @@ def test_rows_have_one_digest_in_any_order_and_other_rows_another(session: Spark
     assert digest(ROWS[::-1]) == digest(ROWS)
     for change in ("another column", "zero for none", "two rows have each other's value", "no rows"):
         assert digest(OTHERS[change]) != digest(ROWS), change
+
+
+def test_expressions_and_fractions_are_as_everywhere(session: SparkSession) -> None:
+    rng = np.random.default_rng(23)
+    data = expression_rows(rng)
+    held = dict(HELD)
+    conditions = []
+    for number in range(len(TYPES)):
+        kind = TYPES[number % len(TYPES)]
+        expression = drawn(rng, kind)
+        held[f"e{number}"] = "number" if kind == "integer" else kind  # type: ignore[assignment]
+        for row in data:
+            found = value_of(expression, row)
+            found = float(found) if kind == "integer" and found is not None else found
+            row[f"e{number}"] = found if is_comparable(found) else None
+            row[f"n{number}"] = is_comparable(found)
+        held[f"n{number}"] = "boolean"
+        expected = Column(name=f"e{number}", type="number" if kind == "integer" else kind)
+        counted = Column(name=f"n{number}", type="boolean")
+        no = Call(op="not", type="boolean", args=(counted,))
+        conditions.append(Call(op="or", type="boolean", args=(same(expression, expected), no)))
+    keys = crossed({"row": key_column("row", range(len(data)))})
+    asked = BoundedAggregation(unit=None, by=("row",), keys=keys)
+    frame = in_spark(session, Case(rows=data, held=held, asked=asked)).cache()
+    for condition in conditions:
+        found = answered(frame, replace(asked, where=condition))
+        assert len(found) == len(data), condition.text
+    fractions = replace(asked, by=("b",), keys=crossed({"b": key_column("b", [1, 2])}))
+    wrong = sum(row["b"] is not None and row["b"] != int(row["b"]) for row in data)
+    assert SparkSource(frame).unreadable(fractions) == {"b": wrong}

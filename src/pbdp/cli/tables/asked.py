@@ -21,7 +21,7 @@ from pbdp.tables.selection import Selection
 
 Settings = Mapping[str, Any]
 
-TEXTS = ("data", "table", "unit", "keys")
+TEXTS = ("data", "table", "unit", "keys", "where")
 COUNTS = ("groups_per_person", "rows_per_group", "most_rows")
 OWN = (
     *TEXTS,
@@ -54,7 +54,7 @@ def asked_of(settings: Settings, folder: Path, read: Sequence[Path] = ()) -> Ask
     """The query of the settings; files that they name are looked for in `folder`.
 
     Beside the names in `OWN` there are `by` (columns with their keys or None, or column names alone),
-    `select` and `csv` (by name) and `measures` (records as in `query_record`).
+    `select`, `csv` and `derive` (by name) and `measures` (records as in `query_record`).
     """
     for name in TEXTS:
         if name in settings and not _is_text(settings[name]):
@@ -68,6 +68,8 @@ def asked_of(settings: Settings, folder: Path, read: Sequence[Path] = ()) -> Ask
         keys=keys,
         measures=_measures(settings.get("measures", ())),
         select=_select(settings.get("select")),
+        where=settings.get("where"),
+        derive=settings.get("derive"),
         delta=_delta(settings),
         **counts,
         **{
@@ -156,7 +158,10 @@ def _groups(settings: Settings, folder: Path) -> tuple[Any, Any, tuple[Path, ...
         return by, None, ()
     path = folder / _home(settings["keys"])
     columns = _key_columns(path, as_text)
-    return tuple(columns) if by is None else by, columns, (path,)
+    if by is None or (isinstance(by, Mapping) and not set(by) & set(columns)):
+        # columns of the file, crossed with keys that are listed
+        return {**dict.fromkeys(columns), **(by or {})}, columns, (path,)
+    return by, columns, (path,)
 
 
 def _key_columns(path: Path, as_text: Sequence[str]) -> dict[str, list[Any]]:

@@ -6,6 +6,7 @@ pbdp tables visits.parquet --unit user_id --by city=Paris,Rome --by month=1..12 
 from __future__ import annotations
 
 import argparse
+import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -14,8 +15,9 @@ from pbdp.errors import ContradictionError, InputError
 from pbdp.mechanism.neighbors import Neighbors
 
 if TYPE_CHECKING:
-    from pbdp.cli.values import Keys, Written
+    from pbdp.cli.values import Written
 
+_BINS = re.compile(r"\S+\.\.\S+ +by +\S+")
 # What stands for a width that is to be found.
 OPEN = "?"
 # What comes without a name, in order, and how many of it must.
@@ -41,6 +43,7 @@ _SIMPLE = (
     "bounds_touched",
     "keys",
     "text_keys",
+    "where",
 )
 
 
@@ -72,7 +75,7 @@ def add_flags(parser: argparse.ArgumentParser) -> None:
         type=float,
         const=True,
         metavar="WITHIN",
-        help="publish how many people these bounds touched too; without WITHIN for about 2 %% of epsilon",
+        help="publish how many people these bounds touched too; without WITHIN for about 4 %% of epsilon",
     )
     people.add_argument(
         "--csv",
@@ -85,8 +88,16 @@ def add_flags(parser: argparse.ArgumentParser) -> None:
         "--by",
         action="append",
         metavar="COLUMN=KEYS",
-        help="group by a column with these public keys: city=Paris,Rome or month=1..12 (may be repeated; "
+        help="group by a column with these public keys: city=Paris,Rome, month=1..12 or bins, "
+        "'fare=0..100 by 5' (may be repeated; "
         "a key in double quotes is text and may hold commas). COLUMN=? with --select",
+    )
+    groups.add_argument("--where", metavar="CONDITION", help="only rows for which this is true: 'spend > 0'")
+    groups.add_argument(
+        "--derive",
+        action="append",
+        metavar="NAME=EXPRESSION",
+        help="a column made of others: 'rate=fare / miles' (may be repeated)",
     )
     groups.add_argument("--keys", metavar="FILE", help="a .csv or .parquet file with a row for each group")
     groups.add_argument(
@@ -132,6 +143,14 @@ def add_flags(parser: argparse.ArgumentParser) -> None:
     add(privacy, "--epsilon", help="find the widths that are left out or ? for this epsilon")
 
 
+def _derived(text: str) -> tuple[str, str]:
+    """A column from `NAME=EXPRESSION`."""
+    name, equals, expression = text.partition("=")
+    if not equals or not name.strip():
+        raise InputError("--derive", "NAME=EXPRESSION", repr(text))
+    return name.strip(), expression
+
+
 def _csv(given: Sequence[str]) -> dict[str, Any]:
     """How a CSV file is written, from `decimal=,`, `null=NA`, `dates.day=%d.%m.%Y`."""
     found: dict[str, Any] = {}
@@ -152,7 +171,7 @@ def flags_given(options: argparse.Namespace) -> list[str]:
     """The flags of a query that were used."""
     names = [
         name
-        for name in (*_SIMPLE, "by", "select", "select_confidence", "csv")
+        for name in (*_SIMPLE, "by", "select", "select_confidence", "csv", "derive")
         if getattr(options, name) is not None
     ]
     kinds = dict.fromkeys(kind for kind, _ in options.measures or ())
@@ -178,25 +197,36 @@ def settings_of(options: argparse.Namespace) -> dict[str, Any]:
         raise ContradictionError("--select-confidence", "used with --select", "no --select")
     if options.csv is not None:
         settings["csv"] = _csv(options.csv)
+    if options.derive is not None:
+        settings["derive"] = dict(_derived(text) for text in options.derive)
     settings["measures"] = [_measure(kind, words) for kind, words in options.measures or ()]
     return settings
 
 
-def _by(given: Sequence[str], as_text: Sequence[str]) -> dict[str, Keys | None]:
+def _by(given: Sequence[str], as_text: Sequence[str]) -> dict[str, Any]:
     """Columns in the order of their first appearance, each with all its keys."""
     from pbdp.cli.values import NO_KEYS, listed, typed
+    from pbdp.tables.groups import Bins
 
     written: dict[str, list[Written] | None] = {}
+    bins: dict[str, Any] = {}
     for text in given:
         column, equals, keys = text.partition("=")
+        if _BINS.fullmatch(keys):
+            bins[column] = Bins(keys)
+            continue
         more = None if not equals or keys.strip() == NO_KEYS else listed(column, keys)
         if column in written and (more is None or written[column] is None):
             raise ContradictionError(f"keys of {column}", "listed or not", "both")
         written[column] = more if more is None else [*(written.get(column) or ()), *more]
-    return {
+    if both := sorted(bins.keys() & written.keys()):
+        raise ContradictionError(f"keys of {', '.join(both)}", "listed or bins", "both")
+    found = {
         column: None if keys is None else typed(column, keys, column in as_text)
         for column, keys in written.items()
     }
+    order = dict.fromkeys(text.partition("=")[0] for text in given)
+    return {column: bins.get(column) or found[column] for column in order}
 
 
 def _measure(kind: str, words: Sequence[str]) -> dict[str, Any]:

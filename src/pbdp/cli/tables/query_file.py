@@ -14,7 +14,7 @@
     kind = "count"
     within = 50
 
-Every table but [by], [select] and [csv] is a measure, and its name is that of the column that is published. A
+Every table but [by], [select], [derive] and [csv] is a measure, and its name that of the published column. A
 measure that has to be called like something else in the file takes another heading and says `name = "by"`.
 """
 
@@ -31,10 +31,14 @@ from pbdp.cli.tables.asked import OWN
 from pbdp.cli.values import NO_KEYS, keys_in_range
 from pbdp.errors import InputError
 from pbdp.spelling import names_now
+from pbdp.tables.groups import Bins, Keys
 
 ENDING = ".toml"
 _LARGEST = 2**63
-_BY = 'Write city = ["Paris", "Rome"], month = "1..12", or country = "?" with [select].'
+_BY = (
+    'Write city = ["Paris", "Rome"], month = "1..12", fare = {bins = "0..100 by 5"}, '
+    'city = {keys = ["Paris"], rest = "other"}, or country = "?" with [select].'
+)
 
 
 def settings_in(path: Path) -> dict[str, Any]:
@@ -42,8 +46,12 @@ def settings_in(path: Path) -> dict[str, Any]:
     record = names_now(toml_in("query file", path))
     _check_numbers(record)
     by, select = record.pop("by", None), record.pop("select", None)
-    # a measure may be called like this too
-    csv = record.pop("csv", None) if "kind" not in (record.get("csv") or ()) else None
+    # a measure may be called like these too
+    special: dict[str, Any] = {
+        name: record.pop(name)
+        for name in ("csv", "derive")
+        if name in record and not (isinstance(record[name], dict) and "kind" in record[name])
+    }
     settings = {name: value for name, value in record.items() if name in OWN}
     tables = {name: value for name, value in record.items() if name not in OWN}
     for name, value in settings.items():
@@ -60,8 +68,7 @@ def settings_in(path: Path) -> dict[str, Any]:
         if not isinstance(select, dict):
             raise InputError("select", "a table", repr(select), "Write [select], then people = 100.")
         settings["select"] = select
-    if csv is not None:
-        settings["csv"] = csv
+    settings |= special
     settings["measures"] = [_measure(name, table) for name, table in tables.items()]
     return settings
 
@@ -95,6 +102,12 @@ def _keys(column: str, keys: object) -> Any:
     match keys:
         case list():
             return keys
+        case {"bins": bins, **others} if not others:
+            return Bins(bins)
+        case {"keys": listed, "rest": rest, **others} if not others:
+            return Keys(listed, rest)
+        case str() if " by " in keys:
+            return Bins(keys)
         case str() if keys == NO_KEYS:
             return None
         case str() if (spread := keys_in_range(column, keys)) is not None:
@@ -112,7 +125,7 @@ def _measure(name: str, table: Mapping[str, Any]) -> dict[str, Any]:
         remedy = (
             f"Measures are not nested: write [{nested[0]}], not [{name}.{nested[0]}]."
             if nested
-            else 'Every table but [by], [select] and [csv] is a measure; write kind = "count" into it, say.'
+            else 'Tables but [by], [select], [derive] and [csv] are measures; write kind = "count", say.'
         )
         raise InputError(f"kind of [{name}]", "count, people, sum or mean", "nothing", remedy)
     return {"name": name} | dict(table)

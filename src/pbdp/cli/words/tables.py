@@ -33,7 +33,7 @@ SHOWN = 20
 BOUNDED = "Accuracy excludes whatever your bounds cut off."
 NOT_TOLD = (
     "bounds_touched = true (--bounds-touched) also\npublishes how many people that concerns, "
-    "for about 2 % of epsilon."
+    "for about 4 % of epsilon."
 )
 EMPTY = "No group was published: none had enough people."
 # A product of confidences is rounded by less than this, so that it promises no more than both hold.

@@ -44,6 +44,28 @@ class Dialect:
         """A double, with all its digits."""
         return f"CAST('{number!r}' AS {self.double})"
 
+    def text_literal(self, text: str) -> str:
+        """A text, compared byte by byte."""
+        doubled = text.replace("'", "''")
+        return f"('{doubled}' COLLATE C)"
+
+    def floor(self, number: str) -> str:
+        """The whole number at or below a double, as a double."""
+        return f"floor({number})"
+
+    def day(self, column: str, held: ColumnKind) -> str:
+        """A column as a date, null where it is none."""
+        return column if held == "date" else f"TRY_CAST({column} AS DATE)"
+
+    def moment(self, column: str, held: ColumnKind) -> str:
+        """A column as a date with the time of the day, null where it is none."""
+        found = f"TRY_CAST({column} AS TIMESTAMP)" if held == "untyped" else column
+        return f"CASE WHEN isfinite({found}) THEN {found} END"
+
+    def date_part(self, part: str, moment: str) -> str:
+        """The year, quarter, month, day, weekday (Monday is 1) or hour."""
+        return f"extract({'isodow' if part == 'weekday' else part} FROM {moment})"
+
     def hash(self, choice_key: int, columns: Sequence[str]) -> str:
         """A 64-bit hash of the key and the columns: each of a person's groups is as likely to have the least.
 
@@ -132,6 +154,13 @@ class Dialect:
 class _PostgresDialect(Dialect):
     """PostgreSQL: no TRY_CAST, but a typed table; casts that can fail are guarded by CASE."""
 
+    def text_literal(self, text: str) -> str:
+        # whatever the server takes a backslash for
+        return f"(convert_from(decode('{text.encode().hex()}', 'hex'), 'UTF8') COLLATE \"C\")"
+
+    def day(self, column: str, held: ColumnKind) -> str:
+        return column if held == "date" else f"CASE WHEN isfinite({column}) THEN CAST({column} AS date) END"
+
     def hash(self, choice_key: int, columns: Sequence[str]) -> str:
         # hashes of columns are added up, so all persons would have the groups in one order, only turned
         return (
@@ -174,6 +203,20 @@ class _PostgresDialect(Dialect):
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _SparkDialect(Dialect):
     """Spark SQL, with or without ANSI mode."""
+
+    def text_literal(self, text: str) -> str:
+        # whatever the session takes a backslash for
+        return f"decode(unhex('{text.encode().hex()}'), 'UTF-8')"
+
+    def floor(self, number: str) -> str:
+        # Spark's own is a BIGINT; doubles from 2^52 on are whole
+        return f"CASE WHEN abs({number}) < {2**52}D THEN CAST(floor({number}) AS DOUBLE) ELSE {number} END"
+
+    def moment(self, column: str, held: ColumnKind) -> str:  # noqa: ARG002
+        return column
+
+    def date_part(self, part: str, moment: str) -> str:
+        return f"weekday({moment}) + 1" if part == "weekday" else f"extract({part} FROM {moment})"
 
     def tried(self, column: str, wanted: Kind) -> str:
         return f"TRY_CAST({column} AS {dict(self.types)[wanted]})"

@@ -128,7 +128,7 @@ class DuckDBSource:
             kinds = {name: kind_of(written) for name, written in types.items()}
             doubles = {
                 name: f"CAST(CAST(d.{DUCKDB.name(name)} AS VARCHAR) AS DOUBLE)"
-                for name in {value.column for value in asked.values}
+                for name in asked.columns
                 if not _plain_cast_is_nearest(types[name])
             }
             query = aggregation_sql(
@@ -151,7 +151,7 @@ def kind_of(written: str) -> ColumnKind:
     if written.startswith("ENUM("):
         return "text"
     if written.startswith(("TIMESTAMP", "TIME")):
-        return "time"
+        return "time" if written.startswith("TIMESTAMP") and "ZONE" not in written else "zoned"
     return "untyped" if written == "CSV" else _KINDS.get(written, "other")
 
 

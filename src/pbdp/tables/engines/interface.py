@@ -9,8 +9,17 @@ from pbdp.errors import InputError, PbdpError
 from pbdp.tables.bounded import Aggregates, BoundedAggregation
 
 # `untyped`: text of a CSV file, to be read as what is asked for. `number`: floats and decimals.
-ColumnKind = Literal["text", "integer", "number", "boolean", "date", "time", "untyped", "other"]
+# `time`: a date with the time of the day, in no time zone. `zoned`: times in one, and times without a date.
+ColumnKind = Literal["text", "integer", "number", "boolean", "date", "time", "zoned", "untyped", "other"]
 NUMERIC: tuple[ColumnKind, ...] = ("integer", "number", "boolean", "untyped")
+# What an expression may read as what.
+READ_AS: Mapping[str, tuple[ColumnKind, ...]] = {
+    "number": NUMERIC,
+    "text": ("text", "untyped"),
+    "boolean": ("boolean", "untyped"),
+    "date": ("date", "time", "untyped"),
+    "time": ("time", "untyped"),
+}
 GROUPABLE: tuple[ColumnKind, ...] = ("text", "integer", "boolean", "date", "untyped")
 
 
@@ -67,9 +76,14 @@ class EngineError(PbdpError):
 def check_columns(source: Source, asked: BoundedAggregation) -> None:
     """Refuse columns that are not there or hold something else, by the schema alone."""
     kinds = source.kinds()
-    used = [*asked.by, *(value.column for value in asked.values), *([asked.unit] if asked.unit else [])]
-    if missing := sorted({name for name in used if name not in kinds}):
+    if missing := sorted({name for name in asked.columns if name not in kinds}):
         raise InputError("columns", f"among those of the table ({', '.join(kinds)})", ", ".join(missing))
+    for expression in asked.expressions:
+        for column in expression.columns():
+            if kinds[column.name] not in READ_AS[column.type]:
+                rule = f"{column.type}, as an expression reads it"
+                raise InputError(f"column {column.name}", rule, kinds[column.name])
+    kinds = with_derived(asked, kinds)
     for value in asked.values:
         if kinds[value.column] not in NUMERIC:
             raise InputError(f"column {value.column}", "numbers, to be summed up", kinds[value.column])
@@ -77,6 +91,11 @@ def check_columns(source: Source, asked: BoundedAggregation) -> None:
     public = {name: column.kind for table in tables for name, column in table.columns.items()}
     for name in asked.by:
         _check_key(name, kinds[name], public.get(name))
+
+
+def with_derived(asked: BoundedAggregation, kinds: Mapping[str, ColumnKind]) -> dict[str, ColumnKind]:
+    """The kinds of the columns, derived ones too."""
+    return {**kinds, **{name: expression.type for name, expression in asked.derived}}
 
 
 class UnreadableError(InputError):
@@ -102,8 +121,12 @@ def check_readable(source: Source, asked: BoundedAggregation) -> None:
     tables = [*([asked.keys] if asked.keys is not None else []), *asked.only]
     kinds = {name: column.kind for table in tables for name, column in table.columns.items()}
     rules = {"integer": "whole numbers", "boolean": "true or false", "date": "dates such as 2024-12-31"}
+    read = {column.name: column.type for one in asked.expressions for column in one.columns()}
     raise UnreadableError(
-        {name: (rules.get(kinds.get(name, ""), "numbers"), count) for name, count in found.items()}
+        {
+            name: (rules.get(str(kinds.get(name) or read.get(name)), "numbers"), count)
+            for name, count in found.items()
+        }
     )
 
 

@@ -27,6 +27,7 @@ from typing import TYPE_CHECKING
 from pbdp.tables.bounded import MOST_STEPS, Aggregates, BoundedAggregation, Value
 from pbdp.tables.engines.interface import ColumnKind, EngineError
 from pbdp.tables.engines.sql import aggregates_from, found_kinds, row_digest
+from pbdp.tables.expressions.to_polars import polars_of
 from pbdp.tables.keys import KeyTable, Kind
 
 if TYPE_CHECKING:
@@ -83,7 +84,7 @@ class PolarsSource:
             name: _key(places[name], schema[name], kind).is_null()
             & _person(places[name], schema[name]).is_not_null()
             for name, kind in read.items()
-            if kind == "integer" and _kind_of(schema[name]) == "number"
+            if name not in dict(asked.derived) and kind == "integer" and _kind_of(schema[name]) == "number"
         }
         if not wrong:
             return {}
@@ -137,9 +138,14 @@ class PolarsSource:
         """Rows with a person p, keys k0, k1, ... (with g and h where they are public), steps v0, v1, ..."""
         import polars as pl
 
-        schema = self._schema()
+        schema: dict[str, pl.DataType] = dict(self._schema())
         # by its place in the schema: pl.col("*") and pl.col("^a.*$") would mean other columns
         places = {name: pl.nth(place) for place, name in enumerate(schema)}
+        condition = None if asked.where is None else polars_of(asked.where, places, schema)
+        made = {name: polars_of(expression, places, schema) for name, expression in asked.derived}
+        person = None if asked.unit is None else _person(places[asked.unit], schema[asked.unit])
+        places |= made
+        schema |= {name: _type_of(expression.type) for name, expression in asked.derived}
         columns = {
             key: _key(places[name], schema[name], read[name])
             for key, name in zip(_key_names(asked), asked.by, strict=True)
@@ -148,13 +154,16 @@ class PolarsSource:
             columns[f"v{place}"] = _steps(places[value.column], value)
             if _is_outside_told(asked, value):
                 columns[f"o{place}"] = _outside(places[value.column], value)
-        if asked.unit is not None:
-            columns["p"] = _person(places[asked.unit], schema[asked.unit])
+        if person is not None:
+            columns["p"] = person
+        if condition is not None:
+            columns["where"] = condition
         if not asked.by:
             columns["g"] = pl.lit(0, dtype=pl.UInt32)
         needed = [*_key_names(asked), *(["p"] if asked.unit is not None else [])]
         # first added and then selected, because a constant alone would be one row
         rows = self.frame.lazy().with_columns(**columns).select(*columns)
+        rows = rows if condition is None else rows.filter("where").drop("where")
         rows = rows.drop_nulls(needed) if needed else rows
         for table in asked.only:
             listed = _key_frame(table, asked)
@@ -183,7 +192,7 @@ def _kind_of(held: pl.DataType) -> ColumnKind:
     if held == pl.Date:
         return "date"
     if held.is_temporal():
-        return "time"
+        return "time" if isinstance(held, pl.Datetime) and held.time_zone is None else "zoned"
     # an instance of Categorical with categories of its own is not equal to the class
     if isinstance(held, pl.String | pl.Categorical | pl.Enum):
         return "text"
@@ -221,11 +230,11 @@ def _numbered(groups: pl.DataFrame, choice_key: int) -> pl.DataFrame:
     return groups.with_row_index("g").with_columns(pl.col("g").cast(pl.UInt32), h=hashed)
 
 
-def _type_of(kind: Kind) -> pl.DataType:
+def _type_of(kind: str) -> pl.DataType:
     import polars as pl
 
     types = {"text": pl.String(), "integer": pl.Int64(), "boolean": pl.Boolean(), "date": pl.Date()}
-    return types[kind]
+    return types.get(kind, pl.Float64())
 
 
 def _key(column: pl.Expr, held: pl.DataType, kind: Kind) -> pl.Expr:

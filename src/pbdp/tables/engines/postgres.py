@@ -48,7 +48,7 @@ _KINDS: dict[str, ColumnKind] = {
     "numeric": "number", "float4": "number", "float8": "number",
     "text": "text", "varchar": "text", "bpchar": "text", "char": "text", "name": "text", "citext": "text",
     "bool": "boolean", "date": "date",
-    "timestamp": "time", "timestamptz": "time", "time": "time", "timetz": "time",
+    "timestamp": "time", "timestamptz": "zoned", "time": "zoned", "timetz": "zoned",
 }  # fmt: skip
 _TYPES = {"text": 'text COLLATE "C"', "integer": "bigint", "boolean": "boolean", "date": "date"}
 # Domains are followed to the type that they restrict.

@@ -46,7 +46,7 @@ _KINDS: dict[str, ColumnKind] = {
     "tinyint": "integer", "smallint": "integer", "int": "integer", "bigint": "integer",
     "float": "number", "double": "number", "decimal": "number",
     "boolean": "boolean", "date": "date",
-    "timestamp": "time", "timestamp_ntz": "time", "time": "time",
+    "timestamp": "zoned", "timestamp_ntz": "time", "time": "zoned",
     "void": "untyped",  # a column of nothing but null can be read as anything
 }  # fmt: skip
 

@@ -33,7 +33,8 @@ import numpy.typing as npt
 from pbdp.errors import InputError
 from pbdp.tables.bounded import MOST_STEPS, Aggregates, BoundedAggregation, Value
 from pbdp.tables.engines.dialects import DUCKDB, POSTGRES, SPARK, Dialect
-from pbdp.tables.engines.interface import ColumnKind
+from pbdp.tables.engines.interface import ColumnKind, with_derived
+from pbdp.tables.expressions.to_sql import SqlWriter
 from pbdp.tables.keys import ARRAYS, KeyColumn, KeyTable, Kind
 
 __all__ = [
@@ -75,6 +76,7 @@ def found_kinds(asked: BoundedAggregation, kinds: Mapping[str, ColumnKind]) -> d
     """What group columns are read as: the kind of their public keys, or their own; a CSV file's are text."""
     tables = [*([asked.keys] if asked.keys is not None else []), *asked.only]
     public = {name: column.kind for table in tables for name, column in table.columns.items()}
+    kinds = with_derived(asked, kinds)
     own: dict[str, Kind] = {
         name: "text" if kinds[name] == "untyped" else cast(Kind, kinds[name])
         for name in asked.by
@@ -106,7 +108,13 @@ def aggregation_sql(
         choice_key=choice_key,
         data=data,
         keys=tuple(keys),
-        kinds=kinds,
+        kinds=with_derived(asked, kinds),
+        writer=SqlWriter(
+            dialect=dialect,
+            kinds=kinds,
+            column=lambda name: f"d.{dialect.name(name)}",
+            doubles=doubles or {},
+        ),
         doubles=doubles or {},
     ).query()
 
@@ -123,15 +131,29 @@ def unreadable_sql(
 ) -> dict[str, str]:
     """By column, the number of rows with something that cannot be read: aggregates of the data, called d."""
     wrong: dict[str, str] = {}
-    for name, wanted in found_kinds(asked, kinds).items():
+    read = found_kinds(asked, kinds)
+    for name, wanted in read.items():
+        if name not in kinds or name in dict(asked.derived):
+            continue
         column, held = f"d.{dialect.name(name)}", kinds[name]
         if wanted != "text" and (held == "untyped" or (held, wanted) == ("number", "integer")):
             there = f"{dialect.person(column, held)} IS NOT NULL"
             wrong[name] = f"{there} AND {dialect.key(column, held, wanted)} IS NULL"
+    derived = dict(asked.derived)
     for value in asked.values:
-        column = f"d.{dialect.name(value.column)}"
-        if kinds[value.column] == "untyped":
+        if value.column not in derived and kinds[value.column] == "untyped":
+            column = f"d.{dialect.name(value.column)}"
             wrong[value.column] = f"{column} IS NOT NULL AND {dialect.number(column, 'untyped')} IS NULL"
+    for leaf in (column for expression in asked.expressions for column in expression.columns()):
+        if leaf.type != "text" and kinds[leaf.name] == "untyped":
+            column = f"d.{dialect.name(leaf.name)}"
+            made = {
+                "number": dialect.number(column, "untyped"),
+                "date": dialect.day(column, "untyped"),
+                "time": dialect.moment(column, "untyped"),
+                "boolean": dialect.key(column, "untyped", "boolean"),
+            }
+            wrong[leaf.name] = f"{column} IS NOT NULL AND {made[leaf.type]} IS NULL"
     return {name: f"count(CASE WHEN {one} THEN 1 END)" for name, one in wrong.items()}
 
 
@@ -177,6 +199,7 @@ class _Text:
     keys: tuple[str, ...]
     kinds: Mapping[str, ColumnKind]
     doubles: Mapping[str, str]
+    writer: SqlWriter
 
     @property
     def group(self) -> list[str]:
@@ -220,7 +243,8 @@ class _Text:
         return ["o"] if self.asked.touched and by_row else []
 
     def column(self, name: str) -> str:
-        return f"d.{self.dialect.name(name)}"
+        derived = dict(self.asked.derived)
+        return self.writer.written(derived[name]) if name in derived else f"d.{self.dialect.name(name)}"
 
     def source(self) -> str:
         """Rows with a person and a key."""
@@ -239,8 +263,10 @@ class _Text:
         else:
             made = dict(zip(self.group, own, strict=True)) | public
         wanted = [f"{made[key]} IS NOT NULL" for key in self.group if self.group != ["g"]]
+        if asked.where is not None:
+            wanted.append(self.writer.written(asked.where))
         if asked.unit is not None:
-            person = dialect.person(self.column(asked.unit), self.kinds[asked.unit])
+            person = dialect.person(f"d.{dialect.name(asked.unit)}", self.writer.kinds[asked.unit])
             wanted.append(f"{person} IS NOT NULL")
             if self.ranked:
                 made["h"] = dialect.hash(self.choice_key, [person, *(made[key] for key in self.group)])
@@ -267,7 +293,8 @@ class _Text:
     def number(self, value: Value) -> str:
         """What a row holds, as a double."""
         held = self.kinds[value.column]
-        return self.doubles.get(value.column) or self.dialect.number(self.column(value.column), held)
+        exact = None if value.column in dict(self.asked.derived) else self.doubles.get(value.column)
+        return exact or self.dialect.number(self.column(value.column), held)
 
     def there(self, value: Value) -> str:
         """Whether that is a number."""

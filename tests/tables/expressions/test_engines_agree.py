@@ -1,0 +1,152 @@
+"""Every engine computes what the plain-Python interpreter does, for random expressions and nasty rows."""
+
+from __future__ import annotations
+
+import datetime
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+
+from pbdp.tables.bounded import BoundedAggregation
+from pbdp.tables.engines.interface import check_columns
+from pbdp.tables.expressions.reading import expression_of
+from pbdp.tables.expressions.tree import Call, Column, Expression, Type
+from pbdp.tables.keys import crossed, key_column
+from tests.tables.engines.holding import Holding
+from tests.tables.expressions.interpreter import binned, random_expression, value_of
+from tests.tables.random_tables import DATES, INTEGERS, NUMBERS, TEXTS, Case, Held
+
+EXPRESSIONS = {"polars": 150, "duckdb": 50, "postgres": 40}
+ROWS = 60
+HELD: dict[str, Held] = {
+    "row": "integer", "a": "number", "b": "number", "whole": "integer", "s": "text", "it's": "text",
+    "d": "date", "f": "boolean",
+}  # fmt: skip
+TYPES: tuple[Type, ...] = ("number", "number", "boolean", "text", "date", "integer")
+
+
+def rows(rng: np.random.Generator) -> list[dict[str, Any]]:
+    def some(pool: tuple[Any, ...]) -> Any:
+        return None if rng.random() < 0.15 else pool[int(rng.integers(len(pool)))]
+
+    usual = tuple(round(float(x), 2) for x in rng.normal(20, 40, 30))
+    return [
+        {
+            "row": number,
+            "a": some((*NUMBERS, *usual)),
+            "b": some(usual),
+            "whole": some((*INTEGERS, 3, 4)),
+            "s": some((*TEXTS, "")),
+            "it's": some(TEXTS[:3]),
+            "d": some(DATES),
+            "f": some((True, False)),
+        }
+        for number in range(ROWS)
+    ]
+
+
+def drawn(rng: np.random.Generator, kind: Type) -> Expression:
+    if kind == "integer":
+        return binned(rng, random_expression(rng, "number", 2))
+    return random_expression(rng, kind, int(rng.integers(1, 5)))
+
+
+def is_comparable(value: Any) -> bool:
+    """Whether a column can hold it to be compared with: numbers beyond 1e18 are null there."""
+    return not isinstance(value, float) or value == 0 or 1e-18 <= abs(value) <= 1e18
+
+
+def same(expression: Expression, expected: Column) -> Expression:
+    """Whether the two are equal, or both null."""
+    equal = Call(op="eq", type="boolean", args=(expression, expected))
+    none = [Call(op="isnull", type="boolean", args=(one,)) for one in (expression, expected)]
+    return Call(op="or", type="boolean", args=(equal, Call(op="and", type="boolean", args=tuple(none))))
+
+
+def test_engines_agree_with_the_interpreter(engine: tuple[str, Holding]) -> None:
+    name, holding = engine
+    rng = np.random.default_rng(21)
+    data, held = rows(rng), dict(HELD)
+    made: list[tuple[Expression, str, list[int]]] = []
+    there = 0
+    for number in range(EXPRESSIONS[name]):
+        kind = TYPES[number % len(TYPES)]
+        expression, column = drawn(rng, kind), f"e{number}"
+        # bins are whole numbers
+        held[column] = "number" if kind == "integer" else kind  # type: ignore[assignment]
+        values = [value_of(expression, row) for row in data]
+        for row, value in zip(data, values, strict=True):
+            told = float(value) if kind == "integer" and value is not None else value
+            row[column] = told if is_comparable(told) else None
+        counted = [place for place, value in enumerate(values) if is_comparable(value)]
+        there += sum(value is not None for value in values)
+        made.append((expression, column, counted))
+    assert there > 10 * EXPRESSIONS[name]
+    keys = crossed({"row": key_column("row", range(ROWS))})
+    asked = BoundedAggregation(unit=None, by=("row",), keys=keys)
+    source = holding(Case(rows=data, held=held, asked=asked))
+    for expression, column, counted in made:
+        expected = Column(name=column, type="number" if expression.type == "integer" else expression.type)
+        one = BoundedAggregation(unit=None, by=("row",), keys=keys, where=same(expression, expected))
+        check_columns(source, one)
+        found = source.aggregate(one, 1).group.tolist()
+        assert set(counted) <= set(found), expression.text
+
+
+def test_the_text_of_an_expression_is_read_as_itself() -> None:
+    rng = np.random.default_rng(22)
+    data = rows(rng)
+    for number in range(300):
+        expression = drawn(rng, TYPES[number % 5])
+        read = expression_of("it", expression.text, wanted=expression.type)
+        assert expression_of("it", read.text, wanted=read.type) == read
+        # minus a constant is a constant
+        assert [value_of(read, row) for row in data] == [value_of(expression, row) for row in data], read.text
+
+
+def test_derived_columns_are_grouped_by_and_summed_up(engine: tuple[str, Holding]) -> None:
+    from dataclasses import replace
+
+    from tests.tables.engines.asking import answered, asking, value
+
+    case = Case(
+        rows=[
+            {"who": n, "fare": fare, "miles": miles, "day": datetime.date(2024, 1, n)}
+            for n, fare, miles in ((1, 10.0, 4.0), (2, 9.0, 0.0), (3, 30.0, 5.0), (4, math.nan, 1.0))
+        ],
+        held={"who": "integer", "fare": "number", "miles": "number", "day": "date"},
+        asked=asking({"weekday": [1, 2, 3, 4, 5]}, unit="who", groups=1, values=[value("rate", 0, 100)]),
+    )
+    derived = {text: expression_of(text, made) for text, made in
+               (("weekday", "weekday(day)"), ("rate", "fare / miles"))}  # fmt: skip
+    asked = replace(case.asked, derived=tuple(derived.items()))
+    found = answered(engine[1](case), asked)
+    step = asked.values[0].fixed.step
+    told = {
+        group[0]: (people, counts[0], total[0] * step) for group, (people, _, counts, total) in found.items()
+    }
+    assert told == {1: (1, 1, 2.5), 2: (1, 0, 0.0), 3: (1, 1, 6.0), 4: (1, 0, 0.0)}
+
+
+@pytest.mark.parametrize("zone", [None, "UTC"])
+def test_hours_and_days_of_times(zone: str | None) -> None:
+    import polars as pl
+    import pyarrow as pa
+
+    from pbdp.errors import InputError
+    from pbdp.tables.engines.at import source_of
+
+    moments = [datetime.datetime(2024, 2, 29, 13, 5), datetime.datetime(1969, 12, 31, 23, 59)]
+    table = pa.table({"row": [0, 1], "at": pa.array(moments, pa.timestamp("us", zone))})
+    keys = crossed({"row": key_column("row", [0, 1])})
+    where = expression_of("where", "hour(at) == 13 and date(at) == 2024-02-29 and day(at) == 29")
+    asked = BoundedAggregation(unit=None, by=("row",), keys=keys, where=where)
+    for source in (source_of(table), source_of(pl.from_arrow(table))):
+        if zone is not None:
+            with pytest.raises(InputError, match="zoned"):
+                check_columns(source, asked)
+            continue
+        check_columns(source, asked)
+        assert source.aggregate(asked, 1).group.tolist() == [0]
