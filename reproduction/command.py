@@ -23,6 +23,7 @@ from reproduction import figure_1_noise_shapes as noise_shapes
 from reproduction import figure_4_runtime as runtime
 from reproduction import figure_5a_feasible as feasible
 from reproduction import figure_7_adult as adult
+from reproduction.discussion_section import extensions
 from reproduction.experiment import Experiment
 from reproduction.figure_6_many_releases import composition
 from reproduction.figures_2_and_3_accuracy.figures import AGAINST_CONFIDENCE, AGAINST_WIDTH
@@ -36,7 +37,7 @@ EXPERIMENTS: tuple[Experiment, ...] = (
     noise_shapes.EXPERIMENT,
     AGAINST_WIDTH,
     AGAINST_CONFIDENCE,
-    *(module.EXPERIMENT for module in (runtime, feasible, composition, adult, broken_bounds)),
+    *(module.EXPERIMENT for module in (runtime, feasible, composition, adult, broken_bounds, extensions)),
 )
 FOLDER = "pbdp-reproduction"
 # Seconds between two lines where there is no terminal.
@@ -64,7 +65,7 @@ def declare(parser: Parser) -> None:
         "--quick", action="store_true", help="few points: about a minute instead of half an hour"
     )
     add(parser, "--output", metavar="FOLDER", default=FOLDER, help=f"default: {FOLDER}")
-    parser.add_argument("--only", metavar="N,N", help="some figures, such as 2,5 (8 is the supplement)")
+    parser.add_argument("--only", metavar="N,N", help="some figures, such as 2,5 (8 and 9 are supplements)")
     parser.add_argument("--fresh", action="store_true", help="compute again what an earlier run has kept")
     add(parser, "--json", help="print all findings as one JSON object")
 

@@ -66,7 +66,7 @@ def test_interrupted_and_resumed(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        (["--only", "9"], ("--only must be figures among 1, 2, 3, 4, 5, 6, 7, 8", "'9'")),
+        (["--only", "10"], ("--only must be figures among 1, 2, 3, 4, 5, 6, 7, 8, 9", "'10'")),
         (["--only", "two"], ("--only",)),
         (["-o", "/proc/none"], ("output must be a folder that can be written",)),
         (["-o", "/etc/hostname"], ("which is a file",)),
