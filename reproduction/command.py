@@ -30,7 +30,8 @@ from reproduction.figures_2_and_3_accuracy.figures import AGAINST_CONFIDENCE, AG
 from reproduction.kept import CASES, KeptCases, code_version, opened_folder
 from reproduction.report import Made, record_of, report_of
 from reproduction.result import result_of
-from reproduction.run import Standing, Tell, compute_missing, rows_of
+from reproduction.run import Standing, Tell, compute_missing, outcome_of
+from reproduction.summary import summary_points
 
 # In the order of the paper's figures; the supplement comes last.
 EXPERIMENTS: tuple[Experiment, ...] = (
@@ -104,10 +105,11 @@ class _Telling:
 
     def tell(self, standing: Standing) -> None:
         left = f", about {_duration(standing.seconds_left)} left:" if standing.seconds_left else ":"
-        self._progress.tell(f"reproducing{left} case", standing.done, standing.total)
+        self._progress.tell(f"reproducing{left} {standing.doing}", standing.done, standing.total)
         if not self.stream.isatty() and time.monotonic() >= self._next:
             self._next = time.monotonic() + PAUSE
-            print(f"reproducing{left} case {standing.done} of {standing.total}", file=self.stream, flush=True)
+            at = f"{standing.doing} {standing.done} of {standing.total}"
+            print(f"reproducing{left} {at}", file=self.stream, flush=True)
 
 
 def _duration(seconds: float) -> str:
@@ -161,20 +163,25 @@ def reproduce(
         for experiment in chosen:
             kept.clear(experiment)
     compute_missing(chosen, quick=quick, kept=kept, tell=tell)
-    results, missing = [], []
-    for experiment in known:
-        rows = rows_of(experiment, quick, kept)
-        if rows is None:
+    results, missing, seconds = [], [], 0.0
+    for done, experiment in enumerate(known):
+        tell(Standing(done=done, total=len(known), seconds_left=None, doing="figure"))
+        outcome = outcome_of(experiment, quick, kept)
+        if outcome is None:
             missing.append(experiment.name)
         else:
-            results.append(result_of(experiment, rows))
+            results.append(result_of(experiment, outcome.rows))
+            seconds += outcome.seconds
     for result in results:
         result.write(folder)
-    made = Made(when=datetime.now(tz=UTC), quick=quick, code=kept.code, missing=tuple(missing))
-    record = record_of(results, made)
+    made = Made(
+        when=datetime.now(tz=UTC), quick=quick, code=kept.code, seconds=seconds, missing=tuple(missing)
+    )
+    points = summary_points(results)
+    record = record_of(results, made, points)
     contents = {
         FINDINGS: json.dumps(record, indent=1, allow_nan=False, ensure_ascii=False),
-        REPORT: report_of(results, made),
+        REPORT: report_of(results, made, points),
     }
     for name, content in contents.items():
         with new_file(folder / name, force=True) as file:

@@ -17,6 +17,7 @@ from typing import Any
 from pbdp import __version__
 from reproduction.experiment import Cause, Finding
 from reproduction.result import Result
+from reproduction.summary import Point
 
 TITLE = "The privacy-boosting paper, reproduced and checked"
 PAPER = "Meeting Utility Constraints in Differential Privacy: A Privacy-Boosting Approach"
@@ -41,6 +42,11 @@ td:first-child { min-width: 5.5rem; }
 .yes { color: var(--yes); } .no { color: var(--no); } .note { color: var(--quiet); }
 figure { margin: 1rem 0; } figure img { width: 100%; min-width: 40rem; height: auto; }
 figcaption { color: var(--quiet); font-size: 0.9rem; }
+.cards { display: grid; gap: 1rem 2rem;
+  grid-template-columns: repeat(auto-fit, minmax(min(100%, 28rem), 1fr)); }
+.cards h3 { margin: 0; } .cards img { width: 100%; height: auto; } .cards p { margin: 0.2rem 0; }
+.cards .number { font-size: 1.6rem; font-weight: 600; } .cards .number a { text-decoration: none; }
+.cards small { font-size: 1rem; font-weight: 400; }
 details { margin: 0.4rem 0; } summary { cursor: pointer; color: var(--blue); }
 ol.check { font-size: 0.9rem; overflow-wrap: anywhere; border-left: 3px solid var(--line); margin: 0.4rem 0; }
 ul.findings { padding-left: 1.2rem; } ul.findings > li { margin-bottom: 0.6rem; }
@@ -51,6 +57,8 @@ code, pre { font-family: ui-monospace, "DejaVu Sans Mono", monospace; } code { f
   table.claims thead { display: none; } table.claims td { display: inline; border: 0; padding: 0 0.4rem 0 0; }
   table.claims td:last-child { display: block; } }
 @media print { body { max-width: none; font-size: 10pt; }
+  #summary { break-after: page; }
+  .cards { grid-template-columns: 1fr 1fr; gap: 0.5rem 1rem; font-size: 8.5pt; }
   figure, tr { break-inside: avoid; } figure img { min-width: 0; } a { color: inherit; } }
 """
 
@@ -77,11 +85,15 @@ $body
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Made:
-    """When, with what and how a reproduction was made; `missing` names the figures that it leaves out."""
+    """When, with what and how a reproduction was made; `missing` names the figures that it leaves out.
+
+    `seconds` is what all of its cases took, one after the other, in this run or in those it resumed.
+    """
 
     when: datetime
     quick: bool
     code: str
+    seconds: float
     missing: tuple[str, ...]
 
     def record(self) -> dict[str, Any]:
@@ -91,6 +103,7 @@ class Made:
             "quick": self.quick,
             "pbdp": __version__,
             "code": self.code,
+            "seconds": self.seconds,
             "python": platform.python_version(),
             "numpy": version("numpy"),
             "scipy": version("scipy"),
@@ -104,12 +117,17 @@ class Made:
         left_out = f" Left out: {', '.join(self.missing)}." if self.missing else ""
         return (
             f"Made on {self.when:%Y-%m-%d %H:%M} by pbdp {__version__} (code {self.code[:12]}), {size}, with "
-            f"Python {platform.python_version()}, numpy {version('numpy')}, scipy {version('scipy')}. Every "
-            f"number of a finding was computed in this run or one it resumed.{left_out}"
+            f"Python {platform.python_version()}, numpy {version('numpy')}, scipy {version('scipy')}. Its "
+            f"cases took {_minutes(self.seconds)} on this machine, added up. Every number of a finding was "
+            f"computed in this run or one it resumed.{left_out}"
         )
 
 
-def record_of(results: Sequence[Result], made: Made) -> dict[str, Any]:
+def _minutes(seconds: float) -> str:
+    return f"{seconds:.0f} s" if seconds < 120 else f"{seconds / 60:.0f} min"
+
+
+def record_of(results: Sequence[Result], made: Made, points: Sequence[Point] = ()) -> dict[str, Any]:
     """`findings.json`: everything the report says, for machines."""
     findings = [finding for result in results for finding in result.findings]
     counts = {
@@ -121,13 +139,18 @@ def record_of(results: Sequence[Result], made: Made) -> dict[str, Any]:
         "paper": PAPER,
         **made.record(),
         "counts": counts,
+        "summary": [
+            {"title": point.title, "number": f"{point.number} {point.unit}", "text": point.text}
+            for point in points
+        ],
         "figures": [result.record() for result in results],
     }
 
 
-def report_of(results: Sequence[Result], made: Made) -> str:
+def report_of(results: Sequence[Result], made: Made, points: Sequence[Point] = ()) -> str:
     """`report.html`: one page that needs nothing else."""
     sections = [
+        _summary(points),
         _introduction(),
         _overview(results),
         _assumptions(),
@@ -136,6 +159,24 @@ def report_of(results: Sequence[Result], made: Made) -> str:
         _files(results),
     ]
     return PAGE.substitute(title=TITLE, made=_text(made.words()), body="\n".join(sections), style=STYLE)
+
+
+def _summary(points: Sequence[Point]) -> str:
+    """The first page: a card for each point."""
+    if not points:
+        return ""
+    cards = "\n".join(
+        f'<article><h3>{_text(point.title)}</h3><p class="number"><a href="#{point.where}">'
+        f"{_text(point.number)}</a> <small>{_text(point.unit)}</small></p>"
+        f'<img src="data:image/svg+xml;base64,{base64.b64encode(point.picture).decode()}" '
+        f'alt="{_text(point.alt)}"><p>{_text(point.text)}</p></article>'
+        for point in points
+    )
+    return f"""<section id="summary"><h2>In short</h2>
+<p><cite>{_text(PAPER)}</cite> (Jiang, Zhang, Lu, Du, Sharma and Yan, IEEE S&amp;P 2025) asks a good question:
+which noise gives least away when the accuracy is given. Its mechanism is sound and useful. The formulas that
+account for it are not always upper bounds, which is where this page differs from it.</p>
+<div class="cards">{cards}</div></section>"""
 
 
 def _introduction() -> str:
@@ -283,7 +324,7 @@ def _links(result: Result) -> str:
 
 def _number(result: Result) -> str:
     number = result.experiment.number
-    return f"Figure {number}" if number <= 7 else "Supplement"
+    return f"Figure {number}" if number <= 7 else f"Supplement {number}"
 
 
 def _verdict(finding: Finding) -> str:

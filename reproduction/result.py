@@ -6,11 +6,14 @@ import csv
 import io
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pbdp.cli.files import new_file
 from pbdp.errors import PbdpError
 from reproduction.experiment import Experiment, Finding, Row, Value
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -75,14 +78,21 @@ def _pictures(experiment: Experiment, rows: list[Row]) -> dict[str, bytes]:
     """The same rows give the same bytes: no date, and names that follow from the experiment's."""
     import matplotlib as mpl
 
-    with mpl.rc_context({"svg.hashsalt": experiment.name, "font.size": 12}):
+    with mpl.rc_context({"font.size": 12}):
         figure = experiment.draw(rows)
-        pictures = {}
-        for ending, metadata in (("png", {"Software": None}), ("svg", {"Date": None})):
-            stream = io.BytesIO()
-            figure.savefig(stream, format=ending, dpi=150, metadata=metadata)
-            pictures[ending] = stream.getvalue()
-    return pictures
+        stream = io.BytesIO()
+        figure.savefig(stream, format="png", dpi=150, metadata={"Software": None})
+        return {"png": stream.getvalue(), "svg": svg_of(figure, experiment.name)}
+
+
+def svg_of(figure: Figure, name: str) -> bytes:
+    """A picture as SVG; its inner names follow from its own."""
+    import matplotlib as mpl
+
+    with mpl.rc_context({"svg.hashsalt": name, "font.size": 12}):
+        stream = io.BytesIO()
+        figure.savefig(stream, format="svg", metadata={"Date": None})
+        return stream.getvalue()
 
 
 def csv_text(rows: list[Row]) -> str:

@@ -40,11 +40,15 @@ class CaseError(PbdpError):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Standing:
-    """How far a run is: cases done (kept ones included) of all, and a guess of the seconds that are left."""
+    """How far a run is: cases done (kept ones included) of all, and a guess of the seconds that are left.
+
+    `doing` names what is counted: cases, or figures when they are drawn.
+    """
 
     done: int
     total: int
     seconds_left: float | None
+    doing: str = "case"
 
 
 Tell: TypeAlias = Callable[[Standing], None]
@@ -80,10 +84,13 @@ def cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def rows_of(experiment: Experiment, quick: bool, kept: KeptCases) -> list[Row] | None:
-    """All rows of an experiment in the order of its cases, or None unless every case is kept."""
+def outcome_of(experiment: Experiment, quick: bool, kept: KeptCases) -> Outcome | None:
+    """All rows of an experiment in the order of its cases and their time, or None unless all are kept."""
     found = [kept.load(experiment, settings) for settings in experiment.cases(quick)]
-    return None if None in found else [row for case in found if case is not None for row in case.rows]
+    known = [case for case in found if case is not None]
+    if len(known) < len(found):
+        return None
+    return Outcome(rows=[row for case in known for row in case.rows], seconds=sum(c.seconds for c in known))
 
 
 def compute_missing(

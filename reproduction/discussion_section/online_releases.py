@@ -37,7 +37,7 @@ SIGMA, HALF_WIDTH, SENSITIVITY, DELTA = 6.0, 4.0, 1.0, 1e-5
 BOOSTS, SHOWN = (0.0, 0.5, 0.9, 0.99), 0.9
 # Distances from the earlier output, and between the two true counts, that are looked at.
 DISTANCES = np.linspace(-60.0, 60.0, 481)
-GAPS = np.linspace(-24.0, 24.0, 9)
+GAPS = np.linspace(-24.0, 24.0, 17)
 # Points of the first noise in (2), in σ; and of the second output for a region from the true count.
 NOISE = np.linspace(-9.0, 9.0, 1201)
 HALVINGS, LARGEST = 22, 16.0

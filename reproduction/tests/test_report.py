@@ -112,7 +112,7 @@ def test_the_same_rows_give_the_same_bytes(folder: Path) -> None:
     experiment = toy(folder / "log")
     first, second = result_of(experiment, list(rows)), result_of(experiment, list(rows))  # type: ignore[arg-type]
     assert first.pictures == second.pictures
-    made = Made(when=datetime(2026, 1, 1, tzinfo=UTC), quick=True, code="abc", missing=())
+    made = Made(when=datetime(2026, 1, 1, tzinfo=UTC), quick=True, code="abc", seconds=90.0, missing=())
     assert report_of([first], made) == report_of([second], made)
     assert record_of([first], made)["quick"] is True
     assert "a quick run" in report_of([first], made)

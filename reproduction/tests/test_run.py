@@ -23,7 +23,7 @@ from reproduction.run import (
     Standing,
     compute_missing,
     computed,
-    rows_of,
+    outcome_of,
 )
 from reproduction.tests.toy import COUNT, dies, fails_at_three, toy
 
@@ -58,12 +58,13 @@ def logged(log: Path) -> list[int]:
 def test_every_case_is_computed_once_and_rows_come_in_order(tmp_path: Path, kept: KeptCases) -> None:
     experiment = toy(tmp_path / "log")
     seen: list[Standing] = []
-    assert rows_of(experiment, False, kept) is None
+    assert outcome_of(experiment, False, kept) is None
     compute_missing([experiment], quick=False, kept=kept, tell=seen.append, workers=2)
     assert sorted(logged(tmp_path / "log")) == list(range(COUNT))
-    assert rows_of(experiment, False, kept) == [
-        {"number": n, "square": float(n * n), "odd": n % 2 == 1} for n in range(COUNT)
-    ]
+    outcome = outcome_of(experiment, False, kept)
+    assert outcome is not None
+    assert outcome.rows == [{"number": n, "square": float(n * n), "odd": n % 2 == 1} for n in range(COUNT)]
+    assert outcome.seconds > 0
     assert (seen[0].done, seen[-1].done, seen[-1].total) == (0, COUNT, COUNT)
     assert [standing.done for standing in seen] == sorted(standing.done for standing in seen)
     assert seen[0].seconds_left is None
@@ -100,15 +101,18 @@ def test_damaged_files_are_computed_again(
 ) -> None:
     experiment = toy(tmp_path / "log", alone=True)
     compute_missing([experiment], quick=True, kept=kept, tell=quiet)
-    whole = rows_of(experiment, True, kept)
+    whole = outcome_of(experiment, True, kept)
     path = kept.path(experiment, experiment.cases(True)[2])
     text = path.read_text(encoding="utf-8")
     assert harm(text) != text
     path.write_text(harm(text), encoding="utf-8")
-    assert rows_of(experiment, True, kept) is None
+    assert outcome_of(experiment, True, kept) is None
     compute_missing([experiment], quick=True, kept=kept, tell=quiet)
     assert logged(tmp_path / "log") == [0, 1, 2, 3, 2]
-    assert rows_of(experiment, True, kept) == whole
+    again = outcome_of(experiment, True, kept)
+    assert again is not None
+    assert whole is not None
+    assert again.rows == whole.rows
 
 
 def test_other_code_or_settings_are_other_cases(tmp_path: Path, kept: KeptCases) -> None:
@@ -179,7 +183,7 @@ def test_a_killed_run_goes_on_where_it_stopped_and_leaves_no_process(tmp_path: P
     experiment = toy(tmp_path / "log", pause=0.4)
     compute_missing([experiment], quick=False, kept=kept, tell=quiet, workers=2)
     assert len(logged(tmp_path / "log")) == begun + COUNT - finished
-    assert rows_of(experiment, False, kept) is not None
+    assert outcome_of(experiment, False, kept) is not None
 
 
 def test_only_plain_values_may_stand_in_a_row() -> None:
