@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from pbdp.tables.measures import Count, People, Sum
     from pbdp.tables.plan import TablePlan
     from pbdp.tables.query import Query
+    from pbdp.tables.ratio import Ratio
     from pbdp.tables.selection import Selection
     from pbdp.tables.table import ReleasedTable
     from pbdp.tables.verify import verify_manifest
@@ -43,6 +44,7 @@ __all__ = [
     "Mean",
     "People",
     "Query",
+    "Ratio",
     "ReleasedTable",
     "Selection",
     "Sum",
@@ -58,6 +60,7 @@ _LATER = {
     "Mean": "mean",
     "People": "measures",
     "Query": "query",
+    "Ratio": "ratio",
     "ReleasedTable": "table",
     "Selection": "selection",
     "Sum": "measures",

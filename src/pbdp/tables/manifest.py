@@ -16,6 +16,7 @@ from pbdp.mechanism.neighbors import Neighbors
 from pbdp.planning.pricing import fingerprint
 from pbdp.planning.store import plan_record as noise_record
 from pbdp.tables.plan import TablePlan
+from pbdp.tables.quality import NOTE, quality_names
 from pbdp.tables.query import Query
 from pbdp.tables.query_record import query_record
 from pbdp.tables.table import PARQUET, Payment, ReleasedTable, digest_of
@@ -127,4 +128,4 @@ def column_notes(query: Query) -> dict[str, str]:
             "how often the interval holds the bounded aggregate, at least",
         )
         notes |= dict(zip(measure.columns, words, strict=True))
-    return notes
+    return notes | dict.fromkeys(quality_names(query), NOTE)

@@ -85,6 +85,11 @@ class Measure(ABC):
         del query
         return None
 
+    def values(self, query: Query) -> tuple[Value, ...]:
+        """All columns that it adds up."""
+        value = self.value(query)
+        return () if value is None else (value,)
+
     def ends(self, query: Query) -> tuple[float, float]:
         """The public bounds that the true number lies within."""
         del query

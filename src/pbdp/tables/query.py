@@ -16,6 +16,7 @@ from pbdp.tables.fixed_point import USUAL_ROWS
 from pbdp.tables.groups import Special, crossed_tables, derived_columns
 from pbdp.tables.keys import KeyColumn, KeyTable, crossed, key_column, key_table
 from pbdp.tables.measures import Measure, column_name
+from pbdp.tables.quality import check_quality, quality_names
 from pbdp.tables.selection import Selection
 
 if TYPE_CHECKING:
@@ -39,7 +40,8 @@ class Query:
 
     Only rows for which `where` is true count ("spend > 0"). `derive` makes columns of others, to group by or
     to sum up ({"rate": "fare / miles"}); `pbdp.tables.expressions` has the language. Keys may be `Bins` of a
-    number, or `Keys` with a group for everything else.
+    number, or `Keys` with a group for everything else. `quality` marks every number as good, fair or poor,
+    and with a `minimum_size` those of small groups.
     """
 
     unit: str | None
@@ -59,6 +61,8 @@ class Query:
     derive: Mapping[str, str] | None = None
     bins: Mapping[str, Any] | None = None
     rest: Mapping[str, str] | None = None
+    quality: bool = False
+    minimum_size: int | None = None
     special: Special = field(init=False)
     derived: Mapping[str, Expression] = field(init=False)
     groups: KeyTable | None = field(init=False)
@@ -83,6 +87,9 @@ class Query:
         if self.unit in self.derived:
             raise ContradictionError("unit", "a column of the data", "a derived one")
         self._check_measures()
+        if self.minimum_size is not None:
+            whole("minimum_size", self.minimum_size)
+        check_quality(self)
         groups, only = self._groups()
         object.__setattr__(self, "groups", groups)
         object.__setattr__(self, "only", only)
@@ -124,6 +131,7 @@ class Query:
     def _check_measures(self) -> None:
         _check_kinds(self.measures)
         published = [*self.by, *(column for measure in self.measures for column in measure.columns)]
+        published += quality_names(self)
         if doubles := sorted({name for name in published if published.count(name) > 1}):
             raise InputError("names", "different for every column", ", ".join(doubles), "Name the measures.")
         left_open = [measure.name for measure in self.measures if measure.is_open]
@@ -210,7 +218,7 @@ class Query:
         object.__setattr__(self, "bounds_touched", float(width))
 
     def _aggregation(self) -> BoundedAggregation:
-        values = [value for one in self.measures if (value := one.value(self)) is not None]
+        values = [value for one in self.measures for value in one.values(self)]
         limit = self.groups_per_person if self.unit is not None else None
         if limit is not None and self.groups is not None and limit >= len(self.groups):
             limit = None
@@ -235,7 +243,7 @@ class Query:
 
     def is_bounded(self, measure: Measure) -> bool:
         """Whether bounds may cut its numbers: what is promised of them is of the bounded number then."""
-        by = {"groups": True, "rows": measure.counts_rows, "values": measure.value(self) is not None}
+        by = {"groups": True, "rows": measure.counts_rows, "values": bool(measure.values(self))}
         return any(by[bound] for bound in self.aggregation.cutting)
 
     def value_of(self, measure: Measure) -> tuple[int, Value]:
@@ -251,7 +259,7 @@ def _check_kinds(measures: object) -> None:
         raise InputError("measures", "at least one", "none", "Count(within=50), say.")
     strange = [type(one).__name__ for one in measures if not isinstance(one, Measure)]
     if strange:
-        raise InputError("measures", "Count, People, Sum or Mean", ", ".join(strange))
+        raise InputError("measures", "Count, People, Sum, Mean or Ratio", ", ".join(strange))
 
 
 def _check_by(by: object) -> None:

@@ -13,10 +13,11 @@ from pbdp.tables.keys import KeyTable, keys_from_record, keys_record
 from pbdp.tables.mean import Mean
 from pbdp.tables.measures import Count, Measure, People, Sum
 from pbdp.tables.query import Query
+from pbdp.tables.ratio import Ratio
 from pbdp.tables.selection import Selection
 
 Record = dict[str, Any]
-KINDS: dict[str, type[Measure]] = {made.kind: made for made in (Count, People, Sum, Mean)}
+KINDS: dict[str, type[Measure]] = {made.kind: made for made in (Count, People, Sum, Mean, Ratio)}
 _SETTINGS = (
     "delta",
     "confidence",
@@ -26,7 +27,7 @@ _SETTINGS = (
     "neighbors",
     "most_rows",
 )
-_LATER = ("bounds_touched", "where", "derive", "bins", "rest")
+_LATER = ("bounds_touched", "where", "derive", "bins", "rest", "quality", "minimum_size")
 # More keys than this are named by their digest; they are in the published table.
 MOST_LISTED = 10_000
 # A ledger takes texts of twice this many characters.
@@ -55,6 +56,8 @@ def _later(query: Query) -> Record:
         "derive": {name: expression.text for name, expression in query.derived.items()},
         "bins": {name: bins.text for name, bins in query.special.bins.items()},
         "rest": dict(query.special.rest),
+        "quality": query.quality,
+        "minimum_size": query.minimum_size,
     }
 
 

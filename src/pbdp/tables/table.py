@@ -23,6 +23,7 @@ from pbdp.tables.keys import KeyTable
 from pbdp.tables.measures import Column, Measure
 from pbdp.tables.numbers import TOUCHED
 from pbdp.tables.plan import TablePlan
+from pbdp.tables.quality import quality_marks
 from pbdp.tables.touched import TouchedCount, touched_counts
 
 if TYPE_CHECKING:
@@ -227,7 +228,7 @@ def published_columns(
                 low, high = (np.where(beyond, *ends) for ends in ((nearest.low, low), (nearest.high, high)))
                 released = [(published, replace(found, low=low, high=high))]
         columns |= _columns(measure, *measure.estimate(plan.query, released))
-    return columns
+    return columns | (quality_marks(plan.query, columns) if measures is None else {})
 
 
 def _intervals(plan: TablePlan, label: str, values: Column) -> Intervals:

@@ -6,7 +6,7 @@ A check ends in one of three ways: the claim holds, it does not, or it cannot be
 from __future__ import annotations
 
 import io
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -19,6 +19,7 @@ from pbdp.tables.keys import KeyTable, Kind, arrow_types, key_table, keys_from_r
 from pbdp.tables.manifest import INTERVALS, column_notes
 from pbdp.tables.measures import Column, Measure
 from pbdp.tables.plan import TablePlan
+from pbdp.tables.quality import quality_marks, quality_names
 from pbdp.tables.query import Query
 from pbdp.tables.table import PARQUET, SEED_COLUMN, Columns, digest_of, published_columns, typed, unmarked
 
@@ -62,7 +63,7 @@ class PublishedFile:
     content: bytes
     record: Record
 
-    def read(self, kinds: dict[str, Kind], whole: tuple[str, ...] = ()) -> Any:
+    def read(self, kinds: dict[str, Kind], whole: tuple[str, ...] = (), texts: Sequence[str] = ()) -> Any:
         """An Arrow table. CSV has no types: keys are of these kinds or else text, other columns numbers."""
         import pyarrow as pa
 
@@ -71,7 +72,7 @@ class PublishedFile:
                 from pyarrow import parquet
 
                 return parquet.read_table(io.BytesIO(self.content))
-            return self._csv(pa, kinds, whole)
+            return self._csv(pa, kinds, whole, texts)
         except pa.ArrowException:
             raise FaultError("the table cannot be read") from None
 
@@ -87,7 +88,7 @@ class PublishedFile:
     def _is_parquet(self) -> bool:
         return self.content.startswith(PARQUET)
 
-    def _csv(self, pa: Any, kinds: dict[str, Kind], whole: tuple[str, ...]) -> Any:
+    def _csv(self, pa: Any, kinds: dict[str, Kind], whole: tuple[str, ...], texts: Sequence[str]) -> Any:
         from pyarrow import csv
 
         parsing = csv.ParseOptions(newlines_in_values=True)
@@ -96,6 +97,7 @@ class PublishedFile:
         names = csv.open_csv(io.BytesIO(self.content), parse_options=parsing).schema.names
         columns = {name: pa.int64() if name in whole else pa.float64() for name in names}
         columns |= {name: types[kinds.get(name, "text")] for name in by}
+        columns |= {name: pa.string() for name in texts}
         converting = csv.ConvertOptions(column_types=columns)
         table = csv.read_csv(io.BytesIO(self.content), parse_options=parsing, convert_options=converting)
         return unmarked(table, self.record["table"].get("marked", ()))
@@ -154,6 +156,10 @@ def check_numbers(plan: TablePlan, file: PublishedFile | None) -> str:
     _compare(found, table, "does not follow from the published numbers")
     for mean in means:
         _check_derived(plan, mean, table)
+    numbers = {name: _floats(table[name]) for one in plan.query.measures for name in one.columns[:2]}
+    for name, marks in quality_marks(plan.query, numbers).items():
+        if table[name].to_pylist() != marks.tolist():
+            raise FaultError(f"column {name} does not follow from the published numbers")
     note = (
         "; sums and counts behind means are not in the table, so these are checked for consistency alone"
         if means
@@ -183,7 +189,7 @@ def _read(plan: TablePlan, file: PublishedFile) -> Any:
     known = [query.groups] if query.groups is not None else list(query.only)
     kinds = {name: column.kind for keys in known for name, column in keys.columns.items()}
     whole = tuple(number.label for number in plan.numbers if number.requirement.integer)
-    table = file.read(kinds, whole)
+    table = file.read(kinds, whole, quality_names(query))
     seeded = record["insecure_test_seed"] is not None
     expected = [*column_notes(query), *([SEED_COLUMN] if seeded else [])]
     if table.column_names != expected:
@@ -229,6 +235,10 @@ def _check_derived(plan: TablePlan, measure: Measure, table: Any) -> None:
 
 def _compare(found: Columns, table: Any, words: str) -> None:
     for name, column in found.items():
+        if column.dtype == object:
+            if table[name].to_pylist() != column.tolist():
+                raise FaultError(f"column {name} {words}")
+            continue
         have = _floats(table[name])
         want = column.astype(np.float64)
         # whole numbers as they are; ends of intervals may differ in the last digits on another machine

@@ -22,7 +22,7 @@ from pbdp.tables.selection import Selection
 Settings = Mapping[str, Any]
 
 TEXTS = ("data", "table", "unit", "keys", "where")
-COUNTS = ("groups_per_person", "rows_per_group", "most_rows")
+COUNTS = ("groups_per_person", "rows_per_group", "most_rows", "minimum_size")
 OWN = (
     *TEXTS,
     "one_row_per_person",
@@ -33,10 +33,14 @@ OWN = (
     "epsilon",
     "neighbors",
     "bounds_touched",
+    "quality",
 )
 _PARQUET = (".parquet", ".pq")
 _KEYS = "It is a .csv file with a header, or a .parquet file, with a row for each group."
-_NUMBERS = ("low", "high", "within", "confidence", "count_within")
+_NUMBERS = (
+    *("low", "high", "within", "confidence", "count_within"),
+    *(f"{what}_{end}" for what in ("of", "over") for end in ("low", "high", "within")),
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,7 +78,7 @@ def asked_of(settings: Settings, folder: Path, read: Sequence[Path] = ()) -> Ask
         **counts,
         **{
             name: as_float(settings[name])
-            for name in ("confidence", "epsilon", "neighbors", "bounds_touched")
+            for name in ("confidence", "epsilon", "neighbors", "bounds_touched", "quality")
             if name in settings
         },
     )

@@ -26,9 +26,12 @@ _LEADING: dict[str, tuple[tuple[str, ...], int]] = {
     "people": (("within",), 0),
     "sum": (("column", "low", "high", "within"), 3),
     "mean": (("column", "low", "high", "within", "at_least"), 3),
+    "ratio": (("of", "of_low", "of_high", "over", "over_low", "over_high"), 6),
 }
-_NAMED = ("within", "name", "confidence", "per", "whole", "at_least", "count_within")
-_TEXTS = ("column", "name", "per")
+_NAMED = (
+    "within", "name", "confidence", "per", "whole", "at_least", "count_within", "of_within", "over_within",
+)  # fmt: skip
+_TEXTS = ("column", "name", "per", "of", "over")
 _TRUTHS = {"true": True, "false": False}
 _SIMPLE = (
     "unit",
@@ -41,6 +44,8 @@ _SIMPLE = (
     "neighbors",
     "most_rows",
     "bounds_touched",
+    "quality",
+    "minimum_size",
     "keys",
     "text_keys",
     "where",
@@ -127,6 +132,11 @@ def add_flags(parser: argparse.ArgumentParser) -> None:
             ("COLUMN LOW HIGH WITHIN AT_LEAST", "SETTING=VALUE"),
             "means, near the truth in groups of AT_LEAST rows; or count_within=N instead of the last two",
         ),
+        (
+            "ratio",
+            ("OF LOW HIGH OVER LOW HIGH", "SETTING=VALUE"),
+            "ratios of two sums; of_within= and over_within= are their widths",
+        ),
     ):
         measures.add_argument(
             f"--{kind}",
@@ -137,6 +147,12 @@ def add_flags(parser: argparse.ArgumentParser) -> None:
             metavar=metavar,
             help=words,
         )
+    measures.add_argument(
+        "--quality", action="store_true", default=None, help="mark every number as good, fair or poor"
+    )
+    measures.add_argument(
+        "--minimum-size", type=int, metavar="N", help="mark numbers of groups with fewer people as small"
+    )
     privacy = parser.add_argument_group("how private, how sure")
     add(privacy, "--delta", help="far below one over the number of people")
     add(privacy, "--confidence", help="of every width; default: 0.95")

@@ -127,5 +127,5 @@ def _measure(name: str, table: Mapping[str, Any]) -> dict[str, Any]:
             if nested
             else 'Tables but [by], [select], [derive] and [csv] are measures; write kind = "count", say.'
         )
-        raise InputError(f"kind of [{name}]", "count, people, sum or mean", "nothing", remedy)
+        raise InputError(f"kind of [{name}]", "count, people, sum, mean or ratio", "nothing", remedy)
     return {"name": name} | dict(table)

@@ -17,6 +17,7 @@ from pbdp.planning.pricing import fingerprint
 from pbdp.tables.manifest import bounds_in_words, column_notes, manifest_record, statement
 from pbdp.tables.measures import Measure
 from pbdp.tables.numbers import TOUCHED
+from pbdp.tables.quality import SUFFIX
 from pbdp.tables.query_record import query_text
 from pbdp.tables.touched import touched_words
 
@@ -243,6 +244,9 @@ def table_words(table: ReleasedTable, most: int | None) -> str:
         right.append(len(heads))
         heads += [measure.name, "between"]
         cells += [values, intervals]
+        if (marks := table.columns.get(measure.name + SUFFIX)) is not None:
+            heads.append("")
+            cells.append(list(map(str, marks[:shown].tolist())))
     if not shown:
         return f"{EMPTY}\n"
     rows = [heads, *(list(row) for row in zip(*cells, strict=True))]
