@@ -10,7 +10,7 @@ PIP    := $(BIN)/python -m pip -qq --disable-pip-version-check
 
 MAKEFLAGS += --no-print-directory
 .DEFAULT_GOAL := help
-.PHONY: help demo test check soak sbom lint types imports bench reproduce lock clean
+.PHONY: help demo test check soak sbom lint types imports bench picture reproduce lock clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 18
@@ -80,6 +80,9 @@ imports: $(READY) ## imports between the parts of pbdp go one way
 
 bench: $(READY) ## run the benchmarks, one after the other
 	@for script in $(wildcard benchmarks/bench_*.py); do echo "== $$script"; $(BIN)/python $$script || exit 1; done
+
+picture: $(READY) ## draw the picture of the README again
+	@$(BIN)/python examples/epsilon_picture.py docs/epsilon.svg
 
 reproduce: $(READY) ## draw the paper's figures again, half an hour; goes on where it stopped (QUICK=1: a minute)
 	@mkdir -p build

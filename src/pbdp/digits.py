@@ -17,9 +17,9 @@ def rounded_up(figure: float, digits: int = DIGITS) -> str:
     return _rounded(figure, ROUND_CEILING, digits=digits)
 
 
-def rounded_down(figure: float) -> str:
+def rounded_down(figure: float, digits: int = DIGITS) -> str:
     """Never above the figure: for limits, and for what was proved at least."""
-    return _rounded(figure, ROUND_FLOOR)
+    return _rounded(figure, ROUND_FLOOR, digits=digits)
 
 
 def percent_up(share: float) -> str:

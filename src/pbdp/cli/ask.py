@@ -147,9 +147,9 @@ def _priced(budget: Budget, question: Question, options: argparse.Namespace) -> 
     found = budget.price(plan, blocks=blocks)
     if options.json:
         return json.dumps(
-            {"noise": plan.describe(), "guessed_right": plan.risk(), **found.record()}, allow_nan=False
+            {"noise": plan.summary(), "guessed_right": plan.risk(), **found.record()}, allow_nan=False
         )
-    return f"{plan.describe()}.\n{plan.risk_words()}\n{found.describe()}"
+    return f"{plan.summary()}.\n{plan.risk_words()}\n{found.describe()}"
 
 
 def _looked(looked: Looked, options: argparse.Namespace, notes: tuple[str, ...]) -> Outcome:
@@ -187,7 +187,7 @@ def _outcome(asked: Asked, options: argparse.Namespace, notes: tuple[str, ...]) 
             "high": number(asked.high),
             "confidence": asked.confidence,
             "within": plan.within,
-            "noise": plan.describe(),
+            "noise": plan.summary(),
             "epsilon": plan.epsilon,
             "delta": plan.delta,
             "guessed_right": plan.risk(),
@@ -199,7 +199,7 @@ def _outcome(asked: Asked, options: argparse.Namespace, notes: tuple[str, ...]) 
         return Outcome(output=json.dumps(record, allow_nan=False), notes=notes, released=True)
     paid = "paid for before" if asked.repeated else f"cost {percent_up(asked.share)} of the budget"
     words = (
-        f"{plan.describe()}.",
+        f"{plan.summary()}.",
         plan.risk_words(),
         f"The truth is from {plain(asked.low)} to {plain(asked.high)}, with confidence {asked.confidence:g}.",
         f"{paid[0].upper()}{paid[1:]}; {percent_up(asked.spent)} is spent now. Request key: {asked.key}",

@@ -112,7 +112,7 @@ def run(options: argparse.Namespace) -> str:
     if picture is not None:
         from pbdp.figures.plan_figure import draw_plan
 
-        draw_plan(made, picture)
+        draw_plan(made, picture, full=options.explain)
     return plan_out(made, options, _why(made) if options.explain and not options.json else "")
 
 

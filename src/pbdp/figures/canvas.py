@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -44,12 +45,46 @@ def legend_below(panel: Axes, *, columns: int = 1) -> None:
     panel.legend(fontsize=10, loc="upper center", bbox_to_anchor=(0.5, -0.16), ncols=columns, frameon=False)
 
 
+def name_ends(panel: Axes, ends: Sequence[tuple[float, float, str, str]], apart: float = 0.055) -> None:
+    """Names of lines behind their last points (x, y, name, color), moved apart where they would overlap.
+
+    `apart` is the least distance, as a share of the panel's height. Room for the names is made on the right.
+    """
+    if not ends:
+        return
+    panel.margins(x=0.02)
+    places = panel.transData.transform([(x, y) for x, y, _, _ in ends])
+    heights = panel.transAxes.inverted().transform(places)[:, 1]
+    order = sorted(range(len(ends)), key=lambda index: heights[index])
+    put: dict[int, float] = {}
+    last = -1.0
+    for index in order:
+        last = put[index] = max(float(heights[index]), last + apart)
+    for index, (_, _, name, color) in enumerate(ends):
+        panel.annotate(
+            name,
+            (1.01, put[index]),
+            xycoords="axes fraction",
+            va="center",
+            fontsize=9,
+            color=color,
+            annotation_clip=False,
+        )
+
+
 def checked_path(name: str) -> Path:
     """A path whose ending says a format that can be written; asked for before the work begins."""
     path = Path(name)
     if path.suffix.lower() not in FORMATS:
         raise InputError("plot file", f"named with one of {', '.join(FORMATS)}", path.name)
     return path
+
+
+def saved(figure: Figure, path: str | Path | None) -> Figure:
+    """The figure, written to a file if one is named."""
+    if path is not None:
+        save(figure, checked_path(str(path)))
+    return figure
 
 
 def save(figure: Figure, path: Path) -> None:

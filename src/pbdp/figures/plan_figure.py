@@ -1,28 +1,30 @@
-"""A plan in four panels: its noise, the privacy profiles, and what more or less accuracy would cost.
+"""A plan in two panels: its noise, and its epsilon against other noise and the proven limit.
 
-Of a plan for several requirements the noise of each is shown, and what it would cost alone.
+In full, two more show the privacy profile and what other widths would cost. Of a plan for several
+requirements the noise of each is shown, and what it would cost alone.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pbdp.accounting.exact.all_neighbors import listed_neighbors
-from pbdp.accounting.exact.divergences import largest_deltas
-from pbdp.accounting.exact.pairs import neighbors
+from pbdp.accounting.composition.composed import compose
+from pbdp.accounting.filters.changing import design_release
 from pbdp.digits import percent_down, rounded_up
 from pbdp.errors import PbdpError
-from pbdp.figures.canvas import COLORS, DASHES, new_figure, save
+from pbdp.figures.canvas import COLORS, DASHES, name_ends, new_figure, save
+from pbdp.figures.cards import epsilon_bars
+from pbdp.figures.svg import Bar
 from pbdp.mechanism.design import AnyDesign, Design
 from pbdp.mechanism.requirement import Requirement
 from pbdp.planning.limit.of_plan import limit_of
-from pbdp.planning.plan import Certified, Part, Plan, number_design
+from pbdp.planning.plan import Part, Plan, number_design
 from pbdp.planning.planner import certified_like
 from pbdp.planning.together.joint import noise_epsilon, release_of
 from pbdp.planning.vectors.ask import vector_plan
@@ -33,34 +35,49 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 # Laws that are drawn beside the chosen one, and points on a curve.
-MOST_CURVES = 5
+MOST_CURVES = 3
+# Laws whose epsilons differ by less have one curve.
+APART = 1.05
 POINTS = 9
 EXAMPLE_ANSWER = 1000
 # Lengths of vectors are shown up to so many times the width, in cells.
 LENGTHS, CELLS = 2.0, 200
 
 
-def draw_plan(plan: Plan, path: Path) -> None:
+def draw_plan(plan: Plan, path: Path, *, full: bool = False) -> None:
     """Draw a plan into a file."""
-    save(_of_parts(plan) if plan.is_joint else _of_one(plan), path)
+    save(plan_figure(plan, full=full), path)
 
 
-def _of_one(plan: Plan) -> Figure:
-    figure, panels = new_figure(2, 2)
-    shown = (plan.chosen, *plan.others[:MOST_CURVES])
+def plan_figure(plan: Plan, *, full: bool = False) -> Figure:
+    """The noise and what it costs; in full with its profile, and what other widths and confidences cost."""
+    if plan.is_joint:
+        return _of_parts(plan)
+    figure, panels = new_figure(2, 2) if full else new_figure(1, 2)
     _noise(panels[0], plan.only)
-    if isinstance(plan.mechanism, Design):
-        _profiles(panels[1], plan, shown)
-    else:
-        _bars(panels[1], [(entry.design.name, entry.certificate.epsilon) for entry in shown])
-    designs = [entry.design for entry in shown]
-    _price_of_width(panels[2], plan, designs)
-    _price_of_confidence(panels[3], plan, designs)
+    _bars(panels[1], epsilon_bars(plan))
+    if full:
+        shown = _distinct(plan)
+        if isinstance(plan.mechanism, Design):
+            _profiles(panels[2], plan, shown)
+        else:
+            _price_of_confidence(panels[2], plan, shown)
+        _price_of_width(panels[3], plan, shown)
     figure.suptitle(
-        f"{plan.requirement.describe()}, {percent_down(plan.requirement.confidence)} confidence: "
+        f"{plan.requirement.describe()}, {percent_down(plan.requirement.confidence)} of the time: "
         f"epsilon {rounded_up(plan.epsilon)} ({plan.mechanism.name})"
     )
     return figure
+
+
+def _distinct(plan: Plan) -> list[AnyDesign]:
+    """The chosen noise and the best others, each some per cent further; lines that tie hide each other."""
+    found, last = [plan.mechanism], plan.epsilon
+    for entry in plan.others:
+        if entry.certificate.epsilon > APART * last:
+            found.append(entry.design)
+            last = entry.certificate.epsilon
+    return found[: MOST_CURVES + 1]
 
 
 def _of_parts(plan: Plan) -> Figure:
@@ -72,7 +89,9 @@ def _of_parts(plan: Plan) -> Figure:
     for part in plan.parts:
         found, _ = noise_epsilon([(release_of(part), part.releases)], part.requirement.delta or 0.0)
         alone.append((f"{part.name} alone", found.upper))
-    _bars(panels[len(plan.parts)], [*alone, ("all together", plan.epsilon)])
+    rows = [Bar(name=name, value=epsilon, digits=rounded_up(epsilon)) for name, epsilon in alone]
+    own = Bar(name="all together", value=plan.epsilon, digits=rounded_up(plan.epsilon), own=True)
+    _bars(panels[len(plan.parts)], [*rows, own])
     for panel in panels[len(plan.parts) + 1 :]:
         panel.set_axis_off()
     figure.suptitle(
@@ -81,19 +100,28 @@ def _of_parts(plan: Plan) -> Figure:
     return figure
 
 
-def _bars(panel: Axes, epsilons: list[tuple[str, float]]) -> None:
-    """An epsilon each, from above; one that is infinite has no bar."""
-    finite = [epsilon for _, epsilon in epsilons if math.isfinite(epsilon)]
-    for row, (name, epsilon) in enumerate(epsilons):
-        if math.isfinite(epsilon):
-            panel.barh(row, epsilon, height=0.4, color=COLORS[row % len(COLORS)])
-        panel.annotate(f"{name}: {rounded_up(epsilon)}", (0.0, row - 0.25), va="bottom", fontsize=10)
+def _bars(panel: Axes, rows: Sequence[Bar]) -> None:
+    """An epsilon each, its digits behind it; one that is infinite has no bar."""
+    most = max((row.value for row in rows if math.isfinite(row.value)), default=0.0) or 1.0
+    for place, row in enumerate(rows):
+        length = row.value if math.isfinite(row.value) else 0.0
+        panel.barh(place, length, height=0.6, color=COLORS[0] if row.own else "0.7")
+        panel.annotate(
+            row.digits,
+            (length, place),
+            xytext=(5, 0),
+            textcoords="offset points",
+            va="center",
+            weight="bold" if row.own else "normal",
+        )
+    panel.set_yticks(range(len(rows)), [row.name for row in rows])
+    panel.tick_params(axis="y", length=0)
+    panel.grid(visible=False)
     panel.set(
-        title="Privacy loss",
+        title="Privacy loss: smaller is better",
         xlabel="epsilon",
-        xlim=(0, 1.1 * max(finite)),
-        ylim=(len(epsilons) - 0.5, -1.0),
-        yticks=[],
+        xlim=(0, 1.18 * most),
+        ylim=(max(len(rows), 4) - 0.4, -0.6),
     )
 
 
@@ -122,9 +150,7 @@ def _noise(panel: Axes, part: Part) -> None:
             xlabel="published number",
             ylabel="probability",
         )
-    panel.set_ylim(bottom=0)
-    if panel.get_legend_handles_labels()[0]:
-        panel.legend(loc="upper right")
+    panel.set_ylim(0, 1.12 * panel.get_ylim()[1])
 
 
 def _length(panel: Axes, requirement: Requirement, design: SphericalDesign) -> None:
@@ -141,50 +167,66 @@ def _length(panel: Axes, requirement: Requirement, design: SphericalDesign) -> N
 
 
 def _shade(panel: Axes, low: float, high: float) -> None:
-    panel.axvspan(low, high, color=COLORS[5], alpha=0.25, lw=0, label="meets the requirement")
+    """The region, named where it is."""
+    panel.axvspan(low, high, color=COLORS[5], alpha=0.25, lw=0)
+    panel.annotate(
+        "meets the requirement",
+        (0.5 * (max(low, panel.get_xlim()[0]) + min(high, panel.get_xlim()[1])), 0.99),
+        xycoords=("data", "axes fraction"),
+        ha="center",
+        va="top",
+        fontsize=10,
+        color=COLORS[0],
+    )
 
 
-def _profiles(panel: Axes, plan: Plan, shown: tuple[Certified, ...]) -> None:
-    """delta against epsilon, for one number, of the laws that only move with the answer."""
+def _profiles(panel: Axes, plan: Plan, shown: Sequence[AnyDesign]) -> None:
+    """delta against epsilon, of all releases together; the chosen noise carries the plan's own point."""
     most = max(2.0 * plan.epsilon, 1e-6)
-    epsilon = np.linspace(0.0, most, 160)
-    for index, entry in enumerate(shown):
-        listed = listed_neighbors(number_design(entry.design).mechanism, _steps(plan, entry.design))
-        if listed is None:
-            continue
-        mechanism = number_design(entry.design).mechanism
-        _, upper = partial(largest_deltas, mechanism, neighbors(mechanism, *listed))(epsilon)
-        panel.plot(
-            epsilon,
-            np.maximum(upper, 1e-300),
-            color=COLORS[index],
-            ls=DASHES[index],
-            label=entry.design.name,
-        )
+    epsilon = np.union1d(np.linspace(0.0, most, 81), [plan.epsilon])
     floor = (plan.delta or 1e-6) * 1e-3
+    # each line is named at a height of its own
+    levels = np.geomspace(0.02, 10 * floor, len(shown) + 1)
+    for index, design in enumerate(shown):
+        steps = _steps(plan, design)
+        composed = compose([(design_release(number_design(design), steps), plan.releases)])
+        delta = np.array([composed.delta_at(float(x)).upper for x in epsilon])
+        if index == 0 and plan.delta is not None:
+            # certified, where the curve may be a little above
+            delta[epsilon >= plan.epsilon] = np.minimum(delta[epsilon >= plan.epsilon], plan.delta)
+        panel.plot(epsilon, np.maximum(delta, 1e-300), color=COLORS[index], ls=DASHES[index])
+        above = np.flatnonzero(delta > levels[index])
+        at = int(above[-1]) if above.size else 0
+        _named(panel, design.name, (float(epsilon[at]), float(delta[at])), COLORS[index])
     if plan.delta is not None:
         panel.axhline(plan.delta, color="0.4", lw=1)
-        panel.annotate(f"delta {plan.delta:g}", (most, plan.delta), ha="right", va="bottom", color="0.3")
-        total = None if plan.releases == 1 else f"all {plan.releases} together"
-        panel.plot([plan.epsilon], [plan.delta], "o", color=COLORS[0], label=total)
+        panel.annotate(f"delta {plan.delta:g}", (0.0, plan.delta), xytext=(4, 3), **_OFFSET, color="0.3")
+        panel.plot([plan.epsilon], [plan.delta], "o", color=COLORS[0])
+        _named(panel, f"this plan: {rounded_up(plan.epsilon)}", (plan.epsilon, plan.delta), COLORS[0])
+    total = "" if plan.releases == 1 else f" of all {plan.releases} numbers together"
     panel.set(
-        title="Privacy profile"
-        if plan.releases == 1
-        else f"Privacy profile of one of {plan.releases} numbers",
+        title=f"Privacy profile{total}",
         xlabel="epsilon",
         ylabel="delta",
         yscale="log",
         ylim=(floor, 1),
         xlim=(0, most),
     )
-    panel.legend(loc="upper right", fontsize=9)
+
+
+_OFFSET: dict[str, Any] = {"textcoords": "offset points", "fontsize": 9}
+
+
+def _named(panel: Axes, words: str, at: tuple[float, float], color: str) -> None:
+    """A line's name beside it."""
+    panel.annotate(words, at, xytext=(5, 3), **_OFFSET, color=color)
 
 
 def _steps(plan: Plan, design: AnyDesign) -> int:
     return design.grid.sensitivity_in_steps(plan.requirement.sensitivity)
 
 
-def _price_of_width(panel: Axes, plan: Plan, designs: list[AnyDesign]) -> None:
+def _price_of_width(panel: Axes, plan: Plan, designs: Sequence[AnyDesign]) -> None:
     """epsilon against the width, the rest of the requirement kept."""
     region = plan.requirement.region
     factors = np.geomspace(0.4, 2.5, POINTS)
@@ -195,27 +237,30 @@ def _price_of_width(panel: Axes, plan: Plan, designs: list[AnyDesign]) -> None:
             x = float(np.mean(scaled.offsets(0.0))) if region.follows_answer else float(factor)
             requirements.append((x, replace(plan.requirement, region=scaled)))
     label = "width" if region.follows_answer else "width, as a multiple of the one asked for"
-    _prices(panel, plan, designs, requirements, label)
+    own = float(np.mean(region.offsets(0.0))) if region.follows_answer else 1.0
+    _prices(panel, plan, designs, requirements, label=label, own=own)
     panel.set(title="What a wider or narrower width costs")
 
 
-def _price_of_confidence(panel: Axes, plan: Plan, designs: list[AnyDesign]) -> None:
+def _price_of_confidence(panel: Axes, plan: Plan, designs: Sequence[AnyDesign]) -> None:
     """epsilon against the confidence, the rest of the requirement kept."""
     log_odds = math.log(plan.requirement.confidence / (1 - plan.requirement.confidence))
     points = 1 / (1 + np.exp(-np.linspace(log_odds - 2, log_odds + 2, POINTS)))
     requirements = [(float(c), replace(plan.requirement, confidence=float(c))) for c in points]
-    _prices(panel, plan, designs, requirements, "confidence")
+    _prices(panel, plan, designs, requirements, label="confidence", own=plan.requirement.confidence)
     panel.set(title="What more or less confidence costs")
 
 
 def _prices(
     panel: Axes,
     plan: Plan,
-    designs: list[AnyDesign],
+    designs: Sequence[AnyDesign],
     requirements: list[tuple[float, Requirement]],
+    *,
     label: str,
+    own: float,
 ) -> None:
-    """One curve a law; the plan itself is marked."""
+    """One curve for each law, named at its end; the plan itself, at `own`, is marked."""
     curves: list[list[tuple[float, float]]] = [[] for _ in designs]
     limits: list[tuple[float, float]] = []
     for x, requirement in sorted(dict(requirements).items()):
@@ -227,24 +272,31 @@ def _prices(
         known = limit_of(requirement, min(reached)) if reached and requirement.coordinates is None else None
         if known is not None:
             limits.append((x, known.epsilon))
+    ends: list[tuple[float, float, str, str]] = []
     for index, (design, curve) in enumerate(zip(designs, curves, strict=True)):
         if curve:
             xs, ys = zip(*curve, strict=True)
-            panel.plot(xs, ys, color=COLORS[index], ls=DASHES[index], marker=".", label=design.name)
+            panel.plot(xs, ys, color=COLORS[index], ls=DASHES[index], marker=".")
+            ends.append((xs[-1], ys[-1], design.name, COLORS[index]))
     if limits:
-        panel.plot(*zip(*limits, strict=True), color="black", lw=4, alpha=0.25, label="proven limit")
-    panel.set(xlabel=label, ylabel="epsilon", yscale="log" if plan.epsilon > 0 else "linear")
+        panel.plot(*zip(*limits, strict=True), color="black", lw=4, alpha=0.25)
+        ends.append((*limits[-1], "proven limit", "0.3"))
+    scale = "log" if plan.epsilon > 0 else "linear"
+    panel.set(xlabel=label, ylabel="epsilon", yscale=scale)
+    if scale == "log":
+        from matplotlib.ticker import LogLocator, NullFormatter
+
+        panel.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+        panel.yaxis.set_minor_formatter(NullFormatter())
     panel.yaxis.set_major_formatter("{x:g}")
-    panel.yaxis.set_minor_formatter("{x:g}")
-    panel.axhline(plan.epsilon, color="0.4", lw=1)
+    name_ends(panel, ends)
+    panel.plot([own], [plan.epsilon], "o", ms=9, mfc="none", mew=2, color=COLORS[0])
     panel.annotate(
-        "this plan", (0.01, plan.epsilon), xycoords=("axes fraction", "data"), va="bottom", color="0.3"
+        f"this plan: {rounded_up(plan.epsilon)}", (own, plan.epsilon), xytext=(8, 8), **_OFFSET, weight="bold"
     )
-    if panel.get_legend_handles_labels()[0]:
-        panel.legend(fontsize=9)
 
 
-def _epsilons(designs: list[AnyDesign], requirement: Requirement) -> list[float | None]:
+def _epsilons(designs: Sequence[AnyDesign], requirement: Requirement) -> list[float | None]:
     """What the law of each design would cost for another requirement."""
     if all(isinstance(design, Design) for design in designs):
         return [_epsilon(number_design(design), requirement) for design in designs]

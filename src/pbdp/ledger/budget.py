@@ -12,6 +12,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -33,6 +34,8 @@ from pbdp.release.keystream import SecureKeystream
 from pbdp.spelling import neighbours_too
 
 if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
     from pbdp.choosing.paid import Chosen
 
 Numbers = Array | Index
@@ -68,7 +71,7 @@ class Reserved:
     repeated: bool
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class Budget:
     """The budget of one dataset in a ledger. Get one with `create` or `of`."""
 
@@ -117,6 +120,26 @@ class Budget:
                 "from it; it was made by another version of pbdp, or by hand."
             )
         return cls(ledger=ledger, dataset=dataset, terms=terms)
+
+    def __repr__(self) -> str:
+        try:
+            spent = f"{percent_up(self.spent)} spent"
+        except PbdpError:  # its ledger is closed, or cannot be read now
+            spent = "its ledger cannot be read"
+        given = f"epsilon {self.terms.epsilon:g} at delta {self.terms.delta:g}"
+        return f"<Budget of {self.dataset}: {spent} of {given}>"
+
+    def _repr_html_(self) -> str:
+        from pbdp.figures.cards import budget_card
+
+        return budget_card(self)
+
+    def plot(self, path: str | Path | None = None) -> Figure:
+        """What was spent, release by release; written to `path`, if one is given. Needs matplotlib."""
+        from pbdp.figures.budget_figure import draw_budget
+        from pbdp.figures.canvas import saved
+
+        return saved(draw_budget([(self.state, list(self.ledger.history(self.dataset)))]), path)
 
     @property
     def state(self) -> DatasetState:

@@ -5,9 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from pbdp.digits import percent_down
 from pbdp.domains import probability
 from pbdp.errors import InputError
 from pbdp.local.counts import Counts
@@ -16,11 +19,14 @@ from pbdp.local.mechanism import CATEGORY, VALUE, LocalMechanism
 from pbdp.local.spread import Spread
 from pbdp.noise.kernel import Array
 
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
 NORMAL, GUARANTEED = "normal", "guaranteed"
 METHODS = (NORMAL, GUARANTEED)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class Estimate:
     """Estimated numbers of people by value or category, with low <= truth <= high at `confidence`, each.
 
@@ -41,6 +47,40 @@ class Estimate:
     overlapping: bool = False
     biased: bool = False
     insecure_test: bool = False
+
+    def __repr__(self) -> str:
+        sure = f"{percent_down(self.confidence)} intervals ({self.method})"
+        return f"<Estimate: {self._counted()}; {sure}{self._mark}>"
+
+    def _repr_html_(self) -> str:
+        from pbdp.figures.cards import estimate_card
+
+        return estimate_card(self)
+
+    def _counted(self) -> str:
+        kinds = {"value": "values", "category": "categories"}[self.kind]
+        return f"{len(self.names):,} {kinds} of {self.users:,} people"
+
+    @property
+    def _mark(self) -> str:
+        biased = "; biased" if self.biased else ""
+        return f"{biased}; FROM A TEST SEED, NOT PRIVATE" if self.insecure_test else biased
+
+    def describe(self) -> str:
+        """How many reports were counted, and how sure the intervals are, in a sentence."""
+        refused = sum(self.refused.values())
+        left_out = f", {refused:,} reports refused" if refused else ""
+        sure = (
+            f"each interval holds the truth with confidence {percent_down(self.confidence)} ({self.method})"
+        )
+        return f"{self._counted()}{left_out}; {sure}{self._mark}."
+
+    def plot(self, path: str | Path | None = None) -> Figure:
+        """Shares with their intervals; written to `path`, if one is given. Needs matplotlib."""
+        from pbdp.figures.canvas import saved
+        from pbdp.figures.local_figure import draw_estimates
+
+        return saved(draw_estimates(self), path)
 
     @property
     def share(self) -> Array:

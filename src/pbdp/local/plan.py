@@ -5,14 +5,19 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
+from pbdp.digits import rounded_up
 from pbdp.errors import CannotCertifyError, ContradictionError, InputError
 from pbdp.local.domain import CategoryDomain, Domain
 from pbdp.local.families import BOOSTED, BoostedFamily, Family, families_for
 from pbdp.local.goal import Goal, Within
 from pbdp.local.law import LARGEST_EPSILON, checked_epsilons
 from pbdp.local.mechanism import CATEGORY, VALUE, LocalMechanism
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 # epsilon is found to this relative precision, and the larger end is taken.
 PRECISION = 1e-7
@@ -41,7 +46,7 @@ class Candidate:
         return self.mechanism.epsilon
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class LocalPlan:
     """The mechanism chosen for a goal, and the ones it was compared with, best first."""
 
@@ -58,6 +63,31 @@ class LocalPlan:
     def mechanism(self) -> LocalMechanism:
         """The randomizer."""
         return self.chosen.mechanism
+
+    def __repr__(self) -> str:
+        return f"<LocalPlan: {self._summary()}>"
+
+    def _repr_html_(self) -> str:
+        from pbdp.figures.cards import local_plan_card
+
+        return local_plan_card(self)
+
+    def _summary(self) -> str:
+        values = self.mechanism.domain.count
+        return (
+            f"{self.chosen.family} for {values:,} values; epsilon {rounded_up(self.epsilon)} for each report"
+        )
+
+    def describe(self) -> str:
+        """What was chosen and what a report costs in a sentence, and what that means in another."""
+        return f"{self._summary()}.\n{self.mechanism.risk_words()}"
+
+    def plot(self, path: str | Path | None = None) -> Figure:
+        """The mechanisms that were compared; written to `path`, if one is given. Needs matplotlib."""
+        from pbdp.figures.canvas import saved
+        from pbdp.figures.local_figure import draw_comparison
+
+        return saved(draw_comparison(self), path)
 
     def record(self) -> dict[str, Any]:
         """The comparison as JSON."""

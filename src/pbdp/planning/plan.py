@@ -29,6 +29,8 @@ from pbdp.release.publisher import Number
 from pbdp.release.releaser import Prepared, Releaser
 
 if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
     from pbdp.planning.limit.of_plan import KnownLimit
 
 
@@ -103,7 +105,7 @@ class Alternative:
     guaranteed: bool = True
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Plan:
     """Parts whose noise meets their requirements, and the certificate of all of them together.
 
@@ -279,19 +281,46 @@ class Plan:
 
         return assumptions_of(self)
 
-    def describe(self) -> str:
-        """The plan in one sentence."""
-        loss = (
+    def __repr__(self) -> str:
+        names = f"{len(self.parts)} parts" if self.is_joint else self.only.requirement.describe()
+        sure = percent_down(self.confidence)
+        return f"<Plan: {names}, {sure} of the time; {self._loss()}>"
+
+    def _repr_html_(self) -> str:
+        from pbdp.figures.cards import plan_card
+
+        return plan_card(self)
+
+    def plot(self, path: str | Path | None = None, *, full: bool = False) -> Figure:
+        """The noise, and epsilon against the others and the limit; `full` adds what other widths would cost.
+
+        Written to `path`, if one is given (.png, .svg or .pdf). Needs matplotlib.
+        """
+        from pbdp.figures.canvas import saved
+        from pbdp.figures.plan_figure import plan_figure
+
+        return saved(plan_figure(self, full=full), path)
+
+    def _loss(self) -> str:
+        at = (
             f"delta {self.delta:g}"
             if self.delta is not None
             else f"Rényi order {order_text(self.rdp_order or 0.0)}"
         )
+        return f"epsilon {rounded_up(self.epsilon)} at {at}"
+
+    def describe(self) -> str:
+        """The noise, how near it stays and what it costs in a sentence, and what that means in another."""
+        return f"{self.summary()}.\n{self.risk_words()}"
+
+    def summary(self) -> str:
+        """The plan in one line."""
         noise = "; ".join(
             f"{part.name + ': ' if part.name else ''}{part.describe()}, {part.requirement.describe()} with "
             f"confidence {percent_down(part.confidence)}"
             for part in self.parts
         )
-        return f"{noise}; epsilon {rounded_up(self.epsilon)} at {loss}"
+        return f"{noise}; {self._loss()}"
 
     # ---- releases
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from pbdp.digits import rounded_up
 from pbdp.mechanism.requirement import Requirement
 from pbdp.planning.plan import Part, Plan
 from pbdp.planning.together import narrowest_together, plan_together
@@ -25,7 +26,7 @@ SELECTION_SHARE = 0.05
 SELECTION = "(selection)"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class TablePlan:
     """A query, the numbers that answer it, and the plan whose parts are their noise, in order.
 
@@ -54,6 +55,25 @@ class TablePlan:
     def risk_words(self) -> str:
         """The same at even odds, in a sentence."""
         return self.noise.risk_words()
+
+    def __repr__(self) -> str:
+        return f"<TablePlan: {self._asked()}; epsilon {rounded_up(self.epsilon)} at delta {self.delta:g}>"
+
+    def _repr_html_(self) -> str:
+        from pbdp.figures.cards import table_plan_card
+
+        return table_plan_card(self)
+
+    def _asked(self) -> str:
+        query = self.query
+        groups = "" if query.groups is None else f" for {len(query.groups):,} groups"
+        by = f" by {', '.join(query.columns)}" if query.columns else ""
+        return f"{', '.join(measure.name for measure in query.measures)}{by}{groups}"
+
+    def describe(self) -> str:
+        """What is asked and what the whole table costs in a sentence, and what that means in another."""
+        loss = f"epsilon {rounded_up(self.epsilon)} at delta {self.delta:g} for the whole table"
+        return f"{self._asked()}; {loss}.\n{self.risk_words()}"
 
     def part(self, label: str) -> Part:
         """The noise of one number."""

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from pbdp.digits import rounded_up
 from pbdp.errors import InputError
 from pbdp.noise.kernel import Array
 from pbdp.release.intervals import Intervals
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     import pandas as pd
     import polars as pl
     import pyarrow as pa
+    from matplotlib.figure import Figure
 
 Columns = dict[str, Column]
 
@@ -56,7 +58,7 @@ class Payment:
     blocks: list[str] | None = None
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class ReleasedTable:
     """What was published: for every group and measure the value, its width, interval and confidence.
 
@@ -73,6 +75,33 @@ class ReleasedTable:
 
     def __len__(self) -> int:
         return len(next(iter(self.values.values())))
+
+    def __repr__(self) -> str:
+        groups = f"{len(self):,} group{'' if len(self) == 1 else 's'}"
+        names = ", ".join(measure.name for measure in self.plan.query.measures)
+        loss = f"epsilon {rounded_up(self.plan.epsilon)} at delta {self.plan.delta:g}"
+        return f"<ReleasedTable: {names} of {groups}; {loss}{self._mark}>"
+
+    def _repr_html_(self) -> str:
+        from pbdp.figures.cards import table_card
+
+        return table_card(self)
+
+    @property
+    def _mark(self) -> str:
+        return "" if self.insecure_test_seed is None else "; FROM A TEST SEED, NOT PRIVATE"
+
+    def describe(self) -> str:
+        """What was published, what it cost and what that means, in words."""
+        groups = f"{len(self):,} group{'' if len(self) == 1 else 's'}"
+        return f"{groups} of {self.plan.describe()}{self._mark}"
+
+    def plot(self, path: str | Path | None = None) -> Figure:
+        """A panel for each measure with every group; written to `path`, if one is given. Needs matplotlib."""
+        from pbdp.figures.canvas import saved
+        from pbdp.figures.table_figure import draw_table
+
+        return saved(draw_table(self), path)
 
     @cached_property
     def columns(self) -> Columns:

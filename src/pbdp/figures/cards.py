@@ -1,0 +1,171 @@
+"""Cards for notebooks: what an object says of itself, with a small picture."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from pbdp.digits import percent_down, percent_up, plain, rounded_down, rounded_up
+from pbdp.figures.svg import Bar, bars, card, columns, dots
+from pbdp.mechanism.design import Design
+from pbdp.planning.plan import Certified, Part, Plan
+
+if TYPE_CHECKING:
+    from pbdp.ledger.budget import Budget
+    from pbdp.local.estimate import Estimate
+    from pbdp.local.plan import LocalPlan
+    from pbdp.noise.kernel import Array
+    from pbdp.tables.plan import TablePlan
+    from pbdp.tables.table import ReleasedTable
+
+# What is shown of a plan: other noise laws, columns, and the answer that is taken for the truth.
+MOST_OTHERS = 2
+# Noise that readers know, which is always shown.
+KNOWN = ("gaussian", "laplace")
+MOST_COLUMNS = 61
+EXAMPLE = 1000
+MOST_ROWS = 12
+SHOWN = 2e-3
+
+
+def plan_card(plan: Plan) -> str:
+    """The requirement, what it costs and means, the noise, and epsilon against the others and the limit."""
+    if plan.is_joint:
+        shown = [part for part in plan.parts if isinstance(part.design, Design)][:2]
+        pictures = [noise_picture(part) for part in shown]
+        return card("Several requirements together", plan.describe().split("\n"), *pictures)
+    pictures = [bars(epsilon_bars(plan), title="epsilon: smaller is more private", width=460)]
+    if isinstance(plan.mechanism, Design):
+        pictures.insert(0, noise_picture(plan.only))
+    asked = plan.requirement
+    title = f"{asked.describe()}, {percent_down(asked.confidence)} of the time"
+    return card(f"{title[0].upper()}{title[1:]}", plan.describe().split("\n"), *pictures)
+
+
+def epsilon_bars(plan: Plan, others: Sequence[str] | None = None) -> list[Bar]:
+    """The epsilons of other noise, the plan's own, and the proven limit; those others, or the best and known.
+
+    Laws that tie in the digits that are shown stand on one line. Losses are rounded up, the limit down.
+    """
+    tied: dict[str, list[Certified]] = {}
+    for entry in (plan.chosen, *plan.others):
+        tied.setdefault(_three(rounded_up(entry.certificate.epsilon, digits=3)), []).append(entry)
+    own = tied.pop(_three(rounded_up(plan.epsilon, digits=3)))
+    best = list(tied)[:MOST_OTHERS]
+    wanted = KNOWN if others is None else others
+    rows = []
+    for digits, entries in tied.items():
+        named = [entry.design.name for entry in entries if entry.design.name in wanted]
+        if named or (others is None and digits in best):
+            names = [entry.design.name for entry in entries] if others is None else named
+            rows.append(Bar(name=_joined(names), value=entries[-1].certificate.epsilon, digits=digits))
+    rows.reverse()
+    mine = _joined([entry.design.name for entry in own]) if others is None else "pbdp"
+    rows.append(
+        Bar(name=mine, value=plan.epsilon, digits=_three(rounded_up(plan.epsilon, digits=3)), own=True)
+    )
+    if plan.limit is not None and plan.limit.epsilon > 0:
+        least = _three(rounded_down(plan.limit.epsilon, digits=3))
+        rows.append(Bar(name="proven limit", value=plan.limit.epsilon, digits=least))
+    return rows
+
+
+def _joined(names: Sequence[str]) -> str:
+    return names[0] if len(names) == 1 else f"{names[0]} and {len(names) - 1} more"
+
+
+def _three(digits: str) -> str:
+    """Three digits even where the last are zeros: 18.0."""
+    return f"{float(digits):#.3g}" if 1e-3 <= float(digits) < 100 else digits
+
+
+def noise_picture(part: Part) -> str:
+    """Probabilities of what is published around an answer, those that meet the requirement on a shade."""
+    requirement = part.requirement
+    low, high = (requirement.bounds or requirement.region).answers
+    answer = EXAMPLE if low <= EXAMPLE <= high else int((low + high) / 2)
+    law = part.law_at(answer)
+    kept = np.flatnonzero(law.probability > SHOWN * law.probability.max())
+    first, last = int(kept[0]), int(kept[-1]) + 1
+    size = -(-(last - first) // MOST_COLUMNS)
+    starts = np.arange(first, last, size)
+    heights = np.add.reduceat(law.probability[:last], starts)
+    middles = law.output[np.minimum(starts + size // 2, last - 1)]
+    below, above = (float(offset) for offset in requirement.region.offsets(float(answer)))
+    inside = (middles >= answer - below) & (middles <= answer + above)
+    return columns(
+        heights.tolist(),
+        inside.tolist(),
+        title=f"{f'{part.name}: ' if part.name else ''}published when the truth is {answer:,}",
+        ends=(f"{law.output[first]:g}", f"{law.output[last - 1]:g}"),
+    )
+
+
+def table_plan_card(plan: TablePlan) -> str:
+    """What a table will cost, and how near each number will be."""
+    parts = [
+        f"{part.name}: {part.requirement.describe()}, {percent_down(part.confidence)} of the time"
+        for part in plan.noise.parts
+    ]
+    return card("Table plan", [*plan.describe().split("\n"), *parts[:MOST_ROWS]])
+
+
+def table_card(table: ReleasedTable) -> str:
+    """The first groups of a table with their intervals, a picture for each measure."""
+    from pbdp.figures.table_figure import group_names
+
+    shown = min(len(table), MOST_ROWS)
+    pictures = []
+    names = group_names(table, shown)
+    for measure in table.plan.query.measures if shown else ():
+        value, low, high = (
+            table.columns[f"{measure.name}{suffix}"][:shown].astype(np.float64)
+            for suffix in ("", "_bounded_low", "_bounded_high")
+        )
+        pictures.append(_dotted(names, value, low, high, measure.name))
+    more = [f"The first {shown} of {len(table):,} groups:"] if shown < len(table) else []
+    return card("Published table", [*table.describe().split("\n"), *more], *pictures)
+
+
+def estimate_card(found: Estimate) -> str:
+    """Shares in per cent with their intervals, the largest first."""
+    order = np.argsort(-found.share)[:MOST_ROWS]
+    names = [str(found.names[place]) for place in order]
+    share, low, high = (
+        100 * numbers[order] / found.users for numbers in (found.people, found.low, found.high)
+    )
+    picture = _dotted(names, share, low, high, "share of people, per cent")
+    return card("Estimates of a survey", found.describe().split("\n"), picture)
+
+
+def local_plan_card(plan: LocalPlan) -> str:
+    """The mechanism that was chosen, and what it means."""
+    return card("Survey plan", plan.describe().split("\n"))
+
+
+def budget_card(budget: Budget) -> str:
+    """What is spent of a budget, and what it means."""
+    spent = budget.spent
+    rows = [
+        Bar(name="spent", value=spent, digits=percent_up(spent), own=True),
+        Bar(name="budget", value=1.0, digits="100 %"),
+    ]
+    return card(f"Budget of {budget.dataset}", budget.describe().split("\n"), bars(rows, title="share spent"))
+
+
+def _dotted(names: Sequence[str], value: Array, low: Array, high: Array, title: str) -> str:
+    """Dots with their intervals; what has none, or one without an end, is left out."""
+    rows = [
+        (
+            name.replace(r"\$", "$"),
+            own,
+            least,
+            most,
+            f"{plain(round(own, 4))} ± {rounded_up(max(most - own, own - least))}",
+        )
+        for name, own, least, most in zip(names, value.tolist(), low.tolist(), high.tolist(), strict=True)
+        if np.isfinite([own, least, most]).all()
+    ]
+    return dots(rows, title=title) if rows else ""
