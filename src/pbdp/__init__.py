@@ -16,6 +16,7 @@ from pbdp.errors import CannotCertifyError, InputError, PbdpError
 
 if TYPE_CHECKING:
     from pbdp.choosing.plan import ChoicePlan, choose, plan_choice
+    from pbdp.comparing.plan import ComparisonPlan, plan_comparison
     from pbdp.ledger.budget import Budget
     from pbdp.ledger.ledger import Ledger
     from pbdp.planning.ask import plan
@@ -28,6 +29,7 @@ __all__ = [
     "Budget",
     "CannotCertifyError",
     "ChoicePlan",
+    "ComparisonPlan",
     "InputError",
     "Ledger",
     "PbdpError",
@@ -36,6 +38,7 @@ __all__ = [
     "narrowest_together",
     "plan",
     "plan_choice",
+    "plan_comparison",
     "plan_together",
     "plan_vector",
 ]
@@ -44,12 +47,14 @@ __version__ = "0.1.0"
 _LATER = {
     "Budget": "pbdp.ledger.budget",
     "ChoicePlan": "pbdp.choosing.plan",
+    "ComparisonPlan": "pbdp.comparing.plan",
     "Ledger": "pbdp.ledger.ledger",
     "Plan": "pbdp.planning.plan",
     "choose": "pbdp.choosing.plan",
     "narrowest_together": "pbdp.planning.together.narrowest",
     "plan": "pbdp.planning.ask",
     "plan_choice": "pbdp.choosing.plan",
+    "plan_comparison": "pbdp.comparing.plan",
     "plan_together": "pbdp.planning.together.search",
     "plan_vector": "pbdp.planning.vectors.ask",
 }

@@ -23,6 +23,7 @@ COMMANDS = {
     "ask": "publish a number with the noise that costs a budget least",
     "choose": "choose the option with the best score, or the best few",
     "sharpen": "make a published answer more precise, for the difference in cost",
+    "compare": "compare how many people say yes in two groups",
     "release": "publish private numbers with the noise of a plan",
     "interval": "say what a published number tells you about the true answer",
     "audit": "draw from the sampler and test all that a plan claims",
