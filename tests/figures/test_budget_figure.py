@@ -26,7 +26,10 @@ def test_every_budget_is_a_line_of_what_was_spent_after_each_release(
             [(state, list(ledger.history(state.name))) for state in ledger.datasets()]
         ).axes
 
-    lines = {line.get_label(): np.asarray(line.get_ydata()).tolist() for line in panel.lines}
-    assert lines["visits"] == [0.0, 25.0, 75.0]
-    assert lines["stays"] == [0.0]
+    lines = [np.asarray(line.get_ydata()).tolist() for line in panel.lines]
+    assert lines[0] == [0.0, 25.0, 75.0]
+    assert lines[2] == [0.0]
     assert panel.get_ylabel() == "spent, per cent of the budget"
+    said = [text.get_text() for text in panel.texts]
+    assert said.count("visits: claim") == 2
+    assert "stays: budget given" in said

@@ -37,11 +37,11 @@ def test_estimates_are_drawn_with_their_intervals_and_the_truth(tmp_path: Path) 
     figure = draw_estimates(made, truth=by_category)
     (panel,) = figure.axes
     step, *_caps, points, _zero = panel.lines
-    assert np.asarray(step.get_ydata()) == pytest.approx(by_category / 45_222)
-    assert np.asarray(points.get_ydata()) == pytest.approx(made.people / 45_222)
+    assert np.asarray(step.get_ydata()) == pytest.approx(by_category / 452.22)
+    assert np.asarray(points.get_ydata()) == pytest.approx(made.people / 452.22)
     segments = panel.collections[0].get_segments()  # type: ignore[attr-defined]
-    assert [segment[0, 1] for segment in segments] == pytest.approx(made.low / 45_222)
-    assert [segment[1, 1] for segment in segments] == pytest.approx(made.high / 45_222)
+    assert [segment[0, 1] for segment in segments] == pytest.approx(made.low / 452.22)
+    assert [segment[1, 1] for segment in segments] == pytest.approx(made.high / 452.22)
     text = text_of(figure, tmp_path)
     for words in ("45,222 reports, 1 refused", "95 % interval (normal)", "10..19", "truth"):
         assert words in text

@@ -13,7 +13,7 @@ from matplotlib.figure import Figure
 from pbdp.digits import rounded_up
 from pbdp.errors import InputError
 from pbdp.figures.canvas import save
-from pbdp.figures.table_figure import MOST_GROUPS, draw_table
+from pbdp.figures.table_figure import MOST_ROWS, draw_table
 from pbdp.tables import Count, People, Query, ReleasedTable
 
 
@@ -59,12 +59,20 @@ def test_dots_and_intervals_are_those_of_the_table(tmp_path: Path) -> None:
         assert words in text
 
 
-def test_many_groups_are_cut_and_said_to_be(tmp_path: Path) -> None:
-    names = [f"place {number} with a name that is far too long" for number in range(MOST_GROUPS + 5)]
-    text = text_of(draw_table(released(names)), tmp_path)
-    assert f"first {MOST_GROUPS} of {MOST_GROUPS + 5} groups" in text
-    assert f"place {MOST_GROUPS - 1} with" in text
-    assert f"place {MOST_GROUPS} with" not in text
+def test_counts_stand_beside_their_dots(tmp_path: Path) -> None:
+    text = text_of(draw_table(released(["Paris", "Rome"])), tmp_path)
+    assert "10 ± 5" in text
+    assert "21 ± 9" in text
+
+
+def test_every_group_is_drawn_and_as_many_are_named_as_can_be_read(tmp_path: Path) -> None:
+    names = [f"place {number} with a name that is far too long" for number in range(MOST_ROWS + 5)]
+    figure = draw_table(released(names))
+    assert len(np.asarray(figure.axes[0].lines[-1].get_xdata())) == len(names)
+    text = text_of(figure, tmp_path)
+    assert f"{len(names)} groups" in text
+    assert "place 0 with" in text
+    assert "place 1 with" not in text
     assert "far too long" not in text
 
 

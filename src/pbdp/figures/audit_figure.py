@@ -10,7 +10,7 @@ from pbdp.audit.audit import Audit, PartAudit
 from pbdp.audit.fit import LEAST_EXPECTED, pooled
 from pbdp.audit.samples import Sample, acceptable, answer_text
 from pbdp.digits import percent_down, percent_up, rounded_down, rounded_up
-from pbdp.figures.canvas import COLORS, new_figure
+from pbdp.figures.canvas import COLORS, new_figure, say
 from pbdp.planning.plan import Plan
 from pbdp.planning.vectors.spherical import SphericalDesign
 
@@ -96,8 +96,8 @@ def _frequencies(panel: Axes, sample: Sample, plan: Plan) -> None:
     left, right = middle[0] - margin, middle[-1] + margin
     if (accepted := _accepted(plan, sample.answer)) is not None:
         low, high = max(accepted[0], left), min(accepted[1], right)
-        panel.axvspan(low, high, color=COLORS[5], alpha=0.25, lw=0, label="meets the requirement")
-    panel.plot(middle, law, color=COLORS[1], lw=2, label="the plan's law", zorder=1)
+        panel.axvspan(low, high, color=COLORS[5], alpha=0.25, lw=0)
+    panel.plot(middle, law, color=COLORS[1], lw=2, zorder=1)
     seen = share > 0
     panel.errorbar(
         middle[seen],
@@ -108,7 +108,6 @@ def _frequencies(panel: Axes, sample: Sample, plan: Plan) -> None:
         ms=5,
         lw=1,
         color=COLORS[0],
-        label=f"drawn, ± {USUAL} standard errors",
         zorder=2,
     )
     per = "" if size == 1 else f", mean of {size} neighbors"
@@ -119,13 +118,17 @@ def _frequencies(panel: Axes, sample: Sample, plan: Plan) -> None:
         ylabel=f"share of draws{per}",
         yscale="log",
     )
-    panel.set_ylim(top=60 * float(np.max(law)))
-    panel.legend(loc="upper right", fontsize=10)
+    # a share is never above 1
+    panel.set_ylim(top=min(60 * float(np.max(law)), 1.0))
+    drawn = (f"drawn, ± {USUAL} standard errors", COLORS[0])
+    shaded = [("shaded: meets the requirement", "0.3")] if accepted is not None else []
+    say(panel, drawn, ("the plan's law", COLORS[1]), *shaded)
 
 
 def _deviations(panel: Axes, samples: list[Sample]) -> None:
     """How far each group of outputs is off, in units of what chance does."""
     panel.axhspan(-USUAL, USUAL, color=COLORS[5], alpha=0.25, lw=0)
+    named = []
     for index, sample in enumerate(samples):
         starts, counts, expected = pooled(sample, LEAST_EXPECTED)
         if len(starts) > MOST_POINTS:
@@ -140,8 +143,8 @@ def _deviations(panel: Axes, samples: list[Sample]) -> None:
             ms=4,
             ls="",
             color=COLORS[2 * index],
-            label=f"answer {answer_text(sample.answer)}",
         )
+        named.append((f"answer {answer_text(sample.answer)}", COLORS[2 * index]))
     furthest = max(1.3 * float(np.max(np.abs(panel.get_ylim()))), 5.5)
     panel.set(
         title="Deviation from the law",
@@ -149,7 +152,7 @@ def _deviations(panel: Axes, samples: list[Sample]) -> None:
         ylabel="standard errors",
         ylim=(-furthest, furthest),
     )
-    panel.legend(loc="upper right", fontsize=10, ncols=2)
+    say(panel, *named, (f"shaded: what chance does, ± {USUAL}", "0.3"))
 
 
 def _loss(panel: Axes, audit: PartAudit) -> None:
@@ -224,7 +227,7 @@ def _accuracy(panel: Axes, audit: PartAudit) -> None:
     panel.set(
         title=f"Share of {audit.accuracy.of} that meet the requirement",
         xlabel="confidence",
-        xlim=(least - margin, most + margin),
+        xlim=(max(least - margin, 0.0), min(most + margin, 1.0)),
         ylim=(len(shown) - 0.5, -1.0),
         yticks=[],
     )

@@ -40,6 +40,20 @@ def new_figure(
     return figure, panels
 
 
+def say(panel: Axes, *words: tuple[str, str], at: tuple[float, float] = (0.02, 0.98)) -> None:
+    """What is drawn, a line each (words, color), inside the panel from its upper left corner on."""
+    for row, (text, color) in enumerate(words):
+        panel.annotate(
+            text,
+            (at[0], at[1] - 0.065 * row),
+            xycoords="axes fraction",
+            va="top",
+            fontsize=10,
+            color=color,
+            bbox={"facecolor": "white", "edgecolor": "none", "alpha": 0.7, "pad": 1},
+        )
+
+
 def legend_below(panel: Axes, *, columns: int = 1) -> None:
     """A legend under the panel, where it hides no curve whatever the curves are."""
     panel.legend(fontsize=10, loc="upper center", bbox_to_anchor=(0.5, -0.16), ncols=columns, frameon=False)

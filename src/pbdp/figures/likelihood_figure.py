@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pbdp.digits import percent_down
-from pbdp.figures.canvas import COLORS, new_figure
+from pbdp.figures.canvas import COLORS, new_figure, say
 from pbdp.mechanism.log_grid import LogGrid
 from pbdp.noise.kernel import Array
 from pbdp.planning.plan import Plan
@@ -107,29 +107,32 @@ def draw_likelihood(plan: Plan, published: float, confidence: float | None = Non
     # whole numbers at the ends are inside, so half a unit more is shaded
     half = 0.5 if plan.requirement.integer else 0.0
     low, high = float(interval.low[0]) - half, float(interval.high[0]) + half
-    _shade(
-        panel, curve, low, high, f"holds the true answer with confidence {percent_down(interval.confidence)}"
-    )
+    _shade(panel, curve, low, high)
     _curve(panel, curve)
-    panel.axvline(published, color=COLORS[1], lw=1.5, ls="--", label=f"published: {published:.12g}")
+    panel.axvline(published, color=COLORS[1], lw=1.5, ls="--")
     asked = f"{plan.requirement.describe()}, {percent_down(plan.requirement.confidence)} of the time"
     panel.set(
         title=f"What {published:.12g} says of the true answer\n(plan: {asked})",
         xlabel="true answer",
         ylabel=f"likelihood: how often {published:.12g} is published",
     )
-    panel.set_ylim(bottom=0)
-    figure.legend(loc="outside lower center", ncols=2, frameon=False)
+    panel.set_ylim(0, 1.2 * panel.get_ylim()[1])
+    sure = percent_down(interval.confidence)
+    say(
+        panel,
+        (f"published: {published:.12g}", COLORS[1]),
+        (f"shaded: holds the true answer with confidence {sure}", COLORS[0]),
+    )
     return figure
 
 
-def _shade(panel: Axes, curve: LikelihoodCurve, low: float, high: float, label: str) -> None:
+def _shade(panel: Axes, curve: LikelihoodCurve, low: float, high: float) -> None:
     """The interval; an end that is infinite is that of the panel."""
     first, last = float(curve.answers[0]), float(curve.answers[-1])
     margin = 0.03 * (last - first) or 1.0
     left = first - margin if math.isinf(low) else low
     right = last + margin if math.isinf(high) else high
-    panel.axvspan(left, right, color=COLORS[5], alpha=0.25, lw=0, label=label)
+    panel.axvspan(left, right, color=COLORS[5], alpha=0.25, lw=0)
     panel.set_xlim(min(first, left) - margin, max(last, right) + margin)
 
 

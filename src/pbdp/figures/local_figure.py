@@ -8,7 +8,7 @@ import numpy as np
 
 from pbdp.digits import percent_down, rounded_up
 from pbdp.errors import InputError
-from pbdp.figures.canvas import COLORS, new_figure
+from pbdp.figures.canvas import COLORS, new_figure, say
 from pbdp.local.estimate import Estimate
 from pbdp.local.goal import Within
 from pbdp.local.plan import LocalPlan
@@ -38,27 +38,30 @@ def draw_estimates(*estimates: Estimate, truth: Array | None = None) -> Figure:
 
 
 def _intervals(panel: Axes, made: Estimate, truth: Array | None) -> None:
-    places, users = np.arange(len(made.names)), made.users
+    places, percent = np.arange(len(made.names)), 100 / made.users
+    said = [("estimate (projected: biased)" if made.biased else "estimate", COLORS[1])]
+    said.append((f"{percent_down(made.confidence)} interval ({made.method})", COLORS[0]))
     if truth is not None:
-        panel.step(places, truth / users, where="mid", color=COLORS[6], label="truth")
-    label = "estimate (projected: biased)" if made.biased else "estimate"
+        panel.step(places, truth * percent, where="mid", color=COLORS[6])
+        said.append(("truth", COLORS[6]))
     # caps, because intervals may be shorter than a dot is wide
     panel.errorbar(
         places,
-        (made.low + made.high) / (2 * users),
-        yerr=(made.high - made.low) / (2 * users),
+        (made.low + made.high) / 2 * percent,
+        yerr=(made.high - made.low) / 2 * percent,
         fmt="none",
         ecolor=COLORS[0],
         elinewidth=1.5,
         capsize=6 if len(places) <= MOST_NAMES else 2,
-        label=f"{percent_down(made.confidence)} interval ({made.method})",
     )
-    panel.plot(places, made.share, "o", ms=3, color=COLORS[1], label=label)
+    panel.plot(places, 100 * made.share, "o", ms=3, color=COLORS[1])
     panel.axhline(0, color="0.4", lw=1)
     shown = places[:: max(1, -(-len(places) // MOST_NAMES))]
     panel.set_xticks(shown, [str(made.names[place]) for place in shown], rotation=60, ha="right", fontsize=8)
-    panel.set(title=f"Share of each {made.kind}", ylabel="share of people")
-    panel.legend(fontsize=9)
+    panel.set(title=f"Share of each {made.kind}", ylabel="per cent of people")
+    low, high = panel.get_ylim()
+    panel.set_ylim(low, high + 0.07 * len(said) * (high - low))
+    say(panel, *said)
 
 
 def draw_comparison(plan: LocalPlan) -> Figure:

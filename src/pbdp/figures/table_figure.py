@@ -9,6 +9,7 @@ import numpy as np
 from pbdp.digits import percent_down, rounded_up
 from pbdp.errors import InputError
 from pbdp.figures.canvas import COLORS, new_figure
+from pbdp.noise.kernel import Array, Index
 from pbdp.tables.table import ReleasedTable
 from pbdp.tables.touched import touched_words, without_bounds
 
@@ -16,36 +17,30 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-# More groups than these are not legible beside an axis.
-MOST_GROUPS = 30
+# Up to so many groups each has a row with its name and its number; of more all are drawn, and some are named.
+MOST_ROWS = 120
 MOST_COLUMNS = 3
 LONGEST_NAME = 28
 # Inches for a group, and for what is around them.
 ROW, MARGIN, LEAST = 0.23, 1.5, 3.0
-# Where the legend starts below an axis, in inches.
-LEGEND = -0.45
 
 
 def draw_table(table: ReleasedTable) -> Figure:
-    """A panel for each measure: a dot and an interval for each of the first groups, in their order."""
+    """A panel for each measure: a dot and an interval for every group, in their order."""
     measures = [measure.name for measure in table.plan.query.measures]
-    shown = min(len(table), MOST_GROUPS)
-    if not shown:
+    if not len(table):
         raise InputError("plot", "of a table with groups", "one without", "None had enough people.")
     columns = min(len(measures), MOST_COLUMNS)
     rows = -(-len(measures) // columns)
     figure, panels = new_figure(rows, columns)
-    height = max(LEAST, MARGIN + ROW * shown)
+    height = max(LEAST, MARGIN + ROW * min(len(table), MOST_ROWS))
     figure.set_size_inches(6.4 * columns, rows * height)
-    names = group_names(table, shown)
+    names = group_names(table, len(table))
     for panel, measure in zip(panels, measures, strict=False):
         _dots(panel, table, measure, names)
-        panel.legend(
-            fontsize=8, loc="upper center", bbox_to_anchor=(0.5, LEGEND / height), ncols=2, frameon=False
-        )
     for panel in panels[len(measures) :]:
         panel.set_visible(False)
-    what = f"first {shown} of {len(table):,} groups" if shown < len(table) else _counted(shown)
+    what = _counted(len(table))
     mark = "; from a test seed, not private" if table.insecure_test_seed is not None else ""
     touched = f"\n{touched_words(table.bounds_touched)}" if table.bounds_touched else ""
     figure.suptitle(
@@ -87,18 +82,38 @@ def _dots(panel: Axes, table: ReleasedTable, measure: str, names: list[str]) -> 
     least, most = (float(ends.min()), float(ends.max())) if len(ends) else (0.0, 1.0)
     room = 0.05 * (most - least) or 1.0
     low, high = np.maximum(low, least - 2 * room), np.minimum(high, most + 2 * room)
-    share = f"{percent_down(confidence)} interval for the bounded number"
+    said = f"dot: published; bar: {percent_down(confidence)} interval for the bounded number"
     asked = next(one for one in table.plan.query.measures if one.name == measure)
     if wider := without_bounds(table.plan, table.bounds_touched, asked, low, high):
         start, end, less = wider
-        label = f"without bounds, {percent_down(confidence - less)}"
+        said += f"; pale: without bounds, {percent_down(confidence - less)}"
         end = np.minimum(end, most + 2 * room)
-        panel.hlines(places, start, end, color=COLORS[0], lw=6, alpha=0.2, label=label)
-    panel.hlines(places, low, high, color=COLORS[0], lw=2, label=share)
-    for end in (low, high):
-        panel.plot(end, places, "|", color=COLORS[0], ms=7)
-    panel.plot(values, places, "o", ms=5, color=COLORS[1], label="published")
+        panel.hlines(places, start, end, color=COLORS[0], lw=6, alpha=0.2)
+    panel.hlines(places, low, high, color=COLORS[0], lw=2)
+    every = -(-len(names) // MOST_ROWS)
+    if every == 1:
+        for end in (low, high):
+            panel.plot(end, places, "|", color=COLORS[0], ms=7)
+        _digits(panel, places, values, low, high)
+    panel.plot(values, places, "o", ms=5 if every == 1 else 2, color=COLORS[1])
     panel.set_xlim(least - room, most + room)
     panel.set_ylim(-0.8, len(names) - 0.2)
-    panel.set_yticks(places, names, fontsize=9)
+    panel.set_yticks(places[::every], names[::every], fontsize=9)
+    panel.set_xlabel(said, fontsize=9)
     panel.set_title(_short(measure))
+
+
+def _digits(panel: Axes, places: Index, values: Array, low: Array, high: Array) -> None:
+    """Each number with how far it may be off, behind its row."""
+    for place, value, least, most in zip(places, values, low, high, strict=True):
+        off = max(most - value, value - least)
+        if np.isfinite(off):
+            words = f"{value:,.0f}" if value == round(value) and off >= 1 else f"{value:,.4g}"
+            panel.annotate(
+                f"{words} ± {rounded_up(float(off), digits=3)}",
+                (1.01, place),
+                xycoords=("axes fraction", "data"),
+                va="center",
+                fontsize=9,
+                annotation_clip=False,
+            )
