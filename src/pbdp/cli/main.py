@@ -12,7 +12,7 @@ from pbdp.cli.parser import REFUSED, Parser
 from pbdp.errors import PbdpError
 
 # Exit codes: 0 done, 1 an audit, a ledger or a table with a fault, 2 the request cannot be used as it is,
-# 3 it does not fit into the budget, 130 interrupted.
+# 3 it does not fit into the budget, 4 a table could not be verified completely, 130 interrupted.
 INTERRUPTED = 130
 PARTLY_RELEASED = "What was written counts as released; drawing again is another release."
 
@@ -33,6 +33,7 @@ COMMANDS = {
     "local": "surveys in which people randomize their answers before they are sent",
     "reproduce": "draw the paper's figures again and report what holds",
     "tables": "publish counts, sums and means of groups from a file or a database",
+    "keys": "make a key pair to sign published tables with",
     "certificate": "write a page for people: what is claimed, what it rests on, how to check it",
     "verify": "check the manifest of a table: its guarantee, its numbers, who paid",
 }

@@ -18,7 +18,7 @@ from pbdp.spelling import NotJsonError, json_of
 if TYPE_CHECKING:
     from pbdp.tables.verify import VerifiedTable
 
-FAULTY = 1
+FAULTY, INCOMPLETE = 1, 4
 VERDICTS = {True: "holds", False: "DOES NOT HOLD", None: "not checked"}
 
 EXAMPLES = """examples:
@@ -27,7 +27,8 @@ EXAMPLES = """examples:
   pbdp verify march.json --ledger pbdp-ledger.db
   pbdp verify plan.json
 
-exit code: 0 nothing is wrong, 1 something does not hold, 2 the file cannot be read
+exit code: 0 nothing is wrong, 1 something does not hold, 2 the file cannot be read,
+4 nothing is wrong as far as it was checked, but the table or the ledger that paid is missing
 """
 
 
@@ -42,6 +43,9 @@ def declare(parser: Parser) -> None:
     parser.add_argument("manifest", metavar="FILE", help="a manifest, a release or a plan (JSON)")
     parser.add_argument("--table", metavar="FILE", help="default: the file that it names, beside it")
     add(parser, "--ledger", help="the ledger that paid, to compare its record and its answer")
+    parser.add_argument(
+        "--signed-by", metavar="FILE", help="the public key that must have signed the manifest"
+    )
     add(parser, "--json")
 
 
@@ -51,6 +55,7 @@ def run(options: argparse.Namespace) -> Outcome:
     if options.json:
         record = {
             "holds": found.holds,
+            "complete": found.is_complete,
             "epsilon": found.epsilon,
             "delta": found.delta,
             "guessed_right": found.guessed_right,
@@ -59,7 +64,8 @@ def run(options: argparse.Namespace) -> Outcome:
         output = json.dumps(record, indent=2, allow_nan=False)
     else:
         output = _words(found, "table" if _kind(options) not in (PLAN, RELEASE, CHOICE) else "file")
-    return Outcome(output=output, code=0 if found.holds else FAULTY)
+    code = FAULTY if not found.holds else 0 if found.is_complete else INCOMPLETE
+    return Outcome(output=output, code=code)
 
 
 PLAN, RELEASE, CHOICE = "plan", "release", "choice"
@@ -77,8 +83,10 @@ def _kind(options: argparse.Namespace) -> str:
 
 def _found(options: argparse.Namespace) -> VerifiedTable:
     kind = _kind(options)
-    if kind in (PLAN, RELEASE, CHOICE) and options.table is not None:
-        raise ContradictionError("--table", "used with the manifest of a table", f"a {kind}")
+    for option in ("table", "signed_by"):
+        if kind in (PLAN, RELEASE, CHOICE) and getattr(options, option) is not None:
+            name = f"--{option.replace('_', '-')}"
+            raise ContradictionError(name, "used with the manifest of a table", f"a {kind}")
     if kind in (PLAN, CHOICE):
         if options.ledger is not None:
             raise ContradictionError(
@@ -89,7 +97,9 @@ def _found(options: argparse.Namespace) -> VerifiedTable:
         return _release(options)
     from pbdp.tables.verify import verify_manifest
 
-    return verify_manifest(options.manifest, table=options.table, ledger=options.ledger)
+    return verify_manifest(
+        options.manifest, table=options.table, ledger=options.ledger, signed_by=options.signed_by
+    )
 
 
 def _plan(path: Path) -> VerifiedTable:
@@ -171,6 +181,9 @@ def _words(found: VerifiedTable, what: str) -> str:
     rows = [[VERDICTS[check.holds], check.name, check.words] for check in found.checks]
     if not found.holds:
         verdict = f"NOT SOUND: do not rely on this {what}."
+    elif not found.is_complete:
+        missing = ", ".join(check.name for check in found.checks if check.missing)
+        verdict = f"INCOMPLETE: nothing was found to be wrong, but not all was there to look at ({missing})."
     elif found.epsilon is None or found.delta is None:
         verdict = "Nothing was found to be wrong."
     else:

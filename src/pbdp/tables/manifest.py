@@ -19,6 +19,7 @@ from pbdp.tables.plan import TablePlan
 from pbdp.tables.quality import NOTE, quality_names
 from pbdp.tables.query import Query
 from pbdp.tables.query_record import query_record
+from pbdp.tables.signing import SIGNATURE, Signer
 from pbdp.tables.table import PARQUET, Payment, ReleasedTable, digest_of
 
 FORMAT = "pbdp-table"
@@ -26,11 +27,17 @@ VERSION = 1
 # How intervals are made of numbers that cannot be true; manifests of before say nothing, and clipped them.
 INTERVALS = "of the nearest possible number"
 
+# All that a manifest may have: whatever else is in one was added by somebody else.
+FIELDS = {
+    *("format", "version", "pbdp", "created", "certificate", "query", "plan", "engine", "ledger"),
+    *("insecure_test_seed", "table", "bounds_touched", SIGNATURE),
+}
+
 Record = dict[str, Any]
 
 
-def manifest_bytes(table: ReleasedTable, name: str, content: bytes) -> bytes:
-    """The manifest of a table that was written as these bytes into a file of this name."""
+def manifest_bytes(table: ReleasedTable, name: str, content: bytes, signer: Signer | None = None) -> bytes:
+    """The manifest of a table that was written as these bytes into a file of this name; signed if asked."""
     file: Record = {
         "file": name,
         "sha256": digest_of(content),
@@ -41,6 +48,7 @@ def manifest_bytes(table: ReleasedTable, name: str, content: bytes) -> bytes:
     if table.marked_columns and not content.startswith(PARQUET):
         file["marked"] = table.marked_columns
     record = manifest_record(table) | {"table": file}
+    record = record if signer is None else signer.signed(record)
     return (json.dumps(record, indent=2, allow_nan=False) + "\n").encode()
 
 

@@ -182,16 +182,25 @@ class ReleasedTable:
             return []
         return [name for name, column in self.groups.columns.items() if column.kind == "text"]
 
-    def save(self, path: str | Path, manifest: str | Path | None = None) -> None:
-        """Write a .csv or .parquet file, and beside it the manifest (`NAME.manifest.json` by default)."""
+    def save(
+        self, path: str | Path, manifest: str | Path | None = None, *, sign: str | Path | None = None
+    ) -> None:
+        """Write a .csv or .parquet file, and beside it the manifest (`NAME.manifest.json` by default).
+
+        `sign` is the file of a private key that `pbdp keys create` made.
+        """
         from pbdp.tables.manifest import manifest_bytes
+        from pbdp.tables.signing import signer_at
 
         target = Path(path)
+        signer = None if sign is None else signer_at(sign)
+        if signer is not None:
+            signer.check_apart([target])
         content = self.file_bytes(target.suffix.lower().lstrip("."))
         beside = target.with_suffix(target.suffix + ".manifest.json") if manifest is None else Path(manifest)
         try:
             target.write_bytes(content)
-            beside.write_bytes(manifest_bytes(self, target.name, content))
+            beside.write_bytes(manifest_bytes(self, target.name, content, signer))
         except OSError as error:
             raise InputError("output", "a file that can be written", target, f"{error.strerror}.") from None
 

@@ -18,19 +18,21 @@ from pbdp.planning.plan import Plan, number_design
 from pbdp.planning.pricing import Terms, fingerprint
 from pbdp.planning.store import plan_from_record
 from pbdp.spelling import NotJsonError, content_of, json_of, read_now, word_now
-from pbdp.tables.manifest import FORMAT, VERSION, promised_means, statement
+from pbdp.tables.manifest import FIELDS, FORMAT, VERSION, promised_means, statement
 from pbdp.tables.numbers import TOUCHED, Number, numbers_of
 from pbdp.tables.plan import SELECTION, TablePlan
 from pbdp.tables.query import Query
 from pbdp.tables.query_record import query_from_record, query_text
 from pbdp.tables.release import Drawn
 from pbdp.tables.selection import Threshold
+from pbdp.tables.signing import SIGNATURE, is_signed, public_key_at
 from pbdp.tables.table import typed
 from pbdp.tables.touched import touched_counts, touched_words
 from pbdp.tables.verify_file import (
     SAME,
     Check,
     FaultError,
+    MissingError,
     PublishedFile,
     Record,
     UnknownError,
@@ -67,6 +69,11 @@ class VerifiedTable:
         """Whether nothing that was looked at is wrong."""
         return all(check.holds is not False for check in self.checks)
 
+    @property
+    def is_complete(self) -> bool:
+        """Whether nothing was left unchecked because the table, the ledger or a key was not given."""
+        return not any(check.missing for check in self.checks)
+
 
 def read_manifest(path: Path) -> Record:
     """The manifest in a file."""
@@ -96,9 +103,15 @@ def verified_plan(path: str | Path) -> tuple[TablePlan, Record]:
 
 
 def verify_manifest(
-    path: str | Path, *, table: str | Path | None = None, ledger: str | None = None
+    path: str | Path,
+    *,
+    table: str | Path | None = None,
+    ledger: str | None = None,
+    signed_by: str | Path | None = None,
 ) -> VerifiedTable:
     """Check a manifest, its table (by default the file that it names, beside it) and the ledger if given.
+
+    `signed_by` is the file of the public key that must have signed it.
 
     Refused if the manifest, or a table or ledger that was named, cannot be read; a claim that does not hold
     is an outcome.
@@ -107,11 +120,34 @@ def verify_manifest(
 
     place = Path(path)
     record = read_manifest(place)
+    key = None if signed_by is None else public_key_at(signed_by)
     with nullcontext() if ledger is None else Ledger.open(ledger) as opened:
         try:
-            return _verified(record, place, None if table is None else Path(table), opened)
+            found = _verified(record, place, None if table is None else Path(table), opened)
+            added = [checked("fields", lambda: _fields(record))] if set(record) - FIELDS else []
+            if key is not None or SIGNATURE in record:
+                added.append(checked("signature", lambda: _signature(record, key)))
+            return replace(found, checks=(*found.checks, *added))
         except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError, AssertionError):
             raise InputError("manifest", "complete", f"{place}, with missing or broken fields") from None
+
+
+def _fields(record: Record) -> str:
+    raise FaultError(f"fields that no manifest has: {', '.join(sorted(set(record) - FIELDS))}")
+
+
+def _signature(record: Record, key: str | None) -> str:
+    """All of the manifest, and so the table, is what the holder of the key signed."""
+    if SIGNATURE not in record:
+        raise FaultError("the manifest is not signed")
+    found = is_signed(record)
+    if found is None:
+        raise FaultError("the signature is not of this manifest: something was changed after signing")
+    if key is None:
+        raise UnknownError(f"signed by the key {found}; name it (--signed-by) to check whose table it is")
+    if key != found:
+        raise FaultError("it was signed with another key")
+    return f"signed by {found}"
 
 
 def _verified(record: Record, place: Path, table: Path | None, ledger: Ledger | None) -> VerifiedTable:
@@ -278,7 +314,7 @@ def _payment(record: Record, plan: TablePlan, ledger: Ledger | None, file: Publi
             raise FaultError("the manifest says that no ledger paid")
         raise UnknownError("no ledger paid for this table: who published it kept no account")
     if ledger is None:
-        raise UnknownError(
+        raise MissingError(
             f"paid from {paid['dataset']}, record {paid['sequence']} of the ledger {paid['ledger']}; name "
             "that ledger to have it checked"
         )

@@ -31,11 +31,15 @@ Record = dict[str, Any]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Check:
-    """One thing that was looked at. `holds` is None where it could not be, and `words` say why."""
+    """One thing that was looked at. `holds` is None where it could not be, and `words` say why.
+
+    `missing` says that it could be looked at with something that was not given.
+    """
 
     name: str
     holds: bool | None
     words: str
+    missing: bool = False
 
 
 class FaultError(Exception):
@@ -46,6 +50,10 @@ class UnknownError(Exception):
     """A claim that cannot be looked at here; the text says why."""
 
 
+class MissingError(UnknownError):
+    """A claim that could be looked at with something that was not given."""
+
+
 def checked(name: str, look: Callable[[], str]) -> Check:
     """What became of a claim."""
     try:
@@ -53,7 +61,8 @@ def checked(name: str, look: Callable[[], str]) -> Check:
     except (FaultError, PbdpError) as fault:
         return Check(name=name, holds=False, words=str(fault))
     except UnknownError as unknown:
-        return Check(name=name, holds=None, words=str(unknown))
+        missing = isinstance(unknown, MissingError)
+        return Check(name=name, holds=None, words=str(unknown), missing=missing)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -114,7 +123,10 @@ def file_of(record: Record, place: Path, table: Path | None) -> tuple[PublishedF
         if table is not None:
             raise InputError("table", "readable", table, f"{error.strerror}.") from None
         return None, Check(
-            name=name, holds=None, words=f"{path} is not there; name the table to have it checked"
+            name=name,
+            holds=None,
+            words=f"{path} is not there; name the table to have it checked",
+            missing=True,
         )
     if digest_of(content) != known["sha256"]:
         return None, Check(name=name, holds=False, words=f"{path} is not the file that was published")
@@ -142,7 +154,7 @@ def check_notes(record: Record, query: Query) -> str:
 def check_numbers(plan: TablePlan, file: PublishedFile | None) -> str:
     """Keys, widths, intervals and confidences, computed again from the query and the published values."""
     if file is None:
-        raise UnknownError("no table to look at")
+        raise MissingError("no table to look at")
     table = _read(plan, file)
     _check_keys(plan.query, table, file.record)
     labels = {number.label: number.requirement.integer for number in plan.numbers}

@@ -22,6 +22,7 @@ from pbdp.errors import ContradictionError, InputError
 if TYPE_CHECKING:
     from pbdp.cli.tables.asked import Asked
     from pbdp.ledger.budget import Budget
+    from pbdp.tables.signing import Signer
     from pbdp.tables.table import ReleasedTable
 
 FORMATS = ("csv", "parquet")
@@ -92,6 +93,7 @@ def declare(parser: Parser) -> None:
     output = parser.add_argument_group("output")
     add_written(output, FORMATS, ", and FILE.manifest.json")
     output.add_argument("--manifest", metavar="FILE", help="write the manifest to this file")
+    output.add_argument("--sign", metavar="KEY", help="sign the manifest with this key of `pbdp keys create`")
     add(output, "--plot", "--json", "--insecure-test-seed")
     parser.set_defaults(measures=None)
 
@@ -103,11 +105,13 @@ def run(options: argparse.Namespace) -> Outcome:
     data = [] if asked.data is None or "://" in asked.data else [asked.data]
     target = target_of(options, FORMATS, read=[*asked.read, *data])
     manifest = _manifest(options, target, [*asked.read, *data])
+    signer = _signer(options, [*data, *(one for one in (target.path, manifest) if one is not None)])
     picture = picture_of(options)
     with Progress() as progress, Phases(progress) as phases, paying_budget(options) as budget:
         if options.dry_run:
             return _dry_run(asked, budget, phases, as_json=options.json)
-        table = _written(target, manifest, phases, partial(_released, asked, budget, phases, options))
+        release = partial(_released, asked, budget, phases, options)
+        table = _written(target, manifest, phases, release, signer)
         if picture is not None and len(table):
             phases.now("drawing the picture")
             _draw(table, picture)
@@ -118,6 +122,19 @@ def run(options: argparse.Namespace) -> Outcome:
             notes=table_notes(table, budget, in_words=not options.json),
             released=target.path is None,
         )
+
+
+def _signer(options: argparse.Namespace, files: Sequence[str | Path]) -> Signer | None:
+    """The key to sign with, read before anything is paid."""
+    if options.sign is None:
+        return None
+    if options.output is None:
+        raise ContradictionError("--sign", "used with -o", "no -o", "It signs the manifest beside the file.")
+    from pbdp.tables.signing import signer_at
+
+    signer = signer_at(options.sign)
+    signer.check_apart(files)
+    return signer
 
 
 def _manifest(options: argparse.Namespace, target: Target, read: Sequence[Path | str]) -> Path | None:
@@ -149,7 +166,11 @@ def _dry_run(asked: Asked, budget: Budget | None, phases: Phases, *, as_json: bo
 
 
 def _written(
-    target: Target, manifest: Path | None, phases: Phases, release: Callable[[], ReleasedTable]
+    target: Target,
+    manifest: Path | None,
+    phases: Phases,
+    release: Callable[[], ReleasedTable],
+    signer: Signer | None,
 ) -> ReleasedTable:
     """The released table, in its file and described by its manifest if there are such."""
     if target.path is None or manifest is None:
@@ -162,7 +183,7 @@ def _written(
         phases.now("writing")
         content = table.file_bytes(target.written)
         file.write(content)
-        beside.write(manifest_bytes(table, target.path.name, content))
+        beside.write(manifest_bytes(table, target.path.name, content, signer))
     return table
 
 
