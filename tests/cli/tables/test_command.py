@@ -256,7 +256,7 @@ def test_outputs_that_exist_are_refused_before_anything_is_paid(folder: Path, ca
     assert spent(capsys) == 0
     (folder / "out.csv").write_text("mine", encoding="utf-8")
     assert tables(capsys, "visits.csv", *COUNT, "-o", "out.csv", "--force", *ledger).code == 0
-    assert run(capsys, "verify", "out.csv.manifest.json").code == 0
+    assert run(capsys, "verify", "out.csv.manifest.json").code == 4
 
 
 @pytest.mark.parametrize(
