@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, TextIO
 
-from pbdp.cli.files import Outcome, new_file
+from pbdp.cli.files import Outcome, json_text, new_file
 from pbdp.cli.options import add
 from pbdp.cli.parser import Parser
 from pbdp.cli.progress import Progress
@@ -81,7 +81,7 @@ def run(options: argparse.Namespace) -> Outcome:
             folder, chosen, known=EXPERIMENTS, quick=options.quick, fresh=options.fresh, tell=telling.tell
         )
     if options.json:
-        return Outcome(output=json.dumps({"folder": str(folder), **record}, allow_nan=False))
+        return Outcome(output=json_text("reproduction", {"folder": str(folder), **record}))
     return Outcome(output=_words(folder, record))
 
 

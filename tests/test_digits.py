@@ -2,14 +2,29 @@
 
 from __future__ import annotations
 
+import ast
 import math
+import re
+from collections.abc import Iterator
 from decimal import Decimal
+from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pbdp.digits import outward, percent_down, percent_up, plain, plain_column, rounded_down, rounded_up
+from pbdp.digits import (
+    delta_text,
+    epsilon_text,
+    order_text,
+    outward,
+    percent_down,
+    percent_up,
+    plain,
+    plain_column,
+    rounded_down,
+    rounded_up,
+)
 
 
 def test_figures_are_rounded_to_four_digits() -> None:
@@ -31,7 +46,11 @@ def test_a_figure_of_four_digits_stays_as_it_is(figure: float) -> None:
         (0.57, "57 %", "57 %"),
         (0.8999999999, "89.99 %", "90 %"),
         (0.90004, "90 %", "90.01 %"),
-        (0.999999, "99.99 %", "100 %"),
+        (0.999999, "99.9999 %", "99.9999 %"),
+        (0.9999995, "99.99995 %", "99.99995 %"),
+        (0.99999949, "99.99994 %", "99.99995 %"),
+        (1 - 2**-53, "99.9999999999999 %", "100 %"),
+        (0.9995, "99.95 %", "99.95 %"),
         (0.00012345, "0.01234 %", "0.01235 %"),
         (1.0, "100 %", "100 %"),
     ],
@@ -40,9 +59,66 @@ def test_a_promise_in_per_cent_is_never_overstated(share: float, down: str, up: 
     assert (percent_down(share), percent_up(share)) == (down, up)
 
 
-def test_more_digits_tell_a_confidence_from_certainty() -> None:
-    assert percent_down(0.999999, digits=6) == "99.9999 %"
-    assert percent_down(0.99999999, digits=6) == "99.9999 %"
+@given(st.floats(min_value=1e-300, max_value=1) | st.floats(min_value=0, max_value=1e-4).map(lambda x: 1 - x))
+def test_shares_are_never_flattered_nor_certain_unless_they_are(share: float) -> None:
+    down, up = (Decimal(text.removesuffix(" %")) / 100 for text in (percent_down(share), percent_up(share)))
+    assert down <= Decimal(repr(share)) <= up
+    assert (down == 1) == (share == 1)
+    # near certainty what is missing is told to a factor of two
+    assert 1 - down <= 2 * (1 - Decimal(repr(share))) or share < 0.9995 or share > 1 - 1e-14
+
+
+@given(st.floats(min_value=1e-16, max_value=700))
+def test_losses_and_deltas_are_rounded_up(figure: float) -> None:
+    assert Decimal(epsilon_text(figure)) >= Decimal(repr(figure))
+    assert Decimal(delta_text(figure)) >= Decimal(repr(figure))
+    assert float(delta_text(figure)) <= figure * (1 + 1.1e-5)
+
+
+@given(st.floats(min_value=1, max_value=1e5, exclude_min=True))
+def test_orders_are_rounded_down_and_stay_above_one(order: float) -> None:
+    plus = order_text(order).removeprefix("1 + ")
+    shown = Decimal(plus) + (1 if plus != order_text(order) else 0)
+    assert shown > 1
+    assert shown <= Decimal(order) * (1 + Decimal(2) ** -52)
+
+
+# A loss, a delta, a confidence or a risk; constants in capitals are none of a plan.
+FIGURE = re.compile(r"(?<![A-Z_])(epsilon|delta|confidence|risk|guessed|prior)(?![A-Z(])")
+# What a figure is compared with, what was asked for in a history, and a manifest as it was written before.
+ALLOWED = {
+    ("planning/certificate.py", "self.epsilon"),
+    ("planning/certificate.py", "self.epsilon_lower"),
+    ("planning/store.py", "plan.epsilon"),
+    ("planning/affordable.py", "self.epsilon"),
+    ("ledger/ask.py", "self.confidence"),
+    ("ledger/sharpen.py", "confidence"),
+    ("tables/manifest.py", "plan.delta"),
+    ("tables/query.py", "self.epsilon"),
+    ("tables/verify.py", "claim['epsilon']"),
+}
+SOURCES = Path(__file__).parents[1] / "src" / "pbdp"
+# The paper's own figures, and what a user gave and is refused.
+ELSEWHERE = ("published", "local/law.py", "local/hashing.py", "local/unary.py", "accounting/filters/rule.py")
+
+
+def formatted(source: str) -> Iterator[str]:
+    """The expressions that are written with a number of digits."""
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.FormattedValue) and node.format_spec is not None:
+            yield ast.unparse(node.value)
+
+
+def test_no_loss_or_confidence_is_written_without_a_direction() -> None:
+    found = {
+        (str(path.relative_to(SOURCES)), expression)
+        for path in SOURCES.rglob("*.py")
+        if not str(path.relative_to(SOURCES)).startswith(ELSEWHERE)
+        for expression in formatted(path.read_text(encoding="utf-8"))
+        if FIGURE.search(expression)
+    }
+    assert found - ALLOWED == set()
+    assert list(formatted('f"{plan.epsilon:.3g} {plan.delta}"')) == ["plan.epsilon"]
 
 
 @given(st.floats(min_value=1e-300, max_value=1e300))

@@ -71,7 +71,7 @@ def test_interrupted_and_resumed(tmp_path: Path) -> None:
         (["-o", "/proc/none"], ("output must be a folder that can be written",)),
         (["-o", "/etc/hostname"], ("which is a file",)),
         (["-o", "/etc"], ("a new folder or that of a reproduction",)),
-        (["--qick"], ("unrecognized arguments",)),
+        (["--qick"], ("Did you mean --quick?",)),
     ],
 )
 def test_refusals(capsys: pytest.CaptureFixture[str], options: list[str], words: tuple[str, ...]) -> None:

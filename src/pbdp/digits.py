@@ -1,5 +1,8 @@
 """Figures for people: rounded so that a sentence never says too much, or with all their digits.
 
+Losses, deltas and risks are rounded up, confidences and proved limits down; a test looks through the code for
+figures that are written otherwise.
+
 A float stands for the shortest decimal that is read back as it: 0.9 is nine tenths, and rounds to itself.
 """
 
@@ -10,6 +13,18 @@ from collections.abc import Iterable
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 
 DIGITS = 4
+# More do not survive the way through a float.
+MOST_DIGITS = 15
+
+
+def epsilon_text(epsilon: float) -> str:
+    """A privacy loss, never below it."""
+    return rounded_up(epsilon)
+
+
+def delta_text(delta: float | None) -> str:
+    """A delta, never below it; those that people choose have few digits and stay as they are."""
+    return "0" if delta is None else rounded_up(delta, digits=6)
 
 
 def rounded_up(figure: float, digits: int = DIGITS) -> str:
@@ -23,18 +38,26 @@ def rounded_down(figure: float, digits: int = DIGITS) -> str:
 
 
 def percent_up(share: float) -> str:
-    """A share in per cent, never below it."""
-    return f"{_rounded(share, ROUND_CEILING, places=2)} %"
+    """A share in per cent, never below it: for risks, and for what is spent."""
+    return f"{_rounded(share, ROUND_CEILING, places=2, digits=_nines(share))} %"
 
 
-def percent_down(share: float, digits: int = DIGITS) -> str:
+def percent_down(share: float) -> str:
     """A share in per cent, never above it: for confidences."""
-    return f"{_rounded(share, ROUND_FLOOR, places=2, digits=digits)} %"
+    return f"{_rounded(share, ROUND_FLOOR, places=2, digits=_nines(share))} %"
+
+
+def _nines(share: float) -> int:
+    """So many digits that 0.999999 is told from 1 and from 0.9999."""
+    if not 0.999 < share < 1:
+        return DIGITS
+    return min(max(DIGITS, math.floor(-math.log10(1 - share) + 1e-9) + 1), MOST_DIGITS)
 
 
 def order_text(order: float) -> str:
-    """A Rényi order, which is above 1 however near it is."""
-    return f"{order:g}" if float(f"{order:g}") > 1 else f"1 + {order - 1:.3g}"
+    """A Rényi order, never above it, and above 1 however near it is."""
+    shown = rounded_down(order, digits=6)
+    return shown if float(shown) > 1 else f"1 + {rounded_down(order - 1, digits=3)}"
 
 
 def plain(number: float) -> str:

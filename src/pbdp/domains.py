@@ -52,6 +52,20 @@ def probability(name: str, value: object, remedy: str = "") -> float:
     return _number(name, value, "strictly between 0 and 1", lambda x: 0 < x < 1, remedy)
 
 
+def confidence_level(name: str, value: object, remedy: str = "Write 0.9 for 90 %.") -> float:
+    """A confidence; what looks like per cent, or has a comma, is refused with the way to write it."""
+    written = value.strip() if isinstance(value, str) else value
+    try:
+        meant = float(str(written).removesuffix("%").replace(",", "."))
+    except ValueError:
+        meant = 0.0
+    if 0 < meant < 1 and "%" not in str(written):
+        remedy = f"Write {meant:.6g}, a number."
+    elif 10 <= meant < 100:
+        remedy = f"Write {meant / 100:.6g} for {meant:.6g} %."
+    return probability(name, value, remedy)
+
+
 def fraction(name: str, value: object, remedy: str = "") -> float:
     """A number from zero up to, but not including, one."""
     return _number(name, value, "at least 0 and below 1", lambda x: 0 <= x < 1, remedy)

@@ -4,6 +4,9 @@
     ├── InputError            a value the caller gave cannot be used (command line: exit code 2)
     │   ├── PlanFileError     a saved plan is broken, too new, or its certificate no longer holds
     │   └── ContradictionError two options that cannot hold together
+    ├── ParameterError        a function was called with a parameter that it does not have, or without one
+    ├── UnchangeableError     an attribute of a plan, a query or a table was assigned to
+    ├── MissingPackageError   a package that something needs is not installed
     └── CannotCertifyError    the request is well formed, but no guarantee can be proved for it
 
 An `InputError` carries the name of the parameter, the rule it broke, the value and what to do about it,
@@ -14,6 +17,8 @@ like one in the place of a database is left out.
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Iterable
+from typing import NoReturn, TypeVar
 
 # Everything up to the last @, and up to the last quote: a password may hold any sign where it is not
 # written as it should be.
@@ -28,6 +33,22 @@ def without_passwords(text: str) -> str:
     """The text with what looks like a user and a password, or a password, taken out."""
     named = _USER.sub(lambda found: "".join(part or "" for part in found.groups()) + "***@", text)
     return _PASSWORD.sub(r"\1***", named)
+
+
+def did_you_mean(word: str, known: Iterable[str]) -> str:
+    """`Did you mean epsilon?`: the known name that begins like the word or is spelled nearly so, if any."""
+    from difflib import get_close_matches  # only a mistake has to wait for it
+
+    names = {name.strip("-").replace("-", "_").casefold(): name for name in known}
+    asked = word.strip("-").replace("-", "_").casefold()
+    if not asked:
+        return ""
+    likely = [
+        *sorted((name for name in names if name.startswith(asked)), key=len),
+        *get_close_matches(asked, names, n=1, cutoff=0.7),
+        *(name for name in names if len(asked) > 2 and f"_{asked}_" in f"_{name}_"),
+    ]
+    return f"Did you mean {names[likely[0]]}?" if likely else ""
 
 
 class PbdpError(Exception):
@@ -58,6 +79,43 @@ class PlanFileError(InputError):
 
 class ContradictionError(InputError):
     """Options that exclude each other, or one that is missing beside another."""
+
+
+class ParameterError(PbdpError, TypeError):
+    """Parameters that a function does not have, or one that is missing; a `TypeError`, as for others."""
+
+
+class UnchangeableError(PbdpError, AttributeError):
+    """An attribute that was assigned to; an `AttributeError`, as it is for other frozen objects."""
+
+
+class MissingPackageError(PbdpError, ImportError):
+    """A package that something needs is not installed; an `ImportError`, as it is elsewhere."""
+
+    def __init__(self, what: str, package: str, install: str) -> None:
+        super().__init__(f"{what} needs {package}, which is not installed. Run: pip install {install}")
+
+
+class LargeDeltaWarning(UserWarning):
+    """A delta that leaves more people unprotected than epsilon says."""
+
+
+C = TypeVar("C", bound=type)
+
+
+def unchangeable(what: str, remedy: str) -> Callable[[C], C]:
+    """For frozen dataclasses: assigning to an attribute of `what` is refused in words."""
+
+    def refuse(_: object, name: str, *value: object) -> NoReturn:
+        del value
+        raise UnchangeableError(f"{what} cannot be changed, nor can its {name}. {remedy}")
+
+    def frozen(kind: C) -> C:
+        for change in ("__setattr__", "__delattr__"):
+            setattr(kind, change, refuse)
+        return kind
+
+    return frozen
 
 
 class CannotCertifyError(PbdpError):

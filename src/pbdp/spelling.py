@@ -15,12 +15,14 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 from collections.abc import Callable, Mapping
 from functools import wraps
+from itertools import islice
 from pathlib import Path
 from typing import Any, ParamSpec, TypeVar
 
-from pbdp.errors import InputError
+from pbdp.errors import InputError, ParameterError, did_you_mean
 
 LARGEST = 64 * 2**20
 DEEPEST = 100
@@ -90,16 +92,45 @@ def _reworded(text: str, words: dict[str, str]) -> str:
 
 P = ParamSpec("P")
 R = TypeVar("R")
+C = TypeVar("C", bound=type)
+
+
+def by_name(function: Callable[P, R], called: str) -> Callable[P, R]:
+    """Refuse parameters that a function does not have, with the one that may be meant, and missing ones."""
+    code, own = function.__code__, 1 if function.__name__ == "__init__" else 0
+    names = code.co_varnames[own : code.co_argcount + code.co_kwonlyargcount]
+    needed = [name for name in names[code.co_argcount - own :] if name not in (function.__kwdefaults__ or ())]
+
+    @wraps(function)
+    def checking(*args: P.args, **kwargs: P.kwargs) -> R:
+        if unknown := [name for name in kwargs if name not in names]:
+            near = did_you_mean(unknown[0], names)
+            raise ParameterError(f"{called}() has no parameter {unknown[0]}. {near}".strip())
+        if len(args) > code.co_argcount:
+            how = f"{called}({names[0]}=..., {names[1]}=...)"
+            raise ParameterError(f"{called}() takes its parameters by name: {how}.")
+        if missing := [name for name in needed if name not in kwargs]:
+            raise ParameterError(f"{called}() needs {' and '.join(missing)}; help({called}) says what it is.")
+        return function(*args, **kwargs)
+
+    return checking
+
+
+def made_by_name(kind: C) -> C:
+    """The same for a class that users make objects of."""
+    kind.__init__ = by_name(kind.__init__, kind.__name__)  # type: ignore[misc]
+    return kind
 
 
 def neighbours_too(function: Callable[P, R]) -> Callable[P, R]:
-    """Take the argument `neighbours` for `neighbors`, as earlier versions called it."""
+    """Take the argument `neighbours` for `neighbors`, as earlier versions called it; check the others."""
+    checked = by_name(function, function.__name__)
 
     @wraps(function)
     def accepting(*args: P.args, **kwargs: P.kwargs) -> R:
         if "neighbours" in kwargs:
             kwargs["neighbors"] = kwargs.pop("neighbours")
-        return function(*args, **kwargs)
+        return checked(*args, **kwargs)
 
     return accepting
 
@@ -115,10 +146,22 @@ def content_of(what: str, path: Path | str, refused: type[InputError] = InputErr
             content = file.read(LARGEST + 1)
     except (OSError, ValueError) as error:  # a name with a NUL is a ValueError
         reason = error.strerror if isinstance(error, OSError) else "it is not the name of a file"
-        raise refused(what, "readable", path, f"{reason}.") from None
+        near = _near(Path(path)) if isinstance(error, FileNotFoundError) else ""
+        raise refused(what, "readable", path, f"{reason}. {near}".strip()) from None
     if len(content) > LARGEST:
         raise refused(what, f"at most {LARGEST // 2**20} MiB large", f"a larger one, {path}")
     return content
+
+
+def _near(path: Path) -> str:
+    """The file in the same folder that may be meant."""
+    try:
+        with os.scandir(path.parent) as entries:
+            files = [Path(entry.name) for entry in islice(entries, 1000) if entry.is_file()]
+            near = did_you_mean(path.stem, [file.stem for file in files if file.suffix == path.suffix])
+            return near.replace("?", f"{path.suffix}?")
+    except OSError:
+        return ""
 
 
 def json_of(content: bytes) -> Any:
@@ -134,6 +177,36 @@ def json_of(content: bytes) -> Any:
     if level:
         raise NotJsonError
     return read
+
+
+_KNOWN_FORMATS = {
+    "pbdp-plan": "a plan, as `pbdp plan -o` makes them",
+    "pbdp-table": "the manifest of a table, as `pbdp tables -o` makes them",
+    "pbdp-release": "a release, as `pbdp release --manifest` makes them",
+    "pbdp-choice": "the plan of a choice, as `pbdp choose -o` makes them",
+    "pbdp-local": "the configuration of a survey, as `pbdp local plan -o` makes them",
+}
+
+
+def kind_of(content: bytes) -> str:
+    """What a file is that was taken for another, in words."""
+    if not content.strip():
+        return "an empty file"
+    if content.startswith(b"SQLite format 3"):
+        return "a database, such as a ledger"
+    if content.startswith(b"PAR1"):
+        return "a Parquet file"
+    try:
+        record = json_of(content)
+    except NotJsonError:
+        return "a file that is not JSON"
+    return kind_of_record(record)
+
+
+def kind_of_record(record: object) -> str:
+    """The same of what was read from JSON."""
+    named = record.get("format") if isinstance(record, dict) else None
+    return _KNOWN_FORMATS.get(str(named), "other JSON")
 
 
 def _has_parts(value: object) -> bool:

@@ -69,7 +69,7 @@ def assert_refused(done: Done, *words: str) -> None:
     """Exit code 2, nothing printed, one message on standard error that has these words, and no traceback."""
     assert done.code == 2, done
     assert done.out == ""
-    assert done.err.startswith("pbdp: ")
+    assert done.err.startswith(("pbdp: ", '{"format": "pbdp-error"'))
     assert "Traceback" not in done.err
     assert len(done.err.splitlines()) <= 2
     for word in words:

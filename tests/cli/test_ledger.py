@@ -71,12 +71,12 @@ def test_status_history_and_price_for_machines(capsys: pytest.CaptureFixture[str
         assert status["spent"][name] + status["remaining"][name] == status["limits"][name]
     assert status["guessed_right"] == pytest.approx(0.6225, abs=1e-4)
     assert "(0.5, 1e-06)-DP" in status["guarantee"]
-    history = json.loads(run(capsys, "ledger", "history", "--json").out)
+    history = json.loads(run(capsys, "ledger", "history", "--json").out)["entries"]
     assert [entry["kind"] for entry in history] == ["dataset", "spend"]
     assert history[1]["query"] == "visits in March"
     assert [entry["share"] for entry in history] == [0, status["share_spent"]]
     assert history[1]["share_spent"] == status["share_spent"]
-    price = json.loads(run(capsys, "ledger", "price", "plan.json", "--json").out)["visits"]
+    price = json.loads(run(capsys, "ledger", "price", "plan.json", "--json").out)["prices"]["visits"]
     assert price["fits"]
     assert price["cost"] != status["spent"]
     assert price["spent_before"] == status["share_spent"]
@@ -130,7 +130,7 @@ def test_what_does_not_fit_has_exit_code_three_and_spends_nothing(capsys: pytest
     assert wider
     plan = [*PLAN[:2], wider[0], *PLAN[3:], "-o", "wider.json"]
     assert run(capsys, *plan).code == 0
-    price = json.loads(run(capsys, "ledger", "price", "wider.json", "--json").out)["visits"]
+    price = json.loads(run(capsys, "ledger", "price", "wider.json", "--json").out)["prices"]["visits"]
     assert price["fits"]
     before = run(capsys, "ledger", "status", "--json").out
     assert release(capsys, "--again").code == 3
@@ -149,7 +149,8 @@ def test_json_says_who_counts(capsys: pytest.CaptureFixture[str]) -> None:
 def test_packages_are_reserved_together_and_used_bit_by_bit(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(capsys, *PLAN[:2], "30", *PLAN[3:], "-o", "monthly.json").code == 0
     asked = ("ledger", "reserve", "plan.json:2", "monthly.json", "--dataset", "visits", "--key", "year")
-    priced = json.loads(run(capsys, "ledger", "price", "plan.json:2", "monthly.json", "--json").out)["visits"]
+    prices = json.loads(run(capsys, "ledger", "price", "plan.json:2", "monthly.json", "--json").out)["prices"]
+    priced = prices["visits"]
     made = run(capsys, *asked)
     assert made.code == 0
     assert re.match(r"Reserved for \S+ % of the budget: laplace x 2 with laplace\.", made.out)
@@ -261,7 +262,7 @@ def test_the_picture_is_drawn(capsys: pytest.CaptureFixture[str]) -> None:
     release(capsys)
     assert run(capsys, "ledger", "status", "--plot", "budget.png").code == 0
     assert Path("budget.png").read_bytes().startswith(b"\x89PNG")
-    assert_refused(run(capsys, "ledger", "status", "--plot", "budget.doc"), "plot file")
+    assert_refused(run(capsys, "ledger", "status", "--plot", "budget.doc"), "--plot")
 
 
 @pytest.mark.parametrize(
@@ -287,8 +288,8 @@ def test_the_picture_is_drawn(capsys: pytest.CaptureFixture[str]) -> None:
         (["ledger", "status", "--ledger", "plan.json"], ["plan.json"]),
         (["release", "plan.json", "1234"], ["--dataset"]),
         (["release", "plan.json", "1234", "--dataset", "nobody"], ["known: visits"]),
-        (["release", "plan.json", "1234x", "--dataset", "visits"], ["number must be a number"]),
-        (["release", "plan.json", "1234", "twelve", "--dataset", "visits"], ["number must be a number"]),
+        (["release", "plan.json", "1234x", "--dataset", "visits"], ["NUMBER must be a number"]),
+        (["release", "plan.json", "1234", "twelve", "--dataset", "visits"], ["NUMBER must be a number"]),
         (["release", "plan.json", "7", "--dataset", "visits", "--insecure-test-seed", "1"], ["ledger"]),
     ],
 )
@@ -465,9 +466,9 @@ def test_a_key_is_brought_to_another_machine_rotated_and_replaced(
     shutil.rmtree(here / "other keys")
     assert "MACs were not checked" in run(capsys, "ledger", "verify").err
     assert_refused(
-        run(capsys, "ledger", "key", "replace", "--from", "missing.jsonl"), "export must be readable"
+        run(capsys, "ledger", "key", "replace", "--from", "missing.jsonl"), "--from must be readable"
     )
-    assert_refused(run(capsys, "ledger", "key", "replace", "--from", "plan.json"), "export must be sound")
+    assert_refused(run(capsys, "ledger", "key", "replace", "--from", "plan.json"), "--from must be sound")
     replaced = run(capsys, "ledger", "key", "replace", "--from", "export.jsonl")
     assert replaced.code == 0
     assert "pbdp ledger history" in replaced.out

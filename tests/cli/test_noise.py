@@ -42,7 +42,7 @@ def test_json_lists_every_output_and_its_probability(kind: str, folder: Path, ca
     done = noise(capsys, folder, kind, "--answer", "7", "--json")
     assert (done.code, done.err) == (0, "")
     record = json.loads(done.out)
-    assert set(record) == {"output", "probability", "missing_mass"}
+    assert set(record) == {"format", "version", "output", "probability", "missing_mass"}
     assert len(record["output"]) == len(record["probability"])
     assert record["output"] == sorted(record["output"])
     assert min(record["probability"]) >= 0

@@ -379,7 +379,7 @@ def test_without_pyarrow_the_way_to_it_is_named(
         ["--input", str(file), "--column", "visits", "--disjoint"],
         ["5", "-o", str(tmp_path / "out.parquet")],
     ):
-        assert_refused(release(capsys, plans["whole"], *asked), 'pip install "pbdp[parquet]"')
+        assert_refused(release(capsys, plans["whole"], *asked), "pip install 'pbdp[parquet]'")
     assert list(tmp_path.iterdir()) == [file]
 
 

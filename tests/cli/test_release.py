@@ -169,7 +169,7 @@ def test_large_whole_numbers_keep_every_digit(plans: Plans, capsys: Capture) -> 
 
 
 def test_more_numbers_than_the_plan_covers_are_refused(plans: Plans, capsys: Capture) -> None:
-    assert_refused(release(capsys, plans["whole"], "1", "2"), "at most 1", "--disjoint")
+    assert_refused(release(capsys, plans["whole"], "1", "2"), "one number", "--disjoint")
     assert release(capsys, plans["three"], "1", "2", "3").code == 0
     assert_refused(release(capsys, plans["three"], "1", "2", "3", "4"), "at most 3", "got 4")
     assert release(capsys, plans["three"], "1", "2", "3", "4", "--disjoint").code == 0
@@ -221,7 +221,7 @@ def test_a_test_seed_repeats_the_noise_and_marks_every_output(plans: Plans, caps
     assert "INSECURE" in record.err
     array = json.loads(release(capsys, plans["whole"], "5", "--format", "json", *seeded).out)
     assert array == [{"released": int(twice[0].out), "insecure_test_seed": 7}]
-    assert_refused(release(capsys, plans["whole"], "5", "--insecure-test-seed", "-1"), "insecure_test_seed")
+    assert_refused(release(capsys, plans["whole"], "5", "--insecure-test-seed", "-1"), "--insecure-test-seed")
 
 
 # ------------------------------------------------------------------------------------------ what is not said
@@ -258,8 +258,8 @@ def test_no_message_repeats_what_may_be_private(options: list[str], plans: Plans
 @pytest.mark.parametrize("written", ["abc", "", " ", "1/0", "0x10", "1,5", "1e", "--1"])
 def test_what_is_no_number_is_refused(written: str, plans: Plans, capsys: Capture) -> None:
     for kind in ("whole", "real"):
-        assert_refused(release(capsys, plans[kind], "--", written), "number must be a number")
-    assert_refused(release(capsys, plans["three"], "1", "--", written, "2"), "number must be a number")
+        assert_refused(release(capsys, plans[kind], "--", written), "NUMBER must be a number")
+    assert_refused(release(capsys, plans["three"], "1", "--", written, "2"), "NUMBER must be a number")
 
 
 @pytest.mark.parametrize(

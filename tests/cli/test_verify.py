@@ -343,9 +343,9 @@ def test_groups_that_were_added_to_a_selection_are_found(made: Path, copied: Pat
 @pytest.mark.parametrize(
     ("content", "words"),
     [
-        ("", "JSON"),
-        ("[" * 100_000, "JSON"),
-        ("[]", "one of a pbdp table"),
+        ("", "an empty file"),
+        ("[" * 100_000, "not JSON"),
+        ("[]", "other JSON"),
         ('{"format": "pbdp-plan"}', "version"),
         ('{"format": "pbdp-table", "version": 99}', "version"),
         ('{"format": "pbdp-table", "version": 1}', "missing or broken fields"),

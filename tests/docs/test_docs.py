@@ -15,6 +15,8 @@ import pytest
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 BLOCK = re.compile(r"^```(python|sh)\n(.*?)^```", re.MULTILINE | re.DOTALL)
+# a line that says what it gives, which has to be true: plan.interval(1236)  # -> (1231.0, 1241.0)
+SHOWN = re.compile(r"^(\S.*?)  # (?:.*)-> (.*)$", re.MULTILINE)
 # "With a file `name`", and its content in the block that follows
 FILE = re.compile(r"file `([\w.]+)`\n\n```\w*\n(.*?)^```", re.MULTILINE | re.DOTALL)
 
@@ -51,7 +53,8 @@ def test_code_blocks_run(page: Path, tmp_path: Path) -> None:
     elif commands:
         run([sys.executable, "-c", IN_ONE_PROCESS], tmp_path, given=json.dumps(commands))
     script = tmp_path / "blocks.py"
-    script.write_text("\n".join(code for language, code in blocks if language == "python"), encoding="utf-8")
+    code = "\n".join(code for language, code in blocks if language == "python")
+    script.write_text(SHOWN.sub(r"assert (\1) == (\2), \1", code), encoding="utf-8")
     run([sys.executable, "-W", "error", str(script)], tmp_path)
 
 

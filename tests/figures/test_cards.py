@@ -65,7 +65,7 @@ def test_cards_need_no_matplotlib() -> None:
         "plan = pbdp.plan(within=5, confidence=0.9, sensitivity=1, delta=1e-6, integer=True)\n"
         "assert '<svg' in plan._repr_html_()\n"
         "try: plan.plot()\n"
-        "except pbdp.InputError as refusal: print(refusal)\n"
+        "except pbdp.PbdpError as refusal: print(refusal)\n"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert "pip install 'pbdp[plot]'" in done.stdout

@@ -16,7 +16,7 @@ from tests.local.setups import DOMAINS
 def test_deeply_nested_json(tmp_path: Path) -> None:
     path = tmp_path / "survey.json"
     path.write_text("[" * 100_000, encoding="utf-8")
-    with pytest.raises(PlanFileError, match="readable JSON"):
+    with pytest.raises(PlanFileError, match="not JSON"):
         load_configuration(path)
 
 

@@ -43,7 +43,7 @@ def test_keys_taken_silently_from_the_data_are_refused_with_the_reason() -> None
 @pytest.mark.parametrize(
     ("changes", "words"),
     [
-        ({"measures": []}, "measures must be at least one"),
+        ({"measures": []}, "measures must be a list of at least one"),
         ({"measures": ["count"]}, "Count, People, Sum or Mean"),
         ({"measures": [Count(within=5), Count(within=6)]}, "different for every column"),
         ({"measures": [Count(within=5, name="city")]}, "different for every column"),

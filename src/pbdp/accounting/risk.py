@@ -16,10 +16,12 @@ with delta over both directions, at an epsilon that is not negative.
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Callable
 
-from pbdp.digits import percent_up
+from pbdp.digits import delta_text, percent_up
 from pbdp.domains import fraction, non_negative, probability
+from pbdp.errors import LargeDeltaWarning
 
 _ROUNDING = 1e-14
 
@@ -52,6 +54,33 @@ def guarantee_curve(epsilon: float, delta: float) -> Callable[[float], float]:
         return delta + (1 - delta) * gain * (1 + _ROUNDING)
 
     return at
+
+
+# A delta from which on it is spoken of, and the people that it is spoken of for.
+LARGE_DELTA = 1e-4
+PEOPLE = 10_000
+
+
+def delta_words(delta: float | None) -> str | None:
+    """What a large delta means for people; None if it is not large.
+
+    The definition allows a mechanism that publishes, with probability delta and for each person by itself,
+    all there is about that person: n times delta of n people.
+    """
+    if delta is None or delta < LARGE_DELTA:
+        return None
+    exposed = math.ceil(delta * PEOPLE)
+    return (
+        f"delta {delta_text(delta)} is large: it allows for publishing everything about {exposed:,} of "
+        f"{PEOPLE:,} "
+        "people. Choose one far below one over the number of people; 1e-6, say."
+    )
+
+
+def warn_of_delta(delta: object) -> None:
+    """Say so where it is asked for in Python."""
+    if isinstance(delta, float) and delta < 1 and (words := delta_words(delta)) is not None:
+        warnings.warn(words, LargeDeltaWarning, stacklevel=4)
 
 
 def risk_words(often: float, question: str, when: str = "") -> str:

@@ -14,7 +14,7 @@ from pbdp.audit.loss import LossFinding, compared, loss_finding
 from pbdp.audit.samples import Draw, Progress, Sample, answer_text, drawn_at, line_of, own_sampler
 from pbdp.audit.spherical import drawn_shift
 from pbdp.digits import percent_down
-from pbdp.domains import probability, whole
+from pbdp.domains import confidence_level, whole
 from pbdp.errors import ContradictionError, InputError
 from pbdp.mechanism.requirement import Requirement
 from pbdp.planning.plan import Plan
@@ -177,7 +177,7 @@ class Audit:
         """The audit in sentences, the verdict first."""
         return [
             self.verdict,
-            f"With {percent_down(self.confidence, digits=6)} confidence all of the following holds.",
+            f"With {percent_down(self.confidence)} confidence all of the following holds.",
             *(line for part in self.parts for line in part.lines()),
             *LIMITS,
         ]
@@ -230,7 +230,7 @@ def audit_plan(
         raise InputError("answers", "at least one hypothetical answer", "none")
     if draws is not None:
         draws = whole("draws", draws, LEAST_DRAWS, "Fewer draws say next to nothing.")
-    error = 1 - probability("confidence", confidence, "Write 0.999 for 99.9 %.")
+    error = 1 - confidence_level("confidence", confidence)
     samplers = _samplers(plan, draw)
     parts = [plan.alone(part.name) for part in plan.parts] if plan.is_joint else [plan]
     return Audit(

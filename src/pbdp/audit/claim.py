@@ -24,7 +24,7 @@ import numpy as np
 import numpy.typing as npt
 
 from pbdp.accounting.exact.tables import table_epsilon
-from pbdp.digits import order_text
+from pbdp.digits import delta_text, order_text
 from pbdp.noise.kernel import Array
 from pbdp.planning.plan import Plan
 from pbdp.planning.vectors.spherical import SphericalDesign
@@ -56,7 +56,7 @@ class Claim:
     def describe(self) -> str:
         """What is measured."""
         return (
-            f"loss at delta {self.delta:g}"
+            f"loss at delta {delta_text(self.delta)}"
             if self.order is None
             else f"Rényi loss at order {order_text(self.order)}"
         )

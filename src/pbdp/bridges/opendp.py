@@ -29,13 +29,17 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-import opendp.prelude as dp
-from opendp.extras._utilities import to_then
-from opendp.mod import AtomDomain, Domain, Measurement, Metric, VectorDomain
 
+from pbdp.bridges import needed_by
+from pbdp.digits import delta_text
 from pbdp.errors import CannotCertifyError, ContradictionError, InputError
 from pbdp.planning.plan import Plan
 from pbdp.planning.pricing.losses import compose_plans
+
+with needed_by("The bridge to OpenDP", "opendp"):
+    import opendp.prelude as dp
+    from opendp.extras._utilities import to_then
+    from opendp.mod import AtomDomain, Domain, Measurement, Metric, VectorDomain
 
 WHOLE = ("i8", "i16", "i32", "i64", "u8", "u16", "u32", "u64", "usize")
 REAL = ("f32", "f64")
@@ -268,7 +272,9 @@ def _loss(plan: Plan, delta: float | None) -> tuple[float, float]:
         return plan.epsilon, plan.delta
     epsilon = compose_plans([(plan, 1)]).epsilon_at(delta).upper
     if math.isinf(epsilon):
-        raise CannotCertifyError(f"The plan has no finite epsilon at delta {delta:g}. Use a larger one.")
+        raise CannotCertifyError(
+            f"The plan has no finite epsilon at delta {delta_text(delta)}. Use a larger one."
+        )
     return epsilon, float(delta)
 
 

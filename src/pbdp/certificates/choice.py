@@ -5,7 +5,7 @@ from __future__ import annotations
 from pbdp.certificates.independent import MOST_WEIGHTS, MOST_WORK, READ
 from pbdp.certificates.statement import DRAWN, ELSEWHERE, PERSON, PROTECTED, WITHOUT, Facts, Statement
 from pbdp.choosing.plan import ChoicePlan
-from pbdp.digits import percent_down, percent_up, rounded_down, rounded_up
+from pbdp.digits import delta_text, percent_down, percent_up, rounded_down, rounded_up
 from pbdp.mechanism.neighbors import Neighbors
 from pbdp.spelling import digest
 
@@ -38,7 +38,8 @@ def of_choice(plan: ChoicePlan, name: str) -> Statement:
         claims=[
             PROTECTED.format(risk=plan.risk_words(), without=WITHOUT[relation]),
             f"What is chosen: {plan.describe().partition(';')[0]}, whatever the scores are.",
-            f"In technical terms: ({rounded_up(plan.epsilon)}, {plan.delta:g})-differential privacy where "
+            f"In technical terms: ({rounded_up(plan.epsilon)}, {delta_text(plan.delta)})-differential "
+            "privacy where "
             f"{relation.description}. Proof: permute-and-flip, for every coin and every pair of neighbors.",
         ],
         numbers=_figures(plan),
@@ -74,7 +75,7 @@ def _figures(plan: ChoicePlan) -> Facts:
         ("Attacker", f"right at most {percent_up(plan.risk())} of the time, from even odds"),
         (
             "Privacy loss",
-            f"epsilon {rounded_up(plan.epsilon)} at delta {plan.delta:g}, for all picks together",
+            f"epsilon {rounded_up(plan.epsilon)} at delta {delta_text(plan.delta)}, for all picks together",
         ),
         (
             "Accuracy",

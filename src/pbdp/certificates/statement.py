@@ -12,7 +12,16 @@ from typing import Any
 from pbdp.accounting.risk import risk_words
 from pbdp.certificates.independent import LEDGER, lines_for
 from pbdp.certificates.release_file import ReleaseFile
-from pbdp.digits import order_text, percent_down, percent_up, plain_column, rounded_down, rounded_up
+from pbdp.digits import (
+    delta_text,
+    epsilon_text,
+    order_text,
+    percent_down,
+    percent_up,
+    plain_column,
+    rounded_down,
+    rounded_up,
+)
 from pbdp.ledger.budget import Budget
 from pbdp.mechanism.neighbors import Neighbors
 from pbdp.planning.plan import Part, Plan
@@ -160,12 +169,17 @@ def of_budget(budget: Budget, head: str) -> Statement:
             f"to one limit. {PROTECTED.format(risk=risk, without=WITHOUT[Neighbors(terms.neighbors)])}",
             "That is so when all of it is spent, however releases are chosen, even after seeing "
             f"answers.{blocks}",
-            f"In technical terms: all releases together are ({terms.epsilon:g}, {terms.delta:g})-"
+            f"In technical terms: all releases together are ({epsilon_text(terms.epsilon)}, "
+            f"{delta_text(terms.delta)})-"
             f"differentially private where {Neighbors(terms.neighbors).description}.",
         ],
         numbers=[
             ("Attacker", f"right at most {percent_up(budget.risk())} of the time, from even odds"),
-            ("Limit", f"epsilon {terms.epsilon:g} at delta {terms.delta:g}, for everything together"),
+            (
+                "Limit",
+                f"epsilon {epsilon_text(terms.epsilon)} at delta {delta_text(terms.delta)}, for "
+                "everything together",
+            ),
             ("Spent", f"{percent_up(budget.spent)}, in {state.releases:,} release{plural}"),
         ],
         conditions=[
@@ -225,13 +239,18 @@ def _technical(plan: Plan) -> str:
         loss = f"Rényi differential privacy of {rounded_up(plan.epsilon)} at order {order}"
         return f"In technical terms: {loss}, {where}."
     return (
-        f"In technical terms: ({rounded_up(plan.epsilon)}, {plan.delta:g})-differential privacy {where}. "
+        f"In technical terms: ({rounded_up(plan.epsilon)}, {delta_text(plan.delta)})-differential privacy "
+        f"{where}. "
         f"Proof: {plan.certificate.method}."
     )
 
 
 def _figures(plan: Plan, counted: str = "") -> Facts:
-    at = f"order {order_text(plan.rdp_order or 0.0)}" if plan.delta is None else f"delta {plan.delta:g}"
+    at = (
+        f"order {order_text(plan.rdp_order or 0.0)}"
+        if plan.delta is None
+        else f"delta {delta_text(plan.delta)}"
+    )
     rows = [
         ("Attacker", f"right at most {percent_up(plan.risk())} of the time, from even odds"),
         ("Privacy loss", f"epsilon {rounded_up(plan.epsilon)} at {at}, for everything together"),

@@ -17,8 +17,8 @@ from pbdp.choosing import rivals
 from pbdp.choosing.coins import MOST_GAPS, Coins, coins_for, largest_coin
 from pbdp.choosing.draw import chosen
 from pbdp.choosing.scores import Given, Scale, read_scores, scale_for
-from pbdp.digits import percent_down, rounded_up
-from pbdp.domains import fraction, non_negative, positive, probability, whole
+from pbdp.digits import delta_text, percent_down, rounded_up
+from pbdp.domains import confidence_level, fraction, non_negative, positive, whole
 from pbdp.errors import CannotCertifyError, ContradictionError, InputError, PlanFileError
 from pbdp.mechanism.neighbors import Neighbors
 from pbdp.noise.kernel import Index
@@ -173,7 +173,7 @@ class ChoicePlan:
         asked = self.asked
         what = "the option" if asked.top == 1 else f"{asked.top} options, each"
         best = "the best" if asked.top == 1 else "the best that is left"
-        delta = f" at delta {self.delta:g}" if self.delta else ""
+        delta = f" at delta {delta_text(self.delta)}" if self.delta else ""
         return (
             f"{what} of {asked.options:,} within {self.within:g} of {best}, with confidence "
             f"{percent_down(self.confidence)}; epsilon {rounded_up(self.epsilon)}{delta}"
@@ -301,7 +301,7 @@ def plan_choice(
     if within is not None:
         non_negative("within", within)
     if confidence is not None:
-        probability("confidence", confidence, "0.95 for 95 %.")
+        confidence_level("confidence", confidence)
     if epsilon is not None:
         positive("epsilon", epsilon)
     if asked.options == 1:

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import argparse
-import json
 from typing import TYPE_CHECKING, Any
 
-from pbdp.cli.files import Outcome
+from pbdp.cli.files import Outcome, json_text
 from pbdp.cli.ledger import DEFAULT
-from pbdp.cli.options import add, blocks_of, float_of, ledger_place, width_of
+from pbdp.cli.options import add, blocks_of, float_of, ledger_place, number, share, width_of
 from pbdp.cli.parser import Parser
-from pbdp.digits import percent_up, plain
+from pbdp.digits import percent_down, percent_up, plain
 from pbdp.errors import ContradictionError, InputError
 
 if TYPE_CHECKING:
@@ -38,6 +37,7 @@ from standard input.
 
 def declare(parser: Parser) -> None:
     """What the command takes."""
+    parser.set_defaults(doing="Choosing the noise")
     parser.description = "Publish a number with the noise that costs a budget least."
     parser.epilog = EXAMPLES
     parser.private = True
@@ -45,10 +45,10 @@ def declare(parser: Parser) -> None:
     accuracy = parser.add_argument_group("accuracy: two of width, confidence and share")
     add(accuracy, "--within", "--below", "--above", "--confidence")
     floor = "with a percentage: the width where that is more than the percentage"
-    accuracy.add_argument("--floor", type=float, metavar="F", help=floor)
+    accuracy.add_argument("--floor", type=number, metavar="F", help=floor)
     expect = "with a floor: where answers are expected, as 100..1e6"
     accuracy.add_argument("--expect", metavar="LOW..HIGH", help=expect)
-    accuracy.add_argument("--share", type=float, metavar="S", help="the part of what is left to spend: 0.1")
+    accuracy.add_argument("--share", type=share, metavar="S", help="the part of what is left to spend: 0.1")
     add(accuracy, "--sensitivity", "--integer", "--step")
     sharpenable = "take noise that `pbdp sharpen` can refine later for the difference in cost"
     accuracy.add_argument("--sharpenable", action="store_true", help=sharpenable)
@@ -142,13 +142,12 @@ def _priced(budget: Budget, question: Question, options: argparse.Namespace) -> 
         from pbdp.ledger.looks import LookPrice
 
         price = LookPrice.of(budget, question, blocks)
-        return json.dumps(price.record(), allow_nan=False) if options.json else price.describe()
+        return json_text("look-price", price.record()) if options.json else price.describe()
     plan = choose(budget, question, blocks)
     found = budget.price(plan, blocks=blocks)
     if options.json:
-        return json.dumps(
-            {"noise": plan.summary(), "guessed_right": plan.risk(), **found.record()}, allow_nan=False
-        )
+        record = {"noise": plan.summary(), "guessed_right": plan.risk(), **found.record()}
+        return json_text("price", record)
     return f"{plan.summary()}.\n{plan.risk_words()}\n{found.describe()}"
 
 
@@ -173,7 +172,7 @@ def _looked(looked: Looked, options: argparse.Namespace, notes: tuple[str, ...])
         "repeated": looked.repeated,
         "key": looked.key,
     }
-    return Outcome(output=json.dumps(record, allow_nan=False), notes=notes, released=True)
+    return Outcome(output=json_text("looked", record), notes=notes, released=True)
 
 
 def _outcome(asked: Asked, options: argparse.Namespace, notes: tuple[str, ...]) -> Outcome:
@@ -196,12 +195,13 @@ def _outcome(asked: Asked, options: argparse.Namespace, notes: tuple[str, ...]) 
             "repeated": asked.repeated,
             "key": asked.key,
         }
-        return Outcome(output=json.dumps(record, allow_nan=False), notes=notes, released=True)
+        return Outcome(output=json_text("ask", record), notes=notes, released=True)
     paid = "paid for before" if asked.repeated else f"cost {percent_up(asked.share)} of the budget"
     words = (
         f"{plan.summary()}.",
         plan.risk_words(),
-        f"The truth is from {plain(asked.low)} to {plain(asked.high)}, with confidence {asked.confidence:g}.",
+        f"The truth is from {plain(asked.low)} to {plain(asked.high)}, with confidence "
+        f"{percent_down(asked.confidence)}.",
         f"{paid[0].upper()}{paid[1:]}; {percent_up(asked.spent)} is spent now. Request key: {asked.key}",
     )
     return Outcome(output=plain(asked.value), notes=(*words, *notes), released=True)

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import argparse
-import json
 
-from pbdp.cli.files import Outcome, picture_of, plan_in
-from pbdp.cli.options import add, float_of, number_of
+from pbdp.cli.files import Outcome, json_text, picture_of, plan_in
+from pbdp.cli.options import add, float_of, number_of, whole
 from pbdp.cli.parser import Parser
 from pbdp.cli.progress import Progress
 
@@ -24,6 +23,7 @@ fails with at most the probability 1 - CONFIDENCE.
 
 def declare(parser: Parser) -> None:
     """What the command takes."""
+    parser.set_defaults(doing="Checking the plan")
     parser.description = (
         "Draw from the sampler at made-up answers and test all that a plan claims of the\n"
         "numbers: privacy, accuracy, and the law itself. No private data are touched."
@@ -39,7 +39,7 @@ def declare(parser: Parser) -> None:
     )
     parser.add_argument(
         "--draws",
-        type=int,
+        type=whole,
         metavar="N",
         help="numbers, or vectors, for each answer; default: 1000000 numbers",
     )
@@ -68,7 +68,7 @@ def run(options: argparse.Namespace) -> Outcome:
         from pbdp.figures.canvas import save
 
         save(draw_audit(audit, plan), picture)
-    words = json.dumps(audit.record(), allow_nan=False) if options.json else audit.describe()
+    words = json_text("audit", audit.record()) if options.json else audit.describe()
     return Outcome(output=words, code=0 if audit.passed else FAILED)
 
 

@@ -7,7 +7,7 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pbdp.cli.files import checked_target, new_file
+from pbdp.cli.files import checked_target, json_text, new_file
 from pbdp.cli.options import add
 from pbdp.cli.parser import Parser
 from pbdp.domains import is_connection
@@ -32,6 +32,7 @@ The page stands alone: it can be read offline, printed on one sheet, signed and 
 
 def declare(parser: Parser) -> None:
     """What the command takes."""
+    parser.set_defaults(doing="Checking every claim")
     parser.description = (
         "Write a certificate that people can read: what is claimed, what must be true for it (with a\n"
         "place to sign), and how to check it. Every claim is computed again first."
@@ -62,7 +63,8 @@ def run(options: argparse.Namespace) -> str:
             file.write(page.encode())
     if options.json:
         written = {"page": page} if target is None else {"written_to": options.output}
-        return json.dumps({"subject": statement.subject.lower(), "name": statement.name} | written)
+        record = {"subject": statement.subject.lower(), "name": statement.name} | written
+        return json_text("certificate", record)
     return page if target is None else f"Certificate in {options.output}"
 
 

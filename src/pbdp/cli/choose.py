@@ -7,7 +7,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from pbdp.cli.files import Outcome, target_of
-from pbdp.cli.options import add, add_neighbors, blocks_of, check_budget
+from pbdp.cli.options import add, add_neighbors, blocks_of, check_budget, number, whole
 from pbdp.cli.parser import Parser
 from pbdp.cli.progress import Progress
 from pbdp.digits import percent_down, percent_up, rounded_down, rounded_up
@@ -32,18 +32,19 @@ public; their scores are not.
 
 def declare(parser: Parser) -> None:
     """What the command takes."""
+    parser.set_defaults(doing="Planning")
     parser.description = "Choose the option with the best score, or the best few, up to a stated width."
     parser.epilog = EXAMPLES
     parser.private = True
     given = parser.add_argument_group("options and their scores")
     given.add_argument(
-        "--options", type=int, metavar="K", help="how many there are, if only a plan is asked for"
+        "--options", type=whole, metavar="K", help="how many there are, if only a plan is asked for"
     )
     add(given, "--input", "--column")
     add(given, "--input-format", choices=FORMATS)
     given.add_argument("--names", metavar="NAME", help="the column that names the options; IT IS PUBLIC")
     accuracy = parser.add_argument_group("accuracy: two of width, confidence and epsilon")
-    add(accuracy, "--within", type=float, help="how far below the best score the chosen one may be")
+    add(accuracy, "--within", type=number, help="how far below the best score the chosen one may be")
     add(accuracy, "--confidence", "--epsilon")
     add(accuracy, "--sensitivity", help="most that one person changes any score; all of them may change")
     add(accuracy, "--integer", help="scores are whole numbers")
@@ -53,7 +54,7 @@ def declare(parser: Parser) -> None:
         help="adding a person never lowers a score (counts): half the epsilon",
     )
     accuracy.add_argument(
-        "--top", type=int, default=1, metavar="N", help="choose so many, each near the best that is left"
+        "--top", type=whole, default=1, metavar="N", help="choose so many, each near the best that is left"
     )
     add(accuracy, "--delta", default=0.0, help="for --top: epsilon of all picks together at this delta")
     add_neighbors(accuracy)
@@ -171,7 +172,7 @@ def _plan_words(plan: ChoicePlan) -> str:
     words = plan.describe()
     lines = [f"{words[0].upper()}{words[1:]}.", plan.risk_words(), "", "epsilon"]
     rows = [(rounded_up(plan.epsilon), "permute and flip (chosen)")]
-    rows += [(f"{rival.epsilon:.4g}", f"{rival.name} (not certified)") for rival in plan.alternatives]
+    rows += [(rounded_down(rival.epsilon), f"{rival.name} (not certified)") for rival in plan.alternatives]
     if plan.limit is not None:
         rows.append((rounded_down(plan.limit), "no mechanism can do with less"))
     if asked.picks > 1:
@@ -181,6 +182,6 @@ def _plan_words(plan: ChoicePlan) -> str:
         "",
         f"Holds for any scores of which one person changes each by at most {asked.sensitivity:g}"
         f"{', all upwards when added' if asked.rising else ''}. Exact confidence: "
-        f"{percent_down(plan.confidence, digits=6)}.",
+        f"{percent_down(plan.confidence)}.",
     ]
     return "\n".join(lines)

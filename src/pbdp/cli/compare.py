@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import argparse
-import json
 from typing import TYPE_CHECKING
 
-from pbdp.cli.files import Outcome
-from pbdp.cli.options import add, add_neighbors, check_budget, names_in
+from pbdp.cli.files import Outcome, json_text
+from pbdp.cli.options import add, add_neighbors, check_budget, names_in, share
 from pbdp.cli.parser import Parser
 from pbdp.digits import percent_down
 from pbdp.errors import ContradictionError, InputError
+from pbdp.mechanism.neighbors import Neighbors
 
 if TYPE_CHECKING:
     from pbdp.comparing.plan import ComparisonPlan
@@ -28,24 +28,24 @@ in the shell's history.
 
 def declare(parser: Parser) -> None:
     """What the command takes."""
+    parser.set_defaults(doing="Planning")
     parser.description = "Compare how many people say yes in two groups."
     parser.epilog = EXAMPLES
     parser.private = True
     parser.add_argument("counts", metavar="COUNT", nargs="*", help="how many said yes, of each group")
     known = parser.add_argument_group("what is known")
     known.add_argument("--users", required=True, metavar="N,N", help="how many people each group has; public")
-    known.add_argument("--rate", type=float, required=True, metavar="P", help="about how many say yes: 0.05")
+    known.add_argument("--rate", type=share, required=True, metavar="P", help="about how many say yes: 0.05")
     needed = parser.add_argument_group("what the analysis needs: one of the two")
     needed.add_argument(
-        "--wider", type=float, metavar="S", help="intervals at most so much wider: 0.05 for 5 %%"
+        "--wider", type=share, metavar="S", help="intervals at most so much wider: 0.05 for 5 %%"
     )
-    needed.add_argument("--power", type=float, metavar="P", help="how often a lift is found: 0.8")
-    needed.add_argument("--lift", type=float, default=0.0, metavar="D", help="the change of the rate to find")
+    needed.add_argument("--power", type=share, metavar="P", help="how often a lift is found: 0.8")
+    needed.add_argument("--lift", type=share, default=0.0, metavar="D", help="the change of the rate to find")
     add(needed, "--confidence", default=0.95, help="of intervals (default: 0.95)")
     needed.add_argument("--ratio", action="store_true", help="of the rates, in place of their difference")
     add(needed, "--delta", default=1e-9)
-    add_neighbors(needed)
-    parser.set_defaults(neighbors="replace")
+    add_neighbors(needed, default=Neighbors.REPLACE)
     budget = parser.add_argument_group("who counts")
     add(budget, "--ledger", "--dataset", "--blocks", "--key", "--trust-ledger")
     budget.add_argument("--query", metavar="TEXT", help="what was asked, for the history; it is public")
@@ -76,7 +76,7 @@ def run(options: argparse.Namespace) -> Outcome:
         neighbors=options.neighbors,
     )
     if not options.counts:
-        return Outcome(output=json.dumps(plan.record(), allow_nan=False) if options.json else _words(plan))
+        return Outcome(output=json_text("comparison-cost", plan.record()) if options.json else _words(plan))
     return _compared(plan, options)
 
 
@@ -105,7 +105,7 @@ def _compared(plan: ComparisonPlan, options: argparse.Namespace) -> Outcome:
             found = plan.paid(budget, counts, key=options.key, query=options.query, blocks=blocks_of(options))
             notes = (budget.describe().splitlines()[0], *ledger.notes)
     if options.json:
-        return Outcome(output=json.dumps(found.record() | {"plan": plan.record()}), released=True)
+        return Outcome(output=json_text("compared", found.record() | {"plan": plan.record()}), released=True)
     words = f"{found.describe()}."
     return Outcome(
         output=f"{found.counts[0]} {found.counts[1]}\n{words[0].upper()}{words[1:]}",

@@ -6,7 +6,7 @@ import argparse
 import json
 import os
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from importlib.util import find_spec
@@ -38,6 +38,15 @@ class Outcome:
     notes: tuple[str, ...] = ()
     code: int = 0
     released: bool = False
+
+
+# Of the objects that --json prints; a field that goes or changes its meaning makes a new one.
+JSON_VERSION = 1
+
+
+def json_text(kind: str, record: Mapping[str, Any]) -> str:
+    """One object as --json prints it, which says what it is: {"format": "pbdp-...", "version": 1, ...}."""
+    return json.dumps({"format": f"pbdp-{kind}", "version": JSON_VERSION} | dict(record), allow_nan=False)
 
 
 # ------------------------------------------------------------------------------------------ reading
@@ -91,10 +100,19 @@ def plan_in(options: argparse.Namespace) -> Plan:
 # ------------------------------------------------------------------------------------------ writing
 
 
-def plan_out(plan: Plan, options: argparse.Namespace, more: str = "") -> str:
+def plan_target(options: argparse.Namespace) -> Path | None:
+    """Where a plan is saved, if it is; asked before the work begins."""
+    return checked_target(options.output, options.force) if options.output else None
+
+
+def plan_out(plan: Plan, options: argparse.Namespace, target: Path | None, more: str = "") -> str:
     """Save a plan that was made, if asked, and say what it is, as an object or in words (and `more`)."""
-    if options.output:
-        plan.save(options.output)
+    if target is not None:
+        from pbdp.planning.store import plan_text
+
+        text = plan_text(plan)
+        with new_file(target, options.force) as file:
+            file.write(text.encode())
     if options.json:
         from pbdp.planning.store import plan_record
 
@@ -186,7 +204,7 @@ def picture_of(options: argparse.Namespace) -> Path | None:
 
     path = checked_path(options.plot)
     if not path.resolve().parent.is_dir() or path.is_dir():
-        raise InputError("plot file", "a path that can be written, in a folder that exists", options.plot)
+        raise InputError("plot", "a path that can be written, in a folder that exists", options.plot)
     if find_spec("matplotlib") is None:
         new_figure(1, 1)  # refuses; where it is there it is loaded when it is needed
     return path

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import argparse
-import json
 from typing import TYPE_CHECKING, Any
 
-from pbdp.cli.files import picture_of, plan_in
+from pbdp.cli.files import json_text, picture_of, plan_in
 from pbdp.cli.options import add, float_of
 from pbdp.cli.parser import Parser
-from pbdp.domains import probability
+from pbdp.domains import confidence_level
 from pbdp.errors import InputError
 
 if TYPE_CHECKING:
@@ -30,6 +29,7 @@ EXAMPLES = """examples:
 
 def declare(parser: Parser) -> None:
     """What the command takes."""
+    parser.set_defaults(doing="Checking the plan")
     parser.description = (
         "Say what a published number tells you about the true answer: an interval that holds it,\n"
         "and how likely the number is for each candidate. Only public figures are used."
@@ -49,7 +49,7 @@ def run(options: argparse.Namespace) -> str:
     """Load and check the plan, invert it, and say what was found."""
     picture = picture_of(options)
     if options.confidence is not None:
-        probability("--confidence", options.confidence, "Write 0.99 for 99 %.")
+        confidence_level("--confidence", options.confidence)
     published = float_of("published number", options.published)
     between = _between(options.answers)
 
@@ -70,7 +70,7 @@ def run(options: argparse.Namespace) -> str:
 
         save(draw_likelihood(plan, published, options.confidence), picture)
     if options.json:
-        return json.dumps(_record(plan, published, intervals, curve), allow_nan=False)
+        return json_text("interval", _record(plan, published, intervals, curve))
     return _words(published, intervals, curve)
 
 

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import argparse
-import json
 import os
 from pathlib import Path
 
-from pbdp.cli.files import Outcome
+from pbdp.cli.files import Outcome, json_text
 from pbdp.cli.options import add
 from pbdp.cli.parser import Parser
 
@@ -43,7 +42,7 @@ def run(options: argparse.Namespace) -> Outcome:
     public = create_pair(path)
     if options.json:
         record = {"private": str(path), "public": str(public), "public_key": public_key_at(public)}
-        return Outcome(output=json.dumps(record))
+        return Outcome(output=json_text("signing-keys", record))
     return Outcome(
         output=f"Private key: {path} (keep it to yourself, and a copy in a safe)\n"
         f"Public key:  {public} (for your readers)\n\n"

@@ -10,13 +10,14 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pbdp.cli.files import Outcome, checked_target, lines_in, new_file, picture_of
+from pbdp.accounting.risk import delta_words
+from pbdp.cli.files import Outcome, checked_target, json_text, lines_in, new_file, picture_of
 from pbdp.cli.ledger_keys import declare_keys
-from pbdp.cli.options import LEDGER_VARIABLE, add, add_neighbors, blocks_of, ledger_place, names_in
+from pbdp.cli.options import LEDGER_VARIABLE, add, add_neighbors, blocks_of, ledger_place, names_in, share
 from pbdp.cli.parser import Parser
 from pbdp.cli.words.layout import paragraph
 from pbdp.cli.words.ledgers import history_table, status_table, verification_words
-from pbdp.digits import percent_up
+from pbdp.digits import delta_text, epsilon_text, percent_up
 from pbdp.errors import ContradictionError, InputError
 
 if TYPE_CHECKING:
@@ -51,7 +52,7 @@ def declare(parser: Parser) -> None:
     add(create, "--delta", required=True, help="... at this delta")
     create.add_argument(
         "--reserve",
-        type=float,
+        type=share,
         metavar="SHARE",
         help="share of delta for outputs that a neighbor cannot have, and for mechanisms known only by their "
         "epsilon and delta (default: a thousandth)",
@@ -104,6 +105,7 @@ def declare(parser: Parser) -> None:
 
     export = _part(parts, "export", _export, "every record as a line of JSON, to check elsewhere")
     add(export, "--output", help="write a file")
+    add(export, "--force")
 
     declare_keys(parts, _part, _place)
 
@@ -141,7 +143,7 @@ def _part(parts: Any, name: str, run: Any, words: str) -> argparse.ArgumentParse
     )
     add(parser, "--ledger")
     add(parser, "--json", help="print JSON")
-    parser.set_defaults(run=run)
+    parser.set_defaults(run=run, doing="Checking the ledger")
     return parser
 
 
@@ -200,13 +202,14 @@ def _create(options: argparse.Namespace) -> Outcome:
             if (budget.terms, state.note, state.releases) != (wanted, options.note, 0):
                 raise
         if options.json:
-            return Outcome(output=json.dumps(_record(budget), allow_nan=False), notes=ledger.notes)
+            return Outcome(output=json_text("budget", _record(budget)), notes=ledger.notes)
         where = f"{'New ledger' if made else 'Ledger'} {ledger.place}"
         kept = "\nOnly who has its key can spend. Keep a copy: pbdp ledger key export." if made else ""
         return Outcome(
-            output=f"{where}: {options.dataset} has epsilon {options.epsilon:g} at delta {options.delta:g}.\n"
+            output=f"{where}: {options.dataset} has epsilon {epsilon_text(options.epsilon)} at delta "
+            f"{delta_text(options.delta)}.\n"
             f"{paragraph(wanted.risk_words())}{kept}",
-            notes=ledger.notes,
+            notes=(*ledger.notes, *filter(None, [delta_words(options.delta)])),
         )
 
 
@@ -263,7 +266,7 @@ def _status(options: argparse.Namespace) -> Outcome:
         if options.json:
             records = [_record(budget) for budget in budgets]
             whole = {"ledger": ledger.place, "datasets": records, "notes": list(ledger.notes)}
-            return Outcome(output=json.dumps(whole, allow_nan=False))
+            return Outcome(output=json_text("ledger-status", whole))
         words = status_table(ledger.place, budgets, explain=options.explain)
         return Outcome(output=words, notes=ledger.notes)
 
@@ -283,7 +286,7 @@ def _history(options: argparse.Namespace) -> Outcome:
                 }
                 for entry in entries
             ]
-            return Outcome(output=json.dumps(listed, allow_nan=False))
+            return Outcome(output=json_text("ledger-history", {"entries": listed}))
         return Outcome(output=history_table(entries, terms))
 
 
@@ -298,7 +301,7 @@ def _price(options: argparse.Namespace) -> Outcome:
         prices = {name: Budget.of(ledger, name).price(*plans, blocks=blocks) for name in names}
     if options.json:
         listed = {name: found.record() for name, found in prices.items()}
-        return Outcome(output=json.dumps(listed, allow_nan=False))
+        return Outcome(output=json_text("ledger-price", {"prices": listed}))
     return Outcome(output="\n\n".join(f"{name}: {found.describe()}" for name, found in prices.items()))
 
 
@@ -311,7 +314,7 @@ def _reserve(options: argparse.Namespace) -> Outcome:
         budget = Budget.of(ledger, options.dataset)
         found = budget.reserve(*plans, key=options.key, blocks=blocks)
         if options.json:
-            return Outcome(output=json.dumps(asdict(found), allow_nan=False), notes=ledger.notes)
+            return Outcome(output=json_text("reservation", asdict(found)), notes=ledger.notes)
         paid = (
             "Paid for before" if found.repeated else f"Reserved for {percent_up(found.share)} of the budget"
         )
@@ -327,7 +330,11 @@ def _verify(options: argparse.Namespace) -> Outcome:
 
     against = None if options.against is None else lines_in("export", options.against)
     found = verify_ledger(_place(options), everything=options.all, against=against)
-    output = json.dumps(asdict(found) | {"sound": found.sound}) if options.json else verification_words(found)
+    output = (
+        json_text("ledger-verification", asdict(found) | {"sound": found.sound})
+        if options.json
+        else verification_words(found)
+    )
     notes = () if options.json else found.notes
     return Outcome(output=output, notes=notes, code=0 if found.fault is None else FAULTY)
 
@@ -336,12 +343,18 @@ def _export(options: argparse.Namespace) -> Outcome:
     with _opened(options) as ledger:
         lines = ledger.export()
         if options.output is None:
-            return Outcome(output="\n".join(lines))
+            if not options.json:
+                return Outcome(output="\n".join(lines))
+            return Outcome(
+                output=json_text("ledger-export", {"records": [json.loads(line) for line in lines]})
+            )
         count = 0
-        with new_file(checked_target(options.output, False), False) as file:
+        with new_file(checked_target(options.output, options.force), options.force) as file:
             for line in lines:
                 file.write(f"{line}\n".encode())
                 count += 1
+    if options.json:
+        return Outcome(output=json_text("ledger-export", {"lines": count, "written_to": options.output}))
     return Outcome(output=f"{count:,} lines in {options.output}")
 
 
@@ -352,5 +365,5 @@ def _recover(options: argparse.Namespace) -> Outcome:
         counted = "what this machine knew to be spent" if options.gap == "known" else "everything"
         note = f"Recovered: the gap was counted as {counted}."
         if options.json:
-            return Outcome(output=json.dumps({"ledger": ledger.place, "gap": options.gap}))
+            return Outcome(output=json_text("ledger-recovery", {"ledger": ledger.place, "gap": options.gap}))
         return Outcome(output=note, notes=ledger.notes)

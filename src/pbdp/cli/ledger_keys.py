@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import argparse
-import json
 import os
 from collections.abc import Callable
 from typing import Any
 
-from pbdp.cli.files import Outcome, checked_target, lines_in, new_file
+from pbdp.cli.files import Outcome, checked_target, json_text, lines_in, new_file
 from pbdp.cli.options import add
-from pbdp.spelling import NotJsonError, content_of, json_of
+from pbdp.spelling import NotJsonError, content_of, json_of, kind_of
 
 Part = Callable[[Any, str, Any, str], argparse.ArgumentParser]
 Place = Callable[[argparse.Namespace], str]
@@ -54,7 +53,8 @@ def _exported(options: argparse.Namespace) -> Outcome:
         file.write(f"{keys}\n".encode())
     return _told(
         options,
-        {"output": options.output},
+        "export",
+        {"written_to": options.output},
         f"The ledger's keys are in {options.output}. Who has them can write to the ledger: move the file to "
         "the other machine, import it there, and delete it, or keep it in a safe.",
     )
@@ -64,13 +64,16 @@ def _imported(options: argparse.Namespace) -> Outcome:
     from pbdp.errors import InputError
     from pbdp.ledger import Ledger
 
+    content = content_of("key file", options.file)
     try:
-        exported = json_of(content_of("key file", options.file))
+        exported = json_of(content)
     except NotJsonError:
-        raise InputError("key file", "what `pbdp ledger key export` writes", options.file) from None
+        raise InputError("key file", "what `pbdp ledger key export` writes", kind_of(content)) from None
     with Ledger.open(options.place(options)) as ledger:
         kept = ledger.take_keys(exported)
-    return _told(options, {"keys": kept}, f"This machine now has the ledger's keys {', '.join(kept)}.")
+    return _told(
+        options, "import", {"keys": kept}, f"This machine now has the ledger's keys {', '.join(kept)}."
+    )
 
 
 def _rotated(options: argparse.Namespace) -> Outcome:
@@ -80,6 +83,7 @@ def _rotated(options: argparse.Namespace) -> Outcome:
         new = ledger.rotate_key()
     return _told(
         options,
+        "rotate",
         {"key": new},
         f"The ledger goes on under the key {new}. Other machines can only read it until they have the key: "
         "pbdp ledger key export here, pbdp ledger key import there.",
@@ -92,6 +96,7 @@ def _replaced(options: argparse.Namespace) -> Outcome:
     with Ledger.replace_key(options.place(options), lines_in("export", options.export)) as ledger:
         outcome = _told(
             options,
+            "replace",
             {"ledger": ledger.place},
             f"The ledger {ledger.place} goes on under a new key. Of the records before it, hashes are "
             "checked, but no MACs. Look through those that came after the export: pbdp ledger history.",
@@ -99,5 +104,5 @@ def _replaced(options: argparse.Namespace) -> Outcome:
         return Outcome(output=outcome.output, notes=ledger.notes)
 
 
-def _told(options: argparse.Namespace, record: dict[str, object], words: str) -> Outcome:
-    return Outcome(output=json.dumps(record) if options.json else words)
+def _told(options: argparse.Namespace, change: str, record: dict[str, object], words: str) -> Outcome:
+    return Outcome(output=json_text("ledger-key", {"change": change} | record) if options.json else words)

@@ -2,40 +2,45 @@
 
 from __future__ import annotations
 
+import argparse
 import os
 import sys
+import warnings
 from collections.abc import Sequence
 
 from pbdp import __version__
-from pbdp.cli.files import Outcome
-from pbdp.cli.parser import REFUSED, Parser
-from pbdp.errors import PbdpError
+from pbdp.cli.files import Outcome, json_text
+from pbdp.cli.parser import Parser, UsageError
+from pbdp.cli.progress import Phases, Progress, colored
+from pbdp.errors import LargeDeltaWarning, PbdpError
 
 # Exit codes: 0 done, 1 an audit, a ledger or a table with a fault, 2 the request cannot be used as it is,
 # 3 it does not fit into the budget, 4 a table could not be verified completely, 130 interrupted.
+REFUSED = 2
 INTERRUPTED = 130
 PARTLY_RELEASED = "What was written counts as released; drawing again is another release."
 
-# Every command, a module of this package that is imported when it is run, and its line of help.
+# Every command in the order of use, a module of this package that is imported when it is run, and its help.
 COMMANDS = {
     "plan": "find the noise with the least privacy loss that meets an accuracy",
+    "vector": "plan an answer with several coordinates",
+    "together": "plan several different requirements for the least joint epsilon",
     "noise": "show every output of a plan and its probability",
-    "ask": "publish a number with the noise that costs a budget least",
-    "choose": "choose the option with the best score, or the best few",
-    "sharpen": "make a published answer more precise, for the difference in cost",
-    "compare": "compare how many people say yes in two groups",
-    "release": "publish private numbers with the noise of a plan",
-    "interval": "say what a published number tells you about the true answer",
     "audit": "draw from the sampler and test all that a plan claims",
     "ledger": "keep the privacy budget of datasets",
-    "together": "plan several different requirements for the least joint epsilon",
-    "vector": "plan an answer with several coordinates",
-    "local": "surveys in which people randomize their answers before they are sent",
-    "reproduce": "draw the paper's figures again and report what holds",
+    "release": "publish private numbers with the noise of a plan",
+    "ask": "publish a number with the noise that costs a budget least",
+    "sharpen": "make a published answer more precise, for the difference in cost",
+    "choose": "choose the option with the best score, or the best few",
+    "compare": "compare how many people say yes in two groups",
+    "interval": "say what a published number tells you about the true answer",
     "tables": "publish counts, sums and means of groups from a file or a database",
     "keys": "make a key pair to sign published tables with",
     "certificate": "write a page for people: what is claimed, what it rests on, how to check it",
     "verify": "check the manifest of a table: its guarantee, its numbers, who paid",
+    "local": "surveys in which people randomize their answers before they are sent",
+    "reproduce": "draw the paper's figures again and report what holds",
+    "completion": "print a script that completes commands and options in a shell",
 }
 
 
@@ -49,19 +54,40 @@ def parser() -> Parser:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; the exit code is 0, or 2 when the request cannot be used."""
+    given = sys.argv[1:] if arguments is None else list(arguments)
+    options = argparse.Namespace()
     try:
-        options = parser().parse_args(arguments)
-        done = options.run(options)
+        parser().parse_args(given, options)
+        with warnings.catch_warnings():
+            # what is printed says it
+            warnings.simplefilter("ignore", LargeDeltaWarning)
+            with Progress() as progress, Phases(progress) as options.phases:
+                options.phases.now(getattr(options, "doing", "Working"))
+                done = options.run(options)
     except PbdpError as error:
-        print(f"pbdp: {error}", file=sys.stderr)
-        return error.exit_code
+        return _refused(given, error, _words(error, options), error.exit_code)
     except OSError as error:
-        print(f"pbdp: {error.strerror or 'something cannot be read or written'}", file=sys.stderr)
-        return REFUSED
-    except KeyboardInterrupt:
-        print("pbdp: interrupted", file=sys.stderr)
-        return INTERRUPTED
+        return _refused(given, error, error.strerror or "something cannot be read or written", REFUSED)
+    except KeyboardInterrupt as error:
+        return _refused(given, error, "interrupted", INTERRUPTED)
     return _printed(done if isinstance(done, Outcome) else Outcome(output=done))
+
+
+def _words(error: PbdpError, options: argparse.Namespace) -> str:
+    """What is wrong, with options for parameters once it is known whose options they are."""
+    asked: Parser | None = getattr(options, "parser", None)
+    return str(error) if asked is None else asked.in_options(error, getattr(options, "elsewhere", ()))
+
+
+def _refused(given: Sequence[str], error: BaseException, words: str, code: int) -> int:
+    """Say what is wrong, as an object where objects are asked for; the exit code."""
+    if "--json" in given[: given.index("--") if "--" in given else None]:
+        record = {"kind": type(error).__name__, "message": words, "exit_code": code}
+        print(json_text("error", record), file=sys.stderr)
+    else:
+        usage = f"\nTry: {error.usage} --help" if isinstance(error, UsageError) else ""
+        print(colored(f"pbdp: {words}{usage}", sys.stderr), file=sys.stderr)
+    return code
 
 
 def _printed(outcome: Outcome) -> int:
@@ -71,7 +97,7 @@ def _printed(outcome: Outcome) -> int:
             sys.stdout.buffer.write(outcome.output)
             sys.stdout.buffer.flush()
         else:
-            print(outcome.output, flush=True)
+            print(colored(outcome.output, sys.stdout), flush=True)
     except OSError as error:
         _drop_output()
         # the reader of a pipe has seen enough, which is fine unless it leaves released numbers unseen
@@ -81,7 +107,7 @@ def _printed(outcome: Outcome) -> int:
         print(f"pbdp: the output cannot be written: {error.strerror}.{lost}", file=sys.stderr)
         return REFUSED
     for note in outcome.notes:
-        print(note, file=sys.stderr)
+        print(colored(note, sys.stderr), file=sys.stderr)
     return outcome.code
 
 

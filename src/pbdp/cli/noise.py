@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import argparse
-import json
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from pbdp.cli.files import plan_in
+from pbdp.cli.files import json_text, plan_in
 from pbdp.cli.options import add, number_of
 from pbdp.cli.parser import Parser
 from pbdp.cli.words.layout import bar, columns
@@ -24,6 +23,7 @@ SHOWN = 2e-3
 
 def declare(parser: Parser) -> None:
     """What the command takes."""
+    parser.set_defaults(doing="Checking the plan")
     parser.description = "Show every number that a plan may publish for a true answer, and how likely it is."
     add(parser, "plan")
     parser.add_argument("--answer", required=True, metavar="Q", help="the true answer to look at")
@@ -44,7 +44,7 @@ def run(options: argparse.Namespace) -> str:
             "probability": law.probability.tolist(),
             "missing_mass": law.missing_mass,
         }
-        return json.dumps(record, allow_nan=False)
+        return json_text("noise", record)
     return _words(plan, answer, law)
 
 

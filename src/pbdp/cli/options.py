@@ -17,6 +17,56 @@ LEDGER_VARIABLE = "PBDP_LEDGER"
 # Written out, such a number would fill the memory.
 LONG_EXPONENT = re.compile(r"[eE][+-]?[\d_]{4}")
 
+# 1,234 and 1,234,567.5; 0,9 and 12,5
+_THOUSANDS = re.compile(r"[+-]?\d{1,3}(?:,\d{3})+(?:\.\d+)?")
+_COMMA = re.compile(r"[+-]?\d*,\d+")
+
+
+def number(text: str) -> float:
+    """A number; what people write otherwise is refused with the way to write it."""
+    try:
+        return float(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(
+            f"must be a number; got {text!r}. {how_to_write(text)}".strip()
+        ) from None
+
+
+def share(text: str) -> float:
+    """A part of one, such as 0.9, also written 90%."""
+    percent = text.strip().removesuffix("%")
+    if percent == text.strip():
+        return number(text)
+    try:
+        return float(Fraction(percent) / 100)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"must be 0.9 or 90%, say; got {text!r}.") from None
+
+
+def whole(text: str) -> int:
+    """A whole number, also written 1e6."""
+    try:
+        exact = int(text) if LONG_EXPONENT.search(text) else Fraction(text)
+    except (ValueError, ZeroDivisionError):
+        exact = Fraction(1, 2)
+    if exact.denominator != 1:
+        raise argparse.ArgumentTypeError(
+            f"must be a whole number; got {text!r}. {how_to_write(text)}".strip()
+        )
+    return int(exact)
+
+
+def how_to_write(text: str) -> str:
+    """A sentence on how a number is written here, for text that has commas or per cent signs."""
+    text = text.strip()
+    if _THOUSANDS.fullmatch(text):
+        point = f", or {text.replace(',', '.')}" if text.count(",") == 1 and "." not in text else ""
+        return f"Write {text.replace(',', '')} without the comma{point}."
+    if _COMMA.fullmatch(text):
+        return f"Write {text.replace(',', '.')} with a point."
+    return ""
+
+
 _SHARED: dict[str, dict[str, Any]] = {
     "plan": {"metavar": "PLAN", "help": "a plan saved with `pbdp plan -o`"},
     "--part": {"metavar": "NAME", "help": "the part to look at, of a plan for several requirements"},
@@ -24,29 +74,29 @@ _SHARED: dict[str, dict[str, Any]] = {
     # an accuracy
     "--within": {"metavar": "W", "help": "width: 5 (within 5), or 5%%+10 (within 5 %% plus 10)"},
     "--below": {
-        "type": float,
+        "type": number,
         "metavar": "B",
         "help": "a lopsided width: at most B below the truth (any distance if left out) ...",
     },
-    "--above": {"type": float, "metavar": "A", "help": "... and at most A above it"},
-    "--confidence": {"type": float, "metavar": "P", "help": "how often it must hold: 0.9 for 90 %%"},
+    "--above": {"type": number, "metavar": "A", "help": "... and at most A above it"},
+    "--confidence": {"type": share, "metavar": "P", "help": "how often it must hold: 0.9 or 90%%"},
     # answers
     "--sensitivity": {
-        "type": float,
+        "type": number,
         "required": True,
         "metavar": "D",
         "help": "most that one person changes the answer",
     },
     "--integer": {"action": "store_true", "help": "answers are whole numbers"},
     "--step": {
-        "type": float,
+        "type": number,
         "metavar": "STEP",
         "help": "grid for real answers, a power of two (found if left out)",
     },
     "--neighbors": {"choices": list(Neighbors), "help": "refuse the plan unless it is for this relation"},
     # privacy
-    "--epsilon": {"type": float, "metavar": "EPS"},
-    "--delta": {"type": float, "metavar": "DELTA", "help": "epsilon is for this delta"},
+    "--epsilon": {"type": number, "metavar": "EPS"},
+    "--delta": {"type": number, "metavar": "DELTA", "help": "epsilon is for this delta"},
     # surveys
     "--of": {"choices": ("category", "value"), "help": "default: category if there are any, else value"},
     "--joint": {"action": "store_true", "help": "the confidence is for all of them together"},
@@ -82,7 +132,7 @@ _SHARED: dict[str, dict[str, Any]] = {
     "--json": {"action": "store_true", "help": "print one JSON object"},
     "--plot": {"metavar": "FILE", "help": "draw it into a .png, .svg or .pdf file"},
     "--insecure-test-seed": {
-        "type": int,
+        "type": whole,
         "metavar": "N",
         "help": "FOR TESTS ONLY: noise that anyone can take off again; the output is marked",
     },
@@ -103,10 +153,13 @@ def add(parser: argparse._ActionsContainer, *names: str, **changes: Any) -> None
             parser.add_argument(_BEFORE[name], **(settings | hidden))
 
 
-def add_neighbors(parser: argparse._ActionsContainer) -> None:
+def add_neighbors(
+    parser: argparse._ActionsContainer, default: Neighbors | None = Neighbors.ADD_REMOVE
+) -> None:
     """Declare the relation that a new plan is for."""
-    usual = Neighbors.ADD_REMOVE
-    add(parser, "--neighbors", default=usual, help=f"default: {usual}")
+    told = {each: "" if each != (default or Neighbors.ADD_REMOVE) else " (default)" for each in Neighbors}
+    words = "; ".join(f"{each}{mark}: {each.description}" for each, mark in told.items())
+    add(parser, "--neighbors", default=default, help=words)
 
 
 def add_written(parser: argparse._ActionsContainer, formats: Sequence[str], more: str = "") -> None:
@@ -155,7 +208,7 @@ def number_of(name: str, text: str) -> int | Fraction:
             raise ValueError
         exact = Fraction(text)
     except (ValueError, ZeroDivisionError):
-        raise InputError(name, "a finite number", repr(text)) from None
+        raise InputError(name, "a finite number", repr(text), how_to_write(text)) from None
     return int(exact) if exact.denominator == 1 else exact
 
 

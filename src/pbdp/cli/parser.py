@@ -8,15 +8,32 @@ from __future__ import annotations
 
 import argparse
 import re
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
 from importlib import import_module
 from typing import Any, NoReturn
 
-from pbdp.errors import without_passwords
+from pbdp.errors import InputError, PbdpError, did_you_mean, without_passwords
 
-REFUSED = 2
-# How argparse repeats a value.
-_REPEATED = re.compile(r"(invalid \w+(?: value)?): (['\"]).*?\2")
+# How values are repeated, here and by argparse.
+_REPEATED = re.compile(r"; got .*|: ignored explicit argument .*|'.*'", re.DOTALL)
+_NOT_REPEATED = "; got something else. Numbers have a point and no commas: 1234.5."
+_MISSING = re.compile(r"the following arguments are required: (.*)")
+_ARGUMENT = re.compile(r"argument ([^:]+): (.*)", re.DOTALL)
+_NO_VALUE = re.compile(r"expected (one|\d+|at least one) arguments?")
+# A parameter with its value, as messages of the library write them.
+_PARAMETER = re.compile(r"(?<![\w-])([a-z_]+)=(True\b|\"[^\"]*\"|'[^']*'|[\w.%+/-]*[\w%])")
+# Parameters whose options have another name.
+_CALLED = {"trust": "trust_ledger", "families": "family"}
+_BETWEEN_NAMES = re.compile(r"(,? and | or |, )")
+
+
+class UsageError(PbdpError):
+    """The command line as a whole cannot be read; `usage` is the command whose help says how it is."""
+
+    def __init__(self, message: str, usage: str) -> None:
+        self.usage = usage
+        super().__init__(without_passwords(message))
 
 
 class Parser(argparse.ArgumentParser):
@@ -35,30 +52,122 @@ class Parser(argparse.ArgumentParser):
 
     def add_commands(self, package: str, commands: Mapping[str, str]) -> None:
         """Take one of these commands, each with its line of help; its module in the package has its name."""
-        parsers = self.add_subparsers(dest="command", metavar="COMMAND", required=True)
+        title = "commands, in the order of use"
+        parsers = self.add_subparsers(title=title, dest="command", metavar="COMMAND", required=True)
         for name, words in commands.items():
             parsers.add_parser(name, help=words, module=f"{package}.{name}")
 
-    def error(self, message: str) -> NoReturn:
-        shown = without_passwords(_REPEATED.sub(r"\1", message) if self.private else message)
-        self.exit(REFUSED, f"pbdp: {shown}\nTry: {self.prog} --help\n")
-
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
-        """As in argparse; a private command's options are told from its numbers first."""
-        self._import_command()
-        if not self.private or self._inside:
+        """As in argparse; unknown options are told first, as what is missing may stand behind one."""
+        self.declared()
+        if self._inside:
             return super().parse_known_args(args, namespace)
+        self._refuse_unknown(args)
         self._inside = True
         try:
-            known, strays = self.parse_known_intermixed_args(args, namespace)
+            if self.private:
+                known, strays = self.parse_known_intermixed_args(args, namespace)
+            else:
+                known, strays = super().parse_known_args(args, namespace)
         finally:
             self._inside = False
-        names = [stray.partition("=")[0] for stray in strays if stray.startswith("--")]
+        if strays and self.private:
+            self.error("there is something that pbdp does not expect here")
         if strays:
-            self.error(f"unrecognized option: {', '.join(names) or 'one with a single dash'}")
+            self.error(f"{' '.join(strays)!r} is not expected here. Values stand behind their options.")
+        if not hasattr(known, "parser"):
+            known.parser = self
         return known, strays
 
-    def _import_command(self) -> None:
+    def error(self, message: str) -> NoReturn:
+        """Refuse the command line, in words of ours for those of argparse."""
+        if missing := _MISSING.fullmatch(message):
+            message = self._missing(missing[1])
+        elif about := _ARGUMENT.fullmatch(message):
+            name, words = about[1].split("/")[-1], about[2]
+            if _NO_VALUE.fullmatch(words):
+                message = f"{name} needs a value: {self._meaning(name)}."
+            else:
+                message = f"{name} {words}" if words.startswith("must") else f"{name}: {words}"
+        if self.private:
+            message = _REPEATED.sub(_NOT_REPEATED, message)
+        raise UsageError(message, self.prog)
+
+    # ---- what is wrong, in words
+
+    def in_options(self, error: PbdpError, elsewhere: Collection[str] = ()) -> str:
+        """What an error of the library says, with options for parameters; not for those said `elsewhere`."""
+        text = str(error)
+        shown = [
+            action for action in self._actions if action.option_strings and action.help != argparse.SUPPRESS
+        ]
+        several = Counter(action.dest for action in shown)
+        flags = {
+            action.dest: max(action.option_strings, key=len)
+            for action in shown
+            if several[action.dest] == 1 and action.dest not in elsewhere
+        }
+        flags |= {name: flags[dest] for name, dest in _CALLED.items() if dest in flags}
+        if isinstance(error, InputError) and text.startswith(error.name):
+            words = _BETWEEN_NAMES.split(error.name)
+            if set(words[::2]) <= set(flags):
+                text = "".join(flags.get(word, word) for word in words) + text.removeprefix(error.name)
+
+        def option(found: re.Match[str]) -> str:
+            if found[1] not in flags:
+                return found[0]
+            return flags[found[1]] if found[2] == "True" else f"{flags[found[1]]} {found[2]}"
+
+        return _PARAMETER.sub(option, text)
+
+    def _refuse_unknown(self, args: Sequence[str]) -> None:
+        """Refuse an option that there is not; in front of a command only what is in front of it is ours."""
+        commands = any(isinstance(action, argparse._SubParsersAction) for action in self._actions)
+        known = self._option_string_actions
+        for text in args:
+            name = text.partition("=")[0]
+            if text == "--" or (commands and not text.startswith("-")):
+                return
+            is_option = len(text) > 1 and text.startswith("-") and " " not in name
+            if not is_option or self._negative_number_matcher.match(text):
+                continue
+            if name not in known and (name.startswith("--") or name[:2] not in known):
+                shown = [
+                    flag
+                    for flag, action in known.items()
+                    if action.help != argparse.SUPPRESS and flag.startswith("--")
+                ]
+                if self.private and not name.startswith("--"):
+                    name = "with a single dash but -o and -h"
+                self.error(_joined(f"{self.prog} has no option {name}.", did_you_mean(name, shown)))
+
+    def _check_value(self, action: argparse.Action, value: Any) -> None:
+        """Refuse what is not among the choices, with the one that is nearest."""
+        if action.choices is None or value in action.choices:
+            return
+        choices = [str(choice) for choice in action.choices]
+        near = did_you_mean(str(value), choices)
+        if isinstance(action, argparse._SubParsersAction):
+            self.error(_joined(f"there is no command {value!r}.", near or f"There are {', '.join(choices)}."))
+        raise argparse.ArgumentError(action, _joined(f"must be {_either(choices)}; got {value!r}.", near))
+
+    def _missing(self, names: str) -> str:
+        """What is needed and not there, and what it is."""
+        for action in self._actions:
+            if isinstance(action, argparse._SubParsersAction) and action.metavar == names:
+                return f"a command is missing: {_either(list(action.choices))}"
+        if ", " in names or not (meaning := self._meaning(names)):
+            return f"missing: {names}"
+        return f"{names} is missing: {meaning}."
+
+    def _meaning(self, name: str) -> str:
+        """The line of help of an option or a value."""
+        for action in self._actions:
+            if name in (*action.option_strings, action.metavar, action.dest):
+                return (action.help or "").replace("%%", "%")
+        return ""
+
+    def declared(self) -> None:
         """Declare what the command takes; not before it is run, as most others are not."""
         if self._module is None:
             return
@@ -67,3 +176,11 @@ class Parser(argparse.ArgumentParser):
         command.declare(self)
         if hasattr(command, "run"):
             self.set_defaults(run=command.run)
+
+
+def _either(choices: Sequence[str]) -> str:
+    return choices[0] if len(choices) == 1 else f"{', '.join(choices[:-1])} or {choices[-1]}"
+
+
+def _joined(*sentences: str) -> str:
+    return " ".join(filter(None, sentences))

@@ -5,10 +5,10 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from pbdp.cli.files import picture_of, plan_out
-from pbdp.cli.options import add, add_neighbors, width_of
+from pbdp.cli.files import picture_of, plan_out, plan_target
+from pbdp.cli.options import add, add_neighbors, number, whole, width_of
 from pbdp.cli.parser import Parser
-from pbdp.cli.progress import Phases, Progress
+from pbdp.errors import did_you_mean
 from pbdp.spelling import word_now
 
 if TYPE_CHECKING:
@@ -27,6 +27,7 @@ EXAMPLES = """examples:
 
 def declare(parser: Parser) -> None:
     """What the command takes."""
+    parser.set_defaults(doing="Planning")
     parser.description = "Find the noise with the least privacy loss that meets an accuracy, and certify it."
     parser.epilog = EXAMPLES
     accuracy = parser.add_argument_group("accuracy")
@@ -34,11 +35,11 @@ def declare(parser: Parser) -> None:
     accuracy.add_argument(
         "--range",
         nargs=2,
-        type=float,
+        type=number,
         metavar=("LO", "HI"),
         help="answers and outputs inside LO..HI (with a width, or with --scale)",
     )
-    accuracy.add_argument("--scale", type=float, metavar="S", help="noise scale for --range without a width")
+    accuracy.add_argument("--scale", type=number, metavar="S", help="noise scale for --range without a width")
     add(accuracy, "--confidence")
     answers = parser.add_argument_group("answers")
     add(answers, "--sensitivity", "--integer")
@@ -51,10 +52,10 @@ def declare(parser: Parser) -> None:
     add(privacy, "--epsilon", help="the loss you can afford; leave out --confidence or --within")
     add(privacy, "--delta")
     privacy.add_argument(
-        "--rdp-order", type=float, metavar="ALPHA", help="or: the Rényi loss of this order is found"
+        "--rdp-order", type=number, metavar="ALPHA", help="or: the Rényi loss of this order is found"
     )
     privacy.add_argument(
-        "--releases", type=int, default=1, metavar="T", help="numbers that one person may affect"
+        "--releases", type=whole, default=1, metavar="T", help="numbers that one person may affect"
     )
     privacy.add_argument(
         "--simultaneous", action="store_true", help="the confidence is joint for all T numbers"
@@ -68,6 +69,7 @@ def declare(parser: Parser) -> None:
     )
     output = parser.add_argument_group("output")
     add(output, "--output", help="save the plan")
+    add(output, "--force")
     output.add_argument("--explain", action="store_true", help="say why this noise was chosen")
     add(output, "--plot", "--json")
 
@@ -78,42 +80,42 @@ def _family(given: str) -> str:
 
     name = word_now(given)
     if name not in known_families():
-        raise argparse.ArgumentTypeError(f"must be one of {', '.join(known_families())}; got {name}")
+        near = did_you_mean(name, known_families())
+        known = ", ".join(known_families())
+        raise argparse.ArgumentTypeError(f"must be one of {known}; got {name!r}. {near}".strip())
     return name
 
 
 def run(options: argparse.Namespace) -> str:
     """Make the plan, save it if asked, and say what it is."""
-    picture, width = picture_of(options), width_of(vars(options), mark="--")
+    target, picture, width = plan_target(options), picture_of(options), width_of(vars(options), mark="--")
 
     from pbdp.planning.ask import plan
 
-    with Progress() as progress, Phases(progress) as phases:
-        phases.now("Planning")
-        made = plan(
-            within=width,
-            range=tuple(options.range) if options.range else None,
-            scale=options.scale,
-            confidence=options.confidence,
-            epsilon=options.epsilon,
-            sensitivity=options.sensitivity,
-            delta=options.delta,
-            rdp_order=options.rdp_order,
-            integer=options.integer,
-            nonnegative=options.nonnegative,
-            releases=options.releases,
-            simultaneous=options.simultaneous,
-            neighbors=options.neighbors,
-            step=options.step,
-            families=tuple(options.family) if options.family else None,
-        )
-        phases.now("Proving the limit")
-        _ = made.limit
+    made = plan(
+        within=width,
+        range=tuple(options.range) if options.range else None,
+        scale=options.scale,
+        confidence=options.confidence,
+        epsilon=options.epsilon,
+        sensitivity=options.sensitivity,
+        delta=options.delta,
+        rdp_order=options.rdp_order,
+        integer=options.integer,
+        nonnegative=options.nonnegative,
+        releases=options.releases,
+        simultaneous=options.simultaneous,
+        neighbors=options.neighbors,
+        step=options.step,
+        families=tuple(options.family) if options.family else None,
+    )
+    options.phases.now("Proving the limit")
+    _ = made.limit
     if picture is not None:
         from pbdp.figures.plan_figure import draw_plan
 
         draw_plan(made, picture, full=options.explain)
-    return plan_out(made, options, _why(made) if options.explain and not options.json else "")
+    return plan_out(made, options, target, _why(made) if options.explain and not options.json else "")
 
 
 def _why(made: Plan) -> str:

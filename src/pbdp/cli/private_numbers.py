@@ -42,12 +42,13 @@ class PrivateColumn:
 # ---------------------------------------------------------------------------------------------- typed
 
 
-def typed_numbers(texts: list[str], what: str = "number") -> PrivateColumn:
+def typed_numbers(texts: list[str], what: str = "NUMBER") -> PrivateColumn:
     """Numbers of the command line, which may be fractions such as 1/3."""
     try:
         return PrivateColumn(answers=[_typed(text) for text in texts])
     except (ArithmeticError, ValueError):
-        raise InputError(what, "a number", "something else") from None
+        remedy = "Write 1234.5: a point, no commas, no units."
+        raise InputError(what, "a number", "something else", remedy) from None
 
 
 def _typed(text: str) -> int | Decimal | Fraction:

@@ -1,7 +1,9 @@
-"""One line on a terminal that says what is being done and how far it is."""
+"""What only a terminal sees: a line on what is being done and how far it is, and colors."""
 
 from __future__ import annotations
 
+import os
+import re
 import sys
 import threading
 import time
@@ -13,9 +15,11 @@ from typing import TextIO
 PATIENCE = 1.0
 PAUSE = 0.1
 CLEAR = "\r\x1b[K"
+# Those that are open; the last one has the line.
+_open: list[Progress] = []
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class Progress:
     """Tells how far a task is, on standard error, unless that is no terminal or the task is short."""
 
@@ -27,11 +31,14 @@ class Progress:
         self._next = time.monotonic() + PATIENCE
 
     def __enter__(self) -> Progress:
+        _open.append(self)
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        if self in _open:
+            _open.remove(self)
         if self._shown and self.stream is not None:
             print(CLEAR, end="", file=self.stream, flush=True)
 
@@ -74,5 +81,17 @@ class Phases:
     def _tell(self) -> None:
         while not self._left.wait(PAUSE):
             doing, since = self._phase
-            if doing:
+            if doing and (not _open or _open[-1] is self._progress):
                 self._progress.tell(f"{doing}, seconds:", int(time.monotonic() - since))
+
+
+# Verdicts at the beginning of a line.
+_GOOD = re.compile(r"^(PASS|Sound|holds)\b", re.MULTILINE)
+_BAD = re.compile(r"^(FAIL|NOT SOUND|DOES NOT HOLD|INSECURE|pbdp:)", re.MULTILINE)
+
+
+def colored(text: str, stream: TextIO) -> str:
+    """Verdicts in green and red, on a terminal only and unless NO_COLOR is set (no-color.org)."""
+    if os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb" or not stream.isatty():
+        return text
+    return _BAD.sub("\x1b[31m\\1\x1b[0m", _GOOD.sub("\x1b[32m\\1\x1b[0m", text))

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import argparse
-import json
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
-from pbdp.cli.files import STANDARD, Outcome, Target, checked_target, new_file, plan_in, target_of
-from pbdp.cli.options import add, add_written, check_budget
+from pbdp.cli.files import STANDARD, Outcome, Target, checked_target, json_text, new_file, plan_in, target_of
+from pbdp.cli.options import add, add_written, check_budget, share
 from pbdp.cli.parser import Parser
 from pbdp.cli.progress import Progress
 from pbdp.errors import ContradictionError, InputError
@@ -37,6 +36,7 @@ Numbers that are typed can be seen by other users of the machine and stay in the
 
 def declare(parser: Parser) -> None:
     """What the command takes."""
+    parser.set_defaults(doing="Checking the plan")
     parser.description = "Publish private numbers with the noise of a plan."
     parser.epilog = EXAMPLES
     parser.private = True
@@ -131,7 +131,7 @@ def _output(publication: Publication, options: argparse.Namespace, target: Targe
     from pbdp.cli.table_file import table_bytes
 
     if options.json:
-        return json.dumps(publication.record(written_to=options.output), allow_nan=False)
+        return json_text("released", publication.record(written_to=options.output))
     if target.path is not None:
         return f"{publication.rows:,} published in {options.output}"
     if options.format is None and publication.alone:
@@ -198,13 +198,13 @@ def _interval(given: str | None) -> bool | float:
     if not given:
         return given is not None
     try:
-        confidence = float(given)
-    except ValueError:
+        confidence = share(given)
+    except argparse.ArgumentTypeError:
         confidence = -1.0
     if not 0 < confidence < 1:
         raise InputError(
             "--interval",
-            "followed by a confidence between 0 and 1, such as 0.99, or by nothing",
+            "followed by a confidence between 0 and 1, such as 0.99 or 99%, or by nothing",
             "something else",
             "Put numbers before it.",
         )

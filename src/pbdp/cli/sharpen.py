@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import argparse
-import json
 
 from pbdp.cli.ask import answer_of
-from pbdp.cli.files import Outcome
+from pbdp.cli.files import Outcome, json_text
 from pbdp.cli.ledger import DEFAULT
 from pbdp.cli.options import add, blocks_of, float_of, ledger_place
 from pbdp.cli.parser import Parser
@@ -24,6 +23,7 @@ every answer to a percentage with a floor) costs the difference; another one the
 
 def declare(parser: Parser) -> None:
     """What the command takes."""
+    parser.set_defaults(doing="Choosing the noise")
     parser.description = "Make an answer that `pbdp ask` published more precise."
     parser.epilog = EXAMPLES
     parser.private = True
@@ -51,7 +51,7 @@ def run(options: argparse.Namespace) -> Outcome:
         budget, confidence = Budget.of(ledger, options.dataset), options.confidence
         if answer is None:
             found = budget.sharpening(options.key, within=within, confidence=confidence, blocks=blocks)
-            priced = json.dumps(found.record(), allow_nan=False) if options.json else found.describe()
+            priced = json_text("sharpening", found.record()) if options.json else found.describe()
             return Outcome(output=priced, notes=ledger.notes)
         sharpened = budget.sharpen(
             options.key, within=within, answer=answer, confidence=confidence, blocks=blocks
@@ -73,4 +73,4 @@ def run(options: argparse.Namespace) -> Outcome:
             "repeated": sharpened.repeated,
             "key": sharpened.key,
         }
-        return Outcome(output=json.dumps(record, allow_nan=False), notes=ledger.notes, released=True)
+        return Outcome(output=json_text("sharpened", record), notes=ledger.notes, released=True)

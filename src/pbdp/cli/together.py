@@ -5,10 +5,10 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING, Any
 
-from pbdp.cli.files import plan_out, toml_in
+from pbdp.cli.files import plan_out, plan_target, toml_in
 from pbdp.cli.options import add, width_of
 from pbdp.cli.parser import Parser
-from pbdp.errors import InputError
+from pbdp.errors import InputError, did_you_mean
 from pbdp.spelling import names_now
 
 if TYPE_CHECKING:
@@ -36,20 +36,21 @@ OWN = WIDTH | {"confidence", "sensitivity", "integer", "releases", "step"}
 
 def declare(parser: Parser) -> None:
     """What the command takes."""
+    parser.set_defaults(doing="Planning")
     parser.description = "Plan several different requirements for the least joint epsilon."
     parser.epilog = EXAMPLE
     parser.add_argument("file", metavar="FILE", help="the requirements, in TOML")
     add(parser, "--output", help="save the plan")
-    add(parser, "--json")
+    add(parser, "--force", "--json")
 
 
 def run(options: argparse.Namespace) -> str:
     """Read the requirements, plan them together, and say what was chosen."""
-    named = _requirements(options.file)
+    named, target = _requirements(options.file), plan_target(options)
 
     from pbdp.planning.together import plan_together
 
-    return plan_out(plan_together(named), options)
+    return plan_out(plan_together(named), options, target)
 
 
 def _requirements(path: str) -> dict[str, Requirement]:
@@ -57,11 +58,11 @@ def _requirements(path: str) -> dict[str, Requirement]:
     common = {name: value for name, value in names_now(record).items() if not isinstance(value, dict)}
     tables = {name: value for name, value in record.items() if isinstance(value, dict)}
     if unknown := sorted(set(common) - COMMON):
-        raise InputError(
-            "names before the first table", f"among {', '.join(sorted(COMMON))}", ", ".join(unknown)
-        )
+        rule = f"among {', '.join(sorted(COMMON))}"
+        near = did_you_mean(unknown[0], COMMON) or "Lines about one requirement stand below its [name]."
+        raise InputError("names before the first table", rule, ", ".join(unknown), near)
     if not tables:
-        raise InputError("file", "one table a requirement", "none", "Write [visits], then its lines.")
+        raise InputError("file", "one table per requirement", "none", "Write [visits], then its lines.")
     return {name: _requirement(name, table, common) for name, table in tables.items()}
 
 
@@ -70,7 +71,8 @@ def _requirement(name: str, table: dict[str, Any], common: dict[str, Any]) -> Re
     from pbdp.mechanism.within import region_within
 
     if unknown := sorted(set(table) - OWN):
-        raise InputError(f"names in [{name}]", f"among {', '.join(sorted(OWN))}", ", ".join(unknown))
+        rule = f"among {', '.join(sorted(OWN))}"
+        raise InputError(f"names in [{name}]", rule, ", ".join(unknown), did_you_mean(unknown[0], OWN))
     width = width_of(table)
     for needed, given in (
         ("within", width),

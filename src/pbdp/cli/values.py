@@ -23,6 +23,8 @@ _TRUTHS = {"true": True, "false": False}
 # No leading zeros: 01234 is a code, not a number.
 _WHOLE = re.compile(r"0|-?[1-9][0-9]{0,18}")
 _RANGE = re.compile(r"\s*(-?\d+)\s*\.\.\s*(-?\d+)\s*")
+# A range as people write it.
+DASHED = re.compile(r"\s*(-?\d+)\s*(?:-|–|to|:|\.{3}|…)\s*(-?\d+)\s*")
 _DATE = re.compile(r"\d{4}-\d\d-\d\d")
 _WRITTEN = re.compile(r'\s*(?:"(?P<quoted>(?:[^"]|"")*)"|(?P<bare>[^",]*))\s*(?:,|$)')
 _LARGEST = 2**63
@@ -69,6 +71,9 @@ def typed(column: str, keys: Sequence[Written], as_text: bool = False) -> Keys:
         return texts
     if len(texts) == 1 and (spread := keys_in_range(column, texts[0])) is not None:
         return spread
+    if len(texts) == 1 and (ends := DASHED.fullmatch(texts[0])):
+        how = f"Write {column}={ends[1]}..{ends[2]} for a range, or put it in double quotes if it is text."
+        raise InputError(f"keys of {column}", "a list, or a range with two dots", repr(texts[0]), how)
     return looked_at(texts)
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import argparse
 
-from pbdp.cli.files import plan_out
-from pbdp.cli.options import add, add_neighbors
+from pbdp.cli.files import plan_out, plan_target
+from pbdp.cli.options import add, add_neighbors, number, whole
 from pbdp.cli.parser import Parser
 from pbdp.mechanism.coordinates import NORMS
 
@@ -24,6 +24,7 @@ EXAMPLES = """examples:
 
 def declare(parser: Parser) -> None:
     """What the command takes."""
+    parser.set_defaults(doing="Planning")
     parser.description = (
         "Find the noise with the least privacy loss for a vector that must be near the truth."
     )
@@ -39,20 +40,22 @@ def declare(parser: Parser) -> None:
         help="how the sensitivity is measured; default: linf, each coordinate that one person changes",
     )
     parser.add_argument("--norm", choices=tuple(NORMS), help="one norm for both")
-    parser.add_argument("--dimensions", type=int, required=True, metavar="N", help="how many coordinates")
-    add(parser, "--within", type=float, required=True, help="width, in the error norm")
+    parser.add_argument("--dimensions", type=whole, required=True, metavar="N", help="how many coordinates")
+    add(parser, "--within", type=number, required=True, help="width, in the error norm")
     add(parser, "--confidence", required=True)
     add(parser, "--sensitivity", help="most that one person changes, in the change norm")
     add(parser, "--delta", required=True)
-    parser.add_argument("--touches", type=int, metavar="K", help="most coordinates that one person changes")
+    parser.add_argument("--touches", type=whole, metavar="K", help="most coordinates that one person changes")
     add(parser, "--integer", "--step")
     add_neighbors(parser)
     add(parser, "--output", help="save the plan")
-    add(parser, "--json")
+    add(parser, "--force", "--json")
 
 
 def run(options: argparse.Namespace) -> str:
     """Make the plan, save it if asked, and say what it is."""
+    target = plan_target(options)
+
     from pbdp.planning.vectors.ask import plan_vector
 
     plan = plan_vector(
@@ -69,4 +72,4 @@ def run(options: argparse.Namespace) -> str:
         step=options.step,
         neighbors=options.neighbors,
     )
-    return plan_out(plan, options)
+    return plan_out(plan, options, target)

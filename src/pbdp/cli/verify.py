@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import argparse
-import json
 from contextlib import nullcontext
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pbdp.cli.files import Outcome, text_in
+from pbdp.cli.files import Outcome, json_text, text_in
 from pbdp.cli.options import add
 from pbdp.cli.parser import Parser
 from pbdp.errors import ContradictionError
@@ -34,6 +33,7 @@ exit code: 0 nothing is wrong, 1 something does not hold, 2 the file cannot be r
 
 def declare(parser: Parser) -> None:
     """What the command takes."""
+    parser.set_defaults(doing="Checking every claim")
     parser.description = (
         "Check the manifest of a table that `pbdp tables -o` wrote, a release that\n"
         "`pbdp release --manifest` wrote, or a plan. The guarantee is computed again from the noise\n"
@@ -61,7 +61,7 @@ def run(options: argparse.Namespace) -> Outcome:
             "guessed_right": found.guessed_right,
             "checks": [asdict(check) for check in found.checks],
         }
-        output = json.dumps(record, indent=2, allow_nan=False)
+        output = json_text("verification", record)
     else:
         output = _words(found, "table" if _kind(options) not in (PLAN, RELEASE, CHOICE) else "file")
     code = FAULTY if not found.holds else 0 if found.is_complete else INCOMPLETE

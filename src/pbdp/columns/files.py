@@ -2,7 +2,8 @@
 
 Cells are left as the file has them, with all their digits: texts of CSV, values of JSON, arrays of Parquet.
 Rows are counted from 1, without the row of names. No message holds what was read, not even the first row,
-which is private where names are missing, and none says in which row something is that should not be there.
+which is private where names are missing, and none says in which row something is that should not be there. Of
+a first row without numbers, a name that is nearly the one asked for is told.
 """
 
 from __future__ import annotations
@@ -12,14 +13,14 @@ import io
 import json
 import sys
 from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from decimal import MAX_EMAX, MIN_EMIN, ROUND_05UP, Context, Decimal, InvalidOperation
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, TextIO
 
-from pbdp.errors import InputError
+from pbdp.errors import InputError, MissingPackageError, did_you_mean
 
 if TYPE_CHECKING:
     from _csv import Reader
@@ -77,7 +78,7 @@ class Wanted:
         for name, option in ((column, "--column"), *self.needed.items()):
             if names.count(name) != 1:
                 found = "several such" if name in names else "no such name"
-                raise InputError(option, rule, f"{name!r} ({found})")
+                raise InputError(option, rule, f"{name!r} ({found})", _near(name, names))
         return {name: names.index(name) for name in (column, *self.more) if name in names}
 
     @property
@@ -108,6 +109,15 @@ class Block:
         """Where the block's row of this index is."""
         row = self.first + index
         return f"row {row + 1:,}{f' (line {row + 2:,})' if self.lined else ''}"
+
+
+def _near(name: str, names: Sequence[str]) -> str:
+    """The name that may be meant; none from a first row with a number in it, which is data."""
+    for each in names:
+        with suppress(ArithmeticError):
+            number_in(each)
+            return ""
+    return did_you_mean(name, names)
 
 
 def blocks_of(name: str, given_format: str | None, wanted: Wanted) -> Generator[Block]:
@@ -253,7 +263,8 @@ def _json(file: BinaryIO, wanted: Wanted) -> Block:
         raise InputError("every row", "an object, as --column is given", "something else")
     for name, option in ((column, "--column"), *wanted.needed.items()):
         if rows and not any(name in row for row in rows):
-            raise InputError(option, "a name in the objects", f"{name!r} (no such name)")
+            near = did_you_mean(name, rows[0])
+            raise InputError(option, "a name in the objects", f"{name!r} (no such name)", near)
     return Block(
         format="json",
         cells=[row.get(column) for row in rows],
@@ -295,9 +306,7 @@ def pyarrow_modules() -> tuple[Any, Any]:
         import pyarrow
         import pyarrow.parquet
     except ImportError:
-        raise InputError(
-            "Parquet", "asked for with pyarrow installed", "no pyarrow", 'pip install "pbdp[parquet]"'
-        ) from None
+        raise MissingPackageError("Reading and writing Parquet", "pyarrow", "'pbdp[parquet]'") from None
     return pyarrow, pyarrow.parquet
 
 

@@ -17,7 +17,7 @@ import numpy as np
 
 from pbdp.comparing.analysis import Analysis, Measure
 from pbdp.comparing.laws import CountLaw, count_law
-from pbdp.digits import percent_down, percent_up, plain, rounded_up
+from pbdp.digits import delta_text, percent_down, percent_up, plain, rounded_up
 from pbdp.domains import positive, probability, whole
 from pbdp.errors import CannotCertifyError, ContradictionError, InputError
 from pbdp.mechanism.neighbors import Neighbors
@@ -227,7 +227,7 @@ class ComparisonPlan:
             f"{self.asked.measure} of two rates of about {plain(self.asked.rate)} in groups of {sizes}: "
             f"intervals with confidence {percent_down(self.asked.confidence)}, "
             f"{percent_up(max(self.wider, 0.0))} wider than without noise; epsilon "
-            f"{rounded_up(self.epsilon)} at delta {self.delta:g}"
+            f"{rounded_up(self.epsilon)} at delta {delta_text(self.delta)}"
         )
 
     def __repr__(self) -> str:

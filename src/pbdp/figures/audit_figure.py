@@ -61,7 +61,7 @@ def draw_audit(audit: Audit, plan: Plan) -> Figure:
     drawn = ", ".join(dict.fromkeys(f"{part.draws:,}" for part in audit.parts))
     figure.suptitle(
         f"Audit: {'PASS' if audit.passed else 'FAIL (' + ', '.join(audit.failures) + ')'}, "
-        f"{drawn} draws at each answer, {percent_down(audit.confidence, digits=6)} confidence\n"
+        f"{drawn} draws at each answer, {percent_down(audit.confidence)} confidence\n"
         f"{noise}",
         color="black" if audit.passed else COLORS[1],
     )

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pbdp.errors import InputError
+from pbdp.errors import InputError, MissingPackageError
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -27,9 +27,7 @@ def new_figure(
         import matplotlib as mpl
         from matplotlib.figure import Figure as NewFigure
     except ImportError:
-        raise InputError(
-            "plot", "asked for with matplotlib installed", "no matplotlib", "pip install 'pbdp[plot]'"
-        ) from None
+        raise MissingPackageError("A picture", "matplotlib", "'pbdp[plot]'") from None
     with mpl.rc_context(
         rc={"font.size": 12, "svg.fonttype": "none", "axes.spines.top": False, "axes.spines.right": False}
     ):
@@ -90,7 +88,7 @@ def checked_path(name: str) -> Path:
     """A path whose ending says a format that can be written; asked for before the work begins."""
     path = Path(name)
     if path.suffix.lower() not in FORMATS:
-        raise InputError("plot file", f"named with one of {', '.join(FORMATS)}", path.name)
+        raise InputError("plot", f"named with one of {', '.join(FORMATS)}", path.name)
     return path
 
 
@@ -106,4 +104,4 @@ def save(figure: Figure, path: Path) -> None:
     try:
         figure.savefig(path, dpi=150)
     except OSError as error:
-        raise InputError("plot file", "a path that can be written", path, f"{error.strerror}.") from None
+        raise InputError("plot", "a path that can be written", path, f"{error.strerror}.") from None

@@ -16,7 +16,7 @@ import numpy as np
 
 from pbdp.accounting.composition.composed import compose
 from pbdp.accounting.filters.changing import design_release
-from pbdp.digits import percent_down, rounded_up
+from pbdp.digits import delta_text, percent_down, rounded_up
 from pbdp.errors import PbdpError
 from pbdp.figures.canvas import COLORS, DASHES, name_ends, new_figure, save
 from pbdp.figures.cards import epsilon_bars
@@ -95,7 +95,8 @@ def _of_parts(plan: Plan) -> Figure:
     for panel in panels[len(plan.parts) + 1 :]:
         panel.set_axis_off()
     figure.suptitle(
-        f"{len(plan.parts)} requirements together: epsilon {rounded_up(plan.epsilon)} at delta {plan.delta:g}"
+        f"{len(plan.parts)} requirements together: epsilon {rounded_up(plan.epsilon)} at delta "
+        f"{delta_text(plan.delta)}"
     )
     return figure
 
@@ -200,7 +201,8 @@ def _profiles(panel: Axes, plan: Plan, shown: Sequence[AnyDesign]) -> None:
         _named(panel, design.name, (float(epsilon[at]), float(delta[at])), COLORS[index])
     if plan.delta is not None:
         panel.axhline(plan.delta, color="0.4", lw=1)
-        panel.annotate(f"delta {plan.delta:g}", (0.0, plan.delta), xytext=(4, 3), **_OFFSET, color="0.3")
+        named = f"delta {delta_text(plan.delta)}"
+        panel.annotate(named, (0.0, plan.delta), xytext=(4, 3), **_OFFSET, color="0.3")
         panel.plot([plan.epsilon], [plan.delta], "o", color=COLORS[0])
         _named(panel, f"this plan: {rounded_up(plan.epsilon)}", (plan.epsilon, plan.delta), COLORS[0])
     total = "" if plan.releases == 1 else f" of all {plan.releases} numbers together"

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pbdp.digits import percent_down, rounded_up
+from pbdp.digits import delta_text, percent_down, rounded_up
 from pbdp.errors import InputError
 from pbdp.figures.canvas import COLORS, new_figure
 from pbdp.noise.kernel import Array, Index
@@ -44,7 +44,8 @@ def draw_table(table: ReleasedTable) -> Figure:
     mark = "; from a test seed, not private" if table.insecure_test_seed is not None else ""
     touched = f"\n{touched_words(table.bounds_touched)}" if table.bounds_touched else ""
     figure.suptitle(
-        f"{what}: epsilon {rounded_up(table.plan.epsilon)} at delta {table.plan.delta:g}{mark}{touched}"
+        f"{what}: epsilon {rounded_up(table.plan.epsilon)} at delta "
+        f"{delta_text(table.plan.delta)}{mark}{touched}"
     )
     return figure
 

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pbdp.accounting.filters.rule import RESERVE
-from pbdp.digits import percent_up, rounded_down
+from pbdp.digits import delta_text, epsilon_text, percent_up, rounded_down
 from pbdp.errors import InputError, PbdpError
 from pbdp.ledger.book import DatasetState
 from pbdp.ledger.errors import BudgetExceededError, KeyReusedError
@@ -126,7 +126,7 @@ class Budget:
             spent = f"{percent_up(self.spent)} spent"
         except PbdpError:  # its ledger is closed, or cannot be read now
             spent = "its ledger cannot be read"
-        given = f"epsilon {self.terms.epsilon:g} at delta {self.terms.delta:g}"
+        given = f"epsilon {epsilon_text(self.terms.epsilon)} at delta {delta_text(self.terms.delta)}"
         return f"<Budget of {self.dataset}: {spent} of {given}>"
 
     def _repr_html_(self) -> str:
@@ -160,7 +160,8 @@ class Budget:
         state, terms = self.state, self.terms
         share = terms.share(state.spent)
         lines = [
-            f"{self.dataset}: {percent_up(share)} of epsilon {terms.epsilon:g} at delta {terms.delta:g} is "
+            f"{self.dataset}: {percent_up(share)} of epsilon {epsilon_text(terms.epsilon)} at delta "
+            f"{delta_text(terms.delta)} is "
             f"spent, in {state.releases:,} release{'' if state.releases == 1 else 's'}."
         ]
         more = self._more_like_the_last(state)

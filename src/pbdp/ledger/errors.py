@@ -30,7 +30,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from pbdp.errors import InputError, PbdpError
+from pbdp.errors import InputError, PbdpError, did_you_mean
 
 
 class BudgetExceededError(PbdpError):
@@ -98,7 +98,7 @@ class UntrustedLedgerError(LedgerError):
         self.doubt = doubt
         super().__init__(
             f"Nothing is spent from the ledger {place}: {doubt}. If you know that it is the right one and up "
-            "to date, say so with trust=True (--trust-ledger)."
+            "to date, say so with trust=True."
         )
 
 
@@ -140,7 +140,7 @@ class WitnessError(StateFileError):
             fault,
             f"What this machine knew of the ledger is in {file}, but {fault}. Put it back from a copy. If "
             "there is none and you know that the ledger is up to date, remove the file and open the ledger "
-            "once with trust=True (--trust-ledger).",
+            "once with trust=True.",
         )
 
 
@@ -206,7 +206,10 @@ class NotALedgerError(InputError):
 
     def __init__(self, place: str, found: str) -> None:
         super().__init__(
-            "ledger", "the place of a pbdp ledger", f"{place}, {found}", "Make one with `create`."
+            "ledger",
+            "the place of a pbdp ledger",
+            f"{place}, {found}",
+            "Make one: pbdp ledger create, or Ledger.create(place).",
         )
 
 
@@ -240,7 +243,8 @@ class UnknownDatasetError(InputError):
     def __init__(self, dataset: str, known: list[str]) -> None:
         self.known = known
         names = ", ".join(known) if known else "none yet"
-        super().__init__("dataset", f"one of this ledger's (known: {names})", repr(dataset))
+        remedy = did_you_mean(dataset, known) if known else "Make it with create, which gives it a budget."
+        super().__init__("dataset", f"one of this ledger's (known: {names})", repr(dataset), remedy)
 
 
 class DatasetExistsError(InputError):
@@ -272,9 +276,12 @@ class PackageUsedUpError(InputError):
         self.bought = bought
         self.used = used
         self.asked = asked
+        plan = "one release" if bought == 1 else f"{bought} releases"
+        more = "another" if package == 1 else f"another {package}"
         super().__init__(
-            "releases",
-            f"within the {bought} that this plan was paid for on {dataset}",
-            f"{asked} more, after {used} were used",
-            f"again=True (--again) pays for another {package}.",
+            f"releases of this plan on {dataset}",
+            f"at most those that were paid for ({plan})",
+            f"{asked} more, after {used} {'was' if used == 1 else 'were'} used",
+            f"Nothing was spent. Say again=True to pay for {more}; the key of the earlier request gives its "
+            "answer again at no cost.",
         )

@@ -13,7 +13,7 @@ from types import TracebackType
 from typing import Any, Self, TypeVar
 
 from pbdp.domains import is_connection
-from pbdp.errors import InputError
+from pbdp.errors import ContradictionError, InputError
 from pbdp.ledger.book import Book, DatasetState, Entry, Spend, entries_of, packed_answer
 from pbdp.ledger.errors import (
     DamagedLedgerError,
@@ -64,6 +64,13 @@ class Ledger:
     """An open ledger. Get one with `create`, `open` or `recover`; it can be used from several threads."""
 
     def __init__(self, guard: Guard) -> None:
+        if not isinstance(guard, Guard):
+            raise ContradictionError(
+                "Ledger",
+                "opened or made, not called",
+                f"Ledger({guard!r})",
+                "Write Ledger.open(place) for one that is there, Ledger.create(place) for a new one.",
+            )
         self._guard = guard
 
     @classmethod

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pbdp.digits import percent_up, plain
+from pbdp.digits import percent_down, percent_up, plain
 from pbdp.errors import InputError
 from pbdp.ledger.ask import Drawn, Question
 from pbdp.ledger.errors import BudgetExceededError, KeyReusedError
@@ -93,7 +93,7 @@ class Looked:
         paid += "" if self.most is None else f" (it could have been {percent_up(self.most)})"
         ends = f"from {plain(self.low)} to {plain(self.high)}"
         lines = [
-            f"The truth is {ends}, with confidence {self.confidence:g}.",
+            f"The truth is {ends}, with confidence {percent_down(self.confidence)}.",
             f"{count}: {paid}; {percent_up(self.spent)} is spent now. Request key: {self.key}",
         ]
         return lines if self.complete else [*lines, INCOMPLETE]

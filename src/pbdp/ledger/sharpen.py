@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from pbdp.digits import percent_up, plain
+from pbdp.digits import percent_down, percent_up, plain
 from pbdp.domains import positive, probability
 from pbdp.errors import InputError
 from pbdp.ledger.ask import Drawn
@@ -97,7 +97,7 @@ class Sharpened:
         )
         ends = f"from {plain(self.low)} to {plain(self.high)}"
         return [
-            f"The truth is {ends}, with confidence {self.confidence:g}. {BY_ITSELF}{joint}",
+            f"The truth is {ends}, with confidence {percent_down(self.confidence)}. {BY_ITSELF}{joint}",
             f"{paid}; {percent_up(self.spent)} is spent now.",
         ]
 

@@ -27,9 +27,10 @@ from pbdp.local.hashing import LocalHashing
 from pbdp.local.law import IntegerLaw
 from pbdp.local.mechanism import FORMAT, VERSION, LocalMechanism
 from pbdp.local.unary import UnaryEncoding
-from pbdp.spelling import NotJsonError, content_of, json_of
+from pbdp.spelling import NotJsonError, content_of, json_of, kind_of, kind_of_record
 
 VECTORS = 12
+_ONE = "one of a survey, as `pbdp local plan -o` makes them"
 
 
 def configuration(mechanism: LocalMechanism) -> dict[str, Any]:
@@ -75,14 +76,14 @@ def load_configuration(path: Path | str) -> LocalMechanism:
     try:
         record = json_of(content)
     except NotJsonError:
-        raise PlanFileError("configuration", "a readable JSON file", "something else") from None
+        raise PlanFileError("configuration", _ONE, kind_of(content)) from None
     return mechanism_of(record)
 
 
 def mechanism_of(record: object) -> LocalMechanism:
     """The mechanism that a configuration describes; refused if it claims what it does not hold."""
     if not isinstance(record, dict) or record.get("format") != FORMAT:
-        raise PlanFileError("configuration", f'an object with "format": "{FORMAT}"', "another")
+        raise PlanFileError("configuration", _ONE, kind_of_record(record))
     if record.get("version") != VERSION:
         raise PlanFileError(
             "version", f"{VERSION}", repr(record.get("version")), "Use the pbdp that wrote it."

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pbdp.digits import percent_down
-from pbdp.domains import probability
+from pbdp.domains import confidence_level
 from pbdp.errors import InputError
 from pbdp.local.counts import Counts
 from pbdp.local.domain import ScaleDomain
@@ -132,7 +132,7 @@ def estimate(
     people, variance = mechanism.estimates(kind, counts.tally, counts.users)
     domain = mechanism.domain
     names: tuple[object, ...] = domain.values if kind == VALUE else domain.groups
-    level = probability("confidence", confidence)
+    level = confidence_level("confidence", confidence)
     miss = (1 - level) / (len(names) if joint else 1)
     if method == NORMAL:
         half = normal_quantile(miss) * np.sqrt(variance)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from pbdp.domains import finite, fraction, probability, whole
+from pbdp.domains import confidence_level, finite, fraction, whole
 from pbdp.errors import ContradictionError, InputError
 from pbdp.local.estimate import GUARANTEED, METHODS, NORMAL, bernstein_half_width, normal_quantile
 from pbdp.local.mechanism import CATEGORY, VALUE
@@ -99,7 +99,7 @@ class Within(Goal):
 
     def __post_init__(self) -> None:
         whole("users", self.users)
-        probability("confidence", self.confidence)
+        confidence_level("confidence", self.confidence)
         if self.method not in METHODS:
             raise InputError("method", f"one of {', '.join(METHODS)}", self.method)
         if not self.needs:

@@ -5,7 +5,18 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import NoReturn
 
-from pbdp.errors import InputError
+from pbdp.errors import InputError, did_you_mean
+
+# What other libraries and papers call them.
+_OTHER_NAMES = {
+    "unbounded": "add/remove",
+    "add_or_remove_one": "add/remove",
+    "bounded": "replace",
+    "replace_one": "replace",
+    "substitute": "replace",
+    "change_one": "replace",
+    "swap": "replace",
+}
 
 
 class Neighbors(StrEnum):
@@ -38,7 +49,9 @@ class Neighbors(StrEnum):
 
     @classmethod
     def _missing_(cls, value: object) -> NoReturn:
-        raise InputError("neighbors", " or ".join(cls), ascii(value)) from None
+        near = did_you_mean(_OTHER_NAMES.get(str(value), str(value)), cls)
+        told = "; ".join(f"{each}: {each.description}" for each in cls)
+        raise InputError("neighbors", " or ".join(cls), ascii(value), near or f"{told}.") from None
 
     def __repr__(self) -> str:
         return repr(self.value)

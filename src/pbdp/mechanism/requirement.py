@@ -8,7 +8,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from pbdp.domains import above_one, positive, probability, whole
+from pbdp.domains import above_one, confidence_level, positive, probability, whole
 from pbdp.errors import ContradictionError, InputError
 from pbdp.mechanism.coordinates import NORMS, Coordinates
 from pbdp.mechanism.fixed import FixedRegion
@@ -52,7 +52,7 @@ class Requirement:
         if not isinstance(self.region, Region):
             raise InputError("region", "a region, such as AbsoluteRegion.even(5)", repr(self.region))
         self._check_sides()
-        probability("confidence", self.confidence, "Write 0.9 for 90 %.")
+        confidence_level("confidence", self.confidence)
         changed = "the answer" if self.coordinates is None else self.coordinates.change
         positive("sensitivity", self.sensitivity, f"It is the most that one person can change {changed}.")
         if not SMALLEST <= self.sensitivity <= LARGEST:
@@ -210,12 +210,15 @@ class Requirement:
 
     def _check_privacy(self) -> None:
         if (self.delta is None) == (self.rdp_order is None):
-            given = "neither" if self.delta is None else "both"
+            if self.delta is not None:
+                how = "Use delta=1e-6, say, for approximate DP, or rdp_order=10 for Rényi DP."
+                raise ContradictionError("delta and rdp_order", "given one at a time", "both", how)
             raise ContradictionError(
-                "delta and rdp_order",
-                "given one at a time",
-                given,
-                "Use delta=1e-6, say, for approximate DP, or rdp_order=10 for Rényi DP.",
+                "delta",
+                "given",
+                "nothing",
+                "It is the probability that epsilon does not cover, far below one over the number of people: "
+                "delta=1e-6, say. (Or ask for a Rényi loss: rdp_order=10.)",
             )
         if self.rdp_order is not None:
             above_one("rdp_order", self.rdp_order, "Rényi orders are above 1; 10 is a common choice.")

@@ -22,6 +22,7 @@ SMALLEST_PERCENT = 1e-6
 
 _NUMBER = r"[0-9.]+(?:[eE][+-]?[0-9]+)?"
 _RELATIVE = re.compile(rf"^\s*({_NUMBER})\s*%\s*(?:\+\s*({_NUMBER}))?\s*$")
+_PLUS_FIRST = re.compile(rf"^\s*({_NUMBER})\s*\+\s*({_NUMBER}\s*%)\s*$")
 _UNKNOWN_PERCENT = re.compile(rf"^\s*\?\s*%\s*\+\s*({_NUMBER})\s*$")
 _UNKNOWN_OFFSET = re.compile(rf"^\s*({_NUMBER})\s*%\s*\+\s*\?\s*$")
 _HOW = 'Write 5 for "within 5", 5%+10 for "within 5 % plus 10", or two numbers for below and above.'
@@ -42,7 +43,9 @@ def region_within(within: object, nonnegative: bool = False) -> Region:
     raise InputError("within", "a number, a percentage plus a number, or two numbers", repr(within), _HOW)
 
 
-def _from_text(text: str, nonnegative: bool) -> Region:
+def _from_text(given: str, nonnegative: bool) -> Region:
+    # 10+5% is 5%+10
+    text = _PLUS_FIRST.sub(r"\2+\1", given)
     relative = _RELATIVE.match(text)
     try:
         if relative is None:
@@ -54,7 +57,8 @@ def _from_text(text: str, nonnegative: bool) -> Region:
             return even
         percent, plus = float(relative[1]), float(relative[2] or 0)
     except ValueError:
-        raise InputError("within", "a number, or a percentage plus a number", repr(text), _HOW) from None
+        remedy = "Write it without commas, and with a point: 1234.5." if "," in given else _HOW
+        raise InputError("within", "a number, or a percentage plus a number", repr(given), remedy) from None
     if not 0 < percent < 100:
         raise InputError(
             "within",

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, TypeGuard
 
+from pbdp.digits import epsilon_text
 from pbdp.domains import positive
 from pbdp.errors import CannotCertifyError, InputError, PbdpError
 from pbdp.mechanism.region import Region
@@ -94,7 +95,7 @@ def largest_confidence(requirement: Requirement, budget: Budget) -> Plan:
         asked=asked,
         easy=LEAST_LOG_ODDS,
         hard=MOST_LOG_ODDS,
-        reason=f"Even a confidence of 1 % costs more than epsilon {budget.epsilon:g}.",
+        reason=f"Even a confidence of 1 % costs more than epsilon {epsilon_text(budget.epsilon)}.",
     )
     return search.furthest(math.log(math.expm1(min(max(loss, 1e-9), 50.0))), stride=0.25)
 
@@ -116,7 +117,8 @@ def narrowest(requirement: Requirement, budget: Budget, family: WidthFamily) -> 
         asked=asked,
         easy=-math.log(family.widest),
         hard=0.0 if whole else -math.log(family.finest),
-        reason=f"Even {family.region(family.widest).describe()} costs more than epsilon {budget.epsilon:g}.",
+        reason=f"Even {family.region(family.widest).describe()} costs more than epsilon "
+        f"{epsilon_text(budget.epsilon)}.",
         whole=whole,
     )
     return search.furthest(-math.log(guess), stride=0.25)

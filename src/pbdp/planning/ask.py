@@ -13,7 +13,8 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from pbdp.errors import ContradictionError, InputError
+from pbdp.accounting.risk import warn_of_delta
+from pbdp.errors import ContradictionError, InputError, did_you_mean
 from pbdp.mechanism.absolute import AbsoluteRegion
 from pbdp.mechanism.fixed import FixedRegion
 from pbdp.mechanism.neighbors import Neighbors
@@ -87,6 +88,7 @@ def plan(
         bounds=bounds if within is not None or region is not None or open_width else None,
     )
     requirement = _capped(requirement)
+    warn_of_delta(delta)
     from pbdp.planning.planner import plan_for
 
     chosen = _families(families)
@@ -180,7 +182,7 @@ def _region(
     if within is not None:
         return region_within(within, nonnegative)
     if bounds is None:
-        raise ContradictionError("within", "given", "nothing", "Say how near the truth: within=5, say.")
+        raise ContradictionError("within", "given", "nothing", "Give a width: within=5, say.")
     return bounds
 
 
@@ -197,5 +199,7 @@ def _families(families: object) -> tuple[str, ...]:
     names = [word_now(family) if isinstance(family, str) else repr(family) for family in families]
     unknown = [name for name in names if name not in known_families()]
     if unknown or not names:
-        raise InputError("family", f"among {', '.join(known_families())}", ", ".join(unknown) or "none")
+        rule = f"among {', '.join(known_families())}"
+        near = did_you_mean(unknown[0], known_families()) if unknown else ""
+        raise InputError("families", rule, ", ".join(unknown) or "none", near)
     return tuple(names)

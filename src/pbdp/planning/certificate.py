@@ -10,7 +10,7 @@ import numpy as np
 
 from pbdp.accounting import Bounds
 from pbdp.accounting.exact.tables import table_epsilon
-from pbdp.digits import order_text
+from pbdp.digits import delta_text, order_text
 from pbdp.domains import fraction, non_negative, probability
 from pbdp.errors import CannotCertifyError, ContradictionError, InputError
 from pbdp.mechanism.design import Design, rounded_down
@@ -62,7 +62,7 @@ def certify(design: Design, region: Region, goal: Goal) -> Certificate:
     if math.isinf(epsilon.upper):
         raise CannotCertifyError(
             f"{design.name} noise has no finite epsilon at "
-            + (f"delta {delta:g}" if delta is not None else f"order {order_text(rdp_order or 0.0)}")
+            + (f"delta {delta_text(delta)}" if delta is not None else f"order {order_text(rdp_order or 0.0)}")
             + "; outputs that only one of two neighbors can produce are too likely. "
             + ("Use a larger delta." if goal.releases == 1 else "Use a larger delta or fewer releases.")
         )
@@ -175,7 +175,8 @@ def _over_answers(design: Design, goal: Goal, delta: float) -> tuple[Bounds, str
             reached = epsilon_of_pair(mechanism, worst.answer, worst.other, delta * (1 + reserve))
             return Bounds(lower=min(reached.lower, bounds.upper), upper=bounds.upper), OVER_ANSWERS
     raise CannotCertifyError(
-        f"delta {delta:g} is too small for noise that changes with the answer: its tables are exact to "
+        f"delta {delta_text(delta)} is too small for noise that changes with the answer: its tables are "
+        "exact to "
         f"{design.table_error():.1g}. Use a larger delta."
     )
 
@@ -189,6 +190,9 @@ def noise_delta(delta: float, missing: float) -> float:
         left = math.nextafter(left, 0.0)
     if left <= 0:
         raise ContradictionError(
-            "missing", "below delta", f"{missing:g} of {delta:g}", "Leave a part of delta for the noise."
+            "missing",
+            "below delta",
+            f"{missing:g} of {delta_text(delta)}",
+            "Leave a part of delta for the noise.",
         )
     return left

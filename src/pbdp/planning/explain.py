@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 
-from pbdp.digits import rounded_down, rounded_up
+from pbdp.accounting.risk import delta_words
+from pbdp.digits import delta_text, percent_up, plain, rounded_down, rounded_up
 from pbdp.errors import PbdpError
 from pbdp.mechanism.coordinates import NORMS
 from pbdp.mechanism.design import Design
@@ -33,7 +34,7 @@ def explanation(plan: Plan) -> list[str]:
         f"{chosen.name} {_character(chosen) or 'was given'}."
     ]
     if least is not chosen:
-        less = f"{least.name} needs {100 * (plan.epsilon / least_epsilon - 1):.2g} % less"
+        less = f"{least.name} needs {percent_up(1 - least_epsilon / plan.epsilon)} less"
         if is_payable(plan.requirement, least):
             lines.append(f"{less}, a tie, which goes to the simpler law.")
         else:
@@ -47,7 +48,7 @@ def explanation(plan: Plan) -> list[str]:
     lines += remarks(plan)
     lines += _boosting(entries)
     lines += [
-        f"{design.name} needs {epsilon / plan.epsilon:.3g} times the epsilon: it {character}."
+        f"{design.name} needs {rounded_down(epsilon / plan.epsilon, 3)} times the epsilon: it {character}."
         for design, epsilon in entries[1:]
         if (character := _character(design))
         and design.kernel.family != chosen.kernel.family
@@ -69,23 +70,38 @@ DEAR_STEP = 1.05
 
 
 def remarks(plan: Plan) -> list[str]:
-    """What is unusual about a plan for a number: a loss of next to nothing, or a step that costs much."""
+    """What is unusual: a large delta, a width between whole numbers, no loss, a step that costs much."""
+    large = delta_words(plan.delta)
+    lines = [large] if large is not None else []
+    lines += [words for part in plan.parts if (words := width_words(part.requirement)) is not None]
     if plan.is_joint or plan.requirement.coordinates is not None:
-        return []
-    lines = []
+        return lines
     if plan.delta is not None and plan.epsilon <= NO_LOSS:
         lines.append(
             "delta alone allows this accuracy: the noise is so wide that one person hardly ever changes what "
-            "is published, so next to no epsilon is needed."
+            "is published, so next to no epsilon is needed. Ask for a narrower width or a smaller delta."
         )
     better = better_step(plan)
     if better is not None:
         more = 100 * (plan.epsilon / better.epsilon - 1)
         lines.append(
-            f"A step of {plan.grid.step:g} costs {more:.2g} % more than {better.grid.step:.6g} would "
+            f"A step of {plan.grid.step:g} costs {rounded_up(more, 2)} % more than {better.grid.step:.6g} "
+            "would "
             f"(epsilon {rounded_up(better.epsilon)}); leave the step out to have it found."
         )
     return lines
+
+
+def width_words(requirement: Requirement) -> str | None:
+    """What a width between whole numbers acts as, where answers and outputs are whole."""
+    within, joint = requirement.region.within, requirement.coordinates is not None
+    if not requirement.integer or joint or not isinstance(within, float | int | list):
+        return None
+    sides = within if isinstance(within, list) else [within]
+    if all(math.isinf(side) or side == math.floor(side) for side in sides):
+        return None
+    acts = " and ".join(plain(side if math.isinf(side) else math.floor(side)) for side in sides)
+    return f"A width of {' and '.join(map(plain, sides))} acts as {acts}: answers and outputs are whole."
 
 
 def better_step(plan: Plan) -> Plan | None:
@@ -171,13 +187,15 @@ def assumptions_of(plan: Plan) -> tuple[str, ...]:
         own = _of_vector(part) if part.requirement.coordinates is not None else _of_number(part)
         lines += [f"{part.name}: {line}" for line in own] if plan.is_joint else own
     if plan.missing:
-        lines.append(f"{plan.missing:g} of delta is set aside for outputs that a neighbor can never produce.")
+        lines.append(
+            f"{delta_text(plan.missing)} of delta is set aside for outputs that a neighbor can never produce."
+        )
     if (needs := reserve_words(plan)) is not None:
         lines.append(needs)
     if plan.rdp_order is not None:
         lines.append(
             "The Rényi figure is for the law before it is rounded to a table of whole weights; a table "
-            f"adds (1 + e^epsilon) · {plan.certificate.table_error:.1g} to delta on conversion."
+            f"adds (1 + e^epsilon) · {rounded_up(plan.certificate.table_error, 1)} to delta on conversion."
         )
     return tuple(lines)
 

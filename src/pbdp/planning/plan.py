@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pbdp.accounting.exact.tables import table_delta
-from pbdp.digits import order_text, percent_down, rounded_up
-from pbdp.errors import ContradictionError, InputError
+from pbdp.digits import delta_text, order_text, percent_down, rounded_up
+from pbdp.errors import ContradictionError, InputError, did_you_mean, unchangeable
 from pbdp.mechanism.design import AnyDesign, Design
 from pbdp.mechanism.grid import Grid
 from pbdp.mechanism.neighbors import Neighbors
@@ -105,6 +105,7 @@ class Alternative:
     guaranteed: bool = True
 
 
+@unchangeable("A plan", "Its certificate holds for what it says: make another plan.")
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Plan:
     """Parts whose noise meets their requirements, and the certificate of all of them together.
@@ -175,7 +176,7 @@ class Plan:
                 "plan",
                 "one for a single requirement here",
                 f"one for {', '.join(part.name for part in self.parts)}",
-                "Look at its parts one by one: plan.alone(name), or --part NAME.",
+                "Look at its parts one by one: plan.alone(name), or part=NAME.",
             )
         return self.parts[0]
 
@@ -191,7 +192,8 @@ class Plan:
         for part in self.parts:
             if part.name == name:
                 return part
-        raise InputError("part", f"among {', '.join(part.name for part in self.parts)}", repr(name))
+        names = [part.name for part in self.parts]
+        raise InputError("part", f"among {', '.join(names)}", repr(name), did_you_mean(name, names))
 
     def alone(self, name: str) -> Plan:
         """One part by itself: what holds for all that is published holds for a part of it."""
@@ -303,7 +305,7 @@ class Plan:
 
     def _loss(self) -> str:
         at = (
-            f"delta {self.delta:g}"
+            f"delta {delta_text(self.delta)}"
             if self.delta is not None
             else f"Rényi order {order_text(self.rdp_order or 0.0)}"
         )
@@ -402,7 +404,9 @@ class Plan:
         names = [part.name for part in self.parts]
         if isinstance(answers, Mapping):
             if unknown := [str(name) for name in answers if name not in names]:
-                raise InputError("names of the answers", f"among {', '.join(names)}", ", ".join(unknown))
+                rule = f"among {', '.join(names)}"
+                near = did_you_mean(unknown[0], names)
+                raise InputError("names of the answers", rule, ", ".join(unknown), near)
             if missing := [name for name in names if name not in answers]:
                 raise InputError("answers", "given for every part", f"none for {', '.join(missing)}")
             return [(part, answers[part.name]) for part in self.parts]

@@ -15,6 +15,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from pbdp.digits import percent_down
 from pbdp.errors import InputError, PbdpError, PlanFileError
 from pbdp.mechanism.coordinates import Coordinates
 from pbdp.mechanism.neighbors import Neighbors
@@ -31,7 +32,7 @@ from pbdp.planning.records import (
     requirement_record,
     width_record,
 )
-from pbdp.spelling import NotJsonError, content_of, json_of
+from pbdp.spelling import NotJsonError, content_of, json_of, kind_of, kind_of_record
 
 if TYPE_CHECKING:
     from pbdp.planning.limit.of_plan import KnownLimit
@@ -111,11 +112,16 @@ def _vector_record(whole: Coordinates) -> Record:
     return {"norm": whole.norm, **changed, "dimensions": whole.dimensions}
 
 
-def save_plan(plan: Plan, path: Path) -> None:
-    """Write a plan."""
+def plan_text(plan: Plan) -> str:
+    """A plan as its file holds it."""
     for part in plan.parts:
         part.requirement.region.check_record("to be saved")
-    text = json.dumps(plan_record(plan), indent=2, allow_nan=False) + "\n"
+    return json.dumps(plan_record(plan), indent=2, allow_nan=False) + "\n"
+
+
+def save_plan(plan: Plan, path: Path) -> None:
+    """Write a plan."""
+    text = plan_text(plan)
     try:
         path.write_text(text, encoding="utf-8")
     except OSError as error:
@@ -128,7 +134,7 @@ def load_plan(path: Path, neighbors: str | None = None) -> Plan:
     try:
         record = json_of(content)
     except NotJsonError:
-        raise PlanFileError(str(path), "a plan in JSON", "something else", _HOW) from None
+        raise PlanFileError(str(path), "a plan", kind_of(content), _HOW) from None
     plan = plan_from_record(record, str(path))
     if neighbors is not None and plan.neighbors != Neighbors(neighbors):
         raise PlanFileError(
@@ -150,7 +156,7 @@ def plan_from_record(record: object, name: str = "record") -> Plan:
     with _refused_if_broken(name):
         known = record if _is_current(record) else as_written_now(record, name)
         if not isinstance(known, dict) or known.get("format") != FORMAT:
-            raise PlanFileError(name, "a pbdp plan", "other JSON", _HOW)
+            raise PlanFileError(name, "a plan", kind_of_record(known), _HOW)
         version = known.get("version")
         if version not in (1, VERSION) or isinstance(version, bool):
             later = isinstance(version, int) and version > VERSION
@@ -227,7 +233,9 @@ def _checked(requirement: Requirement, claim: Record) -> Certified:
     """The design of a record with its certificate; the epsilon that it claims has to be the one found."""
     entry = certified(requirement, design_from_record(claim, requirement))
     if entry is None:
-        raise PlanFileError("confidence of the plan", f"at least {requirement.confidence:g}", "less", EDITED)
+        raise PlanFileError(
+            "confidence of the plan", f"at least {percent_down(requirement.confidence)}", "less", EDITED
+        )
     _same("epsilon of the plan", entry.certificate.epsilon, claim["epsilon"])
     return entry
 

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from pbdp.digits import rounded_down
-from pbdp.domains import probability
+from pbdp.digits import percent_down
+from pbdp.domains import confidence_level
 from pbdp.errors import InputError
 from pbdp.mechanism.design import AnyDesign
 from pbdp.mechanism.requirement import Requirement
@@ -87,12 +87,14 @@ class Releaser:
                     "Make a plan for that many.",
                 )
         elif count > self.requirement.releases and not disjoint:
+            covered = self.requirement.releases
+            numbers = "one number" if covered == 1 else f"at most {covered} numbers"
             raise InputError(
-                "answers",
-                f"at most {self.requirement.releases} for this plan (its `releases`)",
-                f"{count}",
-                "Plan with that many releases, or say disjoint=True (--disjoint) if no person affects more "
-                "than one of the numbers.",
+                "what is released",
+                f"{numbers}, as the plan is for {'one' if covered == 1 else f'{covered} releases'}",
+                f"{count} numbers",
+                f"Make a plan for {count} releases, or say disjoint=True if no person affects more than one "
+                "of the numbers.",
             )
 
     def published(self, answer: Any, keystream: Keystream = SECURE) -> Array | Index:
@@ -138,12 +140,12 @@ class Releaser:
             if found is not None:
                 return found
             confidence = USUAL_CONFIDENCE
-        each = self.requirement.confidence_each_of(probability("confidence", confidence))
+        each = self.requirement.confidence_each_of(confidence_level("confidence", confidence))
         try:
             weights = Weights(publisher=self.publisher)
         except InputError:
-            rule = f"that of the plan, {rounded_down(self.confidence)}, for noise that is drawn as a whole"
-            raise InputError("confidence", rule, f"{confidence:g}", "Leave it out.") from None
+            rule = f"that of the plan, {percent_down(self.confidence)}, for noise that is drawn as a whole"
+            raise InputError("confidence", rule, percent_down(confidence), "Leave it out.") from None
         return replace(confidence_intervals(weights, published, each), confidence=confidence)
 
     def interval(self, published: object, confidence: float | None = None) -> tuple[Any, Any]:

@@ -16,6 +16,7 @@ from pbdp.domains import positive
 from pbdp.errors import ContradictionError, InputError
 from pbdp.mechanism.within import region_within
 from pbdp.noise.kernel import Array
+from pbdp.spelling import made_by_name
 from pbdp.tables.bounded import Value
 from pbdp.tables.fixed_point import FixedPoint
 from pbdp.tables.measures import Column, Measure, check_bounds, check_measure, column_name
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from pbdp.tables.query import Query
 
 
+@made_by_name
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Mean(Measure):
     """The mean of a column, with an interval, from a sum and a count that are both published with noise.

@@ -14,10 +14,11 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from pbdp.domains import finite, probability
+from pbdp.domains import confidence_level, finite
 from pbdp.errors import InputError
 from pbdp.mechanism.within import Within, region_within
 from pbdp.noise.kernel import Array, Index
+from pbdp.spelling import made_by_name
 from pbdp.tables.bounded import Per, Value
 from pbdp.tables.fixed_point import FixedPoint
 from pbdp.tables.numbers import Number, Quantity, number_of, open_width
@@ -120,6 +121,7 @@ class Measure(ABC):
         return values, low, high, found.confidence
 
 
+@made_by_name
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Count(Measure):
     """How many rows a group has. `within` is left out if the query gives an epsilon instead."""
@@ -146,6 +148,7 @@ class Count(Measure):
         return (Quantity(of="rows" if query.unit is not None else "people", rows=query.rows_counted),)
 
 
+@made_by_name
 @dataclass(frozen=True, slots=True, kw_only=True)
 class People(Measure):
     """How many people have rows in a group."""
@@ -171,6 +174,7 @@ class People(Measure):
         return (Quantity(of="people", rows=query.rows_counted),)
 
 
+@made_by_name
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sum(Measure):
     """The sum of a column. `low` and `high` bound every row's value, or with `per="person"` what one person
@@ -240,6 +244,9 @@ def check_measure(name: object, within: Within | None, confidence: float | None)
     if not isinstance(name, str) or not name.strip() or not name.isprintable():
         raise InputError("name of a measure", "printable text", ascii(name))
     if within is not None:
-        region_within(within)
+        try:
+            region_within(within)
+        except InputError as error:
+            raise InputError(f"within of {name}", error.rule, error.value, error.remedy) from None
     if confidence is not None:
-        probability(f"confidence of {name}", confidence)
+        confidence_level(f"confidence of {name}", confidence)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from pbdp.digits import rounded_up
+from pbdp.digits import delta_text, rounded_up
 from pbdp.mechanism.requirement import Requirement
 from pbdp.planning.plan import Part, Plan
 from pbdp.planning.together import narrowest_together, plan_together
@@ -57,7 +57,10 @@ class TablePlan:
         return self.noise.risk_words()
 
     def __repr__(self) -> str:
-        return f"<TablePlan: {self._asked()}; epsilon {rounded_up(self.epsilon)} at delta {self.delta:g}>"
+        return (
+            f"<TablePlan: {self._asked()}; epsilon {rounded_up(self.epsilon)} at delta "
+            f"{delta_text(self.delta)}>"
+        )
 
     def _repr_html_(self) -> str:
         from pbdp.figures.cards import table_plan_card
@@ -72,7 +75,7 @@ class TablePlan:
 
     def describe(self) -> str:
         """What is asked and what the whole table costs in a sentence, and what that means in another."""
-        loss = f"epsilon {rounded_up(self.epsilon)} at delta {self.delta:g} for the whole table"
+        loss = f"epsilon {rounded_up(self.epsilon)} at delta {delta_text(self.delta)} for the whole table"
         return f"{self._asked()}; {loss}.\n{self.risk_words()}"
 
     def part(self, label: str) -> Part:

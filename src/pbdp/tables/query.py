@@ -6,9 +6,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from pbdp.domains import positive, probability, whole
-from pbdp.errors import ContradictionError, InputError
+from pbdp.domains import confidence_level, positive, probability, whole
+from pbdp.errors import ContradictionError, InputError, unchangeable
 from pbdp.mechanism.neighbors import Neighbors
+from pbdp.spelling import made_by_name
 from pbdp.tables.bounded import MOST_ROWS_PER_GROUP, BoundedAggregation, Value
 from pbdp.tables.expressions.reading import expression_of
 from pbdp.tables.expressions.tree import Expression
@@ -23,6 +24,12 @@ if TYPE_CHECKING:
     from pbdp.tables.plan import TablePlan
 
 
+# The unit is never assumed: a mistake there breaks the guarantee.
+NOT_SAID = ""
+
+
+@made_by_name
+@unchangeable("A query", "It was checked as it is: make another one.")
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Query:
     """A group-by table to be published.
@@ -44,7 +51,7 @@ class Query:
     and with a `minimum_size` those of small groups.
     """
 
-    unit: str | None
+    unit: str | None = NOT_SAID
     by: Mapping[str, Any] | Sequence[str]
     measures: Sequence[Measure]
     delta: float
@@ -71,9 +78,17 @@ class Query:
 
     def __post_init__(self) -> None:
         probability("delta", self.delta, "It should be far below one over the number of people; 1e-6, say.")
-        probability("confidence", self.confidence)
+        confidence_level("confidence", self.confidence)
         whole("most_rows", self.most_rows)
         object.__setattr__(self, "neighbors", Neighbors(self.neighbors))
+        if self.unit == NOT_SAID:
+            raise InputError(
+                "unit",
+                "given",
+                "nothing",
+                "Which column says whose row it is? unit='user_id', say, or unit=None if nobody has more "
+                "than one row. Nothing is assumed here, because a mistake breaks the guarantee.",
+            )
         if self.unit is not None:
             column_name("unit", self.unit)
         _check_by(self.by)
@@ -140,7 +155,7 @@ class Query:
                 f"within of {', '.join(left_open)}",
                 "given, or an epsilon to find it from",
                 "neither",
-                "Say how near the truth: within=50, or within='5%+10'.",
+                "Give a width: within=50, or within='5%+10'.",
             )
         if self.epsilon is not None:
             positive("epsilon", self.epsilon)
@@ -176,7 +191,7 @@ class Query:
                 "neither",
                 "Which groups appear in the data is private too: a group of one person would show that this "
                 "person is there. List the public keys, or give select=Selection(people=100) to publish "
-                "groups with about so many people.",
+                "groups of roughly this size or larger.",
             )
         return crossed(listed), ()
 
@@ -255,8 +270,11 @@ class Query:
 
 
 def _check_kinds(measures: object) -> None:
+    if isinstance(measures, Measure | type):
+        kind = measures.__name__ if isinstance(measures, type) else type(measures).__name__
+        raise InputError("measures", "a list", f"a single {kind}", f"Write measures=[{kind}(...)].")
     if not isinstance(measures, Sequence) or not measures:
-        raise InputError("measures", "at least one", "none", "Count(within=50), say.")
+        raise InputError("measures", "a list of at least one", "none", "measures=[Count(within=50)], say.")
     strange = [type(one).__name__ for one in measures if not isinstance(one, Measure)]
     if strange:
         raise InputError("measures", "Count, People, Sum, Mean or Ratio", ", ".join(strange))

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, fields
 from typing import Any
 
-from pbdp.errors import InputError
+from pbdp.errors import InputError, did_you_mean
 from pbdp.spelling import canonical, names_now
 from pbdp.tables.keys import KeyTable, keys_from_record, keys_record
 from pbdp.tables.mean import Mean
@@ -102,9 +102,8 @@ def measure_from_record(record: Mapping[str, Any]) -> Measure:
     settings = dict(record)
     kind = settings.pop("kind", None)
     if not isinstance(kind, str) or kind not in KINDS:
-        raise InputError(
-            f"kind of measure {settings.get('name', '')}".strip(), " or ".join(KINDS), repr(kind)
-        )
+        what = f"kind of measure {settings.get('name', '')}".strip()
+        raise InputError(what, " or ".join(KINDS), repr(kind), did_you_mean(str(kind), KINDS))
     within = settings.get("within")
     if isinstance(within, list):
         settings["within"] = tuple(within)
@@ -118,7 +117,8 @@ def _made(what: str, kind: type[Any], settings: object) -> Any:
     if not isinstance(settings, Mapping):
         raise InputError(what, "settings by name", type(settings).__name__)
     if unknown := sorted(set(settings) - set(names)):
-        raise InputError(f"names in {what}", f"among {', '.join(names)}", ", ".join(unknown))
+        near = did_you_mean(unknown[0], names)
+        raise InputError(f"names in {what}", f"among {', '.join(names)}", ", ".join(unknown), near)
     needed = [field.name for field in fields(kind) if field.init and field.default is field.default_factory]
     if missing := [name for name in needed if name not in settings]:
         raise InputError(f"{', '.join(missing)} of {what}", "given", "nothing")

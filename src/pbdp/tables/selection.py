@@ -31,7 +31,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from pbdp.domains import probability, whole
+from pbdp.domains import confidence_level, whole
 from pbdp.mechanism.absolute import AbsoluteRegion
 from pbdp.mechanism.design import Design
 from pbdp.mechanism.grid import LinearGrid
@@ -39,10 +39,12 @@ from pbdp.mechanism.requirement import Requirement
 from pbdp.mechanism.weights import TOTAL
 from pbdp.noise.family import known_families
 from pbdp.noise.kernel import LatticeKernel
+from pbdp.spelling import made_by_name
 
 _NARROWEST, _FINENESS = 0.05, 1e-3
 
 
+@made_by_name
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Selection:
     """Publish the groups of the data that have enough people, by a noisy count of its own.
@@ -55,7 +57,7 @@ class Selection:
 
     def __post_init__(self) -> None:
         whole("people of select", self.people, least=2)
-        probability("confidence of select", self.confidence)
+        confidence_level("confidence of select", self.confidence)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pbdp.digits import rounded_up
-from pbdp.errors import InputError
+from pbdp.digits import delta_text, rounded_up
+from pbdp.errors import InputError, unchangeable
 from pbdp.noise.kernel import Array
 from pbdp.release.intervals import Intervals
 from pbdp.tables.keys import KeyTable
@@ -58,6 +58,7 @@ class Payment:
     blocks: list[str] | None = None
 
 
+@unchangeable("A released table", "It is what was drawn and paid for.")
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class ReleasedTable:
     """What was published: for every group and measure the value, its width, interval and confidence.
@@ -79,7 +80,7 @@ class ReleasedTable:
     def __repr__(self) -> str:
         groups = f"{len(self):,} group{'' if len(self) == 1 else 's'}"
         names = ", ".join(measure.name for measure in self.plan.query.measures)
-        loss = f"epsilon {rounded_up(self.plan.epsilon)} at delta {self.plan.delta:g}"
+        loss = f"epsilon {rounded_up(self.plan.epsilon)} at delta {delta_text(self.plan.delta)}"
         return f"<ReleasedTable: {names} of {groups}; {loss}{self._mark}>"
 
     def _repr_html_(self) -> str:

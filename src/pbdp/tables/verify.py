@@ -11,13 +11,13 @@ from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pbdp.digits import rounded_up
+from pbdp.digits import delta_text, epsilon_text, percent_down, rounded_up
 from pbdp.errors import InputError, PbdpError
 from pbdp.mechanism.grid import LinearGrid
 from pbdp.planning.plan import Plan, number_design
 from pbdp.planning.pricing import Terms, fingerprint
 from pbdp.planning.store import plan_from_record
-from pbdp.spelling import NotJsonError, content_of, json_of, read_now, word_now
+from pbdp.spelling import NotJsonError, content_of, json_of, kind_of, kind_of_record, read_now, word_now
 from pbdp.tables.manifest import FIELDS, FORMAT, VERSION, promised_means, statement
 from pbdp.tables.numbers import TOUCHED, Number, numbers_of
 from pbdp.tables.plan import SELECTION, TablePlan
@@ -75,15 +75,18 @@ class VerifiedTable:
         return not any(check.missing for check in self.checks)
 
 
+_ONE = "FILE.manifest.json, which `pbdp tables -o FILE` writes"
+
+
 def read_manifest(path: Path) -> Record:
     """The manifest in a file."""
     content = content_of("manifest", path)
     try:
         record = json_of(content)
     except NotJsonError:
-        raise InputError("manifest", "JSON", path, "It is made by `pbdp tables -o`.") from None
+        raise InputError("manifest", _ONE, kind_of(content)) from None
     if not isinstance(record, dict) or record.get("format") != FORMAT:
-        raise InputError("manifest", "one of a pbdp table", path, "It is made by `pbdp tables -o`.")
+        raise InputError("manifest", _ONE, kind_of_record(record))
     if record.get("version") != VERSION:
         raise InputError("version of the manifest", f"{VERSION}", record.get("version"), "Upgrade pbdp.")
     return record
@@ -231,7 +234,8 @@ def _certificate(record: Record, plan: TablePlan) -> str:
     claim = read_now(record["certificate"])
     if not math.isclose(claim["epsilon"], plan.epsilon, rel_tol=SAME) or claim["delta"] != plan.delta:
         raise FaultError(
-            f"the noise has epsilon {rounded_up(plan.epsilon)} at delta {plan.delta:g}, not what is claimed"
+            f"the noise has epsilon {rounded_up(plan.epsilon)} at delta {delta_text(plan.delta)}, not "
+            "what is claimed"
         )
     if plan.noise.delta != plan.delta or claim["neighbors"] != plan.query.neighbors:
         raise FaultError("the certificate is for another delta or for other neighbors than the query")
@@ -241,7 +245,10 @@ def _certificate(record: Record, plan: TablePlan) -> str:
         raise FaultError("the statement says something else than the certificate")
     if record["plan"]["fingerprint"] != fingerprint(plan.noise):
         raise FaultError("the fingerprint is not that of the plan")
-    return f"epsilon {rounded_up(plan.epsilon)} at delta {plan.delta:g}, composed again from the noise tables"
+    return (
+        f"epsilon {rounded_up(plan.epsilon)} at delta {delta_text(plan.delta)}, composed again from "
+        "the noise tables"
+    )
 
 
 def _requirements(record: Record, plan: TablePlan) -> str:
@@ -260,7 +267,9 @@ def _requirements(record: Record, plan: TablePlan) -> str:
         if part.confidence < have.confidence:
             raise FaultError(f"the noise of {number.label} is less accurate than promised")
     if query.epsilon is not None and plan.epsilon > query.epsilon * (1 + SAME):
-        raise FaultError(f"the query allows epsilon {query.epsilon:g}, which is less than the plan's")
+        raise FaultError(
+            f"the query allows epsilon {epsilon_text(query.epsilon)}, which is less than the plan's"
+        )
     if record["plan"]["promised_means"] != promised_means(plan):
         raise FaultError("means are promised other widths than the noise gives")
     several = "s" if len(asked) > 1 else ""
@@ -303,7 +312,7 @@ def _selection(record: Record, plan: TablePlan) -> str:
     reaches = float(part.requirement.region.offsets(0.0)[0]) == asked.people - threshold.threshold
     if not reaches or part.requirement != wanted or part.confidence < asked.confidence:
         raise FaultError("the threshold does not publish the groups that were asked for")
-    return f"groups of {asked.people} people are published with confidence {asked.confidence:g}"
+    return f"groups of {asked.people} people are published with confidence {percent_down(asked.confidence)}"
 
 
 def _payment(record: Record, plan: TablePlan, ledger: Ledger | None, file: PublishedFile | None) -> str:
@@ -312,7 +321,7 @@ def _payment(record: Record, plan: TablePlan, ledger: Ledger | None, file: Publi
     if paid is None:
         if ledger is not None:
             raise FaultError("the manifest says that no ledger paid")
-        raise UnknownError("no ledger paid for this table: who published it kept no account")
+        raise UnknownError("no ledger recorded this table")
     if ledger is None:
         raise MissingError(
             f"paid from {paid['dataset']}, record {paid['sequence']} of the ledger {paid['ledger']}; name "

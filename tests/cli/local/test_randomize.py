@@ -186,7 +186,7 @@ def test_refuses_parquet_by_the_row(
         (["--input", "@ages.txt", "-o", "@out.xyz"], ".csv or .parquet"),
         (["--input", "@ages.txt", "-o", "@ages.txt", "--force"], "another file"),
         (["--input", "@ages.txt", "-o", "@reports.csv"], "--force"),
-        (["37", "--insecure-test-seed", "-1"], "insecure_test_seed"),
+        (["37", "--insecure-test-seed", "-1"], "--insecure-test-seed"),
     ],
 )
 def test_refuses_options_that_do_not_belong_together(

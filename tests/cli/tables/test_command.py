@@ -280,7 +280,7 @@ def test_outputs_that_exist_are_refused_before_anything_is_paid(folder: Path, ca
         (["--data", "visits.csv"], "used with a query file"),
         (["--table", "visits"], "table"),
         (["--json", "--format", "csv"], "--format"),
-        (["--color"], "unrecognized"),
+        (["--color"], "no option --color"),
     ],
 )
 def test_options_that_do_not_belong_together(

@@ -123,8 +123,8 @@ def test_repeated_columns_add_keys() -> None:
         ([*COUNT, "--text-keys", "zip"], ["zip"]),
         ([*COUNT, "--keys", "keys.csv"], ["keys.csv"]),
         ([*COUNT, "--one-row-per-person"], ["one at a time"]),
-        ([*COUNT, "--groups-per-person", "two"], ["invalid int"]),
-        ([*COUNT, "--neighbors", "swap"], ["invalid choice"]),
+        ([*COUNT, "--groups-per-person", "two"], ["--groups-per-person must be a whole number; got 'two'"]),
+        ([*COUNT, "--neighbors", "swap"], ["add/remove or replace"]),
     ],
     ids=lambda part: " ".join(part)[-50:],
 )

@@ -10,8 +10,11 @@ A budget pays for events, too: `budget.reserve(priced_event(GaussianDpEvent(4.0)
 
 from __future__ import annotations
 
-from pbdp.bridges.dp_accounting.accountant import PlanAccountant, PlanEvent, PldEvent, priced_event
-from pbdp.bridges.dp_accounting.distributions import from_dp_accounting, plan_to_pld, to_dp_accounting
+from pbdp.bridges import needed_by
+
+with needed_by("The bridge to dp-accounting", "dp-accounting attrs"):
+    from pbdp.bridges.dp_accounting.accountant import PlanAccountant, PlanEvent, PldEvent, priced_event
+    from pbdp.bridges.dp_accounting.distributions import from_dp_accounting, plan_to_pld, to_dp_accounting
 
 __all__ = [
     "PlanAccountant",

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import argparse
-import json
 from collections.abc import Sequence
 from itertools import combinations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pbdp.cli.files import STANDARD, Outcome, picture_of, same_file, target_of
+from pbdp.cli.files import STANDARD, Outcome, json_text, picture_of, same_file, target_of
 from pbdp.cli.options import add, add_written
 from pbdp.cli.parser import Parser
 from pbdp.cli.progress import Progress
 from pbdp.columns.files import FORMATS
-from pbdp.domains import probability
+from pbdp.domains import confidence_level
 from pbdp.errors import ContradictionError
 
 if TYPE_CHECKING:
@@ -37,6 +36,7 @@ reports are best counted where they are, and given with --counts people:
 
 def declare(parser: Parser) -> None:
     """What the command takes."""
+    parser.set_defaults(doing="Checking the survey")
     parser.description = (
         "Estimate from reports how many people hold each value or are in each category.\n"
         "Reports that cannot be used are counted, named and left out."
@@ -70,7 +70,7 @@ def declare(parser: Parser) -> None:
 def run(options: argparse.Namespace) -> Outcome:
     """Count, estimate, write, and say what was left out."""
     _check(options)
-    probability("--confidence", options.confidence, "Write 0.95 for 95 %.")
+    confidence_level("--confidence", options.confidence)
     target, picture = target_of(options, FORMATS, read=options.input), picture_of(options)
 
     from pbdp.cli.table_file import table_bytes
@@ -87,7 +87,7 @@ def run(options: argparse.Namespace) -> Outcome:
         # a picture that cannot be drawn leaves no table either
         _draw(found, picture)
     if options.json:
-        output = json.dumps(_record(mechanism, found, files, joint=options.joint), allow_nan=False)
+        output = json_text("local-estimate", _record(mechanism, found, files, joint=options.joint))
     elif target.path is not None:
         output = f"{len(found.names):,} estimates in {options.output}"
     else:

@@ -7,10 +7,10 @@ import json
 import math
 from typing import TYPE_CHECKING
 
-from pbdp.cli.files import checked_target, new_file, picture_of, saved_words, text_in
-from pbdp.cli.options import add
+from pbdp.cli.files import checked_target, json_text, new_file, picture_of, saved_words, text_in
+from pbdp.cli.options import add, number, whole
 from pbdp.cli.parser import Parser
-from pbdp.cli.values import whole_numbers, whole_range
+from pbdp.cli.values import DASHED, whole_numbers, whole_range
 from pbdp.errors import ContradictionError, InputError
 
 if TYPE_CHECKING:
@@ -33,6 +33,7 @@ EXAMPLES = """examples:
 
 def declare(parser: Parser) -> None:
     """What the command takes."""
+    parser.set_defaults(doing="Planning")
     parser.description = (
         "Find the best way for people to randomize their answers at an epsilon,\n"
         "or the one that meets an accuracy with the least epsilon."
@@ -49,7 +50,7 @@ def declare(parser: Parser) -> None:
     )
     privacy.add_argument(
         "--epsilon0",
-        type=float,
+        type=number,
         metavar="E0",
         help="boosted response with this part of epsilon for the value in its category (found if left out)",
     )
@@ -60,7 +61,10 @@ def declare(parser: Parser) -> None:
     add(accuracy, "--joint", "--guaranteed")
     both = parser.add_argument_group("both")
     both.add_argument(
-        "--users", type=int, metavar="N", help=f"people who will report; errors are shown for {USUAL_USERS:,}"
+        "--users",
+        type=whole,
+        metavar="N",
+        help=f"people who will report; default: {USUAL_USERS:,}",
     )
     both.add_argument("--use", metavar="NAME", help="take this one of the mechanisms compared, not the best")
     output = parser.add_argument_group("output")
@@ -81,7 +85,7 @@ def _declare_domain(parser: Parser) -> None:
     near = parser.add_argument_group("which answers belong together (leave out if none do)")
     near.add_argument(
         "--category-size",
-        type=int,
+        type=whole,
         metavar="N",
         help="categories of N values in a row; the last has the rest",
     )
@@ -90,7 +94,7 @@ def _declare_domain(parser: Parser) -> None:
     )
     near.add_argument(
         "--scale-width",
-        type=int,
+        type=whole,
         metavar="W",
         help="or a rating scale: W values (odd) are near each value, itself in the middle",
     )
@@ -121,7 +125,7 @@ def run(options: argparse.Namespace) -> str:
             file.write((json.dumps(configuration(made.mechanism), indent=1) + "\n").encode())
     if options.json:
         record = made.record() | {"fingerprint": made.mechanism.fingerprint, "users": options.users}
-        return json.dumps(record, allow_nan=False)
+        return json_text("local-survey", record)
     words = survey_words(made, domain, users, stated=options.users is not None)
     return words + saved_words(options.output)
 
@@ -168,6 +172,9 @@ def _values(options: argparse.Namespace) -> list[Value] | None:
         return None
     if (numbers := whole_range("--values", options.values, LARGEST_DOMAIN)) is not None:
         return [str(number) for number in numbers] if options.text else list(numbers)
+    if dashed := DASHED.fullmatch(options.values):
+        how = f"Write {dashed[1]}..{dashed[2]} for all whole numbers from {dashed[1]} to {dashed[2]}."
+        raise InputError("--values", "a list, or a range with two dots", repr(options.values), how)
     return _typed([part.strip() for part in options.values.split(",")], "--values", options.text)
 
 
@@ -227,7 +234,7 @@ def _check(options: argparse.Namespace) -> None:
 
 
 def _goal(options: argparse.Namespace, groups: bool) -> Goal:
-    from pbdp.domains import probability
+    from pbdp.domains import confidence_level
     from pbdp.local.estimate import GUARANTEED, NORMAL
     from pbdp.local.goal import LeastError, Within
 
@@ -245,7 +252,7 @@ def _goal(options: argparse.Namespace, groups: bool) -> Goal:
         users=options.users,
         category=width if kind == "category" else None,
         value=width if kind == "value" else None,
-        confidence=probability("--confidence", confidence, "Write 0.95 for 95 %."),
+        confidence=confidence_level("--confidence", confidence),
         joint=options.joint,
         method=GUARANTEED if options.guaranteed else NORMAL,
     )

@@ -6,9 +6,9 @@ import argparse
 import io
 from collections.abc import Callable
 from contextlib import closing
-from typing import TYPE_CHECKING, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO
 
-from pbdp.cli.files import Outcome, target_of
+from pbdp.cli.files import Outcome, json_text, target_of
 from pbdp.cli.options import add, add_written
 from pbdp.cli.parser import Parser
 from pbdp.cli.progress import Progress
@@ -34,6 +34,7 @@ shell's history; --input keeps it out of both.
 
 def declare(parser: Parser) -> None:
     """What the command takes."""
+    parser.set_defaults(doing="Checking the survey")
     parser.description = "Make a report of every true answer, as people do at home."
     parser.epilog = EXAMPLES
     parser.private = True
@@ -46,7 +47,7 @@ def declare(parser: Parser) -> None:
     add(answers, "--input-format", choices=FORMATS)
     output = parser.add_argument_group("output")
     add_written(output, WRITTEN)
-    add(output, "--insecure-test-seed")
+    add(output, "--json", "--insecure-test-seed")
 
 
 def run(options: argparse.Namespace) -> Outcome:
@@ -61,13 +62,18 @@ def run(options: argparse.Namespace) -> Outcome:
     seed = options.insecure_test_seed
     keystream = SecureKeystream() if seed is None else InsecureTestKeystream(seed)
     mechanism = load_configuration(options.survey)
+    output: str | bytes
     if options.answers:
-        output: str | bytes = _one(mechanism, options.answers[0], keystream)
+        report = _one(mechanism, options.answers[0], keystream)
+        output = _object(mechanism, seed, {"report": report}) if options.json else str(report)
     else:
         memory = io.BytesIO()
         with target.opened() as file:
             count = _write(mechanism, file or memory, target.written, keystream, options)
-        output = memory.getvalue() if target.path is None else f"{count:,} reports in {options.output}"
+        if options.json:
+            output = _object(mechanism, seed, {"count": count, "written_to": options.output})
+        else:
+            output = memory.getvalue() if target.path is None else f"{count:,} reports in {options.output}"
     return Outcome(output=output, notes=report_notes(mechanism, seed), released=target.path is None)
 
 
@@ -124,11 +130,18 @@ def _reports(
     return mechanism.published(mechanism.drawn(codes, keystream), np.empty(0, dtype=np.int64))
 
 
-def _one(mechanism: LocalMechanism, answer: str, keystream: Keystream) -> str:
+def _object(mechanism: LocalMechanism, seed: int | None, record: dict[str, Any]) -> str:
+    """One object on what was drawn; reports of many people are in their file."""
+    marked = {} if seed is None else {"insecure_test_seed": seed}
+    return json_text("local-report", {"survey": mechanism.fingerprint} | record | marked)
+
+
+def _one(mechanism: LocalMechanism, answer: str, keystream: Keystream) -> str | int:
     from pbdp.local.lookup import read_cells
 
     cells = read_cells([answer], "csv", whole=mechanism.lookup.whole)
-    return str(_reports(mechanism, cells, keystream, lambda _: "the answer").tolist()[0])
+    report: str | int = _reports(mechanism, cells, keystream, lambda _: "the answer").tolist()[0]
+    return report
 
 
 def reports_are_whole(mechanism: LocalMechanism) -> bool:
@@ -142,6 +155,8 @@ def _check(options: argparse.Namespace) -> None:
     if len(options.answers) + (options.input is not None) != 1:
         got = "neither" if not options.answers else "several" if options.input is None else "both"
         raise ContradictionError("answers", "one that is typed, or a file with --input", got)
+    if options.json and options.input is not None and options.output is None:
+        raise ContradictionError("--json", "used with -o for reports of many people", "no -o")
     for name in ("column", "input_format", "output", "format"):
         if getattr(options, name) and options.input is None:
             raise ContradictionError(f"--{name.replace('_', '-')}", "used with --input", "a typed answer")

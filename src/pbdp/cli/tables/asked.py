@@ -125,7 +125,8 @@ def _unit(settings: Settings) -> str | None:
             "given",
             "nothing",
             "Which column says whose row it is? (user_id, say.) If nobody has more than one row, say "
-            "one_row_per_person instead. Nothing is assumed here, because a mistake breaks the guarantee.",
+            "--one-row-per-person, or one_row_per_person = true in a query file. Nothing is assumed here, "
+            "because a mistake breaks the guarantee.",
         )
     if unit is not None and alone:
         raise ContradictionError("unit and one_row_per_person", "given one at a time", "both")

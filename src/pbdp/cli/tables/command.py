@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 import warnings
 from collections.abc import Callable, Sequence
@@ -11,12 +10,12 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pbdp.cli.files import Outcome, Target, checked_target, new_files, picture_of, target_of
+from pbdp.cli.files import Outcome, Target, checked_target, json_text, new_files, picture_of, target_of
 from pbdp.cli.ledger import paying_budget
 from pbdp.cli.options import add, add_written, blocks_of, check_budget
 from pbdp.cli.parser import Parser
-from pbdp.cli.progress import Phases, Progress
-from pbdp.cli.tables.flags import add_flags, flags_given, settings_of
+from pbdp.cli.progress import Phases
+from pbdp.cli.tables.flags import QUERY_FLAGS, add_flags, flags_given, settings_of
 from pbdp.errors import ContradictionError, InputError
 
 if TYPE_CHECKING:
@@ -66,6 +65,7 @@ Check what came out: pbdp verify visits.csv.manifest.json
 
 def declare(parser: Parser) -> None:
     """What the command takes."""
+    parser.set_defaults(doing="Planning")
     parser.description = (
         "Publish counts, sums and means of groups with the accuracy that you ask for,\n"
         "with one guarantee for the whole table and everything that one person adds to it."
@@ -107,13 +107,14 @@ def run(options: argparse.Namespace) -> Outcome:
     manifest = _manifest(options, target, [*asked.read, *data])
     signer = _signer(options, [*data, *(one for one in (target.path, manifest) if one is not None)])
     picture = picture_of(options)
-    with Progress() as progress, Phases(progress) as phases, paying_budget(options) as budget:
+    phases: Phases = options.phases
+    with paying_budget(options) as budget:
         if options.dry_run:
             return _dry_run(asked, budget, phases, as_json=options.json)
         release = partial(_released, asked, budget, phases, options)
         table = _written(target, manifest, phases, release, signer)
         if picture is not None and len(table):
-            phases.now("drawing the picture")
+            phases.now("Drawing the picture")
             _draw(table, picture)
         from pbdp.cli.words.tables import table_notes
 
@@ -155,13 +156,9 @@ def _manifest(options: argparse.Namespace, target: Target, read: Sequence[Path |
 def _dry_run(asked: Asked, budget: Budget | None, phases: Phases, *, as_json: bool) -> Outcome:
     from pbdp.cli.words.tables import plan_facts, plan_words
 
-    phases.now("planning")
+    phases.now("Planning")
     plan = asked.query.plan()
-    output = (
-        json.dumps(plan_facts(plan, budget), indent=2, allow_nan=False)
-        if as_json
-        else plan_words(plan, budget)
-    )
+    output = json_text("table-cost", plan_facts(plan, budget)) if as_json else plan_words(plan, budget)
     return Outcome(output=output, notes=_not_there(asked))
 
 
@@ -180,7 +177,7 @@ def _written(
     # the table is named last: it never stands without its manifest
     with new_files([manifest, target.path], target.force) as (beside, file):
         table = release()
-        phases.now("writing")
+        phases.now("Writing")
         content = table.file_bytes(target.written)
         file.write(content)
         beside.write(manifest_bytes(table, target.path.name, content, signer))
@@ -211,9 +208,9 @@ def _released(
     try:
         source = source_of(asked.data, asked.table, asked.csv)
         check_columns(source, asked.query.aggregation)
-        phases.now("planning")
+        phases.now("Planning")
         plan = asked.query.plan()
-        phases.now("reading and drawing")
+        phases.now("Reading and drawing")
         with warnings.catch_warnings():
             # a note says it too, and always
             warnings.simplefilter("ignore", InsecureTestSeedWarning)
@@ -236,7 +233,7 @@ def _output(table: ReleasedTable, target: Target, options: argparse.Namespace) -
     from pbdp.cli.words.tables import SHOWN, table_facts, table_words
 
     if options.json:
-        return json.dumps(table_facts(table, options.output, options.manifest), allow_nan=False)
+        return json_text("released-table", table_facts(table, options.output, options.manifest))
     if target.path is not None:
         groups = "1 group" if len(table) == 1 else f"{len(table):,} groups"
         return f"{groups} published in {options.output}, with a manifest in {options.manifest}"
@@ -255,10 +252,12 @@ def _asked(options: argparse.Namespace) -> Asked:
     if not options.asked.lower().endswith(ENDING):
         if options.data is not None:
             raise ContradictionError("--data", "used with a query file", options.asked)
+        options.elsewhere = ("data",)
         settings = settings_of(options) | {"data": options.asked}
         return asked_of(settings | ({} if options.table is None else {"table": options.table}), here)
     if names := ", ".join(flags_given(options)):
         raise ContradictionError("a query file", "used without flags that ask for more", names)
+    options.elsewhere = QUERY_FLAGS
     path = Path(options.asked)
     settings, folder = settings_in(path), path.parent
     given = {name: getattr(options, name) for name in ("data", "table") if getattr(options, name) is not None}

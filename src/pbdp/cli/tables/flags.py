@@ -10,9 +10,8 @@ import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from pbdp.cli.options import add
+from pbdp.cli.options import add, add_neighbors, number, share, whole
 from pbdp.errors import ContradictionError, InputError
-from pbdp.mechanism.neighbors import Neighbors
 
 if TYPE_CHECKING:
     from pbdp.cli.values import Written
@@ -33,7 +32,7 @@ _NAMED = (
 )  # fmt: skip
 _TEXTS = ("column", "name", "per", "of", "over")
 _TRUTHS = {"true": True, "false": False}
-_SIMPLE = (
+QUERY_FLAGS = (
     "unit",
     "one_row_per_person",
     "groups_per_person",
@@ -68,16 +67,16 @@ def add_flags(parser: argparse.ArgumentParser) -> None:
     people.add_argument(
         "--one-row-per-person", action="store_true", default=None, help="nobody has more than one row"
     )
-    people.add_argument("--groups-per-person", type=int, metavar="N", help="nobody counts in more groups")
+    people.add_argument("--groups-per-person", type=whole, metavar="N", help="nobody counts in more groups")
     people.add_argument(
-        "--rows-per-group", type=int, metavar="N", help="nobody counts with more rows in one group"
+        "--rows-per-group", type=whole, metavar="N", help="nobody counts with more rows in one group"
     )
-    add(people, "--neighbors", help=f"default: {Neighbors.ADD_REMOVE}")
-    people.add_argument("--most-rows", type=int, metavar="N", help="for tables of more than 2^36 rows")
+    add_neighbors(people, default=None)
+    people.add_argument("--most-rows", type=whole, metavar="N", help="for tables of more than 2^36 rows")
     people.add_argument(
         "--bounds-touched",
         nargs="?",
-        type=float,
+        type=number,
         const=True,
         metavar="WITHIN",
         help="publish how many people these bounds touched too; without WITHIN for about 4 %% of epsilon",
@@ -112,11 +111,11 @@ def add_flags(parser: argparse.ArgumentParser) -> None:
         help="keys of this column are text, even if they look like numbers (may be repeated)",
     )
     groups.add_argument(
-        "--select", type=int, metavar="PEOPLE", help="publish groups of roughly this size or larger"
+        "--select", type=whole, metavar="PEOPLE", help="publish groups of roughly this size or larger"
     )
     groups.add_argument(
         "--select-confidence",
-        type=float,
+        type=share,
         metavar="P",
         help="how often groups of this size are published, at least; default: 0.95",
     )
@@ -151,7 +150,7 @@ def add_flags(parser: argparse.ArgumentParser) -> None:
         "--quality", action="store_true", default=None, help="mark every number as good, fair or poor"
     )
     measures.add_argument(
-        "--minimum-size", type=int, metavar="N", help="mark numbers of groups with fewer people as small"
+        "--minimum-size", type=whole, metavar="N", help="mark numbers of groups with fewer people as small"
     )
     privacy = parser.add_argument_group("how private, how sure")
     add(privacy, "--delta", help="far below one over the number of people")
@@ -187,7 +186,7 @@ def flags_given(options: argparse.Namespace) -> list[str]:
     """The flags of a query that were used."""
     names = [
         name
-        for name in (*_SIMPLE, "by", "select", "select_confidence", "csv", "derive")
+        for name in (*QUERY_FLAGS, "by", "select", "select_confidence", "csv", "derive")
         if getattr(options, name) is not None
     ]
     kinds = dict.fromkeys(kind for kind, _ in options.measures or ())
@@ -197,7 +196,7 @@ def flags_given(options: argparse.Namespace) -> list[str]:
 def settings_of(options: argparse.Namespace) -> dict[str, Any]:
     """The settings of the flags, as `asked_of` takes them."""
     settings: dict[str, Any] = {
-        name: getattr(options, name) for name in _SIMPLE if getattr(options, name) is not None
+        name: getattr(options, name) for name in QUERY_FLAGS if getattr(options, name) is not None
     }
     if options.by is not None:
         settings["by"] = _by(options.by, options.text_keys or ())

@@ -29,7 +29,7 @@ from typing import Any
 from pbdp.cli.files import toml_in
 from pbdp.cli.tables.asked import OWN
 from pbdp.cli.values import NO_KEYS, keys_in_range
-from pbdp.errors import InputError
+from pbdp.errors import InputError, did_you_mean
 from pbdp.spelling import names_now
 from pbdp.tables.groups import Bins, Keys
 
@@ -59,9 +59,9 @@ def settings_in(path: Path) -> dict[str, Any]:
             remedy = f'A measure of that name is written [another] with name = "{name}".'
             raise InputError(name, "a setting", f"a table [{name}]", remedy)
     if unknown := [name for name, value in tables.items() if not isinstance(value, dict)]:
-        raise InputError(
-            "names before the first table", f"among {', '.join((*OWN, 'by'))}", ", ".join(unknown)
-        )
+        rule = f"among {', '.join((*OWN, 'by'))}"
+        near = did_you_mean(unknown[0], (*OWN, "by"))
+        raise InputError("names before the first table", rule, ", ".join(unknown), near)
     if by is not None:
         settings["by"] = _by(by)
     if select is not None:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from pbdp.cli.words.layout import bar, columns, paragraph
-from pbdp.digits import percent_up
+from pbdp.digits import delta_text, epsilon_text, percent_up
 
 if TYPE_CHECKING:
     from pbdp.ledger.book import Entry
@@ -33,8 +33,8 @@ def status_table(place: str, budgets: Sequence[Budget], *, explain: bool = False
         rows.append(
             [
                 state.name,
-                f"{terms.epsilon:g}",
-                f"{terms.delta:g}",
+                epsilon_text(terms.epsilon),
+                delta_text(terms.delta),
                 f"{state.releases:,}",
                 percent_up(share),
                 f"[{bar(min(share, 1.0), 1.0, BAR):.<{BAR}}]",

@@ -6,7 +6,7 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from pbdp.cli.words.layout import columns, facts
-from pbdp.digits import order_text, outward, percent_down, rounded_down, rounded_up
+from pbdp.digits import delta_text, epsilon_text, order_text, outward, percent_down, rounded_down, rounded_up
 
 if TYPE_CHECKING:
     from pbdp.planning.plan import Part, Plan
@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 
 # A ratio to the limit from which it is shown as a multiple.
 FAR = 1.5
+# An epsilon that nothing tells from none.
+NO_LOSS = 1e-15
 # Other certified noise laws that are listed.
 SHOWN = 8
 
@@ -23,8 +25,13 @@ Facts = list[tuple[str, str]]
 def loss_words(epsilon: float, delta: float | None, order: float | None = None, releases: int = 1) -> str:
     """An epsilon, how many releases it is the total of, and what it is the epsilon of."""
     total = f" in total for {releases} releases" if releases > 1 else ""
-    kind = f"Rényi loss at order {order_text(order or 0.0)}" if delta is None else f"at delta {delta:g}"
-    return f"epsilon {rounded_up(epsilon)}{total} {kind}"
+    kind = (
+        f"Rényi loss at order {order_text(order or 0.0)}"
+        if delta is None
+        else f"at delta {delta_text(delta)}"
+    )
+    least = f"next to 0 (at most {NO_LOSS:g})" if epsilon <= NO_LOSS else rounded_up(epsilon)
+    return f"epsilon {least}{total} {kind}"
 
 
 def plan_words(plan: Plan) -> str:
@@ -66,6 +73,7 @@ def _joint_words(plan: Plan) -> str:
     lines: Facts = [
         ("Privacy", f"{loss}   (certified)"),
         ("", f"all parts together: {plan.risk_words()}"),
+        *_remarks(plan),
         ("Proof", plan.certificate.method),
     ]
     lines += _reserve(plan)
@@ -97,7 +105,11 @@ def _limit(plan: Plan) -> Facts:
     if plan.limit is None or not plan.limit.epsilon > 0:
         return []
     ratio = plan.epsilon / plan.limit.epsilon
-    above = f"{100 * (ratio - 1):.2g} % above it" if ratio < FAR else f"{ratio:.3g} times that"
+    above = (
+        f"{rounded_up(100 * (ratio - 1), 2)} % above it"
+        if ratio < FAR
+        else f"{rounded_up(ratio, 3)} times that"
+    )
     least = f"epsilon {rounded_down(plan.limit.epsilon)}: no {plan.limit.subject} can do better"
     return [("Limit", f"{least}; this plan is {above}")]
 
@@ -110,7 +122,8 @@ def published_words(plan: Plan) -> list[str]:
     laws = [entry.design for entry in (plan.chosen, *plan.others)]
     figures = published_figures(plan.requirement, [law for law in laws if isinstance(law, Design)])
     return [
-        f"{figure.design.name}, as published: epsilon {figure.epsilon:.4g}. That is not a guarantee."
+        f"{figure.design.name}, as published: epsilon {epsilon_text(figure.epsilon)}. That is not a "
+        "guarantee."
         for figure in figures
     ]
 

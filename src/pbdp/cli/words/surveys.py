@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from pbdp.cli.words.layout import columns, facts
 from pbdp.cli.words.plans import insecure_words
-from pbdp.digits import percent_down, percent_up, rounded_up
+from pbdp.digits import epsilon_text, percent_down, percent_up, rounded_up
 from pbdp.local.domain import CategoryDomain, Domain, ScaleDomain
 from pbdp.local.estimate import GUARANTEED, Estimate
 from pbdp.local.goal import Goal, LeastError, Within
@@ -90,7 +90,7 @@ def _mechanism(chosen: Candidate) -> str:
         meaning = ": for categories only (--goal 0.5 is for both)"
     else:
         meaning = " (from 0, for categories only, to epsilon, plain response)"
-    return f"{chosen.family}, epsilon0 {chosen.epsilon0:.4g}{meaning}"
+    return f"{chosen.family}, epsilon0 {epsilon_text(chosen.epsilon0)}{meaning}"
 
 
 def _errors(chosen: Candidate, users: int, domain: Domain) -> str:
@@ -122,8 +122,8 @@ def _report(chosen: Candidate) -> str:
 
 
 def _row(entry: Candidate, users: int, groups: bool, mark: str) -> list[str]:
-    own = entry.epsilon0 is not None and entry.family == BOOSTED
-    epsilon0 = f"{entry.epsilon0:.4g}" if own else ""
+    own = entry.epsilon0 if entry.family == BOOSTED else None
+    epsilon0 = "" if own is None else epsilon_text(own)
     errors = [entry.category_error, entry.value_error] if groups else [entry.value_error]
     cells = ["-" if error is None else _error(error, users) for error in errors]
     return [mark, entry.family, rounded_up(entry.epsilon), epsilon0, *cells]

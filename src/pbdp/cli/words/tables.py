@@ -9,7 +9,7 @@ from pbdp.cli.table_file import json_value
 from pbdp.cli.words.layout import bar, columns, facts, paragraph
 from pbdp.cli.words.ledgers import table_paid_words
 from pbdp.cli.words.plans import insecure_words
-from pbdp.digits import outward, percent_down, plain, rounded_up
+from pbdp.digits import delta_text, outward, percent_down, plain, rounded_up
 from pbdp.errors import PbdpError
 from pbdp.mechanism.neighbors import Neighbors
 from pbdp.mechanism.relative import RelativeRegion
@@ -121,7 +121,7 @@ def plan_facts(plan: TablePlan, budget: Budget | None) -> Record:
 
 
 def _loss(plan: TablePlan) -> str:
-    return f"epsilon {rounded_up(plan.epsilon)} for the whole table at delta {plan.delta:g}"
+    return f"epsilon {rounded_up(plan.epsilon)} for the whole table at delta {delta_text(plan.delta)}"
 
 
 def _groups(query: Query) -> str:

@@ -27,6 +27,7 @@ from typing import Any
 from pbdp.accounting.composition.case import infinite_mass
 from pbdp.accounting.filters.rule import NATS, PROBABILITIES, RESERVE, Filter, Left
 from pbdp.accounting.risk import guarantee_curve, guessed_right, risk_words
+from pbdp.digits import delta_text, epsilon_text
 from pbdp.errors import ContradictionError, InputError
 from pbdp.mechanism.neighbors import Neighbors
 from pbdp.planning.pricing.losses import compose_plans, losses_of
@@ -199,7 +200,8 @@ class Terms:
         """Which guarantee applies, and why."""
         return (
             "However releases are chosen, even after seeing answers, all of them together are "
-            f"({self.epsilon:g}, {self.delta:g})-DP. A potential that starts at delta and bounds what may "
+            f"({epsilon_text(self.epsilon)}, {delta_text(self.delta)})-DP. A potential that starts at "
+            "delta and bounds what may "
             "still happen never grows in the mean: each release takes as much of it as it can raise it by, "
             "whatever the answers were. Sums of epsilons and exact compositions of packages are contained in "
             f"this. {self.reserve:.3g} of delta is reserved for outputs that a neighbor cannot have."

@@ -41,6 +41,7 @@ from pbdp.accounting import Bounds
 from pbdp.accounting.composition.composed import compose
 from pbdp.accounting.composition.release import Release
 from pbdp.accounting.filters.changing import design_release
+from pbdp.digits import delta_text, percent_down
 from pbdp.errors import CannotCertifyError, ContradictionError, PlanFileError
 from pbdp.mechanism.design import AnyDesign, Design, rounded_down
 from pbdp.mechanism.requirement import Requirement
@@ -96,7 +97,7 @@ def joint_plan(
         if part is None:
             raise PlanFileError(
                 f"confidence of {name}",
-                f"at least {requirement.confidence:g}",
+                f"at least {percent_down(requirement.confidence)}",
                 "less",
                 "The noise does not fit its requirement; make the plan again.",
             )
@@ -119,7 +120,8 @@ def plan_of_parts(
     if math.isinf(bounds.upper):
         raise CannotCertifyError(
             f"The noise of all parts together has no finite epsilon at delta "
-            f"{noise_delta(delta, missing):g}: outputs that only one of two neighbors can produce are too "
+            f"{delta_text(noise_delta(delta, missing))}: outputs that only one of two neighbors can "
+            "produce are too "
             "likely. Use a larger delta, or set less of it aside."
         )
     certificate = Certificate(
@@ -197,13 +199,13 @@ def noise_epsilon_at(plan: Plan, delta: float) -> float:
     if plan.is_joint:
         epsilon = noise_epsilon([(release_of(part), part.releases) for part in plan.parts], delta)[0].upper
         if math.isinf(epsilon):
-            raise CannotCertifyError(f"The noise has no finite epsilon at delta {delta:g}.")
+            raise CannotCertifyError(f"The noise has no finite epsilon at delta {delta_text(delta)}.")
         return epsilon
     asked, design = plan.requirement, plan.mechanism
     if isinstance(design, VectorDesign):
         found = design.certificate(replace(asked, delta=delta))
         if found is None:
-            raise CannotCertifyError(f"The noise falls short of its confidence at delta {delta:g}.")
+            raise CannotCertifyError(f"The noise falls short of its confidence at delta {delta_text(delta)}.")
         return found.epsilon
     if not isinstance(design, Design):
         raise AssertionError("a design is for numbers or for vectors")

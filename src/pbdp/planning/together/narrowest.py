@@ -19,6 +19,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
+from pbdp.digits import epsilon_text
 from pbdp.domains import non_negative, positive
 from pbdp.errors import CannotCertifyError, ContradictionError, InputError, PbdpError
 from pbdp.mechanism.design import Design
@@ -182,8 +183,9 @@ def narrowest_together(
         found = crossing.search(factor, best, partial(plan, tried=few))
         if found is None:
             raise CannotCertifyError(
-                f"No widths were found that cost at most epsilon {epsilon:g}; the least was "
-                f"{crossing.least:.6g}. Allow a larger epsilon, fewer releases or a smaller confidence."
+                f"No widths were found that cost at most epsilon {epsilon_text(epsilon)}; the least was "
+                f"{epsilon_text(crossing.least)}. Allow a larger epsilon, fewer releases or a smaller "
+                "confidence."
             )
         factor, narrowest = found
         best = plan(factor, families) or narrowest
@@ -202,8 +204,9 @@ def _price_of_given(families: tuple[str, ...], given: Given, missing: float, eps
     alone = plan_together((), families, given=given, missing=missing)
     if alone.epsilon >= epsilon:
         raise CannotCertifyError(
-            f"The parts that are given cost epsilon {alone.epsilon:.6g} alone, which leaves nothing of "
-            f"{epsilon:g} for the others. Allow a larger epsilon, or give them more noise."
+            f"The parts that are given cost epsilon {epsilon_text(alone.epsilon)} alone, which leaves "
+            "nothing of "
+            f"{epsilon_text(epsilon)} for the others. Allow a larger epsilon, or give them more noise."
         )
     return alone.certificate.epsilon_lower
 

@@ -18,6 +18,7 @@ from functools import lru_cache
 from typing import TypeVar
 
 from pbdp.accounting.composition.release import Release
+from pbdp.digits import percent_down
 from pbdp.errors import CannotCertifyError, InputError
 from pbdp.mechanism.design import AnyDesign, Design
 from pbdp.mechanism.grid import whole_numbers
@@ -105,7 +106,8 @@ def _checked(name: str, row: Sequence[tuple[Requirement, Design]]) -> list[Part]
         if part is None:
             raise InputError(
                 "given",
-                f"designs that keep {requirement.describe()} with confidence {requirement.confidence_each:g}",
+                f"designs that keep {requirement.describe()} with confidence "
+                f"{percent_down(requirement.confidence_each)}",
                 f"{design.name} noise that does not",
                 "Fit it to its requirement.",
             )

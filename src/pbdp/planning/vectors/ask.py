@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
+from pbdp.accounting.risk import warn_of_delta
 from pbdp.domains import positive
 from pbdp.errors import CannotCertifyError, ContradictionError
 from pbdp.mechanism.absolute import AbsoluteRegion
@@ -64,6 +65,7 @@ def plan_vector(
         step=step,
         coordinates=coordinates,
     )
+    warn_of_delta(delta)
     return vector_plan(requirement)
 
 

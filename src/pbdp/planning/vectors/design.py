@@ -14,6 +14,7 @@ import math
 from abc import abstractmethod
 from typing import Any
 
+from pbdp.digits import delta_text, epsilon_text, rounded_up
 from pbdp.errors import InputError
 from pbdp.mechanism.design import AnyDesign
 from pbdp.mechanism.requirement import Requirement
@@ -88,7 +89,9 @@ def covered(error: float) -> str:
 def not_covered(name: str, requirement: Requirement, epsilon: float, error: float) -> str:
     """Why a plan is refused whose sampler delta does not cover."""
     return (
-        f"delta {requirement.delta:g} is too small for {name} noise: at epsilon {epsilon:.4g} drawing "
-        f"{requirement.in_dimensions} uses up {charge(epsilon, error):.2g} of it. Use a larger delta "
+        f"delta {delta_text(requirement.delta)} is too small for {name} noise: at epsilon "
+        f"{epsilon_text(epsilon)} drawing "
+        f"{requirement.in_dimensions} uses up {rounded_up(charge(epsilon, error), 2)} of it. Use a larger "
+        "delta "
         "or a larger width."
     )

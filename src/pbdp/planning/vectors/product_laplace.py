@@ -33,6 +33,7 @@ from functools import lru_cache
 import numpy as np
 
 from pbdp import special
+from pbdp.digits import delta_text, epsilon_text, rounded_up
 from pbdp.errors import CannotCertifyError
 from pbdp.mechanism.grid import LinearGrid, power_of_two_below, whole_numbers
 from pbdp.mechanism.requirement import Requirement
@@ -100,8 +101,10 @@ class ProductLaplace(VectorDesign):
         charge = min(requirement.touched, moved) * (1 + math.exp(min(epsilon, 700.0))) * self.table_error
         if charge * (1 + 1e-12) > delta_of(requirement):
             raise CannotCertifyError(
-                f"delta {requirement.delta:g} is too small: the tables of the {requirement.dimensions} "
-                f"coordinates use up {charge:.2g} of it at epsilon {epsilon:.4g}. Use a larger delta."
+                f"delta {delta_text(requirement.delta)} is too small: the tables of the "
+                f"{requirement.dimensions} "
+                f"coordinates use up {rounded_up(charge, 2)} of it at epsilon {epsilon_text(epsilon)}. "
+                "Use a larger delta."
             )
         return Certificate(
             epsilon=epsilon,

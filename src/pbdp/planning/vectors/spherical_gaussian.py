@@ -14,6 +14,7 @@ import numpy as np
 from pbdp import special
 from pbdp.accounting.exact.ball import BallAccountant, BoostedBall
 from pbdp.accounting.exact.chi_square import cdf
+from pbdp.digits import delta_text
 from pbdp.domains import positive
 from pbdp.errors import CannotCertifyError, InputError
 from pbdp.mechanism.grid import LinearGrid
@@ -85,7 +86,8 @@ class SphericalGaussian(SphericalDesign):
                 return epsilon
             reserve *= 1.5
         raise CannotCertifyError(
-            f"{self.name} noise has no finite epsilon at delta {requirement.delta:g}; the width is too "
+            f"{self.name} noise has no finite epsilon at delta {delta_text(requirement.delta)}; the width "
+            "is too "
             "small against the sensitivity."
             if math.isinf(epsilon)
             else not_covered(self.name, requirement, epsilon, error)

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 
 from pbdp.columns.given import comes_from
-from pbdp.errors import InputError
+from pbdp.errors import InputError, MissingPackageError
 from pbdp.release.publisher import is_number
 from pbdp.tables.engines.dialects import DUCKDB
 from pbdp.tables.engines.files import TableFiles
@@ -173,10 +173,9 @@ def _type_of(connection: DuckDBPyConnection, kind: pa.DataType | None) -> str:
 # ------------------------------------------------------------------------------- tables in memory as Arrow
 
 
-def missing_package(package: str) -> InputError:
+def missing_package(package: str) -> MissingPackageError:
     """What to install."""
-    remedy = "Run pip install 'pbdp[tables]'."
-    return InputError("this kind of data", f"read with {package}", "no such package here", remedy)
+    return MissingPackageError("Reading this data", package, "'pbdp[tables]'")
 
 
 def column_names(frame: Any) -> tuple[str, ...]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Literal, Protocol
 
-from pbdp.errors import InputError, PbdpError
+from pbdp.errors import InputError, PbdpError, did_you_mean
 from pbdp.tables.bounded import Aggregates, BoundedAggregation
 
 # `untyped`: text of a CSV file, to be read as what is asked for. `number`: floats and decimals.
@@ -77,7 +77,8 @@ def check_columns(source: Source, asked: BoundedAggregation) -> None:
     """Refuse columns that are not there or hold something else, by the schema alone."""
     kinds = source.kinds()
     if missing := sorted({name for name in asked.columns if name not in kinds}):
-        raise InputError("columns", f"among those of the table ({', '.join(kinds)})", ", ".join(missing))
+        rule = f"among those of the table ({', '.join(kinds)})"
+        raise InputError("columns", rule, ", ".join(missing), did_you_mean(missing[0], kinds))
     for expression in asked.expressions:
         for column in expression.columns():
             if kinds[column.name] not in READ_AS[column.type]:
