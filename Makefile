@@ -84,7 +84,7 @@ bench: $(READY) ## run the benchmarks, one after the other
 picture: $(READY) ## draw the picture of the README again
 	@$(BIN)/python examples/epsilon_picture.py docs/epsilon.svg
 
-reproduce: $(READY) ## draw the paper's figures again, half an hour; goes on where it stopped (QUICK=1: a minute)
+reproduce: $(READY) ## draw the paper's figures again, half an hour or more; resumes (QUICK=1: a minute or two)
 	@mkdir -p build
 	@$(BIN)/pbdp reproduce $(if $(QUICK),--quick -o build/reproduction-quick,-o build/reproduction)
 

@@ -6,6 +6,7 @@ import argparse
 import json
 import sys
 import time
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -33,7 +34,7 @@ from reproduction.result import result_of
 from reproduction.run import Standing, Tell, compute_missing, outcome_of
 from reproduction.summary import summary_points
 
-# In the order of the paper's figures; the supplement comes last.
+# In the order of the paper's figures; supplements come last.
 EXPERIMENTS: tuple[Experiment, ...] = (
     noise_shapes.EXPERIMENT,
     AGAINST_WIDTH,
@@ -63,7 +64,9 @@ def declare(parser: Parser) -> None:
     )
     parser.epilog = EXAMPLES
     parser.add_argument(
-        "--quick", action="store_true", help="few points: about a minute instead of half an hour"
+        "--quick",
+        action="store_true",
+        help="few points: about a minute on two idle cores, instead of half an hour or more",
     )
     add(parser, "--output", metavar="FOLDER", default=FOLDER, help=f"default: {FOLDER}")
     parser.add_argument("--only", metavar="N,N", help="some figures, such as 2,5 (8 and 9 are supplements)")
@@ -117,18 +120,18 @@ def _duration(seconds: float) -> str:
 
 
 def _words(folder: Path, record: dict[str, Any]) -> str:
-    """Where the report is, and the claims that do not hold."""
+    """Where the report is, its summary, and the causes of the claims that do not hold."""
     counts = record["counts"]
+    causes = Counter(
+        finding["cause"] for figure in record["figures"] for finding in figure["findings"] if finding["cause"]
+    )
     return "\n".join(
         [
             f"{counts['hold']} claims hold, {counts['do_not_hold']} do not; {counts['notes']} notes. "
             f"Read {folder / REPORT}",
-            *(
-                f"\n{figure['name']}: {finding['text']}"
-                for figure in record["figures"]
-                for finding in figure["findings"]
-                if finding["holds"] is False
-            ),
+            *(f"\n{point['title']}: {point['number']}. {point['text']}" for point in record["summary"]),
+            *(["\nClaims that do not hold, by cause:"] if causes else []),
+            *(f"  {count:3}  {cause}" for cause, count in causes.most_common()),
         ]
     )
 

@@ -38,8 +38,8 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 SIZES = (10, 5)
-# Colors and dashes of OUE, OLH and OUE of categories.
-RIVAL_STYLES = ((COLORS[3], "--"), (COLORS[4], "-."), (COLORS[6], (0, (5, 1))))
+# Colors, dashes and widths of OUE, OLH (nearly the same, so drawn upon it) and OUE of categories.
+RIVAL_STYLES = ((COLORS[3], "-", 5), (COLORS[4], "-.", 1.5), (COLORS[6], (0, (5, 1)), 1.5))
 # Other ranges of ages (first, last), sizes of categories and budgets; the paper's range has 91 ages.
 VARIED = [
     (first, last, size, epsilon)
@@ -188,18 +188,17 @@ def draw(rows: list[Row]) -> Figure:
     for panel, size in zip(panels, SIZES, strict=False):
         draw_age_errors(panel, _merged(rows, size))
         rivals: Any = [row for row in having(rows, kind="rival", size=size) if row["rival"] in DRAWN]
-        for row, (color, dashes) in zip(rivals, RIVAL_STYLES, strict=True):
-            panel.axhline(
-                row["category_mse"], color=color, ls=dashes, lw=1.5, label=f"category, {row['rival']}"
-            )
+        for row, (color, dashes, width) in zip(rivals, RIVAL_STYLES, strict=True):
+            style: Any = {"color": color, "lw": width}
+            panel.axhline(row["category_mse"], ls=dashes, label=f"category, {row['rival']}", **style)
             if row["value_mse"] is not None:
-                panel.axhline(row["value_mse"], color=color, ls=":", lw=1.5, label=f"value, {row['rival']}")
+                panel.axhline(row["value_mse"], ls=":", label=f"value, {row['rival']}", **style)
         legend_below(panel)
     for index, size in enumerate(SIZES):
         found = having(rows, kind="confidence", size=size)
         at = numbers(found, "epsilon0")
-        style: Any = {"color": COLORS[index], "lw": 2}
-        panels[-1].plot(at, numbers(found, "confidence"), label=f"|S| = {size}, as drawn", **style)
+        label = f"|S| = {size}, as drawn"
+        panels[-1].plot(at, numbers(found, "confidence"), color=COLORS[index], lw=2, label=label)
         panels[-1].plot(
             *(at, numbers(found, "confidence_printed")),
             **HOLLOW | {"ls": "none", "color": COLORS[index], "marker": "os"[index]},

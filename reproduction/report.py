@@ -45,8 +45,9 @@ figcaption { color: var(--quiet); font-size: 0.9rem; }
 .cards { display: grid; gap: 1rem 2rem;
   grid-template-columns: repeat(auto-fit, minmax(min(100%, 28rem), 1fr)); }
 .cards h3 { margin: 0; } .cards img { width: 100%; height: auto; } .cards p { margin: 0.2rem 0; }
-.cards .number { font-size: 1.6rem; font-weight: 600; } .cards .number a { text-decoration: none; }
-.cards small { font-size: 1rem; font-weight: 400; }
+.cards .number { font-size: 1.6rem; font-weight: 600; line-height: 1.2; }
+.cards .number a { text-decoration: none; }
+.cards small { font-size: 0.9rem; font-weight: 400; }
 details { margin: 0.4rem 0; } summary { cursor: pointer; color: var(--blue); }
 ol.check { font-size: 0.9rem; overflow-wrap: anywhere; border-left: 3px solid var(--line); margin: 0.4rem 0; }
 ul.findings { padding-left: 1.2rem; } ul.findings > li { margin-bottom: 0.6rem; }
@@ -57,8 +58,10 @@ code, pre { font-family: ui-monospace, "DejaVu Sans Mono", monospace; } code { f
   table.claims thead { display: none; } table.claims td { display: inline; border: 0; padding: 0 0.4rem 0 0; }
   table.claims td:last-child { display: block; } }
 @media print { body { max-width: none; font-size: 10pt; }
-  #summary { break-after: page; }
-  .cards { grid-template-columns: 1fr 1fr; gap: 0.5rem 1rem; font-size: 8.5pt; }
+  header h1 { font-size: 14pt; margin: 0; } header p, #summary > p { font-size: 8pt; margin: 0.2rem 0; }
+  #summary { break-after: page; } #summary h2 { margin: 0.5rem 0 0; }
+  .cards { grid-template-columns: 1fr 1fr; gap: 0.5rem 1rem; font-size: 8pt; line-height: 1.35; }
+  .cards img { width: auto; max-width: 100%; max-height: 5cm; } .cards .number { font-size: 13pt; }
   figure, tr { break-inside: avoid; } figure img { min-width: 0; } a { color: inherit; } }
 """
 

@@ -89,14 +89,16 @@ def _no_wider_check(point: Compared) -> tuple[str, ...]:
     aligned, epsilon = aligned_of(point.rows[PLAIN]), point.epsilon(PLAIN)
     lines = []
     for multiple in SHOWN_WIDER:
-        witness = witness_above(boosted_gaussian(aligned, multiple * aligned.plain_sigma), epsilon)
+        wider = boosted_gaussian(aligned, multiple * aligned.plain_sigma)
+        witness = witness_above(wider, epsilon)
         pair, value = witness.pair, witness.value(aligned.measure, epsilon)
         sets = " and ".join(f"[{low:g}, {high:g}]" for low, high in witness.intervals)
-        shown = (
-            f"A = {sets} has P(A|Q) - e^ε P(A|Q') = {value:.4g}, more than δ = {aligned.delta:g}"
-            if isinstance(aligned.measure, AtDelta)
-            else f"their Rényi divergence is {value:.6g}"
-        )
+        if not isinstance(aligned.measure, AtDelta):
+            shown = f"their Rényi divergence is {value:.6g}"
+        elif value > aligned.measure.delta:
+            shown = f"A = {sets} has P(A|Q) - e^ε P(A|Q') = {value:.4g}, more than δ = {aligned.delta:g}"
+        else:
+            shown = f"the largest ε over a sample of neighbors is {wider.looked_at():.6g}"
         lines.append(
             f"{multiple:g} times the plain σ: σ = {pair.sigma:.8g}, q = {rate_text(pair.boost)}, Q = "
             f"{pair.answer:.8g}, Q' = {pair.other:.8g}; {shown}."

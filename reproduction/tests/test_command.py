@@ -106,3 +106,30 @@ def test_progress_on_a_terminal_and_elsewhere(monkeypatch: pytest.MonkeyPatch) -
         "reproducing, about 10 s left: case 60 of 70",
     ]
     assert command._duration(600) == "10 min"
+
+
+def test_drawing_shows_progress_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = [0.0]
+    monkeypatch.setattr(time, "monotonic", lambda: now[0])
+    screen = Screen(terminal=False)
+    with _Telling(stream=screen) as telling:
+        now[0] = 31.0
+        telling.tell(Standing(done=3, total=9, seconds_left=None, doing="figure"))
+    assert screen.getvalue() == "reproducing: figure 3 of 9\n"
+
+
+def test_the_command_says_the_summary_and_the_causes() -> None:
+    record = {
+        "counts": {"hold": 1, "do_not_hold": 3, "notes": 0},
+        "summary": [{"title": "What holds", "number": "3 times less", "text": "It pays."}],
+        "figures": [{"findings": [{"cause": cause} for cause in (None, "one", "two", "one")]}],
+    }
+    assert command._words(Path("r"), record).splitlines() == [
+        "1 claims hold, 3 do not; 0 notes. Read r/report.html",
+        "",
+        "What holds: 3 times less. It pays.",
+        "",
+        "Claims that do not hold, by cause:",
+        "    2  one",
+        "    1  two",
+    ]
