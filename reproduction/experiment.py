@@ -83,8 +83,9 @@ class Cause(Enum):
         "loses most. So the bound is loose, most of all for the bounded mechanism it is compared with.",
     )
     SETTING = (
-        "It depends on a setting that the paper does not give",
-        "The claim is true for some values of a parameter that the text leaves open and not for others.",
+        "It depends on the setting",
+        "The claim is true for some values of a parameter, one that the text leaves open or one that it "
+        "varies, and not for others.",
     )
 
     @property

@@ -6,6 +6,7 @@ is left out.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
@@ -213,7 +214,7 @@ def _does_not(known: Mapping[str, Result]) -> Point:
         f"many releases up to {max(factors['many releases']):.3g}. Algorithm 2, which minimizes the formula, "
         f"takes a wider kernel than is best at {wide} of {len(chosen)} points, up to {max(chosen):.3g} times "
         "as wide. That is a matter of the accounting, not of the mechanism, whose exact loss is finite and "
-        f"often smaller than published (squares). {_causes(known)}",
+        f"at most the published one at the other {len(every) - below} (squares). {_causes(known)}",
         picture=_picture("does-not", draw),
         alt="Ratios of exact to published ε by kind of region; those above one are not upper bounds.",
         where=COMPOSED,
@@ -233,6 +234,8 @@ def _instead(known: Mapping[str, Result]) -> Point:
     limited = [p.ratio("planner", "limit") for p in points if p.has("limit")]
     single = [p.ratio(BEST, "planner") for p in points if p["delta"] is not None]
     renyi = [p.ratio(BEST, "planner") for p in points if p["delta"] is None]
+    taken = Counter(str(p.rows["planner"]["family"]) for p in points if p["delta"] is not None)
+    families = " or ".join(name for name, _ in taken.most_common())
     same = ("sensitivity", "delta", "order", "width", "confidence")
     own = [
         one.epsilon(BEST) / two.epsilon(BEST)
@@ -249,12 +252,12 @@ def _instead(known: Mapping[str, Result]) -> Point:
         number=f"{100 * (max(limited) - 1):.2g} %",
         unit="above what any mechanism needs, at most",
         text="Keep the idea, and account exactly. Choose σ by the exact loss of the boosted noise, or let a "
-        "planner compare it with other noise for the same requirement. For one release at a δ plain Laplace "
-        f"or staircase noise does better: the best boosted Gaussian needs {spread_of(single)} times the ε of "
-        f"the planner's choice, which is at most {100 * (max(limited) - 1):.2g} % above what any mechanism "
-        f"needs. In Rényi measure the two are close ({spread_of(renyi)} times). For a relative error, boost "
-        "within the smallest region: it meets the requirement everywhere, and a boost in each answer's own "
-        f"region needs {spread_of(own)} times as much.",
+        "planner compare it with other noise for the same requirement. For one release at a δ the planner "
+        f"takes {families} noise: the best boosted Gaussian needs {spread_of(single)} times as much ε, and "
+        f"the choice is at most {100 * (max(limited) - 1):.2g} % above what any mechanism needs. In Rényi "
+        f"measure the best boosted Gaussian needs {spread_of(renyi)} times the planner's. For a relative "
+        "error, boost within the smallest region: it meets the requirement everywhere, and a boost in each "
+        f"answer's own region needs {spread_of(own)} times as much.",
         picture=_picture("instead", lambda panel: _curves(panel, known[WIDTH].rows, kinds)),
         alt="ε against the width: the planner's choice lies on the proved limit, below the boosted Gaussian.",
         where=WIDTH,

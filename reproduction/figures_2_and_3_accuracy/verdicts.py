@@ -193,9 +193,9 @@ def _choice(region: str, points: Points) -> Finding:
     )
 
 
-def above_lines(point: Compared, epsilon: float, whose: str) -> tuple[str, ...]:
-    """The arithmetic that shows Algorithm 2's choice to lose more than some epsilon."""
-    chosen = point.boosted()
+def above_lines(point: Compared, epsilon: float, whose: str, kind: str = EXACT) -> tuple[str, ...]:
+    """The arithmetic that shows a boosted Gaussian, Algorithm 2's unless told, to lose more than some ε."""
+    chosen = point.boosted(kind)
     return witness_above(chosen, epsilon).check(chosen.aligned.measure, epsilon, whose)
 
 
@@ -219,8 +219,11 @@ def _varied(rows: list[Row]) -> list[Finding]:
     points = [point for point in compared(rows, VARIED) if point["region"] != "fixed"]
     thetas = sorted({p.number("theta") for p in points if p["theta"] is not None})
     widths = sorted({p.number("width") for p in points})
+    shifts = sorted({p.number("sensitivity") for p in points})
     where = f"θ = {_listed(thetas)}; " if thetas else ""
-    return found + _again(f"With other choices ({where}|S| = {_listed(widths)})", points)
+    return found + _again(
+        f"With other choices ({where}Δ = {_listed(shifts)}; |S| = {_listed(widths)})", points
+    )
 
 
 def _again(how: str, points: Points) -> list[Finding]:

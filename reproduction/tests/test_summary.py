@@ -27,7 +27,7 @@ def point(
         EMPTY
         | aligned.settings()
         | {"part": "main", "kind": kind.replace("_", " "), "epsilon": epsilon, "epsilon_lower": epsilon}
-        | {"sigma": 1.0 if kind == "exact_best" else 2.0, "boost": 0.5}
+        | {"sigma": 1.0 if kind == "exact_best" else 2.0, "boost": 0.5, "family": "staircase"}
         for kind, epsilon in epsilons.items()
     ]
 
@@ -68,6 +68,7 @@ def test_each_point_has_a_number_of_the_rows_and_a_picture(results: list[Result]
     assert "wider kernel than is best at 4 of 4 points, up to 2 times as wide" in fails.text
     assert "Of 2 statements tested 1 do not hold, for 1 reasons" in fails.text
     assert instead.number == "1 %"
+    assert "the planner takes staircase noise: the best boosted Gaussian needs 1.98 times" in instead.text
     assert "region needs 1.5 times as much" in instead.text
     for made in (proposal, holds, fails, instead):
         assert made.picture.count(b"<svg") == 1
