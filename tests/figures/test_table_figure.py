@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -17,7 +18,7 @@ from pbdp.figures.table_figure import MOST_ROWS, draw_table
 from pbdp.tables import Count, People, Query, ReleasedTable
 
 
-def released(groups: list[str], **rest: Any) -> ReleasedTable:
+def released(groups: list[Any], **rest: Any) -> ReleasedTable:
     """A table with made-up numbers: 10 for the first group, 20 for the second, and so on."""
     query = Query(
         unit=None,
@@ -74,6 +75,24 @@ def test_every_group_is_drawn_and_as_many_are_named_as_can_be_read(tmp_path: Pat
     assert "place 0 with" in text
     assert "place 1 with" not in text
     assert "far too long" not in text
+
+
+def test_groups_may_be_drawn_in_the_order_of_a_measure(tmp_path: Path) -> None:
+    figure = draw_table(released(["Paris", "Rome", "Oslo"]), "visits")
+    assert np.asarray(figure.axes[0].lines[-1].get_xdata()).tolist() == [30, 20, 10]
+    # 10 may be off by half, which is not reliable
+    assert np.asarray(figure.axes[0].collections[-1].get_offsets()).tolist() == [[10, 0]]
+    assert "hollow" in text_of(figure, tmp_path)
+    with pytest.raises(InputError, match="order"):
+        draw_table(released(["Paris"]), "spend")
+
+
+def test_dates_are_a_line(tmp_path: Path) -> None:
+    days = [datetime.date(2024, 1, day) for day in range(1, 9)]
+    figure = draw_table(released(days))
+    (line,) = figure.axes[0].lines
+    assert np.asarray(line.get_ydata()).tolist() == [10, 20, 30, 40, 50, 60, 70, 80]
+    assert "band: 95 %" in text_of(figure, tmp_path)
 
 
 def test_a_test_seed_is_marked(tmp_path: Path) -> None:

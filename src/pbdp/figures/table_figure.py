@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import numpy.typing as npt
 
 from pbdp.digits import delta_text, percent_down, rounded_up
 from pbdp.errors import InputError
 from pbdp.figures.canvas import COLORS, new_figure
 from pbdp.noise.kernel import Array, Index
+from pbdp.tables.numbers import TOUCHED
+from pbdp.tables.quality import FAIR
 from pbdp.tables.table import ReleasedTable
 from pbdp.tables.touched import touched_words, without_bounds
 
@@ -25,29 +29,85 @@ LONGEST_NAME = 28
 ROW, MARGIN, LEAST = 0.23, 1.5, 3.0
 
 
-def draw_table(table: ReleasedTable) -> Figure:
-    """A panel for each measure: a dot and an interval for every group, in their order."""
+def draw_table(table: ReleasedTable, order: str | None = None) -> Figure:
+    """A panel for each measure: a dot and an interval for every group, in their order or by a measure.
+
+    Groups of one column of dates are a line along them. Numbers that may be off by more than 30 % are hollow.
+    """
     measures = [measure.name for measure in table.plan.query.measures]
+    if order is not None:
+        table = _ordered(table, order)
     if not len(table):
         raise InputError("plot", "of a table with groups", "one without", "None had enough people.")
     columns = min(len(measures), MOST_COLUMNS)
     rows = -(-len(measures) // columns)
     figure, panels = new_figure(rows, columns)
-    height = max(LEAST, MARGIN + ROW * min(len(table), MOST_ROWS))
+    days = _days(table) if order is None else None
+    height = max(LEAST, MARGIN + ROW * (0 if days is not None else min(len(table), MOST_ROWS)))
     figure.set_size_inches(6.4 * columns, rows * height)
     names = group_names(table, len(table))
     for panel, measure in zip(panels, measures, strict=False):
-        _dots(panel, table, measure, names)
+        if days is None:
+            _dots(panel, table, measure, names)
+        else:
+            _line(panel, table, measure, days)
     for panel in panels[len(measures) :]:
         panel.set_visible(False)
     what = _counted(len(table))
     mark = "; from a test seed, not private" if table.insecure_test_seed is not None else ""
-    touched = f"\n{touched_words(table.bounds_touched)}" if table.bounds_touched else ""
+    touched = f"\n{touched_words(table.bounds_touched[:2])}" if table.bounds_touched else ""
     figure.suptitle(
         f"{what}: epsilon {rounded_up(table.plan.epsilon)} at delta "
         f"{delta_text(table.plan.delta)}{mark}{touched}"
     )
     return figure
+
+
+def _ordered(table: ReleasedTable, measure: str) -> ReleasedTable:
+    """The groups with the largest published numbers of a measure first."""
+    known = [one.name for one in table.plan.query.measures]
+    if measure not in known:
+        raise InputError("order of the plot", f"a measure ({', '.join(known)})", repr(measure))
+    numbers = table.columns[measure].astype(np.float64)
+    # numbers that are none come last
+    rows = np.argsort(np.where(np.isnan(numbers), np.inf, -numbers), kind="stable")
+    values = {
+        label: column[rows] if len(column) == len(rows) and label != TOUCHED else column
+        for label, column in table.values.items()
+    }
+    return replace(table, groups=table.groups.taken(rows), values=values)
+
+
+def _days(table: ReleasedTable) -> Any:
+    """The dates that the groups are, if they are dates in order and there are several."""
+    (column, *others) = table.groups.columns.values() or (None,)
+    if column is None or others or column.kind != "date" or len(table) < 2:
+        return None
+    return column.values if np.all(np.diff(column.values).astype(int) > 0) else None
+
+
+def _is_unreliable(values: Array, low: Array, high: Array) -> npt.NDArray[np.bool]:
+    """Numbers that may be off by more than 30 % of themselves, or are none."""
+    off = np.fmax(np.abs(values - low), np.abs(high - values))
+    return ~(off <= FAIR * np.abs(values))
+
+
+def _line(panel: Axes, table: ReleasedTable, measure: str, days: Any) -> None:
+    """Published numbers along the dates, with a band of their intervals."""
+    values, low, high = (
+        table.columns[f"{measure}{suffix}"].astype(np.float64)
+        for suffix in ("", "_bounded_low", "_bounded_high")
+    )
+    poor = _is_unreliable(values, low, high)
+    confidence = float(table.columns[f"{measure}_confidence"][0])
+    panel.fill_between(days, low, high, color=COLORS[0], alpha=0.25, lw=0)
+    panel.plot(days, values, "o-", color=COLORS[1], lw=1, ms=4)
+    panel.scatter(days[poor], values[poor], s=4, color="white", zorder=3)
+    panel.tick_params(axis="x", labelrotation=30)
+    panel.set_xlabel(
+        f"band: {percent_down(confidence)} interval each; hollow: may be off by 30 %", fontsize=9
+    )
+    panel.set_title(_short(measure))
 
 
 def _counted(groups: int) -> str:
@@ -96,7 +156,11 @@ def _dots(panel: Axes, table: ReleasedTable, measure: str, names: list[str]) -> 
         for end in (low, high):
             panel.plot(end, places, "|", color=COLORS[0], ms=7)
         _digits(panel, places, values, low, high)
-    panel.plot(values, places, "o", ms=5 if every == 1 else 2, color=COLORS[1])
+    poor = _is_unreliable(values, low, high)
+    size = 5 if every == 1 else 2
+    panel.plot(values, places, "o", ms=size, color=COLORS[1])
+    panel.scatter(values[poor], places[poor], s=(size / 2) ** 2, color="white", zorder=3)
+    said += "; hollow: may be off by 30 %" if np.any(poor) else ""
     panel.set_xlim(least - room, most + room)
     panel.set_ylim(-0.8, len(names) - 0.2)
     panel.set_yticks(places[::every], names[::every], fontsize=9)

@@ -25,12 +25,12 @@ from pbdp.tables.table import PARQUET, Payment, ReleasedTable, digest_of
 FORMAT = "pbdp-table"
 VERSION = 1
 # How intervals are made of numbers that cannot be true; manifests of before say nothing, and clipped them.
-INTERVALS = "of the nearest possible number"
+INTERVALS = "of the nearest possible number, confidences rounded down"
 
 # All that a manifest may have: whatever else is in one was added by somebody else.
 FIELDS = {
     *("format", "version", "pbdp", "created", "certificate", "query", "plan", "engine", "ledger"),
-    *("insecure_test_seed", "table", "bounds_touched", SIGNATURE),
+    *("insecure_test_seed", "table", "bounds_touched", "source", SIGNATURE),
 }
 
 Record = dict[str, Any]
@@ -69,10 +69,18 @@ def manifest_record(table: ReleasedTable) -> Record:
         "query": query_record(plan.query),
         "plan": plan_record(plan),
         "engine": table.engine,
+        **_source(table),
         **({"bounds_touched": [asdict(one) for one in table.bounds_touched]} if table.bounds_touched else {}),
         "ledger": None if table.payment is None else _payment(table.payment),
         "insecure_test_seed": table.insecure_test_seed,
     }
+
+
+def _source(table: ReleasedTable) -> Record:
+    """What the publisher calls the data, and a digest of it that only the holder of the key can compare."""
+    known = {} if table.source is None else {"name": table.source.name, "version": table.source.version}
+    keyed = {} if table.data_digest is None else {"keyed_digest": table.data_digest}
+    return {"source": known | keyed} if known or keyed else {}
 
 
 def _payment(payment: Payment) -> Record:

@@ -98,6 +98,8 @@ class TablePlan:
         key: str | None = None,
         blocks: Blocks = None,
         insecure_test_seed: int | None = None,
+        source: str | None = None,
+        version: str = "",
     ) -> ReleasedTable:
         """Publish the table of this data: a file, a data frame, a database (`table` names what is in it).
 
@@ -105,14 +107,21 @@ class TablePlan:
 
         A `budget` pays before the data is read. The same `key` brings back the same table; without one, the
         query and the name of the data are the key. `blocks` are the blocks of people in the data, if not all
-        of the budget's: only these pay. `insecure_test_seed` repeats the noise, for tests.
+        of the budget's: only these pay. `insecure_test_seed` repeats the noise, for tests. `source` and
+        `version` name the data in the manifest.
         """
         from pbdp.tables.engines.at import source_of
         from pbdp.tables.release import release_table
+        from pbdp.tables.table import SourceName
 
-        source = source_of(data, table, csv)
         return release_table(
-            self, source, budget=budget, key=key, blocks=blocks, insecure_test_seed=insecure_test_seed
+            self,
+            source_of(data, table, csv),
+            budget=budget,
+            key=key,
+            blocks=blocks,
+            insecure_test_seed=insecure_test_seed,
+            named=None if source is None else SourceName(name=source, version=version),
         )
 
 

@@ -36,7 +36,7 @@ from pbdp.tables.keys import KeyTable, key_order, keys_from_record, keys_record
 from pbdp.tables.measures import Column
 from pbdp.tables.plan import TablePlan
 from pbdp.tables.query_record import key_of, query_text
-from pbdp.tables.table import Payment, ReleasedTable, typed
+from pbdp.tables.table import Payment, ReleasedTable, SourceName, typed
 
 # Answers are clamped this many steps from zero, which leaves room for the noise; clamping never adds to what
 # one person can change.
@@ -103,10 +103,12 @@ def release_table(
     key: str | None = None,
     blocks: Blocks = None,
     insecure_test_seed: int | None = None,
+    named: SourceName | None = None,
 ) -> ReleasedTable:
     """The published table. With a budget, the price is paid before the engine reads a row.
 
     `blocks` are the blocks of people that the source holds, if not all of the budget's; only these pay.
+    `named` is what the publisher calls the data.
     """
     if budget is not None and insecure_test_seed is not None:
         raise ContradictionError("insecure_test_seed", "used without a budget", "both")
@@ -129,6 +131,8 @@ def release_table(
         engine=source.engine,
         payment=payment,
         insecure_test_seed=insecure_test_seed,
+        source=named,
+        data_digest=drawn.data,
     )
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import io
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -58,13 +59,28 @@ class Payment:
     blocks: list[str] | None = None
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SourceName:
+    """What the publisher calls the data that a table was made of, and which version of it."""
+
+    name: str
+    version: str = ""
+
+    def __post_init__(self) -> None:
+        for what in ("name", "version"):
+            text = getattr(self, what)
+            if not isinstance(text, str) or not text.isprintable() or (what == "name" and not text.strip()):
+                raise InputError(f"{what} of the source", "printable text", ascii(text))
+
+
 @unchangeable("A released table", "It is what was drawn and paid for.")
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class ReleasedTable:
     """What was published: for every group and measure the value, its width, interval and confidence.
 
     They speak of the bounded aggregates, as the columns' names say. `insecure_test_seed` is None unless
-    the noise came from such a seed, in which case nothing is protected.
+    the noise came from such a seed, in which case nothing is protected. `source` is what the publisher calls
+    the data, and `data_digest` a digest of it under the ledger's secret key, which tells nobody else a thing.
     """
 
     plan: TablePlan
@@ -73,6 +89,8 @@ class ReleasedTable:
     engine: str
     payment: Payment | None = None
     insecure_test_seed: int | None = None
+    source: SourceName | None = None
+    data_digest: str | None = None
 
     def __len__(self) -> int:
         return len(next(iter(self.values.values())))
@@ -188,8 +206,11 @@ class ReleasedTable:
     ) -> None:
         """Write a .csv or .parquet file, and beside it the manifest (`NAME.manifest.json` by default).
 
+        Beside a CSV file also its metadata for programs, `NAME.csv-metadata.json`.
+
         `sign` is the file of a private key that `pbdp keys create` made.
         """
+        from pbdp.tables.csvw import ENDING, csvw_bytes
         from pbdp.tables.manifest import manifest_bytes
         from pbdp.tables.signing import signer_at
 
@@ -202,6 +223,8 @@ class ReleasedTable:
         try:
             target.write_bytes(content)
             beside.write_bytes(manifest_bytes(self, target.name, content, signer))
+            if target.suffix.lower() == ".csv":
+                target.with_name(target.name + ENDING).write_bytes(csvw_bytes(self, target.name, beside.name))
         except OSError as error:
             raise InputError("output", "a file that can be written", target, f"{error.strerror}.") from None
 
@@ -251,8 +274,8 @@ def published_columns(
     """The columns of these measures (all of them by default), for the released numbers by their labels.
 
     A number may be so far below what can be true that its interval holds nothing that can. It gets the
-    interval of the nearest number that can be true then, which holds more than nothing. Earlier versions
-    `clipped` such intervals to one point.
+    interval of the nearest number that can be true then, which holds more than nothing. Confidences are
+    rounded down. Earlier versions `clipped` such intervals to one point, and rounded nothing.
     """
     columns: Columns = {}
     for measure in plan.query.measures if measures is None else measures:
@@ -266,8 +289,15 @@ def published_columns(
                 nearest = _intervals(plan, label, np.clip(published.astype(np.float64), least, most))
                 low, high = (np.where(beyond, *ends) for ends in ((nearest.low, low), (nearest.high, high)))
                 released = [(published, replace(found, low=low, high=high))]
-        columns |= _columns(measure, *measure.estimate(plan.query, released))
+        published, low, high, confidence = measure.estimate(plan.query, released)
+        shown = confidence if clipped else confidence_shown(confidence)
+        columns |= _columns(measure, published, low, high, shown)
     return columns | (quality_marks(plan.query, columns) if measures is None else {})
+
+
+def confidence_shown(confidence: float) -> float:
+    """A confidence with six digits behind the point, rounded down, or as it is if that is none."""
+    return math.floor(confidence * 1e6) / 1e6 if 1e-6 <= confidence < 1 else confidence
 
 
 def _intervals(plan: TablePlan, label: str, values: Column) -> Intervals:

@@ -21,7 +21,16 @@ from pbdp.tables.measures import Column, Measure
 from pbdp.tables.plan import TablePlan
 from pbdp.tables.quality import quality_marks, quality_names
 from pbdp.tables.query import Query
-from pbdp.tables.table import PARQUET, SEED_COLUMN, Columns, digest_of, published_columns, typed, unmarked
+from pbdp.tables.table import (
+    PARQUET,
+    SEED_COLUMN,
+    Columns,
+    confidence_shown,
+    digest_of,
+    published_columns,
+    typed,
+    unmarked,
+)
 
 # Figures may differ in their last digits on another machine.
 SAME = 1e-9
@@ -167,7 +176,7 @@ def check_numbers(plan: TablePlan, file: PublishedFile | None) -> str:
     found = published_columns(plan, values, single, clipped=file.is_clipped)
     _compare(found, table, "does not follow from the published numbers")
     for mean in means:
-        _check_derived(plan, mean, table)
+        _check_derived(plan, mean, table, clipped=file.is_clipped)
     numbers = {name: _floats(table[name]) for one in plan.query.measures for name in one.columns[:2]}
     for name, marks in quality_marks(plan.query, numbers).items():
         if table[name].to_pylist() != marks.tolist():
@@ -228,10 +237,11 @@ def _check_keys(query: Query, table: Any, record: Record) -> None:
                 raise FaultError(f"groups in the table have other keys of {name} than the query")
 
 
-def _check_derived(plan: TablePlan, measure: Measure, table: Any) -> None:
+def _check_derived(plan: TablePlan, measure: Measure, table: Any, *, clipped: bool) -> None:
     """A number within its interval and bounds, the width that follows from both, and the right confidence."""
     value, within, low, high, confidence = (_floats(table[column]) for column in measure.columns)
-    promised = (1 - 2**-50) * np.prod([plan.part(label).confidence for label in measure.labels])
+    promised = float((1 - 2**-50) * np.prod([plan.part(label).confidence for label in measure.labels]))
+    promised = promised if clipped else confidence_shown(promised)
     least, most = measure.ends(plan.query)
     known = ~np.isnan(value)
     width = np.fmax(np.abs(value - low), np.abs(high - value))

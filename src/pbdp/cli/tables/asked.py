@@ -18,6 +18,7 @@ from pbdp.tables.engines.files import Csv
 from pbdp.tables.query import Query
 from pbdp.tables.query_record import measure_from_record
 from pbdp.tables.selection import Selection
+from pbdp.tables.table import SourceName
 
 Settings = Mapping[str, Any]
 
@@ -51,6 +52,7 @@ class Asked:
     data: str | None
     table: str | None
     csv: Csv | None
+    source: SourceName | None
     read: tuple[Path, ...]
 
 
@@ -87,6 +89,7 @@ def asked_of(settings: Settings, folder: Path, read: Sequence[Path] = ()) -> Ask
         data=None if data is None else _placed(data, folder),
         table=settings.get("table"),
         csv=_csv(settings.get("csv")),
+        source=_source(settings.get("source")),
         read=(*read, *files),
     )
 
@@ -99,6 +102,15 @@ def _csv(settings: object) -> Csv | None:
         given = ", ".join(map(str, settings)) if isinstance(settings, Mapping) else repr(settings)
         raise InputError("csv", f"settings among {', '.join(names)}", given)
     return Csv(**settings)
+
+
+def _source(settings: object) -> SourceName | None:
+    if settings is None:
+        return None
+    if not isinstance(settings, Mapping) or not {"name"} <= set(settings) <= {"name", "version"}:
+        given = ", ".join(map(str, settings)) if isinstance(settings, Mapping) else repr(settings)
+        raise InputError("source", "a name, and a version if you like", given)
+    return SourceName(**{name: str(value) for name, value in settings.items()})
 
 
 def as_float(value: Any) -> Any:

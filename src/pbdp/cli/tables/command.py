@@ -6,6 +6,7 @@ import argparse
 import sys
 import warnings
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -95,6 +96,9 @@ def declare(parser: Parser) -> None:
     output.add_argument("--manifest", metavar="FILE", help="write the manifest to this file")
     output.add_argument("--sign", metavar="KEY", help="sign the manifest with this key of `pbdp keys create`")
     add(output, "--plot", "--json", "--insecure-test-seed")
+    output.add_argument(
+        "--plot-order", metavar="MEASURE", help="draw the groups with the largest numbers of it first"
+    )
     parser.set_defaults(measures=None)
 
 
@@ -105,17 +109,22 @@ def run(options: argparse.Namespace) -> Outcome:
     data = [] if asked.data is None or "://" in asked.data else [asked.data]
     target = target_of(options, FORMATS, read=[*asked.read, *data])
     manifest = _manifest(options, target, [*asked.read, *data])
+    metadata = _metadata(options, target, [*asked.read, *data])
     signer = _signer(options, [*data, *(one for one in (target.path, manifest) if one is not None)])
     picture = picture_of(options)
+    measures = [measure.name for measure in asked.query.measures]
+    if options.plot_order is not None and (picture is None or options.plot_order not in measures):
+        rule = f"used with --plot and one of {', '.join(measures)}"
+        raise ContradictionError("--plot-order", rule, options.plot_order)
     phases: Phases = options.phases
     with paying_budget(options) as budget:
         if options.dry_run:
             return _dry_run(asked, budget, phases, as_json=options.json)
         release = partial(_released, asked, budget, phases, options)
-        table = _written(target, manifest, phases, release, signer)
+        table = _written(_Files(target=target, manifest=manifest, metadata=metadata), phases, release, signer)
         if picture is not None and len(table):
             phases.now("Drawing the picture")
-            _draw(table, picture)
+            _draw(table, picture, options.plot_order)
         from pbdp.cli.words.tables import table_notes
 
         return Outcome(
@@ -153,6 +162,22 @@ def _manifest(options: argparse.Namespace, target: Target, read: Sequence[Path |
     return path
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Files:
+    """The files of a table: itself, its manifest and its metadata."""
+
+    target: Target
+    manifest: Path | None
+    metadata: Path | None
+
+
+def _metadata(options: argparse.Namespace, target: Target, read: Sequence[Path | str]) -> Path | None:
+    """Where the metadata of a CSV file goes: beside it."""
+    if target.path is None or target.written != "csv":
+        return None
+    return checked_target(f"{options.output}-metadata.json", options.force, read)
+
+
 def _dry_run(asked: Asked, budget: Budget | None, phases: Phases, *, as_json: bool) -> Outcome:
     from pbdp.cli.words.tables import plan_facts, plan_words
 
@@ -163,35 +188,36 @@ def _dry_run(asked: Asked, budget: Budget | None, phases: Phases, *, as_json: bo
 
 
 def _written(
-    target: Target,
-    manifest: Path | None,
-    phases: Phases,
-    release: Callable[[], ReleasedTable],
-    signer: Signer | None,
+    files: _Files, phases: Phases, release: Callable[[], ReleasedTable], signer: Signer | None
 ) -> ReleasedTable:
     """The released table, in its file and described by its manifest if there are such."""
+    target, manifest, metadata = files.target, files.manifest, files.metadata
     if target.path is None or manifest is None:
         return release()
+    from pbdp.tables.csvw import csvw_bytes
     from pbdp.tables.manifest import manifest_bytes
 
     # the table is named last: it never stands without its manifest
-    with new_files([manifest, target.path], target.force) as (beside, file):
+    described = [manifest, *([metadata] if metadata is not None else [])]
+    with new_files([*described, target.path], target.force) as (beside, *others, file):
         table = release()
         phases.now("Writing")
         content = table.file_bytes(target.written)
         file.write(content)
         beside.write(manifest_bytes(table, target.path.name, content, signer))
+        for other in others:
+            other.write(csvw_bytes(table, target.path.name, manifest.name))
     return table
 
 
-def _draw(table: ReleasedTable, picture: Path) -> None:
+def _draw(table: ReleasedTable, picture: Path, order: str | None) -> None:
     from pbdp.figures.canvas import save
     from pbdp.figures.table_figure import draw_table
 
     with warnings.catch_warnings():
         # keys in a script that the font does not have are shown as boxes
         warnings.filterwarnings("ignore", message="Glyph")
-        save(draw_table(table), picture)
+        save(draw_table(table, order), picture)
 
 
 def _released(
@@ -221,6 +247,7 @@ def _released(
                 key=options.key,
                 blocks=blocks_of(options),
                 insecure_test_seed=options.insecure_test_seed,
+                named=asked.source,
             )
     except OSError as error:
         # the file that is being written is open around this, and would be blamed

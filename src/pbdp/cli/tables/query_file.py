@@ -14,7 +14,7 @@
     kind = "count"
     within = 50
 
-Every table but [by], [select], [derive] and [csv] is a measure, and its name that of the published column. A
+Every table but [by], [select], [derive], [csv] and [source] is a measure, and its name that of its column. A
 measure that has to be called like something else in the file takes another heading and says `name = "by"`.
 """
 
@@ -49,7 +49,7 @@ def settings_in(path: Path) -> dict[str, Any]:
     # a measure may be called like these too
     special: dict[str, Any] = {
         name: record.pop(name)
-        for name in ("csv", "derive")
+        for name in ("csv", "derive", "source")
         if name in record and not (isinstance(record[name], dict) and "kind" in record[name])
     }
     settings = {name: value for name, value in record.items() if name in OWN}
@@ -125,7 +125,7 @@ def _measure(name: str, table: Mapping[str, Any]) -> dict[str, Any]:
         remedy = (
             f"Measures are not nested: write [{nested[0]}], not [{name}.{nested[0]}]."
             if nested
-            else 'Tables but [by], [select], [derive] and [csv] are measures; write kind = "count", say.'
+            else 'All tables but [by], [select], [derive], [csv], [source] are measures: kind = "count", say.'
         )
         raise InputError(f"kind of [{name}]", "count, people, sum, mean or ratio", "nothing", remedy)
     return {"name": name} | dict(table)
