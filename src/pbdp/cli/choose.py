@@ -6,7 +6,7 @@ import argparse
 import json
 from typing import TYPE_CHECKING, Any
 
-from pbdp.cli.files import Outcome, target_of
+from pbdp.cli.files import Outcome, picture_of, target_of
 from pbdp.cli.options import add, add_neighbors, blocks_of, check_budget, number, whole
 from pbdp.cli.parser import Parser
 from pbdp.cli.progress import Progress
@@ -63,7 +63,7 @@ def declare(parser: Parser) -> None:
     budget.add_argument("--query", metavar="TEXT", help="what was asked, for the history; it is public")
     output = parser.add_argument_group("output")
     add(output, "--output", help="write the plan as a .json file")
-    add(output, "--force", "--json", "--insecure-test-seed")
+    add(output, "--force", "--plot", "--json", "--insecure-test-seed")
 
 
 def run(options: argparse.Namespace) -> Outcome:
@@ -71,6 +71,7 @@ def run(options: argparse.Namespace) -> Outcome:
     _check(options)
     options.format = None
     target = target_of(options, ("json",), read=[options.input])
+    picture = picture_of(options)
     scores = None if options.input is None else _scores(options)
 
     from pbdp.choosing.plan import plan_choice
@@ -90,6 +91,10 @@ def run(options: argparse.Namespace) -> Outcome:
     with target.opened() as file:
         if file is not None:
             file.write((json.dumps(plan.record(), indent=2, allow_nan=False) + "\n").encode())
+    if picture is not None:
+        from pbdp.figures.choice_figure import draw_choice
+
+        draw_choice(plan, picture)
     if scores is None:
         record = plan.record()
         return Outcome(output=json.dumps(record, allow_nan=False) if options.json else _plan_words(plan))

@@ -55,7 +55,7 @@ def plan_figure(plan: Plan, *, full: bool = False) -> Figure:
         return _of_parts(plan)
     figure, panels = new_figure(2, 2) if full else new_figure(1, 2)
     _noise(panels[0], plan.only)
-    _bars(panels[1], epsilon_bars(plan))
+    bars(panels[1], epsilon_bars(plan))
     if full:
         shown = _distinct(plan)
         if isinstance(plan.mechanism, Design):
@@ -91,7 +91,7 @@ def _of_parts(plan: Plan) -> Figure:
         alone.append((f"{part.name} alone", found.upper))
     rows = [Bar(name=name, value=epsilon, digits=rounded_up(epsilon)) for name, epsilon in alone]
     own = Bar(name="all together", value=plan.epsilon, digits=rounded_up(plan.epsilon), own=True)
-    _bars(panels[len(plan.parts)], [*rows, own])
+    bars(panels[len(plan.parts)], [*rows, own])
     for panel in panels[len(plan.parts) + 1 :]:
         panel.set_axis_off()
     figure.suptitle(
@@ -101,7 +101,7 @@ def _of_parts(plan: Plan) -> Figure:
     return figure
 
 
-def _bars(panel: Axes, rows: Sequence[Bar]) -> None:
+def bars(panel: Axes, rows: Sequence[Bar]) -> None:
     """An epsilon each, its digits behind it; one that is infinite has no bar."""
     most = max((row.value for row in rows if math.isfinite(row.value)), default=0.0) or 1.0
     for place, row in enumerate(rows):
