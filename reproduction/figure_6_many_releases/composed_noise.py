@@ -45,12 +45,13 @@ MOST_STEPS = 1 << 20
 # The same from below as a program of its own, for readers: cells of σ/20, losses rounded down to whole steps.
 PROGRAM = Template("""\
 import numpy as np
-from math import erfc, exp, log
+from math import erfc
 
 s, q = $sigma, $boost  # σ and the boosting rate
 Q, S = $answer, ($low, $high)  # an answer and its region
 R, U = $other, ($other_low, $other_high)  # its neighbor and the neighbor's region
-T, eps, h = $releases, $epsilon, $step  # releases, the claimed ε, the step to which losses are rounded down
+T, eps = $releases, $epsilon  # releases, and the claimed ε
+h = $step  # losses are rounded down to multiples of it
 
 
 def normal(a, b):
