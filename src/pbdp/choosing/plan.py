@@ -153,16 +153,24 @@ class ChoicePlan:
 
         `scores` is a mapping or a pandas Series from options to their scores, or a list or array of scores,
         where options are their places. NaN counts as 0.
+
+        `insecure_test_seed` repeats what is drawn, for tests.
         """
         given = read_scores(scores, self.asked.options)
         return self.named(given, self.drawn(given, keystream_from(insecure_test_seed)))
 
     def drawn(self, given: Given, keystream: Keystream) -> Index:
-        """The places of what is chosen."""
+        """The places of what is chosen.
+
+        `given` are scores that were read, and `keystream` is what draws.
+        """
         return chosen(self.scale.steps(given.scores), self.asked.top, self.coins, keystream)
 
     def named(self, given: Given, places: Index) -> Any:
-        """The option at the only place, or the list of those at several."""
+        """The option at the only place, or the list of those at several.
+
+        `given` are scores that were read, and `places` those that were drawn.
+        """
         options = [given.options[place] for place in places.tolist()]
         return options[0] if self.asked.top == 1 else options
 
@@ -212,7 +220,10 @@ class ChoicePlan:
         }
 
     def save(self, path: Path | str) -> None:
-        """Write the plan as JSON."""
+        """Write the plan as JSON.
+
+        `path` names the file.
+        """
         text = json.dumps(self.record(), indent=2, allow_nan=False) + "\n"
         try:
             Path(path).write_text(text, encoding="utf-8")
@@ -221,7 +232,10 @@ class ChoicePlan:
 
     @classmethod
     def load(cls, path: Path | str) -> ChoicePlan:
-        """Read a plan; what it claims is computed again, and has to agree."""
+        """Read a plan; what it claims is computed again, and has to agree.
+
+        `path` names the file.
+        """
         try:
             record = json_of(content_of("plan file", path, PlanFileError))
         except NotJsonError:
@@ -286,6 +300,8 @@ def plan_choice(
     never lowers one, as with counts, which halves epsilon; `top` how many are chosen, one after the other,
     each within `within` of the best that is left, with the confidence for all of them. With a `delta` the
     epsilon of several picks is that of their composition. Give two of within, confidence and epsilon.
+
+    `neighbors` is "add/remove" or "replace".
     """
     asked = Asked(
         options=options,
@@ -335,6 +351,9 @@ def choose(
 
     `scores` is a mapping or a pandas Series from options to their scores, or a list or array of scores, where
     options are their places. Nothing counts what is spent: `Budget.choose` does.
+
+    `sensitivity`, `within`, `confidence`, `epsilon`, `integer`, `rising` and `neighbors` are as in
+    `plan_choice`.
     """
     plan = plan_choice(
         options=len(read_scores(scores).options),

@@ -159,12 +159,18 @@ class ComparisonPlan:
         return self.analysis.width(*counts) / self.without.width(*counts) - 1
 
     def coverage(self, first: float, second: float) -> float:
-        """How often the interval holds the truth at these rates, exactly (rounded down)."""
+        """How often the interval holds the truth at these rates, exactly (rounded down).
+
+        `first` and `second` are the true rates of the two groups.
+        """
         laws = self.asked.laws((first, second), _table(self.noise))
         return self.analysis.holds(laws, self.asked.truth(first, second))
 
     def power(self, first: float, second: float) -> float:
-        """How often the interval leaves out "no difference" at these rates, exactly."""
+        """How often the interval leaves out "no difference" at these rates, exactly.
+
+        `first` and `second` are the true rates of the two groups.
+        """
         return 1 - self.analysis.holds(self.asked.laws((first, second), _table(self.noise)), 0.0)
 
     @cached_property
@@ -175,7 +181,10 @@ class ComparisonPlan:
         return first, second
 
     def compare(self, first: object, second: object, *, insecure_test_seed: int | None = None) -> Compared:
-        """Publish both counts with noise, and what they say. Nothing counts what is spent: a ledger does."""
+        """Publish both counts with noise, and what they say. Nothing counts what is spent: a ledger does.
+
+        `first` and `second` are the true counts; `insecure_test_seed` repeats the noise, for tests.
+        """
         given = [first, second]
         drawn = self.noise.release(given, disjoint=True, insecure_test_seed=insecure_test_seed)
         return self.say(int(drawn[0]), int(drawn[1]))
@@ -189,7 +198,11 @@ class ComparisonPlan:
         query: str | None = None,
         blocks: Blocks = None,
     ) -> Compared:
-        """The same, paid from a budget first; the same key brings back the same counts."""
+        """The same, paid from a budget first; the same key brings back the same counts.
+
+        `counts` are the two true counts, `query` is a public remark, and `blocks` are the blocks of people
+        that were read.
+        """
         words = f"{self.describe()}; {query}" if query else self.describe()
         drawn = budget.release(
             self.noise, list(counts), disjoint=True, key=key, query=words, again=True, blocks=blocks
@@ -197,7 +210,10 @@ class ComparisonPlan:
         return self.say(int(drawn[0]), int(drawn[1]))
 
     def say(self, first: int, second: int) -> Compared:
-        """What two published counts say; nothing is spent."""
+        """What two published counts say; nothing is spent.
+
+        `first` and `second` are the published counts.
+        """
         one, two = np.array([float(first)]), np.array([float(second)])
         center = float(self.analysis.estimate(one, two)[0])
         low, high = self.analysis.interval(first, second)
@@ -270,6 +286,9 @@ def plan_comparison(
     analysis needs: intervals at most `wider` than without privacy (0.05 for 5 %), or `power` to find a `lift`
     of the rate. `measure` is the difference of the two rates, or their ratio. Coverage and power are exact:
     sampling and noise together.
+
+    `confidence` is that of the intervals, `delta` what epsilon is for, and `neighbors` "replace" or
+    "add/remove".
     """
     asked = Experiment(users=users, rate=rate, confidence=confidence, lift=lift, measure=measure)
     if (wider is None) == (power is None):

@@ -98,6 +98,9 @@ class Budget:
         `reserve` is the share of delta that is kept for outputs that a neighbor cannot have; mechanisms known
         only by their (epsilon, delta) take their delta from it. `blocks` name disjoint blocks of people, each
         of which has the whole (epsilon, delta); every release then says which of them it reads.
+
+        `ledger` is an open one, `dataset` a new name in it, `neighbors` "add/remove" or "replace", and
+        `note` a public remark.
         """
         terms = Terms(
             epsilon=epsilon, delta=delta, reserve=reserve, blocks=tuple(blocks), neighbors=neighbors
@@ -107,7 +110,10 @@ class Budget:
 
     @classmethod
     def of(cls, ledger: Ledger, dataset: str) -> Budget:
-        """The budget that the dataset was given."""
+        """The budget that the dataset was given.
+
+        `ledger` is an open one.
+        """
         state = ledger.dataset(dataset)
         terms = Terms.from_record(state.rule)
         limits = terms.limits()
@@ -156,7 +162,10 @@ class Budget:
         return self.terms.risk(prior)
 
     def describe(self, *, explain: bool = False) -> str:
-        """What is promised, what is spent and what is left, in words."""
+        """What is promised, what is spent and what is left, in words.
+
+        `explain` adds why the guarantee holds.
+        """
         state, terms = self.state, self.terms
         share = terms.share(state.spent)
         lines = [
@@ -191,7 +200,10 @@ class Budget:
         return min(counts, default=None)
 
     def price(self, *plans: Priced | tuple[Priced, int], blocks: Blocks = None) -> Price:
-        """What plans cost together as one step, each (plan, times) or once; nothing is spent."""
+        """What plans cost together as one step, each (plan, times) or once; nothing is spent.
+
+        `blocks` are the blocks of people that would be read; all of them, if left out.
+        """
         return price(self.terms, _counted(plans), self.state.spent, blocks)
 
     def reserve(
@@ -201,6 +213,8 @@ class Budget:
 
         Their releases can be used one by one later. The same `key` pays once. A `Claim` can be paid for too:
         a mechanism that is run elsewhere.
+
+        `blocks` are the blocks of people that will be read; all of them, if left out.
         """
         counted = _counted(plans)
         chosen = self.terms.chosen_blocks(blocks)
@@ -243,6 +257,8 @@ class Budget:
         `query` is any public text on what was asked. `again` pays for another package of the plan's releases.
         `blocks` are the blocks of people that the answers were computed from; all of them, if left out.
         Of the answers only types and number are looked at before they are paid for.
+
+        `disjoint` says that no person affects more than one of the answers.
         """
         ready = plan.prepared(answers, disjoint=disjoint)
         if not ready.count:
@@ -278,6 +294,8 @@ class Budget:
         `draw` is called once the price is paid, and should not fail for any answer. `shape` is how many
         numbers each part of a plan has, if it has several; they are stored apart, never to be taken for each
         other's.
+
+        `key`, `query`, `disjoint`, `again` and `blocks` are as in `release`.
         """
         stored, reservation = self.answered(
             plan,
@@ -310,6 +328,9 @@ class Budget:
         """Pay for `count` numbers of a plan, have their answer drawn unless it was, and store it as it is.
 
         `times` is how often what is paid for is made for one answer. Refusals say what would fit instead.
+
+        `draw` makes the answer once it is paid for. `key`, `query`, `disjoint`, `again` and `blocks` are as
+        in `release`.
         """
         chosen = self.terms.chosen_blocks(blocks)
         request = Request(
@@ -384,6 +405,10 @@ class Budget:
         that are taken are paid (`ledger.looks`). `expect` is where answers are expected, (100, 1e6): it
         changes the cost, never the promise. `sharpenable` takes noise that `sharpen` can refine for the
         difference.
+
+        `answer` is the true number and `sensitivity` the most by which one person changes it. Give two of
+        `within`, `confidence` and `share`, the part of what is left to spend. `integer`, `nonnegative` and
+        `step` are as in `pbdp.plan`; `key`, `query` and `blocks` as in `release`.
         """
         from pbdp.ledger.ask import Question, ask
 
@@ -416,7 +441,11 @@ class Budget:
         query: str | None = None,
         blocks: Blocks = None,
     ) -> Chosen:
-        """Choose an option near the best, or the `top` ones, and pay for it; see `pbdp.plan_choice`."""
+        """Choose an option near the best, or the `top` ones, and pay for it; see `pbdp.plan_choice`.
+
+        `scores`, `sensitivity`, `within`, `confidence`, `epsilon`, `integer` and `rising` are as there;
+        `key`, `query` and `blocks` as in `release`.
+        """
         from pbdp.choosing.paid import choose_paid
         from pbdp.choosing.plan import plan_choice
         from pbdp.choosing.scores import read_scores
@@ -437,7 +466,11 @@ class Budget:
     def sharpening(
         self, key: str, *, within: float, confidence: float | None = None, blocks: Blocks = None
     ) -> Any:
-        """What it takes to make the answer under this key this precise, and its price; nothing is spent."""
+        """What it takes to make the answer under this key this precise, and its price; nothing is spent.
+
+        `key` is that of the answer, `within` and `confidence` are what it is to have then. `blocks` are the
+        blocks of people that were read; all of them, if left out.
+        """
         from pbdp.ledger.sharpen import sharpening
 
         return sharpening(self, key, within, confidence=confidence, blocks=blocks)
@@ -454,6 +487,9 @@ class Budget:
         """Make a published answer more precise for the difference in cost; see `ledger.sharpen`.
 
         `answer` is the true one, which no ledger keeps. Without one, `sharpening` says the price.
+
+        `key` is that of the answer, `within` and `confidence` are what it is to have then. `blocks` are the
+        blocks of people that were read; all of them, if left out.
         """
         from pbdp.ledger.sharpen import sharpen
 

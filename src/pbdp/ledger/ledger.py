@@ -79,6 +79,9 @@ class Ledger:
 
         Refused where this machine has seen another ledger before, which is gone, unless `trust` says that
         this is meant.
+
+        `url` names a file, or a PostgreSQL database (`postgresql://...`); `wait` is how many seconds to
+        wait for others who write.
         """
 
         def first(writing: Writing) -> None:
@@ -107,6 +110,9 @@ class Ledger:
 
         If this machine knows nothing of it (a container with a fresh home), it can only be read, unless
         `trust` says that it is up to date; then every release says so too.
+
+        `url` names a file, or a PostgreSQL database (`postgresql://...`); `wait` is how many seconds to
+        wait for others who write.
         """
 
         def begin(store: Store) -> Guard:
@@ -118,7 +124,11 @@ class Ledger:
 
     @classmethod
     def recover(cls, url: str | Path, gap: Gap, *, wait: float = WAIT) -> Self:
-        """Open a ledger that was taken back to an older state, with the gap counted as `known` or `all`."""
+        """Open a ledger that was taken back to an older state, with the gap counted as `known` or `all`.
+
+        `url` names a file, or a PostgreSQL database (`postgresql://...`); `wait` is how many seconds to
+        wait for others who write.
+        """
         if gap not in ("known", "all"):
             raise InputError("gap", '"known" or "all"', ascii(gap))
 
@@ -169,6 +179,8 @@ class Ledger:
         """`KEY:DIGEST` of the data, which only a holder of the ledger's key can compute.
 
         With `like`, an earlier one, under the key of that, so that the two can be compared after a rotation.
+
+        `purpose` keeps digests for different ends apart.
         """
         ring = self._guard.ring
         ring.look_again()
@@ -185,7 +197,10 @@ class Ledger:
     def create_dataset(
         self, name: str, limits: Amounts, rule: dict[str, Any], neighbors: str, note: str | None = None
     ) -> DatasetState:
-        """Give a dataset its budget, once. `rule` is any JSON object; it is kept as it is."""
+        """Give a dataset its budget, once. `rule` is any JSON object; it is kept as it is.
+
+        `name` is new, `limits` are what may be spent, `neighbors` the relation, and `note` a public remark.
+        """
         limits = checked_amounts("limits", limits)
         if note is not None and not isinstance(note, str):
             raise InputError("note", "a text", type(note).__name__)
@@ -211,7 +226,10 @@ class Ledger:
         return self._guard.write(make)
 
     def dataset(self, name: str) -> DatasetState:
-        """The dataset's budget now."""
+        """The dataset's budget now.
+
+        `name` is that of the dataset.
+        """
         return self._guard.read(lambda book: book.dataset(name))
 
     def datasets(self) -> list[DatasetState]:
@@ -222,6 +240,8 @@ class Ledger:
         """Step 1: pay for a release, durably. Only after this returns may noise be drawn for it.
 
         A price that depends on the state is found outside the lock, and paid if the state is still the same.
+
+        `request` says what is to be released and how it is priced.
         """
         key = request.key if request.key is not None else secrets.token_hex(16)
 
@@ -236,6 +256,8 @@ class Ledger:
         """Pay for packages of several plans together, durably; their releases can be used from then on.
 
         The same key buys once.
+
+        `purchase` says which plans, and how they are priced.
         """
         key = purchase.key if purchase.key is not None else secrets.token_hex(16)
         return self._priced(purchase, key, lambda _: True, lambda price: self._bought(purchase, key, price))
@@ -322,7 +344,10 @@ class Ledger:
         )
 
     def settle(self, reservation: Reservation, answer: bytes) -> bytes:
-        """Step 3: store the answer, durably; the first one wins. Only what this returns may be shown."""
+        """Step 3: store the answer, durably; the first one wins. Only what this returns may be shown.
+
+        `reservation` is what `reserve` returned.
+        """
         if not isinstance(answer, bytes):
             raise InputError("answer", "bytes", type(answer).__name__)
         if reservation.ledger != self.identity:
@@ -345,7 +370,10 @@ class Ledger:
         return self._guard.write(store)
 
     def release(self, request: Request, draw: Callable[[], bytes]) -> bytes:
-        """All three steps in their order: pay, draw the noise unless there is an answer already, store it."""
+        """All three steps in their order: pay, draw the noise unless there is an answer already, store it.
+
+        `request` is as in `reserve`.
+        """
         reservation = self.reserve(request)
         if reservation.stored_answer is not None:
             return reservation.stored_answer
@@ -356,7 +384,10 @@ class Ledger:
         return self._guard.read(lambda book: book.spend(key))
 
     def history(self, dataset: str | None = None) -> Iterator[Entry]:
-        """Every change of every budget, or of one, in order."""
+        """Every change of every budget, or of one, in order.
+
+        `dataset` names the one; all of them, if left out.
+        """
         if dataset is not None:
             self.dataset(dataset)
         rows = self._guard.rows(answers=False)
@@ -438,6 +469,9 @@ class Ledger:
 
         `export` is the newest that was kept elsewhere. The ledger must hold all its records unchanged; what
         came after them must add up. What was taken back since the export is noticed only by a witness.
+
+        `url` names a file, or a PostgreSQL database (`postgresql://...`); `wait` is how many seconds to
+        wait for others who write.
         """
 
         def begin(store: Store) -> Guard:

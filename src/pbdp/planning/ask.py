@@ -61,6 +61,13 @@ def plan(
 
     With `epsilon` given, leave out the confidence to find the largest one, or the width to find the narrowest
     ("?%+10" or "5%+?" say which part of a relative width is to be found).
+
+    `sensitivity` is the most by which one person changes the answer. `integer` says that answers are whole
+    numbers; `nonnegative` that they are 0 or more; `step` is the grid for real answers (found if left out).
+    `range` keeps answers and outputs between two numbers, with a width or with the `scale` of the noise;
+    `region` is one of your own. `releases` is how many such numbers one person may affect, and epsilon the
+    total for all; `simultaneous` makes the confidence joint for all of them. `neighbors` is "add/remove" or
+    "replace". `families` limits the noise that is tried, by name.
     """
     unknown = unknown_of(within) if isinstance(within, str) else None
     open_width = unknown is not None or (

@@ -186,7 +186,10 @@ class Plan:
         return bool(self.parts[0].name)
 
     def part(self, name: str) -> Part:
-        """The part of this name."""
+        """The part of this name.
+
+        `name` is that of a requirement.
+        """
         if not self.is_joint:
             raise ContradictionError("part", "left out for a plan without parts", repr(name))
         for part in self.parts:
@@ -196,7 +199,10 @@ class Plan:
         raise InputError("part", f"among {', '.join(names)}", repr(name), did_you_mean(name, names))
 
     def alone(self, name: str) -> Plan:
-        """One part by itself: what holds for all that is published holds for a part of it."""
+        """One part by itself: what holds for all that is published holds for a part of it.
+
+        `name` is that of the part.
+        """
         part = replace(self.part(name), name="")
         return replace(self, parts=(part,), compared=tuple, proved=None)
 
@@ -372,6 +378,8 @@ class Plan:
         """The answers of all parts, their types checked, to be drawn once they are paid for.
 
         A vector, and the answers of all parts of a joint plan, count as one release of the plan.
+
+        `disjoint` says that no person affects more than one of the answers.
         """
         if not self.is_joint:
             ready = self.releaser.prepared(answers)
@@ -421,6 +429,8 @@ class Plan:
         They are arrays for several numbers, each of which has the confidence by itself, and for a vector,
         which has it as a whole. Numbers of several parts are given by the parts' names, as many as there are,
         or in their order, and so are their intervals.
+
+        `published` is what was published, with all its digits.
         """
         if not self.is_joint:
             return self.releaser.interval(published, confidence)
@@ -444,24 +454,36 @@ class Plan:
         return np.asarray(np.prod(each, axis=0))
 
     def answer_in_steps(self, answer: Number) -> int:
-        """A true number on the grid: rounded half up and clamped where the plan says so."""
+        """A true number on the grid: rounded half up and clamped where the plan says so.
+
+        `answer` is any number.
+        """
         return self.releaser.publisher.exact_steps(answer)
 
     def law_at(self, answer: Number) -> OutputLaw:
-        """Every output and its probability when this is the true answer, or one coordinate of it."""
+        """Every output and its probability when this is the true answer, or one coordinate of it.
+
+        `answer` is any number that the plan is for.
+        """
         return self.only.law_at(answer)
 
     # ---- files
 
     def save(self, path: str | Path) -> None:
-        """Write the plan as versioned JSON."""
+        """Write the plan as versioned JSON.
+
+        `path` names the file.
+        """
         from pbdp.planning.store import save_plan
 
         save_plan(self, Path(path))
 
     @classmethod
     def load(cls, path: str | Path, neighbors: str | None = None) -> Plan:
-        """Read a plan and check what will be drawn again; `neighbors` is the relation that is relied on."""
+        """Read a plan and check what will be drawn again; `neighbors` is the relation that is relied on.
+
+        `path` names the file.
+        """
         from pbdp.planning.store import load_plan
 
         return load_plan(Path(path), neighbors)

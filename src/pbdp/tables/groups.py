@@ -29,7 +29,10 @@ _HOW = 'Write "0..100 by 5".'
 
 @dataclass(frozen=True, slots=True)
 class Bins:
-    """Bins of one width: `Bins("0..100 by 5")` are [0, 5), [5, 10) to [95, 100)."""
+    """Bins of one width: `Bins("0..100 by 5")` are [0, 5), [5, 10) to [95, 100).
+
+    `text` says the two ends and the width.
+    """
 
     text: str
     edges: tuple[Decimal, ...] = field(init=False, repr=False)

@@ -36,6 +36,9 @@ class Mean(Measure):
     A width (`within`) can be promised for groups of `at_least` so many rows only: noise matters more the
     smaller the group. Without it say how near the count must be (`count_within`); the sum is then planned
     to match, and each group gets the interval that its own numbers allow.
+
+    `low` and `high` bound every row's value, `whole` says that they are whole numbers, `confidence` is that
+    of the interval, and `name` the published column.
     """
 
     kind: ClassVar[str] = "mean"

@@ -124,7 +124,10 @@ class Measure(ABC):
 @made_by_name
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Count(Measure):
-    """How many rows a group has. `within` is left out if the query gives an epsilon instead."""
+    """How many rows a group has. `within` is left out if the query gives an epsilon instead.
+
+    `confidence` is how often it is within the width, and `name` the published column.
+    """
 
     kind: ClassVar[str] = "count"
 
@@ -151,7 +154,10 @@ class Count(Measure):
 @made_by_name
 @dataclass(frozen=True, slots=True, kw_only=True)
 class People(Measure):
-    """How many people have rows in a group."""
+    """How many people have rows in a group.
+
+    `within` is how near the truth, `confidence` how often; `name` is that of the published column.
+    """
 
     kind: ClassVar[str] = "people"
 
@@ -179,6 +185,8 @@ class People(Measure):
 class Sum(Measure):
     """The sum of a column. `low` and `high` bound every row's value, or with `per="person"` what one person
     adds up to in a group. `whole` says that the column holds whole numbers, and so does the result.
+
+    `within` is how near the truth, `confidence` how often; `name` is that of the published column.
     """
 
     kind: ClassVar[str] = "sum"

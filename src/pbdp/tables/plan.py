@@ -79,11 +79,17 @@ class TablePlan:
         return f"{self._asked()}; {loss}.\n{self.risk_words()}"
 
     def part(self, label: str) -> Part:
-        """The noise of one number."""
+        """The noise of one number.
+
+        `label` is that of a number: a measure's name, or of a mean `hours: sum`.
+        """
         return self.noise.part(label)
 
     def accuracy(self, label: str) -> str:
-        """How near a number is, in words, and to what: bounds may stand between it and the truth."""
+        """How near a number is, in words, and to what: bounds may stand between it and the truth.
+
+        `label` is that of a number.
+        """
         words = self.part(label).requirement.describe()
         bounded = any(self.query.is_bounded(one) for one in self.query.measures if label in one.labels)
         return words.replace("of the truth", "of the bounded number") if bounded else words

@@ -49,6 +49,9 @@ class Query:
     to sum up ({"rate": "fare / miles"}); `pbdp.tables.expressions` has the language. Keys may be `Bins` of a
     number, or `Keys` with a group for everything else. `quality` marks every number as good, fair or poor,
     and with a `minimum_size` those of small groups.
+
+    `delta` is what epsilon is for, `neighbors` "add/remove" or "replace"; `bins` and `rest` say by column
+    what `Bins` and `Keys` in `by` say.
     """
 
     unit: str | None = NOT_SAID
@@ -257,7 +260,10 @@ class Query:
         return None if self.where is None else expression_of("where", self.where, self.derived, "boolean")
 
     def is_bounded(self, measure: Measure) -> bool:
-        """Whether bounds may cut its numbers: what is promised of them is of the bounded number then."""
+        """Whether bounds may cut its numbers: what is promised of them is of the bounded number then.
+
+        `measure` is one of the query's.
+        """
         by = {"groups": True, "rows": measure.counts_rows, "values": bool(measure.values(self))}
         return any(by[bound] for bound in self.aggregation.cutting)
 

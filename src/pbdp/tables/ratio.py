@@ -29,6 +29,9 @@ class Ratio(Measure):
 
     `of_within` and `over_within` are how near the two sums must be, both or neither (with an epsilon); each
     group gets the interval that its own numbers allow. What is divided by is never negative.
+
+    `of_low`, `of_high`, `over_low` and `over_high` bound every row's values of the two columns,
+    `confidence` is that of the interval, and `name` the published column.
     """
 
     kind: ClassVar[str] = "ratio"

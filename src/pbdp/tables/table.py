@@ -158,7 +158,10 @@ class ReleasedTable:
         return frame
 
     def file_bytes(self, written: str) -> bytes:
-        """The table as a CSV or Parquet file."""
+        """The table as a CSV or Parquet file.
+
+        `written` is the format, csv or parquet.
+        """
         if written not in FORMATS:
             raise InputError("format", " or ".join(FORMATS), repr(written))
         sink = io.BytesIO()
@@ -209,6 +212,8 @@ class ReleasedTable:
         Beside a CSV file also its metadata for programs, `NAME.csv-metadata.json`.
 
         `sign` is the file of a private key that `pbdp keys create` made.
+
+        `path` names the table.
         """
         from pbdp.tables.csvw import ENDING, csvw_bytes
         from pbdp.tables.manifest import manifest_bytes

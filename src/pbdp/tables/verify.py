@@ -118,6 +118,8 @@ def verify_manifest(
 
     Refused if the manifest, or a table or ledger that was named, cannot be read; a claim that does not hold
     is an outcome.
+
+    `path` names the manifest.
     """
     from pbdp.ledger.ledger import Ledger
 

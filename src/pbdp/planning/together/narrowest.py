@@ -156,6 +156,8 @@ def narrowest_together(
     for all s. The plan's epsilon is certified and at most the one given; that no smaller factor fits rests on
     prices that fall as widths grow. The widths of whole-number answers grow by whole steps, so that factors
     between two steps are all one.
+
+    `epsilon` is what can be afforded, and `families` limits the noise that is tried, by name.
     """
     positive("epsilon", epsilon, "It is the privacy loss that you can afford; 1, say.")
     floor = _price_of_given(families, given, missing, epsilon)

@@ -59,6 +59,8 @@ def plan_together(
     each the requirements and designs to choose from, already fitted. All requirements carry the same delta,
     the total; `missing` of it is set aside for outputs that a neighbor can never produce (see `joint`), and
     the noise has the rest.
+
+    `families` limits the noise that is tried, by name.
     """
     named = dict(requirements) if isinstance(requirements, Mapping) else _numbered("part", requirements)
     more = dict(given) if isinstance(given, Mapping) else _numbered("given", given)

@@ -42,6 +42,9 @@ def plan_vector(
     person changes, each by at most the sensitivity: 1 for a histogram to which people are added. Where the
     sensitivity bounds all changes of one person together, `change_norm` says how: `"l2"` or `"l1"`. `norm`
     says both at once.
+
+    `within` and `confidence` are how near and how often, `dimensions` how many coordinates there are,
+    `delta` what epsilon is for. `integer`, `neighbors` and `step` are as in `plan`.
     """
     width = positive("within", within, "It is how near the truth the vector must be.")
     if (norm is None) == (error_norm is None):

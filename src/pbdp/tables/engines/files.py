@@ -93,7 +93,10 @@ class Csv:
         return replace(DUCKDB, decimal=self.decimal)
 
     def entry(self, column: str, name: str) -> str:
-        """A column of the file as text: nothing for words that mean it, dates as 2024-12-31."""
+        """A column of the file as text: nothing for words that mean it, dates as 2024-12-31.
+
+        `name` is that of a column.
+        """
         if self.null:
             words = ", ".join(map(_literal, self.null))
             column = f"CASE WHEN {column} NOT IN ({words}) THEN {column} END"
