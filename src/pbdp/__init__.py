@@ -10,7 +10,7 @@
 from __future__ import annotations
 
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from pbdp.errors import CannotCertifyError, InputError, PbdpError
 
@@ -60,10 +60,15 @@ _LATER = {
 }
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> object:
     """The planner's names, imported on first use."""
     if name not in _LATER:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = getattr(import_module(_LATER[name]), name)
+    value: object = getattr(import_module(_LATER[name]), name)
     globals()[name] = value
     return value
+
+
+def __dir__() -> list[str]:
+    """The public names, for tab completion and `help`, whether they are loaded or not."""
+    return sorted([*__all__, "__doc__", "__name__", "__path__", "__spec__", "__version__"])

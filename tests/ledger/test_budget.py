@@ -139,7 +139,8 @@ def test_all_parts_of_a_plan_are_paid_together_and_never_mixed_up(url: str) -> N
     with Ledger.create(url) as ledger:
         budget = Budget.create(ledger, "shop", epsilon=3, delta=1e-6)
         before = budget.price(joint)
-        first = budget.release(joint, {"visits": [1, 2], "nights": 3}, key="march")
+        answers: dict[str, Any] = {"visits": [1, 2], "nights": 3}
+        first = budget.release(joint, answers, key="march")
         assert (len(first["visits"]), type(first["nights"])) == (2, int)
         assert budget.release(joint, {"visits": [9, 9], "nights": 9}, key="march") == first
         assert budget.state.spent == before.cost
@@ -193,7 +194,8 @@ def test_what_does_not_fit_or_is_wrong_is_refused_before_anything_is_drawn(
 
 
 def test_groups_of_people_in_the_parts_of_a_joint_plan_are_one_release(tmp_path: Path) -> None:
-    joint, groups = plan_of("joint"), {"visits": np.arange(40), "nights": [1, 2, 3]}
+    joint = plan_of("joint")
+    groups: dict[str, Any] = {"visits": np.arange(40), "nights": [1, 2, 3]}
     with Ledger.create(str(tmp_path / "budget.db")) as ledger:
         budget = Budget.create(ledger, "visits", epsilon=9, delta=1e-3)
         with pytest.raises(InputError, match="disjoint"):

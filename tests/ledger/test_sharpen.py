@@ -49,6 +49,7 @@ def test_sharpening_costs_the_difference(url: str) -> None:
         assert "That is the difference" in price.describe()
         spent = budget.spent
         second = sharpen(budget, 20)
+        assert price.price is not None
         assert price.price.share == pytest.approx(second.share)
         assert budget.spent == pytest.approx(spent + second.share)
         for within in (15, 10):

@@ -107,7 +107,7 @@ def test_columns_keep_their_form(kind: str) -> None:
     assert nullable.dtype == "Int64"
 
     polars = plan.release(pl.Series("visits", [1, 2, 3]), disjoint=True)
-    assert (polars.name, polars.dtype, len(polars)) == ("visits", pl.Int64, 3)
+    assert (polars.name, polars.dtype, len(polars)) == ("visits", pl.Int64(), 3)
 
     arrow = plan.release(pa.array([1, 2, 3]), disjoint=True)
     assert (arrow.type, len(arrow)) == (pa.int64(), 3)

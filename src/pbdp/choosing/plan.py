@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from pbdp.accounting.composition.composed import compose
 from pbdp.accounting.filters.claimed import claimed_release
@@ -148,7 +148,7 @@ class ChoicePlan:
 
     # --------------------------------------------------------------------------------------- what it does
 
-    def choose(self, scores: object, *, insecure_test_seed: int | None = None) -> Any:
+    def choose(self, scores: object, *, insecure_test_seed: int | None = None) -> object:
         """The option that is chosen, or the list of the `top` ones, best first.
 
         `scores` is a mapping or a pandas Series from options to their scores, or a list or array of scores,
@@ -166,7 +166,7 @@ class ChoicePlan:
         """
         return chosen(self.scale.steps(given.scores), self.asked.top, self.coins, keystream)
 
-    def named(self, given: Given, places: Index) -> Any:
+    def named(self, given: Given, places: Index) -> object:
         """The option at the only place, or the list of those at several.
 
         `given` are scores that were read, and `places` those that were drawn.
@@ -190,7 +190,7 @@ class ChoicePlan:
     def __repr__(self) -> str:
         return f"<ChoicePlan: {self.describe()}>"
 
-    def record(self) -> dict[str, Any]:
+    def record(self) -> dict[str, object]:
         """The plan as one JSON object."""
         asked = self.asked
         return {
@@ -346,7 +346,7 @@ def choose(
     rising: bool = False,
     top: int = 1,
     neighbors: str = Neighbors.ADD_REMOVE,
-) -> Any:
+) -> object:
     """The option whose score is near the best, or the list of the `top` ones; see `plan_choice`.
 
     `scores` is a mapping or a pandas Series from options to their scores, or a list or array of scores, where

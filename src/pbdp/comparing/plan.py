@@ -185,8 +185,11 @@ class ComparisonPlan:
 
         `first` and `second` are the true counts; `insecure_test_seed` repeats the noise, for tests.
         """
-        given = [first, second]
-        drawn = self.noise.release(given, disjoint=True, insecure_test_seed=insecure_test_seed)
+        given: list[Any] = [first, second]
+        if insecure_test_seed is None:
+            drawn = self.noise.release(given, disjoint=True)
+        else:
+            drawn = self.noise.release(given, disjoint=True, insecure_test_seed=insecure_test_seed).value
         return self.say(int(drawn[0]), int(drawn[1]))
 
     def paid(
@@ -204,8 +207,9 @@ class ComparisonPlan:
         that were read.
         """
         words = f"{self.describe()}; {query}" if query else self.describe()
+        given: list[Any] = list(counts)
         drawn = budget.release(
-            self.noise, list(counts), disjoint=True, key=key, query=words, again=True, blocks=blocks
+            self.noise, given, disjoint=True, key=key, query=words, again=True, blocks=blocks
         )
         return self.say(int(drawn[0]), int(drawn[1]))
 
@@ -249,7 +253,7 @@ class ComparisonPlan:
     def __repr__(self) -> str:
         return f"<ComparisonPlan: {self.describe()}>"
 
-    def record(self) -> dict[str, Any]:
+    def record(self) -> dict[str, object]:
         """What is planned, for programs."""
         return {
             "epsilon": self.epsilon,

@@ -13,7 +13,7 @@ import json
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, overload
 
 import numpy as np
 
@@ -25,8 +25,9 @@ from pbdp.ledger.errors import BudgetExceededError, KeyReusedError
 from pbdp.ledger.ledger import Ledger
 from pbdp.ledger.request import Pricing, Purchase, Request, Reservation
 from pbdp.mechanism.neighbors import Neighbors
+from pbdp.mechanism.within import Within
 from pbdp.noise.kernel import Array, Index
-from pbdp.planning.plan import Plan
+from pbdp.planning.plan import Form, Plan
 from pbdp.planning.pricing import Claim, Measured, Plans, Price, Priced, Terms, fingerprint, price
 from pbdp.planning.pricing.priced import name_of
 from pbdp.planning.pricing.terms import KINDS, amount_name
@@ -37,6 +38,9 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from pbdp.choosing.paid import Chosen
+    from pbdp.ledger.ask import Asked
+    from pbdp.ledger.looks import Looked
+    from pbdp.ledger.sharpen import Sharpened, Sharpening
 
 Numbers = Array | Index
 Blocks = str | Sequence[str] | None
@@ -241,6 +245,32 @@ class Budget:
             repeated=not paid.fresh,
         )
 
+    @overload
+    def release(
+        self,
+        plan: Plan,
+        answers: float,
+        *,
+        key: str | None = None,
+        query: str | None = None,
+        disjoint: bool = False,
+        again: bool = False,
+        blocks: Blocks = None,
+    ) -> float: ...
+
+    @overload
+    def release(
+        self,
+        plan: Plan,
+        answers: Form,
+        *,
+        key: str | None = None,
+        query: str | None = None,
+        disjoint: bool = False,
+        again: bool = False,
+        blocks: Blocks = None,
+    ) -> Form: ...
+
     def release(
         self,
         plan: Plan,
@@ -251,7 +281,7 @@ class Budget:
         disjoint: bool = False,
         again: bool = False,
         blocks: Blocks = None,
-    ) -> Any:
+    ) -> object:
         """`plan.release` of any plan, paid first. The same `key` brings back the same numbers.
 
         `query` is any public text on what was asked. `again` pays for another package of the plan's releases.
@@ -381,12 +411,52 @@ class Budget:
             remedy = what_fits(Affordable(terms=self.terms, spent=spent, blocks=blocks), *plans[0])
         return BudgetExceededError(refusal.dataset, refusal.reason, remedy or asked.advice())
 
+    @overload
     def ask(
         self,
         *,
         answer: object,
         sensitivity: float,
-        within: Any = None,
+        within: Within | None = None,
+        confidence: float | None = None,
+        share: float | None = None,
+        integer: bool = False,
+        nonnegative: bool = False,
+        step: float | None = None,
+        floor: None = None,
+        expect: tuple[float, float] | None = None,
+        sharpenable: bool = False,
+        key: str | None = None,
+        query: str | None = None,
+        blocks: Blocks = None,
+    ) -> Asked: ...
+
+    @overload
+    def ask(
+        self,
+        *,
+        answer: object,
+        sensitivity: float,
+        within: Within | None = None,
+        confidence: float | None = None,
+        share: float | None = None,
+        integer: bool = False,
+        nonnegative: bool = False,
+        step: float | None = None,
+        floor: float,
+        expect: tuple[float, float] | None = None,
+        sharpenable: bool = False,
+        key: str | None = None,
+        query: str | None = None,
+        blocks: Blocks = None,
+    ) -> Looked: ...
+
+    def ask(
+        self,
+        *,
+        answer: object,
+        sensitivity: float,
+        within: Within | None = None,
         confidence: float | None = None,
         share: float | None = None,
         integer: bool = False,
@@ -398,7 +468,7 @@ class Budget:
         key: str | None = None,
         query: str | None = None,
         blocks: Blocks = None,
-    ) -> Any:
+    ) -> Asked | Looked:
         """Publish a number with the certified law that costs least of what is left; see `ledger.ask`.
 
         `within="5%", floor=50` looks cheaply first and then as precisely as the answer needs; only the looks
@@ -424,7 +494,8 @@ class Budget:
             expect=expect,
             sharpenable=sharpenable,
         )
-        return ask(self, question, answer, key=key, query=query, blocks=blocks)
+        found: Asked | Looked = ask(self, question, answer, key=key, query=query, blocks=blocks)
+        return found
 
     def choose(
         self,
@@ -465,7 +536,7 @@ class Budget:
 
     def sharpening(
         self, key: str, *, within: float, confidence: float | None = None, blocks: Blocks = None
-    ) -> Any:
+    ) -> Sharpening:
         """What it takes to make the answer under this key this precise, and its price; nothing is spent.
 
         `key` is that of the answer, `within` and `confidence` are what it is to have then. `blocks` are the
@@ -483,7 +554,7 @@ class Budget:
         answer: object,
         confidence: float | None = None,
         blocks: Blocks = None,
-    ) -> Any:
+    ) -> Sharpened:
         """Make a published answer more precise for the difference in cost; see `ledger.sharpen`.
 
         `answer` is the true one, which no ledger keeps. Without one, `sharpening` says the price.

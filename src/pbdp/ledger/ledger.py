@@ -6,7 +6,7 @@ import json
 import logging
 import re
 import secrets
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
@@ -195,7 +195,7 @@ class Ledger:
         return f"{key.id}:{key.keyed_digest(purpose, data)}"
 
     def create_dataset(
-        self, name: str, limits: Amounts, rule: dict[str, Any], neighbors: str, note: str | None = None
+        self, name: str, limits: Amounts, rule: Mapping[str, object], neighbors: str, note: str | None = None
     ) -> DatasetState:
         """Give a dataset its budget, once. `rule` is any JSON object; it is kept as it is.
 

@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
 
 import numpy as np
 
@@ -26,12 +26,16 @@ from pbdp.planning.certificate import Certificate, noise_delta
 from pbdp.planning.vectors.design import VectorDesign
 from pbdp.release.law import OutputLaw, law_at
 from pbdp.release.publisher import Number
-from pbdp.release.releaser import Prepared, Releaser
+from pbdp.release.releaser import Prepared, Released, Releaser
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from pbdp.planning.limit.of_plan import KnownLimit
+
+# What answers come in and published numbers go out in: a list, an array, a column; a number by itself.
+Form = TypeVar("Form")
+Ends = float | Array
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -337,6 +341,38 @@ class Plan:
         """What draws for the only part."""
         return self.only.releaser
 
+    # the first signature that fits counts: a whole number may come back as a float, where the grid is real
+    @overload
+    def release(  # type: ignore[overload-overlap]
+        self,
+        answers: float,
+        *,
+        disjoint: bool = False,
+        interval: Literal[False] = False,
+        insecure_test_seed: None = None,
+    ) -> float: ...
+
+    @overload
+    def release(
+        self,
+        answers: Form,
+        *,
+        disjoint: bool = False,
+        interval: Literal[False] = False,
+        insecure_test_seed: None = None,
+    ) -> Form: ...
+
+    @overload
+    def release(  # type: ignore[overload-overlap]
+        self,
+        answers: Mapping[str, object],
+        *,
+        disjoint: bool = False,
+        interval: bool | float = False,
+        insecure_test_seed: int | None = None,
+    ) -> dict[str, Released]: ...
+
+    @overload
     def release(
         self,
         answers: object,
@@ -344,7 +380,16 @@ class Plan:
         disjoint: bool = False,
         interval: bool | float = False,
         insecure_test_seed: int | None = None,
-    ) -> Any:
+    ) -> Released: ...
+
+    def release(
+        self,
+        answers: object,
+        *,
+        disjoint: bool = False,
+        interval: bool | float = False,
+        insecure_test_seed: int | None = None,
+    ) -> object:
         """Publish a number, or each of a list, numpy array, pandas or polars column, in the same form.
 
         n numbers are n releases, at most `releases` of the plan, unless no person affects more than one of
@@ -423,7 +468,20 @@ class Plan:
             raise InputError("answers", rule, f"a {type(answers).__name__}")
         return list(zip(self.parts, answers, strict=True))
 
-    def interval(self, published: object, confidence: float | None = None) -> Any:
+    @overload
+    def interval(  # type: ignore[overload-overlap]
+        self, published: float, confidence: float | None = None
+    ) -> tuple[float, float]: ...
+
+    @overload
+    def interval(  # type: ignore[overload-overlap]
+        self, published: Mapping[str, object], confidence: float | None = None
+    ) -> dict[str, tuple[Ends, Ends]]: ...
+
+    @overload
+    def interval(self, published: object, confidence: float | None = None) -> tuple[Array, Array]: ...
+
+    def interval(self, published: object, confidence: float | None = None) -> object:
         """Low and high that hold the true answer with at least this confidence, or with the plan's own.
 
         They are arrays for several numbers, each of which has the confidence by itself, and for a vector,

@@ -22,7 +22,7 @@ lives; `numbers` and `selection` say what noise they need, `plan` finds it; `rel
 from __future__ import annotations
 
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from pbdp.tables.engines.files import Csv
@@ -69,10 +69,15 @@ _LATER = {
 }
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> object:
     """The names above, imported on first use."""
     if name not in _LATER:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = getattr(import_module(f"pbdp.tables.{_LATER[name]}"), name)
+    value: object = getattr(import_module(f"pbdp.tables.{_LATER[name]}"), name)
     globals()[name] = value
     return value
+
+
+def __dir__() -> list[str]:
+    """The public names, for tab completion and `help`, whether they are loaded or not."""
+    return sorted([*__all__, "__doc__", "__name__", "__path__", "__spec__"])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from pbdp.digits import delta_text, rounded_up
 from pbdp.mechanism.requirement import Requirement
@@ -96,7 +96,7 @@ class TablePlan:
 
     def release(
         self,
-        data: Any,
+        data: object,
         *,
         table: str | None = None,
         csv: Csv | None = None,

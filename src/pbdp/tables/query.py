@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, cast
 
 from pbdp.domains import confidence_level, positive, probability, whole
 from pbdp.errors import ContradictionError, InputError, unchangeable
@@ -55,13 +55,13 @@ class Query:
     """
 
     unit: str | None = NOT_SAID
-    by: Mapping[str, Any] | Sequence[str]
+    by: Mapping[str, object] | Sequence[str]
     measures: Sequence[Measure]
     delta: float
     confidence: float = 0.95
     groups_per_person: int | None = None
     rows_per_group: int | None = None
-    keys: Any = None
+    keys: object = None
     select: Selection | None = None
     epsilon: float | None = None
     neighbors: str = Neighbors.ADD_REMOVE
@@ -69,7 +69,7 @@ class Query:
     bounds_touched: float | bool | None = None
     where: str | None = None
     derive: Mapping[str, str] | None = None
-    bins: Mapping[str, Any] | None = None
+    bins: Mapping[str, object] | None = None
     rest: Mapping[str, str] | None = None
     quality: bool = False
     minimum_size: int | None = None
@@ -173,7 +173,7 @@ class Query:
         if len(set(by)) < len(tuple(by)):
             raise InputError("by", "different columns", ", ".join(by))
         listed: dict[str, KeyColumn] = {
-            name: key_column(name, keys)
+            name: key_column(name, cast("Iterable[object]", keys))  # anything else is refused there
             for name, keys in (by.items() if isinstance(by, Mapping) else ())
             if keys is not None
         }

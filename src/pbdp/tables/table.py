@@ -178,7 +178,7 @@ class ReleasedTable:
         return sink.getvalue()
 
     @cached_property
-    def empty_keys(self) -> dict[str, list[Any]]:
+    def empty_keys(self) -> dict[str, list[object]]:
         """By column, public keys for which every published number is compatible with 0: misspelt, perhaps.
 
         It follows from what is published, so it costs nothing.
@@ -190,7 +190,7 @@ class ReleasedTable:
             if len(self.values[number.label]) == len(self) and number.label != TOUCHED:
                 found = _intervals(self.plan, number.label, self.values[number.label])
                 near_zero &= (found.low <= 0) & (found.high >= 0)
-        empty: dict[str, list[Any]] = {}
+        empty: dict[str, list[object]] = {}
         for name, column in self.groups.columns.items():
             with_some = set(column.values[~near_zero].tolist())
             if missing := [key for key in dict.fromkeys(column.values.tolist()) if key not in with_some]:

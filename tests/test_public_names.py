@@ -1,0 +1,95 @@
+"""The names that users hold: they can be found, every parameter is documented, and no type is left open."""
+
+from __future__ import annotations
+
+import inspect
+import pydoc
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from functools import cached_property
+from types import ModuleType
+from typing import Any, get_overloads
+
+import pytest
+
+import pbdp
+import pbdp.tables
+from pbdp.tables.measures import Measure
+
+MODULES = (pbdp, pbdp.tables)
+# Made by functions and methods that are documented; nobody makes them by hand.
+FOUND = {"Budget", "ChoicePlan", "ComparisonPlan", "Ledger", "Plan", "ReleasedTable", "TablePlan"}
+
+
+def functions() -> Iterator[tuple[str, Any, str]]:
+    """Every public function, constructor and method with its docstring."""
+    for module in MODULES:
+        for name in module.__all__:
+            thing = getattr(module, name)
+            if not inspect.isclass(thing):
+                yield name, thing, inspect.getdoc(thing) or ""
+            elif not issubclass(thing, Exception):
+                if name not in FOUND:
+                    yield name, thing, inspect.getdoc(thing) or ""
+                yield from methods(name, thing)
+
+
+def methods(name: str, kind: type) -> Iterator[tuple[str, Any, str]]:
+    for own, held in vars(kind).items():
+        # how a measure is planned is between it and the planner
+        if own.startswith("_") or (issubclass(kind, Measure) and hasattr(Measure, own)):
+            continue
+        found = held
+        if isinstance(held, classmethod | staticmethod):
+            found = held.__func__
+        elif isinstance(held, property):
+            found = held.fget
+        elif isinstance(held, cached_property):
+            found = held.func
+        if inspect.isfunction(found):
+            yield f"{name}.{own}", found, inspect.getdoc(found) or ""
+
+
+CASES = {label: (found, doc) for label, found, doc in functions()}
+
+
+def parameters(found: Any) -> list[inspect.Parameter]:
+    return [one for one in inspect.signature(found).parameters.values() if one.name not in ("self", "cls")]
+
+
+@pytest.mark.parametrize("label", CASES)
+def test_every_parameter_is_documented(label: str) -> None:
+    found, doc = CASES[label]
+    assert doc
+    assert [one.name for one in parameters(found) if not re.search(rf"\b{one.name}\b", doc)] == []
+
+
+@pytest.mark.parametrize("label", CASES)
+def test_no_type_is_left_open(label: str) -> None:
+    found, _ = CASES[label]
+    for each in (found, *get_overloads(found)):
+        types = {one.name: one.annotation for one in parameters(each)}
+        if not inspect.isclass(each):
+            types["the result"] = inspect.signature(each).return_annotation
+        open_ones = [name for name, kind in types.items() if re.search(r"\bAny\b", str(kind))]
+        assert open_ones == []
+        assert inspect.Signature.empty not in types.values()
+
+
+@pytest.mark.parametrize("module", MODULES, ids=lambda module: module.__name__)
+def test_names_are_shown_before_anything_is_loaded(module: ModuleType) -> None:
+    code = f"import {module.__name__} as module, sys; print(*dir(module)); print('numpy' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    names, loaded = done.stdout.splitlines()
+    assert set(module.__all__) <= set(names.split())
+    assert loaded == "False"
+    assert "import_module" not in names
+
+
+@pytest.mark.parametrize("module", MODULES, ids=lambda module: module.__name__)
+def test_help_shows_them(module: ModuleType) -> None:
+    shown = pydoc.plain(pydoc.render_doc(module))
+    for name in module.__all__:
+        assert name in shown
