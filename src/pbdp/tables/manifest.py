@@ -15,6 +15,7 @@ from pbdp.digits import rounded_up
 from pbdp.mechanism.neighbors import Neighbors
 from pbdp.planning.pricing import fingerprint
 from pbdp.planning.store import plan_record as noise_record
+from pbdp.tables.laws import laws_record
 from pbdp.tables.plan import TablePlan
 from pbdp.tables.quality import NOTE, quality_names
 from pbdp.tables.query import Query
@@ -96,6 +97,7 @@ def plan_record(plan: TablePlan) -> Record:
         "numbers": [number.label for number in plan.numbers],
         "threshold": None if plan.threshold is None else plan.threshold.threshold,
         "promised_means": promised_means(plan),
+        "laws": laws_record(plan.noise),
     }
 
 

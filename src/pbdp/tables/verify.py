@@ -18,6 +18,7 @@ from pbdp.planning.plan import Plan, number_design
 from pbdp.planning.pricing import Terms, fingerprint
 from pbdp.planning.store import plan_from_record
 from pbdp.spelling import NotJsonError, content_of, json_of, kind_of, kind_of_record, read_now, word_now
+from pbdp.tables.laws import laws_record
 from pbdp.tables.manifest import FIELDS, FORMAT, VERSION, promised_means, statement
 from pbdp.tables.numbers import TOUCHED, Number, numbers_of
 from pbdp.tables.plan import SELECTION, TablePlan
@@ -245,6 +246,9 @@ def _certificate(record: Record, plan: TablePlan) -> str:
     figures = (rounded_up(claim["epsilon"], digits=6), f"{claim['epsilon']:.6g}")
     if word_now(claim["statement"]) not in [statement(plan, figure) for figure in figures]:
         raise FaultError("the statement says something else than the certificate")
+    # manifests of before state no formulas
+    if record["plan"].get("laws") not in (None, laws_record(plan.noise)):
+        raise FaultError("the formulas are not those of the noise")
     if record["plan"]["fingerprint"] != fingerprint(plan.noise):
         raise FaultError("the fingerprint is not that of the plan")
     return (
