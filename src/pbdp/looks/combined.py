@@ -20,10 +20,12 @@ at once,
 
     |A - Q| <= sqrt((e + r)·ln((e + r)/(r·alpha²))) / e.
 
-    Proof. Normal noise on the whole numbers has E exp(t·n) <= exp(t²·s²/2) for all t (Canonne, Kamath and
-    Steinke 2020, theorem 16 and its proof). So exp(t·S - t²·e/2), S = sum of n_i/s_i², is a supermartingale
-    for every t, whatever the past decides about s_i; and so is its mean over t normal with variance 1/r,
-    which is sqrt(r/(r + e))·exp(S²/(2(r + e))) (Robbins 1970). By Ville's inequality it reaches 1/alpha with
+    Proof. Normal noise on the whole numbers has E exp(t·n) <= exp(t²·s²/2) for all t: completing the square
+    leaves the ratio of the sums of exp(-(n - x)²/2s²) at x = t·s² and at x = 0, and by Poisson summation that
+    sum is a series of cos(2·pi·m·x) with positive coefficients, largest at whole x (Canonne, Kamath and
+    Steinke 2020). So exp(t·S - t²·e/2), S = sum of n_i/s_i², is a supermartingale for every t, whatever the
+    past decides about s_i; and so is its mean over t normal with variance 1/r, which is
+    sqrt(r/(r + e))·exp(S²/(2(r + e))) (Robbins 1970). By Ville's inequality it reaches 1/alpha with
     probability at most alpha. A - Q = S/e.                                                              []
 
     Tables are within 1e-11 of the law in total variation each, which is taken from alpha.
