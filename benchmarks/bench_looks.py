@@ -39,7 +39,7 @@ WIDTH = Width(theta=0.05, floor=50, confidence=0.95)
 ASKED = Asked(width=WIDTH, sensitivity=1, delta=1e-6, integer=True)
 ANSWERS = (0, 100, 300, 600, 900, 1000, 1100, 1300, 1600, 2000, 3000, 10**4, 10**5, 10**6)
 RANGES = ((100.0, 1e6), (1000.0, 1e6))
-SEEDS = (1, 2, 3)
+SEEDS = (1,)
 STEPS = (50, 40, 20, 10, 5)
 
 Spent = dict[str, int]
@@ -129,6 +129,11 @@ def section() -> str:
     if all_looks is None or gaussian is None:
         raise SystemExit("the budget is too small")
     maximum = TERMS.share(all_looks) / TERMS.share(gaussian)
+    print(
+        f"maximum {maximum:.4f}, worst over the oracle {max(ratios.values()):.4f}",
+        file=sys.stderr,
+        flush=True,
+    )
     fixed = fixed_in_advance()
     lines = [
         HEADING,
@@ -150,10 +155,11 @@ def section() -> str:
     ]
     for low, high in RANGES:
         found = [questions(procedure, low, high, seed) for seed in SEEDS]
+        print(low, high, fixed, found, file=sys.stderr, flush=True)
         counts = [count for count, _ in found]
         mean = sum(counts) / len(counts)
         missed = sum(miss for _, miss in found) / sum(counts)
-        spread = f"{mean:.0f} ({min(counts)} to {max(counts)})"
+        spread = f"{mean:.0f}" if len(counts) == 1 else f"{mean:.0f} ({min(counts)} to {max(counts)})"
         lines.append(
             f"| {low:,.0f} to {high:,.0f} | {fixed} | {spread} | {mean / fixed:.2f} | {missed:.1%} |"
         )

@@ -254,3 +254,9 @@ def test_a_percentage_plus_a_number_is_not_sharpenable(budget: Budget) -> None:
         ask(budget, "5%+50")
     with pytest.raises(InputError, match="one width on both sides"):
         ask(budget, (5, 10))
+
+
+@pytest.mark.parametrize("given", [{"within": None}, {"confidence": None}, {}], ids=str)
+def test_a_share_does_not_say_how_sharp(budget: Budget, given: dict[str, Any]) -> None:
+    with pytest.raises(InputError, match="a width and a confidence"):
+        ask(budget, **({"share": 0.1} | given))

@@ -59,6 +59,9 @@ class Question:
 
     def __post_init__(self) -> None:
         self._check_floor()
+        if self.sharpenable and (self.share is not None or self.within is None or self.confidence is None):
+            remedy = "Leave out the share of what is left."
+            raise ContradictionError("sharpenable", "used with a width and a confidence", "a share", remedy)
         given = [name for name in ("within", "confidence", "share") if getattr(self, name) is not None]
         if self.share is not None:
             probability("share", self.share, "0.1 spends a tenth of what is left.")

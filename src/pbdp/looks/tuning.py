@@ -21,8 +21,8 @@ from functools import lru_cache
 import numpy as np
 
 from pbdp import special
-from pbdp.errors import CannotCertifyError, InputError
-from pbdp.looks.coverage import largest_miss
+from pbdp.errors import InputError
+from pbdp.looks.coverage import blocks, miss_bounds
 from pbdp.looks.procedure import NEXT, Asked, Procedure, Scout, sigma_for
 from pbdp.noise.kernel import Array, Index
 
@@ -84,29 +84,50 @@ def _procedure(asked: Asked, low: float, high: float) -> Procedure:
     width, grid = asked.width, asked.grid
     if width.steps_at(0, grid) < 0:
         raise InputError("floor", "at least a step of the grid", f"{width.floor:g}", "Use a finer step.")
-    theta = min(width.theta, LARGEST_RATIO * _quantile(width.confidence))
-    kink = width.floor / theta
-    rules = shape(theta, width.confidence, low / kink, high / kink)
-    rules = tuple(rule for rule in rules if rule.sigma * kink / grid.step <= WIDEST_SIGMA)
-    alpha, narrowed = float(1 - np.float64(width.confidence)), 1.0
-    quantile = _quantile(width.confidence)
-    slope = 2 * quantile * math.exp(-quantile * quantile / 2) / math.sqrt(2 * math.pi)
+    largest = min(width.theta, LARGEST_RATIO * _quantile(width.confidence))
+    # Where hardly any answer is expected near the floor, it may be served too badly: then as if some were. A
+    # smaller theta asks for more than is promised, and is easier to keep.
+    for theta, least in ((largest, low), (largest, 0.0), (largest / 2, 0.0)):
+        kink = width.floor / theta
+        # the widest scout serves answers up to so far
+        furthest = WIDEST_SIGMA * grid.step / _last_sigma(theta, width.confidence) * math.sqrt(GROWTH)
+        rules = shape(theta, width.confidence, (least or 0.1 * kink) / kink, min(high, furthest) / kink)
+        made = _proved(asked, rules, theta)
+        if made is not None:
+            return made
+    return _in_steps(asked, (), largest, 1.0, 1.0)
+
+
+def _proved(asked: Asked, rules: tuple[Rule, ...], theta: float) -> Procedure | None:
+    """The rules on the grid, narrowed until the promise holds; None if that costs too much.
+
+    The last scout's last looks are what costs, so that they are narrowed apart: for answers near the floor.
+    """
+    alpha, near, far = float(1 - np.float64(asked.width.confidence)), 1.0, 1.0
+    z = _quantile(asked.width.confidence)
+    slope = 2 * z * math.exp(-z * z / 2) / math.sqrt(2 * math.pi)
+    apart = 2 * asked.width.floor / theta / asked.grid.step
     for _ in range(_TRIALS):
-        made = _in_steps(asked, rules, theta, narrowed)
-        if rules and sum(sigma**-2 for sigma in made.longest()) > MOST / made.alone**2:
-            # little would be gained
-            rules, narrowed = (), 1.0
-            continue
-        found = largest_miss(made)
-        if found <= alpha:
+        made = _in_steps(asked, rules, theta, near, far)
+        if not rules:
+            # one look within the floor, which its own table proves
+            return made
+        if sum(sigma**-2 for sigma in made.longest()) > MOST / made.alone**2:
+            return None
+        first, last = blocks(made)
+        excess = miss_bounds(made, first, last) - alpha
+        if np.max(excess) <= 0:
             return made
         # a miss is about linear in the logarithm of the widths
-        narrowed *= math.exp(-max((found - alpha) / slope, 1e-4))
-    raise CannotCertifyError("No procedure was found for this width. Ask for a fixed one.")
+        near, far = (
+            factor * math.exp(-max(float(np.max(excess[which], initial=0.0)), 0.0) / slope * 1.01)
+            for factor, which in ((near, first <= apart), (far, first > apart))
+        )
+    return None
 
 
-def _in_steps(asked: Asked, rules: tuple[Rule, ...], theta: float, narrowed: float) -> Procedure:
-    """The rules on the grid, last looks narrowed by a factor.
+def _in_steps(asked: Asked, rules: tuple[Rule, ...], theta: float, near: float, far: float) -> Procedure:
+    """The rules on the grid, the last looks of the last scout and of the others narrowed by a factor.
 
     Noise within a whole number of steps, w, has the sigma of normal noise within w + 1/2; and the w of an
     answer may be all but one step less than theta times it.
@@ -116,6 +137,7 @@ def _in_steps(asked: Asked, rules: tuple[Rule, ...], theta: float, narrowed: flo
     unit, shift = (least + 0.5) / theta, 0.5 / theta
     scouts = []
     for rule in rules:
+        narrowed = near if rule is rules[-1] else far
         bands: list[tuple[int, float]] = []
         for start, width in zip(rule.starts, rule.widths, strict=True):
             end = NEXT if width == 0 else _digits(width * alone * narrowed)
@@ -139,10 +161,9 @@ def shape(theta: float, confidence: float, low: float, high: float) -> tuple[Rul
     ratio = theta / _quantile(confidence)
     if high <= REACHED:
         return ()
-    share = LAST * ratio
     count = max(math.ceil(math.log(high / REACHED) / math.log(math.sqrt(GROWTH))), 1)
     apart = max((high / REACHED) ** (1 / count), 1.5)
-    sigma = ratio / math.sqrt(share)
+    sigma = _last_sigma(theta, confidence)
     rules = _tuned(
         ratio, confidence, (low, high), sigma * apart ** np.arange(min(count, 3) - 1.0, -1.0, -1.0)
     )
@@ -158,7 +179,7 @@ def _scaled(rule: Rule, factor: float) -> Rule:
     if factor == 1:
         return rule
     on = [start for start, width in zip(rule.starts, rule.widths, strict=True) if width == 0]
-    least = max([5 * rule.sigma, *on])
+    least = max(on, default=5 * rule.sigma)
     return Rule(
         sigma=rule.sigma * factor,
         starts=tuple(start * factor for start in rule.starts),
@@ -167,6 +188,12 @@ def _scaled(rule: Rule, factor: float) -> Rule:
             for start, width in zip(rule.starts, rule.widths, strict=True)
         ),
     )
+
+
+def _last_sigma(theta: float, confidence: float) -> float:
+    """The sigma of the last scout: its precision is a share of what the floor needs."""
+    ratio = theta / _quantile(confidence)
+    return ratio / math.sqrt(LAST * ratio)
 
 
 def _quantile(confidence: float) -> float:
