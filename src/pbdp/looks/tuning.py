@@ -118,10 +118,11 @@ def _proved(asked: Asked, rules: tuple[Rule, ...], theta: float) -> Procedure | 
         excess = miss_bounds(made, first, last) - alpha
         if np.max(excess) <= 0:
             return made
+        worst = [float(np.max(excess[which], initial=-1.0)) for which in (first <= apart, first > apart)]
         # a miss is about linear in the logarithm of the widths
         near, far = (
-            factor * math.exp(-max(float(np.max(excess[which], initial=0.0)), 0.0) / slope * 1.01)
-            for factor, which in ((near, first <= apart), (far, first > apart))
+            factor * math.exp(-max(above / slope, 1e-4)) if above > 0 else factor
+            for factor, above in zip((near, far), worst, strict=True)
         )
     return None
 
