@@ -107,6 +107,7 @@ def _proved(asked: Asked, rules: tuple[Rule, ...], theta: float) -> Procedure | 
     z = _quantile(asked.width.confidence)
     slope = 2 * z * math.exp(-z * z / 2) / math.sqrt(2 * math.pi)
     apart = 2 * asked.width.floor / theta / asked.grid.step
+    before = math.inf
     for _ in range(_TRIALS):
         made = _in_steps(asked, rules, theta, near, far)
         if not rules:
@@ -119,6 +120,10 @@ def _proved(asked: Asked, rules: tuple[Rule, ...], theta: float) -> Procedure | 
         if np.max(excess) <= 0:
             return made
         worst = [float(np.max(excess[which], initial=-1.0)) for which in (first <= apart, first > apart)]
+        if max(worst) > before / 2:
+            # it was not the part that was narrowed
+            worst = [max(worst)] * 2
+        before = max(worst)
         # a miss is about linear in the logarithm of the widths
         near, far = (
             factor * math.exp(-max(above / slope, 1e-4)) if above > 0 else factor
