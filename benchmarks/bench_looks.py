@@ -40,6 +40,7 @@ ASKED = Asked(width=WIDTH, sensitivity=1, delta=1e-6, integer=True)
 ANSWERS = (0, 100, 300, 600, 900, 1000, 1100, 1300, 1600, 2000, 3000, 10**4, 10**5, 10**6)
 RANGES = ((100.0, 1e6), (1000.0, 1e6))
 SEEDS = (1,)
+GOLDEN = (5**0.5 - 1) / 2
 STEPS = (50, 40, 20, 10, 5)
 
 Spent = dict[str, int]
@@ -68,7 +69,9 @@ def questions(procedure: Procedure, low: float, high: float, seed: int) -> tuple
         # the maximum is priced where it might not fit; elsewhere that takes long and changes nothing
         if TERMS.share(spent) > 0.9 and after_all(procedure, procedure.longest(), spent) is None:
             return count, missed
-        answer = round(float(np.exp(draw.uniform(np.log(low), np.log(high)))))
+        # evenly in log, in the order of the golden section, so that few of them are spread as all are
+        place = (count * GOLDEN + seed / 7) % 1
+        answer = round(low * (high / low) ** place)
         values: list[int] = []
         while (sigma := procedure.next_look(values)) is not None:
             now = paid(procedure.plan(sigma), spent)
