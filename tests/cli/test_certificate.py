@@ -87,6 +87,19 @@ def test_a_release_has_one(folder: Path, capsys: Capture) -> None:
     assert "the ledger stored other numbers" in forged.out
 
 
+def test_an_answer_of_a_budget_has_one(folder: Path, capsys: Capture) -> None:
+    made, ledger = str(folder / "april.json"), str(folder / "hidden" / "budget.db")
+    asked = ["ask", "12", "--within", "40", "--confidence", "0.9", "--sensitivity", "1", "--integer"]
+    paid = ["--ledger", ledger, "--dataset", "visits"]
+    done = run(capsys, *asked, *paid, "--manifest", made)
+    assert done.code == 0
+    page = certificate(capsys, folder, "april.json")
+    assert f">{done.out.strip()}<" in page
+    assert run(capsys, "verify", made, "--ledger", ledger).out.count("holds") == 3
+    for options in (["--manifest", made], ["--floor", "5", "--manifest", str(folder / "new.json")]):
+        assert run(capsys, *asked, *paid, *options).code == 2
+
+
 def test_a_release_from_a_test_seed_is_marked(folder: Path, capsys: Capture) -> None:
     options = ["--insecure-test-seed", "1", "--manifest", str(folder / "test.json")]
     assert run(capsys, "release", str(folder / "plan.json"), "12", *options).code == 0

@@ -166,6 +166,9 @@ def _payment(release: ReleaseFile, ledger: Ledger | None) -> str:
     if spend is None or spend.plan != terms.plan_id(release.plan, terms.chosen_blocks(paid["blocks"])):
         raise FaultError("the ledger has no such spend for this plan")
     stored = None if spend.answer is None else json.loads(spend.answer)
+    if isinstance(stored, dict):
+        # the answer of `ask`, which stores its plan too
+        stored = stored.get("values")
     ours = [list(numbers) for numbers in release.numbers.values()]
     if stored != (ours if release.plan.is_joint else ours[0]):
         raise FaultError("the ledger stored other numbers")

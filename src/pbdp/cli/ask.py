@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import argparse
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pbdp.cli.files import Outcome, json_text
+from pbdp.cli.files import Outcome, checked_target, json_text, new_file
 from pbdp.cli.ledger import DEFAULT
 from pbdp.cli.options import add, blocks_of, float_of, ledger_place, number, share, width_of
 from pbdp.cli.parser import Parser
@@ -13,6 +14,8 @@ from pbdp.digits import percent_down, percent_up, plain
 from pbdp.errors import ContradictionError, InputError
 
 if TYPE_CHECKING:
+    from pbdp.certificates.release_file import ReleaseFile
+    from pbdp.ledger import Ledger
     from pbdp.ledger.ask import Asked, Question
     from pbdp.ledger.budget import Budget
     from pbdp.ledger.looks import Looked
@@ -59,12 +62,18 @@ def declare(parser: Parser) -> None:
     add(budget, "--blocks", "--key", "--trust-ledger")
     budget.add_argument("--query", metavar="TEXT", help="what was asked, for the history; it is public")
     budget.add_argument("--price", action="store_true", help="say what it would cost; spend nothing")
-    add(parser, "--json")
+    parser.add_argument(
+        "--manifest",
+        metavar="FILE",
+        help="write what was published, with its plan, as a file that others can check (JSON)",
+    )
+    add(parser, "--force", "--json")
 
 
 def run(options: argparse.Namespace) -> Outcome:
     """Choose, pay, draw, store, print."""
     answer = answer_of(options)
+    manifest = _manifest(options)
 
     from pbdp.ledger import Ledger
     from pbdp.ledger.ask import Question
@@ -93,7 +102,34 @@ def run(options: argparse.Namespace) -> Outcome:
         asked = ask(budget, question, answer, key=options.key, query=options.query, blocks=blocks_of(options))
         if question.floor is not None:
             return _looked(asked, options, ledger.notes)
+        if manifest is not None:
+            with new_file(manifest, options.force) as file:
+                file.write(_release_file(asked, ledger, options).content())
         return _outcome(asked, options, ledger.notes)
+
+
+def _manifest(options: argparse.Namespace) -> Path | None:
+    """Where a record of the release goes; refused before anything is spent if it cannot."""
+    if options.manifest is None:
+        return None
+    if options.price or options.floor is not None:
+        got = "--price" if options.price else "--floor"
+        raise ContradictionError("--manifest", "used where one number is published by one plan", got)
+    return checked_target(options.manifest, options.force)
+
+
+def _release_file(asked: Asked, ledger: Ledger, options: argparse.Namespace) -> ReleaseFile:
+    from pbdp.certificates.release_file import ReleaseFile, utc_now
+
+    entry = next(one for one in ledger.history(options.dataset) if one.key == asked.key)
+    paid = {"ledger": ledger.identity, "dataset": options.dataset, "key": asked.key}
+    return ReleaseFile(
+        plan=asked.plan,
+        numbers={"": [float(asked.value)]},
+        created=utc_now(),
+        query=options.query,
+        paid=paid | {"sequence": entry.sequence, "blocks": blocks_of(options)},
+    )
 
 
 def _expected(text: str | None) -> tuple[float, float] | None:
