@@ -13,6 +13,8 @@ from collections.abc import Iterable
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 
 DIGITS = 4
+# An epsilon that nothing tells from none.
+NO_LOSS = 1e-15
 # More do not survive the way through a float.
 MOST_DIGITS = 15
 
@@ -20,6 +22,11 @@ MOST_DIGITS = 15
 def epsilon_text(epsilon: float) -> str:
     """A privacy loss, never below it."""
     return rounded_up(epsilon)
+
+
+def loss_text(epsilon: float) -> str:
+    """A privacy loss in a sentence, where one that nothing tells from none is called that."""
+    return f"next to 0 (at most {NO_LOSS:g})" if epsilon <= NO_LOSS else epsilon_text(epsilon)
 
 
 def delta_text(delta: float | None) -> str:

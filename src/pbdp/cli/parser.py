@@ -156,9 +156,9 @@ class Parser(argparse.ArgumentParser):
         for action in self._actions:
             if isinstance(action, argparse._SubParsersAction) and action.metavar == names:
                 return f"a command is missing: {_either(list(action.choices))}"
-        if ", " in names or not (meaning := self._meaning(names)):
-            return f"missing: {names}"
-        return f"{names} is missing: {meaning}."
+        if ", " not in names:
+            return f"{names} is missing: {self._meaning(names)}."
+        return f"missing: {', '.join(f'{name} ({self._meaning(name)})' for name in names.split(', '))}."
 
     def _meaning(self, name: str) -> str:
         """The line of help of an option or a value."""

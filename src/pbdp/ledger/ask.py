@@ -84,7 +84,7 @@ class Question:
             remedy = 'within="5%", floor=50 is 5 % of the truth, or 50 where that is more.'
             raise ContradictionError("floor", "used with a percentage", f"within {self.within}", remedy)
         if self.floor is None:
-            remedy = "Small answers need a width of their own; floor=50 (--floor 50), say."
+            remedy = "Small answers need a width of their own; floor=50, say."
             raise ContradictionError("floor", "given with a percentage", "none", remedy)
         if self.share is not None or self.confidence is None:
             raise ContradictionError(

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
 import numpy as np
 
 from pbdp.accounting.exact.tables import table_delta
-from pbdp.digits import delta_text, order_text, percent_down, rounded_up
+from pbdp.digits import delta_text, loss_text, order_text, percent_down
 from pbdp.errors import ContradictionError, InputError, did_you_mean, unchangeable
 from pbdp.mechanism.design import AnyDesign, Design
 from pbdp.mechanism.grid import Grid
@@ -319,7 +319,7 @@ class Plan:
             if self.delta is not None
             else f"Rényi order {order_text(self.rdp_order or 0.0)}"
         )
-        return f"epsilon {rounded_up(self.epsilon)} at {at}"
+        return f"epsilon {loss_text(self.epsilon)} at {at}"
 
     def describe(self) -> str:
         """The noise, how near it stays and what it costs in a sentence, and what that means in another."""

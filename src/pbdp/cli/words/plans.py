@@ -6,7 +6,16 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from pbdp.cli.words.layout import columns, facts
-from pbdp.digits import delta_text, epsilon_text, order_text, outward, percent_down, rounded_down, rounded_up
+from pbdp.digits import (
+    delta_text,
+    epsilon_text,
+    loss_text,
+    order_text,
+    outward,
+    percent_down,
+    rounded_down,
+    rounded_up,
+)
 
 if TYPE_CHECKING:
     from pbdp.planning.plan import Part, Plan
@@ -14,8 +23,6 @@ if TYPE_CHECKING:
 
 # A ratio to the limit from which it is shown as a multiple.
 FAR = 1.5
-# An epsilon that nothing tells from none.
-NO_LOSS = 1e-15
 # Other certified noise laws that are listed.
 SHOWN = 8
 
@@ -30,8 +37,7 @@ def loss_words(epsilon: float, delta: float | None, order: float | None = None, 
         if delta is None
         else f"at delta {delta_text(delta)}"
     )
-    least = f"next to 0 (at most {NO_LOSS:g})" if epsilon <= NO_LOSS else rounded_up(epsilon)
-    return f"epsilon {least}{total} {kind}"
+    return f"epsilon {loss_text(epsilon)}{total} {kind}"
 
 
 def plan_words(plan: Plan) -> str:
