@@ -177,7 +177,12 @@ def target_of(
     return Target(path=path, written=options.format or _ALSO.get(ending, ending), force=options.force)
 
 
-def checked_target(name: str, force: bool, read: Sequence[Path | str | None] = ()) -> Path:
+def checked_target(
+    name: str,
+    force: bool,
+    read: Sequence[Path | str | None] = (),
+    remedy: str = "Replace it with --force.",
+) -> Path:
     """Where a file will be; refused at once if something is there that may not be replaced."""
     path = Path(name).resolve()
     if any(same_file(path, Path(other)) for other in read if other not in (None, STANDARD)):
@@ -185,7 +190,7 @@ def checked_target(name: str, force: bool, read: Sequence[Path | str | None] = (
     if path.exists() and not path.is_file():
         raise InputError("output", "the name of an ordinary file", name, "Leave -o out to print.")
     if path.exists() and not force:
-        raise InputError("output", "a new file", f"{name}, which exists", "Replace it with --force.")
+        raise InputError("output", "a new file", f"{name}, which exists", remedy)
     if not path.parent.is_dir():
         raise InputError("output", "in a folder that exists", name)
     return path

@@ -48,7 +48,8 @@ def _exported(options: argparse.Namespace) -> Outcome:
 
     with Ledger.open(options.place(options)) as ledger:
         keys = ledger.exported_keys()
-    with new_file(checked_target(options.output, False), False) as file:
+    target = checked_target(options.output, False, remedy="Choose another name: keys are never replaced.")
+    with new_file(target, False) as file:
         os.fchmod(file.fileno(), 0o600)
         file.write(f"{keys}\n".encode())
     return _told(
