@@ -38,7 +38,9 @@ def choice_figure(plan: ChoicePlan) -> Figure:
         ylim=(0, 1.02),
     )
     rows = [Bar(name="permute and flip", value=plan.epsilon, digits=rounded_up(plan.epsilon), own=True)]
-    rows += [Bar(name=name, value=epsilon, digits=f"{epsilon:.4g}") for name, epsilon in plan.alternatives]
+    rows += [
+        Bar(name=name, value=epsilon, digits=rounded_down(epsilon)) for name, epsilon in plan.alternatives
+    ]
     if plan.limit is not None:
         rows.append(Bar(name="proven limit", value=plan.limit, digits=rounded_down(plan.limit)))
     bars(panels[1], rows)
