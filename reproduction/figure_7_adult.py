@@ -23,10 +23,10 @@ from reproduction.age_errors import (
 )
 from reproduction.experiment import Cause, Experiment, Finding, Row, Settings, having, judged, number, numbers
 from reproduction.figure_7_rivals import (
-    DRAWN,
     EPSILONS,
     confidence_finding,
     confidence_row,
+    drawn_rivals,
     rival_finding,
     rival_rows,
     threshold_findings,
@@ -38,8 +38,6 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 SIZES = (10, 5)
-# Colors, dashes and widths of OUE, OLH (nearly the same, so drawn upon it) and OUE of categories.
-RIVAL_STYLES = ((COLORS[3], "-", 5), (COLORS[4], "-.", 1.5), (COLORS[6], (0, (5, 1)), 1.5))
 # Other ranges of ages (first, last), sizes of categories and budgets; the paper's range has 91 ages.
 VARIED = [
     (first, last, size, epsilon)
@@ -187,12 +185,11 @@ def draw(rows: list[Row]) -> Figure:
     figure, panels = new_figure(1, len(SIZES) + 1, width=4.6, height=5.4)
     for panel, size in zip(panels, SIZES, strict=False):
         draw_age_errors(panel, _merged(rows, size))
-        rivals: Any = [row for row in having(rows, kind="rival", size=size) if row["rival"] in DRAWN]
-        for row, (color, dashes, width) in zip(rivals, RIVAL_STYLES, strict=True):
-            style: Any = {"color": color, "lw": width}
-            panel.axhline(row["category_mse"], ls=dashes, label=f"category, {row['rival']}", **style)
-            if row["value_mse"] is not None:
-                panel.axhline(row["value_mse"], ls=":", label=f"value, {row['rival']}", **style)
+        rivals = drawn_rivals(having(rows, kind="rival", size=size))
+        for (name, category, value), color in zip(rivals, COLORS[3:], strict=False):
+            panel.axhline(category, color=color, ls="-.", lw=1.5, label=f"category, {name}")
+            if value is not None:
+                panel.axhline(value, color=color, ls=":", lw=1.5, label=f"value, {name}")
         legend_below(panel)
     for index, size in enumerate(SIZES):
         found = having(rows, kind="confidence", size=size)

@@ -33,7 +33,8 @@ from reproduction.experiment import Cause, Finding, Row, Settings, judged, numbe
 # The epsilons at which the bound on |X| is tried.
 EPSILONS = (0.5, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0)
 OUE, OLH, LINEAR_OLH, OUE_OF_CATEGORIES = "OUE", "OLH", "OLH, linear hash", "OUE of categories"
-DRAWN = (OUE, OLH, OUE_OF_CATEGORIES)
+# Two lines closer than this (relative) are drawn as one.
+SAME = 0.02
 
 
 def threshold_row(settings: Settings) -> Row:
@@ -101,6 +102,19 @@ def rival_rows(size: int) -> list[Row]:
     rows.append({"rival": OUE_OF_CATEGORIES, "category_mse": float(only.mean() / truth.sum() ** 2)})
     shared: Row = {"value_mse": None, "size": size, "epsilon": EPSILON}
     return [shared | row for row in rows]
+
+
+def drawn_rivals(rows: list[Any]) -> list[tuple[str, float, float | None]]:
+    """Names with their errors of categories and values, one line each; OUE and OLH as one where they "
+    "agree.
+    """
+    by = {row["rival"]: row for row in rows}
+    shown = {
+        name: (by[name]["category_mse"], by[name]["value_mse"]) for name in (OUE, OLH, OUE_OF_CATEGORIES)
+    }
+    if all(abs(one / two - 1) < SAME for one, two in zip(shown[OUE], shown[OLH], strict=True)):
+        shown = {f"{OUE} and {OLH}": shown[OUE], OUE_OF_CATEGORIES: shown[OUE_OF_CATEGORIES]}
+    return [(name, category, value) for name, (category, value) in shown.items()]
 
 
 def confidence_row(settings: Settings) -> Row:

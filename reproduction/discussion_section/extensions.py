@@ -8,7 +8,7 @@ from pbdp.figures.canvas import COLORS, DASHES, legend_below, new_figure
 from reproduction.discussion_section import binomial_kernel as binomial
 from reproduction.discussion_section import online_releases as online
 from reproduction.experiment import Experiment, Finding, Row, Settings, having, numbers
-from reproduction.figures_2_and_3_accuracy.figures import FULL, HOLLOW
+from reproduction.figures_2_and_3_accuracy.figures import FULL
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -72,14 +72,17 @@ def draw(rows: list[Row]) -> Figure:
         title="(b) both releases", xlabel="second output near the first", ylabel="ε of both", yscale="log"
     )
     kernels: Any = having(rows, kind="kernel")
-    for index, shift in enumerate(sorted({row["sensitivity"] for row in kernels})):
+    for place, shift in enumerate(sorted({row["sensitivity"] for row in kernels})):
         here = having(kernels, sensitivity=shift)
-        for column, style in (("epsilon", HOLLOW), ("gaussian", FULL)):
-            name = "binomial" if column == "epsilon" else "Gaussian"
+        for column, name, color in (("epsilon", "binomial", COLORS[1]), ("gaussian", "Gaussian", COLORS[0])):
+            aside = (0.9 if column == "gaussian" else 1.1) * (1 + 0.3 * place)
             panels[2].plot(
-                numbers(here, "releases"),
+                [aside * releases for releases in numbers(here, "releases")],
                 [row[column] / row["planner"] for row in here],
-                **style | {"ls": "none", "color": COLORS[index], "marker": "os"[index]},
+                "os"[place],
+                color=color,
+                ms=5,
+                alpha=0.6,
                 label=f"boosted {name}, Δ = {shift:g}",
             )
     panels[2].axhline(1, color="0.4", lw=1)

@@ -130,3 +130,11 @@ def test_encodings_lose_to_randomized_response_on_the_ages(rows: list[Row]) -> N
     for row in found:
         if row["value_mse"] is not None:
             assert of(row, "value_mse") > 2 * grr_value_error(91, 5.0)
+
+
+def test_lines_that_agree_are_one(rows: list[Row]) -> None:
+    found = [row for row in rows if row["kind"] == "rival" and row["size"] == 10]
+    names = [name for name, *_ in rivals.drawn_rivals(found)]
+    assert names == ["OUE and OLH", "OUE of categories"]
+    apart = [row | {"value_mse": 2 * of(row, "value_mse")} if row["rival"] == "OLH" else row for row in found]
+    assert [name for name, *_ in rivals.drawn_rivals(apart)] == ["OUE", "OLH", "OUE of categories"]
