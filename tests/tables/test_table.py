@@ -14,6 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from pbdp.errors import InputError
 from pbdp.tables import Count, Query, ReleasedTable, Selection
 from pbdp.tables.keys import KeyTable
 from pbdp.tables.table import marked, published_columns, unmarked
@@ -51,6 +52,14 @@ def test_a_number_below_what_can_be_true_has_the_interval_of_zero() -> None:
     assert found["count_bounded_high"].tolist() == [20, 17, 60]
     # files of before have one point there
     assert published_columns(plan, FAR, clipped=True)["count_bounded_high"].tolist() == [0, 17, 60]
+
+
+def test_a_missing_package_is_named(released: ReleasedTable, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("pbdp.tables.table.find_spec", lambda _: None)
+    with pytest.raises(InputError, match=r"pbdp\[pandas\]"):
+        released.to_pandas()
+    with pytest.raises(InputError, match=r"pbdp\[polars\]"):
+        released.to_polars()
 
 
 def test_keys_without_data_are_named() -> None:

@@ -12,6 +12,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -145,11 +146,13 @@ class ReleasedTable:
 
     def to_pandas(self) -> pd.DataFrame:
         """The same in pandas."""
+        _check_installed("pandas")
         frame: pd.DataFrame = self.to_arrow().to_pandas()
         return frame
 
     def to_polars(self) -> pl.DataFrame:
         """The same in polars."""
+        _check_installed("polars")
         import polars as pl
 
         frame = pl.from_arrow(self.to_arrow())
@@ -232,6 +235,13 @@ class ReleasedTable:
                 target.with_name(target.name + ENDING).write_bytes(csvw_bytes(self, target.name, beside.name))
         except OSError as error:
             raise InputError("output", "a file that can be written", target, f"{error.strerror}.") from None
+
+
+def _check_installed(package: str) -> None:
+    """Say what to install, before anything else fails for want of it."""
+    if find_spec(package) is None:
+        remedy = f"Run pip install 'pbdp[{package}]', or use to_arrow() or save()."
+        raise InputError(f"a {package} table", f"made with {package}", "no such package here", remedy)
 
 
 def marked(table: pa.Table, names: Sequence[str]) -> pa.Table:
