@@ -40,6 +40,11 @@ def canonical(content: object) -> str:
     return _ENCODER.encode(content)
 
 
+def quoted(text: str) -> str:
+    """The one JSON text of a text."""
+    return json.encoder.encode_basestring_ascii(text)
+
+
 def digest(content: object) -> str:
     """SHA-256 of that text, in hexadecimal. It must never change: it is written in ledgers and files."""
     return hashlib.sha256(canonical(content).encode("ascii")).hexdigest()

@@ -19,6 +19,9 @@ def test_digests_are_those_that_are_documented() -> None:
     key = Key(secret=bytes(range(32)))
     of_purpose = hmac.new(bytes(range(32)), b"pbdp data", hashlib.sha256).digest()
     assert key.keyed_digest("data", b"abc") == hmac.new(of_purpose, b"abc", hashlib.sha256).hexdigest()
+    of_records = hmac.new(bytes(range(32)), b"pbdp ledger record", hashlib.sha256).digest()
+    for record in (hashlib.sha256(b"one").hexdigest(), hashlib.sha256(b"two").hexdigest()):
+        assert key.mac(record) == hmac.new(of_records, bytes.fromhex(record), hashlib.sha256).hexdigest()
     assert key.id == key.keyed_digest("key id", b"")[:16]
     assert key.mac("ab" * 32) == key.keyed_digest("ledger record", b"\xab" * 32)
 

@@ -11,6 +11,7 @@ import pytest
 from pbdp.errors import InputError
 from pbdp.ledger import BudgetExceededError, Ledger
 from pbdp.ledger.errors import DatasetExistsError, PackageUsedUpError, UnknownDatasetError
+from pbdp.spelling import digest
 from tests.ledger.asking import RULE, ledger_with_visits, plan_number, request
 
 
@@ -238,3 +239,13 @@ def test_random_requests_are_charged_as_a_list_of_them_says(url: str, seed: int)
         assert "accepted" in outcomes
         assert len(outcomes) > 1
         assert ledger.verify().sound
+
+
+@pytest.mark.parametrize("query", [None, "", 'SELECT "a\\b" FROM t', "naïve\n\x7f \U0001f600"])
+@pytest.mark.parametrize(("values", "disjoint"), [(1, False), (7, True)])
+def test_a_fingerprint_is_the_digest_of_what_makes_a_request(
+    query: str | None, values: int, disjoint: bool
+) -> None:
+    asked = request(query=query, values=values, disjoint=disjoint, package=9)
+    own = digest([asked.plan, asked.dataset, query, values, disjoint, "März"])
+    assert asked.fingerprint("März") == own

@@ -302,6 +302,10 @@ def charged_nats(epsilon: float) -> int:
 def test_a_budget_without_delta_is_for_pure_mechanisms() -> None:
     terms = Terms(epsilon=1, delta=0)
     assert one(Claim(epsilon=0.1), terms).times == (10, True)
+    # the epsilons are those that were written, also in a package: ten of 0.1 are 1, and no more
+    assert price(terms, ((Claim(epsilon=0.1), 10),)).fits
+    assert price(terms, ((Claim(epsilon=0.1), 3), (Claim(epsilon=0.7), 1))).fits
+    assert not price(terms, ((Claim(epsilon=0.1), 3), (Claim(epsilon=0.7000001), 1))).fits
     with pytest.raises(InputError, match="free of any delta"):
         one(Claim(epsilon=0.1, delta=1e-20), terms)
     with pytest.raises(InputError, match="Give the budget a delta"):

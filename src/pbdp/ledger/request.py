@@ -11,6 +11,7 @@ one paid package and is used once, so k packages never serve more than kT releas
 
 from __future__ import annotations
 
+import hashlib
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -20,7 +21,7 @@ from pbdp.ledger.book import DatasetState, Package
 from pbdp.ledger.errors import BudgetExceededError, PackageUsedUpError
 from pbdp.ledger.record import Amounts, Payload, checked_amounts, checked_name, first_above, none_of, total
 from pbdp.mechanism.neighbors import Neighbors
-from pbdp.spelling import digest
+from pbdp.spelling import digest, quoted
 
 LONGEST_KEY = 200
 LONGEST_QUERY = 100_000
@@ -71,6 +72,16 @@ def check_units(units: int, package: int) -> None:
         raise InputError("releases", rule, f"{units} in one request", remedy)
 
 
+def fingerprint_of(
+    plan: str, dataset: str, key: str, *, query: str | None, values: int, disjoint: bool
+) -> str:
+    """`digest([plan, dataset, query, values, disjoint, key])`, in a third of the time."""
+    asked = "null" if query is None else quoted(query)
+    joined = "true" if disjoint else "false"
+    content = f"[{quoted(plan)},{quoted(dataset)},{asked},{values:d},{joined},{quoted(key)}]"
+    return hashlib.sha256(content.encode("ascii")).hexdigest()
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Request:
     """A release of `values` numbers under a plan that is paid in packages of `package` releases.
@@ -114,7 +125,9 @@ class Request:
 
     def fingerprint(self, key: str) -> str:
         """SHA-256 of what makes this request itself. No answer is in it, so it tells nothing of one."""
-        return digest([self.plan, self.dataset, self.query, self.values, self.disjoint, key])
+        return fingerprint_of(
+            self.plan, self.dataset, key, query=self.query, values=self.values, disjoint=self.disjoint
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -36,10 +36,10 @@ from pbdp.ledger.record import (
     content_of,
     total,
 )
-from pbdp.ledger.request import check_asked, check_units
+from pbdp.ledger.request import check_asked, check_units, fingerprint_of
 from pbdp.ledger.stores.interface import Check, Row, Stored
 from pbdp.mechanism.neighbors import Neighbors
-from pbdp.spelling import canonical, digest
+from pbdp.spelling import canonical
 
 PLACE = "the export"
 # Half of all records are of this form, which is the one way to write them.
@@ -258,7 +258,8 @@ class Walk:
         check_units(units, package)
         if content["units"] != units:
             raise _FaultError("counts its releases wrongly")
-        if content["fingerprint"] != digest([plan, dataset, query, values, disjoint, key]):
+        own = fingerprint_of(plan, dataset, key, query=query, values=values, disjoint=disjoint)
+        if content["fingerprint"] != own:
             raise _FaultError("does not match its fingerprint")
         bought, used = self._package(dataset, plan)
         used += units

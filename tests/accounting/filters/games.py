@@ -14,14 +14,14 @@ import math
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any
 
 import numpy as np
 
 from pbdp.accounting.composition.loss_law import LossLaw, loss_law
 from pbdp.accounting.filters.package import package_law
-from pbdp.accounting.filters.rule import VARIANCES, Filter
+from pbdp.accounting.filters.rule import VARIANCES, Filter, Left
 from pbdp.noise.kernel import Array
 
 # What is left after a step of these laws (and this reach), or None.
@@ -138,7 +138,13 @@ def _package(choice: Package, aside: float) -> tuple[tuple[LossLaw, ...], Fracti
 def against(filter_: Filter, choices: Sequence[Choice], after: After | None = None) -> Game:
     """A game against the filter, or against `after` in its place."""
     aside = filter_.delta * filter_.reserve / 100
-    return Game(filter_.epsilon, choices, filter_.start(), after or filter_.after, aside)
+    return Game(filter_.epsilon, choices, started(filter_), after or filter_.after, aside)
+
+
+@lru_cache(maxsize=1024)
+def started(filter_: Filter) -> Left:
+    """What it starts with, for all games against it."""
+    return filter_.start()
 
 
 def response(epsilon: float, delta: float = 0.0) -> Mechanism:
@@ -180,9 +186,10 @@ def random_mechanism(rng: np.random.Generator, size: float, missing: float) -> M
 
 def random_game(rng: np.random.Generator) -> tuple[Filter, list[Choice]]:
     """A budget with a delta that can be seen, and two or three choices, packages among them."""
-    epsilon, delta = float(rng.uniform(0.1, 2.0)), float(10.0 ** -rng.uniform(0.6, 3.0))
+    # one of 300 budgets, as each takes as long to start as two prices
+    epsilon, delta = 0.1 + 0.2 * int(rng.integers(10)), 10.0 ** -(0.6 + 0.26 * int(rng.integers(10)))
     filter_ = Filter(epsilon=epsilon, delta=delta, reserve=float(rng.choice([0.001, 0.05, 0.4])))
-    spread = math.sqrt(filter_.start().variance / VARIANCES)
+    spread = math.sqrt(started(filter_).variance / VARIANCES)
     sizes = spread * rng.uniform(0.4, 1.6, rng.integers(1, 4))
     mechanisms = [random_mechanism(rng, float(size), delta * filter_.reserve) for size in sizes]
     if rng.random() < 0.3:

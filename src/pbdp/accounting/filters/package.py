@@ -77,13 +77,16 @@ class _Centered:
         return found
 
 
-def package_law(parts: Sequence[tuple[Sequence[LossLaw], int]], aside: float) -> tuple[LossLaw, Fraction]:
+def package_law(
+    parts: Sequence[tuple[Sequence[LossLaw], int]], aside: float, reaches: Sequence[Fraction | None] = ()
+) -> tuple[LossLaw, Fraction]:
     """One law for all releases together, each made so many times, and the reach of the package.
 
     At most about `aside` is set aside. The pair of the package is the product of those that belong, for each
     release, to the largest curve of its pairs, what step_of leaves out counted as infinite. That curve is
     flat beyond the release's reach, so none of its finite losses is larger, and the reaches add up. The law
-    lies above the product's curve: losses spread or cut off on the grid raise it.
+    lies above the product's curve: losses spread or cut off on the grid raise it. `reaches` bound the finite
+    |losses| of each part, where more is known of them than its laws show in rounded numbers.
     """
     releases = sum(count for _, count in parts)
     share = aside / (2 * (releases.bit_length() + len(parts)))
@@ -94,8 +97,9 @@ def package_law(parts: Sequence[tuple[Sequence[LossLaw], int]], aside: float) ->
     width = max(largest.reach, 1e-9)
     width /= 2.0 ** max(math.ceil(math.log2(width / max(_SHARE * spread, 1e-9))), 0)
     total, reach = None, Fraction(0)
-    for step, (_, count) in zip(steps, parts, strict=True):
-        reach += Fraction(step.reach) * count
+    for step, (_, count), known in zip(steps, parts, reaches or [None] * len(parts), strict=True):
+        own = Fraction(step.reach)
+        reach += count * (own if known is None else min(own, known))
         found = _power(_centered(step, width), count, share / releases)
         total = found if total is None else total.times(found, share)
     if total is None:

@@ -71,6 +71,7 @@ def compose_plans(plans: Iterable[tuple[Priced, int]], precision: float = PRECIS
 def losses_of(plans: tuple[tuple[Priced, int], ...], aside: float) -> Losses:
     """All of the plans, each made so many times, as one step; a composition may set `aside` so much mass."""
     parts: list[tuple[Laws, int]] = []
+    reaches: list[Fraction | None] = []
     missing = 0.0
     for plan, count in plans:
         missing += count * (plan.missing if isinstance(plan, Plan) else 0.0) * (1 + 2.0**-50)
@@ -78,15 +79,16 @@ def losses_of(plans: tuple[tuple[Priced, int], ...], aside: float) -> Losses:
         parts += [(_table_laws(noise.design, noise.steps), count * noise.releases) for noise in noises]
         if not is_tabled(plan):
             parts.append((_untabled_laws(plan), count))
+        # a claim is of the epsilon that was written
+        own = written(plan.epsilon) if isinstance(plan, Claim) else None
+        reaches += [own] * (len(parts) - len(reaches))
     if len(parts) == 1 and parts[0][1] == 1:
-        only = plans[0][0]
-        reach = written(only.epsilon) if isinstance(only, Claim) else None
-        return Losses(laws=_with_missing(parts[0][0], missing), reach=reach)
+        return Losses(laws=_with_missing(parts[0][0], missing), reach=reaches[0])
     if not parts:
         # nothing but constants
         nothing = LossLaw(losses=np.zeros(1), masses=np.ones(1), infinite=0.0)
         return Losses(laws=_with_missing((nothing,), missing), reach=Fraction(0))
-    law, reach = package_law(parts, aside)
+    law, reach = package_law(parts, aside, reaches)
     return Losses(laws=_with_missing((law,), missing), reach=reach)
 
 
