@@ -54,7 +54,7 @@ def test_a_machine_without_a_witness_reads_but_spends_nothing_unless_it_is_told_
             assert ledger.dataset("visits").spent == {"renyi": 10}
             assert "has no witness of it" in ledger.notes[0]
             assert ledger.verify().sound
-            with pytest.raises(UntrustedLedgerError, match="--trust-ledger"):
+            with pytest.raises(UntrustedLedgerError, match="trust=True"):
                 spend(ledger, 2)
     assert caplog.messages == []
     with Ledger.open(url, trust=True) as ledger:
