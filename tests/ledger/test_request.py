@@ -83,7 +83,7 @@ def test_a_package_is_paid_once_and_drawn_from(url: str) -> None:
 def test_a_used_up_package_is_refused_until_paying_again_is_allowed(url: str) -> None:
     with ledger_with_visits(url) as ledger:
         ledger.reserve(request(package=5, values=4))
-        with pytest.raises(PackageUsedUpError, match="4 were used.*again=True to pay"):
+        with pytest.raises(PackageUsedUpError, match=r"4 were used.*again=True to pay"):
             ledger.reserve(request(package=5, values=3))
         assert ledger.dataset("visits").spent == {"renyi": 10}
 
