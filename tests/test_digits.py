@@ -22,6 +22,7 @@ from pbdp.digits import (
     percent_up,
     plain,
     plain_column,
+    plus_minus,
     rounded_down,
     rounded_up,
 )
@@ -145,3 +146,19 @@ def test_intervals_are_shown_outwards(low: float, width: float) -> None:
         assert least <= Decimal(low)
         assert most >= Decimal(high)
         assert most - least <= Decimal(high - low) * Decimal("1.01") + 2
+
+
+@pytest.mark.parametrize(
+    ("value", "off", "words"),
+    [
+        (1234.0, 5.0, "1,234 ± 5"),
+        (144238.2812, 5000.0, "144,238 ± 5001"),
+        (4.85061, 0.3545, "4.851 ± 0.3549"),
+        (0.0, 0.5, "0.000 ± 0.5"),
+        (7.0, 0.0, "7 ± 0"),
+    ],
+)
+def test_a_number_that_is_rounded_takes_what_that_moves_it_into_its_width(
+    value: float, off: float, words: str
+) -> None:
+    assert plus_minus(value, off) == words

@@ -89,6 +89,18 @@ def outward(low: float, high: float) -> tuple[str, str]:
     return _outwards(low, fineness, ROUND_FLOOR), _outwards(high, fineness, ROUND_CEILING)
 
 
+def plus_minus(value: float, off: float) -> str:
+    """A number with how far it may be off, without the digits that are far below that.
+
+    What rounding the number takes from the interval is added to its width.
+    """
+    fine = 0 < off < math.inf and (off < 1 or value != round(value))
+    places = max(0, 2 - math.floor(math.log10(off))) if fine else 0
+    shown = f"{value:,.{places}f}"
+    moved = abs(float(shown.replace(",", "")) - value)
+    return f"{shown} ± {plain(float(rounded_up(off + moved)))}"
+
+
 def _rounded(figure: float, direction: str, *, places: int = 0, digits: int = DIGITS) -> str:
     """`figure` times ten to the `places`; so few digits survive the way through a float."""
     exact = Decimal(repr(float(figure)))

@@ -13,13 +13,13 @@ from pbdp.certificates.statement import Statement
 STYLE = """
 @page { size: A4; margin: 11mm 14mm; }
 * { box-sizing: border-box; }
-body { font: 9pt/1.28 Georgia, "DejaVu Serif", serif; color: #111; max-width: 182mm; margin: 8mm auto; }
-h1 { font-size: 17pt; font-weight: normal; margin: 0; }
-h2 { font: bold 8pt/1.2 "Helvetica Neue", Arial, "DejaVu Sans", sans-serif; text-transform: uppercase;
+body { font: SIZEpt/1.28 Georgia, "DejaVu Serif", serif; color: #111; max-width: 182mm; margin: 8mm auto; }
+h1 { font-size: 1.9em; font-weight: normal; margin: 0; }
+h2 { font: bold .89em/1.2 "Helvetica Neue", Arial, "DejaVu Sans", sans-serif; text-transform: uppercase;
      letter-spacing: .06em; color: #0b4f7a; margin: 2.1mm 0 .7mm; border-bottom: .3mm solid #0b4f7a; }
 p { margin: 0 0 1mm; }
 .of { color: #444; margin-bottom: 1mm; }
-.claim p:first-child { font-size: 10.4pt; }
+.claim p:first-child { font-size: 1.12em; }
 table { border-collapse: collapse; width: 100%; }
 td { padding: .2mm 3mm .2mm 0; vertical-align: top; }
 td:first-child { white-space: nowrap; color: #444; width: 1%; }
@@ -27,9 +27,9 @@ ul { margin: 0; padding: 0; list-style: none; }
 li { padding-left: 5mm; text-indent: -5mm; margin-bottom: .5mm; }
 li::before { content: "\\2610"; display: inline-block; width: 5mm; text-indent: 0; }
 .sign { display: grid; grid-template-columns: 2fr 2fr 1fr 2fr; gap: 5mm; margin: 5mm 0 0; }
-.sign span { border-top: .2mm solid #111; font-size: 7.5pt; color: #444; padding-top: .4mm; }
-code, pre { font-family: "DejaVu Sans Mono", Menlo, Consolas, monospace; font-size: 7.6pt; }
-pre { font-size: 6.1pt; line-height: 1.16; margin: .8mm 0 0; padding: 1mm 2mm; background: #f3f5f7;
+.sign span { border-top: .2mm solid #111; font-size: .83em; color: #444; padding-top: .4mm; }
+code, pre { font-family: "DejaVu Sans Mono", Menlo, Consolas, monospace; font-size: .84em; }
+pre { font-size: .68em; line-height: 1.16; margin: .8mm 0 0; padding: 1mm 2mm; background: #f3f5f7;
       border: .2mm solid #ccd3d9; white-space: pre-wrap; overflow-wrap: anywhere; }
 .warning { border: .6mm solid #b00; color: #b00; padding: 2mm; font-weight: bold; margin: 2mm 0; }
 @media print { body { margin: 0; max-width: none; } }
@@ -38,6 +38,10 @@ pre { font-size: 6.1pt; line-height: 1.16; margin: .8mm 0 0; padding: 1mm 2mm; b
 
 # Nothing is loaded and no script runs, whatever a name or a query holds.
 POLICY = "default-src 'none'; style-src 'unsafe-inline'"
+
+
+# Lines that a sheet holds at the usual size, in points, and characters in a line of text.
+LINES, SIZE, WIDE = 66, 9.0, 105
 
 
 def certificate_page(
@@ -70,7 +74,7 @@ def certificate_page(
             '<head><meta charset="utf-8">',
             f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">',
             f"<title>Privacy certificate: {escape(said.name)}</title>",
-            f"<style>{STYLE}</style></head>",
+            f"<style>{STYLE.replace('SIZE', f'{_size(said):.2f}')}</style></head>",
             f'<body><h1>Privacy certificate</h1><p class="of">{title}, made on {escape(day)} with pbdp '
             f"{escape(__version__)}</p>",
             warning,
@@ -78,6 +82,13 @@ def certificate_page(
             f"{data}</body></html>\n",
         ]
     )
+
+
+def _size(said: Statement) -> float:
+    """The size of letters with which the page fits on one sheet, by an estimate of its lines."""
+    texts = [*said.claims, *said.conditions, *(words for _, words in said.numbers)]
+    lines = sum(-(-len(text) // WIDE) for text in texts) + len(said.source)
+    return SIZE * min(1.0, LINES / (23 + lines + 0.62 * said.lines.count("\n")))
 
 
 def _paragraphs(texts: Iterable[str]) -> str:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pbdp.digits import percent_down, percent_up, plain, rounded_down, rounded_up
+from pbdp.digits import percent_down, percent_up, plus_minus, rounded_down, rounded_up
 from pbdp.figures.svg import Bar, bars, card, columns, dots
 from pbdp.mechanism.design import Design
 from pbdp.planning.plan import Certified, Part, Plan
@@ -163,7 +163,7 @@ def _dotted(names: Sequence[str], value: Array, low: Array, high: Array, title: 
             own,
             least,
             most,
-            f"{plain(round(own, 4))} ± {rounded_up(max(most - own, own - least))}",
+            plus_minus(own, max(most - own, own - least)),
         )
         for name, own, least, most in zip(names, value.tolist(), low.tolist(), high.tolist(), strict=True)
         if np.isfinite([own, least, most]).all()

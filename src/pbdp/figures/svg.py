@@ -72,7 +72,7 @@ def columns(
 def dots(rows: Sequence[tuple[str, float, float, float, str]], *, title: str, width: int = 640) -> str:
     """A name, an interval with its value in it, and digits, for each row."""
     low, high = min(row[2] for row in rows), max(row[3] for row in rows)
-    scale = (width - NAMES - 2 * MARGIN - 130) / ((high - low) or 1.0)
+    scale = (width - NAMES - 2 * MARGIN - 150) / ((high - low) or 1.0)
     drawn = [_text(MARGIN, MARGIN + 8, title, size=14, bold=True)]
     for place, (name, value, least, most, digits) in enumerate(rows):
         middle = 2 * MARGIN + 20 + place * (ROW - 8)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from pbdp.digits import delta_text, percent_down, rounded_up
+from pbdp.digits import delta_text, percent_down, plus_minus, rounded_up
 from pbdp.errors import InputError
 from pbdp.figures.canvas import COLORS, new_figure
 from pbdp.noise.kernel import Array, Index
@@ -173,9 +173,8 @@ def _digits(panel: Axes, places: Index, values: Array, low: Array, high: Array) 
     for place, value, least, most in zip(places, values, low, high, strict=True):
         off = max(most - value, value - least)
         if np.isfinite(off):
-            words = f"{value:,.0f}" if value == round(value) and off >= 1 else f"{value:,.4g}"
             panel.annotate(
-                f"{words} ± {rounded_up(float(off), digits=3)}",
+                plus_minus(float(value), float(off)),
                 (1.01, place),
                 xycoords=("axes fraction", "data"),
                 va="center",
