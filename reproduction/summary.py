@@ -18,8 +18,8 @@ import numpy as np
 from pbdp.figures.canvas import COLORS, new_figure
 from reproduction.experiment import Row, having, number, numbers
 from reproduction.figure_1_noise_shapes import LOOKED_AT
+from reproduction.figures_2_and_3_accuracy.compared import Compared, compared, spread_of
 from reproduction.figures_2_and_3_accuracy.curves import BEST, EXACT, MAIN, PUBLISHED
-from reproduction.figures_2_and_3_accuracy.differences import Compared, compared, spread_of
 from reproduction.figures_2_and_3_accuracy.verdicts import PLAIN, TIE
 from reproduction.result import Result, svg_of
 

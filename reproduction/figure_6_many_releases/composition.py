@@ -24,8 +24,8 @@ from reproduction.experiment import (
 from reproduction.figure_6_many_releases.composed_curves import EMPTY, rows_for
 from reproduction.figure_6_many_releases.composed_noise import composed_delta, composition_program
 from reproduction.figure_6_many_releases.fixed_budget import budget_findings, budget_rows
+from reproduction.figures_2_and_3_accuracy.compared import Compared, spread_of
 from reproduction.figures_2_and_3_accuracy.curves import BEST, EXACT, MAIN, PUBLISHED, VARIED
-from reproduction.figures_2_and_3_accuracy.differences import Compared, spread_of
 from reproduction.figures_2_and_3_accuracy.figures import BLACK, BLUE, FULL, GRAY, GREEN, HOLLOW, ORANGE, SKY
 from reproduction.figures_2_and_3_accuracy.requirements import Aligned, aligned_of, measure_in_words
 from reproduction.figures_2_and_3_accuracy.verdicts import PLAIN, plain_lines

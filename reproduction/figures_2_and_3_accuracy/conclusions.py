@@ -8,8 +8,8 @@ from itertools import pairwise
 from statistics import median
 
 from reproduction.experiment import Cause, Finding, Row, Value, having, judged, number
+from reproduction.figures_2_and_3_accuracy.compared import Compared, compared, spread_of
 from reproduction.figures_2_and_3_accuracy.curves import ANY_KERNEL, BEST, EXACT, MAIN, PUBLISHED, VARIED
-from reproduction.figures_2_and_3_accuracy.differences import Compared, compared, spread_of
 from reproduction.figures_2_and_3_accuracy.requirements import THETA, aligned_of
 from reproduction.figures_2_and_3_accuracy.verdicts import PLAIN, TIE, above_lines, plain_lines
 

@@ -12,6 +12,7 @@ from statistics import median
 
 from pbdp.published.measure import AtDelta
 from reproduction.experiment import Cause, Finding, Row, having, number
+from reproduction.figures_2_and_3_accuracy.compared import Compared, compared, spread_of
 from reproduction.figures_2_and_3_accuracy.curves import (
     BEST,
     EXACT,
@@ -22,7 +23,6 @@ from reproduction.figures_2_and_3_accuracy.curves import (
     witness_above,
     witness_of,
 )
-from reproduction.figures_2_and_3_accuracy.differences import Compared, compared, spread_of
 from reproduction.figures_2_and_3_accuracy.noise import boosted_gaussian
 from reproduction.figures_2_and_3_accuracy.requirements import REGIONS, Aligned, aligned_of
 from reproduction.witness import rate_text

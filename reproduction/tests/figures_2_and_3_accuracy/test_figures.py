@@ -6,8 +6,8 @@ import pytest
 
 from pbdp.spelling import canonical
 from reproduction.experiment import Cause, Experiment, Row, Settings, having
+from reproduction.figures_2_and_3_accuracy.compared import compared
 from reproduction.figures_2_and_3_accuracy.curves import BEST, EXACT, PUBLISHED
-from reproduction.figures_2_and_3_accuracy.differences import compared
 from reproduction.figures_2_and_3_accuracy.figures import (
     AGAINST_CONFIDENCE,
     AGAINST_WIDTH,
