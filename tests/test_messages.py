@@ -103,6 +103,12 @@ def test_a_mistake_ends_in_a_sentence_that_helps(
     assert name == "a plan used up" or not list(tmp_path.iterdir())
 
 
+@pytest.mark.parametrize(("name", "words"), [("plann", "Did you mean plan?"), ("Query", "pbdp.tables")])
+def test_a_name_that_pbdp_does_not_have(name: str, words: str) -> None:
+    with pytest.raises(AttributeError, match=words):
+        getattr(pbdp, name)
+
+
 def test_other_programs_know_the_errors_for_what_they_are() -> None:
     with pytest.raises(TypeError):
         plan(eps=1)

@@ -13,6 +13,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 from pbdp.errors import CannotCertifyError, InputError, PbdpError
+from pbdp.errors import did_you_mean as _did_you_mean
 
 if TYPE_CHECKING:
     from pbdp.choosing.plan import ChoicePlan, choose, plan_choice
@@ -59,11 +60,14 @@ _LATER = {
     "plan_vector": "pbdp.planning.vectors.ask",
 }
 
+_TABLES = ("Count", "Mean", "People", "Query", "Selection", "Sum")
+
 
 def __getattr__(name: str) -> object:
     """The planner's names, imported on first use."""
     if name not in _LATER:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        where = "It is in pbdp.tables." if name in _TABLES else _did_you_mean(name, __all__)
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}. {where}".strip())
     value: object = getattr(import_module(_LATER[name]), name)
     globals()[name] = value
     return value
