@@ -77,10 +77,10 @@ def delta_words(delta: float | None) -> str | None:
     )
 
 
-def warn_of_delta(delta: object) -> None:
-    """Say so where it is asked for in Python."""
+def warn_of_delta(delta: object, depth: int = 5) -> None:
+    """Say so where it is asked for in Python: so many calls above this one, with those that check names."""
     if isinstance(delta, float) and delta < 1 and (words := delta_words(delta)) is not None:
-        warnings.warn(words, LargeDeltaWarning, stacklevel=4)
+        warnings.warn(words, LargeDeltaWarning, stacklevel=depth)
 
 
 def risk_words(often: float, question: str, when: str = "") -> str:

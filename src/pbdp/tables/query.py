@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, cast
 
+from pbdp.accounting.risk import warn_of_delta
 from pbdp.domains import confidence_level, positive, probability, whole
 from pbdp.errors import ContradictionError, InputError, unchangeable
 from pbdp.mechanism.neighbors import Neighbors
@@ -144,6 +145,7 @@ class Query:
         """The noise with the least joint epsilon that was found for all measures; no data is read."""
         from pbdp.tables.plan import plan_table
 
+        warn_of_delta(self.delta, depth=3)
         return plan_table(self)
 
     def _check_measures(self) -> None:

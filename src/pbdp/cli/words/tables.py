@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
+from pbdp.accounting.risk import delta_words
 from pbdp.cli.table_file import json_value
 from pbdp.cli.words.layout import bar, columns, facts, paragraph
 from pbdp.cli.words.ledgers import table_paid_words
@@ -55,6 +56,7 @@ def plan_words(plan: TablePlan, budget: Budget | None) -> str:
         ("Privacy", f"{_loss(plan)} (certified)"),
         ("", plan.risk_words()),
         ("", f"neighbors: {Neighbors(query.neighbors).description}"),
+        *(("Note", words) for words in [delta_words(plan.delta)] if words is not None),
         ("Proof", plan.noise.certificate.method),
     ]
     rows = [["number", "accuracy", "confidence", "noise", "one person"]]
