@@ -142,3 +142,15 @@ def test_a_side_narrower_than_a_step_is_no_reason_for_a_finer_grid(below: float)
     outputs = plan.law_at(0.3)
     inside = (outputs.output >= 0.3 - below) & (outputs.output <= 5.3)
     assert outputs.probability[inside].sum() >= 0.9
+
+
+@pytest.mark.parametrize(
+    ("within", "saved"), [("5%+50", "only 20 %"), ("0.01%+50", "nothing"), ("50%+2.5", "")]
+)
+def test_a_percentage_that_saves_little_is_said_so_and_ask_is_named(within: str, saved: str) -> None:
+    plan = pbdp.plan(
+        **USUAL | {"within": within, "nonnegative": True, "integer": True, "families": ("laplace",)}
+    )
+    said = [line for line in remarks(plan) if "`ask`" in line]
+    assert len(said) == bool(saved)
+    assert not saved or saved in said[0]

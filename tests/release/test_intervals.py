@@ -81,6 +81,30 @@ def test_relative_requirements_are_inverted() -> None:
     assert high >= (Fraction(y) + Fraction(5, 2)) * 2
 
 
+@pytest.mark.parametrize(
+    ("within", "nonnegative", "family"),
+    [("5%+15", True, "laplace"), ("50%+2.5", False, "laplace"), ("1%+8", False, "gaussian")],
+)
+def test_relative_widths_have_the_intervals_of_their_noise(
+    within: str, nonnegative: bool, family: str
+) -> None:
+    plan = pbdp.plan(
+        within=within,
+        nonnegative=nonnegative,
+        families=(family,),
+        confidence=0.9,
+        sensitivity=1,
+        delta=1e-6,
+        integer=True,
+    )
+    for answer in (-25, -3, 0, 1, 2, 5, 8, 13, 25, 60, 300, 5000)[2 * nonnegative :]:
+        assert covered(plan, answer, None) >= plan.confidence - 1e-4
+    low, high = plan.interval(990)
+    promised = plan.requirement.region.inverse(np.array([990.0]))
+    assert promised is not None
+    assert high - low <= 0.7 * float(promised[1][0] - promised[0][0])
+
+
 @pytest.mark.parametrize("kind", EXACT)
 def test_likelihoods_are_the_probabilities_of_the_law(kind: str) -> None:
     plan = plan_of(kind)

@@ -18,7 +18,7 @@ from pbdp.noise.cut_staircase import CUT_STAIRCASE, CutStaircase
 from pbdp.noise.family import Goal, Problem, Shapes, known_families
 from pbdp.noise.gaussian import GAUSSIAN
 from pbdp.noise.kernel import LatticeKernel
-from pbdp.noise.laplace import LAPLACE
+from pbdp.noise.laplace import LAPLACE, DiscreteLaplace
 from pbdp.noise.table import FREE_FORM, LINEAR_PROGRAM, TableKernel
 from pbdp.planning.limit.cut_staircase import cut_epsilon, cut_levels
 from pbdp.planning.limit.question import RESERVE, Question
@@ -28,7 +28,7 @@ from pbdp.planning.scales import best_shape, boosted_scale
 # at the region's edge weigh delta, and much beyond; so smaller boosts than the estimated one are tried too.
 BACK_OFF = (1.0, 0.99, 0.95, 0.8)
 # Beyond so many steps its tables are too long to try several.
-FURTHEST_BOOST = 20_000
+FURTHEST_BOOST = 1 << 16
 
 
 def candidates(
@@ -43,7 +43,8 @@ def candidates(
 
 # Values of noise, and sums for a Rényi figure, that a certificate gets through in seconds.
 MOST_FOR_ONE, MOST_COMPOSED, MOST_FOR_RENYI = 1 << 24, 3 << 22, 1 << 24
-# For one release laws with longer tables are left to one that ends sooner, such as the cut staircase.
+# For one release laws with longer tables are left to one that ends sooner, such as the cut staircase; but
+# for Laplace noise, which any budget can pay and which is often as good.
 MOST_BESIDE = 1 << 22
 
 
@@ -53,14 +54,14 @@ def _in_time(designs: Iterator[Design], goal: Goal) -> Iterator[Design]:
     most = MOST_FOR_RENYI if goal.order is not None else MOST_FOR_ONE if one else MOST_COMPOSED
     passed = False
     for design in designs:
-        # noise that only moves with the answer is looked at with one shift
-        shifts = 1 if goal.order is None or design.follows_answer else goal.sensitivity
-        values = 2 * design.kernel.reach(2.0**-BITS) * shifts
+        # a Rényi figure of noise that changes with the answer is a sum for every answer
+        low, high = (0.0, 0.0) if goal.order is None or design.follows_answer else design.region.answers
+        values = 2 * design.kernel.reach(2.0**-BITS) * (high - low + 1)
         room = (
             LARGEST_TABLE
             if isinstance(design.kernel, CutStaircase)
             else MOST_BESIDE
-            if passed and one
+            if passed and one and (design.boost > 0 or not isinstance(design.kernel, DiscreteLaplace))
             else most
         )
         if values <= room:
@@ -131,10 +132,10 @@ def _shape_candidates(
     shape, plain = best_shape(shapes, problem)
     if plain > 0:
         yield Design(grid=grid, kernel=shape.kernel(plain), region=region, offset=offset)
-    if plain > 0 and _is_large(problem):
-        return
     once = problem.goal.releases == 1 and problem.goal.delta is not None and problem.reach <= FURTHEST_BOOST
     sharp = once and shape.kernel(plain or 1.0).family == LAPLACE.name
+    if plain > 0 and _is_large(problem) and not sharp:
+        return
     best = boosted_scale(shape, problem, plain, anywhere=sharp)
     for share in BACK_OFF if sharp else (1.0,):
         if best is not None:

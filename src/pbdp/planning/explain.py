@@ -10,8 +10,9 @@ from pbdp.digits import delta_text, percent_up, plain, rounded_down, rounded_up
 from pbdp.errors import PbdpError
 from pbdp.mechanism.coordinates import NORMS
 from pbdp.mechanism.design import Design
-from pbdp.mechanism.grid import Grid
+from pbdp.mechanism.grid import Grid, LinearGrid
 from pbdp.mechanism.neighbors import Neighbors
+from pbdp.mechanism.relative import RelativeRegion
 from pbdp.mechanism.requirement import Requirement
 from pbdp.noise.family import known_families
 from pbdp.planning.certification import RESERVE, is_payable, unhidden
@@ -67,6 +68,8 @@ def explanation(plan: Plan) -> list[str]:
 NO_LOSS = 1e-9
 # A step of one's own is spoken of when it costs so many times the epsilon of a better one.
 DEAR_STEP = 1.05
+# A relative width costs nearly what its floor costs, from this share of it on.
+NEARLY = 0.75
 
 
 def remarks(plan: Plan) -> list[str]:
@@ -89,7 +92,33 @@ def remarks(plan: Plan) -> list[str]:
             "would "
             f"(epsilon {rounded_up(better.epsilon)}); leave the step out to have it found."
         )
-    return lines
+    return lines + _floor_words(plan)
+
+
+def _floor_words(plan: Plan) -> list[str]:
+    """That a percentage saves next to nothing, where it does."""
+    region = plan.requirement.region
+    if not isinstance(region, RelativeRegion) or plan.epsilon <= NO_LOSS:
+        return []
+    # noise that is neither decoded nor on a logarithmic scale keeps to the floor everywhere
+    floor = min(
+        (
+            entry.certificate.epsilon
+            for entry in (plan.chosen, *plan.others)
+            if (design := number_design(entry.design)).decoder is None
+            and isinstance(design.grid, LinearGrid)
+            and (design.boost == 0 or design.follows_answer)
+        ),
+        default=math.inf,
+    )
+    if plan.epsilon < NEARLY * floor:
+        return []
+    saved = f"only {100 * (1 - plan.epsilon / floor):.2g} %" if plan.epsilon < 0.995 * floor else "nothing"
+    return [
+        f"Fixed in advance, the percentage saves {saved}: within {region.tau:g} costs epsilon "
+        f"{rounded_up(floor)}. `ask` with a floor looks until it is accurate enough, and pays less for large "
+        "answers."
+    ]
 
 
 def width_words(requirement: Requirement) -> str | None:

@@ -31,7 +31,7 @@ FAMILIES = tuple(name for name, family in known_families().items() if not family
 # What a free-form table that nobody asked for has to save: it is long, and so is the plan file.
 WORTH_A_TABLE = 3e-3
 # Such tables are looked for in regions of so many points, and taken up to so many values.
-MOST_POINTS, LONGEST_TABLE = 1 << 11, 1 << 13
+MOST_POINTS, LONGEST_TABLE = 1 << 14, 1 << 16
 # A Rényi certificate over all answers takes seconds up to this sensitivity and width in steps, and minutes
 # beyond, where a boost would gain next to nothing anyway.
 MOST_RENYI_STEPS, WIDEST_RENYI = 4, 1 << 8

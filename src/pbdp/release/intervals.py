@@ -3,6 +3,11 @@
 **The requirement, inverted.** The output meets the requirement with at least the plan's confidence, whatever
 the answer; so the answers for which the published number would meet it hold the truth as often.
 
+**A relative width and noise that is the same everywhere.** For each answer some outputs are chosen that have
+the confidence together, and the answers among whose outputs the published number is are kept. Up to some
+answer these are the outputs that meet the requirement; beyond it, where those would be more, the ones that
+the shortest run of noise with this weight leads to. The choice depends on the plan only.
+
 **Any other confidence.** An answer is kept unless the published number, or one further out, has at most
 half of (1 - confidence) probability under it, on either side (Neyman 1937): the true answer is dropped at
 most that often. The probabilities are sums of the very weights that are sampled. A vector whose coordinates
@@ -23,8 +28,11 @@ import numpy as np
 from pbdp.domains import probability
 from pbdp.errors import InputError
 from pbdp.mechanism.absolute import moved_down
+from pbdp.mechanism.decoder import acceptable
 from pbdp.mechanism.grid import FURTHEST_STEP, LinearGrid
-from pbdp.mechanism.weights import TOTAL
+from pbdp.mechanism.region import Region
+from pbdp.mechanism.relative import RelativeRegion
+from pbdp.mechanism.weights import TOTAL, WeightTable
 from pbdp.noise.kernel import Array, Index
 from pbdp.release.law import Weights
 from pbdp.release.publisher import Publisher
@@ -46,6 +54,74 @@ def requirement_intervals(publisher: Publisher, published: Array, confidence: fl
     """The requirement inverted, or None where it has no inverse in closed form that tells anything."""
     ends = publisher.requirement.region.inverse(published)
     return None if ends is None else _answers(publisher, *ends, confidence)
+
+
+# Answers for which the requirement is the shorter choice, at most.
+MOST_ANSWERS = 1 << 20
+
+
+def relative_intervals(publisher: Publisher, published: Array, confidence: float) -> Intervals | None:
+    """The shorter intervals of a relative width; None for other requirements and noise."""
+    asked, design, grid = publisher.requirement, publisher.design, publisher.grid
+    plain = design.follows_answer and isinstance(grid, LinearGrid) and not design.clamp
+    if not isinstance(asked.region, RelativeRegion) or not plain or asked.bounds is not None:
+        return None
+    if asked.simultaneous or asked.coordinates is not None:
+        return None
+    below, above = _shortest_run(design.drawn_table(), confidence)
+    region = grid.region_in_steps(asked.region)
+    first, last = asked.answers_on(grid)
+    near = _up_to_width(region, (below + above) / design.parts + 1)
+    if near > MOST_ANSWERS:
+        return None
+    answers = np.arange(max(-near, first), min(near, last) + 1).astype(np.int64)
+    lowest, highest = acceptable(region, answers)
+    values, where = np.unique(published, return_inverse=True)
+    ends = np.empty((len(values), 2))
+    for row, value in enumerate(values.tolist()):
+        start, stop = (end - design.offset for end in output_steps(publisher, value))
+        output = grid.nearest_step(value)
+        # answers from which the noise comes here, but for those that the requirement decides
+        low = max(-((above - start) // design.parts), first)
+        high = min((stop + below) // design.parts, last)
+        ends_beyond = [end for end in (low, -near - 1, near + 1, high) if low <= end <= high]
+        kept = [end for end in ends_beyond if abs(end) > near]
+        inside = answers[np.searchsorted(highest, output) : np.searchsorted(lowest, output, side="right")]
+        kept += [int(inside[0]), int(inside[-1])] if len(inside) else []
+        kept = kept or [low, high]  # no answer is among them; the likeliest ones are named
+        ends[row] = answers_between(publisher, int(min(kept)), int(max(kept)))
+    found = ends[where.reshape(-1)]
+    return Intervals(low=found[:, 0], high=found[:, 1], confidence=confidence)
+
+
+def _shortest_run(table: WeightTable, confidence: float) -> tuple[int, int]:
+    """How far below and above zero the shortest run of noise with this weight goes, the middle one."""
+    sums = np.concatenate((np.zeros(1, dtype=np.int64), np.cumsum(table.weights)))
+    wanted = math.ceil(Fraction(confidence) * TOTAL)
+    start = np.arange(np.searchsorted(sums, TOTAL - wanted, side="right"))
+    stop = np.searchsorted(sums, sums[start] + wanted)
+    length = stop - start
+    shortest = np.flatnonzero(length == length.min())
+    at = int(shortest[np.argmin(np.abs(start[shortest] + stop[shortest] - 1 + 2 * table.start))])
+    return -(int(start[at]) + table.start), int(stop[at]) - 1 + table.start
+
+
+def _up_to_width(region: Region, width: float) -> int:
+    """The last answer, counted from zero, whose region has fewer outputs than this."""
+
+    def narrow(answer: int) -> bool:
+        lowest, highest = acceptable(region, np.array([answer]))
+        return int(highest[0] - lowest[0]) + 1 < width
+
+    if not narrow(0):
+        return -1
+    near, far = 0, 1
+    while narrow(far) and far <= MOST_ANSWERS:
+        near, far = far, 2 * far
+    while far - near > 1:
+        middle = (near + far) // 2
+        near, far = (middle, far) if narrow(middle) else (near, middle)
+    return near
 
 
 def _answers(publisher: Publisher, low: Array, high: Array, confidence: float) -> Intervals:

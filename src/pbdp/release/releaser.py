@@ -22,6 +22,7 @@ from pbdp.release.intervals import (
     confidence_intervals,
     likelihoods,
     output_steps,
+    relative_intervals,
     requirement_intervals,
 )
 from pbdp.release.keystream import SECURE, Keystream, keystream_from
@@ -131,14 +132,15 @@ class Releaser:
         return self.sampler.outputs(steps, keystream)
 
     def intervals(self, published: Array, confidence: float | None) -> Intervals:
-        """The requirement inverted at the plan's confidence, or intervals at another.
+        """The requirement inverted at the plan's confidence (shorter where it is relative), or at another.
 
         Each number has the confidence by itself; a vector has it as a whole.
         """
         if confidence is None:
-            found = requirement_intervals(self.publisher, published, self.confidence)
-            if found is not None:
-                return found
+            for inverted in (relative_intervals, requirement_intervals):
+                found = inverted(self.publisher, published, self.confidence)
+                if found is not None:
+                    return found
             confidence = USUAL_CONFIDENCE
         each = self.requirement.confidence_each_of(confidence_level("confidence", confidence))
         try:
