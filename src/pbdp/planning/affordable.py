@@ -189,7 +189,8 @@ class Search:
         (low, at_low), (high, at_high) = fitting, failing
         side = 0
         for _ in range(TRIES):
-            if high - low <= TOLERANCE or at_low > -self._spent(low):
+            # where the price jumps, values as close as that are as good
+            if high - low <= max(TOLERANCE, self._spent(low) / 10) or at_low > -self._spent(low):
                 break
             share = at_low / (at_low - at_high) if math.isfinite(at_high) else 0.5
             middle = self._snapped(low + (high - low) * min(max(share, 0.02), 0.98))
@@ -207,9 +208,11 @@ class Search:
         return low
 
     def _spent(self, x: float) -> float:
-        """How close to the epsilon given is close enough."""
-        several = self.asked(x).releases > 1
-        return NEARLY_SPENT if self._is_wide(x) else SPENT_ON_SEVERAL if several else SPENT
+        """How close to the epsilon given is close enough; decoders take a while, and make the price jump."""
+        asked = self.asked(x)
+        if self._is_wide(x) or asked.region.per_answer or asked.bounds is not None:
+            return NEARLY_SPENT
+        return SPENT_ON_SEVERAL if asked.releases > 1 else SPENT
 
     def _is_wide(self, x: float) -> bool:
         return self.asked(x).region.width > MANY_STEPS * self.asked(x).sensitivity

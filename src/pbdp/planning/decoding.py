@@ -36,7 +36,7 @@ such a map but for rounding.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
@@ -154,17 +154,20 @@ def _best_staircase(line: _Line, goal: Goal) -> tuple[Shape, float]:
         shapes = shapes_for(problem, (STAIRCASE.name,))
         return shapes[0].shape(0.0), problem
 
-    def scale_of(center: int) -> tuple[float, int]:
-        return line.widest(*shape_of(center), close=ROUGH), center
+    def better(best: tuple[float, int], centers: Iterable[int]) -> tuple[float, int]:
+        """The best of these and the one known; one look tells that a plateau is no better."""
+        for center in centers:
+            if 0 <= center < goal.sensitivity:
+                best = max(best, (line.widest(*shape_of(center), close=ROUGH, beyond=best[0]), center))
+        return best
 
     step = -(-goal.sensitivity // CENTERS)
-    best = max(scale_of(center) for center in range(0, goal.sensitivity, step))
+    best = better((0.0, 0), range(0, goal.sensitivity, step))
     while step > 1 and step * FINEST > goal.sensitivity:
         step = -(-step // 2)
-        around = [center for center in (best[1] - step, best[1] + step) if 0 <= center < goal.sensitivity]
-        best = max(best, *map(scale_of, around))
+        best = better(best, (best[1] - step, best[1] + step))
     shape, problem = shape_of(best[1])
-    return shape, line.widest(shape, problem)
+    return shape, line.widest(shape, problem, beyond=best[0] * (1 - ROUGH)) or best[0]
 
 
 def _unused(families: tuple[str, ...], sensitivity: int) -> LatticeKernel:
@@ -292,8 +295,8 @@ class _Line:
             highest if self.highest is None else np.minimum(highest, self.highest),
         )
 
-    def widest(self, shape: Shape, problem: Problem, close: float = CLOSE) -> float:
-        """The largest scale of the shape that has a decoder; 0 if none has one."""
+    def widest(self, shape: Shape, problem: Problem, close: float = CLOSE, beyond: float = 0.0) -> float:
+        """The largest scale of the shape, beyond the one given, that has a decoder; 0 if none has one."""
 
         def has_table(scale: float) -> bool:
             # a tail that does not end where it is looked for has no end that is found
@@ -315,9 +318,10 @@ class _Line:
             low = shape.start * 1e-3
             if not fits(low):
                 return 0.0
-        if not has_table(low):
+        if not has_table(low) or (beyond > 0 and not fits(beyond * (1 + close))):
             return 0.0
-        step = FIRST_STEP
+        low = max(low, beyond * (1 + close))
+        step = FIRST_STEP if beyond == 0 else 2 * ROUGH
         while fits(low * (1 + step)):
             low, step = low * (1 + step), 2 * step
         high = low * (1 + step)

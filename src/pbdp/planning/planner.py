@@ -32,6 +32,8 @@ FAMILIES = tuple(name for name, family in known_families().items() if not family
 WORTH_A_TABLE = 3e-3
 # Such tables are looked for in regions of so many points, and taken up to so many values.
 MOST_POINTS, LONGEST_TABLE = 1 << 14, 1 << 16
+# An epsilon of no more than this is none for all purposes.
+NO_LOSS = 1e-9
 # A Rényi certificate over all answers takes seconds up to this sensitivity and width in steps, and minutes
 # beyond, where a boost would gain next to nothing anyway.
 MOST_RENYI_STEPS, WIDEST_RENYI = 4, 1 << 8
@@ -73,6 +75,9 @@ def plan_for(
     def certify_all(designs: Iterator[Design]) -> None:
         for design in designs:
             tried.append(design.name)
+            least = min((entry.certificate.epsilon for entry in best.values()), default=math.inf)
+            if least <= NO_LOSS and not design.follows_answer:
+                continue  # a search over all answers would gain nothing
             try:
                 entry = certified(requirement, design)
             except CannotCertifyError as error:
