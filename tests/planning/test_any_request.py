@@ -69,7 +69,7 @@ def test_a_step_that_costs_much_is_said_so_with_a_better_one() -> None:
 def test_a_loss_of_next_to_nothing_is_explained() -> None:
     plan = pbdp.plan(**USUAL | {"within": 20_000, "delta": 1e-3, "integer": True})
     assert plan.epsilon < 1e-9
-    assert "delta alone allows this accuracy" in remarks(plan)[0]
+    assert any("delta alone allows this accuracy" in line for line in remarks(plan))
     assert remarks(pbdp.plan(**USUAL | {"integer": True, "families": ("laplace",)})) == []
 
 

@@ -131,13 +131,17 @@ class Releaser:
         """Output steps: answer, offset and noise."""
         return self.sampler.outputs(steps, keystream)
 
-    def intervals(self, published: Array, confidence: float | None) -> Intervals:
+    def intervals(
+        self, published: Array, confidence: float | None, *, as_promised: bool = False
+    ) -> Intervals:
         """The requirement inverted at the plan's confidence (shorter where it is relative), or at another.
 
-        Each number has the confidence by itself; a vector has it as a whole.
+        Each number has the confidence by itself; a vector has it as a whole. Files of tables hold intervals
+        `as_promised`, the requirement inverted, and are verified against them.
         """
         if confidence is None:
-            for inverted in (relative_intervals, requirement_intervals):
+            ways = (requirement_intervals,) if as_promised else (relative_intervals, requirement_intervals)
+            for inverted in ways:
                 found = inverted(self.publisher, published, self.confidence)
                 if found is not None:
                     return found

@@ -316,7 +316,7 @@ def confidence_shown(confidence: float) -> float:
 
 
 def _intervals(plan: TablePlan, label: str, values: Column) -> Intervals:
-    return plan.part(label).releaser.intervals(values.astype(np.float64), None)
+    return plan.part(label).releaser.intervals(values.astype(np.float64), None, as_promised=True)
 
 
 def _columns(measure: Measure, values: Column, low: Array, high: Array, confidence: float) -> Columns:
