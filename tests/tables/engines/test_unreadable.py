@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import math
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,7 @@ from pbdp.errors import ContradictionError, InputError
 from pbdp.tables import Count, Csv, Query, Sum
 from pbdp.tables.engines.at import source_of
 from pbdp.tables.engines.interface import UnreadableError, check_readable
+from pbdp.tables.expressions.reading import expression_of
 from tests.tables.engines.asking import answered, asking, people, sums, value
 from tests.tables.engines.holding import Holding
 from tests.tables.random_tables import Case
@@ -68,6 +70,15 @@ def test_dates_are_read_by_their_format(file: Path) -> None:
     source = source_of(file, csv=Csv(dates={"day": "%d.%m.%Y"}))
     assert source.unreadable(asked) == {"day": 1}
     assert people(answered(source, asked)) == {(days[0],): 1, (days[1],): 1}
+
+
+def test_a_column_that_is_read_in_two_ways_must_be_readable_in_both(file: Path) -> None:
+    asked = asking({"paid": [1, 2]}, unit="who", groups=1)
+    both = replace(asked, where=expression_of("where", "paid > 0"))
+    german = source_of(file, csv=Csv(decimal=",", null=["NA"]))
+    # 1.234,50 and -0,5 are numbers but not whole, and 1.5 is neither
+    assert german.unreadable(both) == german.unreadable(asked) == {"paid": 3}
+    assert german.unreadable(replace(both, by=(), keys=asking({}).keys)) == {"paid": 1}
 
 
 def test_another_way_to_read_is_other_data(file: Path) -> None:

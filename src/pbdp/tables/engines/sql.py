@@ -129,32 +129,40 @@ def digest_sql(columns: Sequence[str], dialect: Dialect, *, data: str) -> str:
 def unreadable_sql(
     asked: BoundedAggregation, dialect: Dialect, *, kinds: Mapping[str, ColumnKind]
 ) -> dict[str, str]:
-    """By column, the number of rows with something that cannot be read: aggregates of the data, called d."""
-    wrong: dict[str, str] = {}
-    read = found_kinds(asked, kinds)
-    for name, wanted in read.items():
-        if name not in kinds or name in dict(asked.derived):
-            continue
-        column, held = f"d.{dialect.name(name)}", kinds[name]
-        if wanted != "text" and (held == "untyped" or (held, wanted) == ("number", "integer")):
-            there = f"{dialect.person(column, held)} IS NOT NULL"
-            wrong[name] = f"{there} AND {dialect.key(column, held, wanted)} IS NULL"
+    """By column, the number of rows with something that cannot be read: aggregates of the data, called d.
+
+    A column may be read in several ways, as a key and in an expression, say; one that fails is enough.
+    """
     derived = dict(asked.derived)
-    for value in asked.values:
-        if value.column not in derived and kinds[value.column] == "untyped":
-            column = f"d.{dialect.name(value.column)}"
-            wrong[value.column] = f"{column} IS NOT NULL AND {dialect.number(column, 'untyped')} IS NULL"
-    for leaf in (column for expression in asked.expressions for column in expression.columns()):
-        if leaf.type != "text" and kinds[leaf.name] == "untyped":
-            column = f"d.{dialect.name(leaf.name)}"
-            made = {
-                "number": dialect.number(column, "untyped"),
-                "date": dialect.day(column, "untyped"),
-                "time": dialect.moment(column, "untyped"),
-                "boolean": dialect.key(column, "untyped", "boolean"),
-            }
-            wrong[leaf.name] = f"{column} IS NOT NULL AND {made[leaf.type]} IS NULL"
-    return {name: f"count(CASE WHEN {one} THEN 1 END)" for name, one in wrong.items()}
+    read = {name: kind for name, kind in found_kinds(asked, kinds).items() if name not in derived}
+    wanted: list[tuple[str, str]] = [
+        (name, f"key {kind}")
+        for name, kind in read.items()
+        if kind != "text" and (kinds[name] == "untyped" or (kinds[name], kind) == ("number", "integer"))
+    ]
+    numbers = [(value.column, "number") for value in asked.values if value.column not in derived]
+    leaves = [(leaf.name, leaf.type) for one in asked.expressions for leaf in one.columns()]
+    wanted += [
+        (name, kind) for name, kind in [*numbers, *leaves] if kind != "text" and kinds[name] == "untyped"
+    ]
+    wrong: dict[str, list[str]] = {}
+    for name, kind in dict.fromkeys(wanted):
+        column, held = f"d.{dialect.name(name)}", kinds[name]
+        match kind:
+            case "number":
+                made = dialect.number(column, held)
+            case "date":
+                made = dialect.day(column, held)
+            case "time":
+                made = dialect.moment(column, held)
+            case _:
+                made = dialect.key(column, held, cast(Kind, kind.removeprefix("key ")))
+        wrong.setdefault(name, []).append(f"{made} IS NULL")
+    there = {name: dialect.person(f"d.{dialect.name(name)}", kinds[name]) for name in wrong}
+    return {
+        name: f"count(CASE WHEN {there[name]} IS NOT NULL AND ({' OR '.join(all_of)}) THEN 1 END)"
+        for name, all_of in wrong.items()
+    }
 
 
 def row_digest(rows: object, hashed: object) -> bytes:
