@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from pbdp.cli.parser import Parser
+from pbdp.ledger.errors import UntrustedLedgerError
 from tests.cli.commands import Done, run
 
 ACCURACY = ["--confidence", "0.9", "--sensitivity", "1", "--integer"]
@@ -235,3 +237,14 @@ def test_a_byte_order_mark_is_no_part_of_the_first_name(
     marked.write_bytes(b"\xef\xbb\xbf" + b"spend\n5\n")
     shutil.copy(made / "plan.json", tmp_path)
     assert run(capsys, "release", "plan.json", "--input", str(marked), "--column", "spend").code == 0
+
+
+def test_the_place_of_a_ledger_is_no_parameter() -> None:
+    """`ledger=clinic` in the URL of a ledger is not to be said in another way."""
+    parser = Parser(prog="pbdp")
+    parser.add_argument("--ledger")
+    parser.add_argument("--trust-ledger", action="store_true")
+    place = "postgresql://host/database?sslmode=require&ledger=clinic"
+    said = parser.in_options(UntrustedLedgerError(place, "it is new here"))
+    assert place in said
+    assert "--trust-ledger" in said

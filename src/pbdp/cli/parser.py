@@ -22,7 +22,7 @@ _MISSING = re.compile(r"the following arguments are required: (.*)")
 _ARGUMENT = re.compile(r"argument ([^:]+): (.*)", re.DOTALL)
 _NO_VALUE = re.compile(r"expected (one|\d+|at least one) arguments?")
 # A parameter with its value, as messages of the library write them.
-_PARAMETER = re.compile(r"(?<![\w-])([a-z_]+)=(True\b|\"[^\"]*\"|'[^']*'|[\w.%+/-]*[\w%])")
+_PARAMETER = re.compile(r"(?<![\w?&-])([a-z_]+)=(True\b|\"[^\"]*\"|'[^']*'|[\w.%+/-]*[\w%])")
 # Parameters whose options have another name.
 _CALLED = {"trust": "trust_ledger", "families": "family"}
 _BETWEEN_NAMES = re.compile(r"(,? and | or |, )")
