@@ -555,9 +555,7 @@ def store_at(url: str | Path, *, wait: float) -> Store:
         if scheme := _SCHEME.match(text):
             raise InputError("ledger", rule, f"{scheme.group(1)}://...")
         if is_connection(text):
-            remedy = (
-                "Write postgresql://user@host:port/database; a file in this folder with ./ before its name."
-            )
+            remedy = "Write postgresql://host:port/database; a file in this folder with ./ before its name."
             raise InputError("ledger", rule, "what looks like another way to name a database", remedy)
         if not text or "\0" in text:
             raise InputError("ledger", rule, ascii(text))

@@ -34,7 +34,7 @@ def source_of(data: Any, table: str | None = None, csv: Csv | None = None) -> So
     if isinstance(data, str) and data.startswith(_SERVERS):
         return _in_postgres(data, table)
     if isinstance(data, str | Path) and is_connection(str(data)):
-        remedy = "Write postgresql://user@host:port/database; a file in this folder with ./ before its name."
+        remedy = "Write postgresql://host:port/database; a file in this folder with ./ before its name."
         raise InputError("data", "a file or a postgresql:// URL", "another way to name a database", remedy)
     if isinstance(data, str | Path) and str(data).endswith(_DATABASES):
         return DuckDBSource(held=_in_database(Path(data).expanduser(), table))
