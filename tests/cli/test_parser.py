@@ -10,6 +10,7 @@ import pytest
 
 from pbdp.cli.local import COMMANDS as LOCAL
 from pbdp.cli.main import COMMANDS, parser
+from pbdp.cli.parser import Parser
 from tests.cli.commands import FAST, PLAN, run
 
 Capture = pytest.CaptureFixture[str]
@@ -72,3 +73,11 @@ def test_options_of_before_still_work(capsys: Capture, tmp_path: Path) -> None:
     assert '"family": "generalized normal"' in run(capsys, *PLAN, *family).out
     made = parser().parse_args(["ledger", "create", "x", "--epsilon", "1", "--delta", "1e-6"])
     assert made.neighbors == "add/remove"
+
+
+@pytest.mark.parametrize("number", ["-5", "-1e400", "-.5", "-inf", "-Infinity", "-nan", "-7/2"])
+def test_no_number_is_taken_for_an_option(number: str) -> None:
+    """A refusal would tell something of it for nothing."""
+    inside = Parser(prog="pbdp release")
+    inside.add_argument("answers", nargs="*")
+    assert inside.parse_args([number]).answers == [number]

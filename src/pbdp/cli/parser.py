@@ -48,7 +48,7 @@ class Parser(argparse.ArgumentParser):
         self.private = False
         self._module = module
         self._inside = False
-        self._negative_number_matcher = re.compile(r"-\.?\d")
+        self._negative_number_matcher = re.compile(r"-(\.?\d|(inf|infinity|s?nan)$)", re.IGNORECASE)
 
     def add_commands(self, package: str, commands: Mapping[str, str]) -> None:
         """Take one of these commands, each with its line of help; its module in the package has its name."""
