@@ -25,7 +25,7 @@ def test_a_ledger_behind_its_witness_is_refused(url: str) -> None:
     with pytest.raises(RolledBackError) as refused:
         Ledger.open(url)
     assert (refused.value.found, refused.value.known, refused.value.diverged) == (5, 7, False)
-    assert 'recover with gap "known"' in str(refused.value)
+    assert "pbdp ledger recover --gap known" in str(refused.value)
 
 
 def test_even_a_lost_answer_alone_is_noticed(url: str) -> None:

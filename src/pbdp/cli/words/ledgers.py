@@ -74,8 +74,8 @@ def verification_words(found: Verification) -> str:
     if found.fault is not None:
         return f"NOT SOUND: {found.place}: {found.fault}."
     return (
-        f"Sound: {found.place}: {found.records:,} records, {found.spends:,} releases, {found.answers:,} "
-        f"answers.\nEvery hash, {'MAC, ' if found.macs else ''}total, key and answer was checked. "
+        f"Sound: {found.place}: {found.records:,} records, {found.spends:,} release"
+        f"{'' if found.spends == 1 else 's'}, {found.answers:,} answer{'' if found.answers == 1 else 's'}.\nEvery hash, {'MAC, ' if found.macs else ''}total, key and answer was checked. "
         f"Head: {found.head}"
     )
 
