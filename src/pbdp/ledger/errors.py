@@ -85,8 +85,8 @@ class RolledBackError(LedgerError):
         super().__init__(
             f"The ledger {place} was taken back to an older state: {what}. It was probably restored from a "
             "backup, and what was spent since then is missing from it. Put the newer one back, or say how to "
-            "count the gap: `pbdp ledger recover --gap known` (Ledger.recover) charges what this machine knows "
-            "to be spent, `--gap all` counts every dataset as fully spent."
+            "count the gap: `pbdp ledger recover --gap known` (Ledger.recover) charges what this machine "
+            "knows to be spent, `--gap all` counts every dataset as fully spent."
         )
 
 

@@ -73,9 +73,11 @@ def verification_words(found: Verification) -> str:
     """What was checked, or the first fault."""
     if found.fault is not None:
         return f"NOT SOUND: {found.place}: {found.fault}."
+    releases, answers = ("" if count == 1 else "s" for count in (found.spends, found.answers))
     return (
-        f"Sound: {found.place}: {found.records:,} records, {found.spends:,} release"
-        f"{'' if found.spends == 1 else 's'}, {found.answers:,} answer{'' if found.answers == 1 else 's'}.\nEvery hash, {'MAC, ' if found.macs else ''}total, key and answer was checked. "
+        f"Sound: {found.place}: {found.records:,} records, {found.spends:,} release{releases}, "
+        f"{found.answers:,} answer{answers}.\n"
+        f"Every hash, {'MAC, ' if found.macs else ''}total, key and answer was checked. "
         f"Head: {found.head}"
     )
 
