@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pbdp.errors import InputError
+from pbdp.errors import MissingPackageError
 from pbdp.tables import Count, Query, ReleasedTable, Selection
 from pbdp.tables.keys import KeyTable
 from pbdp.tables.table import marked, published_columns, unmarked
@@ -56,9 +56,9 @@ def test_a_number_below_what_can_be_true_has_the_interval_of_zero() -> None:
 
 def test_a_missing_package_is_named(released: ReleasedTable, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("pbdp.tables.table.find_spec", lambda _: None)
-    with pytest.raises(InputError, match=r"pbdp\[pandas\]"):
+    with pytest.raises(MissingPackageError, match=r"pbdp\[pandas\]"):
         released.to_pandas()
-    with pytest.raises(InputError, match=r"pbdp\[polars\]"):
+    with pytest.raises(MissingPackageError, match=r"pbdp\[polars\]"):
         released.to_polars()
 
 

@@ -182,7 +182,10 @@ class Query:
         if self.keys is not None:
             if self.select is not None:
                 raise ContradictionError("keys", "the only groups", "a table and a selection")
-            table = key_table(tuple(name for name in by if name not in listed), self.keys)
+            unlisted = tuple(name for name in by if name not in listed)
+            if listed and not unlisted:
+                raise ContradictionError("keys", "the only groups of their columns", "a table and lists")
+            table = key_table(unlisted, self.keys)
             return (crossed_tables(table, crossed(listed), by) if listed else table), ()
         open_columns = [name for name in by if name not in listed]
         if self.select is not None:

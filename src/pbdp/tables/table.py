@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pbdp.digits import delta_text, rounded_up
-from pbdp.errors import InputError, unchangeable
+from pbdp.errors import InputError, MissingPackageError, unchangeable
 from pbdp.noise.kernel import Array
 from pbdp.release.intervals import Intervals
 from pbdp.tables.keys import KeyTable
@@ -240,8 +240,8 @@ class ReleasedTable:
 def _check_installed(package: str) -> None:
     """Say what to install, before anything else fails for want of it."""
     if find_spec(package) is None:
-        remedy = f"Run pip install 'pbdp[{package}]', or use to_arrow() or save()."
-        raise InputError(f"a {package} table", f"made with {package}", "no such package here", remedy)
+        install = f"'pbdp[{package}]'. Without it there are to_arrow() and save()"
+        raise MissingPackageError(f"to_{package}()", package, install)
 
 
 def marked(table: pa.Table, names: Sequence[str]) -> pa.Table:

@@ -19,7 +19,7 @@ import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 import pytest
 
-from pbdp.errors import InputError
+from pbdp.errors import InputError, MissingPackageError
 from pbdp.tables.bounded import BoundedAggregation, Value
 from pbdp.tables.engines.at import source_of
 from pbdp.tables.engines.duckdb import DuckDBSource
@@ -323,7 +323,7 @@ def test_kinds_come_from_the_schema() -> None:
         "whole decimal": "integer",
         "flag": "boolean",
         "day": "date",
-        "time": "time",
+        "time": "zoned",
         "nothing": "untyped",
         "list": "other",
         "huge": "other",
@@ -478,5 +478,5 @@ def test_a_selection_restricted_to_public_values() -> None:
 def test_a_missing_package_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     source = source_of(pa.table({"city": ["Rome"]}))
     monkeypatch.setitem(sys.modules, "duckdb", None)
-    with pytest.raises(InputError, match=r"duckdb.*pip install 'pbdp\[tables\]'"):
+    with pytest.raises(MissingPackageError, match=r"duckdb.*pip install 'pbdp\[tables\]'"):
         source.kinds()

@@ -107,7 +107,7 @@ def test_kinds_come_from_the_catalog(url: str) -> None:
         connection.execute('CREATE VIEW "My Shop".seen AS SELECT a, o FROM "My Shop"."Visits"')
     kinds = source_of(url, '"My Shop"."Visits"').kinds()
     assert "".join(kinds) == "abcdefghijklmnopqrs"
-    expected = "iiinnntttbdTTTtoioo"
+    expected = "iiinnntttbdTZZtoioo"
     told = {
         "i": "integer",
         "n": "number",
@@ -115,6 +115,7 @@ def test_kinds_come_from_the_catalog(url: str) -> None:
         "b": "boolean",
         "d": "date",
         "T": "time",
+        "Z": "zoned",
         "o": "other",
     }
     assert list(kinds.values()) == [told[letter] for letter in expected]

@@ -423,7 +423,8 @@ def test_columns_are_told_by_the_schema_alone(session: SparkSession) -> None:
         "number": "float, double, decimal(5,2)",
         "boolean": "boolean",
         "date": "date",
-        "time": "timestamp, timestamp_ntz",
+        "time": "timestamp_ntz",
+        "zoned": "timestamp",
         "untyped": "void",
         "other": "binary, array<int>, map<int,int>, struct<a:int>, interval day to second",
     }
