@@ -21,6 +21,7 @@ from pbdp.digits import rounded_up
 from pbdp.planning.pricing import fingerprint
 from pbdp.planning.store import plan_from_record, plan_record
 from pbdp.planning.together.joint import plan_of_parts, release_of
+from pbdp.tables.laws import laws_record
 from tests.cli.commands import Done, assert_refused, run
 from tests.cli.visits import COUNT, FLAGS, write_data
 
@@ -298,7 +299,11 @@ def forged(record: Record, share: float = 1.0, **changes: Any) -> None:
     parts = tuple(replace(part, requirement=replace(part.requirement, **changes)) for part in joint.parts)
     easier = plan_of_parts(parts, [release_of(part) for part in parts], share * joint.missing)
     assert easier.epsilon < joint.epsilon
-    record["plan"] |= {"noise": plan_record(easier), "fingerprint": fingerprint(easier)}
+    record["plan"] |= {
+        "noise": plan_record(easier),
+        "fingerprint": fingerprint(easier),
+        "laws": laws_record(easier),
+    }
     old, new = (f"({rounded_up(plan.epsilon, digits=6)}," for plan in (joint, easier))
     claim = record["certificate"]
     claim |= {"epsilon": easier.epsilon, "statement": claim["statement"].replace(old, new)}
