@@ -113,7 +113,8 @@ def _floor_words(plan: Plan) -> list[str]:
     )
     if plan.epsilon < NEARLY * floor:
         return []
-    saved = f"only {100 * (1 - plan.epsilon / floor):.2g} %" if plan.epsilon < 0.995 * floor else "nothing"
+    spared = rounded_down(100 * (1 - plan.epsilon / floor), 2)
+    saved = f"only {spared} %" if plan.epsilon < 0.995 * floor else "nothing"
     return [
         f"Fixed in advance, the percentage saves {saved}: within {region.tau:g} costs epsilon "
         f"{rounded_up(floor)}. `ask` with a floor looks until it is accurate enough, and pays less for large "
