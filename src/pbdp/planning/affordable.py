@@ -25,7 +25,7 @@ TOLERANCE = 1e-6
 # So close below the epsilon given nothing is left to gain; for several releases, and for widths of very many
 # steps, each of which takes a while, a little less will do.
 SPENT, SPENT_ON_SEVERAL, NEARLY_SPENT = 1e-7, 1e-5, 1e-4
-MANY_STEPS = 1 << 13
+MANY_STEPS, VERY_MANY_STEPS = 1 << 13, 1 << 17
 # Tries between two values of which one fits; whole numbers are halved to the end.
 TRIES = 24
 # Halvings of the range of values in which a first guess is looked for.
@@ -215,7 +215,9 @@ class Search:
         return SPENT_ON_SEVERAL if asked.releases > 1 else SPENT
 
     def _is_wide(self, x: float) -> bool:
-        return self.asked(x).region.width > MANY_STEPS * self.asked(x).sensitivity
+        asked = self.asked(x)
+        width = asked.region.width
+        return width > MANY_STEPS * asked.sensitivity or (asked.integer and width > VERY_MANY_STEPS)
 
     def _snapped(self, x: float) -> float:
         """The value of a whole width, e^-x rounded up, where widths are whole."""

@@ -43,6 +43,8 @@ def candidates(
 
 # Values of noise, and sums for a Rényi figure, that a certificate gets through in seconds.
 MOST_FOR_ONE, MOST_COMPOSED, MOST_FOR_RENYI = 1 << 24, 3 << 22, 1 << 24
+# Rényi sums shorter than this are never left out for the others.
+LONG_FOR_RENYI = 1 << 21
 # For one release laws with longer tables are left to one that ends sooner, such as the cut staircase; but
 # for Laplace noise, which any budget can pay and which is often as good.
 MOST_BESIDE = 1 << 22
@@ -52,11 +54,17 @@ def _in_time(designs: Iterator[Design], goal: Goal) -> Iterator[Design]:
     """The designs whose certificate takes seconds."""
     one = goal.delta is not None and goal.releases == 1
     most = MOST_FOR_RENYI if goal.order is not None else MOST_FOR_ONE if one else MOST_COMPOSED
-    passed = False
+    passed, spent = False, 0.0
     for design in designs:
         # a Rényi figure of noise that changes with the answer is a sum for every answer
         low, high = (0.0, 0.0) if goal.order is None or design.follows_answer else design.region.answers
         values = 2 * design.kernel.reach(2.0**-BITS) * (high - low + 1)
+        if goal.order is not None:
+            # where the terms of such a sum are largest; all sums together are few enough, too
+            values += 2 * goal.order * goal.sensitivity
+            if values > LONG_FOR_RENYI and spent + values > MOST_FOR_RENYI:
+                continue
+            spent += values
         room = (
             LARGEST_TABLE
             if isinstance(design.kernel, CutStaircase)

@@ -166,8 +166,11 @@ def _over_answers(design: Design, goal: Goal, delta: float) -> tuple[Bounds, str
 
     mechanism = design.mechanism
     accountant = ExactAccountant(mechanism=mechanism, sensitivity=goal.sensitivity)
-    # 1 + e^eps is at least 2
-    least = 2 * design.table_error() / delta
+    # all neighbors together have no smaller epsilon than one pair: shares too small for it are left out
+    first, last = design.region.answers
+    place = first if math.isfinite(first) else 0.0
+    one = epsilon_of_pair(mechanism, place, min(place + goal.sensitivity, last), delta).lower
+    least = (1 + math.exp(min(one, 50.0))) * design.table_error() / delta
     for reserve in (share for share in RESERVES if least <= share):
         bounds = accountant.epsilon_at(delta * (1 - reserve))
         if bounds.upper < 50 and (1 + math.exp(bounds.upper)) * design.table_error() <= delta * reserve:
