@@ -124,7 +124,7 @@ def test_odd_answers_and_published_numbers_end_in_no_other_error(kind: str, give
 
 
 def test_another_confidence_is_refused_for_noise_of_whole_vectors() -> None:
-    with pytest.raises(InputError, match=r"confidence must be that of the plan, 0\.9, .* got 0\.99\. Leave"):
+    with pytest.raises(InputError, match=r"confidence must be that of the plan, 90 %, .* got 99 %\. Leave"):
         plan_of("l2").interval([1.0, 2.0, 3.0], 0.99)
 
 

@@ -357,8 +357,12 @@ def test_a_sum_that_does_not_fit_is_refused(
         return session.range(rows).selectExpr("1 AS one", "0 AS g", f"{2**50} AS v")
 
     assert answered(frame(8191), asked)[(0,)][3] == (2**50 if per == "person" else 8191 * 2**50,)
-    with pytest.raises(EngineError, match="more rows than most_rows"):
-        answered(frame(8192), asked)
+    if per == "person":
+        # what one person has is added up in wider numbers, and then moved to the bound
+        assert answered(frame(8192), asked)[(0,)][3] == (2**50,)
+    else:
+        with pytest.raises(EngineError, match="more rows than most_rows"):
+            answered(frame(8192), asked)
     assert session.conf.get("spark.sql.ansi.enabled") == ansi
 
 
