@@ -50,8 +50,9 @@ from pbdp.errors import InputError
 from pbdp.mechanism.weights import TOTAL
 from pbdp.noise.kernel import Index
 
-# Coins stop falling at this share of the coin that loses, so that far options are as good as never taken.
-_FAR = 2.0**-10
+# Coins stop falling at this one, or at this share of the coin that loses, whichever is less, so that far
+# options are as good as never taken.
+_FAR, _FAR_SHARE = 2.0**-30, 2.0**-10
 # No coin has a smaller weight: below it, whole numbers would be too coarse.
 _LEAST_WEIGHT = 1 << 18
 # Rounding of a handful of products, exponentials and logarithms, relative.
@@ -148,7 +149,7 @@ def coins_for(coin: float, gap: int, moved: int) -> Coins:
     stairs = -(-gap // stride)
     # a hair more, as weights are rounded up
     fall = (math.log(1 / coin) + 2.0 / (coin * TOTAL) + 4 * _ROUNDING) / stairs
-    return coins_falling(fall, stride, max(coin * _FAR, 2.0 * _LEAST_WEIGHT / TOTAL), gap)
+    return coins_falling(fall, stride, max(min(coin * _FAR_SHARE, _FAR), 2.0 * _LEAST_WEIGHT / TOTAL), gap)
 
 
 def coins_falling(fall: float, stride: int, floor: float, gap: int) -> Coins:
