@@ -9,7 +9,7 @@ from itertools import product
 import numpy as np
 import pytest
 
-from pbdp.choosing.coins import Coins, best_stride, coins_for, largest_coin, right_once, stairs_of
+from pbdp.choosing.coins import Coins, best_stride, coins_for, largest_coin, right_often, stairs_of
 from pbdp.mechanism.weights import TOTAL
 from tests.choosing.brute_force import chosen
 
@@ -135,7 +135,7 @@ def test_longer_steps_are_taken_where_they_cost_less() -> None:
 
 
 def test_more_options_make_it_harder_and_blind_choice_is_free() -> None:
-    rights = [right_once(options, 1e-3) for options in range(1, 2000, 50)]
+    rights = [right_often(options, 1e-3) for options in range(1, 2000, 50)]
     assert rights == sorted(rights, reverse=True)
     assert largest_coin(2, 0.49) == 1.0
     assert coins_for(1.0, 5, 2).epsilon(2) == 0.0

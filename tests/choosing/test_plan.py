@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from time import process_time
 from typing import Any
 
 import pytest
@@ -161,3 +162,20 @@ def test_the_figures_of_the_page_are_those_of_the_code() -> None:
         assert rows["no mechanism can do with less"][column] == rounded_down(plan.limit)
         for rival in plan.alternatives:
             assert rows[rival.name][column] == f"{rival.epsilon:.4g}"
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        {"within": 1e-6, "sensitivity": 1},
+        {"within": 5, "sensitivity": 1e9, "integer": True},
+        {"within": 10**6, "sensitivity": 1, "integer": True, "rising": True},
+    ],
+)
+def test_widths_far_from_the_sensitivity_are_planned_at_once(asked: dict[str, Any]) -> None:
+    started = process_time()
+    plan = plan_choice(options=1000, confidence=0.95, **asked)
+    assert plan.confidence >= 0.95
+    assert plan.limit is not None
+    assert plan.limit <= plan.epsilon
+    assert process_time() - started < 2

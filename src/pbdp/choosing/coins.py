@@ -60,6 +60,8 @@ _ROUNDING = 1e-13
 # Of one probability of being right: a logarithm, an exponential and a quotient.
 _ULPS = 2.0**-48
 MOST_GAPS = 1 << 22
+# Steps so short that there are more up to the gap of a loser are as good as those of 1.
+_MOST_STAIRS = 1 << 12
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)  # no slots: the table is made once
@@ -93,33 +95,32 @@ class Coins:
 
     def right(self, options: int, gap: int, picks: int = 1) -> float:
         """How often all of so many picks are good, at least, whatever the scores; losers are `gap` below."""
-        coin = self.coin(gap)
-        found = 1.0
-        for taken in range(picks):
-            found *= right_once(options - taken, coin)
-        return max(found * (1 - picks * _ULPS), 0.0)
+        return max(right_often(options, self.coin(gap), picks) * (1 - picks * _ULPS), 0.0)
 
 
 def stairs_of(moved: int, stride: int) -> int:
     """The largest ceil(h/stride) + ceil((moved - h)/stride) for 0 <= h <= moved."""
-    h = np.arange(min(moved, stride) + 1)  # whole strides more of h change nothing
-    return int(np.max(-(-h // stride) - (-(moved - h) // stride)))
+    whole, rest = divmod(moved, stride)
+    if stride == 1:
+        return moved
+    # h = 1 takes a stair for itself, and what is left of a rest of two or more takes another
+    return whole + (2 if rest >= 2 else 1)
 
 
-def right_once(options: int, coin: float) -> float:
-    """(1 - (1 - c)^k)/(k·c)."""
-    if options == 1 or coin == 0:
+def right_often(options: int, coin: float, picks: int = 1) -> float:
+    """The product of (1 - (1 - c)^k)/(k·c) over the numbers k of options that the picks are from."""
+    left = options - np.arange(picks, dtype=np.float64)
+    if coin == 0:
         return 1.0
-    if coin >= 1:
-        return 1.0 / options
-    return -math.expm1(options * math.log1p(-coin)) / (options * coin)
+    each = 1 / left if coin >= 1 else -np.expm1(left * math.log1p(-coin)) / (left * coin)
+    return float(np.prod(np.minimum(each, 1.0)))
 
 
 def largest_coin(options: int, confidence: float, picks: int = 1) -> float:
     """The largest coin of losers, up to a hair, with which all picks are good often enough."""
 
     def enough(coin: float) -> bool:
-        return math.prod(right_once(options - taken, coin) for taken in range(picks)) >= wanted
+        return right_often(options, coin, picks) >= wanted
 
     wanted = confidence + 2 * picks * _ULPS
     if enough(1.0):
@@ -137,8 +138,9 @@ def best_stride(moved: int, gap: int) -> int:
     """The length of steps with the least epsilon for a given coin at `gap`; 1 if the gap is not small."""
     if gap >= moved:
         return 1
-    strides = range(1, moved + 1)
-    return min(strides, key=lambda stride: stairs_of(moved, stride) / -(-gap // stride))
+    # of those with the same number of stairs up to the gap the longest has the fewest in all
+    strides = {1, moved, *((gap - 1) // stairs for stairs in range(1, min(gap, _MOST_STAIRS)))}
+    return min(sorted(strides), key=lambda stride: stairs_of(moved, stride) / -(-gap // stride))
 
 
 def coins_for(coin: float, gap: int, moved: int) -> Coins:
@@ -158,5 +160,6 @@ def coins_falling(fall: float, stride: int, floor: float, gap: int) -> Coins:
         raise InputError("within", f"at most {MOST_GAPS:,} steps", f"{gap:,}", "Take a larger step.")
     if fall == 0:
         return Coins(fall=0.0, stride=1, last=0)
-    furthest = math.ceil(math.log(1 / floor) / fall) * stride
-    return Coins(fall=fall, stride=stride, last=int(min(max(furthest, gap), 2 * MOST_GAPS)))
+    # whole strides, as far as a table goes: where they are longer than it, one stair is all there is
+    strides = min(math.floor(math.log(1 / floor) / fall), 2 * MOST_GAPS // stride)
+    return Coins(fall=fall, stride=stride, last=max(strides * stride, gap))

@@ -355,8 +355,9 @@ def choose(
     `sensitivity`, `within`, `confidence`, `epsilon`, `integer`, `rising` and `neighbors` are as in
     `plan_choice`.
     """
+    given = read_scores(scores)
     plan = plan_choice(
-        options=len(read_scores(scores).options),
+        options=len(given.options),
         sensitivity=sensitivity,
         within=within,
         confidence=confidence,
@@ -366,7 +367,7 @@ def choose(
         top=top,
         neighbors=neighbors,
     )
-    return plan.choose(scores)
+    return plan.choose(given)
 
 
 _BLIND = Coins(fall=0.0, stride=1, last=0)

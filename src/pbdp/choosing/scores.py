@@ -106,9 +106,20 @@ class Given:
     scores: Array
     options: Sequence[Any]
 
+    def counted(self, count: int | None) -> Given:
+        """The same, if there are so many."""
+        if count is not None and len(self.scores) != count:
+            raise InputError("scores", f"of the {count:,} options of the plan", f"{len(self.scores):,}")
+        return self
+
 
 def read_scores(scores: object, count: int | None = None) -> Given:
-    """Scores of a mapping, a pandas Series (its index names the options), or a column (their places do)."""
+    """Scores of a mapping, a pandas Series (its index names the options), or a column (their places do).
+
+    What was read already is taken as it is.
+    """
+    if isinstance(scores, Given):
+        return scores.counted(count)
     options: Sequence[Any]
     if isinstance(scores, Mapping):
         options, values = list(scores), list(scores.values())
@@ -116,11 +127,9 @@ def read_scores(scores: object, count: int | None = None) -> Given:
     else:
         given = read_column("scores", scores, "a mapping")
         options = list(scores.index) if comes_from(scores, "pandas") else range(len(given.array))  # type: ignore[attr-defined]
-    if count is not None and len(given.array) != count:
-        raise InputError("scores", f"of the {count:,} options of the plan", f"{len(given.array):,}")
     if not len(given.array):
         raise InputError("scores", "of at least one option", "none")
-    return Given(scores=_floats(given.array), options=options)
+    return Given(scores=_floats(given.array), options=options).counted(count)
 
 
 def _floats(values: npt.NDArray[Any]) -> Array:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Sequence
 from contextlib import nullcontext
 from dataclasses import asdict
 from pathlib import Path
@@ -15,7 +16,10 @@ from pbdp.errors import ContradictionError
 from pbdp.spelling import NotJsonError, json_of
 
 if TYPE_CHECKING:
+    from pbdp.choosing.plan import ChoicePlan
+    from pbdp.planning.plan import Plan
     from pbdp.tables.verify import VerifiedTable
+    from pbdp.tables.verify_file import Check
 
 FAULTY, INCOMPLETE = 1, 4
 VERDICTS = {True: "holds", False: "DOES NOT HOLD", None: "not checked"}
@@ -105,7 +109,6 @@ def _found(options: argparse.Namespace) -> VerifiedTable:
 def _plan(path: Path) -> VerifiedTable:
     from pbdp.digits import rounded_down, rounded_up
     from pbdp.planning.plan import Plan
-    from pbdp.tables.verify import VerifiedTable
     from pbdp.tables.verify_file import Check, checked
 
     plan = Plan.load(path)
@@ -126,47 +129,41 @@ def _plan(path: Path) -> VerifiedTable:
         checked("compared", compared),
         checked("limit", limit),
     )
-    return VerifiedTable(
-        checks=checks,
-        epsilon=plan.epsilon,
-        delta=plan.delta,
-        guessed_right=plan.risk(),
-        means=plan.risk_words(),
-    )
+    return _verified(plan, checks)
 
 
 def _choice(path: Path) -> VerifiedTable:
     from pbdp.choosing.plan import ChoicePlan
     from pbdp.digits import percent_down, rounded_up
-    from pbdp.tables.verify import VerifiedTable
     from pbdp.tables.verify_file import Check
 
     plan = ChoicePlan.load(path)
     loss = f"epsilon {rounded_up(plan.epsilon)}, computed again from the coins"
     right = f"{percent_down(plan.confidence)} for any scores, computed again"
-    return VerifiedTable(
-        checks=(
-            Check(name="certificate", holds=True, words=loss),
-            Check(name="confidence", holds=True, words=right),
-        ),
-        epsilon=plan.epsilon,
-        delta=plan.delta,
-        guessed_right=plan.risk(),
-        means=plan.risk_words(),
+    checks = (
+        Check(name="certificate", holds=True, words=loss),
+        Check(name="confidence", holds=True, words=right),
     )
+    return _verified(plan, checks)
 
 
 def _release(options: argparse.Namespace) -> VerifiedTable:
     from pbdp.certificates.release_file import read_release, verify_release
     from pbdp.ledger import Ledger
-    from pbdp.tables.verify import VerifiedTable
 
     release = read_release(options.manifest)
     with nullcontext() if options.ledger is None else Ledger.open(options.ledger) as ledger:
         checks = verify_release(release, ledger)
     plan = release.plan
+    return _verified(plan, checks)
+
+
+def _verified(plan: Plan | ChoicePlan, checks: Sequence[Check]) -> VerifiedTable:
+    """What became of the claims of a plan, and what it claims."""
+    from pbdp.tables.verify import VerifiedTable
+
     return VerifiedTable(
-        checks=checks,
+        checks=tuple(checks),
         epsilon=plan.epsilon,
         delta=plan.delta,
         guessed_right=plan.risk(),

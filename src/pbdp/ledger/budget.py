@@ -521,8 +521,9 @@ class Budget:
         from pbdp.choosing.plan import plan_choice
         from pbdp.choosing.scores import read_scores
 
+        given = read_scores(scores)
         plan = plan_choice(
-            options=len(read_scores(scores).options),
+            options=len(given.options),
             sensitivity=sensitivity,
             within=within,
             confidence=confidence,
@@ -532,7 +533,7 @@ class Budget:
             top=top,
             neighbors=self.terms.neighbors,
         )
-        return choose_paid(self, plan, scores, key=key, query=query, blocks=blocks)
+        return choose_paid(self, plan, given, key=key, query=query, blocks=blocks)
 
     def sharpening(
         self, key: str, *, within: float, confidence: float | None = None, blocks: Blocks = None
