@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from pbdp.accounting.composition.composed import compose
-from pbdp.accounting.filters.claimed import claimed_release
+from pbdp.accounting.filters.steps import claimed_release
 from pbdp.accounting.risk import guarantee_curve, guessed_right, risk_words
 from pbdp.choosing import rivals
 from pbdp.choosing.coins import MOST_GAPS, Coins, coins_for, largest_coin

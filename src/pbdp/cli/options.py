@@ -6,12 +6,16 @@ import argparse
 import math
 import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from fractions import Fraction
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pbdp.errors import ContradictionError, InputError
 from pbdp.mechanism.neighbors import Neighbors
+
+if TYPE_CHECKING:
+    from pbdp.ledger.budget import Budget
 
 LEDGER_VARIABLE = "PBDP_LEDGER"
 # Written out, such a number would fill the memory.
@@ -238,3 +242,16 @@ def check_budget(options: argparse.Namespace, *more: str) -> None:
         raise ContradictionError("--dataset", "given with a ledger", "nothing", "Say whose budget pays.")
     elif options.insecure_test_seed is not None:
         raise ContradictionError("--insecure-test-seed", "used without a ledger", "both")
+
+
+@contextmanager
+def paying_budget(options: argparse.Namespace) -> Iterator[Budget | None]:
+    """The budget that --ledger and --dataset name, in its open ledger; None if there is none."""
+    if options.ledger is None:
+        yield None
+        return
+    from pbdp.ledger import Ledger
+    from pbdp.ledger.budget import Budget
+
+    with Ledger.open(options.ledger, trust=options.trust_ledger) as ledger:
+        yield Budget.of(ledger, options.dataset)

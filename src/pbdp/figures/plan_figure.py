@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pbdp.accounting.composition.composed import compose
-from pbdp.accounting.filters.changing import design_release
+from pbdp.accounting.filters.steps import design_release
 from pbdp.digits import delta_text, percent_down, rounded_up
 from pbdp.errors import PbdpError
 from pbdp.figures.canvas import COLORS, DASHES, name_ends, new_figure, save

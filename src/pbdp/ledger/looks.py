@@ -334,7 +334,8 @@ def _looked(
     value = looks[-1].value
     if question.nonnegative:
         # never further from an answer that is not negative
-        value, low, high = (max(end, 0) for end in (value, low, high))
+        value = max(value, type(value)(0))
+        low, high = max(low, 0.0), max(high, 0.0)
     return Looked(
         value=value,
         low=low,

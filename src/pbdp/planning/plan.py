@@ -567,7 +567,7 @@ def _delta_curve(plan: Plan) -> Callable[[float], float]:
         steps = design.grid.sensitivity_in_steps(part.requirement.sensitivity)
         table = design.table_at(0.0)
         return lambda epsilon: table_delta(table, steps, epsilon).upper
-    from pbdp.planning.pricing.losses import compose_plans
+    from pbdp.planning.pricing.priced import compose_plans
 
     composed = compose_plans([(plan, 1)])
     return lambda epsilon: composed.delta_at(epsilon).upper

@@ -10,7 +10,7 @@ import pytest
 
 from pbdp.accounting.composition.composed import compose
 from pbdp.accounting.composition.loss_law import LossLaw
-from pbdp.accounting.filters.claimed import claimed_release
+from pbdp.accounting.filters.steps import claimed_release
 from tests.accounting.filters.brute import delta_at, response, transcripts
 
 

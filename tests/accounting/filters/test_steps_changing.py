@@ -10,9 +10,8 @@ import pytest
 
 import pbdp
 from pbdp.accounting.composition.composed import compose
-from pbdp.accounting.composition.loss_law import LossLaw
-from pbdp.accounting.composition.release import pair_release
-from pbdp.accounting.filters.changing import answer_law, design_release
+from pbdp.accounting.composition.loss_law import LossLaw, pair_release
+from pbdp.accounting.filters.steps import answer_law, design_release
 from pbdp.mechanism.design import Design
 from pbdp.mechanism.weights import WeightTable
 from pbdp.planning.plan import number_design
