@@ -27,11 +27,12 @@ from pbdp.ledger.request import Pricing, Purchase, Request, Reservation
 from pbdp.mechanism.neighbors import Neighbors
 from pbdp.mechanism.within import Within
 from pbdp.noise.kernel import Array, Index
-from pbdp.planning.plan import Form, Plan
+from pbdp.planning.plan import Plan
 from pbdp.planning.pricing import Claim, Measured, Plans, Price, Priced, Terms, fingerprint, price
 from pbdp.planning.pricing.priced import name_of
 from pbdp.planning.pricing.terms import KINDS, amount_name
 from pbdp.release.keystream import SecureKeystream
+from pbdp.release.releaser import Form
 from pbdp.spelling import neighbours_too
 
 if TYPE_CHECKING:
