@@ -14,7 +14,7 @@ def test_the_coins_and_what_else_would_cost(tmp_path: Path) -> None:
     plan = plan_choice(options=1000, within=50, confidence=0.95, sensitivity=1, integer=True)
     coins, costs = choice_figure(plan).axes
     assert np.asarray(coins.lines[0].get_ydata())[0] == 1
-    names = [label.get_text() for label in costs.get_yticklabels()]
+    names = [label.get_text().replace("\n", " ") for label in costs.get_yticklabels()]
     assert names == ["permute and flip", *(rival.name for rival in plan.alternatives), "proven limit"]
     said = [text.get_text() for text in costs.texts]
     assert said[0] == "0.3599"
