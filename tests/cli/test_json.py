@@ -72,6 +72,7 @@ COMMANDS = [
     "local randomize survey.json 3",
     "local randomize survey.json --input ages.txt -o reports.csv --insecure-test-seed 1",
     "local estimate survey.json --input reports.csv",
+    "demo",
     "release nothing.json 3",
     "plann",
     f"ask 12 {ASK} --ledger l.db --dataset vists",

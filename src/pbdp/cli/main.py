@@ -22,6 +22,7 @@ PARTLY_RELEASED = "What was written counts as released; drawing again is another
 
 # Every command in the order of use, a module of this package that is imported when it is run, and its help.
 COMMANDS = {
+    "demo": "a guided tour: plan, release, keep a budget, publish a table",
     "plan": "find the noise with the least privacy loss that meets an accuracy",
     "vector": "plan an answer with several coordinates",
     "together": "plan several different requirements for the least joint epsilon",
