@@ -18,8 +18,7 @@ help: ## list the targets
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 18
 
 demo: $(TOUR) ## a guided tour: plan, release, keep a budget, publish a table
-	@mkdir -p build
-	@$(BIN)/pbdp demo -o build/demo --force
+	@$(BIN)/pbdp demo --force
 
 test: lint types imports ## lint, types, import directions, then all tests
 	@$(BIN)/pytest -n 2 --dist loadfile
@@ -51,7 +50,7 @@ bench: $(READY) ## run the benchmarks, one after the other
 	@for script in $(wildcard benchmarks/bench_*.py); do echo "== $$script"; $(BIN)/python $$script || exit 1; done
 
 picture: $(READY) ## draw the picture of the README again
-	@$(BIN)/python examples/epsilon_picture.py docs/epsilon.svg
+	@$(BIN)/python docs/epsilon_picture.py docs/epsilon.svg
 
 reproduce: $(READY) ## draw the paper's figures again, half an hour or more; resumes (QUICK=1: a minute or two)
 	@mkdir -p build

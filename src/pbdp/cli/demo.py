@@ -1,7 +1,4 @@
-"""`pbdp demo`: a guided tour. Every step is a command that can be typed, run here and its output shown.
-
-The examples are part of the installed package; a checkout has them in `examples/` at its top.
-"""
+"""`pbdp demo`: a guided tour. Every step is a command that can be typed, run here and its output shown."""
 
 from __future__ import annotations
 
@@ -126,15 +123,6 @@ def run(options: argparse.Namespace) -> Outcome:
     return Outcome(output="\n".join(lines))
 
 
-def example_folder() -> Path:
-    """Where the examples are: in the package, or beside it in a checkout."""
-    package = Path(pbdp.__file__).parent
-    for folder in (package / "examples", package.parents[1] / "examples"):
-        if all((folder / name).is_file() for name in EXAMPLES):
-            return folder
-    raise InputError("examples", "part of the installation", "one without them", "Install pbdp again.")
-
-
 def _folder(folder: Path, *, force: bool) -> Path:
     """A new folder with the examples in it."""
     if folder.exists():
@@ -149,9 +137,8 @@ def _folder(folder: Path, *, force: bool) -> Path:
     except OSError as error:
         raise InputError("output", "a folder that can be made", folder, f"{error.strerror}.") from None
     (folder / MARK).write_text("Made by `pbdp demo`. Delete it whenever you like.\n", encoding="utf-8")
-    examples = example_folder()
     for name in EXAMPLES:
-        shutil.copyfile(examples / name, folder / name)
+        shutil.copyfile(Path(pbdp.__file__).parent / "examples" / name, folder / name)
     return folder
 
 

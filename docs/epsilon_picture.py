@@ -1,6 +1,6 @@
-"""Draw the picture of the README: epsilon for one requirement, of noise that is known, of pbdp, and the limit.
+"""Draw the picture of the README: epsilon for one requirement, of known noise, of pbdp, and the limit.
 
-python examples/epsilon_picture.py docs/epsilon.svg
+python docs/epsilon_picture.py docs/epsilon.svg
 """
 
 import sys
