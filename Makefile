@@ -5,14 +5,14 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 TOUR   := $(VENV)/.tour
 READY  := $(VENV)/.ready
-CODE   := $(wildcard src tests benchmarks reproduction)
+CODE   := $(wildcard src tests benchmarks reproduction docs)
 PIP    := $(BIN)/python -m pip -qq --disable-pip-version-check
 PINNED := build/lock/bin/uv pip compile --quiet --no-config --universal --python-version 3.11 --generate-hashes \
 	--no-emit-index-url --no-emit-find-links --custom-compile-command "make lock"
 
 MAKEFLAGS += --no-print-directory
 .DEFAULT_GOAL := help
-.PHONY: help demo test check soak sbom lint types imports bench picture reproduce lock clean
+.PHONY: help demo test check soak sbom lint types imports bench docs picture reproduce lock clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 18
@@ -48,6 +48,11 @@ imports: $(READY) ## imports between the parts of pbdp go one way
 
 bench: $(READY) ## run the benchmarks, one after the other
 	@for script in $(wildcard benchmarks/bench_*.py); do echo "== $$script"; $(BIN)/python $$script || exit 1; done
+
+docs: $(READY) ## the documentation as a site, in build/docs
+	@$(BIN)/python docs/generate.py
+	@$(BIN)/zensical build --clean > build/docs.txt 2>&1 || { cat build/docs.txt; exit 1; }
+	@echo "Open build/docs/index.html"
 
 picture: $(READY) ## draw the picture of the README again
 	@$(BIN)/python docs/epsilon_picture.py docs/epsilon.svg
