@@ -46,8 +46,8 @@ types: $(READY) ## mypy, strict
 imports: $(READY) ## imports between the parts of pbdp go one way
 	@$(BIN)/lint-imports --no-logo --no-cache > $(VENV)/imports.txt || { cat $(VENV)/imports.txt; exit 1; }
 
-bench: $(READY) ## run the benchmarks, one after the other
-	@for script in $(wildcard benchmarks/bench_*.py); do echo "== $$script"; $(BIN)/python $$script || exit 1; done
+bench: $(READY) ## ours against what a user would pick instead: one page, docs/benchmarks.md (QUICK=1: build/benchmarks)
+	@$(BIN)/python -m benchmarks.page $(if $(QUICK),--quick,-o docs --readme)
 
 docs: $(READY) ## the documentation as a site, in build/docs
 	@$(BIN)/python docs/generate.py
