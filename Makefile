@@ -29,6 +29,7 @@ soak: $(READY) ## the long runs: designs, adversaries, kills, any request, mutat
 	@for run in ten_million adversaries thousand_kills any_request mutation; do \
 		echo "== $$run"; PYTHONPATH=. $(BIN)/python tests/soak/$$run.py || exit 1; done
 	@PBDP_CALLS=1000000 $(BIN)/pytest -q tests/release/test_sampler_timing.py
+	@PBDP_EFFORT=full $(BIN)/pytest -q $$(grep -rl "tests.effort" tests --include="test_*.py")
 	@echo "== advisories"; $(BIN)/python tests/soak/supply_chain.py advisories
 
 sbom: $(READY) ## what pbdp is built from, as CycloneDX, in build/sbom.json

@@ -32,8 +32,8 @@ WRITERS = {
 # Replaced by nothing: what budgets rest on. A ledger that is there gets another dataset.
 NEVER = {"keys.json"}
 NO_FILE = {"ledger.db"}
-# The paper's figures go to a folder of their own, which is taken up again.
-FOLDERS = {("reproduce",)}
+# The paper's figures go to a folder of their own, which is taken up again; so does the tour (test_demo.py).
+FOLDERS = {("reproduce",), ("demo",)}
 
 
 @pytest.fixture(scope="module", autouse=True)

@@ -23,7 +23,7 @@ FILE = re.compile(r"file `([\w.]+)`\n\n```\w*\n(.*?)^```", re.MULTILINE | re.DOT
 
 # The lines of these pages are commands of their own; those of the others share a process, which saves most of
 # their time.
-IN_A_SHELL = {"README.md", "tutorial.md"}
+IN_A_SHELL = {"tutorial.md"}
 IN_ONE_PROCESS = """
 import json, subprocess, sys
 from pbdp.cli.main import main
