@@ -83,6 +83,13 @@ _SHARED: dict[str, dict[str, Any]] = {
         "help": "a lopsided width: at most B below the truth (any distance if left out) ...",
     },
     "--above": {"type": number, "metavar": "A", "help": "... and at most A above it"},
+    "--range": {
+        "nargs": 2,
+        "type": number,
+        "metavar": ("LO", "HI"),
+        "help": "answers and outputs inside LO..HI (with a width, or with --scale)",
+    },
+    "--scale": {"type": number, "metavar": "S", "help": "noise scale for --range without a width"},
     "--confidence": {"type": share, "metavar": "P", "help": "how often it must hold: 0.9 or 90%%"},
     # answers
     "--sensitivity": {
@@ -92,6 +99,7 @@ _SHARED: dict[str, dict[str, Any]] = {
         "help": "most that one person changes the answer",
     },
     "--integer": {"action": "store_true", "help": "answers are whole numbers"},
+    "--nonnegative": {"action": "store_true", "help": "answers are 0 or more (with --within 5%%+10)"},
     "--step": {
         "type": number,
         "metavar": "STEP",

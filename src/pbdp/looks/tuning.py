@@ -29,8 +29,8 @@ from pbdp.noise.kernel import Array, Index
 
 # Answers are expected from twice to 20,000 times the floor, evenly in log, unless told.
 USUAL = 2.0, 20_000.0
-# The precision of a scout over that of the one before, at most; and of the last scout over that of the floor's
-# look, for a theta/z of one: uncertainty and cost then balance.
+# The precision of a scout over that of the one before, at most; and of the last scout over that of a look at
+# the floor, for a theta/z of one: uncertainty and cost then balance.
 GROWTH = 4.0
 LAST = 1.5
 # So many of the last scouts have rules of their own.
