@@ -43,7 +43,7 @@ def test_estimates_are_drawn_with_their_intervals_and_the_truth(tmp_path: Path) 
     assert [segment[0, 1] for segment in segments] == pytest.approx(made.low / 452.22)
     assert [segment[1, 1] for segment in segments] == pytest.approx(made.high / 452.22)
     text = text_of(figure, tmp_path)
-    for words in ("45,222 reports, 1 refused", "95 % interval (normal)", "10..19", "truth"):
+    for words in ("45,222 reports, 1 refused", "95 % interval (score)", "10..19", "truth"):
         assert words in text
     both = draw_estimates(made, estimate(mechanism, counts).projected())
     assert "projected: biased" in text_of(both, tmp_path)
