@@ -186,36 +186,41 @@ def _repeats(mechanism: LocalMechanism, users: int, repeats: Repeats) -> list[Al
 
 
 def _drift(mechanism: LocalMechanism, parts: Sequence[tuple[str, Counts]]) -> list[Alarm]:
-    """Each part against all others together."""
+    """Each part against all others together, in all that can be estimated."""
     large = [(name, counts) for name, counts in parts if counts.users >= LEAST_PART]
     if len(large) < 2:
         return []
-    kind = MEAN if mechanism.estimates_means else _kind(mechanism)
-    shares, errors = [], []
-    for _, counts in large:
-        people, variance = mechanism.estimates(kind, counts.tally, counts.users)
-        floor = mechanism.spread(kind).least * counts.users
-        shares.append(people / counts.users)
-        errors.append(np.maximum(variance, floor) / counts.users**2)
+    names = {VALUE: mechanism.domain.values, CATEGORY: mechanism.domain.groups, MEAN: ("the mean",)}
+    kinds = [MEAN] if mechanism.estimates_means else _kinds(mechanism)
+    scored = {kind: _scores(mechanism, kind, [counts for _, counts in large]) for kind in kinds}
+    looked_at = sum(scores.size for scores in scored.values())
     found = []
-    users = np.array([counts.users for _, counts in large], dtype=np.float64)
     for place, (name, _) in enumerate(large):
-        others = [other for other in range(len(large)) if other != place]
-        weights = users[others] / users[others].sum()
-        rest = sum(weight * shares[other] for weight, other in zip(weights, others, strict=True))
-        noise = sum(weight**2 * errors[other] for weight, other in zip(weights, others, strict=True))
-        scores = np.abs(shares[place] - rest) / np.sqrt(errors[place] + noise)
-        worst = int(np.argmax(scores))
-        p = _two_sided(float(scores[worst])) * len(scores) * len(large)
-        names = {VALUE: mechanism.domain.values, CATEGORY: mechanism.domain.groups, MEAN: ("the mean",)}[kind]
-        words = f"{name} differs from the rest in {names[worst]} by {scores[worst]:.1f} standard errors"
-        found.append(Alarm(kind="drift", p_value=min(p, 1.0), words=words))
+        score, kind, worst = max(
+            (float(s[place].max()), kind, int(s[place].argmax())) for kind, s in scored.items()
+        )
+        words = f"{name} differs from the rest in {names[kind][worst]} by {score:.1f} standard errors"
+        found.append(Alarm(kind="drift", p_value=min(_two_sided(score) * looked_at, 1.0), words=words))
     return found
 
 
-def _kind(mechanism: LocalMechanism) -> str:
-    """Values, or categories where reports say nothing about values."""
-    return VALUE if np.all(np.isfinite(mechanism.spread(VALUE).worst)) else CATEGORY
+def _scores(mechanism: LocalMechanism, kind: str, parts: Sequence[Counts]) -> Array:
+    """How many standard errors each part is from the others together, by group."""
+    found = [mechanism.estimates(kind, counts.tally, counts.users) for counts in parts]
+    users = np.array([[counts.users] for counts in parts], dtype=np.float64)
+    least = mechanism.spread(kind).least
+    people = np.array([each[0] for each in found])
+    variance = np.maximum(np.array([each[1] for each in found]), users * least)
+    others = users.sum() - users
+    apart = people / users - (people.sum(axis=0) - people) / others
+    noise = variance / users**2 + (variance.sum(axis=0) - variance) / others**2
+    return np.asarray(np.abs(apart) / np.sqrt(noise))
+
+
+def _kinds(mechanism: LocalMechanism) -> list[str]:
+    """What reports tell about: values, categories or both."""
+    kinds = [VALUE, CATEGORY] if mechanism.domain.grouped else [VALUE]
+    return [kind for kind in kinds if np.all(np.isfinite(mechanism.spread(kind).worst))]
 
 
 def _upper(counts: Array, users: float, chances: Array) -> Array:
