@@ -224,15 +224,9 @@ def _goal(options: argparse.Namespace, domain: Domain) -> Goal:
     expected = None if options.expected is None else expected_in(options.expected, domain)
     if options.report_within is not None:
         return _report_goal(options, domain)
-    groups = domain.grouped
-    kind = options.goal if options.within is None else options.of
-    kind = kind or ("category" if groups else "value")
-    if kind == "category" and not groups:
-        raise ContradictionError(
-            "category", "asked for where there are categories", "none", "Such as --category-size 10."
-        )
     if options.within is None:
-        return _least(options, kind, groups, expected)
+        return goal_of_error(options.goal, domain, options.users or USUAL_USERS, expected)
+    kind = _kind(options.of, domain)
     confidence = 0.95 if options.confidence is None else options.confidence
     width = _width(options.within) if kind == "mean" else _share(options.within)
     return Within(
@@ -245,6 +239,29 @@ def _goal(options: argparse.Namespace, domain: Domain) -> Goal:
         method=GUARANTEED if options.guaranteed else NORMAL,
         expected=expected,
     )
+
+
+def _kind(stated: str | None, domain: Domain) -> str:
+    """What is estimated: as stated, else categories if there are any."""
+    kind = stated or ("category" if domain.grouped else "value")
+    if kind == "category" and not domain.grouped:
+        raise ContradictionError(
+            "category", "asked for where there are categories", "none", "Such as --category-size 10."
+        )
+    return kind
+
+
+def goal_of_error(stated: str | None, domain: Domain, users: int, expected: Array | None = None) -> Goal:
+    """The goal of least error that is stated, or the usual one."""
+    from pbdp.local.goal import LeastError, LeastMeanError
+    from pbdp.local.shape import LeastShapeError
+
+    kind = _kind(None if stated is None else str(stated), domain)
+    if kind == "mean":
+        return LeastMeanError(expected=expected)
+    if kind in ORDERED:
+        return LeastShapeError(kind=kind, users=users, expected=expected)
+    return LeastError(category=_weight(kind, domain.grouped), expected=expected)
 
 
 def _report_goal(options: argparse.Namespace, domain: Domain) -> Goal:
@@ -263,18 +280,6 @@ def _report_goal(options: argparse.Namespace, domain: Domain) -> Goal:
     if confidence is not None:
         confidence_level("--confidence", confidence)
     return ReportWithin(region=region_of(domain, within), confidence=confidence)
-
-
-def _least(options: argparse.Namespace, kind: str, groups: bool, expected: Array | None) -> Goal:
-    """The goal of least error."""
-    from pbdp.local.goal import LeastError, LeastMeanError
-    from pbdp.local.shape import LeastShapeError
-
-    if kind == "mean":
-        return LeastMeanError(expected=expected)
-    if kind in ORDERED:
-        return LeastShapeError(kind=kind, users=options.users or USUAL_USERS, expected=expected)
-    return LeastError(category=_weight(kind, groups), expected=expected)
 
 
 def _weight(goal: str, groups: bool) -> float:

@@ -22,11 +22,13 @@ from pbdp.local.estimate import GUARANTEED, NORMAL, SCORE, Estimate
 from pbdp.local.families import BOOSTED, SPLIT
 from pbdp.local.goal import Goal, LeastError, LeastMeanError, ReportWithin, Within
 from pbdp.local.plan import Candidate, LocalPlan
+from pbdp.local.questions import ALL, ONE
 from pbdp.local.shape import DISTRIBUTION, LeastShapeError
 
 if TYPE_CHECKING:
     from pbdp.cli.local.estimate import Read
     from pbdp.local.mechanism import LocalMechanism
+    from pbdp.local.questions import Asked, QuestionPlan
     from pbdp.local.shuffled import Shuffled
 
 Facts = list[tuple[str, str]]
@@ -266,6 +268,35 @@ def _assumed(goal: Goal) -> str:
         "smooth distribution, and is BIASED where there are peaks, heaps at round numbers or edges. The "
         "others assume nothing, but their negative shares are cut at zero, which is biased too."
     )
+
+
+def questions_words(made: QuestionPlan) -> str:
+    """Both ways to ask, question by question."""
+    number = len(made.asked)
+    each = rounded_up(made.asked[0].plan.epsilon)
+    better = {
+        ONE: f"each person answers one of the {number} questions, drawn at random, with all of epsilon",
+        ALL: f"each person answers all {number} questions, with epsilon {each} for each",
+    }[made.way]
+    lines = [
+        ("Questions", f"{number}, of {made.users:,} people"),
+        ("Privacy", f"epsilon {rounded_up(made.epsilon)} for all that a person reports   (certified)"),
+        ("Way", better),
+    ]
+    rows = [["", "question", "mechanism", "one each", "all"]]
+    for one, every in zip(made.ways[ONE], made.ways[ALL], strict=True):
+        chosen = one if made.way == ONE else every
+        errors = [_question_error(one), _question_error(every)]
+        rows.append(["", one.question.name, chosen.plan.chosen.family, *errors])
+    why = (
+        "Errors are root mean squares for everyone, for the worst people; those of one question each include "
+        "that a random part of the people was asked."
+    )
+    return f"{facts(lines)}\n\n{columns(rows, right=(3, 4))}\n\n{paragraph(why)}\n"
+
+
+def _question_error(asked: Asked) -> str:
+    return percent_up(asked.error) if isinstance(asked.question.goal, LeastError) else rounded_up(asked.error)
 
 
 # ------------------------------------------------------------------------------------------ reports
