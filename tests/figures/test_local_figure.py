@@ -10,13 +10,15 @@ from matplotlib.figure import Figure
 
 from pbdp.errors import InputError
 from pbdp.figures.canvas import save
-from pbdp.figures.local_figure import draw_comparison, draw_estimates
+from pbdp.figures.local_figure import draw_comparison, draw_distribution, draw_estimates
 from pbdp.local.boosted import boosted_response
 from pbdp.local.counts import count_reports
+from pbdp.local.distribution import distribution
 from pbdp.local.domain import in_blocks
 from pbdp.local.estimate import estimate
 from pbdp.local.goal import LeastError, Within
 from pbdp.local.plan import plan_local
+from pbdp.local.wave import square_wave
 from reproduction.age_errors import adult_truth
 
 DOMAIN = in_blocks(range(10, 101), 10)
@@ -70,6 +72,29 @@ def test_a_comparison_shows_every_mechanism(accuracy: bool, tmp_path: Path) -> N
     for entry in (plan.chosen, *plan.others):
         assert entry.family in text
     assert f"epsilon {plan.epsilon:.4g}" in text
+
+
+def test_a_comparison_shows_the_limit(tmp_path: Path) -> None:
+    plan = plan_local(DOMAIN, LeastError(category=0.5), epsilon=1)
+    assert plan.limit is not None
+    figure = draw_comparison(plan)
+    line = figure.axes[0].lines[0]
+    assert np.asarray(line.get_xdata())[0] == pytest.approx(plan.limit.value)
+    assert f"limit {plan.limit.value:.3f}"[:9] in text_of(figure, tmp_path)
+
+
+def test_a_distribution_is_drawn_with_its_curve_and_the_truth(tmp_path: Path) -> None:
+    mechanism = square_wave(DOMAIN, 1.0)
+    truth = adult_truth(DOMAIN)
+    codes = np.repeat(np.arange(91), truth)
+    found = distribution(mechanism, count_reports(mechanism, mechanism.drawn(codes)))
+    figure = draw_distribution(found, truth=truth / truth.sum())
+    shares, curve = figure.axes
+    assert np.asarray(shares.lines[0].get_ydata()) == pytest.approx(100 * found.share)
+    assert np.asarray(curve.lines[0].get_ydata()) == pytest.approx(100 * found.cumulative)
+    text = text_of(figure, tmp_path)
+    for words in ("45,222 reports", "estimate (smoothed: biased)", "95 % interval (score)", "truth"):
+        assert words in text
 
 
 def test_nothing_to_draw() -> None:

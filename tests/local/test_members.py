@@ -8,6 +8,7 @@ import mpmath
 import numpy as np
 import numpy.typing as npt
 import pytest
+from scipy import stats
 
 from pbdp.errors import CannotCertifyError, InputError
 from pbdp.local.centers import center_response
@@ -21,6 +22,7 @@ from pbdp.local.split import user_split
 from pbdp.local.subset import SubsetSelection, subset_selection
 from pbdp.local.wave import SquareWave, best_half, square_wave
 from pbdp.local.window import Window
+from pbdp.release.keystream import InsecureTestKeystream
 from tests.local.channels import MEMBERS, channel, matrix
 
 Floats = npt.NDArray[np.float64]
@@ -220,6 +222,52 @@ def test_wrong_weights_are_refused(name: str) -> None:
         changed[key] = ["0"] * len(old) if isinstance(old, list) else 0 if isinstance(old, int) else "0"
     with pytest.raises(InputError):
         mechanism_of(record | {"parameters": changed})
+
+
+@every_member
+def test_reports_are_drawn_with_the_chances_of_the_channel(name: str) -> None:
+    """Accepts the channel's row, and would reject one in which the true answer's gain is a tenth less."""
+    mechanism = MEMBERS[name]
+    chances, reports = matrix(mechanism)
+    forms = {sent_form(mechanism, report): place for place, report in enumerate(reports)}
+    users = 40_000
+    for x in (0, mechanism.domain.count - 1):
+        internal = mechanism.drawn(np.full(users, x), InsecureTestKeystream(x))
+        seen = mechanism.published(internal, np.empty(0, dtype=np.int64)).tolist()
+        counts = np.bincount([forms[report] for report in seen], minlength=len(reports))
+        assert stats.chisquare(counts, users * chances[x]).pvalue > 1e-4
+        wrong = 0.9 * chances[x] + 0.1 * chances.mean(axis=0)
+        assert (
+            stats.chisquare(counts, users * wrong).pvalue < stats.chisquare(counts, users * chances[x]).pvalue
+        )
+
+
+@pytest.mark.parametrize("name", ["wave", "mean", "centers"])
+def test_every_edge_between_two_reports_is_where_the_weights_put_it(name: str) -> None:
+    """Each report's words are whole intervals: as many numbers as its weight, to the last one."""
+    mechanism = MEMBERS[name]
+    given = configuration(mechanism)["parameters"]
+    far = int(given["far"])
+    reports = len(given["centers"]) if name == "centers" else mechanism.domain.count + 2 * given["half"]
+    head = [0] if name == "mean" else []  # which asks for the window
+    for x, value in enumerate(mechanism.domain.values):
+        for place in range(reports):
+            first, last = (
+                mechanism.report_of(value, [*head, 4 * u]) for u in (place * far, (place + 1) * far - 1)
+            )
+            assert first == last
+        last = mechanism.report_of(value, [*head, 4 * (reports * far - 1) + 3])
+        beyond = mechanism.report_of(value, [*head, 4 * reports * far])
+        if name == "centers":
+            assert beyond == mechanism.report_of(value, [2**64 - 1])
+        else:
+            shift = 2 if name == "mean" else given["first"] - given["half"]
+            assert (last, beyond) == (reports - 1 + shift, x + shift)
+            step = int(given["near"]) - far
+            ends = [reports * far + k * step for k in range(2 * given["half"] + 2)]
+            found = [mechanism.report_of(value, [*head, 4 * u]) for u in ends[:-1]]
+            assert found == [x + k + shift for k in range(2 * given["half"] + 1)]
+            assert [mechanism.report_of(value, [*head, 4 * (u - 1)]) for u in ends[1:]] == found
 
 
 # ------------------------------------------------------------------------------------------ the members' own

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from pbdp.errors import InputError
 from pbdp.local.boosted import boosted_response, response_near
 from pbdp.local.centers import center_response
 from pbdp.local.domain import CategoryDomain, Domain, ScaleDomain, on_scale, without_categories
@@ -220,6 +221,8 @@ def families_for(domain: Domain, goal: Goal) -> tuple[Family, ...]:
         return _for_reports(domain, goal)
     if isinstance(goal, LeastShapeError):
         return _for_shapes(domain)
+    if MEAN in goal.needs and not isinstance(domain.values[0], int):
+        raise InputError("values", "whole numbers for a mean", "texts")
     # without categories there is nothing to boost: it is plain response under another name
     found: list[Family] = [BoostedFamily(domain=domain, name=BOOSTED)] if domain.grouped else []
     found += [

@@ -88,6 +88,8 @@ class Candidate:
             "value_error": self.value_error,
             "mean_error": self.errors.get(MEAN),
             "report_confidence": self.near,
+            # once, people could be asked to put in the name of their category
+            "reports_category": False,
         }
 
 

@@ -62,8 +62,11 @@ class Shuffled:
     epsilon: float
 
 
-def shuffled(mechanism: LocalMechanism, users: int, delta: float) -> Shuffled:
-    """The least epsilon that is proved for this delta: over all answers, and whatever the others hold."""
+def shuffled(mechanism: LocalMechanism, users: int, delta: float, known: float = math.inf) -> Shuffled:
+    """The least epsilon that is proved for this delta: over all answers, and whatever the others hold.
+
+    `known` is one that was proved already (`costs_at_most`).
+    """
     whole("users", users)
     if probability("delta", delta) < LEAST_DELTA:
         raise InputError("delta", f"at least {LEAST_DELTA:g}", f"{delta:g}")
@@ -72,7 +75,7 @@ def shuffled(mechanism: LocalMechanism, users: int, delta: float) -> Shuffled:
     for pair in pairs:
         # most pairs do not matter where another one was found to cost more
         if found == 0.0 or delta_after(pair, users, found) > delta:
-            found = _least_epsilon(pair, users, delta, mechanism.epsilon)
+            found = _least_epsilon(pair, users, delta, min(mechanism.epsilon, known))
     return Shuffled(users=users, delta=delta, epsilon=found)
 
 
@@ -145,13 +148,15 @@ def _mean_above(places: Array, chances: Array, users: int, center: float) -> flo
     convolved = convolution([(factor, users)])
     # the window is centered on the tilted mean; what leaves it on one side enters on the other
     first = round(users * mean) - cells // 2
-    numbers = first + np.arange(cells)
-    sums = numbers + users * center
-    weigh = np.where(sums > 0, sums * np.exp(-tilt * np.maximum(sums, 0.0)), 0.0)
-    value = float(convolved.masses[numbers % cells] @ weigh)
+    start = max(first, math.floor(-users * center) + 1)
+    sums = np.arange(start, first + cells) + users * center
+    masses = np.roll(convolved.masses, -(first % cells))[start - first :]
+    weigh = sums * np.exp(-tilt * sums)
+    # plain sums: the threads of a library would cost more than they save
+    value, squared = (float(np.einsum("i,i->", each, weigh)) for each in (masses, weigh))
     peak = 1 / (math.e * tilt)
     missing = _tail(places - mean, tilted, users, cells / 2 - 1) * peak
-    error = convolved.error * float(np.sqrt(weigh @ weigh))
+    error = convolved.error * math.sqrt(squared)
     scale = math.exp(users * (math.log(total) + tilt * center))
     return scale * (value + missing + error) * (1 + 1e-9 + users * 1e-14)
 

@@ -207,11 +207,11 @@ def _table(found: Estimate | Distribution, of: str) -> Table:
 
     table: Table
     if isinstance(found, Estimate):
-        scale = found.users if found.kind == "mean" else 1
-        table = {found.kind: _column(found.names)}
+        mean = found.kind == "mean"
+        scale = found.users if mean else 1
+        table = {} if mean else {found.kind: _column(found.names)}
         table |= {"estimate": found.people / scale, "low": found.low / scale, "high": found.high / scale}
-        if found.kind != "mean":
-            table["share"] = found.share
+        table |= {} if mean else {"share": found.share}
         biased = found.biased
     elif of == "quantile":
         levels, values, low, high = zip(*found.quantiles(), strict=True)

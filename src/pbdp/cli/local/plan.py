@@ -154,7 +154,10 @@ def _made(options: argparse.Namespace, domain: Domain, goal: Goal) -> LocalPlan:
 def _central(options: argparse.Namespace, made: LocalPlan) -> Shuffled | None:
     from pbdp.local.shuffled import shuffled
 
-    return shuffled(made.mechanism, options.users, options.delta) if options.shuffled else None
+    if not options.shuffled:
+        return None
+    known = math.inf if options.central_epsilon is None else options.central_epsilon
+    return shuffled(made.mechanism, options.users, options.delta, known)
 
 
 def _record(made: LocalPlan, users: int | None, central: Shuffled | None) -> dict[str, Any]:
