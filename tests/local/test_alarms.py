@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pytest
 
 from pbdp.local import alarms as module
@@ -35,7 +37,7 @@ MECHANISMS: dict[str, LocalMechanism] = {
 }
 
 
-def sent(mechanism: LocalMechanism, users: int, seed: int, truth: int = 3) -> np.ndarray:  # type: ignore[type-arg]
+def sent(mechanism: LocalMechanism, users: int, seed: int, truth: int = 3) -> npt.NDArray[Any]:
     codes = some_truth(mechanism.domain, users, truth)
     internal = mechanism.drawn(codes, InsecureTestKeystream(seed))
     return mechanism.published(internal, np.empty(0, dtype=object))

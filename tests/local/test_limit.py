@@ -59,7 +59,8 @@ def best_confidence(near: npt.NDArray[np.bool_], epsilon: float) -> float:
     cost = np.zeros(cells + count + 1)
     cost[-1] = -1
     found = linprog(cost, np.array(least), np.zeros(len(least)), rows, np.ones(count), method="highs")
-    return float(-found.fun)
+    assert found.fun is not None
+    return -float(found.fun)
 
 
 @pytest.mark.parametrize("name", REGIONS)
@@ -79,9 +80,9 @@ def test_the_cover_number_is_that_of_both_programs(name: str) -> None:
     near = inside(region).astype(float)
     count = len(near)
     cover = linprog(np.ones(count), -near, -np.ones(count), method="highs").fun
-    packed = -linprog(-np.ones(count), near.T, np.ones(count), method="highs").fun
-    assert float(region.cover_number) == pytest.approx(cover)
-    assert float(region.cover_number) == pytest.approx(packed)
+    packed = linprog(-np.ones(count), near.T, np.ones(count), method="highs").fun
+    assert cover == pytest.approx(float(region.cover_number))
+    assert packed == pytest.approx(-float(region.cover_number))
     if not region.ring:
         assert np.all(near[:, list(region.centers())].sum(axis=1) >= 1)
 
@@ -132,10 +133,10 @@ def random_channel(generator: np.random.Generator, count: int, epsilon: float) -
     told = ((columns / means - 1) ** 2).sum(axis=0) * means
     cost = -told * (1 + generator.random() * generator.random(40))
     found = linprog(cost, A_eq=columns, b_eq=np.ones(count), method="highs")
-    if not found.success:
+    if not found.success or found.x is None:
         return random_channel(generator, count, epsilon)
-    made = columns * found.x
-    return np.asarray(made[:, found.x > 1e-12])
+    weights = np.asarray(found.x)
+    return np.asarray((columns * weights)[:, weights > 1e-12])
 
 
 @pytest.mark.parametrize("epsilon", [0.4, 1.0, 2.5])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections import Counter
+from collections import defaultdict
 from functools import cache
 from itertools import combinations_with_replacement
 
@@ -51,7 +51,7 @@ def chances(name: str) -> Floats:
 
 def added(law: Histogram, row: Floats) -> Histogram:
     """The histogram of reports with one more person's."""
-    made: Counter[tuple[int, ...]] = Counter()
+    made: Histogram = defaultdict(float)
     for histogram, chance in law.items():
         for report, more in enumerate(row):
             grown = list(histogram)
@@ -113,7 +113,7 @@ def clones(rows: Floats, users: int, epsilon: float) -> float:
     share = beta / (ratio - 1)
     apart = np.abs(one - two)
     clone = beta * min(float(rows[:, y].min() / apart[y]) for y in range(len(one)) if apart[y] > 1e-12)
-    laws: list[Counter[tuple[int, int]]] = [Counter(), Counter()]
+    laws: list[dict[tuple[int, int], float]] = [defaultdict(float), defaultdict(float)]
     for law, (up, down) in zip(laws, ((ratio * share, share), (share, ratio * share)), strict=True):
         for both in range(users):
             for first in range(both + 1):

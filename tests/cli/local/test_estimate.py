@@ -213,8 +213,8 @@ def test_means_distributions_and_quantiles(capsys: Capture, folder: Path, tmp_pa
     deciles = json.loads(run(capsys, *wave, "--of", "quantile", "--json").out)["estimates"]
     assert abs(deciles[4]["estimate"] - 37) <= 2
     assert all(row["low"] <= row["high"] for row in deciles)
-    words = run(capsys, *wave, "--of", "quantile", "--plot", str(tmp_path / "wave.svg")).out
-    assert "smoothed (EM): BIASED at peaks and edges" in words
+    done = run(capsys, *wave, "--of", "quantile", "--plot", str(tmp_path / "wave.svg"))
+    assert "smoothed (EM): BIASED at peaks and edges" in done.out
     assert "Up to each value" in (tmp_path / "wave.svg").read_text()
     assert_refused(run(capsys, *wave, "--projected"), "--projected")
     assert_refused(run(capsys, *wave, "--of", "category"), "--of")
