@@ -17,6 +17,7 @@ from pbdp.local.distribution import distribution
 from pbdp.local.domain import in_blocks
 from pbdp.local.estimate import estimate
 from pbdp.local.goal import LeastError, Within
+from pbdp.local.means import mean_response
 from pbdp.local.plan import plan_local
 from pbdp.local.wave import square_wave
 from reproduction.age_errors import adult_truth
@@ -95,6 +96,18 @@ def test_a_distribution_is_drawn_with_its_curve_and_the_truth(tmp_path: Path) ->
     text = text_of(figure, tmp_path)
     for words in ("45,222 reports", "estimate (smoothed: biased)", "95 % interval (score)", "truth"):
         assert words in text
+
+
+def test_a_mean_is_drawn_in_its_own_unit(tmp_path: Path) -> None:
+    mechanism = mean_response(DOMAIN, 2.0)
+    counts = count_reports(mechanism, mechanism.drawn(np.repeat(np.arange(91), 50)))
+    made = estimate(mechanism, counts, "mean")
+    (panel,) = draw_estimates(made).axes
+    points = panel.lines[-1]
+    assert np.asarray(points.get_ydata()) == pytest.approx(made.share)
+    assert 40 < made.share[0] < 70
+    assert "share of people" not in made._repr_html_()
+    assert "Mean" in text_of(draw_estimates(made), tmp_path)
 
 
 def test_nothing_to_draw() -> None:

@@ -41,7 +41,8 @@ def draw_estimates(*estimates: Estimate, truth: Array | None = None) -> Figure:
 
 
 def _intervals(panel: Axes, made: Estimate, truth: Array | None) -> None:
-    places, percent = np.arange(len(made.names)), 100 / made.users
+    mean = made.kind == "mean"
+    places, percent = np.arange(len(made.names)), (1 if mean else 100) / made.users
     said = [("estimate (projected: biased)" if made.biased else "estimate", COLORS[1])]
     said.append((f"{percent_down(made.confidence)} interval ({made.method})", COLORS[0]))
     if truth is not None:
@@ -57,10 +58,12 @@ def _intervals(panel: Axes, made: Estimate, truth: Array | None) -> None:
         elinewidth=1.5,
         capsize=6 if len(places) <= MOST_NAMES else 2,
     )
-    panel.plot(places, 100 * made.share, "o", ms=3, color=COLORS[1])
-    panel.axhline(0, color="0.4", lw=1)
+    panel.plot(places, made.people * percent, "o", ms=3, color=COLORS[1])
+    if not mean:
+        panel.axhline(0, color="0.4", lw=1)
     _name_places(panel, made.names)
-    panel.set(title=f"Share of each {made.kind}", ylabel="per cent of people")
+    title, unit = ("Mean", "") if mean else (f"Share of each {made.kind}", "per cent of people")
+    panel.set(title=title, ylabel=unit)
     low, high = panel.get_ylim()
     panel.set_ylim(low, high + 0.07 * len(said) * (high - low))
     say(panel, *said)

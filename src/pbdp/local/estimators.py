@@ -194,9 +194,19 @@ def _coefficients(domain: ScaleDomain, shares: Shares, *, values: bool) -> Array
     """
     if domain.count > LARGEST_SCALE:
         raise CannotCertifyError(f"Scales have at most {LARGEST_SCALE:,} values. Use categories.")
+    if not domain.ring and shares.own[0] - shares.near[0] <= LEAST_DIFFERENCE * shares.own[0]:
+        # the first two values have the same neighborhood, and others tell them apart
+        return None
     transposed = _matrix(domain, shares).T
     members = np.eye(domain.count) if values else domain.members().astype(np.float64)
-    found: Array = np.asarray(members @ np.linalg.pinv(transposed, rcond=1 / LARGEST_CONDITION))
+    try:
+        inverse: Array = np.asarray(np.linalg.inv(transposed), dtype=np.float64)
+    except np.linalg.LinAlgError:
+        inverse = np.full_like(transposed, np.inf)
+    # that of a nearly singular matrix has huge entries: rare enough for the slow way
+    if not np.abs(inverse).max() * float(transposed.max()) < LARGEST_CONDITION / domain.count:
+        inverse = np.asarray(np.linalg.pinv(transposed, rcond=1 / LARGEST_CONDITION))
+    found = inverse if values else np.asarray(members @ inverse)
     off = np.abs(found @ transposed - members).max()
     return found if off < LARGEST_REST else None
 

@@ -18,7 +18,7 @@ from pbdp.local.goal import Goal, LeastMeanError, ReportWithin, Within
 from pbdp.local.hashing import LARGEST_EPSILON as HASHING_EPSILON
 from pbdp.local.hashing import local_hashing
 from pbdp.local.law import LARGEST_EPSILON, SMALLEST_EPSILON, Shares, ideal_shares
-from pbdp.local.limit import best_size
+from pbdp.local.limit import best_size, report_confidence
 from pbdp.local.means import mean_response
 from pbdp.local.mechanism import CATEGORY, MEAN, VALUE, LocalMechanism
 from pbdp.local.region import Region
@@ -37,8 +37,9 @@ from pbdp.local.wave import square_wave
 BOOSTED = "boosted response"
 SPLIT = "user splitting"
 # Points at which a setting is tried before the best one is refined.
-GRID = 25
-REFINED = 1e-4
+GRID, REFINED = 25, 1e-4
+# The same where each point takes a matrix of many values.
+SLOW_GRID, SLOW_REFINED, MANY = 7, 1e-2, 256
 # Splitting compares every pair of values.
 SPLIT_DOMAIN = 512
 # Sizes of sets that are tried before the best one is refined.
@@ -67,15 +68,18 @@ class Family(ABC):
         """The mechanism itself, with integer weights."""
 
 
-def _searched(cost: Callable[[float], float], low: float, high: float) -> tuple[float, float]:
+def _searched(
+    cost: Callable[[float], float], low: float, high: float, *, slow: bool = False
+) -> tuple[float, float]:
     """The least cost and where it is: on a grid, and then between the neighbors of the best point."""
     from scipy.optimize import minimize_scalar
 
-    grid = np.linspace(low, high, GRID)
+    points, refined = (SLOW_GRID, SLOW_REFINED) if slow else (GRID, REFINED)
+    grid = np.linspace(low, high, points)
     costs = [cost(float(at)) for at in grid]
     least = int(np.argmin(costs))
-    ends = grid[max(least - 1, 0)], grid[min(least + 1, GRID - 1)]
-    found = minimize_scalar(cost, bounds=ends, method="bounded", options={"xatol": REFINED * (high - low)})
+    ends = grid[max(least - 1, 0)], grid[min(least + 1, points - 1)]
+    found = minimize_scalar(cost, bounds=ends, method="bounded", options={"xatol": refined * (high - low)})
     # the ends of the range are often the best, and the search never reaches them
     tried = [(float(found.fun), float(found.x)), (costs[least], float(grid[least]))]
     return min(tried, key=lambda pair: (math.isnan(pair[0]), pair[0]))
@@ -110,7 +114,8 @@ class BoostedFamily(Family):
             shares = ideal_shares(self.domain, epsilon, epsilon0)
             return goal.cost(_IdealResponse(domain=self.domain, shares=shares))
 
-        return (cost(epsilon), epsilon) if self.plain else _searched(cost, 0.0, epsilon)
+        slow = isinstance(self.domain, ScaleDomain) and self.domain.count > MANY and bool(goal.needs)
+        return (cost(epsilon), epsilon) if self.plain else _searched(cost, 0.0, epsilon, slow=slow)
 
     def mechanism(self, goal: Goal, epsilon: float, setting: float | None) -> LocalMechanism:  # noqa: ARG002
         return boosted_response(self.domain, epsilon, epsilon if setting is None else setting)
@@ -127,6 +132,32 @@ class SimpleFamily(Family):
 
     def mechanism(self, goal: Goal, epsilon: float, setting: float | None) -> LocalMechanism:  # noqa: ARG002
         return self.made(self.domain, goal, epsilon)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CenterFamily(Family):
+    """Response on centers, for reports in a region."""
+
+    region: Region
+
+    def best(self, goal: Goal, epsilon: float) -> tuple[float, float | None]:
+        return goal.cost(_IdealCenters(near=report_confidence(self.region, epsilon))), None
+
+    def mechanism(self, goal: Goal, epsilon: float, setting: float | None) -> LocalMechanism:  # noqa: ARG002
+        return center_response(self.domain, self.region, epsilon)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _IdealCenters:
+    """Response on centers before its weights are rounded: it is at the limit."""
+
+    near: float
+
+    def spread(self, kind: str) -> Spread:
+        raise AssertionError(f"not asked for {kind}s")
+
+    def near_enough(self, region: Region) -> float:  # noqa: ARG002 - asked for one region
+        return self.near
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -293,7 +324,7 @@ def _for_reports(domain: Domain, goal: ReportWithin) -> tuple[Family, ...]:
     plain = without_categories(domain.values) if isinstance(domain, ScaleDomain) else domain
     found: list[Family] = [BoostedFamily(domain=plain, name="plain randomized response", plain=True)]
     if not region.ring:
-        found.append(_simple(plain, "response on centers", lambda d, _, e: center_response(d, region, e)))
+        found.append(CenterFamily(domain=plain, name="response on centers", region=region))
     if region.of_categories:
         return (BoostedFamily(domain=domain, name=BOOSTED), *found)
     width = int(region.size.max())

@@ -19,7 +19,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any, ClassVar
 
 import numpy as np
@@ -49,6 +49,8 @@ from pbdp.noise.kernel import Array, Words
 LARGEST_EPSILON = 10.0
 # Comparing categories looks at every pair of values.
 LARGEST_COMPARED = 512
+# Sums that are held at once.
+LARGEST_SUMS = 1 << 23
 # More than remainders of 64-bit words can change the chance of a collision by.
 COLLISIONS = 2.0**-40
 
@@ -90,10 +92,7 @@ class LocalHashing(LocalMechanism):
     @property
     def digits(self) -> int:
         """Digits m of a value's number in base g."""
-        digits, reach = 1, self.g
-        while reach < self.domain.count:
-            digits, reach = digits + 1, reach * self.g
-        return digits
+        return digits_of(self.domain.count, self.g)
 
     @property
     def report_words(self) -> str:
@@ -207,16 +206,10 @@ class LocalHashing(LocalMechanism):
         p, q = self.probabilities
         g, total, squares = self.g, weights.sum(axis=1), (weights**2).sum(axis=1)
         uniform = squares / g + (total**2 - squares) / g**2
-        squared = np.empty(weights.shape)
-        for x in range(self.domain.count):
-            lines = self._lines_through(x)
-            on_line = np.zeros((len(weights), int(lines.max()) + 1))
-            np.add.at(on_line.T, lines, weights.T)
-            own, others = weights[:, x], total - weights[:, x]
-            # values on one line through x collide with x together, others independently
-            together = (on_line[:, 1:] ** 2).sum(axis=1)
-            apart = others**2 - together
-            squared[:, x] = own**2 + 2 * own * others / g + together / g + apart / g**2
+        others = total[:, None] - weights
+        # values on one line through x collide with x together, others independently
+        together = _together(self.domain.count, g, weights.tobytes(), weights.shape[0])
+        squared = weights**2 + 2 * weights * others / g + together / g + (others**2 - together) / g**2
         follows = (self.own - self.other) / TOTAL
         second = follows * squared + (1 - follows) * uniform[:, None]
         center = (q * total)[:, None]
@@ -232,14 +225,53 @@ class LocalHashing(LocalMechanism):
         together = (1 / self.g - COLLISIONS) / self.g
         return (pure_contrast(1 / self.g, together, self.own / self.other, self.g * self.other / TOTAL),)
 
-    def _lines_through(self, x: int) -> Codes:
-        """For each value the number, from 1 on, of the line through it and x; 0 for x itself."""
-        steps = (self._digit_table - self._digit_table[x]) % self.g
-        first = np.take_along_axis(steps, np.argmax(steps != 0, axis=1)[:, None], axis=1)[:, 0]
-        inverses = np.array([0, *(pow(int(step), -1, self.g) for step in np.unique(first[first > 0]))])
-        scale = inverses[np.searchsorted(np.unique(first[first > 0]), first) + 1] * (first > 0)
-        directions = steps * scale[:, None] % self.g @ self.g ** np.arange(self.digits)
-        return np.unique(directions, return_inverse=True)[1].astype(np.int64)
+
+@lru_cache(maxsize=16)
+def _together(count: int, g: int, given: bytes, groups: int) -> Array:
+    """For each group and value x, the sum over the lines through x of the squared sum of weights on them.
+
+    Plans ask for it again and again, with other weights of reports but the same g.
+    """
+    weights = np.frombuffer(given, dtype=np.float64).reshape(groups, count)
+    lines = _lines(count, g)
+    number = int(lines.max()) + 1
+    made = np.empty(weights.shape)
+    once = np.count_nonzero(weights, axis=0).max() <= 1
+    if once and count * number * groups <= LARGEST_SUMS:
+        # every value counts for one group: all groups at once
+        group = np.abs(weights).argmax(axis=0)
+        places = (np.arange(count)[:, None] * number + lines) * groups + group
+        weighed = np.broadcast_to(weights.sum(axis=0), places.shape)
+        sums = np.bincount(places.ravel(), weighed.ravel(), count * number * groups)
+        return np.asarray((sums.reshape(count, number, groups)[:, 1:] ** 2).sum(axis=1).T)
+    places = np.arange(count)[:, None] * number + lines
+    for row, own in zip(made, weights, strict=True):
+        sums = np.bincount(places.ravel(), np.broadcast_to(own, places.shape).ravel(), count * number)
+        row[:] = (sums.reshape(count, number)[:, 1:] ** 2).sum(axis=1)
+    return made
+
+
+@lru_cache(maxsize=4)
+def _lines(count: int, g: int) -> Codes:
+    """For x and v the number, from 1 on, of the line through them; 0 for v = x.
+
+    Through x go the lines x + t y, each y with 1 as its first digit that is not 0.
+    """
+    digits = digits_of(count, g)
+    table = np.arange(count)[:, None] // g ** np.arange(digits) % g
+    steps = (table - table[:, None]) % g
+    first = np.take_along_axis(steps, np.argmax(steps != 0, axis=2)[:, :, None], axis=2)
+    inverses = np.array([0, *(pow(step, -1, g) for step in range(1, g))])
+    directions = (steps * inverses[first] % g) @ g ** np.arange(digits)
+    return np.unique(directions, return_inverse=True)[1].reshape(count, count).astype(np.int64)
+
+
+def digits_of(count: int, g: int) -> int:
+    """Digits of the numbers of so many values in base g."""
+    digits, reach = 1, g
+    while reach < count:
+        digits, reach = digits + 1, reach * g
+    return digits
 
 
 def local_hashing(domain: Domain, epsilon: float) -> LocalHashing:

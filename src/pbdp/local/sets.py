@@ -97,7 +97,7 @@ def subset_spread(domain: Domain, chances: Chances, *, values: bool) -> Spread:
     if values and not chances.values_known:
         return unknowable(domain.count, domain.count)
     if not values and not several:
-        return weighted_spread(domain, chances, group_weights(domain))
+        return _grouped(domain, chances)
     if not values:
         high, low = chances.group_coefficients()
         never, always = chances.never, chances.never + chances.boost
@@ -128,6 +128,29 @@ def subset_spread(domain: Domain, chances: Chances, *, values: bool) -> Spread:
         reach = np.repeat(reach, chances.n.astype(np.int64))
     own, same, other = parts
     return ValueSpread(domain=domain, own=own, same=same, other=other, reach=reach)
+
+
+def _grouped(domain: Domain, chances: Chances) -> Spread:
+    """Of groups of values where sets are of all values: as a group sees them, people are in it or not."""
+    if not isinstance(domain, CategoryDomain):
+        return weighted_spread(domain, chances, group_weights(domain))
+    sizes = np.array(domain.sizes, dtype=np.float64)
+    (p,), (q,), (n,), (d,) = chances.own, chances.same, chances.n, chances.d
+    # the true value and another, or two others, are in a set together
+    with_own = p * (d - 1) / (n - 1)
+    others = (p * (d - 1) * (d - 2) + (1 - p) * d * (d - 1)) / max((n - 1) * (n - 2), 1.0)
+
+    def variance(rest: Array) -> Array:
+        """Of how many of so many values, none of them the true one, a set holds."""
+        return np.asarray(rest * q * (1 - q) + rest * (rest - 1) * (others - q * q))
+
+    rest = sizes - 1
+    inside = p * (1 - p) + variance(rest) + 2 * rest * (with_own - p * q)
+    scale = (p - q) ** 2
+    low, high = -sizes * q / (p - q), (np.minimum(sizes, d) - sizes * q) / (p - q)
+    return GroupSpread(
+        domain=domain, inside=inside / scale, outside=variance(sizes) / scale, reach=reach_of(low, high)
+    )
 
 
 def weighted_spread(domain: Domain, chances: Chances, weights: Array) -> Spread:

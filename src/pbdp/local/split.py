@@ -34,7 +34,7 @@ from pbdp.local.estimators import exact_bincount, group_weights
 from pbdp.local.intervals import PureCounts
 from pbdp.local.lookup import NULL, UNKNOWN, WRONG_TYPE, is_null
 from pbdp.local.mechanism import CATEGORY, MEAN, VALUE, CellBounds, LocalMechanism, MarkLaw
-from pbdp.local.spread import DenseSpread, Spread, unknowable
+from pbdp.local.spread import DenseSpread, GroupSpread, Spread, ValueSpread, unknowable
 from pbdp.local.subset import SubsetSelection, subset_selection
 from pbdp.mechanism.weights import TOTAL
 from pbdp.noise.kernel import Array, Words
@@ -217,6 +217,10 @@ class UserSplit(LocalMechanism):
     def spread(self, kind: str) -> Spread:
         if kind == MEAN:
             return self.mean_spread()
+        if kind == CATEGORY and self.of_value is None:
+            alone = self.of_category.spread(VALUE)
+            assert isinstance(alone, ValueSpread)  # noqa: S101 - sets of all values have no other
+            return GroupSpread(domain=self.domain, inside=alone.own, outside=alone.other, reach=alone.reach)
         if kind not in self._spreads:
             weights = np.eye(self.domain.count) if kind == VALUE else group_weights(self.domain)
             self._spreads[kind] = self.weighted(weights)
@@ -240,7 +244,8 @@ class UserSplit(LocalMechanism):
             each = mix[:, held]
             middle = each.mean(axis=1)[:, None]
             total += (own.matrix[:, held] + (each - middle) ** 2) / chance
-            reach = np.maximum(reach, (own.reach + np.ptp(mix, axis=1)) / chance)
+            # coefficients are at most their reach from every mean they can have
+            reach = np.maximum(reach, own.reach / chance)
         total -= (weights - weights.mean(axis=1)[:, None]) ** 2
         return DenseSpread(matrix=np.maximum(total, 0.0), reach=reach + np.ptp(weights, axis=1))
 

@@ -132,6 +132,9 @@ class SquareWave(LocalMechanism):
     def spread(self, kind: str) -> Spread:
         if kind == MEAN:
             return self.mean_spread()
+        if self._coefficients is None:
+            groups = self.domain.values if kind == VALUE else self.domain.groups
+            return unknowable(len(groups), self.domain.count)
         return self.weighted(np.eye(self.domain.count) if kind == VALUE else group_weights(self.domain))
 
     def weighted(self, weights: Array) -> Spread:
@@ -156,10 +159,14 @@ class SquareWave(LocalMechanism):
         """Of the report moved to the nearest value; on a ring there is no such thing."""
         if region.ring:
             return None
-        by_place = np.clip(np.arange(self.window.reports) - self.window.half, 0, self.domain.count - 1)
-        matrix = self.window.matrix()
-        inside = (by_place >= region.start[:, None]) & (by_place < (region.start + region.size)[:, None])
-        return float((matrix * inside).sum(axis=1).min())
+        near, far = self.window.shares
+        x, half = np.arange(self.domain.count), self.window.half
+        # reports beyond an end are moved to it
+        first = np.where(region.start == 0, -half, region.start)
+        end = region.start + region.size
+        end = np.where(end == self.domain.count, self.domain.count + half, end)
+        inside = np.minimum(end, x + half + 1) - np.maximum(first, x - half)
+        return float((far * (end - first) + (near - far) * inside).min())
 
 
 def square_wave(domain: Domain, epsilon: float, half: int | None = None) -> SquareWave:

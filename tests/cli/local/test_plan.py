@@ -129,7 +129,7 @@ def test_a_report_within_a_distance(capsys: Capture, tmp_path: Path) -> None:
 def test_every_plan_prints_the_confidence_of_a_report(capsys: Capture, extra: list[str]) -> None:
     done = run(capsys, "local", "plan", *AGES, "--epsilon", "1", *extra)
     assert "One report   is " in done.out
-    assert "at this epsilon no more than" in " ".join(done.out.split())
+    assert "at this epsilon" in " ".join(done.out.split())
     assert "Poisoning" in done.out
 
 

@@ -136,11 +136,12 @@ def _shuffled(central: Shuffled | None) -> Facts:
 
 def _report(plan: LocalPlan) -> str:
     """How near to the truth one report is, and how near it could be."""
-    most = f"at this epsilon no more than {percent_up(plan.most_confidence)}"
+    most = percent_up(plan.most_confidence)
     where = plan.region.words if int(plan.region.size.max()) > 1 else "the true answer"
     if plan.chosen.near is None:
-        return f"is no answer by itself; {most} of any answers could be {where}"
-    return f"is {where} with confidence {percent_down(plan.chosen.near)}; {most} is possible"
+        return f"is no answer by itself; none could be {where} more than {most} of the time at this epsilon"
+    near = percent_down(plan.chosen.near)
+    return f"is {where} with confidence {near}; at this epsilon no more than {most} is possible"
 
 
 def _accuracy(plan: LocalPlan, users: int, *, stated: bool) -> Facts:
