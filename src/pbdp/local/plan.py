@@ -286,7 +286,7 @@ def _check_confidence(goal: ReportWithin) -> None:
         raise InputError(
             "confidence",
             f"above {1 / float(goal.region.cover_number):.4g} here",
-            f"{goal.confidence:g}",
+            repr(goal.confidence),
             "Below that, reports that do not depend on the answer are near enough, and tell nothing.",
         )
 

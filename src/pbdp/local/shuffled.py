@@ -69,7 +69,7 @@ def shuffled(mechanism: LocalMechanism, users: int, delta: float, known: float =
     """
     whole("users", users)
     if probability("delta", delta) < LEAST_DELTA:
-        raise InputError("delta", f"at least {LEAST_DELTA:g}", f"{delta:g}")
+        raise InputError("delta", f"at least {LEAST_DELTA:g}", repr(delta))
     pairs = [side for each in mechanism.contrasts for side in (each, each.swapped())]
     found = 0.0
     for pair in pairs:

@@ -300,7 +300,7 @@ def subset_selection(
     """
     epsilon, _ = checked_epsilons(epsilon, 0.0)
     if epsilon > LARGEST_EPSILON:
-        raise InputError("epsilon", f"at most {LARGEST_EPSILON:g} for subset selection", f"{epsilon:g}")
+        raise InputError("epsilon", f"at most {LARGEST_EPSILON:g} for subset selection", repr(epsilon))
     chosen = best_size(domain.count, epsilon) if size is None else size
     blocks, sizes = block_sizes(domain, chosen, by_category=by_category)
     if math.lcm(*sizes) > LARGEST_MULTIPLE:
