@@ -224,7 +224,7 @@ class SplitFamily(Family):
     """User splitting; the setting is the share of people who are asked for their category."""
 
     def best(self, goal: Goal, epsilon: float) -> tuple[float, float | None]:
-        return _searched(lambda share: goal.cost(self.mechanism(goal, epsilon, share)), 0.02, 0.98)
+        return _searched(lambda share: goal.cost(self.mechanism(goal, epsilon, share)), 0.02, 0.98, slow=True)
 
     def mechanism(self, goal: Goal, epsilon: float, setting: float | None) -> LocalMechanism:  # noqa: ARG002
         return user_split(self.domain, epsilon, 0.5 if setting is None else setting)

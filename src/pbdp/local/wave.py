@@ -7,7 +7,11 @@ with y and b as there: values that are consecutive whole numbers are reported as
 beyond either end.
 
 Estimates of values are unbiased (least squares, weighted as for people spread evenly) but far too noisy one
-by one; what the reports are good for is the distribution, by `smoothing`, which is biased.
+by one. What the reports are good for is the distribution, by *smoothed expectation maximization*: each step
+takes the shares to the mean, over the reports, of what a report says about its sender if the shares were
+right (EM; its likelihood never falls), and then smooths them with (1, 2, 1)/4, until a step gains less than a
+set part of the likelihood. Smoothing keeps the noise of many small shares out. It is also why the result is
+biased: sharp peaks and edges are rounded off, over about as many values as steps were needed.
 """
 
 from __future__ import annotations
@@ -28,7 +32,6 @@ from pbdp.local.law import checked_epsilons
 from pbdp.local.lookup import integer_codes
 from pbdp.local.mechanism import MEAN, VALUE, CellBounds, LocalMechanism
 from pbdp.local.region import Region
-from pbdp.local.smoothing import smoothed
 from pbdp.local.spread import DenseSpread, Spread, reach_of, unknowable
 from pbdp.local.window import Window, window_law
 from pbdp.noise.kernel import Array, Words
@@ -36,6 +39,9 @@ from pbdp.noise.kernel import Array, Words
 # Unbiased estimates invert a matrix of all values.
 LARGEST_INVERTED = 1024
 LARGEST_DOMAIN = 1 << 16
+# A step that gains less than this, times e^epsilon, in log-likelihood is the last (as in the paper).
+LEAST_GAIN = 1e-3
+MOST_STEPS = 10_000
 NOT_KNOWABLE = "So many values cannot be estimated one by one here. Use --of distribution."
 
 
@@ -184,3 +190,28 @@ def best_half(count: int, epsilon: float) -> int:
     grown, gain = math.exp(epsilon), math.expm1(epsilon)
     share = (epsilon * grown - gain) / (2 * grown * (gain - epsilon))
     return round(share * count)
+
+
+def smoothed(window: Window, counts: Codes | Array) -> Array:
+    """Shares of the places, from how often each report came."""
+    seen = np.asarray(counts, dtype=np.float64)
+    shares = np.full(window.places, 1.0 / window.places)
+    least = LEAST_GAIN * math.exp(window.epsilon)
+    before = -math.inf
+    for _ in range(MOST_STEPS):
+        mixed = window.mixed(shares)
+        likelihood = float(seen @ np.log(mixed))
+        if likelihood - before < least:
+            break
+        before = likelihood
+        shares = shares * window.expected(seen / mixed)
+        shares = _smooth(shares / shares.sum())
+    return shares
+
+
+def _smooth(shares: Array) -> Array:
+    """Means of neighbors with the weights 1, 2, 1; at the ends of those there are."""
+    padded = np.concatenate([[0.0], shares, [0.0]])
+    made = (padded[:-2] + 2 * shares + padded[2:]) / 4
+    made[[0, -1]] *= 4 / 3
+    return np.asarray(made / made.sum())
