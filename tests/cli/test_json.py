@@ -69,10 +69,18 @@ COMMANDS = [
     "verify plan.json",
     "verify table.csv.manifest.json --ledger l.db",
     "local plan --values 1..10 --epsilon 1 -o survey.json",
+    "local plan --values 1..10 --epsilon 1 --goal distribution --users 500 --shuffled -o wave.json",
+    "local plan --values 1..10 --report-within 2 --confidence 0.8",
+    "local questions poll.toml --epsilon 1 --users 500 -o poll",
+    "local client",
     "local randomize survey.json 3",
     "local randomize survey.json --input ages.txt -o reports.csv --insecure-test-seed 1",
     "local estimate survey.json --input reports.csv",
     "demo",
+    "local estimate survey.json --input reports.csv --of mean --asked 300",
+    "local randomize wave.json --input ages.txt -o waves.csv",
+    "local estimate wave.json --input waves.csv --of distribution",
+    "local estimate wave.json --input waves.csv waves2.csv --of quantile",
     "release nothing.json 3",
     "plann",
     f"ask 12 {ASK} --ledger l.db --dataset vists",
@@ -91,6 +99,9 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     texts = {
         "visits.csv": "\n".join(["user,city,spend", *rows]),
         "ages.txt": "\n".join(str(1 + person % 10) for person in range(200)),
+        "poll.toml": "[age]\nvalues = '1..10'\n[mood]\nvalues = ['bad', 'good']",
+        # all people at one end
+        "waves2.csv": "\n".join(["-2"] * 200),
         "together.toml": "delta = 1e-6\n"
         "[visits]\nwithin = 20\nconfidence = 0.9\nsensitivity = 1\ninteger = true\n"
         "[spend]\nwithin = 200\nconfidence = 0.9\nsensitivity = 10\ninteger = true\n",

@@ -114,6 +114,6 @@ def test_surveys_show_themselves(tmp_path: Path) -> None:
     mechanism = boosted_response(domain, 3.0, 1.0)
     counts = count_reports(mechanism, mechanism.drawn(np.repeat(np.arange(20), 50)) + 10)
     found = estimate(mechanism, counts, "category")
-    assert repr(found) == "<Estimate: 2 categories of 1,000 people; 95 % intervals (normal)>"
+    assert repr(found) == "<Estimate: 2 categories of 1,000 people; 95 % intervals (score)>"
     assert "<svg" in found._repr_html_()
     found.plot(tmp_path / "estimate.svg")

@@ -130,13 +130,14 @@ def table_card(table: ReleasedTable) -> str:
 
 
 def estimate_card(found: Estimate) -> str:
-    """Shares in per cent with their intervals, the largest first."""
+    """Shares in per cent with their intervals, the largest first; or the mean with its own."""
     order = np.argsort(-found.share)[:MOST_ROWS]
     names = [str(found.names[place]) for place in order]
+    scale, title = (1, "mean") if found.kind == "mean" else (100, "share of people, per cent")
     share, low, high = (
-        100 * numbers[order] / found.users for numbers in (found.people, found.low, found.high)
+        scale * numbers[order] / found.users for numbers in (found.people, found.low, found.high)
     )
-    picture = _dotted(names, share, low, high, "share of people, per cent")
+    picture = _dotted(names, share, low, high, title)
     return card("Estimates of a survey", found.describe().split("\n"), picture)
 
 
