@@ -32,7 +32,7 @@ from pbdp.planning.pricing import Claim, Measured, Plans, Price, Priced, Terms, 
 from pbdp.planning.pricing.priced import name_of
 from pbdp.planning.pricing.terms import KINDS, amount_name
 from pbdp.release.keystream import SecureKeystream
-from pbdp.spelling import neighbours_too
+from pbdp.spelling import digest, neighbours_too
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -318,6 +318,8 @@ class Budget:
         again: bool = False,
         shape: Sequence[int] | None = None,
         blocks: Blocks = None,
+        parts: int = 1,
+        whole: str = "",
     ) -> Paid:
         """Pay for `count` numbers, have them drawn unless they were, and store them.
 
@@ -325,7 +327,8 @@ class Budget:
         numbers each part of a plan has, if it has several; they are stored apart, never to be taken for each
         other's.
 
-        `key`, `query`, `disjoint`, `again` and `blocks` are as in `release`.
+        `key`, `query`, `disjoint`, `again` and `blocks` are as in `release`, `parts` and `whole` as in
+        `answered`.
         """
         stored, reservation = self.answered(
             plan,
@@ -336,6 +339,8 @@ class Budget:
             disjoint=disjoint,
             again=again,
             blocks=blocks,
+            parts=parts,
+            whole=whole,
         )
         values = _unpacked(stored, shape)
         if values is None:
@@ -354,10 +359,14 @@ class Budget:
         again: bool = False,
         blocks: Blocks = None,
         times: int = 1,
+        parts: int = 1,
+        whole: str = "",
     ) -> tuple[bytes, Reservation]:
         """Pay for `count` numbers of a plan, have their answer drawn unless it was, and store it as it is.
 
-        `times` is how often what is paid for is made for one answer. Refusals say what would fit instead.
+        `times` is how often what is paid for is made for one answer. `parts` is in how many requests numbers
+        come that no person affects more than one of, so that the first pays for all; they belong to `whole`,
+        and to no other release of the plan. Refusals say what would fit instead.
 
         `draw` makes the answer once it is paid for. `key`, `query`, `disjoint`, `again` and `blocks` are as
         in `release`.
@@ -365,10 +374,10 @@ class Budget:
         chosen = self.terms.chosen_blocks(blocks)
         request = Request(
             dataset=self.dataset,
-            plan=self.terms.plan_id(plan, chosen),
+            plan=part_id(self.terms.plan_id(plan, chosen), parts, whole),
             plan_label=name_of(plan),
             cost=self._pricing(((plan, times),), chosen),
-            package=_package(plan),
+            package=_package(plan) if parts == 1 else parts,
             values=count,
             neighbors=plan.neighbors,
             query=query,
@@ -584,6 +593,11 @@ def _counted(plans: Iterable[Priced | tuple[Priced, int]]) -> Plans:
     if not counted:
         raise InputError("plans", "at least one", "none")
     return tuple(counted.values())
+
+
+def part_id(plan: str, parts: int, whole: str) -> str:
+    """How a ledger knows the releases of a plan that are disjoint parts of one whole; others are not these."""
+    return plan if parts == 1 else digest([plan, "disjoint parts", parts, whole])
 
 
 def _package(plan: Priced) -> int:
