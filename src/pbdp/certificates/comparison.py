@@ -1,4 +1,4 @@
-"""The certificate of a comparison of two groups, the lines of Python that check it, and what verifying checks."""
+"""The certificate of a comparison of two groups, lines of Python that check it, and what verifying checks."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from pbdp.tables.verify_file import Check, FaultError, UnknownError, checked
 if TYPE_CHECKING:
     from pbdp.ledger.ledger import Ledger
 
-COVERAGE = """def group(n, p):  # what counts in place of a rate, its squared error, and the chance, of every count
+COVERAGE = """def group(n, p):  # of every count what it says of the rate, the squared error, the chance
     law = {}
     for k in range(n + 1):
         size = math.lgamma(n + 1) - math.lgamma(k + 1) - math.lgamma(n - k + 1)
@@ -82,8 +82,8 @@ def of_comparison(plan: ComparisonPlan, published: Sequence[Published], name: st
         claims=[
             PROTECTED.format(risk=plan.risk_words(), without=WITHOUT[noise.neighbors]),
             f"What is compared: {asked.describe()}. {asked.promise()}",
-            f"In technical terms: ({rounded_up(plan.epsilon)}, {delta_text(plan.delta)})-differential privacy "
-            f"where {noise.neighbors.description}, for everything that is published. Proof: "
+            f"In technical terms: ({rounded_up(plan.epsilon)}, {delta_text(plan.delta)})-differential "
+            f"privacy where {noise.neighbors.description}, for everything that is published. Proof: "
             f"{noise.certificate.method}.",
         ],
         numbers=[*_results(found), *_figures(plan)],
@@ -103,8 +103,8 @@ def _assumed(plan: ComparisonPlan) -> list[str]:
     if asked.kind == "means":
         low, high = asked.record()["bounds"]
         return [
-            f"Numbers were clamped into {low:g} to {high:g}, which was chosen without the data; intervals are for "
-            "the means of clamped numbers, of people who were drawn independently."
+            f"Numbers were clamped into {low:g} to {high:g}, which was chosen without the data; intervals "
+            "are for the means of clamped numbers, of people who were drawn independently."
         ]
     found = ["Intervals are for rates of people who say yes independently of each other."]
     if plan.looks > 1:
@@ -129,8 +129,8 @@ def _figures(plan: ComparisonPlan) -> Facts:
         ),
         (
             "Intervals",
-            f"confidence {percent_down(plan.confidence)}, at most {percent_up(max(plan.wider, 0.0))} wider than "
-            "without noise",
+            f"confidence {percent_down(plan.confidence)}, at most {percent_up(max(plan.wider, 0.0))} wider "
+            "than without noise",
         ),
         ("Cost in people", f"without noise, groups smaller by {first:,} and {second:,} would do as well"),
     ]
@@ -192,6 +192,8 @@ def verify_comparison(
 def _intervals(plan: ComparisonPlan) -> str:
     covered = plan.coverage(*plan.asked.planned)
     if covered is None:
+        if not plan.asked.record()["guaranteed"]:
+            raise UnknownError(plan.asked.promise())
         return plan.asked.promise()
     if covered < plan.confidence:
         raise FaultError(f"they hold {percent_down(covered)} of the time")

@@ -106,8 +106,8 @@ def _statement(options: argparse.Namespace) -> Statement:
             "FILE",
             "a plan, a release, a choice, a comparison, the manifest of a table, or a ledger",
             path.name,
-            "They are made by `pbdp plan -o`, `pbdp release --manifest`, `pbdp choose -o`, `pbdp compare -o`, "
-            "`pbdp tables -o` and `pbdp ledger`.",
+            "They are made by `pbdp plan -o`, `pbdp release --manifest`, `pbdp choose -o`, "
+            "`pbdp compare -o`, `pbdp tables -o` and `pbdp ledger`.",
         )
     from pbdp.certificates.statement import of_plan
     from pbdp.planning.plan import Plan

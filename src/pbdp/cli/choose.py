@@ -10,7 +10,7 @@ from pbdp.cli.files import Outcome, picture_of, target_of
 from pbdp.cli.options import add, add_neighbors, blocks_of, check_budget, number, whole
 from pbdp.cli.parser import Parser
 from pbdp.cli.progress import Progress
-from pbdp.digits import percent_down, percent_up, rounded_down, rounded_up
+from pbdp.digits import delta_text, percent_down, percent_up, rounded_down, rounded_up
 from pbdp.errors import ContradictionError, InputError
 
 if TYPE_CHECKING:
@@ -92,9 +92,7 @@ def run(options: argparse.Namespace) -> Outcome:
         if file is not None:
             file.write((json.dumps(plan.record(), indent=2, allow_nan=False) + "\n").encode())
     if picture is not None:
-        from pbdp.figures.choice_figure import draw_choice
-
-        draw_choice(plan, picture)
+        plan.plot(picture)
     if scores is None:
         record = plan.record()
         return Outcome(output=json.dumps(record, allow_nan=False) if options.json else _plan_words(plan))
@@ -176,8 +174,10 @@ def _plan_words(plan: ChoicePlan) -> str:
     asked = plan.asked
     words = plan.describe()
     lines = [f"{words[0].upper()}{words[1:]}.", plan.risk_words(), "", "epsilon"]
-    rows = [(rounded_up(plan.epsilon), "permute and flip (chosen)")]
-    rows += [(rounded_down(rival.epsilon), f"{rival.name} (not certified)") for rival in plan.alternatives]
+    rows = [(rounded_up(plan.epsilon), f"{plan.law} (chosen)")]
+    for rival in plan.alternatives:
+        at = f" (at delta {delta_text(rival.delta)})" if rival.delta else ""
+        rows.append((rounded_up(rival.epsilon), f"{rival.name}{at}"))
     if plan.limit is not None:
         rows.append((rounded_down(plan.limit), "no mechanism can do with less"))
     if asked.picks > 1:

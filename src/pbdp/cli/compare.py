@@ -115,21 +115,12 @@ def run(options: argparse.Namespace) -> Outcome:
     """Plan or read the plan, pay, publish, say."""
     check_budget(options, "query")
     asked = _asked(options)
-    target = None
-    if options.output is not None:
-        target = checked_target(options.output, options.force, [options.input, asked.file])
-        if target.suffix.lower() != ".json":
-            raise InputError("output", "named .json", options.output)
+    target = _target(options, asked)
     picture = picture_of(options)
-    publishes = bool(asked.counts) or options.input is not None
-    if not publishes and options.dataset is not None:
-        raise ContradictionError("--dataset", "used with numbers", "none", "Leave it out to see the plan.")
-
     groups: tuple[Any, Any] | None = None
     if options.input is not None:
         from pbdp.cli.two_groups import groups_from
 
-        # of a saved plan only what it compares is needed here; the rest is read again below
         with Progress() as progress:
             groups = groups_from(options, progress, means=_compares_means(options, asked.file))
     plan, after = _plan(options, asked.file, groups)
@@ -137,12 +128,8 @@ def run(options: argparse.Namespace) -> Outcome:
         groups = _typed(asked.counts, plan)
     if groups is None:
         return _planned(plan, after, options, target, picture)
-    if asked.file is not None and plan.looks > 1 and target is None:
-        # a trial is kept in its file
-        target, options.output, options.force = Path(asked.file).resolve(), asked.file, True
     if plan.looks > 1 and target is None:
-        rule = "given with several looks, to keep what was published"
-        raise ContradictionError("-o", rule, "nothing", "Name a new file: -o trial.json.")
+        target = _kept_in(options, asked.file)
     with _opened(target, options.force) as file:
         found, notes = _published(plan, groups, after, options)
         if file is not None:
@@ -152,6 +139,27 @@ def run(options: argparse.Namespace) -> Outcome:
     if picture is not None:
         found.plot(picture)
     return _said(found, options, notes)
+
+
+def _target(options: argparse.Namespace, asked: _Asked) -> Path | None:
+    """Where the plan, and what is published, is written; refused before anything is read or spent."""
+    if not asked.counts and options.input is None and options.dataset is not None:
+        raise ContradictionError("--dataset", "used with numbers", "none", "Leave it out to see the plan.")
+    if options.output is None:
+        return None
+    target = checked_target(options.output, options.force, [options.input, asked.file])
+    if target.suffix.lower() != ".json":
+        raise InputError("output", "named .json", options.output)
+    return target
+
+
+def _kept_in(options: argparse.Namespace, file: str | None) -> Path:
+    """A trial is kept in its file, look by look."""
+    if file is None:
+        rule = "given with several looks, to keep what was published"
+        raise ContradictionError("-o", rule, "nothing", "Name a new file: -o trial.json.")
+    options.output, options.force = file, True
+    return Path(file).resolve()
 
 
 def _asked(options: argparse.Namespace) -> _Asked:
@@ -248,7 +256,9 @@ def _typed(counts: list[str], plan: ComparisonPlan) -> tuple[Any, Any]:
     from pbdp.cli.private_numbers import typed_numbers
 
     if plan.asked.kind == "means":
-        raise ContradictionError("COUNT", "left out for means", "two", "Give a file: --input, --by, --column.")
+        raise ContradictionError(
+            "COUNT", "left out for means", "two", "Give a file: --input, --by, --column."
+        )
     first, second = typed_numbers(counts, "COUNT").answers
     return first, second
 
@@ -355,8 +365,8 @@ def _words(plan: ComparisonPlan, after: Compared | None) -> str:
     if plan.looks > 1:
         new, more = asked.schedule[0]
         lines.append(
-            f"At each look {new:,} and {more:,} new people are counted, nobody twice; all looks are paid for with "
-            "the first."
+            f"At each look {new:,} and {more:,} new people are counted, nobody twice; all looks are paid for "
+            "with the first."
         )
     both = "People may be in both groups" if asked.in_both else "Nobody is in both groups"
     lines.append(f"{both}, and the sizes of the groups are public.")

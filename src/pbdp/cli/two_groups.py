@@ -82,4 +82,8 @@ def _yes(block: Block, yes: str | None) -> Mask:
 
 def _floats(block: Block) -> Array:
     numbers = numbers_in(block)
-    return np.array([float(number) for number in numbers]) if isinstance(numbers, list) else numbers.astype(float)
+    return (
+        np.array([float(number) for number in numbers])
+        if isinstance(numbers, list)
+        else numbers.astype(float)
+    )

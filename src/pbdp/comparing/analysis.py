@@ -4,9 +4,9 @@ With noisy counts y of n people each the rates are y/n, and the difference has t
 
     se² = sum over both groups of q(1 - q)/n + v/n²,    q = (y + 1)/(n + 2), from 1/(n + 2) to 1 - 1/(n + 2),
 
-v being the variance of the group's noise. The interval is the difference plus and minus c standard errors. For the ratio
-all of this is done on logarithms, with se² the sum of (q(1 - q)/n + v/n²)/q². All of it is computed from
-published numbers: it costs no privacy.
+v being the variance of the group's noise. The interval is the difference plus and minus c standard errors.
+For the ratio all of this is done on logarithms, with se² the sum of (q(1 - q)/n + v/n²)/q². All of it is
+computed from published numbers: it costs no privacy.
 
 **Exact probabilities.** For given rates, how often the interval holds a number d is a sum over both laws of
 noisy counts. Where both ends of the interval fall with the second count, those counts for which it holds d
@@ -38,7 +38,7 @@ _LARGEST = 700.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Analysis:
-    """Two groups of so many people, the variances of the noise on their counts, and how wide intervals are."""
+    """Two groups of so many people, the variances of noise on their counts, and how wide intervals are."""
 
     users: tuple[int, int]
     variances: tuple[float, float]

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pbdp.comparing.analysis import Measure
-from pbdp.comparing.experiment import Found, Pair, Published
+from pbdp.comparing.experiment import Interval, Pair, Published
 from pbdp.comparing.plan import ComparisonPlan
 from pbdp.digits import percent_down, rounded_up
 from pbdp.errors import PlanFileError
@@ -31,33 +31,47 @@ class Compared:
     published: tuple[Published, ...]
 
     @cached_property
-    def _found(self) -> Found:
-        return self.plan.asked.found(self.plan.analysis, self.published)
+    def intervals(self) -> list[Interval]:
+        """What was found at every look so far."""
+        return self.plan.asked.intervals(self.plan.analysis, self.published)
+
+    @cached_property
+    def last(self) -> Interval:
+        """The interval of the last look; widened to where no difference is, unless the test finds one."""
+        last = self.intervals[-1]
+        if self.decided:
+            return last
+        return last._replace(low=min(last.low, self.none), high=max(last.high, self.none))
+
+    @property
+    def none(self) -> float:
+        """What the estimate would be if there were no difference: 0, or a ratio of 1."""
+        return 0.0 if self.measure == "difference" else 1.0
 
     @property
     def estimate(self) -> float:
         """The first group's rate or mean minus the second's, or divided by it."""
-        return self._found.estimate
+        return self.last.estimate
 
     @property
     def low(self) -> float:
         """The lower end of the interval."""
-        return self._found.low
+        return self.last.low
 
     @property
     def high(self) -> float:
         """The upper end of the interval; infinite for a ratio that may be anything above."""
-        return self._found.high
+        return self.last.high
 
-    @property
+    @cached_property
     def p_value(self) -> float:
-        """How often a difference so large comes about where there is none."""
-        return self._found.p_value
+        """How often a difference so large comes about where there is none, at any look."""
+        return self.plan.asked.p_value(self.plan.analysis, self.published)
 
     @property
     def levels(self) -> tuple[float, float]:
         """The published rates or means of the two groups."""
-        return self._found.levels
+        return self.last.levels
 
     @property
     def counts(self) -> tuple[int, ...]:

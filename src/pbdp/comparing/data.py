@@ -29,7 +29,9 @@ def counted_yes(given: object) -> tuple[Any, int | None]:
         raise InputError("answers", _YES, f"a column of {values.dtype}")
     if values.dtype == object:
         kinds = {type(value) for value in values.tolist()}
-        if not all(issubclass(kind, bool | int | float | np.bool_ | np.number | type(None)) for kind in kinds):
+        if not all(
+            issubclass(kind, bool | int | float | np.bool_ | np.number | type(None)) for kind in kinds
+        ):
             raise InputError("answers", _YES, "a column with something else in it")
         values = np.array([0 if value is None else float(value) for value in values.tolist()])
     return int(np.count_nonzero(np.nan_to_num(values, nan=0.0))), len(values)

@@ -25,8 +25,9 @@ MOST_USERS = 10**10
 DELTA = 1e-9
 # An epsilon above it protects nobody.
 LARGEST = 50.0
-# What p-values fall short of a true one with at most: the rates that are not plausible.
-MISSED = 1e-9
+# The chance that the true rate is not among the plausible ones, of one look and of a whole schedule: p-values
+# are no smaller.
+MISSED, MISSED_BY_LOOKS = 1e-9, 1e-6
 # Intervals are made for a little less than may be missed, so that the p-value, which holds for all rates,
 # seldom contradicts them.
 SPARE = 0.99
@@ -34,14 +35,13 @@ SPARE = 0.99
 Analyzed = TypeVar("Analyzed")
 
 
-class Found(NamedTuple):
-    """What published numbers say: of a ratio as ratios. `levels` are the two rates or means."""
+class Interval(NamedTuple):
+    """What published numbers say at a look: of a ratio as ratios. `levels` are the two rates or means."""
 
     levels: tuple[float, float]
     estimate: float
     low: float
     high: float
-    p_value: float
 
 
 def _now() -> str:
@@ -128,8 +128,18 @@ class Experiment(ABC, Generic[Analyzed]):
         """The analysis that goes with this noise, or without any."""
 
     @abstractmethod
-    def wider(self, analysis: Analyzed, *, last: bool = False) -> float:
-        """By what share its intervals are wider than those without noise, as planned: at most, or at the last look."""
+    def widths(self, analysis: Analyzed) -> list[float]:
+        """Half the width of the interval at every look, as planned; of a ratio on logarithms, about."""
+
+    @property
+    @abstractmethod
+    def without(self) -> Analyzed:
+        """The analysis without noise."""
+
+    def wider(self, analysis: Analyzed) -> list[float]:
+        """By what share intervals are wider than those without noise at every look, as planned."""
+        pairs = zip(self.widths(analysis), self.widths(self.without), strict=True)
+        return [noisy / clear - 1 for noisy, clear in pairs]
 
     @abstractmethod
     def power(self, analysis: Analyzed, first: float, second: float) -> float:
@@ -140,8 +150,12 @@ class Experiment(ABC, Generic[Analyzed]):
         """How often all its intervals hold the truth at these rates; None where that is not exactly known."""
 
     @abstractmethod
-    def found(self, analysis: Analyzed, published: tuple[Published, ...]) -> Found:
-        """What published numbers say."""
+    def intervals(self, analysis: Analyzed, published: tuple[Published, ...]) -> list[Interval]:
+        """What published numbers say at every look so far."""
+
+    @abstractmethod
+    def p_value(self, analysis: Analyzed, published: tuple[Published, ...]) -> float:
+        """How often a difference so large comes about where there is none, at any look."""
 
     @abstractmethod
     def answers(self, first: object, second: object) -> tuple[list[Any], Pair | None]:

@@ -1,8 +1,8 @@
 """A comparison as a file: the plan, and what was published with it so far. Anyone can check it.
 
-The noise and the analysis follow from what is asked and from the loss of a number; they are made and certified
-again when the file is read, and what the file claims has to agree. It holds nothing of the data but what is
-published, and not where a ledger is kept.
+The noise and the analysis follow from what is asked and from the loss of a number; they are made and
+certified again when the file is read, and what the file claims has to agree. It holds nothing of the data but
+what is published, and not where a ledger is kept.
 """
 
 from __future__ import annotations
@@ -62,7 +62,9 @@ def save(plan: ComparisonPlan, published: Sequence[Published], path: Path | str)
     try:
         Path(path).write_bytes(content(plan, published))
     except OSError as error:
-        raise InputError("comparison file", "a path that can be written", path, f"{error.strerror}.") from None
+        raise InputError(
+            "comparison file", "a path that can be written", path, f"{error.strerror}."
+        ) from None
 
 
 def read(path: Path | str) -> tuple[ComparisonPlan, tuple[Published, ...]]:

@@ -76,8 +76,8 @@ def fine_step(sampling: float, noise: float, fineness: int) -> int:
 
     A little more or less noise does not change it, so that what is compared is rounded alike.
     """
-    doubled = 2 ** math.floor(math.log2((sampling + noise) / sampling))
-    return int(math.sqrt(sampling * doubled) / fineness) // 2 * 2 + 1
+    halves = math.floor(2 * math.log2((sampling + noise) / sampling))
+    return int(math.sqrt(sampling * 2 ** (halves / 2)) / fineness) // 2 * 2 + 1
 
 
 def count_law(users: int, rate: float, noise: WeightTable | None) -> CountLaw:

@@ -6,16 +6,17 @@ Nothing that lets the first look be as precise could cost less. What is known af
 published counts; their noise adds up as their people do.
 
 **The schedule.** At look j the interval is the estimate plus and minus c_j standard errors (`analysis`). The
-numbers c_j are set so that, at the planned rates, the interval misses the truth at look j *for the first time*
-with a chance of A·(t_j³ - t_(j-1)³), t_j being the share of all people who have come and A what may be missed
-in all: a power family of spending functions (Kim and DeMets 1987), with early looks that decide only what is
-plain. So all intervals of the schedule hold together with the confidence, and a difference is found at the
-first look whose interval leaves "no difference" out.
+numbers c_j are set so that, at the planned rates, the interval misses the truth at look j *for the first
+time* with a chance of A·(t_j³ - t_(j-1)³), t_j being the share of all people who have come and A what may be
+missed in all: a power family of spending functions (Kim and DeMets 1987), with early looks that decide only
+what is plain. So all intervals of the schedule hold together with the confidence, and a difference is found
+at the first look whose interval leaves "no difference" out.
 
-**Exactly.** The two sums are a walk in the plane with independent steps, whose laws are those of noisy counts.
-P(every interval so far holds the truth, and the sums are here) is carried from look to look: convolved with
-both steps, then set to 0 wherever the interval does not hold it. Published counts are rounded to a step for
-this (`laws`), a 32nd of the standard deviation at the end. What is cut off far away counts as missed.
+**Exactly.** The two sums are a walk in the plane with independent steps, whose laws are those of noisy
+counts. P(every interval so far holds the truth, and the sums are here) is carried from look to look:
+convolved with both steps, then set to 0 wherever the interval does not hold it. Published counts are rounded
+to a step for this (`laws`), some 24th of the standard deviation at the end. What is cut off far away counts
+as missed.
 """
 
 from __future__ import annotations
@@ -36,8 +37,8 @@ Pair = tuple[int, int]
 Rates = tuple[float, float]
 # The spending function is the third power of the share of people.
 POWER = 3
-# Ends of laws that are cut off, and what sums of probabilities may be off by.
-_CUT, _ROUNDING = 1e-12, 1e-10
+# Ends of laws that are cut off at each look, and what sums of probabilities may be off by.
+_CUT, _ROUNDING = 1e-10, 1e-10
 
 
 @dataclass(frozen=True, kw_only=True)  # no slots: the analyses are made once
@@ -80,7 +81,7 @@ class Procedure:
         return np.array(found)
 
     def calibrated(self, cases: Sequence[tuple[Rates, float]], missed: float) -> Procedure:
-        """With the least factors that miss no more than the schedule spends, at all of these rates, truths."""
+        """With the least factors that miss no more than the schedule spends, at these rates and truths."""
         walks = [(_Walk.of(self, rates), truth) for rates, truth in cases]
         if len(self.schedule) == 1:
 

@@ -2,8 +2,8 @@
 
 **What is published.** Every number is clamped into the bounds and counted in steps, as in tables
 (`tables.fixed_point`); u is how many steps it is above the middle of the bounds, from -H to H. Two sums of
-each group are published: of u, and of v = floor(u²/2H), for the spread. Replacing a person changes them, added
-up, by at most 2H, which is what the first changes by alone: with a = |u - u'| and b = |u + u'| we have
+each group are published: of u, and of v = floor(u²/2H), for the spread. Replacing a person changes them,
+added up, by at most 2H, which is what the first changes by alone: with a = |u - u'| and b = |u + u'| we have
 a + b = 2·max(|u|, |u'|) <= 2H, so
 
     |u - u'| + |u² - u'²|/2H = a + ab/2H <= a + a(2H - a)/2H <= 2H,
@@ -18,21 +18,22 @@ changes. Noise is Laplace noise of one scale on every sum, whose losses add up
 m1 - r·m2) is the estimate plus and minus a reach.
 
 - *Normal* (unless told): the sampling error is taken for normal and convolved with the law of the noise. Its
-  variance S comes from published sums, whose own noise gives it a variance V; as the coverage is concave in S,
-  that would cost some, so S is raised by (1 + z²)/4·V/S, to second order what is lost (z being the normal
+  variance S comes from published sums, whose own noise gives it a variance V; as the coverage is concave in
+  S, that would cost some, so S is raised by (1 + z²)/4·V/S, to second order what is lost (z being the normal
   law's quantile), and S is not taken for less than sqrt(V). The coverage tends to the confidence for large
   groups of any law with bounds; for a given size nothing is proved.
 - *Guaranteed*: holds for every law and every size. The cumulant of a group's mean is at most
-  n·(s²/W²)·(e^(tW/n) - 1 - tW/n), s² being its variance and W the length of the bounds (Bennett 1962); that of
-  the noise is computed from its table, and Chernoff's bound of their sum is the reach. The variances have
-  upper bounds of their own: the mean q of u²/H² by Chernoff's bound for the lower tail,
-  P(seen <= q - x) <= e^(-n·x²/2q), the mean of u by Bernstein's, their noise by Chernoff's, all of them
-  together wrong with a twentieth of what may be missed.
+  n·(s²/W²)·(e^(tW/n) - 1 - tW/n), s² being its variance and W the length of the bounds (Bennett 1962); that
+  of the noise is computed from its table, and Chernoff's bound of their sum is the reach. The variances have
+  upper bounds of their own: the mean q of u²/H² by Chernoff's bound for the lower tail, P(seen <= q - x) <=
+  e^(-n·x²/2q), the mean of u by Bernstein's, their noise by Chernoff's, all of them together wrong with a
+  twentieth of what may be missed.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from statistics import NormalDist
@@ -42,7 +43,7 @@ import numpy as np
 
 from pbdp import special
 from pbdp.comparing.data import numbers_of
-from pbdp.comparing.experiment import LAW, MISSED, Experiment, Found, Pair, Published, check_loss
+from pbdp.comparing.experiment import LAW, MISSED, Experiment, Interval, Pair, Published, check_loss
 from pbdp.comparing.laws import convolved
 from pbdp.comparing.least import least_enough
 from pbdp.comparing.nuisance import cumulant_of, variance_of
@@ -100,13 +101,14 @@ class SumNoise:
             return np.zeros(1), np.ones(1)
         cell = self.deviation * math.hypot(*weights) / _CELLS
         noise, masses = self.table.values() * self.unit, self.table.probabilities()
-        laws, first = [], 0
+        laws: list[Array] = []
+        first = 0
         for weight in weights:
             places = np.round(noise * (weight / cell)).astype(np.int64)
-            laws.append(np.bincount(places - places[0], weights=masses))
+            laws.append(np.bincount(places - places[0], weights=masses).astype(np.float64))
             first += int(places[0])
-        both = convolved(*laws)
-        return (first + np.arange(len(both))) * cell, both
+        both = convolved(laws[0], laws[1])
+        return (first + np.arange(len(both), dtype=np.float64)) * cell, both
 
 
 # Slopes at which Chernoff's bounds are tried, around the one of the normal law.
@@ -248,9 +250,14 @@ class Means(Experiment[SumNoise]):
     def analyzed(self, noise: WeightTable | None) -> SumNoise:
         return SumNoise(table=noise, unit=self.unit)
 
-    def wider(self, analysis: SumNoise, *, last: bool = False) -> float:  # noqa: ARG002 - there is one look
-        clear = self._planned_reach(self.analyzed(None))
-        return self._planned_reach(analysis) / clear - 1
+    @cached_property
+    def without(self) -> SumNoise:
+        """The analysis of sums without noise."""
+        return self.analyzed(None)
+
+    def widths(self, analysis: SumNoise) -> list[float]:
+        first = self.planned[0] if self.measure == "ratio" else 1.0
+        return [self._planned_reach(analysis) / first]
 
     def power(self, analysis: SumNoise, first: float, second: float) -> float:
         reach = self._planned_reach(analysis, ratio=1.0)
@@ -273,7 +280,7 @@ class Means(Experiment[SumNoise]):
         return self._reach(analysis, squares, self.users, ratio, self.missed)
 
     def _squares(
-        self, noise: SumNoise, numbers: list[float], users: Pair, missed: float
+        self, noise: SumNoise, numbers: Sequence[float], users: Pair, missed: float
     ) -> tuple[float, float]:
         """The variances of numbers in both groups, from what was published, or upper bounds for them."""
         found = []
@@ -339,12 +346,9 @@ class Means(Experiment[SumNoise]):
         quantile = NormalDist().inv_cdf(1 - missed / 2)
         return math.sqrt(variance + (1 + quantile**2) / 4 * (off[0] ** 2 + off[1] ** 2) / variance)
 
-    def found(self, analysis: SumNoise, published: tuple[Published, ...]) -> Found:
-        entry = published[-1]
-        numbers, users = [float(number) for number in entry.numbers], entry.users
-        first, second = (
-            self.middle + total * self.unit / n for total, n in zip(numbers[::2], users, strict=True)
-        )
+    def intervals(self, analysis: SumNoise, published: tuple[Published, ...]) -> list[Interval]:
+        numbers, users = _only(published)
+        first, second = self._means(numbers, users)
         squares = self._squares(analysis, numbers, users, self.missed)
 
         def reach(ratio: float) -> float:
@@ -356,28 +360,34 @@ class Means(Experiment[SumNoise]):
         else:
             estimate = first / second if second > 0 else math.inf
             low, high = _ratio_ends(first, second, reach)
-        return Found(
-            levels=(first, second),
-            estimate=estimate,
-            low=low,
-            high=high,
-            p_value=self._p_value(analysis, numbers, users, abs(first - second)),
-        )
+        return [Interval(levels=(first, second), estimate=estimate, low=low, high=high)]
 
-    def _p_value(self, noise: SumNoise, numbers: list[float], users: Pair, off: float) -> float:
+    def _means(self, numbers: Sequence[float], users: Pair) -> tuple[float, float]:
+        first, second = (
+            self.middle + total * self.unit / n for total, n in zip(numbers[::2], users, strict=True)
+        )
+        return first, second
+
+    def p_value(self, analysis: SumNoise, published: tuple[Published, ...]) -> float:
+        numbers, users = _only(published)
+        first, second = self._means(numbers, users)
+        return min(max(self._chance(analysis, numbers, users, abs(first - second)), MISSED), 1.0)
+
+    def _chance(self, noise: SumNoise, numbers: Sequence[float], users: Pair, off: float) -> float:
         if self.guaranteed:
 
             def short(missed: float) -> float:
                 if missed >= 1:
                     return -1.0
-                return self._reach(noise, self._squares(noise, numbers, users, missed), users, 1.0, missed) - off
+                squares = self._squares(noise, numbers, users, missed)
+                return self._reach(noise, squares, users, 1.0, missed) - off
 
-            return min(max(least_enough(short, self.missed), MISSED), 1.0)
+            return least_enough(short, self.missed)
         squares = self._squares(noise, numbers, users, self.missed)
         weights = 1 / users[0], 1 / users[1]
         values, masses = noise.law(weights)
         spread = self._spread(noise, squares, users, weights, self.missed)
-        return min(max(float(masses @ _outside(values, off, spread)), MISSED), 1.0)
+        return float(masses @ _outside(values, off, spread))
 
     # --------------------------------------------------------------------------------------- data and words
 
@@ -407,8 +417,8 @@ class Means(Experiment[SumNoise]):
         if self.guaranteed:
             return "Proved: the interval holds the truth so often for numbers of any law within the bounds."
         return (
-            "Not proved for a given size: sampling errors are taken for normal, convolved with the law of the "
-            "noise. Say guaranteed for an interval that holds for any law."
+            "Not proved for a given size: sampling errors are taken for normal, convolved with the law of "
+            "the noise. Say guaranteed for an interval that holds for any law."
         )
 
     def record(self) -> dict[str, Any]:
@@ -424,13 +434,18 @@ class Means(Experiment[SumNoise]):
         return {"law": LAW, "scale": self.moved / loss, "step": self.unit, "sensitivity": self.moved}
 
 
+def _only(published: tuple[Published, ...]) -> tuple[list[float], Pair]:
+    """The sums of the only look, and its sizes."""
+    return [float(number) for number in published[-1].numbers], published[-1].users
+
+
 def _outside(values: Array, reach: float, spread: float) -> Array:
     """How often a normal number of this spread, added to each value, is not within the reach of 0."""
     found: Array = special.ndtr((-reach - values) / spread) + special.ndtr((values - reach) / spread)
     return found
 
 
-def _ratio_ends(first: float, second: float, reach: Any) -> tuple[float, float]:
+def _ratio_ends(first: float, second: float, reach: Callable[[float], float]) -> tuple[float, float]:
     """From the least to the largest r for which 0 is within the reach of m1 - r·m2."""
     if second <= 0:
         return 0.0, math.inf

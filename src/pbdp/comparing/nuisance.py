@@ -133,7 +133,9 @@ def _nodes(low: float, high: float, people: int, tolerance: float) -> tuple[int,
     for count in range(2, _MOST_NODES + 1):
         factorial = math.lgamma(count + 1)
         falling = -math.inf if count > people else count * math.log(people)
-        by_squares = math.inf if least <= 0 else (factorial + falling - count * math.log(least)) / 2 - math.log(2)
+        by_squares = (
+            math.inf if least <= 0 else (factorial + falling - count * math.log(least)) / 2 - math.log(2)
+        )
         by_differences = falling + (count - 1) * math.log(2)
         largest = min(by_squares, by_differences)
         error = math.log(2) + count * math.log((high - low) / 4) - factorial + largest

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -71,7 +71,11 @@ class ComparisonPlan:
 
     @cached_property
     def wider(self) -> float:
-        """By what share intervals are wider than they would be without noise, as planned; at any look."""
+        """By what share intervals are wider than they would be without noise, as planned, at any look."""
+        return max(self._wider)
+
+    @cached_property
+    def _wider(self) -> list[float]:
         return self.asked.wider(self.analysis)
 
     def coverage(self, first: float, second: float) -> float | None:
@@ -90,13 +94,16 @@ class ComparisonPlan:
 
     @cached_property
     def users(self) -> Pair:
-        """How many people of each group privacy costs: with so many fewer, and no noise, it is as good."""
-        share = 1 - 1 / (1 + max(self.asked.wider(self.analysis, last=True), 0.0)) ** 2
+        """How many people of each group privacy costs: without noise, so many fewer would do as well.
+
+        At several looks it is the last one's interval.
+        """
+        share = 1 - 1 / (1 + max(self._wider[-1], 0.0)) ** 2
         first, second = (math.ceil(n * share) for n in self.asked.users)
         return first, second
 
     def risk(self, prior: float = 0.5) -> float:
-        """How often the best attacker with this prior guesses right, at most, seeing all that is published."""
+        """How often the best attacker with this prior guesses right, at most, seeing all of it."""
         return self.noise.risk(prior)
 
     def risk_words(self) -> str:
@@ -220,13 +227,19 @@ class ComparisonPlan:
         """The plan in one line."""
         words = "intervals that hold together" if self.looks > 1 else "intervals"
         return (
-            f"{self.asked.describe()}: {words} with confidence {percent_down(self.asked.confidence)}, at most "
-            f"{percent_up(max(self.wider, 0.0))} wider than without noise; epsilon "
+            f"{self.asked.describe()}: {words} with confidence {percent_down(self.asked.confidence)}, at "
+            f"most {percent_up(max(self.wider, 0.0))} wider than without noise; epsilon "
             f"{rounded_up(self.epsilon)} at delta {delta_text(self.delta)}"
         )
 
     def __repr__(self) -> str:
-        return f"<ComparisonPlan: {self.summary()}>"
+        looks = f", {self.looks} looks" if self.looks > 1 else ""
+        wider = percent_up(max(self.wider, 0.0))
+        return (
+            f"<ComparisonPlan: {self.asked.measure} of {self.asked.kind}, {self.asked.sizes} people{looks}; "
+            f"intervals at most {wider} wider; epsilon {rounded_up(self.epsilon)} at delta "
+            f"{delta_text(self.delta)}>"
+        )
 
     def _repr_html_(self) -> str:
         from pbdp.figures.cards import comparison_card
@@ -340,6 +353,8 @@ def plan_comparison(
         if spread is None:
             remedy = "About the standard deviation of the numbers; a guess will do."
             raise ContradictionError("spread", "given for means", "nothing", remedy)
+        if bounds is None:
+            raise AssertionError("one of the two is given")
         asked = Means(**shared, bounds=bounds, spread=spread, mean=mean, guaranteed=guaranteed)
     check_need(wider, power, lift)
     return _least(asked, wider, power)
@@ -361,7 +376,7 @@ def _least(asked: Experiment[Any], wider: float | None, power: float | None) -> 
         analysis = asked.analyzed(asked.table(loss))
         if power is not None:
             return power - asked.power(analysis, *asked.planned)
-        return asked.wider(analysis) - (wider or 0.0)
+        return max(asked.wider(analysis)) - (wider or 0.0)
 
     return ComparisonPlan(asked=asked, loss=least_enough(short, guess, close=_CLOSE))
 
@@ -397,7 +412,9 @@ def compare(
     sizes = users
     if sizes is None:
         if not all(hasattr(group, "__len__") for group in (first, second)):
-            raise ContradictionError("users", "given with counts", "nothing", "How many people has each group?")
+            raise ContradictionError(
+                "users", "given with counts", "nothing", "How many people has each group?"
+            )
         sizes = (len(first), len(second))  # type: ignore[arg-type]
     plan = plan_comparison(
         users=sizes,

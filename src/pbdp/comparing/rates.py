@@ -1,8 +1,8 @@
 """How many say yes in two groups: noisy counts, once or at several looks, and what is exact about them.
 
 One number of each group is published, how many said yes, with Laplace noise on whole numbers, which has the
-least variance of all for its epsilon (Ghosh, Roughgarden and Sundararajan 2009). One person changes one of the
-counts by 1, or both where people may be in both groups.
+least variance of all for its epsilon (Ghosh, Roughgarden and Sundararajan 2009). One person changes one of
+the counts by 1, or both where people may be in both groups.
 
 **Coverage and power** are exact at any rates that are named: sampling and the table that noise is drawn from,
 convolved (`laws`), all looks together (`looks`). Intervals are the narrowest that hold at the planned rates.
@@ -27,7 +27,17 @@ import numpy as np
 
 from pbdp.comparing.analysis import Analysis
 from pbdp.comparing.data import counted_yes
-from pbdp.comparing.experiment import LAW, MISSED, SPARE, Experiment, Found, Pair, Published, check_loss
+from pbdp.comparing.experiment import (
+    LAW,
+    MISSED,
+    MISSED_BY_LOOKS,
+    SPARE,
+    Experiment,
+    Interval,
+    Pair,
+    Published,
+    check_loss,
+)
 from pbdp.comparing.laws import fine_step, rounded_count
 from pbdp.comparing.looks import Procedure
 from pbdp.comparing.nuisance import Total, largest_over, variance_of
@@ -46,7 +56,7 @@ from pbdp.planning.plan import Plan
 MOST_LOOKS = 400
 # Rounding steps are such parts of the standard deviations at the end, for one look and for several. They
 # differ between groups, so that differences of rounded counts have many values.
-_FINE, _FINE_LOOKS = (256, 190), (36, 26)
+_FINE, _FINE_LOOKS = (256, 190), (24, 17)
 # p-values are exact to this share of themselves.
 _EXACT = 1e-3
 # Where it is so many times what may be missed at the rate of all people, nothing was found at any rate.
@@ -111,8 +121,9 @@ class Rates(Experiment[Procedure]):
 
     def noise(self, loss: float) -> Plan:
         design = self._design(loss)
-        region = AbsoluteRegion.even(max(round(1 / loss), 1))
-        inside = design.table_at(0.0).weight_within(*region.offsets(0.0)) / TOTAL
+        width = max(round(1 / loss), 1)
+        region = AbsoluteRegion.even(width)
+        inside = design.table_at(0.0).weight_within(width, width) / TOTAL
         requirement = Requirement(
             region=region,
             confidence=inside * (1 - 1e-12),
@@ -160,12 +171,11 @@ class Rates(Experiment[Procedure]):
         """The analysis of counts without noise."""
         return self.analyzed(None)
 
-    def wider(self, analysis: Procedure, *, last: bool = False) -> float:
-        ratios = []
-        for noisy, clear in zip(analysis.analyses, self.without.analyses, strict=True):
-            counts = [n * p for n, p in zip(noisy.users, self.planned, strict=True)]
-            ratios.append(noisy.width(*counts) / clear.width(*counts))
-        return (ratios[-1] if last else max(ratios)) - 1
+    def widths(self, analysis: Procedure) -> list[float]:
+        return [
+            look.width(*(n * p for n, p in zip(look.users, self.planned, strict=True)))
+            for look in analysis.analyses
+        ]
 
     def power(self, analysis: Procedure, first: float, second: float) -> float:
         return 1 - float(analysis.holds((first, second), 0.0)[-1])
@@ -173,27 +183,43 @@ class Rates(Experiment[Procedure]):
     def coverage(self, analysis: Procedure, first: float, second: float) -> float | None:
         return float(analysis.holds((first, second), self.truth(first, second))[-1])
 
-    def found(self, analysis: Procedure, published: tuple[Published, ...]) -> Found:
+    def intervals(self, analysis: Procedure, published: tuple[Published, ...]) -> list[Interval]:
         actual = self._as_published(analysis, published)
-        ratio = 0.0
-        sums, exact = np.zeros(2), np.zeros(2)
-        for look, entry in zip(actual.analyses, published, strict=False):
-            steps = zip(entry.numbers, actual.steps, strict=True)
-            sums += [rounded_count(number, step) * step for number, step in steps]
-            exact += entry.numbers
-            one, two = sums[:1], sums[1:]
-            ratio = max(ratio, float(look.distance(one, two)[0]) / look.factor)
-        last = actual.analyses[len(published) - 1]
-        p_value = self._p_value(actual, ratio, len(published), float(exact.sum()))
-        low, high = last.interval(*sums.tolist())
-        none = 0.0 if self.measure == "difference" else 1.0
-        if p_value > self.missed:
-            # the interval claims no more than the test
-            low, high = min(low, none), max(high, none)
-        center = float(last.estimate(exact[:1], exact[1:])[0])
-        levels = float(exact[0]) / last.users[0], float(exact[1]) / last.users[1]
-        estimate = center if self.measure == "difference" else math.exp(center)
-        return Found(levels=levels, estimate=estimate, low=low, high=high, p_value=p_value)
+        found = []
+        for look, rounded, exact in _sums(actual, published):
+            low, high = look.interval(*rounded)
+            center = float(look.estimate(np.array([exact[0]]), np.array([exact[1]]))[0])
+            estimate = center if self.measure == "difference" else math.exp(center)
+            levels = exact[0] / look.users[0], exact[1] / look.users[1]
+            found.append(Interval(levels=levels, estimate=estimate, low=low, high=high))
+        return found
+
+    def p_value(self, analysis: Procedure, published: tuple[Published, ...]) -> float:
+        actual = self._as_published(analysis, published)
+        looks = _sums(actual, published)
+        ratio = max(
+            float(look.distance(np.array([first]), np.array([second]))[0]) / look.factor
+            for look, (first, second), _ in looks
+        )
+        people = [sum(sizes) for sizes in actual.schedule]
+
+        def chance(rate: float) -> float:
+            # a hair less, so that it counts itself
+            return 1 - float(actual.holds((rate, rate), 0.0, ratio * (1 - 1e-9))[-1])
+
+        known = Total(
+            count=sum(looks[-1][2]),
+            people=sum(people[: len(published)]),
+            noise=actual.noise,
+            copies=2 * len(published),
+        )
+        missed = MISSED if self.looks == 1 else MISSED_BY_LOOKS
+        low, high = known.plausible(missed / self.looks)
+        about = chance(min(max(known.count / known.people, low), high))
+        if about > _CLEAR * self.missed:
+            return about
+        tolerance = max(_EXACT * about, missed)
+        return min(largest_over(chance, low, high, sum(people), tolerance) + missed, 1.0)
 
     def _as_published(self, analysis: Procedure, published: tuple[Published, ...]) -> Procedure:
         """With the groups as they were at the looks so far, and as planned at those to come."""
@@ -203,22 +229,6 @@ class Rates(Experiment[Procedure]):
         if self.looks > 1:
             return replace(analysis, schedule=sizes)
         return replace(self, users=sizes[0]).analyzed(analysis.noise)
-
-    def _p_value(self, analysis: Procedure, ratio: float, looks: int, total: float) -> float:
-        people = [sum(sizes) for sizes in analysis.schedule]
-
-        def chance(rate: float) -> float:
-            # a hair less, so that it counts itself
-            return 1 - float(analysis.holds((rate, rate), 0.0, ratio * (1 - 1e-9))[-1])
-
-        known = Total(count=total, people=sum(people[:looks]), noise=analysis.noise, copies=2 * looks)
-        low, high = known.plausible(MISSED / self.looks)
-        near = min(max(total / known.people, low), high)
-        about = chance(near)
-        if about > _CLEAR * self.missed:
-            return about
-        tolerance = max(_EXACT * about, MISSED)
-        return min(largest_over(chance, low, high, sum(people), tolerance) + MISSED, 1.0)
 
     # --------------------------------------------------------------------------------------- data and words
 
@@ -244,6 +254,20 @@ class Rates(Experiment[Procedure]):
 
     def noise_record(self, loss: float) -> dict[str, Any]:
         return {"law": LAW, "scale": 1 / loss, "step": 1.0, "sensitivity": 1}
+
+
+def _sums(
+    procedure: Procedure, published: tuple[Published, ...]
+) -> list[tuple[Analysis, tuple[float, float], tuple[float, float]]]:
+    """The analysis of every look so far, and the sums of both groups: rounded, and as they were published."""
+    rounded, exact = np.zeros(2), np.zeros(2)
+    found = []
+    for look, entry in zip(procedure.analyses, published, strict=False):
+        steps = zip(entry.numbers, procedure.steps, strict=True)
+        rounded = rounded + [rounded_count(number, step) * step for number, step in steps]
+        exact = exact + entry.numbers
+        found.append((look, (float(rounded[0]), float(rounded[1])), (float(exact[0]), float(exact[1]))))
+    return found
 
 
 def _loss_of(variance: float) -> float:

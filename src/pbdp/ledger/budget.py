@@ -517,20 +517,22 @@ class Budget:
         integer: bool = False,
         rising: bool = False,
         top: int = 1,
+        column: str | None = None,
+        names: str | None = None,
         key: str | None = None,
         query: str | None = None,
         blocks: Blocks = None,
     ) -> Chosen:
         """Choose an option near the best, or the `top` ones, and pay for it; see `pbdp.plan_choice`.
 
-        `scores`, `sensitivity`, `within`, `confidence`, `epsilon`, `integer` and `rising` are as there;
-        `key`, `query` and `blocks` as in `release`.
+        `scores`, `column`, `names`, `sensitivity`, `within`, `confidence`, `epsilon`, `integer` and `rising`
+        are as in `pbdp.choose`; `key`, `query` and `blocks` as in `release`.
         """
         from pbdp.choosing.paid import choose_paid
         from pbdp.choosing.plan import plan_choice
         from pbdp.choosing.scores import read_scores
 
-        given = read_scores(scores)
+        given = read_scores(scores, column=column, names=names)
         plan = plan_choice(
             options=len(given.options),
             sensitivity=sensitivity,
@@ -596,7 +598,7 @@ def _counted(plans: Iterable[Priced | tuple[Priced, int]]) -> Plans:
 
 
 def part_id(plan: str, parts: int, whole: str) -> str:
-    """How a ledger knows the releases of a plan that are disjoint parts of one whole; others are not these."""
+    """How a ledger knows releases of a plan that are disjoint parts of one whole, apart from all others."""
     return plan if parts == 1 else digest([plan, "disjoint parts", parts, whole])
 
 
