@@ -170,28 +170,35 @@ def _asked(options: argparse.Namespace) -> _Asked:
         raise ContradictionError("COUNT", "one number for each of the two groups", f"{len(given)}")
     if given and options.input is not None:
         raise ContradictionError("COUNT", "left out with --input", "both")
-    if options.input is not None:
-        for name in ("column", "by", "groups"):
-            if getattr(options, name) is None:
-                raise ContradictionError(f"--{name}", "given with --input", "nothing")
-        if options.users is not None:
-            raise ContradictionError("--users", "left out with --input", "both", "The file tells them.")
-    else:
+    _check_data(options)
+    _check_planning(options, file)
+    return _Asked(file=file, counts=given)
+
+
+def _check_data(options: argparse.Namespace) -> None:
+    if options.input is None:
         for name in ("column", "by", "groups", "yes", "input_format"):
             if getattr(options, name) is not None:
                 raise ContradictionError(f"--{name.replace('_', '-')}", "used with --input", "no --input")
-    if file is None:
-        if options.users is None and options.input is None:
-            raise ContradictionError("--users", "given, as 100000,100000", "nothing", "Or name a saved plan.")
-        for name, default in _PLANNING.items():
-            if getattr(options, name) in (None, False):
-                setattr(options, name, default)
-    else:
-        for name in _PLANNING:
-            if getattr(options, name) not in (None, False):
-                flag = f"--{name.replace('_', '-')}"
-                raise ContradictionError(flag, "left out with a saved plan", "both", "The plan has its own.")
-    return _Asked(file=file, counts=given)
+        return
+    for name in ("column", "by", "groups"):
+        if getattr(options, name) is None:
+            raise ContradictionError(f"--{name}", "given with --input", "nothing")
+    if options.users is not None:
+        raise ContradictionError("--users", "left out with --input", "both", "The file tells them.")
+
+
+def _check_planning(options: argparse.Namespace, file: str | None) -> None:
+    """What makes a plan stands here, or in a file."""
+    if file is None and options.users is None and options.input is None:
+        raise ContradictionError("--users", "given, as 100000,100000", "nothing", "Or name a saved plan.")
+    for name, default in _PLANNING.items():
+        is_given = getattr(options, name) not in (None, False)
+        if file is None:
+            setattr(options, name, getattr(options, name) if is_given else default)
+        elif is_given:
+            flag = f"--{name.replace('_', '-')}"
+            raise ContradictionError(flag, "left out with a saved plan", "both", "The plan has its own.")
 
 
 def _compares_means(options: argparse.Namespace, file: str | None) -> bool:

@@ -59,4 +59,4 @@ def _number(value: Any) -> float:
     try:
         return math.nan if value is None else float(value)
     except OverflowError:
-        return math.copysign(math.inf, value)
+        return math.inf if value > 0 else -math.inf

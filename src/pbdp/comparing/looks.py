@@ -37,8 +37,8 @@ Pair = tuple[int, int]
 Rates = tuple[float, float]
 # The spending function is the third power of the share of people.
 POWER = 3
-# Ends of laws that are cut off at each look, and what sums of probabilities may be off by.
-_CUT, _ROUNDING = 1e-10, 1e-10
+# Ends of laws that are cut off at each look, or at the only one, and what sums of masses may be off by.
+_CUT, _CUT_ONE, _ROUNDING = 1e-10, 1e-13, 1e-10
 
 
 @dataclass(frozen=True, kw_only=True)  # no slots: the analyses are made once
@@ -160,7 +160,7 @@ class _Walk:
                 if whole not in exact:
                     exact[whole] = count_law(*whole, procedure.noise)
                 made = exact[whole].rounded(procedure.steps[group])
-                known[group, users] = made if len(procedure.schedule) == 1 else made.trimmed(_CUT)
+                known[group, users] = made.trimmed(_CUT if len(procedure.schedule) > 1 else _CUT_ONE)
             return known[group, users]
 
         steps = [(law(0, first), law(1, second)) for first, second in procedure.schedule]

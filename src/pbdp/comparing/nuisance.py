@@ -57,6 +57,7 @@ class Total:
         spread = self.people * rate * (1 - rate) + self.copies * variance_of(self.noise)
         slopes = np.sqrt(-2 * math.log(missed / 2) / spread) * 2 ** (np.arange(-20, 21) / 4)
         noise = self.copies * cumulant_of(self.noise, slopes)
+        slopes, noise = slopes[np.isfinite(noise)], noise[np.isfinite(noise)]
 
         def unlikely(rate: float, side: int) -> bool:
             """Whether a total this far on that side of what the rate makes likely is too rare."""

@@ -244,6 +244,11 @@ class Rates(Experiment[Procedure]):
 
     def promise(self) -> str:
         which = "all intervals together hold" if self.looks > 1 else "the interval holds"
+        if self.in_both:
+            return (
+                "Exact at the planned rates for people who answer independently in both groups; where they "
+                "answer alike, intervals are wider than needed."
+            )
         return (
             f"Exact at the planned rates: {which} the truth so often, sampling and noise together. "
             "The p-value holds for all rates."
