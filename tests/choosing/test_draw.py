@@ -73,7 +73,7 @@ def test_a_coin_shows_heads_for_exactly_as_many_words_as_it_weighs(weight: int) 
 
     class One(Coins):
         @property
-        def weights(self) -> np.ndarray:  # type: ignore[override]
+        def weights(self) -> np.ndarray:
             return np.array([TOTAL, weight])
 
     coins = One(fall=1.0, stride=1, last=1)
@@ -82,7 +82,9 @@ def test_a_coin_shows_heads_for_exactly_as_many_words_as_it_weighs(weight: int) 
         prefix = min(weight >> 54, 255)
         ties = word(rest) if first == prefix else b""
         # the best one's coin always shows heads, whatever its bits are (0 here); then the last of those wins
-        drawing = _Drawing(np.array([5, 4]), coins, Scripted(bytes([0, first]), ties, word(0)[:0] + b"\x01" + bytes(7)))
+        drawing = _Drawing(
+            np.array([5, 4]), coins, Scripted(bytes([0, first]), ties, word(0)[:0] + b"\x01" + bytes(7))
+        )
         taken = drawing.take()
         assert taken == (1 if bits < weight else 0), bits
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from itertools import product
+from typing import Any
 
 import numpy as np
 import pytest
@@ -72,7 +73,9 @@ def test_of_two_options_permute_and_flip_is_the_best_there_is() -> None:
 def test_of_many_options_it_is_within_three_per_cent() -> None:
     for options, gap, moved in [(1000, 51, 2), (1000, 51, 1), (20, 50, 2), (10**6, 200, 1)]:
         ours = coins_for(largest_coin(options, 0.95), gap, moved).epsilon(moved)
-        assert limits.limit(options, 0.95, gap, moved) <= ours <= 1.03 * limits.limit(options, 0.95, gap, moved)
+        assert (
+            limits.limit(options, 0.95, gap, moved) <= ours <= 1.03 * limits.limit(options, 0.95, gap, moved)
+        )
 
 
 def test_growth_step_by_step() -> None:
@@ -100,9 +103,11 @@ def test_the_solver_is_not_believed(monkeypatch: pytest.MonkeyPatch) -> None:
     honest = program.largest(1.0)
     rng = np.random.default_rng(3)
 
-    def careless(*given: object, **more: object) -> object:
-        result = linprog(*given, **more)  # type: ignore[arg-type]
-        result.ineqlin.marginals = result.ineqlin.marginals * rng.uniform(0.5, 1.5, len(result.ineqlin.marginals))
+    def careless(*given: Any, **more: Any) -> Any:
+        result: Any = linprog(*given, **more)
+        result.ineqlin.marginals = result.ineqlin.marginals * rng.uniform(
+            0.5, 1.5, len(result.ineqlin.marginals)
+        )
         return result
 
     monkeypatch.setattr("scipy.optimize.linprog", careless)

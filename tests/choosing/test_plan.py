@@ -159,12 +159,13 @@ def test_frames_have_their_options_in_a_column(made: Any) -> None:
     assert pbdp.choose(frame, column="visits", **asked) == 1
     plan = plan_choice(options=3, **asked)
     assert plan.choose(frame, column="visits", names="region") == "south"
-    for given, words in (
+    refused: list[tuple[dict[str, Any], str]] = [
         ({}, "column must be given for a frame"),
         ({"column": "visit"}, "Did you mean visits"),
         ({"column": "visits", "names": "visits"}, "another column"),
         ({"column": "region"}, "numbers"),
-    ):
+    ]
+    for given, words in refused:
         with pytest.raises(InputError, match=words):
             pbdp.choose(frame, **given, **asked)
     twice = made({"region": ["north", "north"], "visits": [1200, 9000]})

@@ -40,7 +40,9 @@ def largest_score(noise: WeightTable) -> Law:
             found = [Fraction(0)] * len(scores)
             for drawn in product(range(len(masses)), repeat=len(scores)):
                 noisy = [score + place for score, place in zip(key, drawn, strict=True)]
-                found[noisy.index(max(noisy))] += math.prod((masses[place] for place in drawn), start=Fraction(1))
+                found[noisy.index(max(noisy))] += math.prod(
+                    (masses[place] for place in drawn), start=Fraction(1)
+                )
             known[key] = found
         return known[key]
 
@@ -113,13 +115,15 @@ def test_noisy_scores_by_force(options: int, gap: int, moved: int) -> None:
         epsilon = rivals.loss_of(noise, asked, delta)
         assert epsilon is not None
         assert missing(law, epsilon, options, gap + 1, moved) <= delta + 1e-9
-    assert missing(law, epsilon / 3, options, gap + 1, moved) > 0
+        assert missing(law, epsilon / 3, options, gap + 1, moved) > 0
     worst = right(law, options, gap + 1, gap)
     assert rivals.right_with(noise, asked) <= worst + 1e-12
 
 
 def test_what_is_never_private_has_no_epsilon() -> None:
-    assert rivals.loss_of(table([1, 1], -1), Question(options=2, confidence=0.8, gap=1, moved=5), 1e-9) is None
+    assert (
+        rivals.loss_of(table([1, 1], -1), Question(options=2, confidence=0.8, gap=1, moved=5), 1e-9) is None
+    )
 
 
 def test_figures_of_a_thousand_options() -> None:
@@ -140,7 +144,9 @@ def test_permute_and_flip_needs_less_than_any_of_them() -> None:
         asked = Question(options=options, confidence=0.9, gap=gap, moved=moved)
         ours = coins_for(largest_coin(options, 0.9), gap, moved).epsilon(moved)
         others = [rivals.exponential(asked), rivals.boosted_exponential(asked)]
-        others += [found for family in ("laplace", "gaussian") if (found := rivals.noisy_maximum(family, asked))]
+        others += [
+            found for family in ("laplace", "gaussian") if (found := rivals.noisy_maximum(family, asked))
+        ]
         assert ours < min(others)
 
 

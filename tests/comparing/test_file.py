@@ -18,7 +18,9 @@ TRIAL: dict[str, Any] = RATES | {"looks": 3, "measure": "ratio", "lift": 0.05}
 MEANS: dict[str, Any] = {"users": (400, 500), "bounds": (0, 10), "spread": 2, "wider": 0.5}
 
 
-@pytest.mark.parametrize("asked", [RATES, TRIAL, RATES | {"in_both": True}, MEANS, MEANS | {"guaranteed": True}])
+@pytest.mark.parametrize(
+    "asked", [RATES, TRIAL, RATES | {"in_both": True}, MEANS, MEANS | {"guaranteed": True}]
+)
 def test_plans_and_what_was_published_come_back(asked: dict[str, Any], tmp_path: Path) -> None:
     file = tmp_path / "comparison.json"
     plan = plan_comparison(**asked)

@@ -62,7 +62,10 @@ def test_rounded_laws_are_those_of_rounded_counts(step: int) -> None:
 
 
 def test_sums_and_ends() -> None:
-    one, two = CountLaw(start=3, masses=np.array([0.25, 0.75])), CountLaw(start=-1, masses=np.array([0.5, 0.5]))
+    one, two = (
+        CountLaw(start=3, masses=np.array([0.25, 0.75])),
+        CountLaw(start=-1, masses=np.array([0.5, 0.5])),
+    )
     both = one.added(two)
     assert both.start == 2
     assert both.masses.tolist() == [0.125, 0.5, 0.375]

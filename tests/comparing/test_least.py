@@ -20,7 +20,9 @@ from pbdp.comparing.least import least_enough
         (lambda x: math.ceil(10 - x) - 4.5, 6.0),
     ],
 )
-def test_the_least_is_found_from_anywhere(short: Callable[[float], float], exact: float, start: float) -> None:
+def test_the_least_is_found_from_anywhere(
+    short: Callable[[float], float], exact: float, start: float
+) -> None:
     found = least_enough(short, start, close=1e-6)
     assert short(found) <= 0
     assert exact * (1 - 1e-12) <= found <= exact * (1 + 2e-6)

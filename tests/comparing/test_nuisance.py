@@ -73,7 +73,10 @@ def test_moments_of_noise() -> None:
     assert variance_of(NOISE) == pytest.approx(2 * (4 + 3) / 16)
     assert variance_of(None) == 0
     slopes = np.array([0.0, 0.5, 2.0])
-    exact = [math.log(sum(w * math.exp(s * n) for n, w in zip(range(-2, 3), (1, 3, 8, 3, 1), strict=True)) / 16) for s in slopes]
+    exact = [
+        math.log(sum(w * math.exp(s * n) for n, w in zip(range(-2, 3), (1, 3, 8, 3, 1), strict=True)) / 16)
+        for s in slopes
+    ]
     assert cumulant_of(NOISE, slopes) == pytest.approx(exact, abs=1e-12)
     wide = table([1] * 65536, -32768)
     found = cumulant_of(wide, np.array([1e-4]))[0]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from pathlib import Path
 from time import process_time
 from typing import Any
 
@@ -82,7 +81,9 @@ def test_a_comparison_is_published_and_described(small: ComparisonPlan) -> None:
     assert found.levels == (found.counts[0] / 1000, found.counts[1] / 2000)
     assert found.estimate == pytest.approx(found.levels[0] - found.levels[1])
     assert "people would have done as well" in found.describe()
-    assert repr(small).startswith("<ComparisonPlan: difference of rates, 1,000 and 2,000 people; intervals at")
+    assert repr(small).startswith(
+        "<ComparisonPlan: difference of rates, 1,000 and 2,000 people; intervals at"
+    )
     assert "\n" not in repr(small) + repr(found)
     assert len(repr(small)) < 160
     assert "guesses right at most" in small.describe()

@@ -41,8 +41,9 @@ def test_one_look(measure: str) -> None:
         assert chances.sum() == pytest.approx(1)
         # those above 0.1 are at the rate of all people together, and find nothing
         assert rare_enough(np.where(p_values <= 0.1, p_values, 1.0), chances)
-    # the check can fail
-    assert not rare_enough(p_values / 3, chances) or not rare_enough(p_values**2, chances)
+        # the check can fail
+        if rate == 0.23:
+            assert not rare_enough(p_values / 3, chances)
 
 
 def test_two_looks() -> None:
@@ -55,7 +56,7 @@ def test_two_looks() -> None:
     counts = [[range(-1, n + 2) for n in pair] for pair in sizes]
     known: dict[tuple[float, float, int], float] = {}
 
-    def p_value(*looks: tuple[int, int]) -> float:
+    def p_value(*looks: tuple[int, ...]) -> float:
         published = tuple(
             Published(numbers=one, users=users) for one, users in zip(looks, sizes, strict=False)
         )
@@ -84,7 +85,11 @@ def test_two_looks() -> None:
         ]
         chances = np.array(
             [
-                math.prod(laws[look][group].get(one[group], 0.0) for look, one in enumerate(pair) for group in (0, 1))
+                math.prod(
+                    laws[look][group].get(one[group], 0.0)
+                    for look, one in enumerate(pair)
+                    for group in (0, 1)
+                )
                 for pair in best
             ]
         )

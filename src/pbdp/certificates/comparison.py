@@ -22,6 +22,7 @@ from pbdp.certificates.statement import (
 from pbdp.comparing.compared import Compared
 from pbdp.comparing.experiment import Published
 from pbdp.comparing.laws import count_law
+from pbdp.comparing.looks import Procedure
 from pbdp.comparing.plan import ComparisonPlan
 from pbdp.digits import delta_text, percent_down, percent_up, rounded_up
 from pbdp.ledger.budget import part_id
@@ -143,16 +144,19 @@ def _lines(plan: ComparisonPlan) -> tuple[str, dict[str, Any] | None]:
     """Of one look at counts also how often intervals hold, where a few lines find it in time."""
     lines, data = lines_for(plan.noise) or ("", None)
     asked = plan.asked
-    if lines != ONE or data is None or plan.looks > 1 or plan.analysis.steps != (1, 1):
+    counted = plan.analysis
+    if lines != ONE or data is None or not isinstance(counted, Procedure):
         return lines, data
-    table, rates = plan.analysis.noise, asked.planned
+    table, rates = counted.noise, asked.planned
+    if table is None or plan.looks > 1 or counted.steps != (1, 1):
+        return lines, data
     sizes = [len(count_law(n, p, table).masses) for n, p in zip(asked.users, rates, strict=True)]
     if sizes[0] * sizes[1] + max(asked.users) + max(sizes) * len(table.weights) > MOST_WORK:
         return lines, data
     more = {
         "start": table.start,
-        "variance": plan.analysis.variance,
-        "factor": plan.analysis.factors[0],
+        "variance": counted.variance,
+        "factor": counted.factors[0],
         "users": list(asked.users),
         "rates": list(rates),
         "ratio": asked.measure == "ratio",

@@ -309,7 +309,7 @@ def _published(
 def _said(found: Compared, options: argparse.Namespace, notes: tuple[str, ...]) -> Outcome:
     plan = found.plan
     if options.json:
-        record = found.record() | {"plan": plan.record()}
+        record = found.record() | {"written_to": options.output, "plan": plan.record()}
         return Outcome(output=json_text("compared", record), released=True)
     words = f"{found.summary()}."
     if found.insecure_test_seed is not None:

@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from pbdp.comparing.analysis import Measure
 from pbdp.comparing.experiment import Interval, Pair, Published
@@ -154,7 +154,7 @@ class Compared:
 
         return saved(compared_figure(self), path)
 
-    def record(self) -> dict[str, Any]:
+    def record(self) -> dict[str, object]:
         """For programs."""
         return {
             "counts": list(self.counts),

@@ -12,8 +12,11 @@ from typing import TYPE_CHECKING, Any
 from pbdp.comparing.analysis import Measure
 from pbdp.comparing.experiment import DELTA, Experiment, Pair, Published, check_need, checked_users
 from pbdp.comparing.least import least_enough
+from pbdp.comparing.looks import Procedure
 from pbdp.comparing.means import Means
+from pbdp.comparing.nuisance import variance_of
 from pbdp.comparing.rates import Rates
+from pbdp.comparing.reach import Reach
 from pbdp.digits import delta_text, percent_down, percent_up, rounded_up
 from pbdp.errors import CannotCertifyError, ContradictionError, InputError
 from pbdp.mechanism.neighbors import Neighbors
@@ -45,9 +48,10 @@ class ComparisonPlan:
         return self.asked.noise(self.loss)
 
     @cached_property
-    def analysis(self) -> Any:
-        """The analysis that goes with the noise."""
-        return self.asked.analyzed(self.noise.mechanism.table_at(0.0))
+    def analysis(self) -> Procedure | Reach:
+        """The analysis that goes with the noise: of counts, or of means."""
+        made: Procedure | Reach = self.asked.analyzed(self.noise.mechanism.table_at(0.0))
+        return made
 
     @property
     def epsilon(self) -> float:
@@ -259,7 +263,7 @@ class ComparisonPlan:
     def record(self) -> dict[str, object]:
         """What is planned, for programs."""
         asked = self.asked
-        levels = asked.planned
+        levels, noise = asked.planned, asked.noise_record(self.loss)
         return {
             "epsilon": self.epsilon,
             "delta": self.delta,
@@ -269,7 +273,8 @@ class ComparisonPlan:
             "power": self.power(*levels) if asked.lift else None,
             "wider": self.wider,
             "users_that_privacy_costs": list(self.users),
-            "noise": asked.noise_record(self.loss),
+            "noise_variance": variance_of(self.noise.mechanism.table_at(0.0)) * noise["step"] ** 2,
+            "noise": noise,
         }
 
     def save(self, path: Path | str) -> None:
