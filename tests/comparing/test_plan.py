@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from pathlib import Path
 from time import process_time
 from typing import Any
 
@@ -10,6 +11,7 @@ import numpy as np
 import pytest
 
 from pbdp.comparing.plan import ComparisonPlan, compare, plan_comparison
+from pbdp.digits import rounded_up
 from pbdp.errors import CannotCertifyError, ContradictionError, InputError, ParameterError
 
 LARGE: dict[str, Any] = {"users": (100_000, 100_000), "rate": 0.05}
@@ -189,3 +191,29 @@ def test_looks_follow_each_other() -> None:
         other.compare(90, 85, after=first)
     with pytest.raises(InputError, match="the 2 that were published"):
         plan.say(1, 2, 3)
+
+
+def test_the_figures_of_the_page_are_those_of_the_code() -> None:
+    page = (Path(__file__).resolve().parents[2] / "docs" / "comparing.md").read_text(encoding="utf-8")
+    rows = {}
+    for line in page.splitlines():
+        cells = [cell.strip() for cell in line.strip("|").split("|")]
+        if len(cells) == 4 and cells[0]:
+            rows[cells[0]] = cells[1:]
+    for column, looks in enumerate((1, 4, 14)):
+        wide = plan_comparison(**LARGE, wider=0.05, looks=looks)
+        assert rows["intervals at most 5 % wider, at every look"][column] == rounded_up(wide.epsilon)
+        strong = plan_comparison(**LARGE, power=0.8, lift=0.004, looks=looks)
+        assert rows["power of 80 % to find 0.4 points"][column] == rounded_up(strong.epsilon)
+
+
+def test_other_ways_to_look_cost_as_much_more_as_the_page_says() -> None:
+    """For noise of variance j·v in the total at look j, as the counts of every look have it, at 14 looks."""
+    variance, looks = 2 / 0.26**2, 14
+    own = math.sqrt(2 / variance)
+    # whoever came first is in every running total
+    totals = sum(math.sqrt(2 / (look * variance)) for look in range(1, looks + 1))
+    assert totals / own == pytest.approx(6, abs=0.5)
+    # and in one sum of each level of a tree; the sums of a total are those of the digits of its look
+    node = min(look * variance / look.bit_count() for look in range(1, looks + 1))
+    assert looks.bit_length() * math.sqrt(2 / node) / own == pytest.approx(4)

@@ -130,7 +130,7 @@ class ChoicePlan:
         for family in ("laplace", "gaussian"):
             epsilon = rivals.noisy_maximum(family, question, delta)
             if epsilon is not None:
-                found.append(Rival(f"{family} noise, largest score", epsilon, delta))
+                found.append(Rival(f"{family.capitalize()} noise, largest score", epsilon, delta))
         return tuple(sorted(found, key=lambda rival: rival.epsilon))
 
     @cached_property

@@ -31,7 +31,7 @@ import numpy as np
 from pbdp.comparing.data import numbers_of
 from pbdp.comparing.experiment import LAW, MISSED, Experiment, Interval, Pair, Published, check_loss
 from pbdp.comparing.reach import Reach, ratio_ends
-from pbdp.digits import plain
+from pbdp.digits import percent_down, plain
 from pbdp.domains import finite, positive
 from pbdp.errors import InputError
 from pbdp.mechanism.absolute import AbsoluteRegion
@@ -47,8 +47,8 @@ from pbdp.planning.vectors.product_laplace import ProductLaplace
 from pbdp.tables.fixed_point import FixedPoint
 
 _NOT_PROVED = (
-    "Not proved for a given size: sampling errors are taken for normal and independent, and convolved with "
-    "the law of the noise."
+    "How often the interval holds the truth is not proved for a given size: sampling errors are taken for "
+    "normal and independent, and convolved with the law of the noise."
 )
 # A person's change is about so many steps of the published sums: more for a large loss, as tables stay short.
 _MOST_STEPS, _LEAST_STEPS, _STEPS_PER_LOSS = 512, 64, 8192
@@ -277,9 +277,12 @@ class Means(Experiment[Reach]):
 
     def promise(self) -> str:
         if self.guaranteed:
-            return "Proved: the interval holds the truth so often for numbers of any law within the bounds."
+            return (
+                f"The interval holds the truth {percent_down(self.confidence)} of the time: proved for "
+                "numbers of any law within the bounds, and for groups of any size."
+            )
         if self.in_both:
-            return f"{_NOT_PROVED} Where people have about the same number twice, they are wider than needed."
+            return f"{_NOT_PROVED} Where people have about the same number twice, it is wider than needed."
         return f"{_NOT_PROVED} Say guaranteed for an interval that holds for any law."
 
     def record(self) -> dict[str, Any]:

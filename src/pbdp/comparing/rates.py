@@ -41,7 +41,7 @@ from pbdp.comparing.experiment import (
 from pbdp.comparing.laws import fine_step, rounded_count
 from pbdp.comparing.looks import Procedure
 from pbdp.comparing.nuisance import Total, largest_over, variance_of
-from pbdp.digits import plain
+from pbdp.digits import percent_down, plain
 from pbdp.domains import probability, whole
 from pbdp.errors import CannotCertifyError, ContradictionError, InputError
 from pbdp.mechanism.absolute import AbsoluteRegion
@@ -243,15 +243,17 @@ class Rates(Experiment[Procedure]):
         return f"{self.measure} of two rates of about {plain(self.rate)} in groups of {self.sizes}{looks}"
 
     def promise(self) -> str:
-        which = "all intervals together hold" if self.looks > 1 else "the interval holds"
+        sure = percent_down(self.confidence)
         if self.in_both:
             return (
-                "Exact at the planned rates for people who answer independently in both groups; where they "
-                "answer alike, intervals are wider than needed."
+                f"The interval holds the truth {sure} of the time: exactly so at the planned rates, for "
+                "people who answer independently in both groups. Where they answer alike, it is wider than "
+                "needed."
             )
         return (
-            f"Exact at the planned rates: {which} the truth so often, sampling and noise together. "
-            "The p-value holds for all rates."
+            f"{'All intervals together hold' if self.looks > 1 else 'The interval holds'} the truth {sure} "
+            "of the time, sampling and noise together: exactly so at the planned rates. The p-value holds "
+            "for all rates."
         )
 
     def record(self) -> dict[str, Any]:
