@@ -37,12 +37,14 @@ from pbdp.mechanism.weights import TOTAL, WeightTable
 from pbdp.noise.gaussian import DiscreteGaussian
 from pbdp.noise.kernel import LatticeKernel
 from pbdp.noise.laplace import DiscreteLaplace
+from pbdp.root import least_enough
 
 # Of laws that need a delta where none is given.
 DELTA = 1e-9
 # What sums and powers of probabilities may be off by.
 _ROUNDING = 1e-12
-_FURTHEST = 1 << 21
+# Beyond it tables of noise would take seconds to look through.
+_WIDEST = 1 << 13
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,16 +92,18 @@ def noisy_maximum(family: str, asked: Question, delta: float = DELTA) -> float |
             grid=whole_numbers(), kernel=kernels[family](scale), region=AbsoluteRegion.even(1.0)
         ).table_at(0.0)
 
-    # the widest noise that is right often enough
-    low, high = 1e-2, float(max(asked.gap, 1))
-    if high > _FURTHEST / 64 or right_with(table(low), asked) < asked.confidence:
+    # hardly any noise is right whenever any is
+    if asked.gap > _WIDEST or right_with(table(1 / 64), asked) < asked.confidence:
         return None
-    for _ in range(40):
-        middle = math.sqrt(low * high)
-        low, high = (middle, high) if right_with(table(middle), asked) >= asked.confidence else (low, middle)
-        if high <= low * (1 + 1e-6):
-            break
-    return loss_of(table(low), asked, delta)
+    # the widest noise that is right often enough: the least of 1/scale
+    about = math.log(asked.options / (1 - asked.confidence)) / asked.gap
+    least = least_enough(
+        lambda inverse: asked.confidence - right_with(table(1 / inverse), asked),
+        about,
+        close=1e-5,
+        beside=1.1,
+    )
+    return loss_of(table(1 / least), asked, delta)
 
 
 def right_with(noise: WeightTable, asked: Question) -> float:

@@ -29,9 +29,9 @@ import numpy as np
 
 from pbdp.comparing.analysis import Analysis, Measure
 from pbdp.comparing.laws import CountLaw, count_law
-from pbdp.comparing.least import least_enough
 from pbdp.mechanism.weights import WeightTable
 from pbdp.noise.kernel import Array
+from pbdp.root import least_enough
 
 Pair = tuple[int, int]
 Rates = tuple[float, float]

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 
 from pbdp.comparing.analysis import Measure
 from pbdp.comparing.experiment import DELTA, Experiment, Pair, Published, check_need, checked_users
-from pbdp.comparing.least import least_enough
 from pbdp.comparing.looks import Procedure
 from pbdp.comparing.means import Means
 from pbdp.comparing.nuisance import variance_of
@@ -21,6 +20,7 @@ from pbdp.digits import delta_text, percent_down, percent_up, rounded_up
 from pbdp.errors import CannotCertifyError, ContradictionError, InputError
 from pbdp.mechanism.neighbors import Neighbors
 from pbdp.planning.plan import Plan
+from pbdp.root import least_enough
 from pbdp.spelling import neighbours_too
 
 if TYPE_CHECKING:
