@@ -41,7 +41,7 @@ def test_counts_stay_as_they_are() -> None:
     assert counted_yes(Decimal(5)) == (Decimal(5), None)
 
 
-@pytest.mark.parametrize("given", [["yes", "no"], pd.Series(["a"]), np.array(["a"])])
+@pytest.mark.parametrize("given", [["yes", "no"], pd.Series(["a"]), np.array(["a"]), [1, 2], np.array([0.5])])
 def test_other_columns_are_refused_without_their_words(given: Any) -> None:
     with pytest.raises(InputError, match="true and false") as refused:
         counted_yes(given)

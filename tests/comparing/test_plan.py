@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from decimal import Decimal
 from pathlib import Path
 from time import process_time
 from typing import Any
@@ -12,7 +13,13 @@ import pytest
 
 from pbdp.comparing.plan import ComparisonPlan, compare, plan_comparison
 from pbdp.digits import rounded_up
-from pbdp.errors import CannotCertifyError, ContradictionError, InputError, ParameterError
+from pbdp.errors import (
+    CannotCertifyError,
+    ContradictionError,
+    InputError,
+    ParameterError,
+    UnchangeableError,
+)
 
 LARGE: dict[str, Any] = {"users": (100_000, 100_000), "rate": 0.05}
 SMALL: dict[str, Any] = {"users": (1000, 2000), "rate": 0.2}
@@ -174,6 +181,30 @@ def test_everything_at_once() -> None:
         found.plan.compare(yes, yes, users=(5, 6))
     with pytest.raises(ParameterError, match="Did you mean wider"):
         compare(5, 6, widder=0.1)  # type: ignore[call-arg]
+
+
+def test_counts_that_cannot_be_are_moved_to_those_that_can(small: ComparisonPlan) -> None:
+    found = small.compare(-(10**9), 10**30)
+    assert abs(found.counts[0]) < 300
+    assert abs(found.counts[1] - 2000) < 300
+    assert abs(small.compare(float("nan"), Decimal("inf")).counts[1] - 2000) < 300
+    wrong: list[object] = ["210", [], object()]
+    for given in wrong:
+        with pytest.raises(InputError):
+            small.compare(given, 400)
+    with pytest.raises(InputError, match="two counts, or two columns"):
+        small.compare([True, False], 400)
+
+
+def test_no_difference_at_all_has_a_p_value_of_one() -> None:
+    plan = plan_comparison(users=(30, 30), rate=0.5, wider=0.5)
+    assert plan.say(12, 12).p_value == 1
+
+
+def test_plans_and_what_they_found_cannot_be_changed(small: ComparisonPlan) -> None:
+    for thing, name in ((small, "loss"), (small.say(200, 400), "published")):
+        with pytest.raises(UnchangeableError, match="cannot be changed"):
+            setattr(thing, name, 3)
 
 
 def test_looks_follow_each_other() -> None:

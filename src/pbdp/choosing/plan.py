@@ -19,7 +19,13 @@ from pbdp.choosing.draw import chosen
 from pbdp.choosing.scores import Given, Scale, read_scores, scale_for
 from pbdp.digits import delta_text, percent_down, rounded_up
 from pbdp.domains import confidence_level, fraction, non_negative, positive, whole
-from pbdp.errors import CannotCertifyError, ContradictionError, InputError, PlanFileError
+from pbdp.errors import (
+    CannotCertifyError,
+    ContradictionError,
+    InputError,
+    PlanFileError,
+    unchangeable,
+)
 from pbdp.mechanism.neighbors import Neighbors
 from pbdp.noise.kernel import Index
 from pbdp.planning.pricing.priced import Claim
@@ -80,6 +86,7 @@ class Asked:
         return min(self.top, self.options - 1)
 
 
+@unchangeable("A plan", "What it promises follows from what it is: make another plan.")
 @dataclass(frozen=True, kw_only=True)  # no slots: what is asked for is found once
 class ChoicePlan:
     """Permute-and-flip with certified coins: `choose` takes scores and gives an option, or the `top` ones."""

@@ -102,7 +102,7 @@ def run(options: argparse.Namespace) -> Outcome:
     if options.ledger is not None:
         return _paid(plan, scores, options)
     option = plan.choose(scores, insecure_test_seed=options.insecure_test_seed)
-    return _outcome(plan, option, {}, ("No budget was asked to pay: count it yourself.",), options)
+    return _outcome(plan, option, {}, ("No ledger: other releases are not counted.",), options)
 
 
 def _check(options: argparse.Namespace) -> None:

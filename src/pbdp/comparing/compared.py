@@ -12,12 +12,13 @@ from pbdp.comparing.analysis import Measure
 from pbdp.comparing.experiment import Interval, Pair, Published
 from pbdp.comparing.plan import ComparisonPlan
 from pbdp.digits import percent_down, rounded_up
-from pbdp.errors import PlanFileError
+from pbdp.errors import PlanFileError, unchangeable
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
+@unchangeable("A comparison", "It says what was published.")
 @dataclass(frozen=True, kw_only=True, repr=False)  # no slots: what is said is found once
 class Compared:
     """Published numbers and what they say: `estimate` is a difference of rates or means, or their ratio.

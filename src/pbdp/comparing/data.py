@@ -1,7 +1,7 @@
 """The people of a group as they are given: counts, columns of yes and no, columns of numbers.
 
-Of a column only types are looked at before its number is paid for; where nothing is (None, NaN), nobody said
-yes, and a number counts as 0.
+Of a column only types are looked at before its number is paid for, and whether it is one of yes and no; where
+nothing is (None, NaN), nobody said yes, and a number counts as 0.
 """
 
 from __future__ import annotations
@@ -34,7 +34,10 @@ def counted_yes(given: object) -> tuple[Any, int | None]:
         ):
             raise InputError("answers", _YES, "a column with something else in it")
         values = np.array([0 if value is None else float(value) for value in values.tolist()])
-    return int(np.count_nonzero(np.nan_to_num(values, nan=0.0))), len(values)
+    values = np.nan_to_num(values, nan=0.0)
+    if not np.all((values == 0) | (values == 1)):
+        raise InputError("answers", _YES, "a column of other numbers", "Say bounds to compare their means.")
+    return int(np.count_nonzero(values)), len(values)
 
 
 def numbers_of(given: object) -> Array:

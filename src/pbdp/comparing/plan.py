@@ -5,7 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from functools import cached_property
+from numbers import Real
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,7 +19,7 @@ from pbdp.comparing.nuisance import variance_of
 from pbdp.comparing.rates import Rates
 from pbdp.comparing.reach import Reach
 from pbdp.digits import delta_text, percent_down, percent_up, rounded_up
-from pbdp.errors import CannotCertifyError, ContradictionError, InputError
+from pbdp.errors import CannotCertifyError, ContradictionError, InputError, unchangeable
 from pbdp.mechanism.neighbors import Neighbors
 from pbdp.planning.plan import Plan
 from pbdp.root import least_enough
@@ -33,6 +35,7 @@ if TYPE_CHECKING:
 _CLOSE = 1e-3
 
 
+@unchangeable("A plan", "What it promises follows from what it is: make another plan.")
 @dataclass(frozen=True, kw_only=True, repr=False)  # no slots: what is asked for is found once
 class ComparisonPlan:
     """What is compared, and the loss of a published number; the noise and the analysis follow from them."""
@@ -186,7 +189,10 @@ class ComparisonPlan:
     ) -> tuple[list[Any], Pair]:
         """True numbers and sizes, checked before anything is drawn or paid."""
         answers, found = self.asked.answers(first, second)
-        return answers, self._sizes(after, users, found)
+        sizes = self._sizes(after, users, found)
+        if self.asked.kind == "rates":
+            answers = [_clamped(count, size) for count, size in zip(answers, sizes, strict=True)]
+        return answers, sizes
 
     def _sizes(self, after: Compared | None, users: Pair | None, found: Pair | None) -> Pair:
         done = 0
@@ -295,6 +301,12 @@ class ComparisonPlan:
         from pbdp.comparing.file import read
 
         return read(path)[0]
+
+
+def _clamped(count: Any, size: int) -> Any:
+    """A count that a group of this size can have; what is no number is refused elsewhere."""
+    is_number = isinstance(count, Real | Decimal) and not isinstance(count, bool)
+    return min(max(count, 0), size) if is_number and not math.isnan(count) else count
 
 
 @neighbours_too

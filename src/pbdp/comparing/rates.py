@@ -201,6 +201,8 @@ class Rates(Experiment[Procedure]):
             float(look.distance(np.array([first]), np.array([second]))[0]) / look.factor
             for look, (first, second), _ in looks
         )
+        if ratio == 0:
+            return 1.0
         people = [sum(sizes) for sizes in actual.schedule]
 
         def chance(rate: float) -> float:
@@ -236,7 +238,9 @@ class Rates(Experiment[Procedure]):
         given = [counted_yes(group) for group in (first, second)]
         counts, sizes = [count for count, _ in given], [size for _, size in given]
         known = [size for size in sizes if size is not None]
-        return counts, (known[0], known[1]) if len(known) == 2 else None
+        if len(known) == 1:
+            raise InputError("groups", "two counts, or two columns", "one of each")
+        return counts, (known[0], known[1]) if known else None
 
     def describe(self) -> str:
         looks = f", at {self.looks} looks" if self.looks > 1 else ""
