@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from pbdp.certificates.independent import MOST_WORK, ONE, lines_for
+from pbdp.certificates.release_file import answer_paid_for, paid_words
 from pbdp.certificates.statement import (
     COUNTED,
     DRAWN,
@@ -206,20 +206,10 @@ def _intervals(plan: ComparisonPlan) -> str:
 
 def _payment(plan: ComparisonPlan, entry: Published, ledger: Ledger | None) -> str:
     paid = entry.paid
-    if paid is None:
-        raise UnknownError("no ledger recorded this release: others of the same people are not counted")
-    if ledger is None:
-        raise UnknownError(
-            f"paid from {paid['dataset']}, record {paid['sequence']} of the ledger {paid['ledger']}; name "
-            "that ledger to have it checked"
-        )
-    if ledger.identity != paid["ledger"]:
-        raise FaultError("it was paid from another ledger")
-    spend = ledger.spend_of(paid["key"])
-    terms = Terms.from_record(ledger.dataset(paid["dataset"]).rule)
-    noise = terms.plan_id(plan.noise, terms.chosen_blocks(paid["blocks"]))
-    if spend is None or spend.plan != part_id(noise, plan.looks, paid["trial"]):
-        raise FaultError("the ledger has no such spend for this plan")
-    if spend.answer is None or json.loads(spend.answer) != list(entry.numbers):
+
+    def plan_id(terms: Terms, blocks: tuple[str, ...]) -> str:
+        return part_id(terms.plan_id(plan.noise, blocks), plan.looks, (paid or {})["trial"])
+
+    if answer_paid_for(paid, ledger, plan_id) != list(entry.numbers):
         raise FaultError("the ledger stored other numbers")
-    return f"paid from {paid['dataset']}, record {paid['sequence']}; the numbers are those that it stored"
+    return paid_words(paid)
