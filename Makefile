@@ -26,7 +26,7 @@ test: lint types imports ## lint, types, import directions, then all tests
 check: test ## the same as `make test`
 
 soak: $(READY) ## the long runs: designs, adversaries, kills, any request, mutations, a million releases timed
-	@for run in ten_million adversaries thousand_kills any_request mutation; do \
+	@for run in ten_million adversaries thousand_kills any_request comparisons mutation; do \
 		echo "== $$run"; PYTHONPATH=. $(BIN)/python tests/soak/$$run.py || exit 1; done
 	@PBDP_CALLS=1000000 $(BIN)/pytest -q tests/release/test_sampler_timing.py
 	@PBDP_EFFORT=full $(BIN)/pytest -q $$(grep -rl "tests.effort" tests --include="test_*.py")

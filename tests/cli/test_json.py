@@ -18,6 +18,7 @@ SELECTED = (
 )
 ASK = "--within 50 --confidence 0.95 --sensitivity 1 --integer"
 VECTOR = "vector --error-norm linf --dimensions 3 --within 30 --confidence 0.9 --sensitivity 1 --delta 1e-6"
+CITIES = "--input visits.csv --by city --groups Rome,Paris"
 # In this order, as later ones use what earlier ones write.
 COMMANDS = [
     f"{PLAN} -o plan.json",
@@ -63,6 +64,12 @@ COMMANDS = [
     "choose --input visits.csv --column spend --names user --within 3 --confidence 0.9 --sensitivity 1",
     "compare --users 1000,2000 --rate 0.2 --wider 5%",
     "compare 210 400 --users 1000,2000 --rate 0.2 --wider 5%",
+    "compare --users 600,600 --rate 0.2 --wider 50% --looks 2 -o trial.json",
+    "compare trial.json 70 61",
+    "compare trial.json",
+    f"compare {CITIES} --column spend --bounds 0,6 --spread 2 --wider 50%",
+    "certificate trial.json",
+    "verify trial.json",
     "certificate plan.json",
     "certificate plan.json -o page.html",
     "keys create ./office",

@@ -20,6 +20,7 @@ WRITERS = {
     "together together.toml -o": "joint.json",
     "release plan.json 12 -o": "released.csv",
     "choose --options 9 --within 9 --confidence 0.9 --sensitivity 1 -o": "choice.json",
+    "compare --users 90,90 --rate 0.5 --wider 0.5 -o": "comparison.json",
     "tables data.csv --one-row-per-person --by city=Rome --people 50 --delta 1e-6 -o": "table.csv",
     "certificate plan.json -o": "page.html",
     "local plan --values 1..9 --epsilon 1 -o": "survey.json",

@@ -94,7 +94,7 @@ def of_release(release: ReleaseFile, name: str) -> Statement:
     source = [("Asked", release.query)] if release.query else []
     source += [("Published", release.created), *made.source]
     if paid is not None:
-        conditions[conditions.index(ELSEWHERE)] = _COUNTED.format(dataset=paid["dataset"])
+        conditions[conditions.index(ELSEWHERE)] = COUNTED.format(dataset=paid["dataset"])
         source.append(
             ("Paid from", f"{paid['dataset']}, record {paid['sequence']} of ledger {paid['ledger']}")
         )
@@ -108,7 +108,7 @@ def of_release(release: ReleaseFile, name: str) -> Statement:
         command=made.command,
         lines=made.lines,
         data=made.data,
-        warning=_insecure(release.insecure_test_seed),
+        warning=insecure(release.insecure_test_seed),
     )
 
 
@@ -134,7 +134,7 @@ def of_table(plan: TablePlan, record: dict[str, Any], name: str) -> Statement:
         "moved to the bound before they were added up. pbdp did this; the bounds were chosen without the "
         "data.",
         _groups(plan),
-        ELSEWHERE if paid is None else _COUNTED.format(dataset=paid["dataset"]),
+        ELSEWHERE if paid is None else COUNTED.format(dataset=paid["dataset"]),
         DRAWN,
     ]
     return Statement(
@@ -151,7 +151,7 @@ def of_table(plan: TablePlan, record: dict[str, Any], name: str) -> Statement:
         command=f"pbdp verify {name}",
         lines=lines,
         data=data,
-        warning=_insecure(record["insecure_test_seed"]),
+        warning=insecure(record["insecure_test_seed"]),
     )
 
 
@@ -205,13 +205,14 @@ def of_budget(budget: Budget, head: str) -> Statement:
 
 PERSON = f"Who counts as one person: {BLANK}"
 ELSEWHERE = f"Nothing else about the same people was or will be published, except: {BLANK}"
-_COUNTED = (
+COUNTED = (
     f"Everything else that is published about the same people is paid for from {{dataset}}, except: {BLANK}"
 )
 DRAWN = "pbdp drew the noise, and the true numbers stayed secret."
 
 
-def _insecure(seed: int | None) -> str:
+def insecure(seed: int | None) -> str:
+    """The warning on numbers that protect nobody."""
     if seed is None:
         return ""
     return (

@@ -62,6 +62,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         with warnings.catch_warnings():
             # what is printed says it
             warnings.simplefilter("ignore", LargeDeltaWarning)
+            warnings.filterwarnings("ignore", message="Drawn from insecure_test_seed")
             with Progress() as progress, Phases(progress) as options.phases:
                 options.phases.now(getattr(options, "doing", "Working"))
                 done = options.run(options)
