@@ -10,7 +10,7 @@ PIP    := $(BIN)/python -m pip -qq --disable-pip-version-check
 
 MAKEFLAGS += --no-print-directory
 .DEFAULT_GOAL := help
-.PHONY: help demo test check soak sbom lint types imports bench picture reproduce lock clean
+.PHONY: help demo test check browser soak sbom lint types imports bench picture reproduce lock clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 18
@@ -52,10 +52,13 @@ demo: $(READY) ## plan a noise for a count, release it from a budget, check the 
 	@head -5 build/demo/adult.csv
 	$(BIN)/pbdp verify build/demo/adult.csv.manifest.json --ledger build/demo/ledger.db
 
-test: lint types imports ## lint, types, import directions, then all tests
+test: lint types imports browser ## lint, types, import directions, then all tests
 	@$(BIN)/pytest -n 2 --dist loadfile
 
 check: test ## the same as `make test`
+
+browser: $(READY) ## the Chromium that pages are tested in: installed where that may be, else said
+	@$(BIN)/python -m tests.browser
 
 soak: $(READY) ## the long runs: designs, adversaries, kills, any request, mutations, a million releases timed
 	@for run in ten_million adversaries thousand_kills any_request mutation; do \
