@@ -80,8 +80,9 @@ COMMANDS = [
     "plann",
     f"ask 12 {ASK} --ledger l.db --dataset vists",
 ]  # fmt: skip
-# The paper's figures take a minute, and a ledger that was taken back is made in its own tests.
-ELSEWHERE = {"pbdp-reproduction", "pbdp-ledger-recovery"}
+# The paper's figures take a minute, a ledger that was taken back is made in its own tests, and the studio is
+# served until it is interrupted.
+ELSEWHERE = {"pbdp-reproduction", "pbdp-ledger-recovery", "pbdp-studio"}
 # Printed for a shell, not for a program.
 WITHOUT = {("completion",)}
 
