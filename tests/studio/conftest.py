@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from pbdp import Budget, Ledger, plan
+from pbdp import Budget, Ledger, Plan, plan
 from tests.browser import browser
 from tests.studio.running import Studio, running
 
@@ -48,21 +48,27 @@ def studio(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Studio]:
 
 
 @pytest.fixture
-def shop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder with data, a query file, and a ledger from which something was spent."""
+def visits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with data and a query file."""
     monkeypatch.setenv("PBDP_STATE", str(tmp_path / "state"))
     monkeypatch.setenv("PBDP_KEYS", str(tmp_path / "keys"))
     monkeypatch.delenv("PBDP_LEDGER", raising=False)
-    fill(tmp_path)
+    (tmp_path / "visits.csv").write_text(f"{VISITS}\n", encoding="utf-8")
+    (tmp_path / "visits.toml").write_text(QUERY, encoding="utf-8")
     return tmp_path
 
 
-def fill(folder: Path) -> None:
-    """Make them."""
-    (folder / "visits.csv").write_text(f"{VISITS}\n", encoding="utf-8")
-    (folder / "visits.toml").write_text(QUERY, encoding="utf-8")
-    made = plan(within=20, confidence=0.9, sensitivity=1, delta=1e-8, integer=True, families=("laplace",))
-    with Ledger.create(folder / "budget.db") as ledger:
+@pytest.fixture(scope="session")
+def small() -> Plan:
+    """A plan that costs little."""
+    return plan(within=20, confidence=0.9, sensitivity=1, delta=1e-8, integer=True, families=("laplace",))
+
+
+@pytest.fixture
+def shop(visits: Path, small: Plan) -> Path:
+    """The same with a ledger from which something was spent."""
+    with Ledger.create(visits / "budget.db") as ledger:
         budget = Budget.create(ledger, "visits", epsilon=3, delta=1e-6, note="people who came")
         Budget.create(ledger, "members", epsilon=1, delta=1e-6)
-        budget.release(made, 1234, key="march", query="visits in March")
+        budget.release(small, 1234, key="march", query="visits in March")
+    return visits

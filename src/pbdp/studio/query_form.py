@@ -282,11 +282,12 @@ def field_of(error: PbdpError, form: Form) -> str | None:
     for place, row in enumerate(form.get("measures", ())):
         name = row.get("name") or usual_name({key: value for key, value in row.items() if value})
         if whose in (name, f"measure {name}", f"[{name}]") or what == f"measure {name}":
-            setting = what.rpartition(" ")[2]
-            return f"measures.{place}.{setting if setting in row else 'kind'}"
+            known = kinds_of_measures().get(str(row.get("kind")), [])
+            setting = next((word for word in what.replace(",", " ").split() if word in known), "kind")
+            return f"measures.{place}.{setting}"
     if whose == "select":
         return f"select.{what}"
     if error.name == "names":
         return "measures.0.name"
-    known = (*NUMBERS, *TEXTS, *TRUTHS)
-    return next((word for word in error.name.replace(",", " ").split() if word in known), None)
+    every = (*NUMBERS, *TEXTS, *TRUTHS)
+    return next((word for word in error.name.replace(",", " ").split() if word in every), None)
