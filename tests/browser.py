@@ -1,8 +1,8 @@
 """The browser that pages are tested in: Debian's Chromium, driven by Playwright.
 
-`python -m tests.browser` installs it where that may be (Debian and its kin, as root), and says so where it may
-not. Tests that need it take the fixture `browser`; without one they are skipped, and `NOT RUN` is printed with
-their names at the end of the run (`tests/conftest.py`).
+`python -m tests.browser` installs it where that may be (Debian and its kin, as root), and says so where it
+may not. Tests that need it take the fixture `browser`; without one they are skipped, and `NOT RUN` is printed
+with their names at the end of the run (`tests/conftest.py`).
 """
 
 from __future__ import annotations
@@ -18,7 +18,12 @@ from playwright.sync_api import Browser, sync_playwright
 
 NAMES = ("chromium", "chromium-browser", "google-chrome")
 # No sandbox, as tests may run as root; nothing is asked of other machines.
-ARGUMENTS = ("--no-sandbox", "--disable-background-networking", "--disable-component-update", "--no-first-run")
+ARGUMENTS = (
+    "--no-sandbox",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--no-first-run",
+)
 NOT_RUN = "needs Chromium: apt-get install chromium"
 
 

@@ -15,7 +15,10 @@ __all__ = ["browser"]
 
 VISITS = "\n".join(
     ["user_id,city,month,spend"]
-    + [f"u{person},{('Paris', 'Rome')[person % 2]},{1 + person % 3},{person % 50}.25" for person in range(400)]
+    + [
+        f"u{person},{('Paris', 'Rome')[person % 2]},{1 + person % 3},{person % 50}.25"
+        for person in range(400)
+    ]
 )
 QUERY = """data = "visits.csv"
 unit = "user_id"

@@ -136,4 +136,9 @@ def running(folder: Path, *arguments: str, enter: bool = True) -> Iterator[Studi
     finally:
         if process.poll() is None:
             process.send_signal(signal.SIGINT)
-        process.communicate(timeout=30)
+        try:
+            process.communicate(timeout=30)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.communicate()
+            raise

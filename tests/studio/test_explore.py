@@ -28,7 +28,8 @@ FORMS: dict[str, dict[str, Any]] = {
     "real": COUNT | {"integer": False, "within": "5.5"},
     "relative": RELATIVE,
     "range": COUNT | {"kind": "range", "low": "0", "high": "100"},
-    "scale": COUNT | {"kind": "range", "low": "0", "high": "100", "within": "", "scale": "3", "integer": False},
+    "scale": COUNT
+    | {"kind": "range", "low": "0", "high": "100", "within": "", "scale": "3", "integer": False},
     "releases": COUNT | {"releases": "10", "within": "20", "simultaneous": True},
     "confidence": COUNT | {"solve": "confidence", "epsilon": "1"},
     "width": COUNT | {"solve": "within", "epsilon": "1", "neighbors": "replace"},
@@ -107,7 +108,12 @@ def test_python_is_spelled_as_it_is_read(value: object) -> None:
 
 @pytest.mark.parametrize(
     ("confidence", "words"),
-    [(0.9, "90 of 100"), (0.99637, "9,963 of 10,000"), (0.999999, "999,999 of 1,000,000"), (0.5, "50 of 100")],
+    [
+        (0.9, "90 of 100"),
+        (0.99637, "9,963 of 10,000"),
+        (0.999999, "999,999 of 1,000,000"),
+        (0.5, "50 of 100"),
+    ],
 )
 def test_a_confidence_is_a_count(confidence: float, words: str) -> None:
     assert out_of(confidence) == words

@@ -46,7 +46,9 @@ def test_cookie_and_word_are_both_needed(studio: Studio, headers: dict[str, str 
     assert studio.ask("POST", "/api/plan", PLAN, headers=headers).status == 401
 
 
-@pytest.mark.parametrize("host", ["evil.example", "127.0.0.1", "127.0.0.1:1", "localhost.evil.example:80", ""])
+@pytest.mark.parametrize(
+    "host", ["evil.example", "127.0.0.1", "127.0.0.1:1", "localhost.evil.example:80", ""]
+)
 @pytest.mark.parametrize("path", ["/", "/api/about", "/assets/main.js"])
 def test_other_hosts_are_refused(studio: Studio, host: str, path: str) -> None:
     assert studio.ask("GET", path, headers={"Host": host}).status == 403
@@ -61,7 +63,8 @@ def test_localhost_is_this_machine_too(studio: Studio) -> None:
 
 
 @pytest.mark.parametrize(
-    "origin", ["http://evil.example", "http://127.0.0.1", "https://127.0.0.1:1", "null", "http://127.0.0.1:1", None]
+    "origin",
+    ["http://evil.example", "http://127.0.0.1", "https://127.0.0.1:1", "null", "http://127.0.0.1:1", None],
 )
 def test_other_origins_are_refused(studio: Studio, origin: str | None) -> None:
     assert studio.ask("POST", "/api/plan", PLAN, headers={"Origin": origin}).status == 403
@@ -114,7 +117,9 @@ def test_bodies_that_are_no_requests(studio: Studio, body: bytes, kind: str, sta
     assert all(error["message"] for error in reply.record["errors"])
 
 
-@pytest.mark.parametrize("path", ["/assets/../app.py", "/assets/%2e%2e%2fapp.py", "/assets/..%2f..%2f", "/api/x"])
+@pytest.mark.parametrize(
+    "path", ["/assets/../app.py", "/assets/%2e%2e%2fapp.py", "/assets/..%2f..%2f", "/api/x"]
+)
 def test_nothing_else_is_served(studio: Studio, path: str) -> None:
     reply = studio.ask("GET", path)
     assert reply.status == 404
@@ -129,7 +134,9 @@ def test_other_methods_are_refused(studio: Studio) -> None:
 def test_nobody_else_on_the_network_can_connect(studio: Studio) -> None:
     """It listens on the loopback alone: the machine's own other address refuses."""
     port = int(studio.host.rpartition(":")[2])
-    listening = [line.split()[1] for line in Path("/proc/net/tcp").read_text().splitlines()[1:] if " 0A " in line]
+    listening = [
+        line.split()[1] for line in Path("/proc/net/tcp").read_text().splitlines()[1:] if " 0A " in line
+    ]
     assert f"0100007F:{port:04X}" in listening
     assert f"00000000:{port:04X}" not in listening
     with pytest.raises(OSError, match=r"."), socket.create_connection(("127.0.0.2", port), timeout=2):

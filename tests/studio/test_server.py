@@ -7,6 +7,7 @@ import signal
 import socket
 import subprocess
 import time
+import webbrowser
 from pathlib import Path
 
 import pytest
@@ -15,7 +16,7 @@ from jsonschema import Draft202012Validator
 from pbdp.cli.main import main
 from pbdp.studio import server
 from tests.cli.commands import assert_refused, run
-from tests.studio.running import COUNT, PBDP, Studio, running
+from tests.studio.running import COUNT, PBDP, SLOW, Studio, running
 
 SCHEMA = json.loads((Path(__file__).parents[2] / "docs" / "schema.json").read_text(encoding="utf-8"))
 
@@ -33,6 +34,16 @@ def test_an_interrupt_ends_it_and_its_workers(tmp_path: Path) -> None:
     while any(Path(f"/proc/{worker}/stat").exists() for worker in workers):
         assert time.monotonic() < deadline
         time.sleep(0.05)
+    assert (tmp_path / "studio.err").read_text() == ""
+
+
+def test_it_can_be_ended_while_requests_are_waiting(tmp_path: Path) -> None:
+    with running(tmp_path) as studio:
+        for _ in range(3):
+            studio.ask("POST", "/api/plan", {"requirement": SLOW})
+        studio.process.send_signal(signal.SIGINT)
+        studio.process.communicate(timeout=20)
+        assert studio.process.returncode == 0
     assert (tmp_path / "studio.err").read_text() == ""
 
 
@@ -112,7 +123,7 @@ def test_a_browser_gets_a_file_that_only_its_owner_reads(monkeypatch: pytest.Mon
         opened.append(address)
         return True
 
-    monkeypatch.setattr(server.webbrowser, "open", look)
+    monkeypatch.setattr(webbrowser, "open", look)
     monkeypatch.setenv("DISPLAY", ":0")
     with server._browsing("http://127.0.0.1:1/#token=secret"):
         assert "secret" not in opened[0]

@@ -1,4 +1,4 @@
-"""Tables by clicking: what is priced is the query file that is taken away, and no value of the data is read."""
+"""Tables by clicking: what is priced is the query file that is taken away, and no value is read."""
 
 from __future__ import annotations
 
@@ -120,7 +120,14 @@ def test_the_command_and_the_python_are_the_same_request(base: Base, visits: Pat
         {
             "one_row_per_person": True,
             "measures": [
-                {"kind": "mean", "column": "spend", "low": "0", "high": "50", "within": "5", "at_least": "200"},
+                {
+                    "kind": "mean",
+                    "column": "spend",
+                    "low": "0",
+                    "high": "50",
+                    "within": "5",
+                    "at_least": "200",
+                },
                 {
                     "kind": "ratio",
                     "of": "spend",
@@ -158,21 +165,26 @@ def test_what_a_query_file_keeps_stays(visits: Path, monkeypatch: pytest.MonkeyP
     monkeypatch.chdir(visits)
     (visits / "keys.csv").write_text("city\nParis\nRome\n", encoding="utf-8")
     (visits / "kept.toml").write_text(
-        'data = "visits.csv"\nunit = "user_id"\nkeys = "keys.csv"\ngroups_per_person = 1\nrows_per_group = 1\n'
-        'delta = 1e-8\nmost_rows = 1000000\n[derive]\nrate = "spend / month"\n[source]\nname = "Visits"\n'
+        'data = "visits.csv"\nunit = "user_id"\nkeys = "keys.csv"\ngroups_per_person = 1\n'
+        'rows_per_group = 1\ndelta = 1e-8\nmost_rows = 1000000\n[derive]\nrate = "spend / month"\n'
+        '[source]\nname = "Visits"\n'
         '[rates]\nkind = "sum"\ncolumn = "rate"\nlow = 0\nhigh = 9\nwithin = 100\n',
         encoding="utf-8",
     )
     base = Base(Opened(asked="kept.toml"))
     assert {"name": "rate", "kind": "number"} in tables.builder_view(base.opened)["columns"]
-    assert query_text(tables.planned(base, base.form).asked.query) == query_text(of_file(visits / "kept.toml"))
+    assert query_text(tables.planned(base, base.form).asked.query) == query_text(
+        of_file(visits / "kept.toml")
+    )
     for forbidden in ("data", "keys", "derive", "csv", "table"):
         with pytest.raises(pbdp.InputError, match="names of fields must be among"):
             base.text({**base.form, forbidden: "/etc/passwd"})
 
 
 def test_a_password_is_in_nothing_that_is_taken_away() -> None:
-    opened = Opened(asked="postgresql://me:secret@db/shop", table="visits", ledger="postgresql://me:secret@db/x")
+    opened = Opened(
+        asked="postgresql://me:secret@db/shop", table="visits", ledger="postgresql://me:secret@db/x"
+    )
     view = tables.table_view(Base(opened), FORM)
     assert "secret" not in json.dumps(view)
     assert "--data ADDRESS" in view["command"]
@@ -183,7 +195,9 @@ def test_what_a_measure_adds(base: Base, place: int) -> None:
     added = tables.added_view(base, FORM, place)
     whole = tables.table_view(base, FORM)["epsilon"]
     others = [measure for at, measure in enumerate(FORM["measures"]) if at != place]
-    assert added["adds"] == pytest.approx(whole - tables.table_view(base, FORM | {"measures": others})["epsilon"])
+    assert added["adds"] == pytest.approx(
+        whole - tables.table_view(base, FORM | {"measures": others})["epsilon"]
+    )
     assert float(added["adds_text"]) >= added["adds"]
 
 
@@ -208,14 +222,26 @@ def test_the_only_measure_adds_everything(base: Base) -> None:
         ({"measures": []}, None, "measures must be at least one"),
         ({"measures": [{"kind": "count", "within": "-5"}]}, "measures.0.within", "above 0"),
         ({"measures": [{"kind": "count", "within": "", "name": "n"}]}, "measures.0.within", "within of n"),
-        ({"measures": [{"kind": "sum", "name": "s", "low": "", "within": "5"}]}, "measures.0.column", "given"),
         (
-            {"measures": [{"kind": "sum", "name": "s", "column": "x", "low": "a", "high": "3", "within": "5"}]},
+            {"measures": [{"kind": "sum", "name": "s", "low": "", "within": "5"}]},
+            "measures.0.column",
+            "given",
+        ),
+        (
+            {
+                "measures": [
+                    {"kind": "sum", "name": "s", "column": "x", "low": "a", "high": "3", "within": "5"}
+                ]
+            },
             "measures.0.low",
             "a finite number",
         ),
         (
-            {"measures": [{"kind": "mean", "name": "m", "column": "x", "low": "0", "high": "3", "within": "1"}]},
+            {
+                "measures": [
+                    {"kind": "mean", "name": "m", "column": "x", "low": "0", "high": "3", "within": "1"}
+                ]
+            },
             "measures.0.at_least",
             "at_least of m",
         ),
@@ -237,7 +263,9 @@ def test_mistakes_stand_beside_their_fields(
     assert (told["field"], words in told["message"]) == (field, True), told
 
 
-@pytest.mark.parametrize("form", [{"by": 3}, {"by": [3]}, {"measures": {}}, {"select": 5}, {"unit": 7}, {"quality": 1}])
+@pytest.mark.parametrize(
+    "form", [{"by": 3}, {"by": [3]}, {"measures": {}}, {"select": 5}, {"unit": 7}, {"quality": 1}]
+)
 def test_what_is_no_form_is_refused(base: Base, form: dict[str, Any]) -> None:
     with pytest.raises(pbdp.InputError):
         base.text(form)

@@ -57,11 +57,17 @@ def application(opened: Opened, session: Session) -> Guard:
             }
         )
 
+    async def described(_: Request) -> Response:
+        return JSONResponse(description(session.cookie_name))
+
     async def look(request: Request) -> Response:
-        return _found(await jobs.look(request.path_params["job"]))
+        answer = await jobs.look(request.path_params["job"])
+        if answer is None:
+            raise HTTPException(404, "There is no such job; it may be done, or cancelled.")
+        return _response(answer)
 
     async def cancel(request: Request) -> Response:
-        return _found(jobs.cancel(request.path_params["job"]))
+        return _response(jobs.cancel(request.path_params["job"]))
 
     def posted(task: str) -> Handler:
         async def handler(request: Request) -> Response:
@@ -80,7 +86,7 @@ def application(opened: Opened, session: Session) -> Guard:
             routes=[
                 Route("/", _page, methods=["GET"]),
                 Route("/assets/{name}", _asset, methods=["GET"]),
-                Route("/api/openapi.json", _description, methods=["GET"]),
+                Route("/api/openapi.json", described, methods=["GET"]),
                 Route("/api/session", exchange, methods=["POST"]),
                 Route("/api/about", about, methods=["GET"]),
                 *(Route(f"/api/{task}", gotten(task), methods=["GET"]) for task in GOTTEN),
@@ -111,10 +117,6 @@ def _file(name: str) -> Response:
     return FileResponse(path, media_type=MEDIA[path.suffix])
 
 
-async def _description(_: Request) -> Response:
-    return JSONResponse(description())
-
-
 async def _object(request: Request) -> dict[str, object]:
     """The object that a request carries."""
     if request.headers.get("content-type", "").partition(";")[0].strip() != "application/json":
@@ -126,12 +128,6 @@ async def _object(request: Request) -> dict[str, object]:
     if not isinstance(record, dict):
         raise HTTPException(400, "The body must be a JSON object.")
     return record
-
-
-def _found(answer: Answer | None) -> Response:
-    if answer is None:
-        raise HTTPException(404, "There is no such job; it may be done, or cancelled.")
-    return _response(answer)
 
 
 def _response(answer: Answer) -> Response:

@@ -15,10 +15,10 @@ from pbdp.studio.lines import PLAN_FILE
 
 def download(form: Form, what: object) -> Answer:
     """One of `FILES`."""
-    if what not in FILES:
+    if not isinstance(what, str) or what not in FILES:
         raise InputError("what", " or ".join(FILES), ascii(what)[:60])
-    media, written = FILES[str(what)]
-    return Answer(content=written(plan_of(read_form(form))), media=media, name=str(what))
+    media, written = FILES[what]
+    return Answer(content=written(plan_of(read_form(form))), media=media, name=what)
 
 
 def _plan(plan: Plan) -> bytes:

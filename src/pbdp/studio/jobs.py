@@ -34,6 +34,10 @@ TOO_MANY = f"{MOST_JOBS} computations are under way already. Wait for one of the
 NOT_CANCELLED = "What is being published is not cancelled: it may be paid for already. It ends by itself."
 
 
+# To whoever cancels, and to whoever was looking.
+CANCELLED = Answer(content=b"", status=204)
+
+
 @dataclass(slots=True, eq=False)
 class Job:
     """A request under way."""
@@ -71,16 +75,15 @@ class Jobs:
         job = self._jobs.get(name)
         return None if job is None else await self._look(job, LOOK)
 
-    def cancel(self, name: str) -> Answer | None:
-        """Cancel a job; None if there is no such job."""
+    def cancel(self, name: str) -> Answer:
+        """Cancel a job, if it is under way still."""
         job = self._jobs.get(name)
-        if job is None:
-            return None
-        if job.task == PUBLISH and not job.answer.done():
+        if job is not None and job.task == PUBLISH and not job.answer.done():
             return Answer.refusal(NOT_CANCELLED, 409)
-        del self._jobs[name]
-        job.answer.cancel()
-        return Answer(content=b"", status=204)
+        if job is not None:
+            del self._jobs[name]
+            job.answer.cancel()
+        return CANCELLED
 
     async def _look(self, job: Job, patience: float) -> Answer:
         done, _ = await asyncio.wait([job.answer], timeout=patience)
@@ -88,7 +91,7 @@ class Jobs:
         if not done:
             return job.told()
         self._jobs.pop(job.id, None)
-        return Answer.refusal("This was cancelled.", 410) if job.answer.cancelled() else job.answer.result()
+        return CANCELLED if job.answer.cancelled() else job.answer.result()
 
     async def _asked(self, task: str, given: Mapping[str, Any]) -> Answer:
         longest = LONGEST_PUBLISHING if task == PUBLISH else LONGEST

@@ -277,7 +277,7 @@ def _paths() -> Record:
         "blocks": _list(TEXT),
     }
     job: Record = {"parameters": [{"name": "job", "in": "path", "required": True, "schema": TEXT}]}
-    gone = {"404": "no such job", "410": "it was cancelled"}
+    cancelled = {"204": {"description": "it is cancelled"}}
     return {
         "/api/session": {
             "post": {
@@ -356,16 +356,17 @@ def _paths() -> Record:
                 "responses": {
                     "200": {"description": "the answer of what was asked"},
                     "202": {"description": "under way", **_content(_ref("Job"))},
-                    **_refusals(REFUSALS | gone),
+                    **cancelled,
+                    **_refusals(REFUSALS | {"404": "no such job"}),
                 },
             },
             "delete": {
                 "summary": "Cancel a job; what is being published is not cancelled",
                 "responses": {
-                    "204": {"description": "cancelled"},
+                    **cancelled,
                     **_refusals(
                         {status: REFUSALS[status] for status in ("401", "403")}
-                        | {"404": gone["404"], "409": "it is being published"}
+                        | {"409": "it is being published"}
                     ),
                 },
             },
@@ -373,8 +374,8 @@ def _paths() -> Record:
     }
 
 
-def description() -> Record:
-    """The whole interface."""
+def description(cookie: str) -> Record:
+    """The whole interface, with the name of the cookie that lets in."""
     return {
         "openapi": "3.1.0",
         "info": {
@@ -387,7 +388,7 @@ def description() -> Record:
         "components": {
             "schemas": _schemas(),
             "securitySchemes": {
-                "cookie": {"type": "apiKey", "in": "cookie", "name": "pbdp-studio-PORT"},
+                "cookie": {"type": "apiKey", "in": "cookie", "name": cookie},
                 "word": {"type": "apiKey", "in": "header", "name": WORD},
             },
         },

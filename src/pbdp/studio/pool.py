@@ -73,6 +73,7 @@ class Pool:
         self._free: asyncio.LifoQueue[Worker] = asyncio.LifoQueue()
         self._workers: set[Worker] = set()
         self._replacing: set[asyncio.Task[None]] = set()
+        self._stopped = False
 
     async def start(self) -> None:
         """Start the workers."""
@@ -80,9 +81,9 @@ class Pool:
             await self._add()
 
     async def stop(self) -> None:
-        """End all of them."""
-        for task in self._replacing:
-            task.cancel()
+        """End all of them; none is started any more."""
+        self._stopped = True
+        await asyncio.gather(*self._replacing)
         await asyncio.gather(*(worker.end() for worker in self._workers))
 
     async def ask(self, task: str, given: Mapping[str, Any], longest: float) -> Answer:
@@ -112,7 +113,8 @@ class Pool:
         async def replaced() -> None:
             await worker.end()
             self._workers.discard(worker)
-            await self._add()
+            if not self._stopped:
+                await self._add()
 
         task = asyncio.get_running_loop().create_task(replaced())
         self._replacing.add(task)

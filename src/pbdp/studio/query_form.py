@@ -271,15 +271,22 @@ def kinds_of_measures() -> dict[str, list[str]]:
     }
 
 
+def _listed(form: Form, name: str) -> list[tuple[int, Form]]:
+    """The rows of a form that are such, with their places."""
+    rows = form.get(name)
+    found = enumerate(rows if isinstance(rows, list) else ())
+    return [(place, row) for place, row in found if isinstance(row, Mapping)]
+
+
 def field_of(error: PbdpError, form: Form) -> str | None:
     """The field that a mistake is about: `delta`, `by.0.keys`, `measures.1.within`."""
     if not isinstance(error, InputError):
         return None
     what, _, whose = error.name.partition(" of ")
-    for place, row in enumerate(form.get("by", ())):
+    for place, row in _listed(form, "by"):
         if whose and whose == row.get("column"):
             return f"by.{place}.{'rest' if what == 'rest' else 'keys'}"
-    for place, row in enumerate(form.get("measures", ())):
+    for place, row in _listed(form, "measures"):
         name = row.get("name") or usual_name({key: value for key, value in row.items() if value})
         if whose in (name, f"measure {name}", f"[{name}]") or what == f"measure {name}":
             known = kinds_of_measures().get(str(row.get("kind")), [])

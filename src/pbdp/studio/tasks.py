@@ -38,7 +38,10 @@ def _mistakes(error: PbdpError, given: Given) -> list[dict[str, str | None]]:
     return mistakes_of(error, form if isinstance(form, Mapping) else {})
 
 
-def _requirement(given: Given, name: str = "requirement") -> Given:
+def _form(given: Given, name: str, *others: str) -> Given:
+    """The form of a request, which has these other names at most."""
+    if strange := [other for other in given if other not in (name, *others)]:
+        raise InputError("names", f"among {', '.join((name, *others))}", ascii(strange[0])[:60])
     form = given.get(name)
     if not isinstance(form, Mapping):
         raise InputError(name, "an object with the fields of the page", type(form).__name__)
@@ -48,20 +51,23 @@ def _requirement(given: Given, name: str = "requirement") -> Given:
 def _plan(_: Opened, given: Given) -> Answer:
     from pbdp.studio.explore import losses_view, plan_view
 
-    view = losses_view if given.get("detail") == "losses" else plan_view
-    return Answer.of(view(_requirement(given)))
+    form, detail = _form(given, "requirement", "detail"), given.get("detail", "all")
+    views = {"all": plan_view, "losses": losses_view}
+    if detail not in tuple(views):
+        raise InputError("detail", " or ".join(views), ascii(detail)[:60])
+    return Answer.of(views[detail](form))
 
 
 def _sample(_: Opened, given: Given) -> Answer:
     from pbdp.studio.explore import sample_view
 
-    return Answer.of(sample_view(_requirement(given), given.get("seed", 0)))
+    return Answer.of(sample_view(_form(given, "requirement", "seed"), given.get("seed", 0)))
 
 
 def _take(_: Opened, given: Given) -> Answer:
     from pbdp.studio.downloads import download
 
-    return download(_requirement(given), given.get("what"))
+    return download(_form(given, "requirement", "what"), given.get("what"))
 
 
 def _budget(opened: Opened, _: Given) -> Answer:
@@ -73,7 +79,7 @@ def _budget(opened: Opened, _: Given) -> Answer:
 def _price(opened: Opened, given: Given) -> Answer:
     from pbdp.studio.budgets import price_view
 
-    return Answer.of(price_view(opened, _requirement(given)))
+    return Answer.of(price_view(opened, _form(given, "requirement")))
 
 
 def _builder(opened: Opened, _: Given) -> Answer:
@@ -86,7 +92,7 @@ def _table(opened: Opened, given: Given) -> Answer:
     from pbdp.studio.query_form import Base
     from pbdp.studio.tables import added_view, table_view
 
-    base, form = Base(opened), _requirement(given, "table")
+    base, form = Base(opened), _form(given, "table", "without")
     if "without" in given:
         return Answer.of(added_view(base, form, given["without"]))
     return Answer.of(table_view(base, form))
@@ -96,14 +102,15 @@ def _table_price(opened: Opened, given: Given) -> Answer:
     from pbdp.studio.query_form import Base
     from pbdp.studio.tables import table_price_view
 
-    return Answer.of(table_price_view(Base(opened), _requirement(given, "table")))
+    return Answer.of(table_price_view(Base(opened), _form(given, "table")))
 
 
 def _publish(opened: Opened, given: Given) -> Answer:
     from pbdp.studio.publishing import published_view
     from pbdp.studio.query_form import Base
 
-    return Answer.of(published_view(Base(opened), _requirement(given, "table"), given))
+    form = _form(given, "table", "dataset", "key", "agreed", "blocks")
+    return Answer.of(published_view(Base(opened), form, given))
 
 
 TASKS: dict[str, Task] = {

@@ -40,12 +40,15 @@ export class Asking {
     while (response.status === 202) {
       const told = await response.json();
       this.#job = told.job;
-      if (this.#cancelled) this.cancel();
+      if (this.#cancelled) {
+        this.cancel();
+        throw new Cancelled();
+      }
       this.long = true;
-      if (!this.#cancelled) progress(told);
+      progress(told);
       response = await send("GET", `/api/jobs/${told.job}`);
     }
-    if (this.#cancelled) throw new Cancelled();
+    if (this.#cancelled || response.status === 204) throw new Cancelled();
     return answered(response);
   }
 

@@ -207,12 +207,17 @@ export class Explore {
   #refuse(error) {
     this.results.classList.add("stale");
     if (error instanceof Cancelled) {
-      this.trouble.replaceChildren(h("p", { class: "mistake" }, "Cancelled. Change something to ask again."));
+      this.trouble.replaceChildren(h("p", { class: "mistake" }, "Cancelled. Change something to ask again."), ...this.#past());
       return;
     }
     const left = refuse(Object.values(this.fields), error.errors);
-    this.trouble.replaceChildren(...left.map((message) => h("p", { class: "mistake" }, message)));
+    this.trouble.replaceChildren(...left.map((message) => h("p", { class: "mistake" }, message)), ...this.#past());
     tell(error.message);
+  }
+
+  /** What is shown below, while there is nothing new to show. */
+  #past() {
+    return this.#found ? [h("p", { class: "warning" }, `Below is what was asked before: ${this.#found.requirement}.`)] : [];
   }
 
   #progress(told) {

@@ -18,13 +18,12 @@ class Field {
     this.mistake.textContent = message ?? "";
     this.mistake.hidden = !message;
     for (const control of this.controls) {
-      if (message) {
-        control.setAttribute("aria-invalid", "true");
-        control.setAttribute("aria-errormessage", this.mistake.id);
-      } else {
-        control.removeAttribute("aria-invalid");
-        control.removeAttribute("aria-errormessage");
-      }
+      const others = (control.getAttribute("aria-describedby") ?? "").split(" ").filter((id) => id && id !== this.mistake.id);
+      const described = message ? [...others, this.mistake.id] : others;
+      if (described.length) control.setAttribute("aria-describedby", described.join(" "));
+      else control.removeAttribute("aria-describedby");
+      if (message) control.setAttribute("aria-invalid", "true");
+      else control.removeAttribute("aria-invalid");
     }
   }
 

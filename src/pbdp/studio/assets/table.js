@@ -202,7 +202,7 @@ export class Table {
       return h("fieldset", { class: "row", "data-group": place }, h("legend", {}, row.column),
         h("div", { class: "fields" }, h("div", { class: "full" }, keys.element), rest.element),
         h("div", { class: "foot" }, h("span", {}), h("button", {
-          type: "button", class: "small", "aria-label": `Do not group by ${row.column}`,
+          type: "button", class: "small", "aria-label": `Remove ${row.column}`,
           onclick: () => { form.by.splice(place, 1); this.#rebuild(); },
         }, "Remove")));
     });
