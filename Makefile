@@ -60,10 +60,11 @@ check: test ## the same as `make test`
 browser: $(READY) ## the Chromium that pages are tested in: installed where that may be, else said
 	@$(BIN)/python -m tests.browser
 
-soak: $(READY) ## the long runs: designs, adversaries, kills, any request, mutations, a million releases timed
+soak: $(READY) ## the long runs: designs, adversaries, kills, any request, mutations, a million releases timed, the studio fuzzed
 	@for run in ten_million adversaries thousand_kills any_request mutation; do \
 		echo "== $$run"; PYTHONPATH=. $(BIN)/python tests/soak/$$run.py || exit 1; done
 	@PBDP_CALLS=1000000 $(BIN)/pytest -q tests/release/test_sampler_timing.py
+	@PBDP_FUZZ=500 $(BIN)/pytest -q tests/studio/test_fuzz.py
 	@echo "== advisories"; $(BIN)/python tests/soak/supply_chain.py advisories
 
 sbom: $(READY) ## what pbdp is built from, as CycloneDX, in build/sbom.json
@@ -84,8 +85,9 @@ imports: $(READY) ## imports between the parts of pbdp go one way
 bench: $(READY) ## run the benchmarks, one after the other
 	@for script in $(wildcard benchmarks/bench_*.py); do echo "== $$script"; $(BIN)/python $$script || exit 1; done
 
-picture: $(READY) ## draw the picture of the README again
+picture: $(READY) ## draw the pictures of the README and of the studio again
 	@$(BIN)/python examples/epsilon_picture.py docs/epsilon.svg
+	@$(BIN)/python -m tests.studio.pictures docs/studio.png
 
 reproduce: $(READY) ## draw the paper's figures again, half an hour or more; resumes (QUICK=1: a minute or two)
 	@mkdir -p build

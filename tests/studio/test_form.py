@@ -82,6 +82,12 @@ def test_a_form_is_the_parameters_of_a_plan(changes: dict[str, Any], parameters:
         ({"integer": "yes"}, "integer", "true or false"),
         ({"neighbors": "none"}, "neighbors", "add/remove or replace"),
         ({"color": "red"}, None, "among solve"),
+        ({"answer": "40.5"}, "answer", "a whole number, as answers are"),
+        (
+            {"kind": "range", "low": "0", "high": "100", "answer": "101"},
+            "answer",
+            "0 to 100; got one outside",
+        ),
         # bounded work
         ({"within": str(MOST_STEPS + 1)}, "within", f"at most {MOST_STEPS:,} steps"),
         ({"within": "1e6"}, "within", "got 1,000,000 steps. The studio answers while you wait"),

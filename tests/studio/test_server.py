@@ -109,6 +109,7 @@ def test_the_usual_port_gives_way_to_another(tmp_path: Path, monkeypatch: pytest
             host, port = listener.getsockname()
             assert host == "127.0.0.1"
             assert port != taken.getsockname()[1]
+            assert listener.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
     del tmp_path
 
 

@@ -11,7 +11,8 @@ from typing import Any
 import pbdp
 from pbdp.digits import epsilon_text, percent_down, rounded_down, rounded_up
 from pbdp.domains import whole
-from pbdp.figures.cards import law_columns
+from pbdp.errors import InputError
+from pbdp.figures.cards import LawColumns, law_columns
 from pbdp.planning.explain import explanation, remarks
 from pbdp.planning.plan import Plan
 from pbdp.release.keystream import InsecureTestSeedWarning
@@ -116,8 +117,19 @@ def _found(plan: Plan, asked: Asked) -> Record:
     return {"field": "within", "text": f"{width:.0f}" if width.is_integer() else rounded_up(width, DIGITS)}
 
 
+def _law_at(plan: Plan, answer: float | None) -> LawColumns:
+    """The law around a made-up answer, which has to be one that the plan is for: others would be moved."""
+    requirement = plan.requirement
+    low, high = (requirement.bounds or requirement.region).answers
+    if answer is not None and not low <= answer <= high:
+        raise InputError("answer", f"in the range of answers, {low:g} to {high:g}", "one outside")
+    if answer is not None and requirement.integer and answer != math.floor(answer):
+        raise InputError("answer", "a whole number, as answers are", "a fraction")
+    return law_columns(plan.only, answer, MOST_COLUMNS)
+
+
 def _law(plan: Plan, answer: float | None) -> Record:
-    law = law_columns(plan.only, answer, MOST_COLUMNS)
+    law = _law_at(plan, answer)
     return {
         "answer": law.answer,
         "size": law.size,
@@ -134,7 +146,7 @@ def sample_view(form: Form, seed: object) -> dict[str, Any]:
     number = whole("seed", seed, least=0)
     asked = read_form(form)
     plan = plan_of(asked)
-    law = law_columns(plan.only, asked.answer)
+    law = _law_at(plan, asked.answer)
     with warnings.catch_warnings():
         # what is shown says it
         warnings.simplefilter("ignore", InsecureTestSeedWarning)

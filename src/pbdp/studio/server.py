@@ -65,6 +65,9 @@ def _listening(port: int | None) -> Iterator[socket.socket]:
             reason = f"{error.strerror}."
             raise InputError("port", "one that is free on this machine", wanted, reason) from None
         with listener:
+            # what is accepted inherits it; asyncio sets it only on sockets that name their protocol, and
+            # without it head and body of an answer can be 40 ms apart
+            listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             yield listener
             return
 

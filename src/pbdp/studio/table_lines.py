@@ -24,12 +24,19 @@ def command_line(base: Base) -> str:
     if "data" in base.kept and "data" not in base.shown:
         words += ["--data", "ADDRESS"]
     if base.opened.ledger is not None:
-        words += ["--ledger", _ledger(base), "--dataset", "DATASET"]
+        words += ["--ledger", _ledger(base), "--dataset", _dataset(base)]
     return in_lines([shlex.quote(word) for word in words])
 
 
 def _ledger(base: Base) -> str:
     return without_passwords(base.opened.ledger or "")
+
+
+def _dataset(base: Base) -> str:
+    """The dataset of a ledger with one; of several, one is to be filled in."""
+    with base.opened.read_ledger() as ledger:
+        names = [state.name for state in ledger.datasets()]
+    return names[0] if len(names) == 1 else "DATASET"
 
 
 def python_lines(base: Base, settings: Mapping[str, Any], asked: Asked) -> str:
@@ -59,7 +66,7 @@ def python_lines(base: Base, settings: Mapping[str, Any], asked: Asked) -> str:
     ledger = spelled(_ledger(base))
     return (
         f"from pbdp import Budget, Ledger\n{head}with Ledger.open({ledger}) as ledger:\n"
-        f'    budget = Budget.of(ledger, "DATASET")\n'
+        f"    budget = Budget.of(ledger, {spelled(_dataset(base))})\n"
         f"    table = plan.release({data}{table}, budget=budget)\ntable.save({spelled(TABLE_FILE)})\n"
     )
 

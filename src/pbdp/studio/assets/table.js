@@ -334,6 +334,7 @@ export class Table {
   /** What each measure adds, one after the other. */
   async #added(form) {
     const round = this.#round;
+    for (const adds of this.#adds) adds.textContent = "adds …";
     for (const place of form.measures.keys()) {
       try {
         const found = await (await new Asking("/api/table", { table: form, without: place }).answer).json();
