@@ -115,6 +115,7 @@ def test_the_command_and_the_python_are_the_same_request(base: Base, visits: Pat
         {"by": [{"column": "city", "keys": "?"}], "select": {"people": "50", "confidence": "0.9"}},
         {"by": [{"column": "day", "keys": "2024-01-01, 2024-01-05"}]},
         {"by": [{"column": "member", "keys": "true, false"}], "neighbors": "replace"},
+        {"measures": [{"kind": "count", "within": "20 / 80"}]},
         {"by": [], "quality": True, "bounds_touched": True, "confidence": "0.9"},
         {"measures": [{"kind": "count"}, {"kind": "people", "name": "by"}], "epsilon": "1"},
         {
@@ -173,12 +174,35 @@ def test_what_a_query_file_keeps_stays(visits: Path, monkeypatch: pytest.MonkeyP
     )
     base = Base(Opened(asked="kept.toml"))
     assert {"name": "rate", "kind": "number"} in tables.builder_view(base.opened)["columns"]
-    assert query_text(tables.planned(base, base.form).asked.query) == query_text(
-        of_file(visits / "kept.toml")
-    )
+    found = tables.planned(base, base.form)
+    assert query_text(found.asked.query) == query_text(of_file(visits / "kept.toml"))
+    scope: dict[str, Any] = {}
+    exec(python_lines(base, found.settings, found.asked).partition("plan = ")[0], scope)  # noqa: S102
+    assert query_text(scope["query"]) == query_text(found.asked.query)
     for forbidden in ("data", "keys", "derive", "csv", "table"):
         with pytest.raises(pbdp.InputError, match="names of fields must be among"):
             base.text({**base.form, forbidden: "/etc/passwd"})
+
+
+def test_how_csv_is_written_is_in_the_python_too(visits: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(visits)
+    text = (visits / "visits.toml").read_text() + '[csv]\nnull = ["NA"]\ndecimal = "."\n'
+    (visits / "visits.toml").write_text(text)
+    base = Base(Opened(asked="visits.toml"))
+    settings, asked = asked_in(base.text(base.form), base.folder, base.data)
+    code = python_lines(base, settings, asked)
+    scope: dict[str, Any] = {}
+    exec(code.partition("query = ")[0], scope)  # noqa: S102
+    written = code.partition("csv=")[2].partition(")\n")[0]
+    assert eval(written, scope) == asked.csv  # noqa: S307
+
+
+def test_a_query_file_with_mistakes_is_told_of_and_breaks_nothing(visits: Path) -> None:
+    for text in ("select = 5\ndelta = 1e-6\n", "by = 3\n", "delta = true\n[x]\nkind = 3\n"):
+        (visits / "odd.toml").write_text(text)
+        opened = Opened(asked=str(visits / "odd.toml"))
+        form = tables.builder_view(opened)["form"]
+        assert answer_to(opened, "table", {"table": form}).status == 422
 
 
 def test_a_password_is_in_nothing_that_is_taken_away() -> None:
@@ -247,6 +271,10 @@ def test_the_only_measure_adds_everything(base: Base) -> None:
         ),
         ({"measures": [{"kind": "sun"}]}, "measures.0.kind", "count or people or sum"),
         ({"where": "spend >"}, "where", "where"),
+        ({"by": [{"column": "city", "keys": "Rome"}] * 2}, "by.0.keys", "given once"),
+        ({"by": [{"column": "town", "keys": "Rome"}]}, None, "columns must be among those of the table"),
+        ({"measures": [{"kind": "count", "within": "9", "name": "city"}]}, "measures.0.name", "different"),
+        ({"select": {"people": "1"}, "by": [{"column": "city", "keys": ""}]}, "select.people", "at least 2"),
         # bounded work
         ({"by": [{"column": "n", "keys": f"1..{MOST_GROUPS + 1}"}]}, None, "at most 100,000 groups"),
         ({"measures": [{"kind": "count", "within": "1e9"}]}, "measures.0.within", "100,000 steps"),
@@ -264,7 +292,17 @@ def test_mistakes_stand_beside_their_fields(
 
 
 @pytest.mark.parametrize(
-    "form", [{"by": 3}, {"by": [3]}, {"measures": {}}, {"select": 5}, {"unit": 7}, {"quality": 1}]
+    "form",
+    [
+        {"by": 3},
+        {"by": [3]},
+        {"by": [{"column": 3}]},
+        {"measures": [{"kind": "count", "name": 3}]},
+        {"measures": {}},
+        {"select": 5},
+        {"unit": 7},
+        {"quality": 1},
+    ],
 )
 def test_what_is_no_form_is_refused(base: Base, form: dict[str, Any]) -> None:
     with pytest.raises(pbdp.InputError):

@@ -54,7 +54,7 @@ def _table() -> Record:
     setting: Record = {"type": ["string", "number", "boolean"], "maxLength": query_form.LONGEST_TEXT}
     measure: Record = {
         "type": "object",
-        "properties": {"kind": {"enum": list(query_form.kinds_of_measures())}},
+        "properties": {"kind": {"enum": list(query_form.kinds_of_measures())}, "name": TEXT},
         "required": ["kind"],
         "additionalProperties": setting,
     }

@@ -22,7 +22,7 @@ from pbdp.domains import is_connection
 from pbdp.errors import InputError, PbdpError, without_passwords
 from pbdp.spelling import names_now
 from pbdp.studio.form import number_typed
-from pbdp.studio.lines import toml_text
+from pbdp.studio.lines import spelled, toml_text
 from pbdp.studio.opened import Opened
 from pbdp.tables.query_record import KINDS
 
@@ -88,7 +88,7 @@ class Base:
         shown = self.shown
         record = {name: shown[name] for name in ("data", "table") if name in shown} | settings
         record |= {name: value for name, value in shown.items() if name not in record}
-        by = {row["column"]: _keys(row) for row in form.get("by", ()) if row.get("column")}
+        by = _by(form.get("by", ()))
         record |= {"by": by} if by else {}
         select = {
             name: _whole(number)
@@ -148,13 +148,25 @@ def _check(form: Form) -> None:
             raise InputError(name, f"at most {MOST_LISTED} here", len(rows))
         for row in rows:
             for field, value in row.items():
-                if not isinstance(value, bool | int | float):
+                # settings of measures may be numbers and truths
+                if name == "by" or field in ("kind", "name") or not isinstance(value, bool | int | float):
                     _check_text(f"{field} of {name}", value)
 
 
 def _check_text(name: str, text: object) -> None:
     if not isinstance(text, str) or len(text) > LONGEST_TEXT:
         raise InputError(name, f"a text of at most {LONGEST_TEXT:,} characters", type(text).__name__)
+
+
+def _by(rows: Sequence[Form]) -> Record:
+    """The columns to group by, with their keys."""
+    made: Record = {}
+    for row in rows:
+        if column := row.get("column"):
+            if column in made:
+                raise InputError(f"keys of {column}", "given once", "twice")
+            made[column] = _keys(row)
+    return made
 
 
 def _keys(row: Form) -> Any:
@@ -190,11 +202,14 @@ def _measures(rows: Sequence[Form], others: Mapping[str, Any]) -> Record:
 
 
 def _setting(name: str, given: Any) -> Any:
-    """A setting as what it is, from what was typed; None if nothing was."""
-    typed_one = given.strip() if isinstance(given, str) else given
-    if isinstance(typed_one, str) and name != "kind":
-        typed_one = setting_of(name, typed_one) if typed_one else None
-    return _whole(typed_one) if isinstance(typed_one, float) else typed_one
+    """A setting as what it is, from what was typed; None if nothing was. `2 / 8` is below and above."""
+    if isinstance(given, str) and name != "kind":
+        sides = [setting_of(name, side.strip()) for side in given.split("/")]
+        numbers = [_whole(side) for side in sides if isinstance(side, float)]
+        if len(numbers) == len(sides) == 2:
+            return numbers
+        given = setting_of(name, given.strip()) if given.strip() else None
+    return _whole(given) if isinstance(given, float) else given
 
 
 def usual_name(settings: Mapping[str, Any]) -> str:
@@ -214,22 +229,31 @@ def _split(record: Record) -> tuple[Record, Record]:
     kept = dict(record)
     for name in (*NUMBERS, *TEXTS):
         if name in kept and isinstance(kept[name], str | int | float):
-            form[name] = str(kept.pop(name))
+            form[name] = _shown(kept.pop(name))
     for name in TRUTHS:
         if isinstance(kept.get(name), bool):
             form[name] = kept.pop(name)
     form["by"] = _rows(kept.pop("by", {}))
-    select = kept.pop("select", {})
-    form["select"] = {name: str(select.get(name, "")) for name in ("people", "confidence")}
+    select = kept.pop("select") if isinstance(kept.get("select"), dict) else {}
+    form["select"] = {name: _shown(select.get(name, "")) for name in ("people", "confidence")}
     measures = {
         name: kept.pop(name) for name, value in record.items() if isinstance(value, dict) and "kind" in value
     }
     form["measures"] = [
-        {"name": name}
-        | {setting: value if isinstance(value, bool) else str(value) for setting, value in table.items()}
+        {"name": name} | {setting: _shown(value) for setting, value in table.items()}
         for name, table in measures.items()
     ]
     return form, kept
+
+
+def _shown(value: Any) -> Any:
+    """A setting as it is typed; what is on or off stays so."""
+    match value:
+        case bool() | str():
+            return value
+        case list():
+            return " / ".join(spelled(side) for side in value)
+    return spelled(value)
 
 
 def _rows(by: object) -> list[Record]:
@@ -284,7 +308,7 @@ def field_of(error: PbdpError, form: Form) -> str | None:
         return None
     what, _, whose = error.name.partition(" of ")
     for place, row in _listed(form, "by"):
-        if whose and whose == row.get("column"):
+        if (whose and whose == row.get("column")) or error.name == f"column {row.get('column')}":
             return f"by.{place}.{'rest' if what == 'rest' else 'keys'}"
     for place, row in _listed(form, "measures"):
         name = row.get("name") or usual_name({key: value for key, value in row.items() if value})
@@ -292,9 +316,11 @@ def field_of(error: PbdpError, form: Form) -> str | None:
             known = kinds_of_measures().get(str(row.get("kind")), [])
             setting = next((word for word in what.replace(",", " ").split() if word in known), "kind")
             return f"measures.{place}.{setting}"
+        if error.name == "names" and name in str(error.value).split(", "):
+            return f"measures.{place}.name"
+        if error.name == f"column {row.get('column')}":
+            return f"measures.{place}.column"
     if whose == "select":
         return f"select.{what}"
-    if error.name == "names":
-        return "measures.0.name"
     every = (*NUMBERS, *TEXTS, *TRUTHS)
     return next((word for word in error.name.replace(",", " ").split() if word in every), None)

@@ -16,6 +16,8 @@ from pbdp.tables.groups import Bins, Keys
 
 Record = dict[str, Any]
 QUERY_FILE, TABLE_FILE = "query.toml", "table.csv"
+# To be filled in; the page does where the ledger has one.
+DATASET = "DATASET"
 
 
 def command_line(base: Base) -> str:
@@ -24,7 +26,7 @@ def command_line(base: Base) -> str:
     if "data" in base.kept and "data" not in base.shown:
         words += ["--data", "ADDRESS"]
     if base.opened.ledger is not None:
-        words += ["--ledger", _ledger(base), "--dataset", _dataset(base)]
+        words += ["--ledger", _ledger(base), "--dataset", DATASET]
     return in_lines([shlex.quote(word) for word in words])
 
 
@@ -32,21 +34,17 @@ def _ledger(base: Base) -> str:
     return without_passwords(base.opened.ledger or "")
 
 
-def _dataset(base: Base) -> str:
-    """The dataset of a ledger with one; of several, one is to be filled in."""
-    with base.opened.read_ledger() as ledger:
-        names = [state.name for state in ledger.datasets()]
-    return names[0] if len(names) == 1 else "DATASET"
-
-
 def python_lines(base: Base, settings: Mapping[str, Any], asked: Asked) -> str:
     """The same query in Python, digit for digit, so that it is the same request."""
     query = asked.query
     used = {type(measure).__name__ for measure in query.measures} | {"Query"}
-    parameters: Record = {"unit": query.unit, "by": Code(_by(settings.get("by", {}), used))}
+    by = settings.get("by", {})
+    if isinstance(query.keys, dict) and isinstance(by, Mapping) and not set(by) & set(query.keys):
+        by = dict.fromkeys(query.keys) | dict(by)
+    parameters: Record = {"unit": query.unit, "by": Code(_by(by, used))}
     if query.keys is not None:
-        parameters["keys"] = query.keys
-    measures = "".join(f"        {_measure(measure)},\n" for measure in query.measures)
+        parameters["keys"] = Code(_literal(query.keys))
+    measures = "".join(f"        {_made(measure, indent=8 * ' ')},\n" for measure in query.measures)
     parameters["measures"] = Code(f"[\n{measures}    ]")
     if query.select is not None:
         used.add("Selection")
@@ -56,17 +54,20 @@ def python_lines(base: Base, settings: Mapping[str, Any], asked: Asked) -> str:
         if field.init and field.name not in (*parameters, "bins", "rest", "keys") and value != field.default:
             parameters[field.name] = Code(_literal(value))
     made = call("Query", parameters)
+    data = spelled(asked.data) if asked.data is not None and "data" in base.shown else '"DATA"'
+    table = "" if asked.table is None else f", table={spelled(asked.table)}"
+    if asked.csv is not None:
+        used.add("Csv")
+        table += f", csv={_made(asked.csv)}"
     dated = "import datetime\n\n" if "datetime.date" in made else ""
     imports = f"{dated}from pbdp.tables import {', '.join(sorted(used))}\n"
-    data = spelled(asked.data) if asked.data is not None and "data" in base.shown else '"DATA"'
     head = f"{imports}\nquery = {made}\nplan = query.plan()\nprint(plan.describe())\n"
-    table = "" if asked.table is None else f", table={spelled(asked.table)}"
     if base.opened.ledger is None:
         return f"{head}table = plan.release({data}{table})\ntable.save({spelled(TABLE_FILE)})\n"
     ledger = spelled(_ledger(base))
     return (
         f"from pbdp import Budget, Ledger\n{head}with Ledger.open({ledger}) as ledger:\n"
-        f"    budget = Budget.of(ledger, {spelled(_dataset(base))})\n"
+        f"    budget = Budget.of(ledger, {spelled(DATASET)})\n"
         f"    table = plan.release({data}{table}, budget=budget)\ntable.save({spelled(TABLE_FILE)})\n"
     )
 
@@ -84,13 +85,14 @@ def _by(by: Any, used: set[str]) -> str:
     return f"{{\n{''.join(written)}    }}" if written else "{}"
 
 
-def _measure(measure: Any) -> str:
+def _made(thing: Any, indent: str = "") -> str:
+    """The call that makes a measure, or how CSV is written."""
     given = {
-        field.name: getattr(measure, field.name)
-        for field in fields(measure)
-        if field.init and getattr(measure, field.name) != field.default
+        field.name: getattr(thing, field.name)
+        for field in fields(thing)
+        if field.init and getattr(thing, field.name) not in (field.default, ())
     }
-    return call(type(measure).__name__, _exact(given), indent="        ")
+    return call(type(thing).__name__, _exact(given), indent=indent)
 
 
 def _exact(given: Mapping[str, Any]) -> Record:
@@ -108,8 +110,9 @@ def _literal(value: Any) -> str:
             return repr(value).replace("e-0", "e-")
         case datetime.date():
             return f"datetime.date({value.year}, {value.month}, {value.day})"
-        case list():
-            return f"[{', '.join(map(_literal, value))}]"
+        case list() | tuple():
+            inside = ", ".join(map(_literal, value))
+            return f"[{inside}]" if isinstance(value, list) else f"({inside}{',' if len(value) == 1 else ''})"
         case dict():
             return f"{{{', '.join(f'{_literal(name)}: {_literal(one)}' for name, one in value.items())}}}"
         case str():

@@ -21,6 +21,7 @@ from pbdp.studio.query_form import Base, Form, asked_in, kinds_of_measures
 from pbdp.studio.table_lines import command_line, python_lines
 from pbdp.studio.words import noise_words
 from pbdp.tables.engines.at import source_of
+from pbdp.tables.engines.interface import Source, check_columns
 from pbdp.tables.groups import derived_columns
 from pbdp.tables.numbers import numbers_of
 from pbdp.tables.plan import TablePlan
@@ -97,6 +98,9 @@ def planned(base: Base, form: Form) -> Planned:
 @lru_cache(maxsize=KEPT)
 def _planned(text: str, folder: Path, data: str | None) -> Planned:
     settings, asked = asked_in(text, folder, data)
+    # a database is asked when something is published: it may be far away
+    if asked.data is not None and "://" not in asked.data and (source := _source(asked)) is not None:
+        check_columns(source, asked.query.aggregation)
     _check_work(asked.query)
     return Planned(text=text, settings=settings, asked=asked, plan=asked.query.plan())
 
@@ -181,8 +185,8 @@ def added_view(base: Base, form: Form, without: object) -> Record:
 def table_price_view(base: Base, form: Form) -> Record:
     """What the table would cost in each budget, and under which key it would be asked; nothing is spent."""
     found = planned(base, form)
-    plan, place = found.plan, _place(found.asked)
-    key = None if place is None else key_of(plan.query, place)
+    plan, source = found.plan, _source(found.asked)
+    key = None if source is None or source.place is None else key_of(plan.query, source.place)
     with base.opened.read_ledger() as ledger:
         paid = None if key is None else ledger.spend_of(key)
         return {
@@ -196,11 +200,11 @@ def table_price_view(base: Base, form: Form) -> Record:
         }
 
 
-def _place(asked: Asked) -> str | None:
-    """What the data is called; None if there is none to read."""
+def _source(asked: Asked) -> Source | None:
+    """The data; None if there is none yet, which a plan does not need."""
     if asked.data is None:
         return None
     try:
-        return source_of(asked.data, asked.table, asked.csv).place
+        return source_of(asked.data, asked.table, asked.csv)
     except (PbdpError, OSError):
         return None

@@ -9,7 +9,7 @@ import { NumberField, refuse, SelectField, SwitchField, TextField } from "./fiel
 const KINDS = { count: "Count of rows", people: "Count of people", sum: "Sum", mean: "Mean", ratio: "Ratio" };
 // What settings of measures are called; others by their own names.
 const SETTINGS = {
-  within: ["Within", "50 or 5%+10; empty if ε is given"],
+  within: ["Within", "50, 5%+10, or 2 / 8 below / above; empty if ε is given"],
   confidence: ["Confidence", "that of the table if empty"],
   low: ["Lowest value", "what is below counts as this"],
   high: ["Highest value", "what is above counts as this"],
@@ -322,13 +322,20 @@ export class Table {
       h("tbody", {}, found.numbers.map((number) => h("tr", {}, h("th", { scope: "row" }, number.number), h("td", {}, number.accuracy),
         h("td", {}, number.confidence_text), h("td", {}, number.noise), h("td", {}, number.person))),
       found.means.map((mean) => h("tr", {}, h("th", { scope: "row" }, mean.measure), h("td", { colspan: 4 }, mean.words)))))));
+    this.#lines(found);
+    if (this.about.ledger) this.price.ask({ table: body.table });
+    this.#added(body.table);
+  }
+
+  /** What can be copied; a ledger with one dataset has its name filled in. */
+  #lines(found, dataset = "DATASET") {
+    this.taken = found;
     const file = h("button", {
       type: "button", onclick: () => save(new Blob([found.query_file], { type: "text/plain" }), "query.toml"),
     }, "Query file (TOML)");
     this.lines.replaceChildren(h("div", { class: "buttons wide" }, file), copied("Query file", found.query_file),
-      copied("Command line", found.command), copied("Python", found.python));
-    if (this.about.ledger) this.price.ask({ table: body.table });
-    this.#added(body.table);
+      copied("Command line", found.command.replace("DATASET", dataset)),
+      copied("Python", found.python.replace("DATASET", dataset)));
   }
 
   /** What each measure adds, one after the other. */
@@ -367,6 +374,7 @@ export class Table {
   // ---- publishing
 
   #showPrices({ key, paid_from: paid, prices }, { table }) {
+    if (prices.length === 1 && /^[\w-]+$/.test(prices[0].dataset)) this.#lines(this.taken, prices[0].dataset);
     this.prices.replaceChildren(...(prices.length ? prices.map((price) => h("div", { class: "price" },
       h("h3", {}, price.dataset), meter(price.before, price.after), h("p", {}, price.words),
       h("button", {
