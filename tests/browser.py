@@ -46,9 +46,9 @@ def install() -> str | None:
     return chromium()
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
-    """A browser without a window, for all tests of a process."""
+    """A browser without a window, for the tests of a file: while it is open, `asyncio.run` does not work."""
     path = chromium()
     if path is None:
         pytest.skip(NOT_RUN)

@@ -70,8 +70,15 @@ def small() -> Plan:
 @pytest.fixture
 def shop(visits: Path, small: Plan) -> Path:
     """The same with a ledger from which something was spent."""
-    with Ledger.create(visits / "budget.db") as ledger:
+    fill(visits, small)
+    return visits
+
+
+def fill(folder: Path, small: Plan) -> None:
+    """Make data, a query file and a ledger."""
+    (folder / "visits.csv").write_text(f"{VISITS}\n", encoding="utf-8")
+    (folder / "visits.toml").write_text(QUERY, encoding="utf-8")
+    with Ledger.create(folder / "budget.db") as ledger:
         budget = Budget.create(ledger, "visits", epsilon=3, delta=1e-6, note="people who came")
         Budget.create(ledger, "members", epsilon=1, delta=1e-6)
         budget.release(small, 1234, key="march", query="visits in March")
-    return visits

@@ -13,7 +13,8 @@ from tests.studio.running import Studio
 DESKTOP = {"width": 1400, "height": 950}
 PHONE = {"width": 360, "height": 740}
 # A busy machine answers late.
-PATIENCE = 20_000
+PATIENCE = 30_000
+expect.set_options(timeout=PATIENCE)
 
 
 @dataclass(slots=True, kw_only=True, eq=False)
@@ -62,7 +63,9 @@ def shown(browser: Browser, studio: Studio, *, size: dict[str, int] | None = Non
         opened.page.goto(studio.address)
         yield opened
         assert opened.faults == []
-        assert [address for address in opened.asked if not address.startswith((studio.base, "blob:"))] == []
+        assert [
+            address for address in opened.asked if not address.startswith((studio.base, "blob:", "about:"))
+        ] == []
     finally:
         context.close()
 

@@ -17,7 +17,7 @@ from playwright.sync_api import Page, sync_playwright
 
 from pbdp import Budget, Ledger, plan
 from tests.browser import ARGUMENTS, chromium
-from tests.studio.conftest import QUERY, VISITS
+from tests.studio.conftest import fill
 from tests.studio.pages import PHONE
 from tests.studio.running import running
 
@@ -29,13 +29,11 @@ SETTLED = 4000
 def opened(folder: Path) -> Iterator[Page]:
     """The page of a studio with data and a ledger."""
     os.environ |= {"PBDP_STATE": str(folder / "state"), "PBDP_KEYS": str(folder / "keys")}
-    (folder / "visits.csv").write_text(f"{VISITS}\n", encoding="utf-8")
-    (folder / "visits.toml").write_text(QUERY, encoding="utf-8")
     made = plan(within=20, confidence=0.9, sensitivity=1, delta=1e-8, integer=True)
-    with Ledger.create(folder / "budget.db") as ledger:
-        budget = Budget.create(ledger, "visits", epsilon=3, delta=1e-6)
-        for month in ("January", "February", "March"):
-            budget.release(made, 1234, key=month, query=f"visits in {month}", again=True)
+    fill(folder, made)
+    with Ledger.open(folder / "budget.db") as ledger:
+        for month in ("April", "May"):
+            Budget.of(ledger, "visits").release(made, 1, key=month, query=f"visits in {month}", again=True)
     with (
         running(folder, "visits.toml", "--ledger", "budget.db", enter=False) as studio,
         sync_playwright() as playwright,

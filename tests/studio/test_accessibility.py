@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from pbdp import Budget, Ledger, Plan
-from tests.studio.conftest import QUERY, VISITS
-from tests.studio.pages import DESKTOP, PATIENCE, PHONE, Shown, shown
+from pbdp import Plan
+from tests.studio.conftest import fill
+from tests.studio.pages import DESKTOP, PHONE, Shown, shown
 from tests.studio.running import running
 
 AXE = (Path(__file__).parents[1] / "axe" / "axe.min.js").read_text(encoding="utf-8")
@@ -23,15 +23,10 @@ VIEWS = ("explore", "table", "budget")
 def opened(browser: Browser, tmp_path_factory: pytest.TempPathFactory, small: Plan) -> Iterator[Shown]:
     """A studio with everything in it."""
     folder = tmp_path_factory.mktemp("everything")
-    (folder / "visits.csv").write_text(f"{VISITS}\n", encoding="utf-8")
-    (folder / "visits.toml").write_text(QUERY, encoding="utf-8")
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("PBDP_STATE", str(folder / "state"))
         patch.setenv("PBDP_KEYS", str(folder / "keys"))
-        with Ledger.create(folder / "budget.db") as ledger:
-            Budget.create(ledger, "visits", epsilon=3, delta=1e-6).release(
-                small, 7, key="march", query="March"
-            )
+        fill(folder, small)
         with (
             running(folder, "visits.toml", "--ledger", "budget.db", enter=False) as studio,
             shown(browser, studio) as page,
@@ -58,8 +53,8 @@ def ready(opened: Shown, view: str) -> None:
     if view == "explore":
         expect(page.locator(".warning", has_text="This is not a release")).to_be_visible()
     elif view == "table":
-        expect(page.locator(".big")).to_contain_text("ε 0.", timeout=PATIENCE)
-        expect(page.get_by_role("button", name="Publish from visits")).to_be_visible(timeout=PATIENCE)
+        expect(page.locator(".big")).to_contain_text("ε 0.")
+        expect(page.get_by_role("button", name="Publish from visits")).to_be_visible()
     else:
         expect(page.locator('[data-dataset="visits"]')).to_be_visible()
     page.evaluate("for (const folded of document.querySelectorAll('details')) folded.open = true")

@@ -131,6 +131,7 @@ def test_a_confidence_is_a_count(confidence: float, words: str) -> None:
         ("confidence", "With ε 1, answers land within 5 of the truth in 9,963 of 10,000 releases at best"),
         ("width", "With ε 1, the narrowest width that holds in 90 of 100 releases is 2; it takes ε 0.8833"),
         ("part of a width", "the narrowest width that holds in 90 of 100 releases is 20 % plus"),
+        ("relative", "Answers land within 20 % plus 5 of the truth in 90 of 100 releases; the least ε is"),
         ("scale", "Answers land inside 0..100 in 90 of 100 releases"),
     ],
 )

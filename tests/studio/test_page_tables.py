@@ -9,24 +9,43 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, expect
 
-from pbdp import Budget, Ledger
+from pbdp import Budget, Ledger, Plan
 from pbdp.cli.tables.asked import asked_of
 from pbdp.cli.tables.query_file import settings_in
 from pbdp.digits import epsilon_text, percent_up
-from tests.studio.pages import PATIENCE, PHONE, Shown, shown
+from tests.studio.conftest import fill
+from tests.studio.pages import PHONE, Shown, shown
 from tests.studio.running import running
 
 
-@pytest.fixture
-def built(browser: Browser, shop: Path) -> Iterator[Shown]:
-    """The builder of a data file, with a ledger."""
+@pytest.fixture(scope="module")
+def shop(tmp_path_factory: pytest.TempPathFactory, small: Plan) -> Iterator[Path]:
+    """A folder with data and a ledger, for all tests of this file."""
+    folder = tmp_path_factory.mktemp("shop")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PBDP_STATE", str(folder / "state"))
+        patch.setenv("PBDP_KEYS", str(folder / "keys"))
+        fill(folder, small)
+        yield folder
+
+
+@pytest.fixture(scope="module")
+def opened(browser: Browser, shop: Path) -> Iterator[Shown]:
+    """A page for data that was named, with a ledger."""
     with (
         running(shop, "visits.csv", "--ledger", "budget.db", enter=False) as studio,
         shown(browser, studio) as page,
     ):
-        page.page.get_by_role("link", name="Table").click()
-        expect(page.page.get_by_text("visits.csv: names and types; no value was read.")).to_be_visible()
         yield page
+
+
+@pytest.fixture
+def built(opened: Shown) -> Shown:
+    """The builder as it is at first."""
+    opened.page.goto("about:blank")
+    opened.page.goto(f"{opened.studio.base}/#/table")
+    expect(opened.page.get_by_text("visits.csv: names and types; no value was read.")).to_be_visible()
+    return opened
 
 
 def put_together(built: Shown) -> None:
@@ -52,7 +71,7 @@ def test_a_table_is_put_together_priced_and_taken_away(built: Shown, shop: Path)
     built.type("measures.1.low", "0")
     built.type("measures.1.high", "100")
     built.type("measures.1.within", "3000")
-    expect(page.locator('[data-adds="1"]')).to_contain_text("adds ε", timeout=PATIENCE)
+    expect(page.locator('[data-adds="1"]')).to_contain_text("adds ε")
     with page.expect_download() as download:
         page.get_by_role("button", name="Query file (TOML)").click()
     download.value.save_as(shop / "taken.toml")
@@ -63,14 +82,14 @@ def test_a_table_is_put_together_priced_and_taken_away(built: Shown, shop: Path)
     expect(big).to_have_text(f"ε {epsilon_text(plan.epsilon)}")
     added = float((page.locator('[data-adds="1"]').inner_text()).removeprefix("adds ε "))
     page.get_by_role("button", name="Remove sum_spend").click()
-    expect(big).not_to_have_text(f"ε {epsilon_text(plan.epsilon)}", timeout=PATIENCE)
+    expect(big).not_to_have_text(f"ε {epsilon_text(plan.epsilon)}")
     rest = float(big.inner_text().removeprefix("ε "))
     assert rest + added == pytest.approx(plan.epsilon, abs=2e-4)
     # the address holds it all
     link = page.url
     page.reload()
     expect(page.locator('[data-field="measures.0.within"] input')).to_have_value("50")
-    expect(big).to_have_text(f"ε {rest}", timeout=PATIENCE)
+    expect(big).to_have_text(f"ε {rest}")
     assert link == page.url
 
 
@@ -92,7 +111,7 @@ def test_publishing_asks_first_and_a_double_click_pays_once(built: Shown, shop: 
     page = built.page
     put_together(built)
     button = page.get_by_role("button", name="Publish from visits")
-    expect(button).to_be_enabled(timeout=PATIENCE)
+    expect(button).to_be_enabled()
     with Ledger.open(shop / "budget.db") as ledger:
         before = Budget.of(ledger, "visits").spent
     button.click()
@@ -106,7 +125,7 @@ def test_publishing_asks_first_and_a_double_click_pays_once(built: Shown, shop: 
         assert Budget.of(ledger, "visits").spent == before
     button.click()
     dialog.get_by_role("button", name=f"Pay {cost} and publish").dblclick()
-    expect(page.get_by_role("heading", name="Published: 2 groups")).to_be_visible(timeout=PATIENCE)
+    expect(page.get_by_role("heading", name="Published: 2 groups")).to_be_visible()
     expect(page.get_by_label("Published numbers")).to_contain_text("Paris")
     with Ledger.open(shop / "budget.db") as ledger:
         budget = Budget.of(ledger, "visits")
@@ -123,7 +142,7 @@ def test_publishing_asks_first_and_a_double_click_pays_once(built: Shown, shop: 
     # asked again it costs nothing
     button.click()
     dialog.get_by_role("button", name="Publish again, for nothing").click()
-    expect(page.get_by_text("This is the stored table; nothing was spent.")).to_be_visible(timeout=PATIENCE)
+    expect(page.get_by_text("This is the stored table; nothing was spent.")).to_be_visible()
 
 
 def test_a_query_file_fills_the_builder(browser: Browser, visits: Path) -> None:
@@ -133,31 +152,32 @@ def test_a_query_file_fills_the_builder(browser: Browser, visits: Path) -> None:
         expect(opened.field("by.0.keys").locator("input")).to_have_value("Paris, Rome")
         expect(opened.field("measures.1.high").locator("input")).to_have_value("100")
         plan = asked_of(settings_in(visits / "visits.toml"), visits).query.plan()
-        expect(page.locator(".big")).to_have_text(f"ε {epsilon_text(plan.epsilon)}", timeout=PATIENCE)
+        expect(page.locator(".big")).to_have_text(f"ε {epsilon_text(plan.epsilon)}")
         expect(page.get_by_role("button", name="Publish")).to_have_count(0)
         page.set_viewport_size(PHONE)  # type: ignore[arg-type]
         assert page.evaluate("document.documentElement.scrollWidth") == PHONE["width"]
 
 
-def test_budgets_are_shown_and_plans_are_priced(browser: Browser, shop: Path) -> None:
-    with running(shop, "--ledger", "budget.db", enter=False) as studio, shown(browser, studio) as opened:
-        page = opened.page
-        with Ledger.open(shop / "budget.db") as ledger:
-            budget = Budget.of(ledger, "visits")
-            spent = percent_up(budget.spent)
-        opened.says("the least ε is 0.4148")
-        prices = page.locator("section", has=page.get_by_role("heading", name="In your budgets"))
-        expect(prices).to_contain_text("laplace costs", timeout=PATIENCE)
-        page.get_by_role("link", name="Budget").click()
-        visits = page.locator('[data-dataset="visits"]')
-        expect(visits.locator('[data-fact="spent"]')).to_have_text(spent)
-        expect(visits).to_contain_text("visits in March")
-        expect(page.locator('[data-dataset="members"]')).to_contain_text("100 %")
-        expect(page.get_by_text("This page only reads it.")).to_be_visible()
-        # the view that was left is found as it was
-        page.get_by_role("link", name="Explore").click()
-        opened.says("the least ε is 0.4148")
-        page.set_viewport_size(PHONE)  # type: ignore[arg-type]
-        page.get_by_role("link", name="Budget").click()
-        expect(visits).to_be_visible()
-        assert page.evaluate("document.documentElement.scrollWidth") == PHONE["width"]
+def test_budgets_are_shown_and_plans_are_priced(opened: Shown, shop: Path) -> None:
+    page = opened.page
+    with Ledger.open(shop / "budget.db") as ledger:
+        spent = percent_up(Budget.of(ledger, "visits").spent)
+    page.goto(f"{opened.studio.base}/#/explore?within=5")
+    opened.says("the least ε is 0.4148")
+    prices = page.locator("section", has=page.get_by_role("heading", name="In your budgets"))
+    expect(prices).to_contain_text("laplace costs")
+    page.get_by_role("link", name="Budget").click()
+    visits = page.locator('[data-dataset="visits"]')
+    expect(visits.locator('[data-fact="spent"]')).to_have_text(spent)
+    expect(visits).to_contain_text("visits in March")
+    expect(page.locator('[data-dataset="members"]')).to_contain_text("100 %")
+    expect(page.get_by_text("This page only reads it.")).to_be_visible()
+    # the view that was left is found as it was
+    page.get_by_role("link", name="Explore").click()
+    opened.says("the least ε is 0.4148")
+    before = page.viewport_size
+    page.set_viewport_size(PHONE)  # type: ignore[arg-type]
+    page.get_by_role("link", name="Budget").click()
+    expect(visits).to_be_visible()
+    assert page.evaluate("document.documentElement.scrollWidth") == PHONE["width"]
+    page.set_viewport_size(before)  # type: ignore[arg-type]

@@ -30,6 +30,8 @@ def test_an_interrupt_ends_it_and_its_workers(tmp_path: Path) -> None:
         rest, _ = studio.process.communicate(timeout=30)
         assert studio.process.returncode == 0
         assert rest == ""
+        record = {"format": "pbdp-studio", "version": 1, "address": studio.address}
+        Draft202012Validator(SCHEMA).validate(record)
     deadline = time.monotonic() + 10
     while any(Path(f"/proc/{worker}/stat").exists() for worker in workers):
         assert time.monotonic() < deadline
@@ -60,9 +62,6 @@ def test_workers_end_with_a_studio_that_was_killed(tmp_path: Path) -> None:
 
 
 def test_what_it_prints(tmp_path: Path) -> None:
-    with running(tmp_path) as studio:
-        record = {"format": "pbdp-studio", "version": 1, "address": studio.address}
-        Draft202012Validator(SCHEMA).validate(record)
     process = subprocess.Popen(
         [PBDP, "studio", "--no-browser", "--port", "0"], stdout=subprocess.PIPE, text=True, cwd=tmp_path
     )

@@ -20,7 +20,7 @@ from pbdp.studio.pool import Pool
 # the longest computation. What is being published is never cancelled: it may be paid for.
 PATIENCE = 0.4
 LOOK = 1.0
-ABANDONED = 15.0
+ABANDONED = 6.0
 LONGEST = 60.0
 LONGEST_PUBLISHING = 3600.0
 MOST_JOBS = 8
@@ -63,11 +63,11 @@ class Jobs:
 
     async def answer(self, task: str, given: Mapping[str, Any]) -> Answer:
         """The answer, or the job that will have it."""
-        self._forget()
         if len(self._jobs) >= MOST_JOBS:
             return Answer.refusal(TOO_MANY, 429)
         job = Job(task=task, answer=asyncio.create_task(self._asked(task, given)))
         self._jobs[job.id] = job
+        self._watch(job)
         return await self._look(job, PATIENCE)
 
     async def look(self, name: str) -> Answer | None:
@@ -100,9 +100,10 @@ class Jobs:
         except TimeoutError:
             return Answer.refusal(TOO_LONG)
 
-    def _forget(self) -> None:
-        """Cancel what nobody looks after."""
-        now = time.monotonic()
-        for job in list(self._jobs.values()):
-            if now - job.seen > ABANDONED:
-                self.cancel(job.id)
+    def _watch(self, job: Job) -> None:
+        """Cancel a job once nobody looks after it; what is being published ends by itself."""
+        if job.id not in self._jobs:
+            return
+        if time.monotonic() - job.seen > ABANDONED:
+            self.cancel(job.id)
+        asyncio.get_running_loop().call_later(ABANDONED / 2, self._watch, job)

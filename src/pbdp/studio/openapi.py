@@ -227,8 +227,20 @@ def _schemas() -> Record:
     }
 
 
-def _content(schema: Record) -> Record:
-    return {"content": {"application/json": {"schema": schema}}}
+COUNT: Record = {"within": "5", "confidence": "0.9", "sensitivity": "1", "delta": "1e-6", "integer": True}
+VISITS: Record = {
+    "unit": "user_id",
+    "groups_per_person": "2",
+    "rows_per_group": "3",
+    "delta": "1e-8",
+    "by": [{"column": "city", "keys": "Paris, Rome"}],
+    "measures": [{"kind": "count", "name": "visits", "within": "50"}],
+}
+
+
+def _content(schema: Record, example: Record | None = None) -> Record:
+    shown = {} if example is None else {"example": example}
+    return {"content": {"application/json": {"schema": schema, **shown}}}
 
 
 REFUSALS = {
@@ -249,14 +261,16 @@ def _refusals(statuses: Record) -> Record:
     return {status: {"description": words, **_content(_ref("Errors"))} for status, words in statuses.items()}
 
 
-def _operation(summary: str, answer: Record, body: Record | None = None) -> Record:
+def _operation(
+    summary: str, answer: Record, body: Record | None = None, example: Record | None = None
+) -> Record:
     """A request that workers answer: now, or as a job."""
     responses = {
         "200": {"description": "the answer", **answer},
         "202": {"description": "a job: look at it until its answer is there", **_content(_ref("Job"))},
         **_refusals(REFUSALS | (BODIES if body is not None else {})),
     }
-    asked = {} if body is None else {"requestBody": {"required": True, **_content(body)}}
+    asked = {} if body is None else {"requestBody": {"required": True, **_content(body, example)}}
     return {"summary": summary, **asked, "responses": responses}
 
 
@@ -304,6 +318,7 @@ def _paths() -> Record:
                 "The plan of a requirement, or only what each noise costs",
                 _content({"anyOf": [_ref("Plan"), _ref("Losses")]}),
                 _about_requirement({"detail": {"enum": ["all", "losses"]}}, ("detail",)),
+                {"requirement": COUNT, "detail": "all"},
             )
         },
         "/api/sample": {
@@ -311,16 +326,23 @@ def _paths() -> Record:
                 "A hundred simulated numbers; never a release",
                 _content(_ref("Sample")),
                 _about_requirement({"seed": {"type": "integer", "minimum": 0}}, ("seed",)),
+                {"requirement": COUNT, "seed": 1},
             )
         },
         "/api/take": {
             "post": _operation(
-                "A file to take away", files, _about_requirement({"what": {"enum": list(FILES)}})
+                "A file to take away",
+                files,
+                _about_requirement({"what": {"enum": list(FILES)}}),
+                {"requirement": COUNT, "what": "plan.json"},
             )
         },
         "/api/price": {
             "post": _operation(
-                "What a plan would cost in each budget", _content(_ref("Prices")), _about_requirement()
+                "What a plan would cost in each budget",
+                _content(_ref("Prices")),
+                _about_requirement(),
+                {"requirement": COUNT},
             )
         },
         "/api/budget": {"get": _operation("What the ledger says", _content(_ref("Budgets")))},
@@ -333,6 +355,7 @@ def _paths() -> Record:
                     {"table": _ref("Table"), "without": {"type": "integer", "minimum": 0}},
                     optional=("without",),
                 ),
+                {"table": VISITS},
             )
         },
         "/api/table/price": {
@@ -340,6 +363,7 @@ def _paths() -> Record:
                 "What a table would cost in each budget",
                 _content(_ref("TablePrices")),
                 _object({"table": _ref("Table")}),
+                {"table": VISITS},
             )
         },
         "/api/publish": {
@@ -347,6 +371,7 @@ def _paths() -> Record:
                 "Publish a table: paid first, at the price that was agreed upon",
                 _content(_ref("Published")),
                 _object(agreed, optional=("blocks",)),
+                {"table": VISITS, "dataset": "visits", "key": "visits by city", "agreed": 0.05},
             )
         },
         "/api/jobs/{job}": {

@@ -23,6 +23,7 @@ class Worker:
 
     def __init__(self, process: Process) -> None:
         self._process = process
+        self._ended = False
 
     @classmethod
     async def started(cls, opened: Opened) -> Worker:
@@ -58,9 +59,11 @@ class Worker:
         return self._process.returncode is None
 
     async def end(self) -> None:
-        """End the process, whatever it does."""
-        with suppress(ProcessLookupError):
-            self._process.kill()
+        """End the process, whatever it does; once, as a signal would take its end from who waits for it."""
+        if not self._ended:
+            self._ended = True
+            with suppress(ProcessLookupError):
+                self._process.kill()
         await self._process.wait()
 
 

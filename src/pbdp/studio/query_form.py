@@ -34,6 +34,7 @@ NUMBERS = ("groups_per_person", "rows_per_group", "delta", "confidence", "epsilo
 TEXTS = ("unit", "where", "neighbors")
 TRUTHS = ("one_row_per_person", "bounds_touched", "quality")
 LISTS = ("by", "measures")
+SELECT = ("people", "confidence")
 MOST_LISTED = 20
 LONGEST_TEXT = 10_000
 MOST_GROUPS = 100_000
@@ -92,7 +93,7 @@ class Base:
         record |= {"by": by} if by else {}
         select = {
             name: _whole(number)
-            for name in ("people", "confidence")
+            for name in SELECT
             if (number := number_typed(f"{name} of select", form.get("select", {}).get(name))) is not None
         }
         record |= {"select": select} if select else {}
@@ -130,9 +131,7 @@ def _check_groups(by: object) -> None:
 
 def _check(form: Form) -> None:
     """Refuse what no form is: the page never sends it."""
-    known = (*NUMBERS, *TEXTS, *TRUTHS, *LISTS, "select")
-    if strange := [name for name in form if name not in known]:
-        raise InputError("names of fields", f"among {', '.join(known)}", ascii(strange[0])[:60])
+    _check_names("fields", form, (*NUMBERS, *TEXTS, *TRUTHS, *LISTS, "select"))
     for name in TEXTS:
         _check_text(name, form.get(name, ""))
     for name in TRUTHS:
@@ -140,6 +139,7 @@ def _check(form: Form) -> None:
             raise InputError(name, "true or false", type(form[name]).__name__)
     if not isinstance(form.get("select", {}), Mapping):
         raise InputError("select", "an object", type(form["select"]).__name__)
+    _check_names("select", form.get("select", {}), SELECT)
     for name in LISTS:
         rows = form.get(name, [])
         if not isinstance(rows, list) or not all(isinstance(row, Mapping) for row in rows):
@@ -147,10 +147,17 @@ def _check(form: Form) -> None:
         if len(rows) > MOST_LISTED:
             raise InputError(name, f"at most {MOST_LISTED} here", len(rows))
         for row in rows:
+            if name == "by":
+                _check_names(name, row, ("column", "keys", "rest"))
             for field, value in row.items():
                 # settings of measures may be numbers and truths
                 if name == "by" or field in ("kind", "name") or not isinstance(value, bool | int | float):
                     _check_text(f"{field} of {name}", value)
+
+
+def _check_names(what: str, given: Form, known: Sequence[str]) -> None:
+    if strange := [name for name in given if name not in known]:
+        raise InputError(f"names of {what}", f"among {', '.join(known)}", ascii(strange[0])[:60])
 
 
 def _check_text(name: str, text: object) -> None:
@@ -162,10 +169,10 @@ def _by(rows: Sequence[Form]) -> Record:
     """The columns to group by, with their keys."""
     made: Record = {}
     for row in rows:
-        if column := row.get("column"):
-            if column in made:
-                raise InputError(f"keys of {column}", "given once", "twice")
-            made[column] = _keys(row)
+        column = row.get("column", "")
+        if not column or column in made:
+            raise InputError(f"keys of {column or 'a group'}", "those of a column, given once", "others")
+        made[column] = _keys(row)
     return made
 
 
@@ -235,7 +242,7 @@ def _split(record: Record) -> tuple[Record, Record]:
             form[name] = kept.pop(name)
     form["by"] = _rows(kept.pop("by", {}))
     select = kept.pop("select") if isinstance(kept.get("select"), dict) else {}
-    form["select"] = {name: _shown(select.get(name, "")) for name in ("people", "confidence")}
+    form["select"] = {name: _shown(select.get(name, "")) for name in SELECT}
     measures = {
         name: kept.pop(name) for name, value in record.items() if isinstance(value, dict) and "kind" in value
     }

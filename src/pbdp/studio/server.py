@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import socket
 import sys
@@ -48,6 +49,8 @@ def serve(opened: Opened, port: int | None, tell: Callable[[str], None], *, brow
             ws="none",
             timeout_graceful_shutdown=1,
         )
+        # that a worker died by itself is told to whoever asked
+        logging.getLogger("asyncio").setLevel(logging.ERROR)
         tell(address)
         with _browsing(address) if browse else nullcontext(), suppress(KeyboardInterrupt):
             uvicorn.Server(config).run(sockets=[listener])

@@ -168,10 +168,10 @@ def _mean_words(within: float | None, at_least: int | None) -> str:
 def added_view(base: Base, form: Form, without: object) -> Record:
     """What one measure adds to epsilon: the whole table's, less that of the table without it."""
     place = whole("without", without, least=0)
-    measures = list(form.get("measures", ()))
+    plan = planned(base, form).plan
+    measures = list(form["measures"])
     if place >= len(measures):
         raise InputError("without", f"below {len(measures)}", place)
-    plan = planned(base, form).plan
     if plan.query.epsilon is not None:
         return {"adds": None, "adds_text": "", "words": "widths are found for the ε given"}
     rest = 0.0

@@ -30,7 +30,8 @@ def out_of(confidence: float) -> str:
 def sentence(plan: Plan, asked: Asked) -> str:
     """What the plan promises, costs, and what other noise would cost."""
     requirement, releases = plan.requirement, plan.releases
-    near = requirement.describe()
+    # of what kind answers are is said in the form
+    near = requirement.describe().replace(", answers of 0 or more", "")
     often = out_of(requirement.confidence if asked.solve == "epsilon" else plan.confidence)
     total = f" for all {releases:,} releases together" if releases > 1 else ""
     noise = noise_words(plan.mechanism.name)

@@ -25,6 +25,12 @@ export async function enter() {
   return (await answered(await send("GET", "/api/about"))).json();
 }
 
+// Jobs that this page looks after; they end with it.
+const jobs = new Set();
+addEventListener("pagehide", () => {
+  for (const job of jobs) send("DELETE", `/api/jobs/${job}`);
+});
+
 /** A request that may take a while. `progress` is told how long it has taken, and null at the end. */
 export class Asking {
   #job = null;
@@ -32,7 +38,10 @@ export class Asking {
 
   constructor(path, body = null, progress = () => {}) {
     this.long = false;
-    this.answer = this.#asked(path, body, progress).finally(() => progress(null));
+    this.answer = this.#asked(path, body, progress).finally(() => {
+      jobs.delete(this.#job);
+      progress(null);
+    });
   }
 
   async #asked(path, body, progress) {
@@ -40,6 +49,7 @@ export class Asking {
     while (response.status === 202) {
       const told = await response.json();
       this.#job = told.job;
+      jobs.add(told.job);
       if (this.#cancelled) {
         this.cancel();
         throw new Cancelled();
@@ -121,5 +131,6 @@ async function answered(response) {
 function send(method, path, body = null) {
   const headers = { "x-pbdp-studio": localStorage.getItem(WORD) ?? "" };
   if (body !== null) headers["content-type"] = "application/json";
-  return fetch(path, { method, headers, body: body === null ? null : JSON.stringify(body) });
+  // what is taken back has to get through even as the page goes
+  return fetch(path, { method, headers, body: body === null ? null : JSON.stringify(body), keepalive: method === "DELETE" });
 }

@@ -172,6 +172,7 @@ export class Explore {
 
   #ask() {
     this.#round += 1;
+    if (this.frontierAsking?.long) this.frontierAsking.cancel();
     this.plan.ask({ requirement: this.#form() });
   }
 

@@ -128,6 +128,7 @@ export class Table {
   #ask() {
     this.#locate();
     this.#round += 1;
+    if (this.adding?.long) this.adding.cancel();
     this.cost.ask({ table: this.#form });
   }
 
@@ -344,7 +345,8 @@ export class Table {
     for (const adds of this.#adds) adds.textContent = "adds …";
     for (const place of form.measures.keys()) {
       try {
-        const found = await (await new Asking("/api/table", { table: form, without: place }).answer).json();
+        this.adding = new Asking("/api/table", { table: form, without: place });
+        const found = await (await this.adding.answer).json();
         if (round !== this.#round) return;
         this.#adds[place].textContent = found.words;
       } catch (error) {
