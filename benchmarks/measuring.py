@@ -22,8 +22,8 @@ RIVALS: dict[str, tuple[str, ...]] = {
     "pipelinedp": ("pipeline-dp==0.3.1", "pyarrow==26.0.1"),
     "diffprivlib": ("diffprivlib==0.6.6", "scikit-learn==1.5.2"),
     "prv": ("prv_accountant==0.2.0", "numpy==2.4.6", "scipy==1.17.1"),
-    "multi-freq-ldpy": ("multi-freq-ldpy==0.2.5",),
-    "pure-ldp": ("pure-ldp==1.2.0", "scikit-learn==1.5.2"),
+    "multi-freq-ldpy": ("multi-freq-ldpy==0.2.5", "xxhash==3.5.0"),
+    "pure-ldp": ("pure-ldp==1.2.0", "scikit-learn==1.5.2", "statsmodels==0.14.6", "xxhash==3.5.0"),
 }
 
 

@@ -42,7 +42,7 @@ def counted_yes(given: object) -> tuple[Any, int | None]:
 
 def numbers_of(given: object) -> Array:
     """A column of numbers as floats; 0 where nothing is."""
-    rule = "a column of numbers, one a person"
+    rule = "a column of numbers, one per person"
     if not hasattr(given, "__len__") or isinstance(given, str | bytes):
         raise InputError("answers", rule, f"a {type(given).__name__}", "Or say rate, to compare counts.")
     values = read_column("answers", given, rule).array

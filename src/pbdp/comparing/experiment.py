@@ -202,7 +202,7 @@ LAW = "P(n) proportional to exp(-|n| / scale), in whole numbers of steps"
 def checked_users(given: object, least: int = 2) -> Pair:
     """Two sizes of groups."""
     if not isinstance(given, list | tuple) or len(given) != 2:
-        raise InputError("users", "two whole numbers, one a group", ascii(given)[:60])
+        raise InputError("users", "two whole numbers, one per group", ascii(given)[:60])
     first, second = (whole("users", size, least=least) for size in given)
     if max(first, second) > MOST_USERS:
         raise InputError("users", f"at most {MOST_USERS:,}", f"{max(first, second):,}")

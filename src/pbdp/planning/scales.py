@@ -84,7 +84,7 @@ def _epsilon(log_first: Array, log_second: Array, delta: float) -> Array:
     return np.array([math.log(least_growth(first, second, delta)) for first, second in rows])
 
 
-# Boosting pays when the width is of the order of the sensitivity; beyond this ratio it is not looked for.
+# Boosting helps when the width is close to the sensitivity; beyond this ratio it is not looked for.
 LARGEST_RATIO = 256
 # Longer shapes are not added up step by step: masses come from the kernel's own formulas, or from cells.
 LONGEST_SUM = 1 << 18

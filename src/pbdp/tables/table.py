@@ -182,7 +182,7 @@ class ReleasedTable:
 
     @cached_property
     def empty_keys(self) -> dict[str, list[object]]:
-        """By column, public keys for which every published number is compatible with 0: misspelt, perhaps.
+        """By column, public keys for which every published number is compatible with 0: misspelled, perhaps.
 
         It follows from what is published, so it costs nothing.
         """

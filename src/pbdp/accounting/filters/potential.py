@@ -1,4 +1,4 @@
-"""The potential filter: one rule for spending that is chosen as one goes, packages and sums included.
+"""The potential filter: one rule for spending that is chosen as you go, packages and sums included.
 
 **Potential.** h_v(x) = E[(1 - e^(x-Z))+] with Z normal, mean v/2 and variance v: the delta at epsilon = x of
 a Gaussian release with (sensitivity/sigma)² = v. h_0(x) = (1 - e^x)+. It grows with v for every real x (e^-Z

@@ -12,7 +12,7 @@ pairs of plans come from their tables of integer weights; those of dp-accounting
 itself, whose rounding of one event, before any composition, is trusted.
 
 What is asked of an event may follow earlier answers; which events there are, and their noise, may not. For
-spending chosen as one goes pbdp has a ledger.
+spending chosen as you go pbdp has a ledger.
 """
 
 from __future__ import annotations

@@ -392,7 +392,7 @@ export class Device {
     return alone ? alone.request(this.name, work) : work();
   }
 
-  /** Which of several surveys this person is asked: by chance, whatever the answers, and the same for ever. */
+  /** Which of several surveys this person is asked: by chance, whatever the answers, and always the same one. */
   pick(surveys) {
     const place = `${this.name}/picked/${surveys.map((survey) => survey.fingerprint).join(",")}`;
     let number = this.storage.getItem(place);
