@@ -38,9 +38,7 @@ def multi_freq(values: int, epsilon: float) -> dict[str, Work]:
         "randomized response": work(
             lambda v: GRR.GRR_Client(v, *given), lambda r: GRR.GRR_Aggregator_MI(r, *given)
         ),
-        "unary encoding": work(
-            lambda v: UE.UE_Client(v, *given), lambda r: UE.UE_Aggregator_MI(r, epsilon)
-        ),
+        "unary encoding": work(lambda v: UE.UE_Client(v, *given), lambda r: UE.UE_Aggregator_MI(r, epsilon)),
         "local hashing": work(lambda v: LH.LH_Client(v, *given), lambda r: LH.LH_Aggregator_MI(r, *given)),
         "subset selection": work(lambda v: SS.SS_Client(v, *given), lambda r: SS.SS_Aggregator_MI(r, *given)),
     }
@@ -84,7 +82,11 @@ def main() -> None:
         for name, work in LIBRARIES[library](int(values), float(epsilon)).items():
             runs = [work(codes) for _ in range(int(repeats))]
             shares = [[0.0 if math.isnan(share) else float(share) for share in run[0]] for run in runs]
-            found.setdefault(name, {})[epsilon] = {"shares": shares, "client": runs[-1][1], "server": runs[-1][2]}
+            found.setdefault(name, {})[epsilon] = {
+                "shares": shares,
+                "client": runs[-1][1],
+                "server": runs[-1][2],
+            }
     print(json.dumps(found))
 
 

@@ -99,7 +99,7 @@ def section(quick: bool) -> Section:
             took = best.client + best.server
             shown = [
                 (
-                    f"ages of {len(ages):,} people, each randomized at home, epsilon 1: error of the distribution",
+                    f"ages of {len(ages):,} people, randomized at home, epsilon 1: error of the distribution",
                     f"{shaped.years:.2g} years",
                     f"{near[0].replace(':', ',')}: {ratio(near[1].years, shaped.years)}",
                 ),
@@ -111,14 +111,14 @@ def section(quick: bool) -> Section:
             ]
     return Section(
         title="Surveys in the local model",
-        words=f"{len(ages):,} people report their age ({values.start} to {values.stop - 1}) once, with noise of "
-        "their own. Errors: of the number of people of one age (root mean square), and of the distribution (the "
-        "area between the two cumulative curves, in years). Each library's estimates as it gives "
-        "them; pbdp's for values are projected to a histogram, as multi-freq-ldpy's are.",
+        words=f"{len(ages):,} people report their age ({values.start} to {values.stop - 1}) once, with noise "
+        "of their own. Errors: of the number of people of one age (root mean square), and of the "
+        "distribution (the area between the two cumulative curves, in years). Each library's estimates "
+        "as it gives them; pbdp's for values are projected to a histogram, as multi-freq-ldpy's are.",
         header=["epsilon", "by", "error of a value", "error of the distribution", "clients", "server"],
         rows=rows,
-        note=f"Means of {repeats} surveys ({own_repeats} of pbdp's). Seconds are for all people. Only pbdp draws "
-        "with a secure generator, from whole-number tables.",
+        note=f"Means of {repeats} surveys ({own_repeats} of pbdp's). Seconds are for all people. Only pbdp "
+        "draws with a secure generator, from whole-number tables.",
         curves=[Curve(name=name, points=points, own=name == "pbdp") for name, points in curves.items()],
         axes=("epsilon", "error of the distribution, years"),
         shown=shown,

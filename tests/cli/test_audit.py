@@ -43,7 +43,14 @@ def test_the_real_sampler_passes(kind: str, plans: Plans, capsys: Capture) -> No
     done = audit(capsys, plans[kind], *FEW)
     assert (done.code, done.err) == (0, "")
     assert done.out.startswith("PASS")
-    for word in ("Privacy:", "Accuracy:", "Fit:"):
+    for word in ("privacy", "accuracy", "law", "outputs"):
+        assert any(line.startswith(word) and line.endswith("consistent") for line in done.out.splitlines())
+    assert max(map(len, done.out.splitlines())) <= 110
+
+
+def test_every_finding_is_explained_when_asked(plans: Plans, capsys: Capture) -> None:
+    done = audit(capsys, plans["whole"], *FEW, "--explain")
+    for word in ("Privacy:", "Accuracy:", "Fit:", "It cannot prove that it keeps it"):
         assert word in done.out
 
 

@@ -50,6 +50,13 @@ class AccuracyFinding:
         """The interval that lies lowest."""
         return min(self.intervals, key=lambda interval: interval.high)
 
+    @property
+    def row(self) -> tuple[str, str, str]:
+        """What was looked at, what was seen at the answer where least was, what the plan claims."""
+        least = min(self.intervals, key=lambda interval: interval.high)
+        seen = f"{percent_down(least.low)} to {percent_up(least.high)} of {self.of}"
+        return "accuracy", seen, f"at least {percent_down(self.claimed)}"
+
     def lines(self) -> list[str]:
         """The finding in sentences."""
         shown = [i for i in self.intervals if i.answer == self.hardest or i.high < self.claimed]

@@ -84,13 +84,33 @@ class PartAudit:
         )
         return tuple(f"{self.name}: {name}" if self.name else name for name in broken)
 
-    def lines(self) -> list[str]:
-        """What was drawn and found, in sentences."""
-        answers = [answer_text(sample.answer) for sample in self.samples]
+    def rows(self) -> list[tuple[str, str, str, str]]:
+        """What was looked at, what was seen, what the plan claims, and the verdict."""
+        found = (
+            (*self.loss.row, self.loss.passed),
+            (*self.accuracy.row, self.accuracy.passed),
+            (*self.fit.rows[0], self.fit.fits),
+            (*self.fit.rows[1], self.fit.outside == 0),
+        )
         return [
+            (what, seen, claimed, "consistent" if passed else "CONTRADICTED")
+            for what, seen, claimed, passed in found
+        ]
+
+    @property
+    def title(self) -> str:
+        """What was drawn, and where."""
+        answers = [answer_text(sample.answer) for sample in self.samples]
+        return (
             f"{self.name + ': drawn' if self.name else 'Drawn'} {self.draws:,} {self.drawn} at each of the "
             f"hypothetical answers {', '.join(answers[:-1])} and {answers[-1]}: {self.mechanism} noise, "
-            f"{self.requirement}.",
+            f"{self.requirement}."
+        )
+
+    def lines(self) -> list[str]:
+        """What was drawn and found, in sentences."""
+        return [
+            self.title,
             *self.checked,
             *self.loss.lines(),
             *self.accuracy.lines(),

@@ -82,6 +82,13 @@ class FitFinding:
         """Whether the frequencies agree with the law and nothing else was published."""
         return self.fits and self.outside == 0
 
+    @property
+    def rows(self) -> tuple[tuple[str, str, str], tuple[str, str, str]]:
+        """What was looked at, seen and claimed: of the law, and of the outputs that the plan lists."""
+        outside = f"{self.outside:,} of {self.numbers:,} are not listed" if self.outside else "all are listed"
+        law = "law", f"p-value {self.p_value:.2g}", f"above {self.error:.2g}"
+        return law, ("outputs", outside, "all are listed")
+
     def lines(self) -> list[str]:
         """The finding in sentences."""
         worst, everything = self.worst, self.numbers

@@ -67,6 +67,13 @@ class LossFinding:
         """Whether the bound leaves room for the claim to be true."""
         return self.epsilon_lower <= self.claim.epsilon
 
+    @property
+    def row(self) -> tuple[str, str, str]:
+        """What was looked at, what was seen, what the plan claims."""
+        epsilon = "epsilon" if self.claim.order is None else "loss"
+        seen = f"{epsilon} at least {rounded_down(self.epsilon_lower)}"
+        return "privacy", seen, f"at most {rounded_up(self.claim.epsilon)}"
+
     def lines(self) -> list[str]:
         """The finding in sentences."""
         best, claim = self.best, self.claim

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import argparse
+from typing import TYPE_CHECKING
 
 from pbdp.cli.files import Outcome, json_text, picture_of, plan_in
 from pbdp.cli.options import add, float_of, number_of, whole
 from pbdp.cli.parser import Parser
 from pbdp.cli.progress import Progress
+
+if TYPE_CHECKING:
+    from pbdp.audit.audit import Audit
 
 FAILED = 1
 
@@ -44,6 +48,9 @@ def declare(parser: Parser) -> None:
         help="numbers, or vectors, for each answer; default: 1000000 numbers",
     )
     add(parser, "--confidence", help="of all statements together; default: 0.999")
+    parser.add_argument(
+        "--explain", action="store_true", help="every finding in sentences, and what no audit sees"
+    )
     add(parser, "--part", "--neighbors", "--plot", "--json")
 
 
@@ -68,8 +75,27 @@ def run(options: argparse.Namespace) -> Outcome:
         from pbdp.figures.canvas import save
 
         save(draw_audit(audit, plan), picture)
-    words = json_text("audit", audit.record()) if options.json else audit.describe()
+    if options.json:
+        words = json_text("audit", audit.record())
+    else:
+        words = audit.describe() if options.explain else _summary(audit)
     return Outcome(output=words, code=0 if audit.passed else FAILED)
+
+
+def _summary(audit: Audit) -> str:
+    """The verdict, and a table for each part."""
+    from pbdp.cli.words.layout import columns, paragraph
+    from pbdp.digits import percent_down
+
+    tables = (
+        f"{paragraph(part.title)}\n{columns([('', 'seen', 'claimed', ''), *part.rows()])}"
+        for part in audit.parts
+    )
+    limits = paragraph(
+        f"All of it holds with {percent_down(audit.confidence)} confidence. An audit can catch a wrong "
+        "sampler, but never prove one right; the certificate does that. --explain says more."
+    )
+    return "\n\n".join((audit.verdict, *tables, limits))
 
 
 def _answer(text: str) -> int | float:
