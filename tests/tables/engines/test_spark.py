@@ -6,8 +6,7 @@ The tests of a process share one cluster.
 from __future__ import annotations
 
 import datetime
-import os
-import shutil
+import subprocess
 import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -27,6 +26,7 @@ from pbdp.tables.engines.spark import SparkSource
 from pbdp.tables.expressions.tree import Call, Column
 from pbdp.tables.fixed_point import FixedPoint
 from pbdp.tables.keys import crossed, key_column
+from tests.java import java_home, packaged_home
 from tests.tables.engines.changes import ASKED, OTHERS, ROWS, Row
 from tests.tables.expressions.interpreter import value_of
 from tests.tables.expressions.test_engines_agree import HELD, TYPES, drawn, is_comparable, same
@@ -51,8 +51,6 @@ EXECUTORS = 2
 
 @pytest.fixture(scope="module")
 def session(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
-    if shutil.which("java") is None and "JAVA_HOME" not in os.environ:
-        pytest.skip("Spark needs Java 17 or newer: on Debian and Ubuntu, apt install default-jre-headless")
     import pyspark
     from pyspark.sql import SparkSession
 
@@ -79,6 +77,8 @@ def session(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
         "spark.driver.maxResultSize": "1m",
     }
     with pytest.MonkeyPatch.context() as patch:
+        if (java := java_home(folder)) is not None:
+            patch.setenv("JAVA_HOME", java)
         patch.setenv("SPARK_HOME", str(home))
         patch.setenv("SPARK_LOCAL_IP", "127.0.0.1")
         patch.setenv("SPARK_LOCAL_DIRS", str(folder / "local"))
@@ -88,6 +88,12 @@ def session(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
         started.sparkContext.setLogLevel("OFF")
         yield started
         started.stop()
+
+
+def test_the_java_of_the_package_index_starts_as_spark_starts_it(tmp_path: Path) -> None:
+    command = [f"{packaged_home(tmp_path)}/bin/java", "--add-modules=jdk.incubator.vector", "-version"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (done.returncode, "version" in done.stderr) == (0, True), done.stderr
 
 
 @contextmanager
