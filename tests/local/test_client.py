@@ -185,10 +185,9 @@ def test_forged_configurations_are_refused(run: Run) -> None:
     made = forgeries()
     found = run("checkForged", {name: config for name, (_, config) in made.items()})
     assert {name: said for name, said in found.items() if made[name][0] not in (said or "")} == {}
-    for name, (_, config) in made.items():
+    for _, config in made.values():
         with pytest.raises(PlanFileError):
             mechanism_of(config)
-            pytest.fail(name)
 
 
 def test_a_survey_that_looks_like_one_that_was_paid_for_gets_nothing(run: Run) -> None:
