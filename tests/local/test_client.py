@@ -138,7 +138,7 @@ def test_what_was_tampered_with_is_refused(run: Run) -> None:
 
 def forged(mechanism: LocalMechanism, **changes: Any) -> dict[str, Any]:
     """A configuration with changed parts of its domain or parameters, the fingerprint made to fit."""
-    record = json.loads(json.dumps(configuration(mechanism)))
+    record: dict[str, Any] = json.loads(json.dumps(configuration(mechanism)))
     for place, value in changes.items():
         part, name = place.split("_", 1)
         record[part][name] = value

@@ -141,6 +141,8 @@ def test_every_plan_prints_the_confidence_of_a_report(capsys: Capture, extra: li
     assert "One report   is " in done.out
     assert "at this epsilon" in " ".join(done.out.split())
     assert "Poisoning" in done.out
+    if "value" in extra:
+        assert "people of a value" in done.out
 
 
 def test_a_scale_whose_neighborhoods_cannot_all_be_estimated_is_refused(capsys: Capture) -> None:

@@ -209,7 +209,9 @@ def _false(plan: LocalPlan) -> Facts:
         said = f"{percent_up(FALSE)} of false reports, all the same, moved the distribution"
         return [("Poisoning", f"{said} by {rounded_up(moved)} (simulated; no bound is proved)")]
     moves = plan.false_report
-    kind = next((kind for kind in ("mean", "category", "value") if kind in moves), None)
+    # what the plan is for, if it is for an estimate
+    asked = [kind for kind in ("mean", "category", "value") if kind in (plan.goal.needs or moves)]
+    kind = next((kind for kind in asked if kind in moves), None)
     if kind is None:
         return []
     if kind == "mean":
