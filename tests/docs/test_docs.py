@@ -12,6 +12,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.browser import node
+
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 BLOCK = re.compile(r"^```(python|sh)\n(.*?)^```", re.MULTILINE | re.DOTALL)
@@ -59,7 +61,8 @@ def test_code_blocks_run(page: Path, tmp_path: Path) -> None:
 
 
 def run(command: list[str], folder: Path, given: str = "") -> None:
-    environment = os.environ | {"PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"}
+    programs = (Path(sys.executable).parent, Path(node()).parent, os.environ["PATH"])
+    environment = os.environ | {"PATH": os.pathsep.join(map(str, programs))}
     environment["PBDP_STATE"] = str(folder / "state")
     done = subprocess.run(
         command, cwd=folder, env=environment, input=given, capture_output=True, text=True, check=False

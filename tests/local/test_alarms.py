@@ -108,7 +108,7 @@ def test_counts_that_no_people_can_make() -> None:
     everyone = np.zeros(91, dtype=np.int64)
     everyone[5] = 20_000
     found = alarms(mechanism, [("all", replace(counts, tally=everyone))])
-    assert found[0].p_value == pytest.approx(0, abs=1e-300)
+    assert found[0].p_value == 1e-300  # less than that is not said
 
 
 @pytest.mark.parametrize(

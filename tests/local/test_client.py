@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import shutil
 import subprocess
@@ -14,11 +15,15 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from pbdp.errors import PlanFileError
 from pbdp.local.boosted import boosted_response
-from pbdp.local.configuration import configuration
+from pbdp.local.centers import center_response
+from pbdp.local.configuration import configuration, mechanism_of
 from pbdp.local.domain import in_blocks, in_categories, on_scale, without_categories
 from pbdp.local.hashing import local_hashing
+from pbdp.local.means import mean_response
 from pbdp.local.mechanism import LocalMechanism
+from pbdp.local.region import region_of
 from pbdp.local.split import user_split
 from pbdp.local.subset import subset_selection
 from pbdp.local.unary import unary_encoding
@@ -129,6 +134,70 @@ def test_what_was_tampered_with_is_refused(run: Run) -> None:
     assert "test vector" in refused["vector"]
     assert "not an answer" in refused["answer"]
     assert all(refused.values())
+
+
+def forged(mechanism: LocalMechanism, **changes: Any) -> dict[str, Any]:
+    """A configuration with changed parts of its domain or parameters, the fingerprint made to fit."""
+    record: dict[str, Any] = json.loads(json.dumps(configuration(mechanism)))
+    for place, value in changes.items():
+        part, name = place.split("_", 1)
+        record[part][name] = value
+    shared = {name: record[name] for name in ("format", "version", "mechanism", "domain", "parameters")}
+    fingerprint = hashlib.sha256(canonical(shared).encode()).hexdigest()[:16]
+    return record | {"fingerprint": fingerprint, "test_vectors": [], "epsilon": 50}
+
+
+def forgeries() -> dict[str, tuple[str, dict[str, Any]]]:
+    """By name: what the client says, and the configuration. With each, some answers had another law."""
+    ages, numbers = DOMAINS["ages"], without_categories(range(0, 30, 3))
+    few = {"sizes": [1] * 9, "names": [str(n) for n in range(9)]}
+    boosted, mean = boosted_response(ages, 3.0, 1.5), mean_response(numbers, 1.0)
+    hashed, wave, sets = (made(numbers, 1.0) for made in (local_hashing, square_wave, subset_selection))
+    near = center_response(without_categories(range(12)), region_of(without_categories(range(12)), 1), 1.0)
+    ring = boosted_response(on_scale(range(12), 3, ring=True), 1.0, 0.5)
+    own = boosted.parameters["own"]
+    half = wave.parameters["far"]
+    sizes = near.domain.record()["categories"]["sizes"]
+    return {
+        "a value in no category": ("hold all values", forged(sets, domain_categories=few)),
+        "a center for no one": (
+            "hold all values",
+            forged(near, domain_categories={"sizes": [*sizes[:-1], sizes[-1] - 1], "names": few["names"]}),
+        ),
+        "half a category": ("hold all", forged(sets, domain_categories={"sizes": [0.5] * 20, "names": []})),
+        "less than none": ("hold all", forged(sets, domain_categories={"sizes": [12, -2], "names": []})),
+        "the same value twice": ("list of answers", forged(sets, domain_values=[1] * 10)),
+        "numbers and texts": ("list of answers", forged(sets, domain_values=[*range(9), "a"])),
+        "an even width": ("width", forged(ring, domain_scale={"width": 4, "ring": True})),
+        "a weight too many": ("one weight", forged(boosted, parameters_own=[*own, own[0]])),
+        "numbers below the least": ("low and step", forged(mean, parameters_low=15)),
+        "numbers that go backwards": ("low and step", forged(mean, parameters_low=30, parameters_step=-3)),
+        "numbers between places": ("low and step", forged(mean, parameters_step=2)),
+        "half a digit": ("too small", forged(hashed, parameters_digits=1.5)),
+        "half a window": ("half", forged(wave, parameters_half=0.5)),
+        "a window like the rest": ("no law", forged(wave, parameters_near=half)),
+        "a name of every object": ("does not know", forged(sets) | {"mechanism": "constructor"}),
+    }
+
+
+def test_forged_configurations_are_refused(run: Run) -> None:
+    """The fingerprint is no seal: whoever forges a configuration computes it too."""
+    made = forgeries()
+    found = run("checkForged", {name: config for name, (_, config) in made.items()})
+    assert {name: said for name, said in found.items() if made[name][0] not in (said or "")} == {}
+    for _, config in made.values():
+        with pytest.raises(PlanFileError):
+            mechanism_of(config)
+
+
+def test_a_survey_that_looks_like_one_that_was_paid_for_gets_nothing(run: Run) -> None:
+    cheap, dear = (configuration(boosted_response(DOMAINS["ages"], epsilon, 0.2)) for epsilon in (1.0, 5.0))
+    assert run("checkCollision", cheap, dear) == [True, None]
+
+
+def test_means_of_very_many_numbers(run: Run) -> None:
+    mechanism = mean_response(without_categories([0, 1, 199_999]), 1.0)
+    assert 0 <= run("checkWide", configuration(mechanism)) < mechanism.cells
 
 
 def test_a_device_remembers_and_keeps_its_cap(run: Run) -> None:

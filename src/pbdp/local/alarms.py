@@ -24,7 +24,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -39,6 +39,8 @@ from pbdp.noise.kernel import Array
 
 # p-values from which on it is said.
 ALARMING = 1e-3
+# A p-value below this is said to be this.
+LEAST_P = 1e-300
 # Reports that a part needs for the normal law.
 LEAST_PART = 100
 # Reports that are more likely than this repeat by themselves, and more than so many are not compared.
@@ -106,9 +108,10 @@ def alarms(
     if repeats is not None:
         found += _repeats(mechanism, total.users, repeats)
     found += _drift(mechanism, parts)
-    return tuple(
-        sorted((alarm for alarm in found if alarm.p_value < ALARMING), key=lambda each: each.p_value)
-    )
+    said = [
+        replace(alarm, p_value=max(alarm.p_value, LEAST_P)) for alarm in found if alarm.p_value < ALARMING
+    ]
+    return tuple(sorted(said, key=lambda each: each.p_value))
 
 
 def _marks(mechanism: LocalMechanism, counts: Counts) -> list[Alarm]:

@@ -33,7 +33,7 @@ LARGEST_CONDITION = 1e10
 # How far the mean of an estimate may be off for a person, by rounding.
 LARGEST_REST = 1e-5
 LARGEST_SCALE = 4096
-NOT_KNOWABLE = "Reports say nothing about values within a neighborhood here. Use a larger epsilon0."
+NOT_KNOWABLE = "Reports say nothing about some values or categories here. Use a larger epsilon0."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

@@ -9,7 +9,7 @@ from typing import Protocol
 import numpy as np
 
 from pbdp.domains import confidence_level, finite, fraction, positive, whole
-from pbdp.errors import ContradictionError, InputError
+from pbdp.errors import CannotCertifyError, ContradictionError, InputError
 from pbdp.local.domain import Domain
 from pbdp.local.estimate import GUARANTEED, METHODS, NORMAL
 from pbdp.local.intervals import bernstein_half_width, normal_quantile
@@ -124,6 +124,11 @@ class ReportWithin(Goal):
     def __post_init__(self) -> None:
         if self.confidence is not None:
             confidence_level("confidence", self.confidence)
+        if self.region.cover_number == 1:
+            raise CannotCertifyError(
+                f"The same report from everyone is {self.region.words} already, and tells nothing. "
+                "Ask for a smaller distance."
+            )
 
     @property
     def needs(self) -> tuple[str, ...]:

@@ -222,6 +222,8 @@ def plan_local(
         chosen = _entry(BoostedFamily(domain=domain, name=BOOSTED), goal, epsilon, epsilon0, domain)
         if not math.isfinite(chosen.cost):
             raise CannotCertifyError(NOT_KNOWABLE)
+        # the best epsilon0 may be the one that was given
+        ranked = [entry for entry in ranked if entry.mechanism.fingerprint != chosen.mechanism.fingerprint]
     others = tuple(entry for entry in ranked if entry is not chosen)
     return LocalPlan(domain=domain, goal=goal, chosen=chosen, others=others)
 

@@ -69,9 +69,9 @@ def region_of(domain: Domain, within: int | str) -> Region:
     """`within` of whole numbers (places, where answers are texts or on a ring), or "category"."""
     if within == CATEGORY_REGION:
         if not isinstance(domain, CategoryDomain) or not domain.grouped:
-            raise InputError("report within", "a distance where there are no categories", "category")
+            raise InputError("report_within", "a distance where there are no categories", "category")
         return Region(start=domain.start, size=domain.size, words="in its category", of_categories=True)
-    distance = whole("report within", within, least=0)
+    distance = whole("report_within", within, least=0)
     if isinstance(domain, ScaleDomain) and domain.ring:
         return _on_ring(domain.count, distance)
     if isinstance(domain.values[0], int):

@@ -141,7 +141,11 @@ class SquareWave(LocalMechanism):
         if self._coefficients is None:
             groups = self.domain.values if kind == VALUE else self.domain.groups
             return unknowable(len(groups), self.domain.count)
-        return self.weighted(np.eye(self.domain.count) if kind == VALUE else group_weights(self.domain))
+        return self._value_spread if kind == VALUE else self.weighted(group_weights(self.domain))
+
+    @cached_property
+    def _value_spread(self) -> Spread:
+        return self.weighted(np.eye(self.domain.count))
 
     def weighted(self, weights: Array) -> Spread:
         if self._coefficients is None:

@@ -39,8 +39,8 @@ class Window:
     far: int
 
     def __post_init__(self) -> None:
-        if self.half < 0 or not 0 < self.far <= self.near:
-            raise InputError("window", "0 or more wide, with far above 0 and at most near", "another")
+        if self.half < 0 or not 0 < self.far < self.near:
+            raise InputError("window", "0 or more wide, with far above 0 and below near", "another")
         if not 0 <= self.left_over < self.width:
             raise InputError("weights", "adding up to 2^62", "others")
 
@@ -77,7 +77,7 @@ class Window:
     def draw(self, places: Codes, u: Words) -> Codes:
         """Reports for true places, from numbers below 2^62."""
         base = np.uint64(self.reports * self.far)
-        extra = np.uint64(max(self.near - self.far, 1))
+        extra = np.uint64(self.near - self.far)
         after = ((np.maximum(u, base) - base) // extra).astype(np.int64)
         near = np.where(after < self.width, places + after, 0)
         return np.where(u < base, (u // np.uint64(self.far)).astype(np.int64), near)
@@ -129,7 +129,7 @@ def window_law(places: int, half: int, epsilon: float) -> Window:
     ratio = math.exp(epsilon - max(epsilon, 1.0) * SHAVE)
     far = math.ceil(TOTAL / (width * ratio + places - 1))
     extra = (TOTAL - (places + 2 * half) * far) // width
-    if extra < 0:
+    if extra < 1:
         raise CannotCertifyError("So many values leave nothing of 2^62 for the true one. Use fewer.")
     made = Window(places=places, half=half, near=far + extra, far=far)
     if made.epsilon > epsilon:

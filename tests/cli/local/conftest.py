@@ -9,6 +9,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from pbdp.local.boosted import boosted_response
+from pbdp.local.configuration import save_configuration
+from pbdp.local.domain import in_blocks
 from reproduction.age_errors import adult_ages
 from tests.cli.commands import run_command
 from tests.cli.local.survey import AGES
@@ -18,10 +21,10 @@ from tests.cli.local.survey import AGES
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A survey of ages, another one, and the Adult ages as text and as Parquet."""
     place = tmp_path_factory.mktemp("survey")
-    for name, epsilon in (("survey", "5"), ("other", "4")):
-        wanted = ["--epsilon", epsilon, "--goal", "0.5", "--use", "boosted response"]
-        done = run_command("local", "plan", *AGES, *wanted, "-o", str(place / f"{name}.json"))
-        assert done.code == 0, done
+    wanted = ["--epsilon", "5", "--goal", "0.5", "--use", "boosted response"]
+    done = run_command("local", "plan", *AGES, *wanted, "-o", str(place / "survey.json"))
+    assert done.code == 0, done
+    save_configuration(boosted_response(in_blocks(range(10, 101), 10), 4.0, 2.0), place / "other.json")
     ages = np.repeat(list(adult_ages()), list(adult_ages().values()))
     np.random.default_rng(1).shuffle(ages)
     (place / "ages.txt").write_text("".join(f"{age}\n" for age in ages))

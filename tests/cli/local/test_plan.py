@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from pathlib import Path
 
 import pytest
@@ -123,6 +124,15 @@ def test_a_report_within_a_distance(capsys: Capture, tmp_path: Path) -> None:
     record = json.loads(run(capsys, *ring, "--confidence", "0.8", "--json").out)
     assert record["epsilon"] == pytest.approx(math.log(0.8 * 3 / 0.2), rel=1e-6)
     assert record["chosen"]["family"] == "boosted response"
+    assert "this plan reaches it" in " ".join(run(capsys, *ring, "--confidence", "0.8").out.split())
+    for way in (["--confidence", "0.9"], ["--epsilon", "1"]):
+        wide = run(capsys, "local", "plan", "--values", "1..12", "--report-within", "6", *way)
+        assert_refused(wide, "Ask for a smaller distance")
+    shuffled = run(capsys, *words, "--central-epsilon", "0.1", "--users", "1000")
+    assert "no randomizer can do better with this epsilon before shuffling" in " ".join(shuffled.out.split())
+    assert_refused(run(capsys, *words), "got none")
+    assert_refused(run(capsys, *words, "--epsilon", "1", "--confidence", "0.9"), "got 2 of them")
+    assert_refused(run(capsys, *words, "--within", "1%"), "without --within")
 
 
 @pytest.mark.parametrize("extra", [[], ["--goal", "value"], ["--goal", "mean"], ["--goal", "distribution"]])
@@ -131,6 +141,8 @@ def test_every_plan_prints_the_confidence_of_a_report(capsys: Capture, extra: li
     assert "One report   is " in done.out
     assert "at this epsilon" in " ".join(done.out.split())
     assert "Poisoning" in done.out
+    if "value" in extra:
+        assert "people of a value" in done.out
 
 
 def test_a_scale_whose_neighborhoods_cannot_all_be_estimated_is_refused(capsys: Capture) -> None:
@@ -138,6 +150,8 @@ def test_a_scale_whose_neighborhoods_cannot_all_be_estimated_is_refused(capsys: 
     assert_refused(run(capsys, *words), "Use a larger epsilon0")
     done = run(capsys, *words, "--ring")
     assert "a category's by 2.459 % of all people" in done.out
+    # the best epsilon0 is this one: it is not compared with itself
+    assert len(re.findall("^.  boosted response ", done.out, re.MULTILINE)) == 1
 
 
 def test_what_is_expected_is_read_from_a_file(capsys: Capture, tmp_path: Path) -> None:
@@ -176,8 +190,8 @@ def test_distributions_say_what_they_assume(capsys: Capture) -> None:
 @pytest.mark.parametrize(
     ("words", "named"),
     [
-        (["--values", "1..9", "--report-within", "2"], "--confidence or --epsilon"),
-        (["--values", "1..9", "--report-within", "2", "--epsilon", "1", "--confidence", "0.9"], "both"),
+        (["--values", "1..9", "--report-within", "2"], "--confidence, --epsilon or"),
+        (["--values", "1..9", "--report-within", "2", "--epsilon", "1", "--confidence", "0.9"], "2 of them"),
         (["--values", "1..9", "--report-within", "x", "--epsilon", "1"], "--report-within"),
         (["--values", "1..9", "--report-within", "2", "--within", "1%", "--users", "9"], "--report-within"),
         (["--values", "1..9", "--report-within", "2", "--epsilon", "1", "--goal", "value"], "--goal"),

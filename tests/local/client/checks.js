@@ -54,6 +54,36 @@ export async function checkRefusals(config) {
   };
 }
 
+/** What configurations are refused for whose fingerprint is right; null where one is taken. */
+export async function checkForged(forged) {
+  const found = {};
+  for (const [name, config] of Object.entries(forged)) found[name] = await refusal(() => Survey.load(config));
+  return found;
+}
+
+/** A second survey that looks like one that was paid for, but costs more: what is sent for a new answer. */
+export async function checkCollision(config, dearer) {
+  const [survey, other] = await Promise.all([config, dearer].map((each) => Survey.load(each)));
+  const device = new Device({ storage: new Storage(), cap: 100 });
+  await device.answer(survey, config.domain.values[0], { answers: 2 });
+  const same = await device.answer(survey, config.domain.values[1], { answers: 2 });
+  other.fingerprint = survey.fingerprint;
+  return [same !== null, await device.answer(other, config.domain.values[2], { answers: 2 })];
+}
+
+/** A report of the last number, where a survey of a few is made one of all numbers between them. */
+export async function checkWide(config) {
+  const count = config.domain.values.at(-1) + 1;
+  const categories = { sizes: Array(count).fill(1), names: [] };
+  config.domain = { values: Array.from({ length: count }, (_, i) => i), categories };
+  config.test_vectors = [];
+  const { format, version, mechanism, domain, parameters } = config;
+  const text = new TextEncoder().encode(canonical({ format, version, mechanism, domain, parameters }));
+  const digest = new Uint8Array(await crypto.subtle.digest("SHA-256", text));
+  config.fingerprint = Array.from(digest.slice(0, 8), (byte) => byte.toString(16).padStart(2, "0")).join("");
+  return (await Survey.load(config)).report(count - 1);
+}
+
 /** Memory and cap of a device. */
 export async function checkDevice(config, others) {
   const storage = new Storage();

@@ -193,15 +193,13 @@ def _check_ways(options: argparse.Namespace) -> None:
     """One way to say what is wanted, and nothing that belongs to another."""
     ways = [way for way in ("epsilon", "within", "central_epsilon") if getattr(options, way) is not None]
     if options.report_within is not None:
-        if "within" in ways or "central_epsilon" in ways:
-            raise ContradictionError(
-                "--report-within", "given with --confidence, or with --epsilon", "another way as well"
-            )
-        if (options.epsilon is None) == (options.confidence is None):
-            got = "neither" if options.epsilon is None else "both"
-            raise ContradictionError(
-                "--confidence or --epsilon", "given with --report-within, one of them", got
-            )
+        if options.within is not None:
+            raise ContradictionError("--report-within", "used without --within", "both")
+        given = len(ways) + (options.confidence is not None)
+        if given != 1:
+            names = "--confidence, --epsilon or --central-epsilon"
+            got = "none" if given == 0 else f"{given} of them"
+            raise ContradictionError(names, "given with --report-within, one of them", got)
         stray = ["goal", "epsilon0", "of", "joint", "guaranteed", "expected"]
     elif len(ways) != 1:
         got = "neither" if not ways else "both" if len(ways) == 2 else "all"

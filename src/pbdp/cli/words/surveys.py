@@ -33,8 +33,8 @@ if TYPE_CHECKING:
 
 Facts = list[tuple[str, str]]
 
-# A ratio to the limit from which it is shown as a multiple.
-FAR = 1.5
+# Ratios to the limit: below this one it is reached to rounding, from that one on it is shown as a multiple.
+REACHED, FAR = 1 + 1e-5, 1.5
 # Of all people who send false reports, for an example.
 FALSE = 0.01
 
@@ -48,13 +48,13 @@ def survey_words(plan: LocalPlan, users: int, *, stated: bool, central: Shuffled
     lines = [
         ("Answers", domain_words(plan.domain)),
         ("Goal", _goal(goal)),
-        ("Mechanism", _mechanism(chosen)),
+        ("Mechanism", _mechanism(chosen, goal)),
         ("Privacy", f"epsilon {rounded_up(plan.epsilon)} for each report of a person   (certified)"),
         ("", plan.mechanism.risk_words()),
         *_shuffled(central),
         ("One report", _report(plan)),
         *_accuracy(plan, users, stated=stated),
-        *_limit(plan, users),
+        *_limit(plan, users, shuffled=central is not None),
         *_false(plan),
         ("A report is", plan.mechanism.report_words),
         ("Survey", f"{plan.mechanism.fingerprint}, which every report carries"),
@@ -111,14 +111,15 @@ def _goal(goal: Goal) -> str:
     return f"least error, categories counting {goal.category:g} and values {1 - goal.category:g}{who}"
 
 
-def _mechanism(chosen: Candidate) -> str:
+def _mechanism(chosen: Candidate, goal: Goal) -> str:
     if chosen.family == SPLIT and chosen.setting is not None:
         asked = percent_up(chosen.setting)
         return f"{SPLIT}: {asked} of people are asked for their category, the others for the value"
     if chosen.epsilon0 is None or chosen.family != BOOSTED:
         return chosen.family
     if chosen.value_error is None:
-        meaning = ": for categories only (--goal 0.5 is for both)"
+        both = "" if isinstance(goal, ReportWithin) else " (--goal 0.5 is for both)"
+        meaning = f": for categories only{both}"
     else:
         meaning = " (from 0, for categories only, to epsilon, plain response)"
     return f"{chosen.family}, epsilon0 {epsilon_text(chosen.epsilon0)}{meaning}"
@@ -172,7 +173,7 @@ def _widest(goal: Goal, chosen: Candidate) -> Facts:
     return [("", f"the widest interval is {percent_up(widest)} to each side")]
 
 
-def _limit(plan: LocalPlan, users: int) -> Facts:
+def _limit(plan: LocalPlan, users: int, *, shuffled: bool) -> Facts:
     """How far the plan is from what nothing can go below, where that is known."""
     limit, ratio = plan.limit, plan.above_limit
     if limit is None or ratio is None:
@@ -182,12 +183,15 @@ def _limit(plan: LocalPlan, users: int) -> Facts:
         "misses": f"elsewhere {percent_down(limit.value)} of the time",
         "error": f"an error {_in_error(plan, limit.value, users)}",
     }[limit.figure]
-    above = (
-        f"{rounded_up(100 * (ratio - 1), 2)} % above it"
-        if ratio < FAR
-        else f"{rounded_up(ratio, 3)} times that"
-    )
-    return [("Limit", f"{least}: no {limit.subject} can do better; this plan is {above}")]
+    if ratio < REACHED:
+        above = "reaches it"
+    elif ratio < FAR:
+        above = f"is {rounded_up(100 * (ratio - 1), 2)} % above it"
+    else:
+        above = f"is {rounded_up(ratio, 3)} times that"
+    # after shuffling, one that costs more before it may cost the same
+    where = " with this epsilon before shuffling" if shuffled and limit.figure != "epsilon" else ""
+    return [("Limit", f"{least}: no {limit.subject} can do better{where}; this plan {above}")]
 
 
 def _in_error(plan: LocalPlan, value: float, users: int) -> str:
@@ -205,7 +209,9 @@ def _false(plan: LocalPlan) -> Facts:
         said = f"{percent_up(FALSE)} of false reports, all the same, moved the distribution"
         return [("Poisoning", f"{said} by {rounded_up(moved)} (simulated; no bound is proved)")]
     moves = plan.false_report
-    kind = next((kind for kind in ("mean", "category", "value") if kind in moves), None)
+    # what the plan is for, if it is for an estimate
+    asked = [kind for kind in ("mean", "category", "value") if kind in (plan.goal.needs or moves)]
+    kind = next((kind for kind in asked if kind in moves), None)
     if kind is None:
         return []
     if kind == "mean":

@@ -19,6 +19,8 @@ function need(holds, words) {
   if (!holds) throw new SurveyError(words);
 }
 
+const whole = (number, least) => Number.isSafeInteger(number) && number >= least;
+
 // ------------------------------------------------------------------------------------------ random words
 
 /** Random words: 32-bit numbers, the low half of word i at 2i and its high half at 2i + 1. */
@@ -64,6 +66,20 @@ function categoryOf(sizes, x) {
   return { j, first };
 }
 
+/** All values once: otherwise some answers could follow another law than the one that is checked. */
+function checkDomain({ values, categories, scale }) {
+  const alike = values.every((v) => typeof v === "string") || values.every(Number.isSafeInteger);
+  need(values.length > 1 && alike && new Set(values).size === values.length, "values are not a list of answers");
+  if (scale) {
+    const { width } = scale;
+    need(whole(width, 3) && width % 2 === 1 && width < values.length, "the width is none of a scale");
+    return;
+  }
+  const { sizes } = categories;
+  const together = sizes.reduce((sum, size) => sum + size, 0);
+  need(sizes.every((size) => whole(size, 1)) && together === values.length, "categories do not hold all values");
+}
+
 const big = (list) => list.map(BigInt);
 const ratioOf = (pairs) => Math.max(...pairs.map(([most, least]) => Number(most) / Number(least)));
 
@@ -77,6 +93,7 @@ const boosted = {
   },
   check(config) {
     const { own, near, far, sizes, near_sizes } = this.parts(config);
+    need([own, near, far].every((list) => list.length === sizes.length), "one weight for each category");
     const base = sizes.reduce((sum, n, j) => sum + BigInt(n) * far[j], 0n);
     sizes.forEach((_, j) => {
       const row = own[j] - far[j] + BigInt(near_sizes[j] - 1) * (near[j] - far[j]);
@@ -144,7 +161,7 @@ const hashing = {
   check({ domain, parameters }) {
     const { g, digits } = parameters;
     const other = BigInt(parameters.other);
-    need(g >= 2 && g ** digits >= domain.values.length, "the hash is too small");
+    need(whole(g, 2) && whole(digits, 1) && g ** digits >= domain.values.length, "the hash is too small");
     need(g ** (digits + 1) <= Number.MAX_SAFE_INTEGER, "the hash is too large");
     need(other > 0n && BigInt(g) * other < TOTAL, "weights are no law");
     return ratioOf([[TOTAL - BigInt(g - 1) * other, other]]);
@@ -178,7 +195,7 @@ const sets = {
   check(config) {
     const { n, d, other, boost } = this.parts(config);
     need(n.length === d.length && d.length === other.length, "one size and one weight for each block");
-    need(d.every((size, j) => 1 <= size && size <= n[j]), "sets are no larger than their blocks");
+    need(d.every((size, j) => whole(size, 1) && size <= n[j]), "sets are no larger than their blocks");
     need(other.every((weight) => weight > 0n) && boost > 0n, "weights are no law");
     need(config.domain.values.length <= 4096 && !(d.length === 1 && d[0] === n[0]), "sets are too large");
     return ratioOf(d.map((size, j) => [other[j] + boost / BigInt(size), other[j]]));
@@ -236,16 +253,17 @@ const split = {
 /** The law of a window: place y for place t of `places`. */
 const windows = {
   check(places, { half, near, far }) {
+    need(whole(half, 0), "half is no whole number");
     const [n, f] = [BigInt(near), BigInt(far)];
     const left = TOTAL - BigInt(places + 2 * half) * f - BigInt(2 * half + 1) * (n - f);
-    need(half >= 0 && 0n < f && f <= n && 0n <= left && left < BigInt(2 * half + 1), "weights are no law");
+    need(0n < f && f < n && 0n <= left && left < BigInt(2 * half + 1), "weights are no law");
     return ratioOf([[n, f]]);
   },
   place(places, { half, near, far }, t, u) {
     const [n, f] = [BigInt(near), BigInt(far)];
     const base = BigInt(places + 2 * half) * f;
     if (u < base) return Number(u / f);
-    const j = n > f ? Number((u - base) / (n - f)) : Number(u - base);
+    const j = Number((u - base) / (n - f));
     return j < 2 * half + 1 ? t + j : 0;
   },
 };
@@ -262,12 +280,16 @@ const wave = {
 const mean = {
   words: () => 2,
   places({ domain, parameters }) {
-    return (Math.max(...domain.values) - parameters.low) / parameters.step + 1;
+    const last = domain.values.reduce((a, b) => Math.max(a, b));
+    return (last - parameters.low) / parameters.step + 1;
   },
   check(config) {
     const { share, least, slope } = Object.fromEntries(
       ["share", "least", "slope"].map((name) => [name, BigInt(config.parameters[name])]),
     );
+    const { low, step } = config.parameters;
+    const fits = (v) => v >= low && (v - low) % step === 0;
+    need(whole(step, 1) && config.domain.values.every(fits), "low and step do not fit the values");
     const places = this.places(config);
     const most = least + BigInt(places - 1) * slope;
     need(0n <= share && share <= TOTAL && least > 0n && slope > 0n && most < TOTAL, "weights are no law");
@@ -326,8 +348,9 @@ export class Survey {
   /** Nothing that the server says is believed: epsilon is computed from the weights. */
   static async load(config) {
     need(config && config.format === "pbdp-local" && config.version === 1, "not a survey of `pbdp local plan`");
+    need(Object.hasOwn(MEMBERS, config.mechanism), "a mechanism that this client does not know");
     const member = MEMBERS[config.mechanism];
-    need(member !== undefined, "a mechanism that this client does not know");
+    checkDomain(config.domain);
     const survey = new Survey();
     survey.config = config;
     survey.member = member;
@@ -412,6 +435,8 @@ export class Device {
     const kept = (all[survey.fingerprint] ??= { cost: answers * survey.epsilon, answers, reports: [] });
     const cost = Object.values(all).reduce((sum, each) => sum + each.cost, 0);
     if (cost > this.cap && kept.reports.length === 0) return null;
+    // another survey with the same fingerprint, made to look like one that was paid for
+    if (kept.answers * survey.epsilon > kept.cost) return null;
     let known = kept.reports.find((each) => each.value === value);
     if (known === undefined && kept.reports.length < kept.answers) {
       known = { value, report: survey.report(value) };
