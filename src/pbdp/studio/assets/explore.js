@@ -80,7 +80,7 @@ export class Explore {
       }),
       neighbors: new SelectField({
         name: "neighbors", label: "Neighbors", change: change("neighbors"),
-        options: [["add/remove", "add or remove one person"], ["replace", "replace one person"]],
+        options: [["add/remove", "one added or removed"], ["replace", "one replaced"]],
       }),
       step: number("step", "Step", { hint: "the grid for real answers", placeholder: "found" }),
       answer: number("answer", "Made-up true answer", {
@@ -361,6 +361,7 @@ export class Explore {
 
   async #take(name, button) {
     button.disabled = true;
+    this.taken.replaceChildren();
     const asking = new Asking("/api/take", { requirement: this.#form(), what: name }, (told) => {
       button.classList.toggle("busy", told !== null);
     });
