@@ -139,7 +139,11 @@ def test_publishing_asks_first_and_a_double_click_pays_once(built: Shown, shop: 
         page.get_by_role("button", name="table.csv", exact=True).click()
     download.value.save_as(shop / "table.csv")
     assert (shop / "table.csv").read_text().startswith('"city"') or "city" in (shop / "table.csv").read_text()
-    # asked again it costs nothing
+    # asked again it costs nothing, and nobody else pays for it
+    expect(
+        page.get_by_text("Paid for already: the same table comes back, and costs nothing.")
+    ).to_be_visible()
+    expect(page.get_by_role("button", name="Publish from members")).to_be_disabled()
     button.click()
     dialog.get_by_role("button", name="Publish again, for nothing").click()
     expect(page.get_by_text("This is the stored table; nothing was spent.")).to_be_visible()
@@ -148,7 +152,7 @@ def test_publishing_asks_first_and_a_double_click_pays_once(built: Shown, shop: 
 def test_a_table_that_was_changed_is_not_published_at_its_old_price(built: Shown) -> None:
     page = built.page
     put_together(built)
-    button = page.get_by_role("button", name="Publish from members")
+    button = page.get_by_role("button", name="Publish from visits")
     expect(button).to_be_enabled()
     page.route("**/api/table", lambda _: None)
     built.type("where", "spend > 10")

@@ -6,6 +6,7 @@ import base64
 import json
 import subprocess
 import threading
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -141,6 +142,18 @@ def test_what_was_not_agreed_upon_is_not_published(
     assert status == 422
     assert words in told["errors"][0]["message"]
     assert spends(shop) == ["march"]
+
+
+def test_a_ledger_in_doubt_is_trusted_by_whoever_starts_the_studio(
+    opened: Opened, shop: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    body = agreed(opened)
+    monkeypatch.setenv("PBDP_STATE", str(tmp_path / "another machine"))
+    status, told = publish(opened, body)
+    assert status == 422
+    assert told["errors"][0]["message"].endswith("start the studio with --trust-ledger.")
+    assert spends(shop) == ["march"]
+    assert publish(replace(opened, trust=True), body)[0] == 200
 
 
 def test_what_does_not_fit_is_refused_with_advice(opened: Opened, shop: Path) -> None:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import base64
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,8 @@ from pbdp.cli.words.tables import table_notes
 from pbdp.digits import percent_up, plus_minus
 from pbdp.errors import InputError, PbdpError
 from pbdp.ledger.budget import Budget
+from pbdp.ledger.errors import UntrustedLedgerError
+from pbdp.ledger.ledger import Ledger
 from pbdp.studio.budgets import blocks_in, left_words
 from pbdp.studio.query_form import Base, Form
 from pbdp.studio.table_lines import TABLE_FILE
@@ -38,6 +41,10 @@ class PriceChangedError(PbdpError):
         )
 
 
+class NotTrustedHereError(PbdpError):
+    """Nothing on this machine says that the ledger was not taken back or replaced."""
+
+
 def published_view(base: Base, form: Form, given: Mapping[str, Any]) -> Record:
     """The published table. A request that was paid for brings back the same one, and costs nothing."""
     dataset, key, agreed = given.get("dataset"), given.get("key"), given.get("agreed")
@@ -54,7 +61,7 @@ def published_view(base: Base, form: Form, given: Mapping[str, Any]) -> Record:
     if key != request_key(found):
         # what is paid for is the table that was agreed upon, and not what has become of it since
         raise InputError("key", "that of this table", "another", "Look at its price again.")
-    with base.opened.paying_ledger() as ledger:
+    with _trusted(base) as ledger:
         budget = Budget.of(ledger, str(dataset))
         if ledger.spend_of(str(key)) is None:
             share = budget.price(plan.noise, blocks=blocks).share
@@ -84,6 +91,17 @@ def published_view(base: Base, form: Form, given: Mapping[str, Any]) -> Record:
         "shown": _shown(table),
         "files": _files(table),
     }
+
+
+@contextmanager
+def _trusted(base: Base) -> Iterator[Ledger]:
+    """The ledger, to be spent from; where it is in doubt, how whoever started the studio says it is right."""
+    try:
+        with base.opened.paying_ledger() as ledger:
+            yield ledger
+    except UntrustedLedgerError as doubted:
+        told = str(doubted).replace("say so with trust=True", "start the studio with --trust-ledger")
+        raise NotTrustedHereError(told) from None
 
 
 def _heads(table: ReleasedTable) -> list[str]:

@@ -67,7 +67,10 @@ export class Table {
       refuse: (error) => this.#refuse(error),
       progress: (told) => {
         this.wait.hidden = told === null;
-        if (told !== null) this.waited.textContent = `Planning the table, ${told.seconds.toFixed(0)} s`;
+        if (told === null) return;
+        this.waited.textContent = `Planning the table, ${told.seconds.toFixed(0)} s`;
+        refuse(this.#fields, []);
+        this.trouble.replaceChildren();
       },
     });
     this.price = new Newest("/api/table/price", {
@@ -279,7 +282,7 @@ export class Table {
       this.#number("delta", "δ", "well below 1 / number of people"),
       this.#number("confidence", "Confidence", "of every width"),
       this.#number("epsilon", "ε, if widths are to be found", "then leave widths empty"),
-      this.#select("neighbors", "Neighbors", [["", "one added or removed"], ["replace", "one replaced"]]),
+      this.#select("neighbors", "Neighbors: one person is", [["", "added or removed"], ["replace", "replaced"]]),
       this.#switch("bounds_touched", "Also publish whom the bounds touched"),
       this.#switch("quality", "Mark numbers as good, fair or poor"),
     ];
@@ -391,9 +394,13 @@ export class Table {
     if (table !== this.#asked) return;
     if (prices.length === 1 && /^[\w-]+$/.test(prices[0].dataset)) this.#lines(this.taken, prices[0].dataset);
     this.prices.replaceChildren(...(prices.length ? prices.map((price) => h("div", { class: "price" },
-      h("h3", {}, price.dataset), meter(price.before, price.after), h("p", {}, price.words),
+      h("h3", {}, price.dataset),
+      ...(paid === price.dataset
+        ? [meter(price.before, price.before), h("p", {}, "Paid for already: the same table comes back, and costs nothing.")]
+        : [meter(price.before, price.after), h("p", {}, price.words)]),
       h("button", {
-        type: "button", class: "main", disabled: !key || (!price.fits && paid !== price.dataset && !price.blocks.length),
+        type: "button", class: "main",
+        disabled: !key || (paid ? paid !== price.dataset : !price.fits && !price.blocks.length),
         onclick: () => this.#confirm(price, key, paid, table),
       }, `Publish from ${price.dataset} …`)))
       : [h("p", {}, "The ledger has no dataset yet.")]),
