@@ -1,8 +1,8 @@
 """How long the studio takes to answer, against the library call behind it: the same requirements, both cold.
 
 The library call is what the page shows: the plan, its limit and its risk. Every requirement is asked once, so
-that nothing is found in a cache. On a machine with other work the time on the clock grows and the ratio stays;
-`CPU` is what the library call computes, whatever else runs.
+that nothing is found in a cache. On a machine with other work the time on the clock grows and the ratio
+stays; `CPU` is what the library call computes, whatever else runs.
 """
 
 from __future__ import annotations
