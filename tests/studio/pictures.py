@@ -18,12 +18,23 @@ from playwright.sync_api import Page, sync_playwright
 from pbdp import Budget, Ledger, plan
 from tests.browser import ARGUMENTS, chromium
 from tests.studio.conftest import fill
-from tests.studio.pages import PHONE
+from tests.studio.pages import PATIENCE, PHONE
 from tests.studio.running import running
 
 WIDE = {"width": 1440, "height": 1000}
-# What is drawn step by step has come to its end.
-SETTLED = 4000
+# Seconds without a request: what is drawn step by step has come to its end.
+SETTLED = 1.5
+
+# Requests that are under way, and when the last one ended.
+COUNTED = """
+globalThis.requests = { open: 0, last: performance.now() };
+const fetched = globalThis.fetch;
+globalThis.fetch = async (...given) => {
+  requests.open += 1;
+  try { return await fetched(...given); } finally { requests.open -= 1; requests.last = performance.now(); }
+};
+"""
+QUIET = "(quiet) => requests.open === 0 && performance.now() - requests.last > quiet"
 
 
 def opened(folder: Path) -> Iterator[Page]:
@@ -40,11 +51,17 @@ def opened(folder: Path) -> Iterator[Page]:
     ):
         browser = playwright.chromium.launch(executable_path=chromium(), args=list(ARGUMENTS))
         page = browser.new_page(viewport=WIDE)  # type: ignore[arg-type]
+        page.add_init_script(COUNTED)
         page.goto(studio.address)
-        page.wait_for_selector(".sentence:not(:empty)")
-        page.wait_for_timeout(SETTLED)
+        page.wait_for_selector(".sentence:not(:empty)", timeout=PATIENCE)
+        settled(page)
         yield page
         browser.close()
+
+
+def settled(page: Page) -> None:
+    """Wait until everything that was asked for is there, however busy the machine is."""
+    page.wait_for_function(QUIET, arg=1000 * SETTLED, timeout=PATIENCE)
 
 
 def taken(page: Page, target: Path, *, whole: bool = True) -> None:
@@ -59,12 +76,12 @@ def every_view(page: Page, folder: Path) -> None:
     for view in ("explore", "table", "budget"):
         page.set_viewport_size(WIDE)  # type: ignore[arg-type]
         page.click(f'[data-view="{view}"]')
-        page.wait_for_timeout(SETTLED)
+        settled(page)
         for theme in ("light", "dark"):
             page.select_option("#theme", theme)
             for name, size in (("wide", WIDE), ("phone", PHONE)):
                 page.set_viewport_size(size)  # type: ignore[arg-type]
-                page.wait_for_timeout(300)
+                settled(page)
                 taken(page, folder / f"{view}-{theme}-{name}.png")
 
 

@@ -8,7 +8,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.client import HTTPConnection, HTTPResponse
@@ -27,6 +27,8 @@ COUNT: dict[str, Any] = {
 # Takes some 20 seconds of a core.
 SLOW: dict[str, Any] = COUNT | {"solve": "within", "epsilon": "0.0001", "releases": "50"}
 WORD = "X-Pbdp-Studio"
+# Seconds that a busy machine may take for what is done in moments.
+PATIENCE = 120
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,7 +80,7 @@ class Studio:
         usual = {"Origin": self.base, "Content-Type": "application/json", **self.headers}
         sent = {name: value for name, value in (usual | dict(headers or {})).items() if value is not None}
         content = body if isinstance(body, bytes) or body is None else json.dumps(body).encode()
-        connection = HTTPConnection(self.host, timeout=60)
+        connection = HTTPConnection(self.host, timeout=PATIENCE)
         try:
             connection.putrequest(method, path, skip_host="Host" in sent)
             for name, value in sent.items():
@@ -95,7 +97,7 @@ class Studio:
     ) -> Reply:
         """The answer itself, however long it takes."""
         reply = self.ask("GET" if body is None else "POST", path, body, headers)
-        until = time.monotonic() + 120
+        until = time.monotonic() + PATIENCE
         while reply.status == 202 and time.monotonic() < until:
             reply = self.ask("GET", f"/api/jobs/{reply.record['job']}")
         return reply
@@ -104,6 +106,19 @@ class Studio:
         """The processes of its workers."""
         tasks = Path(f"/proc/{self.process.pid}/task/{self.process.pid}/children")
         return [int(child) for child in tasks.read_text().split()]
+
+
+def wait_until(holds: Callable[[], bool]) -> None:
+    """Look again and again, until it holds."""
+    until = time.monotonic() + PATIENCE
+    while not holds():
+        assert time.monotonic() < until
+        time.sleep(0.05)
+
+
+def ended(processes: list[int]) -> bool:
+    """Whether none of these processes is left."""
+    return not any(Path(f"/proc/{process}/stat").exists() for process in processes)
 
 
 def _read(response: HTTPResponse) -> Reply:
@@ -137,7 +152,7 @@ def running(folder: Path, *arguments: str, enter: bool = True) -> Iterator[Studi
         if process.poll() is None:
             process.send_signal(signal.SIGINT)
         try:
-            process.communicate(timeout=30)
+            process.communicate(timeout=PATIENCE)
         except subprocess.TimeoutExpired:
             process.kill()
             process.communicate()

@@ -75,6 +75,7 @@ def test_a_form_is_the_parameters_of_a_plan(changes: dict[str, Any], parameters:
         ({"solve": "confidence"}, "epsilon", "given"),
         ({"solve": "delta"}, "solve", "epsilon or confidence or within"),
         ({"kind": "relative", "percent": "500", "plus": "10"}, "percent", "above 0 and below 100"),
+        ({"kind": "relative", "percent": "1e-9", "plus": "1"}, "percent", "a percentage of at least 1e-06"),
         ({"kind": "relative", "percent": "5", "plus": "0"}, "plus", "a percentage plus a number above 0"),
         ({"kind": "range", "low": "4", "high": "2"}, "low", "low end first"),
         ({"kind": "range", "low": "4"}, "high", "given"),

@@ -15,7 +15,7 @@ from schemathesis import checks
 from pbdp import Ledger, Plan
 from pbdp.studio.openapi import description
 from tests.studio.conftest import fill
-from tests.studio.running import COUNT, WORD, Studio, running
+from tests.studio.running import COUNT, PATIENCE, WORD, Studio, running
 
 DESCRIBED = description("pbdp-studio")
 
@@ -70,14 +70,14 @@ def fuzzed(tmp_path_factory: pytest.TempPathFactory, small: Plan) -> Iterator[St
 )
 def test_any_request_is_answered_as_described(case: schemathesis.Case[Any], fuzzed: Studio) -> None:
     headers = {"Origin": fuzzed.base, **fuzzed.headers}
-    response: Any = case.call(base_url=fuzzed.base, headers=headers, timeout=30)
+    response: Any = case.call(base_url=fuzzed.base, headers=headers, timeout=PATIENCE)
     case.validate_response(response, checks=CHECKS)
     job = ""
     for _ in range(LOOKS):
         if response.status_code != 202:
             break
         job = response.json()["job"]
-        response = requests.get(f"{fuzzed.base}/api/jobs/{job}", headers=headers, timeout=30)
+        response = requests.get(f"{fuzzed.base}/api/jobs/{job}", headers=headers, timeout=PATIENCE)
     if response.status_code == 202:
         # somebody has waited long enough
         fuzzed.ask("DELETE", f"/api/jobs/{job}")

@@ -46,6 +46,14 @@ def test_cookie_and_word_are_both_needed(studio: Studio, headers: dict[str, str 
     assert studio.ask("POST", "/api/plan", PLAN, headers=headers).status == 401
 
 
+@pytest.mark.parametrize("other", ['state={"a": [1, 2]}', "na me=\xe9", "lonely", 'open="', "x=1,2"])
+def test_cookies_of_other_programs_lock_nobody_out(studio: Studio, other: str) -> None:
+    """Browsers send those of all ports of 127.0.0.1, whatever is in them."""
+    own = studio.headers["Cookie"]
+    for together in (f"{other}; {own}", f"{own}; {other}"):
+        assert studio.ask("GET", "/api/about", headers={"Cookie": together}).status == 200
+
+
 @pytest.mark.parametrize(
     "host", ["evil.example", "127.0.0.1", "127.0.0.1:1", "localhost.evil.example:80", ""]
 )

@@ -6,7 +6,6 @@ import asyncio
 import json
 import os
 import signal
-import time
 from collections.abc import Callable, Coroutine, Iterator
 from pathlib import Path
 
@@ -18,7 +17,7 @@ from pbdp.studio.answer import Answer
 from pbdp.studio.jobs import MOST_JOBS, Jobs
 from pbdp.studio.opened import Opened
 from pbdp.studio.pool import Pool
-from tests.studio.running import COUNT, SLOW, Studio, running
+from tests.studio.running import COUNT, SLOW, Studio, running, wait_until
 
 
 @pytest.fixture
@@ -31,11 +30,9 @@ def own(tmp_path: Path) -> Iterator[Studio]:
 def test_a_long_request_is_a_job_that_can_be_cancelled(own: Studio) -> None:
     own.answer("/api/plan", {"requirement": COUNT})
     before = set(own.workers())
-    started = time.monotonic()
     asked = own.ask("POST", "/api/plan", {"requirement": SLOW})
     assert asked.status == 202
     job = asked.record
-    assert time.monotonic() - started < 5
     looked = own.ask("GET", f"/api/jobs/{job['job']}")
     assert looked.status == 202
     assert looked.record["seconds"] > job["seconds"]
@@ -54,16 +51,11 @@ def test_a_worker_that_dies_is_replaced(own: Studio) -> None:
     for worker in own.workers():
         os.kill(worker, signal.SIGKILL)
     died = own.ask("GET", f"/api/jobs/{asked.record['job']}")
+    while died.status == 202:
+        died = own.ask("GET", f"/api/jobs/{asked.record['job']}")
     assert died.status == 503
     assert "ended before it was done" in died.record["errors"][0]["message"]
     assert own.answer("/api/plan", {"requirement": COUNT}).status == 200
-
-
-def wait_until(holds: Callable[[], bool], seconds: float = 20) -> None:
-    until = time.monotonic() + seconds
-    while not holds():
-        assert time.monotonic() < until
-        time.sleep(0.05)
 
 
 # ------------------------------------------------------------------------------------------ without processes
@@ -117,7 +109,8 @@ def test_a_job_that_nobody_looks_at_is_cancelled(monkeypatch: pytest.MonkeyPatch
         jobs = Jobs(pool)
         await jobs.answer("plan", {})
         await jobs.answer("publish", {})
-        await asyncio.sleep(0.2)
+        while not pool.given_up:
+            await asyncio.sleep(0.01)
         # what is being published may be paid for
         assert pool.given_up == ["plan"]
 

@@ -14,7 +14,7 @@ from pbdp.cli.tables.asked import asked_of
 from pbdp.cli.tables.query_file import settings_in
 from pbdp.digits import epsilon_text, percent_up
 from tests.studio.conftest import fill
-from tests.studio.pages import PHONE, Shown, shown
+from tests.studio.pages import PHONE, Shown, shown, watched
 from tests.studio.running import running
 
 
@@ -139,10 +139,49 @@ def test_publishing_asks_first_and_a_double_click_pays_once(built: Shown, shop: 
         page.get_by_role("button", name="table.csv", exact=True).click()
     download.value.save_as(shop / "table.csv")
     assert (shop / "table.csv").read_text().startswith('"city"') or "city" in (shop / "table.csv").read_text()
-    # asked again it costs nothing
+    # asked again it costs nothing, and nobody else pays for it
+    expect(
+        page.get_by_text("Paid for already: the same table comes back, and costs nothing.")
+    ).to_be_visible()
+    expect(page.get_by_role("button", name="Publish from members")).to_be_disabled()
     button.click()
     dialog.get_by_role("button", name="Publish again, for nothing").click()
     expect(page.get_by_text("This is the stored table; nothing was spent.")).to_be_visible()
+
+
+def test_a_table_that_was_changed_is_not_published_at_its_old_price(built: Shown) -> None:
+    page = built.page
+    put_together(built)
+    button = page.get_by_role("button", name="Publish from visits")
+    expect(button).to_be_enabled()
+    page.route("**/api/table", lambda _: None)
+    built.type("where", "spend > 10")
+    expect(button).to_be_disabled()
+    # those that are held are let go
+    page.unroute("**/api/table")
+    expect(button).to_be_enabled()
+    button.click()
+    dialog = page.get_by_role("dialog")
+    expect(dialog).to_contain_text("visits by city")
+    page.keyboard.press("Escape")
+    expect(dialog).to_be_hidden()
+
+
+def test_a_studio_that_was_ended_says_so(browser: Browser, shop: Path) -> None:
+    context = browser.new_context()
+    with running(shop, "visits.csv", "--ledger", "budget.db", enter=False) as studio:
+        opened = watched(context, studio)
+        opened.page.goto(studio.address)
+        opened.says("the least ε is 0.4148")
+    gone = opened.page.locator(".mistake:visible", has_text="The studio does not answer").first
+    opened.type("within", "7")
+    expect(gone).to_be_visible()
+    for view in ("Budget", "Table"):
+        opened.page.get_by_role("link", name=view).click()
+        expect(gone).to_be_visible()
+    # what cannot be reached is all that goes wrong
+    assert [fault for fault in opened.faults if "ERR_CONNECTION_REFUSED" not in fault] == []
+    context.close()
 
 
 def test_a_query_file_fills_the_builder(browser: Browser, visits: Path) -> None:
@@ -165,7 +204,7 @@ def test_budgets_are_shown_and_plans_are_priced(opened: Shown, shop: Path) -> No
     page.goto(f"{opened.studio.base}/#/explore?within=5")
     opened.says("the least ε is 0.4148")
     prices = page.locator("section", has=page.get_by_role("heading", name="In your budgets"))
-    expect(prices).to_contain_text("laplace costs")
+    expect(prices).to_contain_text("Laplace costs")
     page.get_by_role("link", name="Budget").click()
     visits = page.locator('[data-dataset="visits"]')
     expect(visits.locator('[data-fact="spent"]')).to_have_text(spent)

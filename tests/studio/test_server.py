@@ -6,7 +6,6 @@ import json
 import signal
 import socket
 import subprocess
-import time
 import webbrowser
 from pathlib import Path
 
@@ -16,7 +15,7 @@ from jsonschema import Draft202012Validator
 from pbdp.cli.main import main
 from pbdp.studio import server
 from tests.cli.commands import assert_refused, run
-from tests.studio.running import COUNT, PBDP, SLOW, Studio, running
+from tests.studio.running import COUNT, PATIENCE, PBDP, SLOW, Studio, ended, running, wait_until
 
 SCHEMA = json.loads((Path(__file__).parents[2] / "docs" / "schema.json").read_text(encoding="utf-8"))
 
@@ -27,15 +26,12 @@ def test_an_interrupt_ends_it_and_its_workers(tmp_path: Path) -> None:
         workers = studio.workers()
         assert len(workers) == 2
         studio.process.send_signal(signal.SIGINT)
-        rest, _ = studio.process.communicate(timeout=30)
+        rest, _ = studio.process.communicate(timeout=PATIENCE)
         assert studio.process.returncode == 0
         assert rest == ""
         record = {"format": "pbdp-studio", "version": 1, "address": studio.address}
         Draft202012Validator(SCHEMA).validate(record)
-    deadline = time.monotonic() + 10
-    while any(Path(f"/proc/{worker}/stat").exists() for worker in workers):
-        assert time.monotonic() < deadline
-        time.sleep(0.05)
+    wait_until(lambda: ended(workers))
     assert (tmp_path / "studio.err").read_text() == ""
 
 
@@ -44,7 +40,7 @@ def test_it_can_be_ended_while_requests_are_waiting(tmp_path: Path) -> None:
         for _ in range(3):
             studio.ask("POST", "/api/plan", {"requirement": SLOW})
         studio.process.send_signal(signal.SIGINT)
-        studio.process.communicate(timeout=20)
+        studio.process.communicate(timeout=PATIENCE)
         assert studio.process.returncode == 0
     assert (tmp_path / "studio.err").read_text() == ""
 
@@ -55,10 +51,7 @@ def test_workers_end_with_a_studio_that_was_killed(tmp_path: Path) -> None:
         workers = studio.workers()
         studio.process.kill()
         studio.process.wait()
-    deadline = time.monotonic() + 10
-    while any(Path(f"/proc/{worker}/stat").exists() for worker in workers):
-        assert time.monotonic() < deadline
-        time.sleep(0.05)
+    wait_until(lambda: ended(workers))
 
 
 def test_what_it_prints(tmp_path: Path) -> None:
@@ -72,7 +65,7 @@ def test_what_it_prints(tmp_path: Path) -> None:
     assert second == "The address opens it once, in one browser. End it with Ctrl-C.\n"
     assert b"pbdp studio" in studio.ask("GET", "/").content
     process.send_signal(signal.SIGINT)
-    process.communicate(timeout=30)
+    process.communicate(timeout=PATIENCE)
     assert process.returncode == 0
 
 

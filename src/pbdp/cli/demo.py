@@ -119,6 +119,10 @@ def run(options: argparse.Namespace) -> Outcome:
     lines = [f"\nFiles are in {options.output}; open certificate.html there."]
     if left_out:
         lines.append("The steps with tables need an extra: pip install 'pbdp[tables]'")
+    studio = "pbdp studio adult.toml --ledger ledger.db"
+    lines.append(f"Move the numbers yourself, on a page: cd {options.output} && {studio}")
+    if any(find_spec(name) is None for name in ("starlette", "uvicorn")):
+        lines.append("The page needs an extra: pip install 'pbdp[studio]'")
     lines.append(f"Try it on your own data: cd {options.output} && pbdp --help")
     return Outcome(output="\n".join(lines))
 

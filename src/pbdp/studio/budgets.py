@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Mapping
 from typing import Any
 
 from pbdp.digits import delta_text, epsilon_text, percent_down, percent_up
-from pbdp.errors import PbdpError
+from pbdp.errors import InputError, PbdpError
 from pbdp.ledger.book import Entry
 from pbdp.ledger.budget import Budget
 from pbdp.ledger.ledger import Ledger
@@ -16,6 +16,7 @@ from pbdp.planning.pricing import Price, Priced, Terms
 from pbdp.studio.explore import plan_of
 from pbdp.studio.form import Form, read_form
 from pbdp.studio.opened import Opened
+from pbdp.studio.words import noise_words
 
 Record = dict[str, Any]
 # Spends that are listed for each dataset, the last ones, and characters of a query.
@@ -67,7 +68,7 @@ def _entry(terms: Terms, entry: Entry) -> Record:
         "record": entry.sequence,
         "time": entry.time[:19],
         "what": _what(entry),
-        "noise": entry.plan_label or "",
+        "noise": noise_words(entry.plan_label or ""),
         "key": entry.key or "",
         "cost_text": percent_up(cost) if cost else "",
         "spent": spent,
@@ -106,10 +107,18 @@ def price_view(opened: Opened, form: Form) -> Record:
         return {"prices": [priced(Budget.of(ledger, state.name), plan) for state in ledger.datasets()]}
 
 
-def priced(budget: Budget, plan: Priced, blocks: Iterable[str] | None = None) -> Record:
+def blocks_in(given: Mapping[str, Any]) -> list[str] | None:
+    """The blocks of people that a request names; None for all of them."""
+    blocks = given.get("blocks")
+    if blocks is not None and not (isinstance(blocks, list) and all(isinstance(one, str) for one in blocks)):
+        raise InputError("blocks", "a list of names", type(blocks).__name__)
+    return blocks
+
+
+def priced(budget: Budget, plan: Priced, blocks: list[str] | None = None) -> Record:
     """The price of a plan in a budget, or why it would be refused."""
     try:
-        price = budget.price(plan, blocks=None if blocks is None else list(blocks))
+        price = budget.price(plan, blocks=blocks)
         return {"dataset": budget.dataset, **_price(price)}
     except PbdpError as refusal:
         spent = budget.spent
@@ -138,5 +147,5 @@ def _price(price: Price) -> Record:
         "after": after,
         "after_text": "" if after is None else percent_up(after),
         "left_text": left_words(before if after is None else after),
-        "words": price.describe(),
+        "words": noise_words(price.describe()),
     }

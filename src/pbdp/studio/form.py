@@ -237,7 +237,7 @@ def _field(error: PbdpError, form: Form) -> str | None:
         if word == "range":
             return "low"
         if word == "within" and form.get("kind") == "relative":
-            return "percent" if error.rule.startswith("a percentage above") else "plus"
+            return "percent" if error.rule.startswith(("a percentage above", "a percentage of")) else "plus"
         if word in NUMBERS or word in TRUTHS or word in CHOICES:
             return word
     return None

@@ -19,15 +19,18 @@ from __future__ import annotations
 import hmac
 import secrets
 from dataclasses import dataclass, field
-from http.cookies import CookieError, SimpleCookie
 
 from starlette.datastructures import Headers, MutableHeaders
-from starlette.requests import Request
+from starlette.requests import Request, cookie_parser
 from starlette.responses import JSONResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 LARGEST_BODY = 1 << 18
 WORD = "x-pbdp-studio"
+WHERE = (
+    "Open the address that `pbdp studio` printed. It works once, in one browser; start the studio again "
+    "for a new one."
+)
 OPEN = ("/api/session", "/api/openapi.json")
 
 POLICY = (
@@ -74,11 +77,9 @@ class Session:
 
     def knows(self, headers: Headers) -> bool:
         """Whether a request carries the cookie and the word of the page."""
-        try:
-            held = SimpleCookie(headers.get("cookie", "")).get(self.cookie_name)
-        except CookieError:
-            return False
-        return held is not None and _same(held.value, self.cookie) and _same(headers.get(WORD, ""), self.word)
+        # read as browsers write them: other programs on 127.0.0.1 may have set any that are beside ours
+        held = cookie_parser(headers.get("cookie", "")).get(self.cookie_name, "")
+        return _same(held, self.cookie) and _same(headers.get(WORD, ""), self.word)
 
     def opened(self) -> Response:
         """The answer to the token: the cookie, and the word."""
@@ -135,7 +136,7 @@ class Guard:
             if site not in (None, "same-origin", "none"):
                 return _refused(403, "Requests must come from a page of the studio itself.")
             if path not in OPEN and not self._session.knows(headers):
-                return _refused(401, "Open the address that `pbdp studio` printed; it works once.")
+                return _refused(401, WHERE)
         return None
 
 

@@ -9,8 +9,10 @@ import shlex
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-WIDEST = 72
+# Characters that stand beside each other on the page.
+WIDEST = 60
 PLAN_FILE = "plan.json"
+_OPTION = re.compile(r"--?[a-z]")
 
 
 def python_lines(parameters: Mapping[str, Any]) -> str:
@@ -36,16 +38,20 @@ def command_line(parameters: Mapping[str, Any]) -> str:
 
 
 def in_lines(words: Sequence[str]) -> str:
-    """Words of a shell, an option never apart from its value, in lines that end with a backslash."""
-    lines, line = [], words[0]
-    for place, word in enumerate(words[1:], start=1):
-        option = word.startswith("-") and not words[place - 1].startswith("-o")
-        if option and len(line) > WIDEST - 20:
-            lines.append(f"{line} \\")
-            line = f"    {word}"
+    """Words of a shell, an option never apart from its values, in lines that end with a backslash."""
+    parts: list[str] = []
+    for word in words:
+        if parts and not _OPTION.match(word):
+            parts[-1] += f" {word}"
         else:
-            line += f" {word}"
-    return "\n".join([*lines, line])
+            parts.append(word)
+    lines = parts[:1]
+    for part in parts[1:]:
+        if len(lines[-1]) + len(part) < WIDEST:
+            lines[-1] += f" {part}"
+        else:
+            lines.append(f"    {part}")
+    return " \\\n".join(lines)
 
 
 def call(function: str, parameters: Mapping[str, Any], indent: str = "") -> str:

@@ -285,7 +285,7 @@ def _paths() -> Record:
     agreed: Record = {
         "table": _ref("Table"),
         "dataset": TEXT,
-        "key": TEXT | {"description": "the same key pays once, and brings back the same table"},
+        "key": TEXT | {"description": "that of the table, told with its price: it pays once"},
         "agreed": NUMBER
         | {"description": "the share of the budget that was shown; another price is refused"},
         "blocks": _list(TEXT),
@@ -360,9 +360,12 @@ def _paths() -> Record:
         },
         "/api/table/price": {
             "post": _operation(
-                "What a table would cost in each budget",
+                "What a table would cost in each budget, or in one for some of its blocks",
                 _content(_ref("TablePrices")),
-                _object({"table": _ref("Table")}),
+                _object(
+                    {"table": _ref("Table"), "dataset": TEXT, "blocks": _list(TEXT)},
+                    optional=("dataset", "blocks"),
+                ),
                 {"table": VISITS},
             )
         },

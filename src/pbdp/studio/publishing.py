@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import base64
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -13,9 +14,12 @@ from pbdp.cli.words.tables import table_notes
 from pbdp.digits import percent_up, plus_minus
 from pbdp.errors import InputError, PbdpError
 from pbdp.ledger.budget import Budget
-from pbdp.studio.budgets import left_words
-from pbdp.studio.query_form import Base, Form, asked_in
+from pbdp.ledger.errors import UntrustedLedgerError
+from pbdp.ledger.ledger import Ledger
+from pbdp.studio.budgets import blocks_in, left_words
+from pbdp.studio.query_form import Base, Form
 from pbdp.studio.table_lines import TABLE_FILE
+from pbdp.studio.tables import planned, request_key
 from pbdp.tables.csvw import ENDING, csvw_bytes
 from pbdp.tables.manifest import manifest_bytes
 from pbdp.tables.table import ReleasedTable
@@ -37,6 +41,10 @@ class PriceChangedError(PbdpError):
         )
 
 
+class NotTrustedHereError(PbdpError):
+    """Nothing on this machine says that the ledger was not taken back or replaced."""
+
+
 def published_view(base: Base, form: Form, given: Mapping[str, Any]) -> Record:
     """The published table. A request that was paid for brings back the same one, and costs nothing."""
     dataset, key, agreed = given.get("dataset"), given.get("key"), given.get("agreed")
@@ -45,20 +53,21 @@ def published_view(base: Base, form: Form, given: Mapping[str, Any]) -> Record:
             raise InputError(name, "given", type(value).__name__)
     if isinstance(agreed, bool) or not isinstance(agreed, int | float):
         raise InputError("agreed", "the share of the budget that was agreed upon", type(agreed).__name__)
-    blocks = given.get("blocks") or None
-    if blocks is not None and not (isinstance(blocks, list) and all(isinstance(one, str) for one in blocks)):
-        raise InputError("blocks", "a list of names", type(blocks).__name__)
-    _, asked = asked_in(base.text(form), base.folder, base.data)
+    blocks = blocks_in(given)
+    found = planned(base, form)
+    asked, plan = found.asked, found.plan
     if asked.data is None:
         raise InputError("data", "named", "nothing", "In the query file, data = ...")
-    plan = asked.query.plan()
-    with base.opened.paying_ledger() as ledger:
+    if key != request_key(found):
+        # what is paid for is the table that was agreed upon, and not what has become of it since
+        raise InputError("key", "that of this table", "another", "Look at its price again.")
+    with _trusted(base) as ledger:
         budget = Budget.of(ledger, str(dataset))
         if ledger.spend_of(str(key)) is None:
             share = budget.price(plan.noise, blocks=blocks).share
             if share is None or not math.isclose(share, agreed, rel_tol=SAME, abs_tol=SAME):
                 raise PriceChangedError(share)
-        source = asked.source
+        named = asked.source
         table = plan.release(
             asked.data,
             table=asked.table,
@@ -66,8 +75,8 @@ def published_view(base: Base, form: Form, given: Mapping[str, Any]) -> Record:
             budget=budget,
             key=str(key),
             blocks=blocks,
-            source=None if source is None else source.name,
-            version="" if source is None else source.version,
+            source=None if named is None else named.name,
+            version="" if named is None else named.version,
         )
         spent = budget.spent
         notes = [*table_notes(table, budget, in_words=True), *ledger.notes]
@@ -82,6 +91,17 @@ def published_view(base: Base, form: Form, given: Mapping[str, Any]) -> Record:
         "shown": _shown(table),
         "files": _files(table),
     }
+
+
+@contextmanager
+def _trusted(base: Base) -> Iterator[Ledger]:
+    """The ledger, to be spent from; where it is in doubt, how whoever started the studio says it is right."""
+    try:
+        with base.opened.paying_ledger() as ledger:
+            yield ledger
+    except UntrustedLedgerError as doubted:
+        told = str(doubted).replace("say so with trust=True", "start the studio with --trust-ledger")
+        raise NotTrustedHereError(told) from None
 
 
 def _heads(table: ReleasedTable) -> list[str]:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +14,7 @@ from pbdp.digits import delta_text, epsilon_text, percent_down, rounded_up
 from pbdp.domains import whole
 from pbdp.errors import ContradictionError, InputError, PbdpError
 from pbdp.ledger.budget import Budget
-from pbdp.studio.budgets import priced
+from pbdp.studio.budgets import blocks_in, priced
 from pbdp.studio.form import ELSEWHERE, MOST_STEPS
 from pbdp.studio.opened import Opened
 from pbdp.studio.query_form import Base, Form, asked_in, kinds_of_measures
@@ -26,7 +26,7 @@ from pbdp.tables.groups import derived_columns
 from pbdp.tables.numbers import numbers_of
 from pbdp.tables.plan import TablePlan
 from pbdp.tables.query import Query
-from pbdp.tables.query_record import key_of
+from pbdp.tables.query_record import key_of, query_text
 
 Record = dict[str, Any]
 KEPT = 16
@@ -91,18 +91,34 @@ class Planned:
 
 
 def planned(base: Base, form: Form) -> Planned:
-    """The query of a form and its plan; the last few are kept."""
-    return _planned(base.text(form), base.folder, base.data)
-
-
-@lru_cache(maxsize=KEPT)
-def _planned(text: str, folder: Path, data: str | None) -> Planned:
-    settings, asked = asked_in(text, folder, data)
+    """The query of a form and its plan. Files that it names are read each time: they may have changed."""
+    text = base.text(form)
+    settings, asked = asked_in(text, base.folder, base.data)
     # a database is asked when something is published: it may be far away
     if asked.data is not None and "://" not in asked.data and (source := _source(asked)) is not None:
         check_columns(source, asked.query.aggregation)
     _check_work(asked.query)
-    return Planned(text=text, settings=settings, asked=asked, plan=asked.query.plan())
+    return Planned(text=text, settings=settings, asked=asked, plan=_plan_of(asked.query))
+
+
+_plans: OrderedDict[str, TablePlan] = OrderedDict()
+
+
+def _plan_of(query: Query) -> TablePlan:
+    """The plan of a query; the last few are kept, under the words by which a ledger knows them."""
+    text = query_text(query)
+    if text not in _plans:
+        _plans[text] = query.plan()
+    _plans.move_to_end(text)
+    while len(_plans) > KEPT:
+        _plans.popitem(last=False)
+    return _plans[text]
+
+
+def request_key(found: Planned) -> str:
+    """The key that `pbdp tables` gives the same request; none if there is no data to read."""
+    source = _source(found.asked)
+    return "" if source is None or source.place is None else key_of(found.plan.query, source.place)
 
 
 def _check_work(query: Query) -> None:
@@ -182,20 +198,27 @@ def added_view(base: Base, form: Form, without: object) -> Record:
     return {"adds": adds, "adds_text": rounded_up(adds), "words": f"adds ε {rounded_up(adds)}"}
 
 
-def table_price_view(base: Base, form: Form) -> Record:
-    """What the table would cost in each budget, and under which key it would be asked; nothing is spent."""
+def table_price_view(base: Base, form: Form, given: Mapping[str, Any]) -> Record:
+    """What the table would cost in each budget, and under which key it would be asked; nothing is spent.
+
+    Of a dataset that is named, only that, and what it costs the blocks of people that are named.
+    """
+    dataset, blocks = given.get("dataset"), blocks_in(given)
+    if dataset is not None and not isinstance(dataset, str):
+        raise InputError("dataset", "a name", type(dataset).__name__)
+    if blocks is not None and dataset is None:
+        raise ContradictionError("blocks", "those of a dataset", "no dataset")
     found = planned(base, form)
-    plan, source = found.plan, _source(found.asked)
-    key = None if source is None or source.place is None else key_of(plan.query, source.place)
+    key = request_key(found)
     with base.opened.read_ledger() as ledger:
-        paid = None if key is None else ledger.spend_of(key)
+        paid = ledger.spend_of(key) if key else None
         return {
-            "key": key or "",
+            "key": key,
             "paid_from": "" if paid is None else paid.dataset,
             "prices": [
-                priced(budget, plan.noise) | {"blocks": list(budget.terms.blocks)}
-                for state in ledger.datasets()
-                for budget in [Budget.of(ledger, state.name)]
+                priced(budget, found.plan.noise, blocks) | {"blocks": list(budget.terms.blocks)}
+                for name in ([state.name for state in ledger.datasets()] if dataset is None else [dataset])
+                for budget in [Budget.of(ledger, name)]
             ],
         }
 

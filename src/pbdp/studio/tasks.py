@@ -102,7 +102,7 @@ def _table_price(opened: Opened, given: Given) -> Answer:
     from pbdp.studio.query_form import Base
     from pbdp.studio.tables import table_price_view
 
-    return Answer.of(table_price_view(Base(opened), _form(given, "table")))
+    return Answer.of(table_price_view(Base(opened), _form(given, "table", "dataset", "blocks"), given))
 
 
 def _publish(opened: Opened, given: Given) -> Answer:

@@ -27,9 +27,12 @@ export async function enter() {
 
 // Jobs that this page looks after; they end with it.
 const jobs = new Set();
-addEventListener("pagehide", () => {
-  for (const job of jobs) send("DELETE", `/api/jobs/${job}`);
-});
+addEventListener("pagehide", () => jobs.forEach(end));
+
+function end(job) {
+  // a studio that does not answer has ended it
+  send("DELETE", `/api/jobs/${job}`).catch(() => {});
+}
 
 /** A request that may take a while. `progress` is told how long it has taken, and null at the end. */
 export class Asking {
@@ -65,7 +68,7 @@ export class Asking {
   /** Give it up; the computation is ended. */
   cancel() {
     this.#cancelled = true;
-    if (this.#job !== null) send("DELETE", `/api/jobs/${this.#job}`);
+    if (this.#job !== null) end(this.#job);
   }
 }
 
@@ -95,30 +98,27 @@ export class Newest {
   }
 
   async #run() {
-    while (this.#next !== null) {
-      const body = this.#next;
-      this.#next = null;
-      this.#current = new Asking(this.path, body, this.progress);
-      try {
-        const found = await (await this.#current.answer).json();
-        this.show(found, body);
-      } catch (error) {
-        if (error instanceof Refused) {
-          if (this.#next === null) this.refuse(error, body);
-        } else if (!(error instanceof Cancelled)) {
-          this.refuse(unreachable(error), body);
-        } else if (this.#next === null) {
-          this.refuse(error, body);
-        }
-      }
+    try {
+      while (this.#next !== null) await this.#one();
+    } finally {
+      this.#current = null;
     }
-    this.#current = null;
   }
-}
 
-function unreachable(error) {
-  if (!(error instanceof TypeError)) throw error;
-  return new Refused(0, [{ field: null, message: "The studio does not answer; it was ended, perhaps." }]);
+  async #one() {
+    const body = this.#next;
+    this.#next = null;
+    this.#current = new Asking(this.path, body, this.progress);
+    let found;
+    try {
+      found = await (await this.#current.answer).json();
+    } catch (error) {
+      if (!(error instanceof Refused || error instanceof Cancelled)) throw error;
+      if (this.#next === null) this.refuse(error, body);
+      return;
+    }
+    this.show(found, body);
+  }
 }
 
 async function answered(response) {
@@ -128,9 +128,14 @@ async function answered(response) {
   throw new Refused(response.status, errors);
 }
 
-function send(method, path, body = null) {
+async function send(method, path, body = null) {
   const headers = { "x-pbdp-studio": localStorage.getItem(WORD) ?? "" };
   if (body !== null) headers["content-type"] = "application/json";
   // what is taken back has to get through even as the page goes
-  return fetch(path, { method, headers, body: body === null ? null : JSON.stringify(body), keepalive: method === "DELETE" });
+  const request = { method, headers, body: body === null ? null : JSON.stringify(body), keepalive: method === "DELETE" };
+  try {
+    return await fetch(path, request);
+  } catch {
+    throw new Refused(0, [{ field: null, message: "The studio does not answer; it was ended, perhaps." }]);
+  }
 }

@@ -79,8 +79,8 @@ export class Explore {
         name: "simultaneous", label: "Confidence is joint for all releases", change: change("simultaneous"),
       }),
       neighbors: new SelectField({
-        name: "neighbors", label: "Neighbors", change: change("neighbors"),
-        options: [["add/remove", "add or remove one person"], ["replace", "replace one person"]],
+        name: "neighbors", label: "Neighbors: one person is", change: change("neighbors"),
+        options: [["add/remove", "added or removed"], ["replace", "replaced"]],
       }),
       step: number("step", "Step", { hint: "the grid for real answers", placeholder: "found" }),
       answer: number("answer", "Made-up true answer", {
@@ -193,6 +193,7 @@ export class Explore {
       h("span", {}, `${found.requirement}, ${found.confidence_text}`));
     this.noise.show({ law: found.law, inside: found.confidence_text });
     this.noise.label = `${found.mechanism} noise around ${found.law.answer}: ${found.requirement} ${found.confidence_text} of the time`;
+    this.fields.answer.input.placeholder = numbers.typed(found.law.answer);
     this.noiseTitle.textContent = `What is published when the truth is ${numbers.brief(found.law.answer)}`;
     this.#fold(this.noiseTable, "The probabilities behind this picture", ["published number", "probability", "meets the requirement"],
       found.law.output.map((output, place) => [numbers.brief(output), found.law.probability[place].toPrecision(4), found.law.inside[place] ? "yes" : "no"]));
@@ -223,7 +224,12 @@ export class Explore {
 
   #progress(told) {
     this.wait.hidden = told === null;
-    if (told !== null) this.waited.textContent = `Planning, ${told.seconds.toFixed(0)} s`;
+    if (told === null) return;
+    this.waited.textContent = `Planning, ${told.seconds.toFixed(0)} s`;
+    // mistakes were those of what was asked before, as is what is shown below
+    refuse(Object.values(this.fields), []);
+    this.trouble.replaceChildren(...this.#past());
+    this.results.classList.add("stale");
   }
 
   /** Every noise that was certified, as bars on one scale, with the limit. */
@@ -361,6 +367,7 @@ export class Explore {
 
   async #take(name, button) {
     button.disabled = true;
+    this.taken.replaceChildren();
     const asking = new Asking("/api/take", { requirement: this.#form(), what: name }, (told) => {
       button.classList.toggle("busy", told !== null);
     });

@@ -13,11 +13,13 @@ theme.addEventListener("change", () => {
   localStorage.setItem("pbdp-theme", theme.value);
 });
 
-addEventListener("pbdp-locked", (event) => {
+addEventListener("pbdp-locked", (event) => lock(event.detail));
+
+function lock(why) {
   document.getElementById("view").hidden = true;
   document.getElementById("locked").hidden = false;
-  if (event.detail) document.getElementById("locked-why").textContent = event.detail;
-});
+  document.getElementById("locked-why").textContent = why;
+}
 
 document.querySelector(".skip").addEventListener("click", (event) => {
   event.preventDefault();
@@ -29,8 +31,9 @@ async function start() {
   try {
     about = await enter();
   } catch (error) {
-    if (error instanceof Refused) return;
-    throw error;
+    if (!(error instanceof Refused)) throw error;
+    lock(error.message);
+    return;
   }
   const views = { explore: new Explore(about) };
   if (about.table) views.table = new Table(about);

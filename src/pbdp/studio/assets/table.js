@@ -39,6 +39,8 @@ export class Table {
   #round = 0;
   #kinds = {};
   #columns = [];
+  // the form as it was when it was last asked for: what is typed meanwhile is another table
+  #asked = null;
 
   constructor(about) {
     this.about = about;
@@ -65,7 +67,10 @@ export class Table {
       refuse: (error) => this.#refuse(error),
       progress: (told) => {
         this.wait.hidden = told === null;
-        if (told !== null) this.waited.textContent = `Planning the table, ${told.seconds.toFixed(0)} s`;
+        if (told === null) return;
+        this.waited.textContent = `Planning the table, ${told.seconds.toFixed(0)} s`;
+        refuse(this.#fields, []);
+        this.trouble.replaceChildren();
       },
     });
     this.price = new Newest("/api/table/price", {
@@ -129,7 +134,15 @@ export class Table {
     this.#locate();
     this.#round += 1;
     if (this.adding?.long) this.adding.cancel();
-    this.cost.ask({ table: this.#form });
+    this.#asked = structuredClone(this.#form);
+    this.#withhold();
+    this.costs.classList.add("stale");
+    this.cost.ask({ table: this.#asked });
+  }
+
+  /** Nothing is published before its own price is there. */
+  #withhold() {
+    for (const button of this.prices.querySelectorAll("button")) button.disabled = true;
   }
 
   /** Rows came or went: the form is made anew. */
@@ -269,7 +282,7 @@ export class Table {
       this.#number("delta", "δ", "well below 1 / number of people"),
       this.#number("confidence", "Confidence", "of every width"),
       this.#number("epsilon", "ε, if widths are to be found", "then leave widths empty"),
-      this.#select("neighbors", "Neighbors", [["", "add or remove one person"], ["replace", "replace one person"]]),
+      this.#select("neighbors", "Neighbors: one person is", [["", "added or removed"], ["replace", "replaced"]]),
       this.#switch("bounds_touched", "Also publish whom the bounds touched"),
       this.#switch("quality", "Mark numbers as good, fair or poor"),
     ];
@@ -312,7 +325,6 @@ export class Table {
   #show(found, body) {
     refuse(this.#fields, []);
     this.trouble.replaceChildren();
-    this.costs.classList.remove("stale");
     this.big.textContent = `ε ${found.epsilon_text}`;
     this.summary.replaceChildren(h("b", {}, `ε ${found.epsilon_text}`), " for the whole table");
     this.told.replaceChildren(h("p", {}, emphasized(found.sentence)), h("p", { class: "risk" }, found.risk),
@@ -324,6 +336,8 @@ export class Table {
         h("td", {}, number.confidence_text), h("td", {}, number.noise), h("td", {}, number.person))),
       found.means.map((mean) => h("tr", {}, h("th", { scope: "row" }, mean.measure), h("td", { colspan: 4 }, mean.words)))))));
     this.#lines(found);
+    if (body.table !== this.#asked) return;
+    this.costs.classList.remove("stale");
     if (this.about.ledger) this.price.ask({ table: body.table });
     this.#added(body.table);
   }
@@ -358,6 +372,7 @@ export class Table {
   }
 
   #refuse(error) {
+    this.costs.classList.remove("stale");
     this.big.textContent = "–";
     this.summary.replaceChildren();
     this.told.replaceChildren();
@@ -376,11 +391,16 @@ export class Table {
   // ---- publishing
 
   #showPrices({ key, paid_from: paid, prices }, { table }) {
+    if (table !== this.#asked) return;
     if (prices.length === 1 && /^[\w-]+$/.test(prices[0].dataset)) this.#lines(this.taken, prices[0].dataset);
     this.prices.replaceChildren(...(prices.length ? prices.map((price) => h("div", { class: "price" },
-      h("h3", {}, price.dataset), meter(price.before, price.after), h("p", {}, price.words),
+      h("h3", {}, price.dataset),
+      ...(paid === price.dataset
+        ? [meter(price.before, price.before), h("p", {}, "Paid for already: the same table comes back, and costs nothing.")]
+        : [meter(price.before, price.after), h("p", {}, price.words)]),
       h("button", {
-        type: "button", class: "main", disabled: !key || (!price.fits && paid !== price.dataset),
+        type: "button", class: "main",
+        disabled: !key || (paid ? paid !== price.dataset : !price.fits && !price.blocks.length),
         onclick: () => this.#confirm(price, key, paid, table),
       }, `Publish from ${price.dataset} …`)))
       : [h("p", {}, "The ledger has no dataset yet.")]),
@@ -388,30 +408,48 @@ export class Table {
   }
 
   /** What it costs and what is left, before anything is paid. */
-  #confirm(price, key, paid, table) {
-    const free = paid === price.dataset;
-    const agree = h("button", { type: "button", class: "main" }, free ? "Publish again, for nothing" : `Pay ${price.share_text} and publish`);
-    const blocks = price.blocks.map((name) => h("input", { type: "checkbox", value: name, id: `block-${name}`, checked: true }));
+  #confirm(whole, key, paid, table) {
+    const { dataset } = whole;
+    const free = paid === dataset;
+    let price = whole;
+    const agree = h("button", { type: "button", class: "main" });
+    const facts = h("div", {});
+    const show = () => {
+      agree.textContent = free ? "Publish again, for nothing" : `Pay ${price.share_text} and publish`;
+      agree.disabled = !free && !price.fits;
+      facts.replaceChildren(
+        h("dl", { class: "facts" },
+          h("div", {}, h("dt", {}, "Cost"), h("dd", { "data-fact": "cost" }, free ? "nothing" : price.share_text || "more than is left")),
+          h("div", {}, h("dt", {}, "Spent before"), h("dd", {}, price.before_text)),
+          h("div", {}, h("dt", {}, "Left after it"), h("dd", { "data-fact": "left" }, free ? "the same" : price.left_text))),
+        meter(price.before, free ? price.before : price.after),
+        ...(free || price.fits ? [] : [h("p", { class: "mistake" }, price.words)]));
+    };
+    const blocks = whole.blocks.map((name, place) => h("input", {
+      type: "checkbox", value: name, id: `block-${place}`, checked: true,
+      onchange: () => { agree.disabled = true; again.ask({ table, dataset, blocks: chosen() }); },
+    }));
+    const chosen = () => blocks.filter((box) => box.checked).map((box) => box.value);
+    const again = new Newest("/api/table/price", {
+      show: ({ prices }) => { [price] = prices; show(); },
+      refuse: (error) => facts.replaceChildren(h("p", { class: "mistake", role: "alert" }, error.message)),
+    });
+    show();
     this.dialog.replaceChildren(
-      h("h2", { id: "agree-title" }, `Publish from the budget of ${price.dataset}?`),
-      h("dl", { class: "facts" },
-        h("div", {}, h("dt", {}, "Cost"), h("dd", { "data-fact": "cost" }, free ? "nothing" : price.share_text)),
-        h("div", {}, h("dt", {}, "Spent before"), h("dd", {}, price.before_text)),
-        h("div", {}, h("dt", {}, "Left after it"), h("dd", { "data-fact": "left" }, free ? "the same" : price.left_text))),
-      meter(price.before, free ? price.before : price.after),
+      h("h2", { id: "agree-title" }, `Publish from the budget of ${dataset}?`),
+      h("p", {}, named(table)),
+      facts,
       h("p", {}, free
         ? "This table was paid for already: the same one comes back."
         : "The price is paid first, then the data is read and the noise is drawn. That cannot be taken back."),
-      ...(blocks.length ? [h("fieldset", { class: "row" }, h("legend", {}, "Blocks of people that the data holds"),
+      ...(blocks.length ? [h("fieldset", { class: "row" }, h("legend", {}, free ? "Blocks of people it was paid for" : "Blocks of people that the data holds"),
         blocks.map((box) => h("p", {}, box, " ", h("label", { for: box.id }, box.value))))] : []),
       h("p", { class: "key" }, `Request key: ${key}. Under it the same table comes back and costs nothing more.`),
       h("div", { class: "buttons" }, h("button", { type: "button", onclick: () => this.dialog.close() }, "Cancel"), agree));
     agree.addEventListener("click", () => {
       agree.disabled = true;
-      this.#publish({
-        table, dataset: price.dataset, key, agreed: price.share ?? 0,
-        ...(blocks.length ? { blocks: blocks.filter((box) => box.checked).map((box) => box.value) } : {}),
-      }, agree);
+      const some = blocks.length ? { blocks: chosen() } : {};
+      this.#publish({ table, dataset, key, agreed: price.share ?? 0, ...some }, agree);
     });
     this.dialog.showModal();
   }
@@ -423,6 +461,7 @@ export class Table {
     });
     try {
       const found = await (await asking.answer).json();
+      this.#withhold();
       this.dialog.close();
       this.#showPublished(found);
       this.price.ask({ table: body.table });
@@ -453,6 +492,12 @@ export class Table {
     this.published.scrollIntoView({ block: "nearest" });
     tell(`Published: ${groups}`);
   }
+}
+
+/** What a table holds, in a line. */
+function named({ measures, by }) {
+  const groups = by.map((row) => row.column).join(", ");
+  return `${measures.map((measure) => measure.name || measure.kind).join(", ")}${groups ? ` by ${groups}` : ""}`;
 }
 
 /** What a query file says, without what it leaves open. */
