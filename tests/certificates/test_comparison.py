@@ -44,7 +44,12 @@ def test_lines_are_for_one_look_at_counts() -> None:
     assert several.lines not in ("", LINES)
     large = of_comparison(plan_comparison(users=(10**7, 10**7), rate=0.2, wider=0.3), (), "x")
     assert large.lines != LINES
-    assert of_comparison(plan_comparison(**MEANS), (), "x").lines == ""
+
+
+def test_the_noise_of_means_has_lines_of_its_own(tmp_path: Path) -> None:
+    plan = plan_comparison(**MEANS)
+    assert found(plan, tmp_path).endswith("\nHOLDS\n")
+    assert "DOES NOT HOLD" in found(plan, tmp_path, epsilon=plan.epsilon * 0.99)
 
 
 def test_pages_say_what_was_found_and_what_must_be_true() -> None:

@@ -55,8 +55,10 @@ def test_json_holds_everything(capsys: Capture) -> None:
     assert record["share"] == record["spent"] == spent(capsys)
     assert record["confidence"] >= 0.95
     assert (record["repeated"], record["within"]) == (False, 50)
-    history = run(capsys, "ledger", "history").out
-    assert "within 50, confidence 0.95" in history
+    asked(capsys)
+    *_, in_own_words, without = run(capsys, "ledger", "history").out.splitlines()
+    assert in_own_words.endswith("visits in March")
+    assert "within 50, confidence 0.95" in without
 
 
 def test_a_price_spends_nothing_and_is_the_one_that_is_paid(capsys: Capture) -> None:
