@@ -28,6 +28,8 @@ VERSION = 1
 # How intervals are made of numbers that cannot be true; manifests of before say nothing, and clipped them.
 INTERVALS = "of the nearest possible number, confidences rounded down"
 
+# What a CSV file's metadata is called after its name, where programs look for it (W3C, CSVW).
+METADATA = "-metadata.json"
 # All that a manifest may have: whatever else is in one was added by somebody else.
 FIELDS = {
     *("format", "version", "pbdp", "created", "certificate", "query", "plan", "engine", "ledger"),
@@ -37,8 +39,17 @@ FIELDS = {
 Record = dict[str, Any]
 
 
-def manifest_bytes(table: ReleasedTable, name: str, content: bytes, signer: Signer | None = None) -> bytes:
-    """The manifest of a table that was written as these bytes into a file of this name; signed if asked."""
+def manifest_bytes(
+    table: ReleasedTable,
+    name: str,
+    content: bytes,
+    signer: Signer | None = None,
+    metadata: bytes | None = None,
+) -> bytes:
+    """The manifest of a table that was written as these bytes into a file of this name; signed if asked.
+
+    `metadata` is the content of the file that describes the columns for programs, if there is one.
+    """
     file: Record = {
         "file": name,
         "sha256": digest_of(content),
@@ -46,6 +57,8 @@ def manifest_bytes(table: ReleasedTable, name: str, content: bytes, signer: Sign
         "intervals": INTERVALS,
         "columns": column_notes(table.plan.query),
     }
+    if metadata is not None:
+        file["metadata"] = {"file": name + METADATA, "sha256": digest_of(metadata)}
     if table.marked_columns and not content.startswith(PARQUET):
         file["marked"] = table.marked_columns
     record = manifest_record(table) | {"table": file}

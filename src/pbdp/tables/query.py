@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, cast
 
 from pbdp.accounting.risk import warn_of_delta
@@ -43,13 +43,14 @@ class Query:
 
     Accuracies belong to the measures, or else `epsilon` is given and widths are found. `confidence` is for
     measures that have none of their own. A table of more than `most_rows` rows needs that raised.
-    `bounds_touched` publishes beside the table how many people the bounds touched: within a width, or with
-    True within one that costs about 4 % of epsilon.
+    Where bounds may cut something, how many people they touched is published beside the table, for 1 % of
+    epsilon or less; `bounds_touched` says within how many people instead (True: for about 4 % of epsilon), or
+    False, to leave it out.
 
     Only rows for which `where` is true count ("spend > 0"). `derive` makes columns of others, to group by or
     to sum up ({"rate": "fare / miles"}); `pbdp.tables.expressions` has the language. Keys may be `Bins` of a
     number, or `Keys` with a group for everything else. `quality` marks every number as good, fair or poor,
-    and with a `minimum_size` those of small groups.
+    and with a `minimum_size` those of small groups; `withhold` leaves the numbers of these out.
 
     `delta` is what epsilon is for, `neighbors` "add/remove" or "replace"; `bins` and `rest` say by column
     what `Bins` and `Keys` in `by` say.
@@ -74,6 +75,7 @@ class Query:
     rest: Mapping[str, str] | None = None
     quality: bool = False
     minimum_size: int | None = None
+    withhold: bool = False
     special: Special = field(init=False)
     derived: Mapping[str, Expression] = field(init=False)
     groups: KeyTable | None = field(init=False)
@@ -114,9 +116,12 @@ class Query:
         object.__setattr__(self, "only", only)
         self._check_bounds()
         self._check_touched()
-        object.__setattr__(self, "aggregation", self._aggregation())
-        if self.aggregation.touched and not self.aggregation.cutting:
+        aggregation = self._aggregation()
+        cuts = bool(aggregation.cutting)
+        if self.bounds_touched and not cuts:
             raise ContradictionError("bounds_touched", "asked where bounds may cut something", "no bound")
+        told = cuts and self.bounds_touched is not False
+        object.__setattr__(self, "aggregation", replace(aggregation, touched=told))
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -235,7 +240,6 @@ class Query:
     def _check_touched(self) -> None:
         width = self.bounds_touched
         if width is None or isinstance(width, bool):
-            object.__setattr__(self, "bounds_touched", width or None)
             return
         positive("bounds_touched", width, "Within how many people, or true for a width that costs little.")
         object.__setattr__(self, "bounds_touched", float(width))
@@ -256,7 +260,6 @@ class Query:
             only=tuple(map(special.engine_keys, self.only)),
             where=self.condition,
             derived=(*self.derived.items(), *special.derived(tables, self.derived).items()),
-            touched=self.bounds_touched is not None,
         )
 
     @property

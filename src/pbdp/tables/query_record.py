@@ -27,9 +27,11 @@ _SETTINGS = (
     "neighbors",
     "most_rows",
 )
-_LATER = ("bounds_touched", "where", "derive", "bins", "rest", "quality", "minimum_size")
+_LATER = ("bounds_touched", "where", "derive", "bins", "rest", "quality", "minimum_size", "withhold")
 # More keys than this are named by their digest; they are in the published table.
 MOST_LISTED = 10_000
+# How many people the bounds touched, by what cut them first; records of before do not have it unasked.
+PARTS = "parts"
 # A ledger takes texts of twice this many characters.
 LONGEST_TEXT = 50_000
 
@@ -50,14 +52,16 @@ def query_record(query: Query) -> Record:
 def _later(query: Query) -> Record:
     """Settings that came later, expressions with all types said."""
     condition = query.condition
+    touched = PARTS if query.bounds_touched is None and query.aggregation.touched else query.bounds_touched
     return {
-        "bounds_touched": query.bounds_touched,
+        "bounds_touched": touched,
         "where": None if condition is None else condition.text,
         "derive": {name: expression.text for name, expression in query.derived.items()},
         "bins": {name: bins.text for name, bins in query.special.bins.items()},
         "rest": dict(query.special.rest),
         "quality": query.quality,
         "minimum_size": query.minimum_size,
+        "withhold": query.withhold,
     }
 
 
@@ -84,6 +88,8 @@ def query_from_record(record: Mapping[str, Any], groups: KeyTable | None = None)
     by, keys = _by(record["by"], groups)
     select = record.get("select")
     settings = (*_SETTINGS, *_LATER)
+    touched = record.get("bounds_touched", False)
+    record = {**record, "bounds_touched": None if touched == PARTS else touched}
     known = {"unit", "by", "measures", "select", *settings}
     if unknown := sorted(set(record) - known):
         raise InputError("names in the query", f"among {', '.join(sorted(known))}", ", ".join(unknown))

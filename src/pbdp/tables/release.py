@@ -123,6 +123,7 @@ def release_table(
     if budget is None:
         drawn, payment = draw(plan, source, keystream_from(insecure_test_seed)), None
     else:
+        plan = _as_paid(plan, source, budget, key, blocks)
         drawn, payment = _paid(plan, source, budget, key, blocks)
     return ReleasedTable(
         plan=plan,
@@ -134,6 +135,21 @@ def release_table(
         source=named,
         data_digest=drawn.data,
     )
+
+
+def _as_paid(plan: TablePlan, source: Source, budget: Budget, key: str | None, blocks: Blocks) -> TablePlan:
+    """The plan, or the one of a version that did not tell whom the bounds touched, if that was paid for."""
+    if plan.query.bounds_touched is not None or not plan.query.aggregation.touched:
+        return plan
+    before = replace(plan.query, bounds_touched=False)
+    place = source.place
+    known = key if key is not None or place is None else key_of(before, place)
+    spend = None if known is None else budget.ledger.spend_of(known)
+    chosen = budget.terms.chosen_blocks(blocks)
+    if spend is None or spend.plan == budget.terms.plan_id(plan.noise, chosen):
+        return plan
+    older = before.plan()
+    return older if spend.plan == budget.terms.plan_id(older.noise, chosen) else plan
 
 
 def _paid(

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import numpy.typing as npt
 
 from pbdp.digits import delta_text, rounded_up
 from pbdp.errors import InputError, MissingPackageError, unchangeable
@@ -26,7 +27,7 @@ from pbdp.tables.keys import KeyTable
 from pbdp.tables.measures import Column, Measure
 from pbdp.tables.numbers import TOUCHED
 from pbdp.tables.plan import TablePlan
-from pbdp.tables.quality import quality_marks
+from pbdp.tables.quality import quality_marks, small_groups
 from pbdp.tables.touched import TouchedCount, touched_counts
 
 if TYPE_CHECKING:
@@ -34,6 +35,8 @@ if TYPE_CHECKING:
     import polars as pl
     import pyarrow as pa
     from matplotlib.figure import Figure
+
+    from pbdp.tables.query import Query
 
 Columns = dict[str, Column]
 
@@ -125,8 +128,26 @@ class ReleasedTable:
 
     @cached_property
     def columns(self) -> Columns:
-        """The published columns of the measures."""
+        """The published columns of the measures; what is withheld is NaN."""
+        hidden = self.withheld
+        if not hidden.any():
+            return self._drawn
+        named = withheld_names(self.plan.query)
+        return {
+            name: np.where(hidden, np.nan, column) if name in named else column
+            for name, column in self._drawn.items()
+        }
+
+    @cached_property
+    def _drawn(self) -> Columns:
         return published_columns(self.plan, self.values)
+
+    @cached_property
+    def withheld(self) -> npt.NDArray[np.bool]:
+        """The groups whose numbers are withheld, because they are small."""
+        if not self.plan.query.withhold:
+            return np.zeros(len(self), dtype=bool)
+        return small_groups(self.plan.query, self._drawn)
 
     @cached_property
     def bounds_touched(self) -> tuple[TouchedCount, ...]:
@@ -134,12 +155,16 @@ class ReleasedTable:
         return touched_counts(self.plan, self.values)
 
     def to_arrow(self) -> pa.Table:
-        """Keys and numbers as an Arrow table; a mean of an empty group is null."""
+        """Keys and numbers as an Arrow table; null where a mean is of nothing and what is withheld."""
         import pyarrow as pa
 
         keys = self.groups.arrow()
         arrays = {name: keys.column(name) for name in keys.column_names}
-        arrays |= {name: pa.array(column, from_pandas=True) for name, column in self.columns.items()}
+        hidden = dict.fromkeys(withheld_names(self.plan.query), self.withheld)
+        arrays |= {
+            name: pa.array(column, from_pandas=True, mask=hidden.get(name))
+            for name, column in self._drawn.items()
+        }
         if self.insecure_test_seed is not None:
             arrays[SEED_COLUMN] = pa.array(np.full(len(self), self.insecure_test_seed, dtype=np.uint64))
         return pa.table(arrays)
@@ -218,8 +243,8 @@ class ReleasedTable:
 
         `path` names the table.
         """
-        from pbdp.tables.csvw import ENDING, csvw_bytes
-        from pbdp.tables.manifest import manifest_bytes
+        from pbdp.tables.csvw import csvw_bytes
+        from pbdp.tables.manifest import METADATA, manifest_bytes
         from pbdp.tables.signing import signer_at
 
         target = Path(path)
@@ -228,11 +253,13 @@ class ReleasedTable:
             signer.check_apart([target])
         content = self.file_bytes(target.suffix.lower().lstrip("."))
         beside = target.with_suffix(target.suffix + ".manifest.json") if manifest is None else Path(manifest)
+        is_csv = target.suffix.lower() == ".csv"
+        metadata = csvw_bytes(self, target.name, beside.name) if is_csv else None
         try:
             target.write_bytes(content)
-            beside.write_bytes(manifest_bytes(self, target.name, content, signer))
-            if target.suffix.lower() == ".csv":
-                target.with_name(target.name + ENDING).write_bytes(csvw_bytes(self, target.name, beside.name))
+            beside.write_bytes(manifest_bytes(self, target.name, content, signer, metadata))
+            if metadata is not None:
+                target.with_name(target.name + METADATA).write_bytes(metadata)
         except OSError as error:
             raise InputError("output", "a file that can be written", target, f"{error.strerror}.") from None
 
@@ -308,6 +335,11 @@ def published_columns(
         shown = confidence if clipped else confidence_shown(confidence)
         columns |= _columns(measure, published, low, high, shown)
     return columns | (quality_marks(plan.query, columns) if measures is None else {})
+
+
+def withheld_names(query: Query) -> set[str]:
+    """The columns that are empty where a group is withheld: numbers, their widths and intervals."""
+    return {name for measure in query.measures for name in measure.columns[:-1]} if query.withhold else set()
 
 
 def confidence_shown(confidence: float) -> float:

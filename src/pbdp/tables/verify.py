@@ -27,8 +27,7 @@ from pbdp.tables.query_record import query_from_record, query_text
 from pbdp.tables.release import Drawn
 from pbdp.tables.selection import Threshold
 from pbdp.tables.signing import SIGNATURE, is_signed, public_key_at
-from pbdp.tables.table import typed
-from pbdp.tables.touched import touched_counts, touched_words
+from pbdp.tables.touched import touched_counts, touched_released, touched_words
 from pbdp.tables.verify_file import (
     SAME,
     Check,
@@ -37,6 +36,7 @@ from pbdp.tables.verify_file import (
     PublishedFile,
     Record,
     UnknownError,
+    check_metadata,
     check_notes,
     check_numbers,
     check_stored,
@@ -177,6 +177,11 @@ def _verified(record: Record, place: Path, table: Path | None, ledger: Ledger | 
         checked("columns", lambda: check_notes(record, plan.query)),
         *([checked("bounds", lambda: _touched(record, plan))] if plan.query.aggregation.touched else []),
         check_file,
+        *(
+            [checked("metadata", lambda: check_metadata(record, place, table))]
+            if "metadata" in record["table"]
+            else []
+        ),
         checked("numbers in the table", lambda: check_numbers(plan, file)),
         checked("ledger", lambda: _payment(record, plan, ledger, file)),
     ]
@@ -246,8 +251,9 @@ def _certificate(record: Record, plan: TablePlan) -> str:
     figures = (rounded_up(claim["epsilon"], digits=6), f"{claim['epsilon']:.6g}")
     if word_now(claim["statement"]) not in [statement(plan, figure) for figure in figures]:
         raise FaultError("the statement says something else than the certificate")
-    # manifests of before state no formulas
-    if record["plan"].get("laws") not in (None, laws_record(plan.noise)):
+    # manifests of before state no formulas, or none on logarithmic scales
+    known = [None, laws_record(plan.noise), laws_record(plan.noise, log_scales=False)]
+    if record["plan"].get("laws") not in known:
         raise FaultError("the formulas are not those of the noise")
     if record["plan"]["fingerprint"] != fingerprint(plan.noise):
         raise FaultError("the fingerprint is not that of the plan")
@@ -262,7 +268,7 @@ def _requirements(record: Record, plan: TablePlan) -> str:
     query = plan.query
     asked = numbers_of(query, 1.0)
     found_widths = {label for measure in query.measures if measure.is_open for label in measure.labels}
-    if query.bounds_touched is True and query.epsilon is not None:
+    if not isinstance(query.bounds_touched, float) and query.epsilon is not None:
         found_widths.add(TOUCHED)
     for wanted, number, part in zip(asked, plan.numbers, plan.noise.parts, strict=False):
         have, want = number.requirement, wanted.requirement
@@ -285,8 +291,8 @@ def _requirements(record: Record, plan: TablePlan) -> str:
 def _touched(record: Record, plan: TablePlan) -> str:
     """Intervals and words follow from the published numbers of people."""
     known = record["bounds_touched"]
-    values = {TOUCHED: typed([one["value"] for one in known], whole=True)}
-    counts = touched_counts(plan, values) if len(known) == len(plan.query.aggregation.touched_names) else ()
+    released = touched_released(plan.query, known)
+    counts = () if released is None else touched_counts(plan, {TOUCHED: released})
     if [asdict(one) for one in counts] != known:
         raise FaultError("how many people the bounds touched is not what follows from the published numbers")
     return touched_words(counts)

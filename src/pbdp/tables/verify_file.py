@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from pbdp.errors import InputError, PbdpError
 from pbdp.noise.kernel import Array
@@ -19,7 +20,7 @@ from pbdp.tables.keys import KeyTable, Kind, arrow_types, key_table, keys_from_r
 from pbdp.tables.manifest import INTERVALS, column_notes
 from pbdp.tables.measures import Column, Measure
 from pbdp.tables.plan import TablePlan
-from pbdp.tables.quality import quality_marks, quality_names
+from pbdp.tables.quality import quality_marks, quality_names, small_groups
 from pbdp.tables.query import Query
 from pbdp.tables.table import (
     PARQUET,
@@ -30,6 +31,7 @@ from pbdp.tables.table import (
     published_columns,
     typed,
     unmarked,
+    withheld_names,
 )
 
 # Figures may differ in their last digits on another machine.
@@ -144,6 +146,19 @@ def file_of(record: Record, place: Path, table: Path | None) -> tuple[PublishedF
     )
 
 
+def check_metadata(record: Record, place: Path, table: Path | None) -> str:
+    """The file that describes the columns for programs is the one that was published with the table."""
+    known = record["table"]["metadata"]
+    path = (place if table is None else table).with_name(Path(known["file"]).name)
+    try:
+        content = path.read_bytes()
+    except OSError:
+        raise UnknownError(f"{path} is not there") from None
+    if digest_of(content) != known["sha256"]:
+        raise FaultError(f"{path} is not the file that was published")
+    return f"{path}, unchanged"
+
+
 def keys_in(file: PublishedFile) -> KeyTable:
     """The public keys in the file, where there are too many of them for the manifest."""
     by = file.record["query"]["by"]
@@ -166,6 +181,7 @@ def check_numbers(plan: TablePlan, file: PublishedFile | None) -> str:
         raise MissingError("no table to look at")
     table = _read(plan, file)
     _check_keys(plan.query, table, file.record)
+    table = table.filter(_shown(plan.query, table))
     labels = {number.label: number.requirement.integer for number in plan.numbers}
     published = [label for label in labels if label in table.column_names]
     if empty := [label for label in published if table[label].null_count]:
@@ -197,7 +213,11 @@ def check_stored(
     if table.num_rows != len(next(iter(values.values()))):
         raise FaultError("the ledger stored another number of groups than the table has")
     columns = published_columns(plan, values, clipped=file.is_clipped)
-    _compare(columns, table, "is not what the ledger stored")
+    shown = _shown(plan.query, table)
+    if plan.query.withhold and not np.array_equal(shown, ~small_groups(plan.query, columns)):
+        raise FaultError("other groups are withheld than those that the ledger stored as small")
+    columns = {name: column[shown] for name, column in columns.items()}
+    _compare(columns, table.filter(shown), "is not what the ledger stored")
     keys = groups.arrow()
     for name in plan.query.columns:
         if list(map(str, keys[name].to_pylist())) != list(map(str, table[name].to_pylist())):
@@ -220,6 +240,20 @@ def _read(plan: TablePlan, file: PublishedFile) -> Any:
     if table.num_rows != record["table"]["rows"]:
         raise FaultError(f"the table has {table.num_rows:,} rows, not {record['table']['rows']}")
     return table
+
+
+def _shown(query: Query, table: Any) -> npt.NDArray[np.bool]:
+    """The groups that are not withheld: of others nothing is told, but that they are small."""
+    if not query.withhold:
+        return np.ones(table.num_rows, dtype=bool)
+    small = np.array([mark == "small" for mark in table[quality_names(query)[0]].to_pylist()], dtype=bool)
+    named = withheld_names(query)
+    if any(table[name].filter(small).null_count < small.sum() for name in named):
+        raise FaultError("groups are small, but their numbers are not withheld")
+    for name in quality_names(query):
+        if any(mark != "small" for mark in table[name].filter(small).to_pylist()):
+            raise FaultError(f"column {name} has other marks than the numbers that are withheld")
+    return ~small
 
 
 def _check_keys(query: Query, table: Any, record: Record) -> None:

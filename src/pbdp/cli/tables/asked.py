@@ -35,6 +35,7 @@ OWN = (
     "neighbors",
     "bounds_touched",
     "quality",
+    "withhold",
 )
 _PARQUET = (".parquet", ".pq")
 _KEYS = "It is a .csv file with a header, or a .parquet file, with a row for each group."
@@ -80,7 +81,7 @@ def asked_of(settings: Settings, folder: Path, read: Sequence[Path] = ()) -> Ask
         **counts,
         **{
             name: as_float(settings[name])
-            for name in ("confidence", "epsilon", "neighbors", "bounds_touched", "quality")
+            for name in ("confidence", "epsilon", "neighbors", "bounds_touched", "quality", "withhold")
             if name in settings
         },
     )

@@ -175,7 +175,9 @@ def _metadata(options: argparse.Namespace, target: Target, read: Sequence[Path |
     """Where the metadata of a CSV file goes: beside it."""
     if target.path is None or target.written != "csv":
         return None
-    return checked_target(f"{options.output}-metadata.json", options.force, read)
+    from pbdp.tables.manifest import METADATA
+
+    return checked_target(options.output + METADATA, options.force, read)
 
 
 def _dry_run(asked: Asked, budget: Budget | None, phases: Phases, *, as_json: bool) -> Outcome:
@@ -204,9 +206,10 @@ def _written(
         phases.now("Writing")
         content = table.file_bytes(target.written)
         file.write(content)
-        beside.write(manifest_bytes(table, target.path.name, content, signer))
+        columns = csvw_bytes(table, target.path.name, manifest.name) if others else None
+        beside.write(manifest_bytes(table, target.path.name, content, signer, columns))
         for other in others:
-            other.write(csvw_bytes(table, target.path.name, manifest.name))
+            other.write(columns or b"")
     return table
 
 

@@ -45,6 +45,7 @@ QUERY_FLAGS = (
     "bounds_touched",
     "quality",
     "minimum_size",
+    "withhold",
     "keys",
     "text_keys",
     "where",
@@ -79,7 +80,15 @@ def add_flags(parser: argparse.ArgumentParser) -> None:
         type=number,
         const=True,
         metavar="WITHIN",
-        help="publish how many people these bounds touched too; without WITHIN for about 4 %% of epsilon",
+        help="within how many people to publish how many these bounds touched; unless it is said, for 1 %% "
+        "of epsilon or less; without WITHIN for about 4 %%",
+    )
+    people.add_argument(
+        "--no-bounds-touched",
+        dest="bounds_touched",
+        action="store_false",
+        default=None,
+        help="leave that out",
     )
     people.add_argument(
         "--csv",
@@ -151,6 +160,12 @@ def add_flags(parser: argparse.ArgumentParser) -> None:
     )
     measures.add_argument(
         "--minimum-size", type=whole, metavar="N", help="mark numbers of groups with fewer people as small"
+    )
+    measures.add_argument(
+        "--withhold",
+        action="store_true",
+        default=None,
+        help="leave the numbers of such groups out of the table",
     )
     privacy = parser.add_argument_group("how private, how sure")
     add(privacy, "--delta", help="far below one over the number of people")

@@ -20,7 +20,7 @@ from pbdp.tables.measures import Measure
 from pbdp.tables.numbers import TOUCHED
 from pbdp.tables.quality import SUFFIX
 from pbdp.tables.query_record import query_text
-from pbdp.tables.touched import touched_words
+from pbdp.tables.touched import is_coarse, touched_words
 
 if TYPE_CHECKING:
     from pbdp.ledger.budget import Budget
@@ -33,10 +33,8 @@ Record = dict[str, Any]
 # Groups that are shown on a terminal where the whole table can be had again.
 SHOWN = 20
 BOUNDED = "Accuracy excludes whatever your bounds cut off."
-NOT_TOLD = (
-    "bounds_touched = true (--bounds-touched) also\npublishes how many people that concerns, "
-    "for about 4 % of epsilon."
-)
+NOT_TOLD = "How many people that concerns is not published (bounds_touched = false)."
+TOLD = "How many people that concerns is published too."
 EMPTY = "No group was published: none had enough people."
 # A product of confidences is rounded by less than this, so that it promises no more than both hold.
 SAFE = 1 - 2**-50
@@ -65,10 +63,11 @@ def plan_words(plan: TablePlan, budget: Budget | None) -> str:
     if query.aggregation.touched:
         part = plan.part(TOUCHED)
         words = [part.requirement.describe(), percent_down(part.confidence), part.design.name]
-        rows.append(["people touched by bounds", *words, f"moves {part.releases} of them by 1 at most"])
+        whose = "people, by the bound that cut them" if query.bounds_touched is None else "people touched"
+        rows.append([whose, *words, f"moves {part.releases} of them by 1 at most"])
     parts = [facts(lines), "", columns(rows, right=(2,)), ""]
     if any(map(query.is_bounded, query.measures)):
-        parts.append(BOUNDED if query.aggregation.touched else f"{BOUNDED} {NOT_TOLD}")
+        parts.append(f"{BOUNDED} {TOLD if query.aggregation.touched else NOT_TOLD}")
     parts += _floors(plan)
     if budget is not None:
         parts += ["", *_budget_words(plan, budget)]
@@ -327,6 +326,12 @@ def table_notes(table: ReleasedTable, budget: Budget | None, in_words: bool) -> 
     if in_words:
         found += [_loss(table.plan), table.plan.risk_words(), table_paid_words(table.payment, budget)]
         found += [touched_words(table.bounds_touched)] if table.bounds_touched else []
+        if table.bounds_touched and is_coarse(table.bounds_touched):
+            found.append(
+                "For more precise numbers of these people say within how many: bounds_touched = 100."
+            )
+        hidden = int(table.withheld.sum())
+        found += [f"{hidden:,} small group{'s'[: hidden > 1]} withheld."] if hidden else []
     if words := _empty_words(table):
         found.append(words)
     if not len(table):

@@ -259,7 +259,8 @@ def _fetched(
 
     values = range(len(asked.values))
     numbers = ["people", "rows", *(f"{letter}{j}" for j in values for letter in "cs")]
-    numbers += [f"b{j}" for j in range(len(asked.touched_names))]
+    if asked.cuts:
+        numbers += ["o"] if asked.unit is None else ["cut"]
     read = found_kinds(asked, kinds) if asked.keys is None else {}
     keys = {f"k{place}": kind for place, kind in enumerate(read.values())}
     # days since 1970: dates are written in ways that depend on settings and on the century
