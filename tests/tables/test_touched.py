@@ -66,7 +66,9 @@ def test_it_costs_more_than_nothing_and_by_itself_little() -> None:
 
 
 def test_a_query_without_it_is_what_it_was() -> None:
-    assert "bounds_touched" not in query_record(asked(bounds_touched=False))
+    # requests of earlier versions are known by this
+    assert "bounds_touched" not in query_record(asked(bounds_touched=None))
+    assert query_from_record(query_record(asked(bounds_touched=None)), touched=False).bounds_touched is False
     for width in (True, False, None, 3.0):
         assert query_from_record(query_record(asked(bounds_touched=width))).bounds_touched == width
 

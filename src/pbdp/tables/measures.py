@@ -156,7 +156,7 @@ class Count(Measure):
 class People(Measure):
     """How many people have rows in a group.
 
-    `within` is how near the truth, `confidence` how often; `name` is that of the published column.
+    `within` is how near the bounded number, `confidence` how often; `name` is that of the published column.
     """
 
     kind: ClassVar[str] = "people"
@@ -186,7 +186,7 @@ class Sum(Measure):
     """The sum of a column. `low` and `high` bound every row's value, or with `per="person"` what one person
     adds up to in a group. `whole` says that the column holds whole numbers, and so does the result.
 
-    `within` is how near the truth, `confidence` how often; `name` is that of the published column.
+    `within` is how near the bounded number, `confidence` how often; `name` is that of the published column.
     """
 
     kind: ClassVar[str] = "sum"

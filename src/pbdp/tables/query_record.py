@@ -30,8 +30,6 @@ _SETTINGS = (
 _LATER = ("bounds_touched", "where", "derive", "bins", "rest", "quality", "minimum_size", "withhold")
 # More keys than this are named by their digest; they are in the published table.
 MOST_LISTED = 10_000
-# How many people the bounds touched, by what cut them first; records of before do not have it unasked.
-PARTS = "parts"
 # A ledger takes texts of twice this many characters.
 LONGEST_TEXT = 50_000
 
@@ -46,15 +44,15 @@ def query_record(query: Query) -> Record:
         **{name: getattr(query, name) for name in _SETTINGS},
         # left out where they are not used: requests are known by this record
         **{name: value for name, value in _later(query).items() if value},
+        **({"bounds_touched": False} if query.bounds_touched is False and query.aggregation.cutting else {}),
     }
 
 
 def _later(query: Query) -> Record:
     """Settings that came later, expressions with all types said."""
     condition = query.condition
-    touched = PARTS if query.bounds_touched is None and query.aggregation.touched else query.bounds_touched
     return {
-        "bounds_touched": touched,
+        "bounds_touched": query.bounds_touched,
         "where": None if condition is None else condition.text,
         "derive": {name: expression.text for name, expression in query.derived.items()},
         "bins": {name: bins.text for name, bins in query.special.bins.items()},
@@ -82,14 +80,18 @@ def key_of(query: Query, place: str) -> str:
     return "table " + hashlib.sha256(f"{query_text(query)}\n{place}".encode()).hexdigest()
 
 
-def query_from_record(record: Mapping[str, Any], groups: KeyTable | None = None) -> Query:
-    """The query of `query_record`; `groups` are the public groups where the record only has their digest."""
+def query_from_record(
+    record: Mapping[str, Any], groups: KeyTable | None = None, *, touched: bool = True
+) -> Query:
+    """The query of `query_record`; `groups` are the public groups where the record only has their digest.
+
+    Unless it is asked, earlier versions did not tell whom the bounds `touched`.
+    """
     record = names_now(record)
     by, keys = _by(record["by"], groups)
     select = record.get("select")
     settings = (*_SETTINGS, *_LATER)
-    touched = record.get("bounds_touched", False)
-    record = {**record, "bounds_touched": None if touched == PARTS else touched}
+    record = {"bounds_touched": None if touched else False, **record}
     known = {"unit", "by", "measures", "select", *settings}
     if unknown := sorted(set(record) - known):
         raise InputError("names in the query", f"among {', '.join(sorted(known))}", ", ".join(unknown))

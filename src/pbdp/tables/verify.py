@@ -199,7 +199,8 @@ def _verified(record: Record, place: Path, table: Path | None, ledger: Ledger | 
 
 def _plan(record: Record, file: PublishedFile | None) -> TablePlan:
     """The plan that the manifest describes; its epsilon is composed again from the tables of noise."""
-    query = query_from_record(record["query"], None if file is None else keys_in(file))
+    touched = TOUCHED in record["plan"]["numbers"]
+    query = query_from_record(record["query"], None if file is None else keys_in(file), touched=touched)
     noise = _noise(record["plan"], query)
     numbers, threshold = _numbers(query, noise, record)
     return TablePlan(query=query, numbers=numbers, noise=noise, threshold=threshold)

@@ -138,7 +138,7 @@ def add_flags(parser: argparse.ArgumentParser) -> None:
         (
             "mean",
             ("COLUMN LOW HIGH WITHIN AT_LEAST", "SETTING=VALUE"),
-            "means, near the truth in groups of AT_LEAST rows; or count_within=N instead of the last two",
+            "means, WITHIN holds in groups of AT_LEAST rows; or count_within=N instead of the last two",
         ),
         (
             "ratio",

@@ -274,14 +274,17 @@ def table_words(table: ReleasedTable, most: int | None) -> str:
 
 def _empty_words(table: ReleasedTable) -> str:
     """Which public keys may not be in the data at all; it follows from what is published."""
-    empty = {name: keys for name, keys in table.empty_keys.items() if name}
+    query = table.plan.query
+    # bins are not spelled
+    empty = {name: keys for name, keys in table.empty_keys.items() if name not in query.special.bins}
     if not empty:
         return ""
+    condition = "" if query.where is None else ", and the condition"
     every = {name: len(dict.fromkeys(table.groups.columns[name].values.tolist())) for name in empty}
     if any(len(keys) == every[name] for name, keys in empty.items()):
         return (
             f"Every number is compatible with 0: check the spelling of the keys of {', '.join(empty)}, and "
-            "that they are written as in the data."
+            f"that they are written as in the data{condition}."
         )
     told = [
         f"{name} = {', '.join(map(_key, keys[:5]))}{' ...'[: 4 * (len(keys) > 5)]}"
@@ -325,7 +328,7 @@ def table_notes(table: ReleasedTable, budget: Budget | None, in_words: bool) -> 
     found = []
     if in_words:
         found += [_loss(table.plan), table.plan.risk_words(), table_paid_words(table.payment, budget)]
-        found += [touched_words(table.bounds_touched)] if table.bounds_touched else []
+        found += [touched_words(table.bounds_touched[:2])] if table.bounds_touched else []
         if table.bounds_touched and is_coarse(table.bounds_touched):
             found.append(
                 "For more precise numbers of these people say within how many: bounds_touched = 100."
