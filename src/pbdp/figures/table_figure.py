@@ -13,7 +13,6 @@ from pbdp.digits import delta_text, percent_down, plus_minus, rounded_up
 from pbdp.errors import InputError
 from pbdp.figures.canvas import COLORS, new_figure
 from pbdp.noise.kernel import Array, Index
-from pbdp.tables.numbers import TOUCHED
 from pbdp.tables.quality import FAIR
 from pbdp.tables.table import ReleasedTable
 from pbdp.tables.touched import TouchedCount, without_bounds
@@ -95,11 +94,10 @@ def _ordered(table: ReleasedTable, measure: str) -> ReleasedTable:
     numbers = table.columns[measure].astype(np.float64)
     # numbers that are none come last
     rows = np.argsort(np.where(np.isnan(numbers), np.inf, -numbers), kind="stable")
-    values = {
-        label: column[rows] if len(column) == len(rows) and label != TOUCHED else column
-        for label, column in table.values.items()
-    }
-    return replace(table, groups=table.groups.taken(rows), values=values)
+    made = replace(table, groups=table.groups.taken(rows), others=())
+    # widths may differ from group to group, so the columns are turned as they are
+    made.__dict__["_drawn"] = {name: column[rows] for name, column in table._drawn.items()}
+    return made
 
 
 def _days(table: ReleasedTable) -> Any:

@@ -175,7 +175,7 @@ class Design(AnyDesign):
         """
         rounding = self.parts * (2 * self.reach + 2) / TOTAL
         if self.mechanism.follows_answer:
-            return rounding + 2e-12
+            return rounding + self.kernel.mass_error
         constant = self._least_constant()
         slopes = 2 * SLOPE_MARGIN + 2.0**-51 / constant
         return rounding + 2 * (rounding + CENTER_SHARE) / constant + slopes + 2e-12
@@ -214,7 +214,7 @@ class Design(AnyDesign):
 def _table(design: Design) -> WeightTable:
     """Kept, because it is asked for several times in a row: for the confidence, then for the certificate."""
     reach = design.reach
-    table = integer_weights(design.ideal_masses(0.0, reach), -reach)
+    table = integer_weights(design.ideal_masses(0.0, reach), -reach, design.kernel.center_share)
     return table if design.parts == 1 else table.in_multiples(design.parts)
 
 

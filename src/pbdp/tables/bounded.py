@@ -70,7 +70,8 @@ class BoundedAggregation:
     `unit` is the column that says whose row it is, None if every person has one row. `keys` are the public
     groups, None where every group of the data is wanted (a private selection follows); `only` then holds
     public values that some of the columns are restricted to. `groups_per_person` is None where nobody can be
-    in too many groups; `rows_per_group` where no measure counts rows. `touched` asks whom the bounds touch.
+    in too many groups; `rows_per_group` where no measure counts rows. `touched` asks whom the bounds touch,
+    `tables` how many people are in the groups of other tables: each says for every key which group it is in.
     Rows count where `where` is true; a name in `derived` means that expression, wherever a column is named
     but in expressions.
     """
@@ -83,6 +84,7 @@ class BoundedAggregation:
     rows_per_group: int | None = None
     only: tuple[KeyTable, ...] = ()
     touched: bool = False
+    tables: tuple[Index, ...] = field(default=(), compare=False)
     where: Expression | None = None
     derived: tuple[tuple[str, Expression], ...] = ()
 
@@ -100,6 +102,11 @@ class BoundedAggregation:
     def cuts(self) -> int:
         """How many numbers `Aggregates.touched` has: one for each set of bounds; none if it is not asked."""
         return 1 << len(self.cutting) if self.touched else 0
+
+    @property
+    def parts(self) -> bool:
+        """Whether more than the groups themselves is asked of people with several rows."""
+        return self.unit is not None and (self.touched or bool(self.tables))
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -124,7 +131,8 @@ class Aggregates:
     """One entry for each group that has data, in any order: private numbers, which noise is still to cover.
 
     `group` is the row of the public key table; without one `found` holds the groups that are in the data.
-    `touched` has a number of people for each set of bounds (see above), for the whole table.
+    `touched` has a number of people for each set of bounds (see above), for the whole table. `people_in` has
+    for each of several tables the people in all its groups, where that is asked for.
     """
 
     group: Index
@@ -133,6 +141,7 @@ class Aggregates:
     counts: tuple[Index, ...]
     sums: tuple[Index, ...]
     found: KeyTable | None = None
+    people_in: tuple[Index, ...] = ()
     touched: Index = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
     _length: int = field(init=False, repr=False)
 

@@ -25,18 +25,18 @@ def csvw_bytes(table: ReleasedTable, name: str, manifest: str) -> bytes:
         "dialect": {"header": True, "delimiter": ",", "encoding": "utf-8"},
         "dc:description": statement(plan, rounded_up(plan.epsilon)),
         "dc:conformsTo": manifest,
-        "tableSchema": {"columns": _columns(table), "primaryKey": list(plan.query.columns)},
+        "tableSchema": {"columns": _columns(table), "primaryKey": list(table.groups.columns)},
     }
     if table.source is not None:
         record["dc:source"] = " ".join(part for part in (table.source.name, table.source.version) if part)
-    if not plan.query.columns:
+    if not table.groups.columns:
         del record["tableSchema"]["primaryKey"]
     return (json.dumps(record, indent=2, allow_nan=False, ensure_ascii=False) + "\n").encode()
 
 
 def _columns(table: ReleasedTable) -> list[dict[str, Any]]:
     """Names, types and meanings, in the order of the file."""
-    notes = column_notes(table.plan.query)
+    notes = column_notes(table.plan.query, table.which)
     if table.insecure_test_seed is not None:
         notes[SEED_COLUMN] = "the test seed of the noise: nothing is protected"
     keys = table.groups.columns

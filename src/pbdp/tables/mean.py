@@ -118,12 +118,16 @@ class Mean(Measure):
         total = Quantity(of="sum from the middle", rows=query.rows_counted, index=index, value=value)
         return total, replace(total, of="values")
 
+    def confidence_each(self, query: Query) -> float:
+        """The square root of the confidence, as noise is independent."""
+        return min(math.sqrt(query.confidence_of(self)) * (1 + 2**-50), math.nextafter(1.0, 0.0))
+
     def numbers(self, query: Query, factor: float | None) -> list[Number]:
         """Its sum and count, each with the square root of the confidence: their noise is independent."""
         total, count = self.quantities(query)
         most = _furthest_from_middle(self.value(query))
         widths = self._widths(most, count.sensitivity(query.neighbors), factor)
-        each = min(math.sqrt(query.confidence_of(self)) * (1 + 2**-50), math.nextafter(1.0, 0.0))
+        each = self.confidence_each(query)
         return [
             number_of(query, label, quantity, region_within(width), each)
             for label, quantity, width in zip(self.labels, (total, count), widths, strict=True)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
@@ -21,7 +21,7 @@ from pbdp.noise.kernel import Array, Index
 from pbdp.spelling import made_by_name
 from pbdp.tables.bounded import Per, Value
 from pbdp.tables.fixed_point import FixedPoint
-from pbdp.tables.numbers import Number, Quantity, number_of, open_width
+from pbdp.tables.numbers import Asked, Number, Quantity, number_of, open_width
 
 if TYPE_CHECKING:
     from pbdp.release.intervals import Intervals
@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     from pbdp.tables.query import Query
 
 Column = Array | Index
+# A width, or those of several tables by their names.
+Width = Within | Mapping[str, float]
 
 PERS: tuple[Per, ...] = ("row", "person")
 # The columns of a measure: the number, its width, the two ends of its interval, its confidence.
@@ -43,7 +45,7 @@ class Measure(ABC):
     kind: ClassVar[str]
     derived: ClassVar[bool] = False
     name: str
-    within: Within | None
+    within: Width | None
     confidence: float | None
 
     @property
@@ -104,12 +106,43 @@ class Measure(ABC):
         """The numbers that are released for it; a width that is left open is `factor` sensitivities."""
         (quantity,) = self.quantities(query)
         within = self.within
+        if isinstance(within, Mapping):
+            raise AssertionError("widths by table are for several tables")
         if within is None:
             within = open_width(factor) * quantity.sensitivity(query.neighbors)
             within = max(float(math.floor(within)), 1.0) if quantity.is_whole else within
         relative = isinstance(within, str) and "%" in within
         region = region_within(within, relative and self.ends(query)[0] >= 0)
         return [number_of(query, self.name, quantity, region, query.confidence_of(self))]
+
+    def confidence_each(self, query: Query) -> float:
+        """The confidence that each of its released numbers needs."""
+        return query.confidence_of(self)
+
+    def asked(self, query: Query, factor: float | None) -> list[Asked]:
+        """What is asked of its numbers in several tables: open widths are those of the cells."""
+        margins = query.margins
+        if margins is None:
+            raise AssertionError("one table has numbers")
+        within = self.within
+        if within is None or isinstance(within, str | tuple | list):
+            cells = [(number, _width_of(number)) for number in self.numbers(query, factor)]
+            finest = {at for at, table in enumerate(margins.tables) if table.columns == margins.columns}
+            return [
+                Asked(
+                    label=number.label,
+                    quantity=number.quantity,
+                    widths=dict.fromkeys(finest, width),
+                    cells=width,
+                    confidence=number.requirement.confidence,
+                )
+                for number, width in cells
+            ]
+        (quantity,) = self.quantities(query)
+        by_table = within if isinstance(within, Mapping) else dict.fromkeys(margins.labels, within)
+        widths = {margins.labels.index(label): float(width) for label, width in by_table.items()}
+        confidence = query.confidence_of(self)
+        return [Asked(label=self.name, quantity=quantity, widths=widths, confidence=confidence)]
 
     def estimate(
         self, query: Query, released: Sequence[tuple[Column, Intervals]]
@@ -131,7 +164,7 @@ class Count(Measure):
 
     kind: ClassVar[str] = "count"
 
-    within: Within | None = None
+    within: Width | None = None
     confidence: float | None = None
     name: str = "count"
 
@@ -161,7 +194,7 @@ class People(Measure):
 
     kind: ClassVar[str] = "people"
 
-    within: Within | None = None
+    within: Width | None = None
     confidence: float | None = None
     name: str = "people"
 
@@ -194,7 +227,7 @@ class Sum(Measure):
     column: str
     low: float
     high: float
-    within: Within | None = None
+    within: Width | None = None
     confidence: float | None = None
     per: Per = "row"
     whole: bool = False
@@ -247,13 +280,20 @@ def check_bounds(name: str, low: object, high: object, whole: object) -> None:
         raise InputError(f"whole of {name}", "true or false", repr(whole))
 
 
-def check_measure(name: object, within: Within | None, confidence: float | None) -> None:
+def _width_of(number: Number) -> float:
+    """How near a number must be, on both sides."""
+    return min(map(float, number.requirement.region.offsets(0.0)))
+
+
+def check_measure(name: object, within: Width | None, confidence: float | None) -> None:
     """Refuse what no measure can have."""
     if not isinstance(name, str) or not name.strip() or not name.isprintable():
         raise InputError("name of a measure", "printable text", ascii(name))
-    if within is not None:
+    if isinstance(within, Mapping) and not within:
+        raise InputError(f"within of {name}", "given for one table or more", "none")
+    for width in within.values() if isinstance(within, Mapping) else () if within is None else (within,):
         try:
-            region_within(within)
+            region_within(width)
         except InputError as error:
             raise InputError(f"within of {name}", error.rule, error.value, error.remedy) from None
     if confidence is not None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
@@ -102,11 +102,26 @@ class Number:
     requirement: Requirement
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """A number of several tables: how near it must be in some of them, by their places.
+
+    `cells` is how near it is to be in every cell, where nothing is promised of a table.
+    """
+
+    label: str
+    quantity: Quantity
+    widths: Mapping[int, float]
+    confidence: float
+    cells: float | None = None
+
+
 def numbers_of(query: Query, factor: float | None = None) -> tuple[Number, ...]:
     """The numbers of all measures; widths that are left open are `factor` sensitivities."""
     numbers = [number for measure in query.measures for number in measure.numbers(query, factor)]
     numbers = list({number.label: number for number in numbers}.values())
-    return (*numbers, *([_touched(query, numbers)] if query.aggregation.touched else []))
+    others = [number.requirement for number in numbers]
+    return (*numbers, *([touched_number(query, others)] if query.aggregation.touched else []))
 
 
 def touched_names(query: Query) -> tuple[str, ...]:
@@ -134,7 +149,7 @@ def _sets(query: Query) -> Index:
     return np.column_stack([*every, cut] if len(bounds) > 1 else every)
 
 
-def _touched(query: Query, others: Sequence[Number]) -> Number:
+def touched_number(query: Query, others: Sequence[Requirement]) -> Number:
     """Whom the bounds touch: numbers of people for the whole table, each of which one person moves by 1.
 
     One person is in one part, and two in two at most where a person is replaced. Other numbers may all move,
@@ -145,7 +160,7 @@ def _touched(query: Query, others: Sequence[Number]) -> Number:
     width = query.bounds_touched
     if not isinstance(width, float):
         share = _TOUCHED_SHARE if parts else _ASKED_SHARE
-        width = _cheap_width(count, share, [one.requirement for one in others])
+        width = _cheap_width(count, share, others)
     return number_of(
         query,
         TOUCHED,

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
+
+import numpy as np
 
 from pbdp.digits import delta_text, rounded_up
 from pbdp.mechanism.requirement import Requirement
-from pbdp.planning.plan import Part, Plan
+from pbdp.noise.kernel import Array
+from pbdp.planning.plan import Part, Plan, number_design
 from pbdp.planning.together import narrowest_together, plan_together
+from pbdp.tables.measures import Column
 from pbdp.tables.numbers import Number, numbers_of
 from pbdp.tables.query import Query
 from pbdp.tables.selection import Threshold, Thresholds
@@ -17,6 +21,7 @@ from pbdp.tables.selection import Threshold, Thresholds
 if TYPE_CHECKING:
     from pbdp.ledger.budget import Blocks, Budget
     from pbdp.tables.engines.files import Csv
+    from pbdp.tables.strategies.strategy import Strategy
     from pbdp.tables.table import ReleasedTable
 
 # The share of delta that pays for groups of one person which a selection publishes. The threshold grows with
@@ -30,13 +35,18 @@ SELECTION = "(selection)"
 class TablePlan:
     """A query, the numbers that answer it, and the plan whose parts are their noise, in order.
 
-    A selection's threshold has the last part.
+    A selection's threshold has the last part. Several tables follow from the numbers by `strategies`, one for
+    each label of the measures.
     """
 
     query: Query
     numbers: tuple[Number, ...]
     noise: Plan
     threshold: Threshold | None = None
+    strategies: Mapping[str, Strategy] = field(default_factory=dict)
+    _found: dict[tuple[str, int], tuple[Array, float]] = field(
+        init=False, default_factory=dict, repr=False, compare=False
+    )
 
     @property
     def epsilon(self) -> float:
@@ -85,13 +95,53 @@ class TablePlan:
         """
         return self.noise.part(label)
 
+    def step(self, label: str) -> float:
+        """What one step of a number of several tables is worth.
+
+        `label` is that of a number.
+        """
+        grid = self.part(next(iter(self.strategies[label].parts))).design.grid
+        return grid.step
+
+    def widths(self, label: str, which: int) -> tuple[Array, float]:
+        """How far the numbers of one of several tables are off at most, and with what confidence.
+
+        `label` is that of a number, `which` the place of the table.
+        """
+        known = self._found.get((label, which))
+        if known is None:
+            strategy = self.strategies[label]
+            designs = {name: number_design(self.part(name).design) for name in strategy.parts}
+            measure = next(one for one in self.query.measures if label in one.labels)
+            confidence = measure.confidence_each(self.query)
+            widths = strategy.widths(designs, which, confidence) * self.step(label)
+            known = self._found[label, which] = widths, confidence
+        return known
+
+    def tables(self, rows: Mapping[str, Column]) -> list[dict[str, Column]]:
+        """The numbers of each of several tables by their labels, from the rows with noise.
+
+        `rows` are those of all parts, in steps.
+        """
+        if self.query.margins is None:
+            raise AssertionError("one table has no others")
+        found: list[dict[str, Column]] = [{} for _ in self.query.margins.tables]
+        for label, strategy in self.strategies.items():
+            step = self.step(label)
+            own = {name: rows[name].astype(np.int64) for name in strategy.parts}
+            for numbers, made in zip(found, strategy.tables(own), strict=True):
+                whole = step == 1 and made.dtype == np.int64
+                numbers[label] = made if whole else made.astype(np.float64) * step
+        return found
+
     def accuracy(self, label: str) -> str:
         """How near a number is, in words, and to what: bounds may stand between it and the truth.
 
         `label` is that of a number.
         """
+        of = next((of for of, strategy in self.strategies.items() if label in strategy.parts), label)
         words = self.part(label).requirement.describe()
-        bounded = any(self.query.is_bounded(one) for one in self.query.measures if label in one.labels)
+        bounded = any(self.query.is_bounded(one) for one in self.query.measures if of in one.labels)
         return words.replace("of the truth", "of the bounded number") if bounded else words
 
     def release(
@@ -133,6 +183,10 @@ class TablePlan:
 
 def plan_table(query: Query) -> TablePlan:
     """The plan with the least joint epsilon that was found, or with the narrowest widths for an epsilon."""
+    if query.margins is not None:
+        from pbdp.tables.strategies.planning import plan_several
+
+        return plan_several(query)
     thresholds, missing = _thresholds(query)
     given = {SELECTION: [(option.requirement, option.design) for option in thresholds]} if thresholds else {}
     if query.epsilon is None:

@@ -10,6 +10,7 @@ from pbdp.accounting.risk import warn_of_delta
 from pbdp.domains import confidence_level, positive, probability, whole
 from pbdp.errors import ContradictionError, InputError, unchangeable
 from pbdp.mechanism.neighbors import Neighbors
+from pbdp.noise.kernel import Index
 from pbdp.spelling import made_by_name
 from pbdp.tables.bounded import MOST_ROWS_PER_GROUP, BoundedAggregation, Value
 from pbdp.tables.expressions.reading import expression_of
@@ -17,6 +18,7 @@ from pbdp.tables.expressions.tree import Expression
 from pbdp.tables.fixed_point import USUAL_ROWS
 from pbdp.tables.groups import Special, crossed_tables, derived_columns
 from pbdp.tables.keys import KeyColumn, KeyTable, crossed, key_column, key_table
+from pbdp.tables.margins import Margins, check_tables
 from pbdp.tables.measures import Measure, column_name
 from pbdp.tables.quality import check_quality, quality_names
 from pbdp.tables.selection import Selection
@@ -52,6 +54,10 @@ class Query:
     number, or `Keys` with a group for everything else. `quality` marks every number as good, fair or poor,
     and with a `minimum_size` those of small groups; `withhold` leaves the numbers of these out.
 
+    With `tables` several tables are published at once, each by some of the columns of `by` ([["zone",
+    "hour"], ["zone"], []]; the last is the total). People are bounded once, in groups by all columns, so that
+    all tables agree, and their numbers add up.
+
     `delta` is what epsilon is for, `neighbors` "add/remove" or "replace"; `bins` and `rest` say by column
     what `Bins` and `Keys` in `by` say.
     """
@@ -76,10 +82,12 @@ class Query:
     quality: bool = False
     minimum_size: int | None = None
     withhold: bool = False
+    tables: Sequence[Sequence[str]] | None = None
     special: Special = field(init=False)
     derived: Mapping[str, Expression] = field(init=False)
     groups: KeyTable | None = field(init=False)
     only: tuple[KeyTable, ...] = field(init=False)
+    margins: Margins | None = field(init=False)
     aggregation: BoundedAggregation = field(init=False)
 
     def __post_init__(self) -> None:
@@ -114,6 +122,8 @@ class Query:
         groups, only = self._groups()
         object.__setattr__(self, "groups", groups)
         object.__setattr__(self, "only", only)
+        object.__setattr__(self, "margins", self._margins())
+        self._check_widths()
         self._check_bounds()
         self._check_touched()
         aggregation = self._aggregation()
@@ -208,6 +218,43 @@ class Query:
             )
         return crossed(listed), ()
 
+    def _margins(self) -> Margins | None:
+        """The several tables, if it is not just one by all columns."""
+        if self.tables is None:
+            return None
+        tables = check_tables(self.tables, self.columns)
+        several = None if tables == (self.columns,) else tables
+        object.__setattr__(self, "tables", several)
+        if several is None:
+            return None
+        if self.groups is None:
+            remedy = "List the public keys of all columns, or ask for one table."
+            raise ContradictionError("tables", "used with public keys", "a selection of groups", remedy)
+        return Margins(cells=self.groups, asked=tables)
+
+    def _check_widths(self) -> None:
+        """Widths of several tables are plain numbers, by the names of the tables if they differ."""
+        for measure in self.measures:
+            within = measure.within
+            if self.margins is None and isinstance(within, Mapping):
+                raise ContradictionError(
+                    f"within of {measure.name}",
+                    "one width for one table",
+                    "widths by table",
+                    "Name the tables.",
+                )
+            if self.margins is None or within is None:
+                continue
+            widths = within if isinstance(within, Mapping) else dict.fromkeys(self.margins.labels, within)
+            if strange := [str(name) for name in widths if name not in self.margins.labels]:
+                rule = f"by the tables ({'; '.join(self.margins.labels)})"
+                raise InputError(f"within of {measure.name}", rule, "; ".join(strange))
+            if any(not isinstance(width, int | float) for width in widths.values()):
+                remedy = "Relative and lopsided widths are for one table."
+                raise InputError(
+                    f"within of {measure.name}", "plain numbers for several tables", within, remedy
+                )
+
     def _check_bounds(self) -> None:
         if self.unit is None:
             for name in ("groups_per_person", "rows_per_group"):
@@ -260,7 +307,15 @@ class Query:
             only=tuple(map(special.engine_keys, self.only)),
             where=self.condition,
             derived=(*self.derived.items(), *special.derived(tables, self.derived).items()),
+            tables=self._counted_apart(),
         )
+
+    def _counted_apart(self) -> tuple[Index, ...]:
+        """The tables that people are counted in by themselves, as they may be in several cells."""
+        people = any(measure.kind == "people" for measure in self.measures)
+        if self.margins is None or not people or self.unit is None or (self.groups_per_person or 1) == 1:
+            return ()
+        return tuple(table.of_cell for table in self.margins.tables)
 
     @property
     def condition(self) -> Expression | None:

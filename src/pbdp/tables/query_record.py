@@ -27,7 +27,17 @@ _SETTINGS = (
     "neighbors",
     "most_rows",
 )
-_LATER = ("bounds_touched", "where", "derive", "bins", "rest", "quality", "minimum_size", "withhold")
+_LATER = (
+    "bounds_touched",
+    "where",
+    "derive",
+    "bins",
+    "rest",
+    "quality",
+    "minimum_size",
+    "withhold",
+    "tables",
+)
 # More keys than this are named by their digest; they are in the published table.
 MOST_LISTED = 10_000
 # A ledger takes texts of twice this many characters.
@@ -60,6 +70,7 @@ def _later(query: Query) -> Record:
         "quality": query.quality,
         "minimum_size": query.minimum_size,
         "withhold": query.withhold,
+        "tables": None if query.tables is None else [list(table) for table in query.tables],
     }
 
 
@@ -135,7 +146,10 @@ def _made(what: str, kind: type[Any], settings: object) -> Any:
 
 def _measure_record(measure: Measure) -> Record:
     settings = asdict(measure)  # type: ignore[call-overload]  # every kind is a dataclass
-    return {"kind": measure.kind} | {name: value for name, value in settings.items() if value is not None}
+    kept = {name: value for name, value in settings.items() if value is not None}
+    if isinstance(measure.within, Mapping):
+        kept["within"] = {label: float(width) for label, width in measure.within.items()}
+    return {"kind": measure.kind} | kept
 
 
 def _by_record(query: Query) -> Record:

@@ -25,7 +25,6 @@ from pbdp.noise.kernel import Array
 from pbdp.release.intervals import Intervals
 from pbdp.tables.keys import KeyTable
 from pbdp.tables.measures import Column, Measure
-from pbdp.tables.numbers import TOUCHED
 from pbdp.tables.plan import TablePlan
 from pbdp.tables.quality import quality_marks, small_groups
 from pbdp.tables.touched import TouchedCount, touched_counts
@@ -85,6 +84,7 @@ class ReleasedTable:
     They speak of the bounded aggregates, as the columns' names say. `insecure_test_seed` is None unless
     the noise came from such a seed, in which case nothing is protected. `source` is what the publisher calls
     the data, and `data_digest` a digest of it under the ledger's secret key, which tells nobody else a thing.
+    Where several tables were asked for, this is the first of them, and `tables` has all by their names.
     """
 
     plan: TablePlan
@@ -95,12 +95,26 @@ class ReleasedTable:
     insecure_test_seed: int | None = None
     source: SourceName | None = None
     data_digest: str | None = None
+    which: int = 0
+    others: tuple[ReleasedTable, ...] = ()
 
     def __len__(self) -> int:
-        return len(next(iter(self.values.values())))
+        return len(self.groups)
+
+    @property
+    def tables(self) -> dict[str, ReleasedTable]:
+        """All tables of the release by their names: their columns, or `total`."""
+        return {table.label: table for table in (self, *self.others)}
+
+    @property
+    def label(self) -> str:
+        """The name of the table among those that were asked for."""
+        margins = self.plan.query.margins
+        return ", ".join(self.plan.query.columns) if margins is None else margins.labels[self.which]
 
     def __repr__(self) -> str:
         groups = f"{len(self):,} group{'' if len(self) == 1 else 's'}"
+        groups += f" and {len(self.others)} more tables" if self.others else ""
         names = ", ".join(measure.name for measure in self.plan.query.measures)
         loss = f"epsilon {rounded_up(self.plan.epsilon)} at delta {delta_text(self.plan.delta)}"
         return f"<ReleasedTable: {names} of {groups}; {loss}{self._mark}>"
@@ -140,7 +154,7 @@ class ReleasedTable:
 
     @cached_property
     def _drawn(self) -> Columns:
-        return published_columns(self.plan, self.values)
+        return published_columns(self.plan, self.values, which=self.which)
 
     @cached_property
     def withheld(self) -> npt.NDArray[np.bool]:
@@ -214,10 +228,9 @@ class ReleasedTable:
         if self.plan.query.groups is None:
             return {}
         near_zero = np.ones(len(self), dtype=bool)
-        for number in self.plan.numbers:
-            if len(self.values[number.label]) == len(self) and number.label != TOUCHED:
-                found = _intervals(self.plan, number.label, self.values[number.label])
-                near_zero &= (found.low <= 0) & (found.high >= 0)
+        for label in (label for measure in self.plan.query.measures for label in measure.labels):
+            found = _intervals(self.plan, label, self.values[label], self.which)
+            near_zero &= (found.low <= 0) & (found.high >= 0)
         empty: dict[str, list[object]] = {}
         for name, column in self.groups.columns.items():
             with_some = set(column.values[~near_zero].tolist())
@@ -237,29 +250,29 @@ class ReleasedTable:
     ) -> None:
         """Write a .csv or .parquet file, and beside it the manifest (`NAME.manifest.json` by default).
 
-        Beside a CSV file also its metadata for programs, `NAME.csv-metadata.json`.
+        Beside a CSV file also its metadata for programs, `NAME.csv-metadata.json`. Further tables get files
+        of their own, `NAME.zone.csv`, and are in the same manifest.
 
         `sign` is the file of a private key that `pbdp keys create` made.
 
         `path` names the table.
         """
-        from pbdp.tables.csvw import csvw_bytes
-        from pbdp.tables.manifest import METADATA, manifest_bytes
+        from pbdp.tables.manifest import METADATA, written_files
         from pbdp.tables.signing import signer_at
 
         target = Path(path)
         signer = None if sign is None else signer_at(sign)
         if signer is not None:
             signer.check_apart([target])
-        content = self.file_bytes(target.suffix.lower().lstrip("."))
         beside = target.with_suffix(target.suffix + ".manifest.json") if manifest is None else Path(manifest)
-        is_csv = target.suffix.lower() == ".csv"
-        metadata = csvw_bytes(self, target.name, beside.name) if is_csv else None
+        written = target.suffix.lower().lstrip(".")
+        content, files = written_files(self, target.name, beside.name, written, signer)
         try:
-            target.write_bytes(content)
-            beside.write_bytes(manifest_bytes(self, target.name, content, signer, metadata))
-            if metadata is not None:
-                target.with_name(target.name + METADATA).write_bytes(metadata)
+            beside.write_bytes(content)
+            for file in files:
+                target.with_name(file.name).write_bytes(file.content)
+                if file.metadata is not None:
+                    target.with_name(file.name + METADATA).write_bytes(file.metadata)
         except OSError as error:
             raise InputError("output", "a file that can be written", target, f"{error.strerror}.") from None
 
@@ -312,8 +325,12 @@ def published_columns(
     measures: Sequence[Measure] | None = None,
     *,
     clipped: bool = False,
+    which: int = 0,
+    shown: npt.NDArray[np.bool] | None = None,
 ) -> Columns:
     """The columns of these measures (all of them by default), for the released numbers by their labels.
+
+    Of several tables `which` is theirs; `values` may be those of the `shown` groups alone.
 
     A number may be so far below what can be true that its interval holds nothing that can. It gets the
     interval of the nearest number that can be true then, which holds more than nothing. Confidences are
@@ -321,19 +338,22 @@ def published_columns(
     """
     columns: Columns = {}
     for measure in plan.query.measures if measures is None else measures:
-        released = [(values[label], _intervals(plan, label, values[label])) for label in measure.labels]
+        released = [
+            (values[label], _intervals(plan, label, values[label], which)) for label in measure.labels
+        ]
         if not measure.derived and not clipped:
             least, most = measure.ends(plan.query)
             ((published, found),) = released
             low, high = found.low, found.high
             if np.any(beyond := (high < least) | (low > most)):
                 label = measure.labels[0]
-                nearest = _intervals(plan, label, np.clip(published.astype(np.float64), least, most))
+                near = np.clip(published.astype(np.float64), least, most)
+                nearest = _intervals(plan, label, near, which, shown)
                 low, high = (np.where(beyond, *ends) for ends in ((nearest.low, low), (nearest.high, high)))
                 released = [(published, replace(found, low=low, high=high))]
         published, low, high, confidence = measure.estimate(plan.query, released)
-        shown = confidence if clipped else confidence_shown(confidence)
-        columns |= _columns(measure, published, low, high, shown)
+        told = confidence if clipped else confidence_shown(confidence)
+        columns |= _columns(measure, published, low, high, told)
     return columns | (quality_marks(plan.query, columns) if measures is None else {})
 
 
@@ -347,8 +367,22 @@ def confidence_shown(confidence: float) -> float:
     return math.floor(confidence * 1e6) / 1e6 if 1e-6 <= confidence < 1 else confidence
 
 
-def _intervals(plan: TablePlan, label: str, values: Column) -> Intervals:
-    return plan.part(label).releaser.intervals(values.astype(np.float64), None, as_promised=True)
+def _intervals(
+    plan: TablePlan,
+    label: str,
+    values: Column,
+    which: int,
+    shown: npt.NDArray[np.bool] | None = None,
+) -> Intervals:
+    if plan.query.margins is None:
+        return plan.part(label).releaser.intervals(values.astype(np.float64), None, as_promised=True)
+    widths, confidence = plan.widths(label, which)
+    widths = widths if shown is None else widths[shown]
+    # outwards, as sums of doubles are rounded; whole numbers are exact
+    low, high = values - widths, values + widths
+    if values.dtype != np.int64:
+        low, high = np.nextafter(low, -np.inf), np.nextafter(high, np.inf)
+    return Intervals(low=low.astype(np.float64), high=high.astype(np.float64), confidence=confidence)
 
 
 def _columns(measure: Measure, values: Column, low: Array, high: Array, confidence: float) -> Columns:

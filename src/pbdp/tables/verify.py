@@ -44,6 +44,7 @@ from pbdp.tables.verify_file import (
     file_of,
     keys_in,
 )
+from pbdp.tables.verify_several import check_strategies, check_sums, several_plan
 
 if TYPE_CHECKING:
     from pbdp.ledger.ledger import Ledger
@@ -176,15 +177,18 @@ def _verified(record: Record, place: Path, table: Path | None, ledger: Ledger | 
         checked("selection", lambda: _selection(record, plan)),
         checked("columns", lambda: check_notes(record, plan.query)),
         *([checked("bounds", lambda: _touched(record, plan))] if plan.query.aggregation.touched else []),
-        check_file,
-        *(
-            [checked("metadata", lambda: check_metadata(record, place, table))]
-            if "metadata" in record["table"]
-            else []
-        ),
-        checked("numbers in the table", lambda: check_numbers(plan, file)),
-        checked("ledger", lambda: _payment(record, plan, ledger, file)),
     ]
+    files = [file]
+    for which, known in enumerate([record["table"], *record.get("tables", ())]):
+        if which:
+            beside = None if table is None else table.with_name(Path(known["file"]).name)
+            file, check_file = file_of(record, place, beside, which)
+            files.append(file)
+        checks.append(check_file)
+        checks += _checked_file(plan, file, known, place, table)
+    if plan.query.margins is not None:
+        checks.append(checked("sums", lambda: check_sums(plan, files)))
+    checks.append(checked("ledger", lambda: _payment(record, plan, ledger, files)))
     if record["insecure_test_seed"] is not None:
         words = "The noise came from a test seed: nothing is protected. Never publish this table."
         checks.append(Check(name="noise", holds=False, words=words))
@@ -197,11 +201,23 @@ def _verified(record: Record, place: Path, table: Path | None, ledger: Ledger | 
     )
 
 
+def _checked_file(
+    plan: TablePlan, file: PublishedFile | None, known: Record, place: Path, table: Path | None
+) -> list[Check]:
+    """The numbers of a file, and what describes its columns for programs."""
+    found = [checked("numbers in the table", lambda: check_numbers(plan, file))]
+    if "metadata" in known:
+        found.insert(0, checked("metadata", lambda: check_metadata(known["metadata"], place, table)))
+    return found
+
+
 def _plan(record: Record, file: PublishedFile | None) -> TablePlan:
     """The plan that the manifest describes; its epsilon is composed again from the tables of noise."""
     touched = TOUCHED in record["plan"]["numbers"]
     query = query_from_record(record["query"], None if file is None else keys_in(file), touched=touched)
     noise = _noise(record["plan"], query)
+    if query.margins is not None:
+        return several_plan(query, noise, record)
     numbers, threshold = _numbers(query, noise, record)
     return TablePlan(query=query, numbers=numbers, noise=noise, threshold=threshold)
 
@@ -267,6 +283,8 @@ def _certificate(record: Record, plan: TablePlan) -> str:
 def _requirements(record: Record, plan: TablePlan) -> str:
     """Every part has the sensitivity and the number of groups of the query, and the accuracy asked for."""
     query = plan.query
+    if query.margins is not None:
+        return check_strategies(plan)
     asked = numbers_of(query, 1.0)
     found_widths = {label for measure in query.measures if measure.is_open for label in measure.labels}
     if not isinstance(query.bounds_touched, float) and query.epsilon is not None:
@@ -303,7 +321,7 @@ def _selection(record: Record, plan: TablePlan) -> str:
     """Lone people are hidden as often as `missing` says, and large groups published as often as asked."""
     query, threshold, part = plan.query, plan.threshold, plan.noise.parts[-1]
     if query.select is None or threshold is None:
-        if plan.noise.missing or record["plan"]["threshold"] is not None:
+        if (plan.noise.missing and query.margins is None) or record["plan"]["threshold"] is not None:
             raise FaultError("there is no selection, but a threshold")
         return "not needed: the groups are public"
     design, asked = number_design(part.design), query.select
@@ -328,7 +346,9 @@ def _selection(record: Record, plan: TablePlan) -> str:
     return f"groups of {asked.people} people are published with confidence {percent_down(asked.confidence)}"
 
 
-def _payment(record: Record, plan: TablePlan, ledger: Ledger | None, file: PublishedFile | None) -> str:
+def _payment(
+    record: Record, plan: TablePlan, ledger: Ledger | None, files: list[PublishedFile | None]
+) -> str:
     """The spend is in the ledger, for this query and plan, at this price; and so is the table."""
     paid = record["ledger"]
     if paid is None:
@@ -357,12 +377,17 @@ def _payment(record: Record, plan: TablePlan, ledger: Ledger | None, file: Publi
     ):
         raise FaultError("the ledger has no such spend for this query")
     words = f"paid from {paid['dataset']}, record {paid['sequence']}"
-    if file is None:
+    if not any(files):
         return words
     drawn = _stored(ledger, paid["sequence"], plan)
     if [asdict(one) for one in touched_counts(plan, drawn.values)] != record.get("bounds_touched", []):
         raise FaultError("how many people the bounds touched is not what the ledger stored")
-    check_stored(plan, drawn.groups, drawn.values, file)
+    margins = plan.query.margins
+    numbers = [drawn.values] if margins is None else plan.tables(drawn.values)
+    groups = [drawn.groups] if margins is None else [table.groups for table in margins.tables]
+    for file, own, values in zip(files, groups, numbers, strict=True):
+        if file is not None:
+            check_stored(plan, own, values, file)
     return f"{words}; the table is the one that the ledger stored"
 
 

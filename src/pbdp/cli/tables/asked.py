@@ -36,6 +36,7 @@ OWN = (
     "bounds_touched",
     "quality",
     "withhold",
+    "tables",
 )
 _PARQUET = (".parquet", ".pq")
 _KEYS = "It is a .csv file with a header, or a .parquet file, with a row for each group."
@@ -75,6 +76,7 @@ def asked_of(settings: Settings, folder: Path, read: Sequence[Path] = ()) -> Ask
         keys=keys,
         measures=_measures(settings.get("measures", ())),
         select=_select(settings.get("select")),
+        tables=settings.get("tables"),
         where=settings.get("where"),
         derive=settings.get("derive"),
         delta=_delta(settings),
@@ -115,7 +117,9 @@ def _source(settings: object) -> SourceName | None:
 
 
 def as_float(value: Any) -> Any:
-    """Whole numbers as floats, in lists too, everything else as it is: 50 and 50.0 are one."""
+    """Whole numbers as floats, in lists and tables too, everything else as it is: 50 and 50.0 are one."""
+    if isinstance(value, dict):
+        return {name: as_float(part) for name, part in value.items()}
     if isinstance(value, list):
         return [as_float(part) for part in value]
     return float(value) if isinstance(value, int) and not isinstance(value, bool) else value

@@ -31,6 +31,7 @@ _NAMED = (
     "within", "name", "confidence", "per", "whole", "at_least", "count_within", "of_within", "over_within",
 )  # fmt: skip
 _TEXTS = ("column", "name", "per", "of", "over")
+_FLAGS = {"tables": "table_by"}
 _TRUTHS = {"true": True, "false": False}
 QUERY_FLAGS = (
     "unit",
@@ -105,6 +106,13 @@ def add_flags(parser: argparse.ArgumentParser) -> None:
         "'fare=0..100 by 5' (may be repeated; "
         "a key in double quotes is text and may hold commas). COLUMN=? with --select",
     )
+    groups.add_argument(
+        "--table-by",
+        dest="tables",
+        action="append",
+        metavar="COLUMNS",
+        help="publish several tables that add up: zone,hour then zone then total (may be repeated)",
+    )
     groups.add_argument("--where", metavar="CONDITION", help="only rows for which this is true: 'spend > 0'")
     groups.add_argument(
         "--derive",
@@ -173,6 +181,11 @@ def add_flags(parser: argparse.ArgumentParser) -> None:
     add(privacy, "--epsilon", help="find the widths that are left out or ? for this epsilon")
 
 
+def _columns(text: str) -> list[str]:
+    """The columns of a table: `zone,hour`, or none for `total`."""
+    return [] if text.strip() == "total" else [name.strip() for name in text.split(",")]
+
+
 def _derived(text: str) -> tuple[str, str]:
     """A column from `NAME=EXPRESSION`."""
     name, equals, expression = text.partition("=")
@@ -201,11 +214,11 @@ def flags_given(options: argparse.Namespace) -> list[str]:
     """The flags of a query that were used."""
     names = [
         name
-        for name in (*QUERY_FLAGS, "by", "select", "select_confidence", "csv", "derive")
+        for name in (*QUERY_FLAGS, "by", "tables", "select", "select_confidence", "csv", "derive")
         if getattr(options, name) is not None
     ]
     kinds = dict.fromkeys(kind for kind, _ in options.measures or ())
-    return [f"--{name.replace('_', '-')}" for name in (*names, *kinds)]
+    return [f"--{_FLAGS.get(name, name).replace('_', '-')}" for name in (*names, *kinds)]
 
 
 def settings_of(options: argparse.Namespace) -> dict[str, Any]:
@@ -225,6 +238,8 @@ def settings_of(options: argparse.Namespace) -> dict[str, Any]:
             settings["select"]["confidence"] = options.select_confidence
     elif options.select_confidence is not None:
         raise ContradictionError("--select-confidence", "used with --select", "no --select")
+    if options.tables is not None:
+        settings["tables"] = [_columns(text) for text in options.tables]
     if options.csv is not None:
         settings["csv"] = _csv(options.csv)
     if options.derive is not None:

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from pbdp.accounting.risk import delta_words
 from pbdp.cli.table_file import json_value
@@ -59,7 +62,7 @@ def plan_words(plan: TablePlan, budget: Budget | None) -> str:
     ]
     rows = [["number", "accuracy", "confidence", "noise", "one person"]]
     for measure in query.measures:
-        rows += _rows(plan, measure)
+        rows += _rows(plan, measure) if query.margins is None else _several_rows(plan, measure)
     if query.aggregation.touched:
         part = plan.part(TOUCHED)
         words = [part.requirement.describe(), percent_down(part.confidence), part.design.name]
@@ -72,6 +75,32 @@ def plan_words(plan: TablePlan, budget: Budget | None) -> str:
     if budget is not None:
         parts += ["", *_budget_words(plan, budget)]
     return "\n".join([*parts, "", "Nothing was read and nothing was spent.", ""])
+
+
+def _several_rows(plan: TablePlan, measure: Measure) -> list[list[str]]:
+    """How near the numbers of each of several tables are, and then the noise that they follow from."""
+    labels = [] if plan.query.margins is None else plan.query.margins.labels
+    rows = []
+    for label in measure.labels:
+        of = "of the bounded number" if plan.query.is_bounded(measure) else "of the truth"
+        for which, table in enumerate(labels):
+            widths, confidence = plan.widths(label, which)
+            words = f"within {_shown(float(np.max(widths)))} {of}"
+            rows.append([f"{label}: {table}", words, percent_down(confidence), "", ""])
+        strategy = plan.strategies[label]
+        for name, moves in strategy.parts.items():
+            part = plan.part(name)
+            moved = f"moves {moves.numbers} of them by {part.requirement.sensitivity:g} at most"
+            if moves.numbers == 1 and moves.laws:
+                moved = f"moves them by {part.requirement.sensitivity:g} in all at most"
+            rows.append([f"  from {name}", "", "", part.design.name, moved])
+    return rows
+
+
+def _shown(width: float) -> str:
+    """A width of four digits, rounded up."""
+    unit = 10.0 ** min(math.floor(math.log10(width)) - 3, 0) if width > 0 else 1.0
+    return f"{math.ceil(width / unit) * unit:,.10g}"
 
 
 def _floors(plan: TablePlan) -> list[str]:
@@ -111,6 +140,7 @@ def plan_facts(plan: TablePlan, budget: Budget | None) -> Record:
         "groups": None if query.groups is None else len(query.groups),
         "selection": selection,
         "numbers": [fact for measure in query.measures for fact in _facts(plan, measure)],
+        **({} if query.margins is None else {"tables": _several_facts(plan)}),
         "means": {
             measure.name: {"within": measure.promised(plan), "at_least": measure.at_least}
             for measure in query.measures
@@ -130,6 +160,12 @@ def _groups(query: Query) -> str:
     by = f" by {', '.join(query.columns)}" if query.columns else ""
     if query.groups is None:
         return f"those in the data{by}, as far as they are selected"
+    if query.margins is not None:
+        each = [
+            f"{len(table):,} by {table.label}" if table.columns else "the total"
+            for table in query.margins.tables
+        ]
+        return f"{', '.join(each)}; empty ones are published as noise around 0"
     count = len(query.groups)
     return f"{count:,} public group{'s' if count > 1 else ''}{by}; empty ones are published as noise around 0"
 
@@ -148,7 +184,10 @@ def _selection(plan: TablePlan) -> list[tuple[str, str]]:
 
 def _parts(plan: TablePlan, measure: Measure) -> list[tuple[str, Part]]:
     """The released numbers behind a measure."""
-    return [(label, plan.part(label)) for label in measure.labels]
+    if plan.query.margins is None:
+        return [(label, plan.part(label)) for label in measure.labels]
+    names = [name for label in measure.labels for name in plan.strategies[label].parts]
+    return [(name, plan.part(name)) for name in names]
 
 
 def _rows(plan: TablePlan, measure: Measure) -> list[list[str]]:
@@ -174,6 +213,20 @@ def _rows(plan: TablePlan, measure: Measure) -> list[list[str]]:
             both *= part.confidence * SAFE
         rows.append([measure.name, words, percent_down(both), "of the two above", ""])
     return rows
+
+
+def _several_facts(plan: TablePlan) -> list[Record]:
+    """How near the numbers of each of several tables are."""
+    if plan.query.margins is None:
+        raise AssertionError("one table has no others")
+    found = []
+    for which, table in enumerate(plan.query.margins.tables):
+        known = {label: plan.widths(label, which) for label in plan.strategies}
+        widths = {label: float(np.max(widths)) for label, (widths, _) in known.items()}
+        sure = {label: confidence for label, (_, confidence) in known.items()}
+        made = {"table": table.label, "by": list(table.columns), "groups": len(table)}
+        found.append(made | {"within": widths, "confidence": sure})
+    return found
 
 
 def _facts(plan: TablePlan, measure: Measure) -> list[Record]:
@@ -232,6 +285,9 @@ def _paid_key(plan: TablePlan, budget: Budget) -> str | None:
 
 def table_words(table: ReleasedTable, most: int | None) -> str:
     """Groups, numbers and intervals in aligned columns, the first `most` of them, and what they mean."""
+    if table.others:
+        others = [replace(one, others=()) for one in table.tables.values()]
+        return "\n".join(f"{one.label}:\n{table_words(one, most)}" for one in others)
     query = table.plan.query
     shown = len(table) if most is None else min(most, len(table))
     heads, cells, right = [], [], []
@@ -307,9 +363,9 @@ def table_facts(table: ReleasedTable, written_to: str | None, manifest: str | No
     record = manifest_record(table)
     facts: Record = {"rows": len(table)}
     if written_to is None:
-        facts["table"] = [
-            {name: json_value(value) for name, value in row.items()} for row in table.to_arrow().to_pylist()
-        ]
+        facts["table"] = _json_rows(table)
+        if table.others:
+            facts["tables"] = {one.label: _json_rows(one) for one in table.tables.values()}
     else:
         facts |= {"written_to": written_to, "manifest": manifest}
     return facts | {
@@ -321,6 +377,10 @@ def table_facts(table: ReleasedTable, written_to: str | None, manifest: str | No
         "ledger": record["ledger"],
         "insecure_test_seed": table.insecure_test_seed,
     }
+
+
+def _json_rows(table: ReleasedTable) -> list[Record]:
+    return [{name: json_value(value) for name, value in row.items()} for row in table.to_arrow().to_pylist()]
 
 
 def table_notes(table: ReleasedTable, budget: Budget | None, in_words: bool) -> tuple[str, ...]:

@@ -7,6 +7,7 @@
     pairs    per person and group: n rows, and for each value column c values and their sum w
     totals   per group: the capped sums over persons
     cut      if asked whom the bounds touch: the pairs once more, by person, and then by what cut them
+    others   for each other table that people are counted in: the pairs once more, by its groups
 
 Kept and pairs run on one part of the persons after the other, split by a hash: that takes a third of the
 memory that all persons at once would. The number of a group is its row in the public keys, or its rank among
@@ -20,12 +21,13 @@ rows, and a table with more of them is refused.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from pbdp.noise.kernel import Index
 from pbdp.tables.bounded import MOST_STEPS, Aggregates, BoundedAggregation, Value
 from pbdp.tables.engines.interface import ColumnKind, EngineError
 from pbdp.tables.engines.sql import aggregates_from, found_kinds, row_digest
@@ -110,16 +112,21 @@ class PolarsSource:
             rows = rows.join(groups.lazy(), on=keys)
         placed = self._collected(_with_places(rows, asked, choice_key))
         parts, cut = [], []
+        people_in = [np.zeros(int(of_key.max()) + 1, dtype=np.int64) for of_key in asked.tables]
         for part in _by_parts(placed, asked):
-            pairs = self._collected(part) if asked.cuts else part
+            pairs = self._collected(part) if asked.parts else part
             cut += [self._collected(_cut(pairs.lazy(), asked))] if asked.cuts else []
-            parts.append(self._collected(_totals(_kept(pairs.lazy(), asked), asked, ["g"])))
+            kept = _kept(pairs.lazy(), asked)
+            parts.append(self._collected(_totals(kept, asked, ["g"])))
+            for people, of_key in zip(people_in, asked.tables, strict=True):
+                counted = self._collected(_people_in(kept, of_key))
+                np.add.at(people, counted["m"].to_numpy(), counted["people"].to_numpy())
         found = pl.concat(parts).group_by("g").sum()
         found = found if groups is None else found.join(groups, on="g").drop("g")
         answer = self._answer(found, asked, read)
         for counted in cut:
             np.add.at(answer.touched, counted["cut"].to_numpy(), counted["people"].to_numpy())
-        return answer
+        return replace(answer, people_in=tuple(people_in))
 
     def _schema(self) -> pl.Schema:
         """Names and types of the columns."""
@@ -365,6 +372,15 @@ def _is_kept(asked: BoundedAggregation) -> pl.Expr:
 
 def _kept(pairs: pl.LazyFrame, asked: BoundedAggregation) -> pl.LazyFrame:
     return pairs.filter(_is_kept(asked)) if asked.touched else pairs
+
+
+def _people_in(pairs: pl.LazyFrame, of_key: Index) -> pl.LazyFrame:
+    """How many people are in each group of another table."""
+    import polars as pl
+
+    keys = pl.LazyFrame({"g": np.arange(len(of_key), dtype=np.uint32), "m": of_key})
+    persons = pairs.select("p", "g").join(keys, on="g").select("p", "m").unique()
+    return persons.group_by("m").agg(people=pl.len().cast(pl.Int64))
 
 
 def _cut(pairs: pl.LazyFrame, asked: BoundedAggregation) -> pl.LazyFrame:

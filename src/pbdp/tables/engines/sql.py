@@ -6,6 +6,7 @@
     pairs    per person and group: n rows, and for each value column c values and their sum w
     last     per group: the capped sums over persons
     cut      if asked whom the bounds touch: the pairs once more, by person, and then by what cut them
+    others   for each other table that people are counted in: the pairs once more, by its groups
 
 Without a unit each row is a person of its own, and the last step reads the source. The bound on groups does
 not rest on the hash: a person's kept rows have at most `groups_per_person` different (h, group), and so at
@@ -13,7 +14,8 @@ most that many groups, even if an engine hashed equal persons differently. A row
 keys are different from each other and dialects compare them exactly; so the join repeats no row.
 
 To tell who is in too many groups, pairs of one group more are made, and left out of the sums. Whom the bounds
-touch comes as rows of the same result: `cut` says by which bounds, and is -1 in the rows of groups.
+touch comes as rows of the same result: `part` is 0 in the rows of groups, -1 - b in those of people whom the
+bounds in b touch, and 1, 2, ... in those of other tables.
 
 All names that the query makes up stand in subqueries of their own, and columns of the data are always
 written with the alias of the data, so a column may have any name.
@@ -25,17 +27,21 @@ import hashlib
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 import numpy.typing as npt
 
 from pbdp.errors import InputError
+from pbdp.noise.kernel import Index
 from pbdp.tables.bounded import MOST_STEPS, Aggregates, BoundedAggregation, Value
 from pbdp.tables.engines.dialects import DUCKDB, POSTGRES, SPARK, Dialect
 from pbdp.tables.engines.interface import ColumnKind, with_derived
 from pbdp.tables.expressions.to_sql import SqlWriter
 from pbdp.tables.keys import ARRAYS, KeyColumn, KeyTable, Kind
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 __all__ = [
     "DUCKDB",
@@ -46,6 +52,7 @@ __all__ = [
     "aggregation_sql",
     "digest_sql",
     "found_kinds",
+    "key_arrow",
     "key_tables",
     "name_parts",
     "row_digest",
@@ -65,6 +72,14 @@ def key_tables(asked: BoundedAggregation) -> tuple[KeyTable, ...]:
         KeyTable(columns={places[name]: column for name, column in table.columns.items()})
         for table in _public_tables(asked)
     )
+
+
+def key_arrow(table: KeyTable, asked: BoundedAggregation) -> pa.Table:
+    """A key table with the row numbers g, and for the groups in which row of each other table they are."""
+    made = table.arrow(index="g")
+    for number, of_key in enumerate(asked.tables):
+        made = made.append_column(f"m{number}", [of_key])
+    return made
 
 
 def _public_tables(asked: BoundedAggregation) -> list[KeyTable]:
@@ -175,10 +190,15 @@ def aggregates_from(
 ) -> Aggregates:
     """The columns of the query's result, as numpy arrays, as what every engine returns."""
     touched = np.zeros(asked.cuts, dtype=np.int64)
-    if "cut" in columns:
-        cut = columns["cut"].astype(np.int64)
-        np.add.at(touched, cut[cut >= 0], columns["people"][cut >= 0].astype(np.int64))
-        columns = {name: column[cut < 0] for name, column in columns.items()}
+    people_in: list[Index] = []
+    if "part" in columns:
+        part, counted = columns["part"].astype(np.int64), columns["people"].astype(np.int64)
+        np.add.at(touched, -1 - part[part < 0], counted[part < 0])
+        for number, table in enumerate(asked.tables, start=1):
+            people = np.zeros(int(table.max()) + 1, dtype=np.int64)
+            people[columns["g"][part == number].astype(np.int64)] = counted[part == number]
+            people_in.append(people)
+        columns = {name: column[part == 0] for name, column in columns.items()}
     whole = {name: column.astype(np.int64) for name, column in columns.items() if name[0] != "k"}
     if "o" in whole:
         touched[:] = [(whole["people"] - whole["o"]).sum(), whole["o"].sum()]
@@ -200,6 +220,7 @@ def aggregates_from(
         sums=tuple(whole[f"s{j}"] for j in values),
         found=found,
         touched=touched,
+        people_in=tuple(people_in),
     )
 
 
@@ -233,11 +254,12 @@ class _Text:
             ranked = f"SELECT {columns}, {rank} AS place FROM {source}"  # noqa: S608
             source = f"({ranked}) AS kept WHERE place <= {self.most_groups + asked.touched}"
         pairs = self.pairs(source)
-        if not asked.touched:
+        if not asked.parts:
             return self.last(f"({pairs}) AS pairs", self.numbers_of_pairs())
-        kept = f"pairs WHERE place <= {self.most_groups}" if self.ranked else "pairs"
-        groups = self.last(kept, {"cut": "-1"} | self.numbers_of_pairs())
-        return f"WITH pairs AS {self.dialect.kept}({pairs}) {groups} UNION ALL {self.cut()}"
+        kept = f"pairs WHERE place <= {self.most_groups}" if self.ranked and asked.touched else "pairs"
+        groups = self.last(kept, {"part": "0"} | self.numbers_of_pairs())
+        others = [*([self.cut()] if asked.touched else []), *self.others(kept)]
+        return f"WITH pairs AS {self.dialect.kept}({pairs}) {' UNION ALL '.join([groups, *others])}"
 
     @property
     def most_groups(self) -> int:
@@ -355,11 +377,24 @@ class _Text:
             f"{1 << bit} * max(CASE WHEN {told[name]} THEN 1 ELSE 0 END)"
             for bit, name in enumerate(self.asked.cutting)
         ]
-        people = f"(SELECT {' + '.join(each)} AS cut FROM pairs GROUP BY p) AS persons"  # noqa: S608
+        people = f"(SELECT -1 - ({' + '.join(each)}) AS part FROM pairs GROUP BY p) AS persons"  # noqa: S608
         read = found_kinds(self.asked, self.kinds)
         none = ["CAST(0 AS BIGINT)"] if self.group == ["g"] else map(self.dialect.nothing, read.values())
-        others = ["0"] * (len(self.numbers_of_pairs()) - 1)
-        return f"SELECT {', '.join([*none, 'cut', 'count(*)', *others])} FROM {people} GROUP BY cut"  # noqa: S608
+        columns = ", ".join([*none, "part", "count(*)", *self._nothing()])
+        return f"SELECT {columns} FROM {people} GROUP BY part"  # noqa: S608
+
+    def _nothing(self) -> list[str]:
+        return ["0"] * (len(self.numbers_of_pairs()) - 1)
+
+    def others(self, kept: str) -> list[str]:
+        """How many people are in the groups of other tables, in the same columns."""
+        made = []
+        for number in range(len(self.asked.tables)):
+            of = f"(SELECT DISTINCT kept.p AS p, t.m{number} AS m FROM (SELECT p, g FROM {kept}) AS kept "  # noqa: S608
+            of += f"JOIN {self.keys[0]} AS t ON kept.g = t.g) AS persons"
+            columns = ", ".join(["CAST(m AS BIGINT)", str(number + 1), "count(*)", *self._nothing()])
+            made.append(f"SELECT {columns} FROM {of} GROUP BY m")  # noqa: S608
+        return made
 
     @property
     def flags(self) -> list[str]:
