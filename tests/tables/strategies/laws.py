@@ -46,13 +46,13 @@ def largest_delta(pairs: Sequence[tuple[Array, Array]], epsilon: float) -> float
     masses: Array = np.ones(1)
     never = 0.0
     for one, other in pairs:
-        both = (one > 1e-9) & (other > 1e-9)
+        both = (one > 1e-12) & (other > 1e-12)
         never += float(one[~both].sum())
         ratio = np.log(one[both] / other[both])
         sums = (losses[:, None] + ratio[None, :]).ravel()
         shares = (masses[:, None] * one[both][None, :]).ravel()
-        # a hair's breadth apart is the same
-        keys, where = np.unique(np.round(sums, 8), return_inverse=True)
+        # those that are a hair's breadth apart are the same, the larger one
+        keys, where = np.unique(np.ceil(sums * 1e6) / 1e6, return_inverse=True)
         losses, masses = keys, cell_sums(where.reshape(-1), shares)
     over = losses > epsilon
     return never + float(np.sum(masses[over] * -np.expm1(epsilon - losses[over])))
