@@ -180,6 +180,12 @@ class Design(AnyDesign):
         slopes = 2 * SLOPE_MARGIN + 2.0**-51 / constant
         return rounding + 2 * (rounding + CENTER_SHARE) / constant + slopes + 2e-12
 
+    def found_error(self) -> float:
+        """The same for noise that moves with the answer, from the table: what was rounded down is at zero."""
+        table, center = self.table_at(0.0), float(self.kernel.density(np.zeros(1))[0])
+        moved = max(int(table.weights[-table.start]) / TOTAL - center, 0.0)
+        return moved + 1 / TOTAL + self.kernel.mass_error
+
     def _least_constant(self) -> float:
         """A lower bound for C over all answers; it grows with the mass in the region."""
         answers = self.region.hardest_answers(self.kernel)

@@ -22,9 +22,9 @@ from pbdp.noise.kernel import Array, LogConcave
 from pbdp.noise.quadratic_integral import gauss_legendre
 from pbdp.noise.symmetric_lattice import SymmetricLattice, scale_in_steps
 
-# So many points integrate the density over one step with an error below 1e-17, for σ of 1/2 or more.
-_POINTS = 16
-_LEAST_SIGMA = 0.5
+# So many points integrate the density over one step to 1e-17, for σ of 1/2 or more, and of 16 or more.
+_POINTS, _FEW_POINTS = 16, 5
+_LEAST_SIGMA, _WIDE = 0.5, 16.0
 _LOG_ROOT_TWO_PI = 0.5 * math.log(2 * math.pi)
 
 
@@ -70,9 +70,10 @@ class RoundedGaussian(SymmetricLattice):
         """
         n = np.asarray(n, dtype=np.float64)
         z = n / self.sigma
-        nodes, weights = gauss_legendre(_POINTS)
-        u = nodes - 0.5
-        ratio = np.exp(-(u * (2 * n[..., None] + u)) / (2 * self.sigma**2)) @ weights
+        nodes, weights = gauss_legendre(_POINTS if self.sigma < _WIDE else _FEW_POINTS)
+        ratio = np.zeros_like(n)
+        for u, weight in zip((nodes - 0.5).tolist(), weights.tolist(), strict=True):
+            ratio += weight * np.exp(-u * (2 * n + u) / (2 * self.sigma**2))
         return np.asarray(-z * z / 2 - (_LOG_ROOT_TWO_PI + math.log(self.sigma)) + np.log(ratio))
 
     def _tail(self, n: Array) -> Array:

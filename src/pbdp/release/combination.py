@@ -161,7 +161,7 @@ def _power(term: Term) -> _Power:
     """The law of all noises of a term."""
     count, start, masses = term.count, term.table.start, term.table.probabilities()
     error, moved = TAIL, 0.0
-    coarse = -(-_reach(start, masses, count) // (MOST_CELLS // 4))
+    coarse = max(-(-_reach(start, masses, count) // (MOST_CELLS // 4)), 1)
     if coarse > 1:
         first, rests, grouped = _grouped(start, masses, coarse)
         if count == 1:

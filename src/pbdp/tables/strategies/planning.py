@@ -35,11 +35,20 @@ from pbdp.tables.plan import TablePlan
 from pbdp.tables.query import Query
 from pbdp.tables.strategies.apart import Apart
 from pbdp.tables.strategies.cells import Cells
+from pbdp.tables.strategies.residual import (
+    MOST_COLUMNS,
+    MOST_RESIDUALS,
+    Residual,
+    best_weights,
+    residuals_of,
+)
 from pbdp.tables.strategies.separate import MOST_KINDS, Separate
 from pbdp.tables.strategies.strategy import Change, Moves, Strategy
 
 # How near (relative) the widest number of a table comes to what is asked, in how many steps.
-CLOSE, MOST_STEPS = 2e-3, 12
+CLOSE, CLOSE_JOINT, MOST_STEPS = 2e-3, 1e-5, 12
+# Strategies whose losses have so many times the variance of the best one's are not looked at.
+HOPELESS = 12.0
 # The share of delta that is set aside where tables stand for laws (see `strategy`), and the most of it.
 ASIDE, MOST_ASIDE = 1e-4, 1e-2
 # Of the widths of tables this is left to the rounding of sums to steps.
@@ -107,18 +116,19 @@ class Several:
         made = {name: self.requirement(asked, name, width) for name, width in widths.items()}
         chosen: dict[str, Design] = {}
         found: dict[str, list[tuple[Requirement, Design]]] = {}
+        own = strategy.own_designs(step_of(self.query, asked), asked.quantity.is_whole)
         for name in strategy.parts:
-            chosen[name] = fitted(made[name], FAMILIES, concave=True)[0]
+            chosen[name] = (own or fitted(made[name], FAMILIES, concave=True))[0]
         for name, moves in strategy.parts.items():
             rows = []
-            for design in fitted(made[name], FAMILIES, concave=True):
+            for design in own or fitted(made[name], FAMILIES, concave=True):
                 scaled = self._scaled(asked, name, chosen | {name: design})
                 if scaled is not None:
                     rows.append((self._met(made[name], scaled), scaled))
             if not rows:
                 raise CannotCertifyError("No noise was found with which all tables are as near as asked.")
             chosen[name] = rows[0][1]
-            if not moves.concave:
+            if not moves.concave and not own:
                 others = (design for design in fitted(made[name], FAMILIES) if not is_concave(design))
                 near = [one for one in others if self.ratio(asked, chosen | {name: one}, name) >= 1]
                 rows += [(self._met(made[name], design), design) for design in near]
@@ -128,14 +138,15 @@ class Several:
     def _scaled(self, asked: Asked, name: str, designs: dict[str, Design]) -> Design | None:
         """The design of a part, as wide as its tables allow."""
         best: Design | None = None
+        close = CLOSE_JOINT if designs[name].kernel.joint else CLOSE
         for _ in range(MOST_STEPS):
             ratio = self.ratio(asked, designs, name)
             if ratio >= 1:
                 best = designs[name]
-            if 1 <= ratio <= 1 + CLOSE or not math.isfinite(ratio):
+            if 1 <= ratio <= 1 + close or not math.isfinite(ratio):
                 break
             # a little less than would just do, as widths are whole
-            factor = ratio * (1 - CLOSE / 2)
+            factor = ratio * (1 - close / 2)
             designs = designs | {name: scaled(designs[name], factor)}
         return best
 
@@ -145,8 +156,7 @@ class Several:
         found = math.inf
         for table, width in asked.widths.items():
             if name in (None, strategy.follows(table)):
-                widest = max(strategy.widest(designs, table, asked.confidence), 0.5)
-                found = min(found, width / (widest * step))
+                found = min(found, strategy.room(designs, table, asked.confidence, width / step))
         return found
 
     @staticmethod
@@ -206,10 +216,15 @@ Way = tuple[Strategy, Options]
 
 def _ways(query: Query, asked: Asked, reasons: list[PbdpError]) -> dict[str, Way]:
     """The strategies of one number by their kinds, each with the designs that its parts may have."""
-    made = [_apart(query, asked)] if _apart(query, asked) else [kind(query, asked) for kind in KINDS]
+    apart = _apart(query, asked)
+    tried = [apart] if apart is not None else [kind(query, asked) for kind in KINDS]
+    made = [strategy for strategy in tried if strategy is not None]
+    step = step_of(query, asked)
+    widths = {table: width / step for table, width in asked.widths.items()}
+    costs = [strategy.rough_cost(widths) if widths else 0.0 for strategy in made]
     found = {}
-    for strategy in made:
-        if strategy is None:
+    for strategy, cost in zip(made, costs, strict=True):
+        if cost > HOPELESS * min(costs):
             continue
         alone = Several(query=query, asked=(asked,), strategies={asked.label: strategy})
         try:
@@ -389,6 +404,8 @@ def strategy_from(query: Query, asked: Asked, record: Mapping[str, Any]) -> Stra
             made = _measured(query, asked, [margins.labels.index(label) for label in labels])
         case {"kind": "apart"}:
             made = _apart(query, asked)
+        case {"kind": "residual", "weights": [*listed]} if margins.is_grid:
+            made = _with_weights(query, asked, _weights_from(margins, listed))
         case _:
             made = None
     if made is None or made.record() != dict(record):
@@ -396,8 +413,48 @@ def strategy_from(query: Query, asked: Asked, record: Mapping[str, Any]) -> Stra
     return made
 
 
+def _residual(query: Query, asked: Asked) -> Strategy | None:
+    """Gaussian noise on the residuals of all margins of a grid."""
+    margins = _margins(query)
+    every = [set(table.columns) for table in margins.tables]
+    open_ones = [at for at, named in enumerate(every) if at not in asked.widths]
+    # a table without a width is as near as those with more columns make it
+    if any(not any(every[at] < every[other] for other in asked.widths) for at in open_ones):
+        return None
+    if not asked.widths or not margins.is_grid or min(margins.lengths, default=1) < 2:
+        return None
+    if len(margins.lengths) > MOST_COLUMNS or sum(2 ** len(one) for one in every) > MOST_RESIDUALS:
+        return None
+    normal = NormalDist().inv_cdf((1 + asked.confidence) / 2)
+    step = step_of(query, asked)
+    variances = {table: (width / step / normal) ** 2 for table, width in asked.widths.items()}
+    change = change_of(query, asked)
+    return _with_weights(query, asked, best_weights(margins, change, variances))
+
+
+def _with_weights(query: Query, asked: Asked, weights: Mapping[frozenset[int], int]) -> Residual:
+    return Residual(
+        label=asked.label,
+        margins=_margins(query),
+        change=change_of(query, asked),
+        weights=weights,
+        rounded=not asked.quantity.is_whole,
+    )
+
+
+def _weights_from(margins: Margins, listed: Sequence[Any]) -> dict[frozenset[int], int]:
+    """The weights of residuals in a record, which has all that the tables need."""
+    found = {frozenset(margins.columns.index(name) for name in names): weight for names, weight in listed}
+    sound = all(
+        isinstance(weight, int) and not isinstance(weight, bool) and weight > 0 for weight in found.values()
+    )
+    if not sound or list(found) != residuals_of(margins):
+        raise InputError("weights of residuals", "whole numbers, one for each of them", "others")
+    return found
+
+
 # The kinds of strategies that are compared.
-KINDS: tuple[Kind, ...] = (_cells, _separate)
+KINDS: tuple[Kind, ...] = (_cells, _separate, _residual)
 
 # ---- what is set aside
 
@@ -417,7 +474,7 @@ def set_aside(plan: Plan, laws: Mapping[str, int]) -> float:
             if not isinstance(design, Design):
                 raise AssertionError("parts of tables are numbers")
             joint = design.kernel.joint
-            off += count * (design.table_error() if joint else design.table_at(0.0).log_concave_error())
+            off += count * (design.found_error() if joint else design.table_at(0.0).log_concave_error())
     if off == 0:
         return 0.0
     composed = compose([(release_of(part), part.releases) for part in plan.parts])

@@ -55,6 +55,7 @@ nothing: if |v - truth| <= w then so are both whole numbers next to v.
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -148,9 +149,34 @@ class Strategy(ABC):
     def rows(self, table: int) -> int:
         """How many numbers of that part a group is the sum of, at most."""
 
+    def rough_cost(self, widths: Mapping[int, float]) -> float:
+        """About the variance of the privacy loss, for tables that are within so many steps, but for a factor.
+
+        As if noise of a part were Gaussian, and a table as far off as the numbers that it is the sum of.
+        """
+        least: dict[str, float] = {}
+        for table, width in widths.items():
+            name = self.follows(table)
+            least[name] = min(least.get(name, math.inf), width / math.sqrt(self.rows(table)))
+        own = [
+            moves.numbers * (moves.steps / least[name]) ** 2
+            for name, moves in self.parts.items()
+            if name in least
+        ]
+        return math.fsum(own)
+
+    def own_designs(self, step: float, whole: bool) -> list[Design]:
+        """The designs of its parts, where they are of one kind only: to be scaled; none if any will do."""
+        del step, whole
+        return []
+
     def widest(self, designs: Designs, table: int, confidence: float) -> float:
         """The largest of the widths of a table."""
         return float(np.max(self.widths(designs, table, confidence)))
+
+    def room(self, designs: Designs, table: int, confidence: float, width: float) -> float:
+        """How many times as wide a table may be for its numbers to be within so many steps."""
+        return width / max(self.widest(designs, table, confidence), 0.5)
 
     def name(self, table: int) -> str:
         """What the rows of a table are called, where these have noise of their own."""
