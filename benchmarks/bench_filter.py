@@ -26,8 +26,7 @@ from pathlib import Path
 import numpy as np
 
 from pbdp.accounting.composition.composed import compose
-from pbdp.accounting.composition.loss_law import LossLaw, law_epsilon
-from pbdp.accounting.composition.release import Release, table_release
+from pbdp.accounting.composition.loss_law import LossLaw, Release, law_epsilon, table_release
 from pbdp.accounting.filters.rule import NATS, Filter, Left
 from pbdp.mechanism.weights import WeightTable, integer_weights
 from pbdp.noise.kernel import Array

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+import importlib
 import inspect
 import pydoc
 import re
@@ -20,7 +22,16 @@ from pbdp.tables.measures import Measure
 
 MODULES = (pbdp, pbdp.tables)
 # Made by functions and methods that are documented; nobody makes them by hand.
-FOUND = {"Budget", "ChoicePlan", "ComparisonPlan", "Ledger", "Plan", "ReleasedTable", "TablePlan"}
+FOUND = {
+    "Budget",
+    "ChoicePlan",
+    "Compared",
+    "ComparisonPlan",
+    "Ledger",
+    "Plan",
+    "ReleasedTable",
+    "TablePlan",
+}
 
 
 def functions() -> Iterator[tuple[str, Any, str]]:
@@ -76,6 +87,31 @@ def test_no_type_is_left_open(label: str) -> None:
         open_ones = [name for name, kind in types.items() if re.search(r"\bAny\b", str(kind))]
         assert open_ones == []
         assert inspect.Signature.empty not in types.values()
+
+
+# What comes back from public functions: every field of it has a type.
+RESULTS = {
+    "pbdp.certificates.release_file": ["ReleaseFile"],
+    "pbdp.choosing.paid": ["Chosen"],
+    "pbdp.ledger.ask": ["Asked"],
+    "pbdp.ledger.budget": ["Reserved"],
+    "pbdp.ledger.looks": ["Look", "Looked"],
+    "pbdp.ledger.sharpen": ["Sharpened"],
+    "pbdp.local.estimate": ["Estimate"],
+    "pbdp.local.plan": ["LocalPlan"],
+    "pbdp.planning.plan": ["Alternative", "Part", "Plan"],
+    "pbdp.planning.pricing": ["Price"],
+    "pbdp.release.releaser": ["Released"],
+    "pbdp.tables": ["ReleasedTable", "TablePlan"],
+}
+
+
+@pytest.mark.parametrize(("module", "name"), [(m, name) for m, names in RESULTS.items() for name in names])
+def test_no_field_of_a_result_is_left_open(module: str, name: str) -> None:
+    kind = getattr(importlib.import_module(module), name)
+    fields = [one for one in dataclasses.fields(kind) if not one.name.startswith("_")]
+    assert fields
+    assert [one.name for one in fields if re.search(r"(?<!str, )\bAny\b", str(one.type))] == []
 
 
 @pytest.mark.parametrize("module", MODULES, ids=lambda module: module.__name__)

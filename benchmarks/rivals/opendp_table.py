@@ -1,4 +1,4 @@
-"""The job of `bench_tables.py` in OpenDP with Polars: python opendp_table.py FILE ROWS documented|fastest.
+"""The job of `sections/tables.py` in OpenDP with Polars: python opendp_table.py FILE ROWS documented|fastest.
 
 `documented` follows OpenDP's guide to identifier truncation: rows first, sampled (its default), then groups.
 `fastest` is the fastest of the ways we tried: groups first, and the first rows and groups rather than

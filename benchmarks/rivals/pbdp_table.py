@@ -1,4 +1,4 @@
-"""Our side of `bench_tables.py`: python pbdp_table.py FILE, or `noise` instead of a file.
+"""Our side of `sections/tables.py`: python pbdp_table.py FILE, or `noise` instead of a file.
 
 `noise` releases one count for each of a million public groups from a table of one row, and times the drawing
 alone as well.

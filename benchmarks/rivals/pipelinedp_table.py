@@ -1,4 +1,4 @@
-"""The job of `bench_tables.py` in PipelineDP's local backend: python pipelinedp_table.py FILE.
+"""The job of `sections/tables.py` in PipelineDP's local backend: python pipelinedp_table.py FILE.
 
 Reading the file into Python rows is not counted. PipelineDP 0.3.1 has no backend for several processes on
 one machine any more; Beam and Spark are its others.

@@ -1,4 +1,4 @@
-"""A Polars frame for `bench_tables.py`: python polars_frame.py FILE
+"""A Polars frame for `sections/tables.py`: python polars_frame.py FILE
 polars|duckdb eager|lazy public|found|rows.
 
 In Polars itself, or as an Arrow table in DuckDB, for which a lazy frame is collected; nothing is copied.

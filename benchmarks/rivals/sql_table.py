@@ -1,4 +1,4 @@
-"""The bounded aggregation of `bench_tables.py` by hand in DuckDB: python sql_table.py FILE rank|pairs.
+"""The bounded aggregation of `sections/tables.py` by hand in DuckDB: python sql_table.py FILE rank|pairs.
 
 Both ways bound as pbdp does: at most 3 groups a person by a random hash, more than 5 rows of a person in a
 group with weight 5/n. `rank` numbers the groups of every row's person and then adds up what is left; `pairs`

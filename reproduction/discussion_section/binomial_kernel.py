@@ -21,7 +21,7 @@ from scipy.special import gammaln
 
 from pbdp.accounting.composition.composed import compose
 from pbdp.accounting.composition.estimate import approximate_epsilon
-from pbdp.accounting.composition.release import pair_release
+from pbdp.accounting.composition.loss_law import pair_release
 from pbdp.mechanism.absolute import AbsoluteRegion
 from pbdp.mechanism.requirement import Requirement
 from pbdp.noise.kernel import Array

@@ -24,8 +24,7 @@ import numpy as np
 
 from pbdp.accounting import Bounds
 from pbdp.accounting.composition.composed import compose
-from pbdp.accounting.composition.loss_law import LossLaw
-from pbdp.accounting.composition.release import Release, pair_release
+from pbdp.accounting.composition.loss_law import LossLaw, Release, pair_release
 from pbdp.domains import positive, whole
 from pbdp.errors import InputError
 from pbdp.mechanism.boosted import Boosted

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import json
 import re
 import signal
 import subprocess
@@ -16,6 +15,7 @@ from reproduction import command
 from reproduction.command import _Telling
 from reproduction.run import Standing
 from tests.cli.commands import PBDP, assert_refused, run
+from tests.cli.schema import checked
 
 QUICK = ["reproduce", "--quick", "--only", "1"]
 FILES = {"1-noise-shapes.csv", "1-noise-shapes.png", "1-noise-shapes.svg", "report.html", "findings.json"}
@@ -55,7 +55,7 @@ def test_interrupted_and_resumed(tmp_path: Path) -> None:
     assert len(now) == 30
     assert {name for name in before if now[name] != before[name]} == {victim.name}
     assert "http" not in (folder / "report.html").read_text(encoding="utf-8")
-    record = json.loads(done.stdout)
+    record = checked(done.stdout)
     assert record["folder"] == str(folder)
     assert record["quick"] is True
     assert [figure["number"] for figure in record["figures"]] == [1]

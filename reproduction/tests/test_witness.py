@@ -7,7 +7,7 @@ import pytest
 from mpmath import MPContext
 
 from pbdp.accounting.composition.composed import compose
-from pbdp.accounting.composition.release import pair_release
+from pbdp.accounting.composition.loss_law import pair_release
 from pbdp.accounting.exact.accountant import ExactAccountant
 from pbdp.accounting.exact.all_neighbors import worst_neighbors
 from pbdp.accounting.exact.divergences import Renyi

@@ -17,7 +17,8 @@ from pbdp.errors import did_you_mean as _did_you_mean
 
 if TYPE_CHECKING:
     from pbdp.choosing.plan import ChoicePlan, choose, plan_choice
-    from pbdp.comparing.plan import ComparisonPlan, plan_comparison
+    from pbdp.comparing.compared import Compared
+    from pbdp.comparing.plan import ComparisonPlan, compare, plan_comparison
     from pbdp.ledger.budget import Budget
     from pbdp.ledger.ledger import Ledger
     from pbdp.planning.ask import plan
@@ -30,12 +31,14 @@ __all__ = [
     "Budget",
     "CannotCertifyError",
     "ChoicePlan",
+    "Compared",
     "ComparisonPlan",
     "InputError",
     "Ledger",
     "PbdpError",
     "Plan",
     "choose",
+    "compare",
     "narrowest_together",
     "plan",
     "plan_choice",
@@ -48,10 +51,12 @@ __version__ = "0.1.0"
 _LATER = {
     "Budget": "pbdp.ledger.budget",
     "ChoicePlan": "pbdp.choosing.plan",
+    "Compared": "pbdp.comparing.compared",
     "ComparisonPlan": "pbdp.comparing.plan",
     "Ledger": "pbdp.ledger.ledger",
     "Plan": "pbdp.planning.plan",
     "choose": "pbdp.choosing.plan",
+    "compare": "pbdp.comparing.plan",
     "narrowest_together": "pbdp.planning.together.narrowest",
     "plan": "pbdp.planning.ask",
     "plan_choice": "pbdp.choosing.plan",

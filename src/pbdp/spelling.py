@@ -189,6 +189,7 @@ _KNOWN_FORMATS = {
     "pbdp-table": "the manifest of a table, as `pbdp tables -o` makes them",
     "pbdp-release": "a release, as `pbdp release --manifest` makes them",
     "pbdp-choice": "the plan of a choice, as `pbdp choose -o` makes them",
+    "pbdp-comparison": "a comparison, as `pbdp compare -o` makes them",
     "pbdp-local": "the configuration of a survey, as `pbdp local plan -o` makes them",
 }
 

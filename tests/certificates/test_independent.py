@@ -3,11 +3,19 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import pbdp
 from pbdp.certificates.independent import data_text, lines_for
+from pbdp.mechanism.design import Design
+from pbdp.mechanism.grid import LinearGrid
+from pbdp.mechanism.requirement import Requirement
+from pbdp.mechanism.within import region_within
+from pbdp.noise.family import known_families
+from pbdp.planning.certification import certified
+from pbdp.planning.certification import plan_of as plan_of_design
 from tests.certificates.printed import run_lines
 from tests.planning.kinds import plan_of
 
@@ -47,9 +55,8 @@ def test_several_numbers_are_bracketed(tmp_path: Path) -> None:
     assert "DOES NOT HOLD" in found(plan, tmp_path, epsilon=plan.epsilon * 0.99)
 
 
-def test_noise_without_a_table_and_very_many_numbers_have_no_lines() -> None:
-    assert lines_for(plan_of("l2")) is None
-    many = pbdp.plan(
+def test_very_many_numbers_are_bracketed(tmp_path: Path) -> None:
+    plan = pbdp.plan(
         within=50,
         confidence=0.9,
         sensitivity=1,
@@ -58,4 +65,55 @@ def test_noise_without_a_table_and_very_many_numbers_have_no_lines() -> None:
         releases=500,
         families=("gaussian",),
     )
-    assert lines_for(many) is None
+    told = found(plan, tmp_path)
+    assert told.endswith("\nAGREES\n")
+    least, most = (float(word) for word in told.split("; ")[0].removeprefix("epsilon is from ").split(" to "))
+    assert least <= plan.epsilon * 1.0001 <= 1.0001 * most <= 1.1 * least
+    assert "DOES NOT HOLD" in found(plan, tmp_path, epsilon=least * 0.999)
+
+
+@pytest.mark.parametrize("asked", [{"within": "50%+10", "nonnegative": True}, {"within": "20%+8"}])
+def test_noise_that_changes_with_the_answer_is_computed_for_many_pairs(
+    asked: dict[str, Any], tmp_path: Path
+) -> None:
+    plan = changing_plan(**asked)
+    told = found(plan, tmp_path)
+    assert told.endswith("\nAGREES\n")
+    reached = float(told.split()[2])
+    assert plan.delta is not None
+    assert 0.5 * plan.delta <= reached <= plan.delta  # the worst pair is nearly among them
+    assert "DOES NOT HOLD" in found(plan, tmp_path, delta=reached * 0.999)
+
+
+def changing_plan(**asked: Any) -> pbdp.Plan:
+    """Gaussian noise that is boosted where each answer wants it."""
+    region = region_within(**asked)
+    requirement = Requirement(region=region, confidence=0.8, sensitivity=2, delta=1e-5, integer=True)
+    kernel = known_families()["gaussian"].kernel(sigma=8.0)
+    design = Design(grid=LinearGrid(step=1.0, rounded=False), kernel=kernel, region=region, boost=0.6)
+    chosen = certified(requirement, design)
+    assert chosen is not None
+    return plan_of_design(requirement, chosen)
+
+
+@pytest.mark.parametrize(
+    ("asked", "families"),
+    [
+        ({"norm": "l1", "step": 0.25}, None),
+        ({"norm": "l2"}, ["laplace"]),
+        ({"norm": "l2"}, ["gaussian"]),
+        ({"norm": "l2", "within": 2.5, "dimensions": 2}, ["boosted gaussian"]),
+    ],
+)
+def test_noise_of_whole_vectors_is_checked(
+    asked: dict[str, Any], families: list[str] | None, tmp_path: Path
+) -> None:
+    plan = pbdp.plan_vector(
+        **{"within": 30, "confidence": 0.9, "dimensions": 3, "sensitivity": 1, "delta": 1e-6} | asked
+    )
+    if families is not None:
+        entry = next(one for one in (plan.chosen, *plan.others) if one.design.name in families)
+        plan = plan_of_design(plan.requirement, entry)
+    told = found(plan, tmp_path)
+    assert told.endswith(("\nAGREES\n", "\nHOLDS\n")), told
+    assert "DOES NOT HOLD" in found(plan, tmp_path, epsilon=plan.epsilon * 0.98)

@@ -7,6 +7,9 @@ from pathlib import Path
 from time import process_time
 from typing import Any
 
+import pandas as pd
+import polars as pl
+import pyarrow as pa
 import pytest
 
 import pbdp
@@ -22,7 +25,7 @@ def test_a_thousand_options() -> None:
     assert plan.epsilon <= 0.367
     assert plan.confidence >= 0.95
     assert plan.limit is not None
-    assert plan.limit < plan.epsilon < 1.1 * plan.limit
+    assert plan.limit < plan.epsilon < 1.03 * plan.limit
     assert all(rival.epsilon > plan.epsilon for rival in plan.alternatives)
     assert plan_choice(**USUAL, within=50, confidence=0.95, rising=True).epsilon <= 0.184
     real = plan_choice(options=1000, sensitivity=1, within=50, confidence=0.95)
@@ -148,6 +151,40 @@ def test_at_once_in_python() -> None:
         plan_choice(**USUAL, within=50, confidence=0.95).choose(scores)
 
 
+@pytest.mark.parametrize("made", [pd.DataFrame, pl.DataFrame, pa.table])
+def test_frames_have_their_options_in_a_column(made: Any) -> None:
+    frame = made({"region": ["north", "south", "west"], "visits": [1200, 9000, 700]})
+    asked: dict[str, Any] = {"within": 500, "confidence": 0.999999, "sensitivity": 1, "integer": True}
+    assert pbdp.choose(frame, column="visits", names="region", **asked) == "south"
+    assert pbdp.choose(frame, column="visits", **asked) == 1
+    plan = plan_choice(options=3, **asked)
+    assert plan.choose(frame, column="visits", names="region") == "south"
+    refused: list[tuple[dict[str, Any], str]] = [
+        ({}, "column must be given for a frame"),
+        ({"column": "visit"}, "Did you mean visits"),
+        ({"column": "visits", "names": "visits"}, "another column"),
+        ({"column": "region"}, "numbers"),
+    ]
+    for given, words in refused:
+        with pytest.raises(InputError, match=words):
+            pbdp.choose(frame, **given, **asked)
+    twice = made({"region": ["north", "north"], "visits": [1200, 9000]})
+    with pytest.raises(InputError, match="every option stands once"):
+        pbdp.choose(twice, column="visits", names="region", **asked)
+    with pytest.raises(ContradictionError, match="used with a frame"):
+        pbdp.choose([1, 2], column="visits", **asked)
+
+
+def test_a_plan_shows_itself(tmp_path: Path) -> None:
+    plan = plan_choice(**USUAL, within=50, confidence=0.95)
+    card = plan._repr_html_()
+    assert "<svg" in card
+    assert "proven limit" in card
+    assert "An attacker who starts at 50 : 50" in card
+    plan.plot(tmp_path / "choice.png")
+    assert (tmp_path / "choice.png").stat().st_size > 1000
+
+
 def test_the_figures_of_the_page_are_those_of_the_code() -> None:
     page = (Path(__file__).resolve().parents[2] / "docs" / "choosing.md").read_text(encoding="utf-8")
     rows = {}
@@ -161,7 +198,7 @@ def test_the_figures_of_the_page_are_those_of_the_code() -> None:
         assert rows["permute and flip"][column] == rounded_up(plan.epsilon)
         assert rows["no mechanism can do with less"][column] == rounded_down(plan.limit)
         for rival in plan.alternatives:
-            assert rows[rival.name][column] == f"{rival.epsilon:.4g}"
+            assert rows[rival.name][column] == rounded_up(rival.epsilon)
 
 
 @pytest.mark.parametrize(

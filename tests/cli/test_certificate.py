@@ -140,7 +140,7 @@ def test_what_is_none_of_these_is_refused(content: str, folder: Path, capsys: Ca
     (folder / "other.json").write_text(content, encoding="utf-8")
     done = run(capsys, "certificate", str(folder / "other.json"))
     assert done.code == 2
-    assert "a plan, a release, the manifest of a table, or a ledger" in done.err
+    assert "a plan, a release, a choice, a comparison, the manifest of a table, or a ledger" in done.err
 
 
 def test_nothing_is_overwritten(folder: Path, capsys: Capture) -> None:

@@ -49,10 +49,25 @@ def test_the_best_is_chosen_paid_and_repeated(capsys: Capture) -> None:
     assert record["share"] > 0
 
 
+def test_the_file_may_stand_by_itself_and_a_dry_run_only_plans(capsys: Capture, here: Path) -> None:
+    planned = choose(capsys, "visits.csv", *FILE[2:], *PLAN, "--dry-run")
+    assert "permute and flip (chosen)" in planned.out
+    assert choose(capsys, "visits.csv", *FILE[2:], *PLAN[:-1], "--monotone").out == "south\n"
+    assert_refused(choose(capsys, "visits.csv", *FILE, *PLAN), "SCORES must be left out with --input")
+    assert choose(capsys, "visits.csv", *FILE[2:], *PLAN, "--plot", "choice.png").code == 0
+    assert (here / "choice.png").stat().st_size > 1000
+
+
+def test_test_seeds_are_marked(capsys: Capture) -> None:
+    seeded = ["--insecure-test-seed", "3"]
+    assert "INSECURE" in choose(capsys, *FILE, *PLAN, *seeded).err
+    assert json.loads(choose(capsys, *FILE, *PLAN, *seeded, "--json").out)["insecure_test_seed"] == 3
+
+
 def test_without_a_budget_it_says_so(capsys: Capture) -> None:
     done = choose(capsys, *FILE, *PLAN)
     assert done.out == "south\n"
-    assert "count it yourself" in done.err
+    assert "No ledger: other releases are not counted." in done.err
 
 
 def test_options_without_names_are_lines(capsys: Capture, here: Path) -> None:

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from tests.cli.commands import Done, assert_refused, run
@@ -46,6 +49,123 @@ def test_two_counts_are_published_and_compared(capsys: Capture) -> None:
     assert json.loads(free.out)["confidence"] == 0.95
 
 
+TRIAL = ["--users", "900,900", "--rate", "20%", "--wider", "30%", "--looks", "3"]
+GROUPS = ["--input", "people.csv", "--by", "sex", "--groups", "Male,Female"]
+PEOPLE = [f"{'Male' if k % 3 else 'Female'},{'yes' if k % 4 else 'no'},{k % 50},{k % 7}" for k in range(900)]
+
+
+@pytest.fixture
+def people(tmp_path: Path) -> Path:
+    (tmp_path / "people.csv").write_text("\n".join(["sex,paid,hours,kind", *PEOPLE]) + "\n")
+    return tmp_path
+
+
+def test_a_plan_is_saved_and_used(capsys: Capture, tmp_path: Path) -> None:
+    saved = compare(capsys, *PLAN, "-o", "plan.json", "--plot", "plan.png")
+    assert saved.code == 0
+    assert saved.out.endswith("Saved to plan.json\n")
+    assert (tmp_path / "plan.png").stat().st_size > 1000
+    assert_refused(compare(capsys, *PLAN, "-o", "plan.json"), "--force")
+    found = compare(capsys, "plan.json", "210", "400", "-o", "march.json", "--plot", "march.svg")
+    assert found.code == 0
+    assert "Saved to march.json" in found.out
+    assert (tmp_path / "march.svg").stat().st_size > 1000
+    # a plan for one look stays as it is
+    assert json.loads((tmp_path / "plan.json").read_text())["published"] == []
+    assert len(json.loads((tmp_path / "march.json").read_text())["published"]) == 1
+    shown = json.loads(compare(capsys, "plan.json", "--json").out)
+    assert shown["epsilon"] == json.loads((tmp_path / "march.json").read_text())["epsilon"]
+
+
+def test_looks_are_kept_in_the_file_of_the_trial(capsys: Capture, tmp_path: Path) -> None:
+    create = ["ledger", "create", "signups", "--epsilon", "3", "--delta", "1e-6", "--neighbors", "replace"]
+    assert run(capsys, *create).code == 0
+    paid = ["--ledger", "pbdp-ledger.db", "--dataset", "signups"]
+    planned = compare(capsys, *TRIAL, "-o", "trial.json")
+    assert "300 and 300 new people are counted, nobody twice" in planned.out
+    first = compare(capsys, "trial.json", "62", "58", *paid, "--key", "page")
+    assert first.code == 0
+    assert "Look 1 of 3" in first.out
+    spent = re.findall("[0-9.]+ % of the budget", first.err)
+    second = compare(capsys, "trial.json", "120", "50", *paid, "--users", "310,290")
+    assert "Look 2 of 3" in second.out
+    assert re.findall("[0-9.]+ % of the budget", second.err) == spent
+    shown = compare(capsys, "trial.json")
+    assert "Look 2 of 3" in shown.out
+    record = json.loads((tmp_path / "trial.json").read_text())
+    assert [entry["users"] for entry in record["published"]] == [[300, 300], [310, 290]]
+    verified = run(capsys, "verify", "trial.json", "--ledger", "pbdp-ledger.db")
+    assert verified.code == 0
+    assert verified.out.count("the numbers are those that it stored") == 2
+    assert run(capsys, "certificate", "trial.json", "-o", "trial.html").code == 0
+    page = (tmp_path / "trial.html").read_text(encoding="utf-8")
+    assert "counted at one look only" in page
+    assert "paid for from signups" in page
+    third = json.loads(compare(capsys, "trial.json", "60", "60", *paid, "--json").out)
+    assert third["looks_left"] == 0
+    assert_refused(compare(capsys, "trial.json", "60", "60", *paid), "all 3 looks")
+    # what was published differs from what the ledger has
+    record["published"][0]["numbers"][0] += 1
+    (tmp_path / "trial.json").write_text(json.dumps(record))
+    forged = run(capsys, "verify", "trial.json", "--ledger", "pbdp-ledger.db")
+    assert forged.code == 1
+    assert "the ledger stored other numbers" in forged.out
+
+
+def test_groups_come_from_a_file(capsys: Capture, people: Path) -> None:
+    rates = compare(capsys, *GROUPS, "--column", "paid", "--rate", "75%", "--wider", "50%")
+    assert rates.code == 0
+    assert "Public: the groups have 600 and 300 people." in rates.err
+    chosen = json.loads(
+        compare(
+            capsys, *GROUPS, "--column", "kind", "--yes", "3", "--rate", "0.15", "--wider", "50%", "--json"
+        ).out
+    )
+    assert chosen["plan"]["users"] == [600, 300]
+    means = compare(
+        capsys,
+        *GROUPS,
+        "--column",
+        "hours",
+        "--bounds",
+        "0,49",
+        "--spread",
+        "14",
+        "--wider",
+        "50%",
+        "-o",
+        "h.json",
+    )
+    assert means.code == 0
+    assert "Means " in means.out
+    # the same plan, other data
+    again = compare(capsys, "h.json", *GROUPS, "--column", "hours")
+    assert again.code == 0
+    parquet = people / "people.parquet"
+    table = pa.table(
+        {
+            "sex": pa.array(["Male", "Female", None, "Male"] * 100).dictionary_encode(),
+            "paid": [True, False, True, None] * 100,
+        }
+    )
+    pq.write_table(table, parquet)
+    found = compare(
+        capsys, "--input", str(parquet), *GROUPS[2:], "--column", "paid", "--rate", "0.5", "--wider", "1"
+    )
+    assert found.code == 0
+    assert "200 and 100 people" in found.err
+
+
+def test_test_seeds_are_marked(capsys: Capture, tmp_path: Path) -> None:
+    found = compare(capsys, "210", "400", *PLAN, "--insecure-test-seed", "5", "-o", "seeded.json")
+    assert "INSECURE" in found.err
+    verified = run(capsys, "verify", "seeded.json")
+    assert verified.code == 1
+    assert "test seed" in verified.out
+    assert run(capsys, "certificate", "seeded.json", "-o", "seeded.html").code == 0
+    assert "NOT PRIVATE" in (tmp_path / "seeded.html").read_text(encoding="utf-8")
+
+
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
@@ -55,7 +175,37 @@ def test_two_counts_are_published_and_compared(capsys: Capture) -> None:
         (["--users", "1000", *PLAN[2:]], "--users must be two whole numbers"),
         (["--users", "1000,many", *PLAN[2:]], "--users must be two whole numbers"),
         ([*PLAN, "--key", "a"], "--key must be used with --ledger"),
+        ([*PLAN[2:]], "--users must be given"),
+        ([*PLAN[:4]], "--wider or --power must be given"),
+        ([*PLAN[:4], "--power", "0.8"], "--lift must be given with power"),
+        ([*PLAN[:2], "--wider", "5%"], "--rate and --bounds must be given one at a time"),
+        ([*PLAN, "--spread", "3"], "--spread must be left out"),
+        (
+            ["--users", "9,9", "--bounds", "0", "--spread", "3", "--wider", "1"],
+            "--bounds must be two numbers",
+        ),
+        (["1", "2", "--users", "9,9", "--bounds", "0,9", "--spread", "3", "--wider", "1"], "Give a file"),
+        (["62", "58", *TRIAL], "-o must be given with several looks"),
+        (["none.json", "1", "2"], "none.json"),
+        (["plan.json", "1", "2", "--rate", "0.2"], "--rate must be left out with a saved plan"),
+        ([*PLAN, "-o", "plan.csv"], "output must be named .json"),
+        ([*PLAN, "--plot", "plan.bmp"], "plot must be named"),
+        (["1", "2", *GROUPS, *PLAN[2:]], "COUNT must be left out with --input"),
+        ([*GROUPS, *PLAN[2:]], "--column must be given with --input"),
+        ([*GROUPS, "--column", "paid", *PLAN], "--users must be left out with --input"),
+        ([*PLAN, "--by", "sex"], "--by must be used with --input"),
+        ([*GROUPS[:5], "Male", "--column", "paid", *PLAN[2:]], "--groups must be two values"),
+        ([*GROUPS[:5], "Male,Femal", "--column", "paid", *PLAN[2:]], "no row has it"),
+        ([*GROUPS, "--column", "payd", *PLAN[2:]], "Did you mean paid"),
+        ([*GROUPS, "--column", "kind", *PLAN[2:]], "Say which value counts with --yes"),
+        ([*GROUPS, "--column", "paid", "--bounds", "0,9", "--spread", "2", "--wider", "1"], "a number"),
+        (
+            [*GROUPS, "--column", "kind", "--yes", "3", "--bounds", "0,9", "--spread", "2", "--wider", "1"],
+            "--yes",
+        ),
+        (["--dataset", "signups", "--ledger", "l.db", *PLAN], "--dataset must be used with numbers"),
     ],
 )
+@pytest.mark.usefixtures("people")
 def test_mistakes_are_refused(capsys: Capture, arguments: list[str], words: str) -> None:
     assert_refused(compare(capsys, *arguments), words)

@@ -20,9 +20,11 @@ WRITERS = {
     "together together.toml -o": "joint.json",
     "release plan.json 12 -o": "released.csv",
     "choose --options 9 --within 9 --confidence 0.9 --sensitivity 1 -o": "choice.json",
+    "compare --users 90,90 --rate 0.5 --wider 0.5 -o": "comparison.json",
     "tables data.csv --one-row-per-person --by city=Rome --people 50 --delta 1e-6 -o": "table.csv",
     "certificate plan.json -o": "page.html",
     "local plan --values 1..9 --epsilon 1 -o": "survey.json",
+    "local client -o": "client.js",
     "local randomize survey.json --input answers.txt -o": "reports.csv",
     "local estimate survey.json --input reports.csv -o": "estimates.csv",
     "ledger create visits --epsilon 1 --delta 1e-6 --ledger": "ledger.db",
@@ -32,8 +34,8 @@ WRITERS = {
 # Replaced by nothing: what budgets rest on. A ledger that is there gets another dataset.
 NEVER = {"keys.json"}
 NO_FILE = {"ledger.db"}
-# The paper's figures go to a folder of their own, which is taken up again.
-FOLDERS = {("reproduce",)}
+# Folders of their own: the paper's figures (taken up again), the tour (test_demo.py), surveys of several questions.
+FOLDERS = {("reproduce",), ("demo",), ("local", "questions")}
 
 
 @pytest.fixture(scope="module", autouse=True)

@@ -24,7 +24,7 @@ def held(analysis: Analysis, rates: tuple[float, float], truth: float) -> float:
         inside = []
         for count, n in ((y, analysis.users[0]), (z, analysis.users[1])):
             rate = min(max((count + 1) / (n + 2), 1 / (n + 2)), 1 - 1 / (n + 2))
-            variance = rate * (1 - rate) / n + analysis.variance / n**2
+            variance = rate * (1 - rate) / n + VARIANCE / n**2
             inside.append((count / n, rate, variance))
         if analysis.measure == "difference":
             center, error = inside[0][0] - inside[1][0], math.sqrt(inside[0][2] + inside[1][2])
@@ -43,14 +43,14 @@ def test_exact_probabilities_are_those_of_all_pairs(
     measure: Measure, users: tuple[int, int], factor: float
 ) -> None:
     for rates in ((0.3, 0.2), (0.02, 0.05)):
-        analysis = Analysis(users=users, variance=VARIANCE, factor=factor, measure=measure)
+        analysis = Analysis(users=users, variances=(VARIANCE, VARIANCE), factor=factor, measure=measure)
         laws = (count_law(users[0], rates[0], NOISE), count_law(users[1], rates[1], NOISE))
         for truth in (0.0, 0.1):
             assert analysis.holds(laws, truth) == pytest.approx(held(analysis, rates, truth), abs=2e-12)
 
 
 def test_both_ways_of_adding_up_agree(monkeypatch: pytest.MonkeyPatch) -> None:
-    analysis = Analysis(users=(5000, 4000), variance=VARIANCE, factor=2.0)
+    analysis = Analysis(users=(5000, 4000), variances=(VARIANCE, VARIANCE), factor=2.0)
     laws = (count_law(5000, 0.1, NOISE), count_law(4000, 0.12, NOISE))
     by_halves = analysis.holds(laws, -0.02)
     monkeypatch.setattr(Analysis, "_falls", lambda *_: False)
@@ -58,7 +58,7 @@ def test_both_ways_of_adding_up_agree(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_coverage_is_that_of_simulated_experiments() -> None:
-    analysis = Analysis(users=(2000, 2000), variance=VARIANCE, factor=1.8)
+    analysis = Analysis(users=(2000, 2000), variances=(VARIANCE, VARIANCE), factor=1.8)
     laws = (count_law(2000, 0.1, NOISE), count_law(2000, 0.1, NOISE))
     rng = np.random.default_rng(5)
     size = 100_000

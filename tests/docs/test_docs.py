@@ -23,7 +23,7 @@ FILE = re.compile(r"file `([\w.]+)`\n\n```\w*\n(.*?)^```", re.MULTILINE | re.DOT
 
 # The lines of these pages are commands of their own; those of the others share a process, which saves most of
 # their time.
-IN_A_SHELL = {"README.md", "tutorial.md"}
+IN_A_SHELL = {"tutorial.md"}
 IN_ONE_PROCESS = """
 import json, subprocess, sys
 from pbdp.cli.main import main
@@ -40,7 +40,7 @@ for words in json.load(sys.stdin):
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_code_blocks_run(page: Path, tmp_path: Path) -> None:
-    (tmp_path / "examples").symlink_to(ROOT / "examples")  # readers are in the project's folder
+    (tmp_path / "pbdp-demo").symlink_to(ROOT / "src" / "pbdp" / "examples")  # as `pbdp demo` leaves it
     text = page.read_text(encoding="utf-8")
     for name, content in FILE.findall(text):
         (tmp_path / name).write_text(content, encoding="utf-8")

@@ -49,7 +49,7 @@ def test_bars_are_the_certified_figures_and_ties_stand_on_one_line() -> None:
 
 
 def test_the_picture_of_the_readme_is_what_the_code_draws(tmp_path: Path) -> None:
-    script = ROOT / "examples" / "epsilon_picture.py"
+    script = ROOT / "docs" / "epsilon_picture.py"
     subprocess.run([sys.executable, str(script), str(tmp_path / "epsilon.svg")], check=True)
     drawn = (tmp_path / "epsilon.svg").read_text(encoding="utf-8")
     assert drawn == (ROOT / "docs" / "epsilon.svg").read_text(encoding="utf-8"), "run: make picture"
@@ -114,6 +114,6 @@ def test_surveys_show_themselves(tmp_path: Path) -> None:
     mechanism = boosted_response(domain, 3.0, 1.0)
     counts = count_reports(mechanism, mechanism.drawn(np.repeat(np.arange(20), 50)) + 10)
     found = estimate(mechanism, counts, "category")
-    assert repr(found) == "<Estimate: 2 categories of 1,000 people; 95 % intervals (normal)>"
+    assert repr(found) == "<Estimate: 2 categories of 1,000 people; 95 % intervals (score)>"
     assert "<svg" in found._repr_html_()
     found.plot(tmp_path / "estimate.svg")

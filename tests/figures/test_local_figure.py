@@ -10,13 +10,16 @@ from matplotlib.figure import Figure
 
 from pbdp.errors import InputError
 from pbdp.figures.canvas import save
-from pbdp.figures.local_figure import draw_comparison, draw_estimates
+from pbdp.figures.local_figure import draw_comparison, draw_distribution, draw_estimates
 from pbdp.local.boosted import boosted_response
 from pbdp.local.counts import count_reports
+from pbdp.local.distribution import distribution
 from pbdp.local.domain import in_blocks
 from pbdp.local.estimate import estimate
 from pbdp.local.goal import LeastError, Within
+from pbdp.local.means import mean_response
 from pbdp.local.plan import plan_local
+from pbdp.local.wave import square_wave
 from reproduction.age_errors import adult_truth
 
 DOMAIN = in_blocks(range(10, 101), 10)
@@ -43,7 +46,7 @@ def test_estimates_are_drawn_with_their_intervals_and_the_truth(tmp_path: Path) 
     assert [segment[0, 1] for segment in segments] == pytest.approx(made.low / 452.22)
     assert [segment[1, 1] for segment in segments] == pytest.approx(made.high / 452.22)
     text = text_of(figure, tmp_path)
-    for words in ("45,222 reports, 1 refused", "95 % interval (normal)", "10..19", "truth"):
+    for words in ("45,222 reports, 1 refused", "95 % interval (score)", "10..19", "truth"):
         assert words in text
     both = draw_estimates(made, estimate(mechanism, counts).projected())
     assert "projected: biased" in text_of(both, tmp_path)
@@ -70,6 +73,41 @@ def test_a_comparison_shows_every_mechanism(accuracy: bool, tmp_path: Path) -> N
     for entry in (plan.chosen, *plan.others):
         assert entry.family in text
     assert f"epsilon {plan.epsilon:.4g}" in text
+
+
+def test_a_comparison_shows_the_limit(tmp_path: Path) -> None:
+    plan = plan_local(DOMAIN, LeastError(category=0.5), epsilon=1)
+    assert plan.limit is not None
+    figure = draw_comparison(plan)
+    line = figure.axes[0].lines[0]
+    assert np.asarray(line.get_xdata())[0] == pytest.approx(plan.limit.value)
+    assert f"limit {plan.limit.value:.3f}"[:9] in text_of(figure, tmp_path)
+
+
+def test_a_distribution_is_drawn_with_its_curve_and_the_truth(tmp_path: Path) -> None:
+    mechanism = square_wave(DOMAIN, 1.0)
+    truth = adult_truth(DOMAIN)
+    codes = np.repeat(np.arange(91), truth)
+    found = distribution(mechanism, count_reports(mechanism, mechanism.drawn(codes)))
+    figure = draw_distribution(found, truth=truth / truth.sum())
+    shares, curve = figure.axes
+    assert np.asarray(shares.lines[0].get_ydata()) == pytest.approx(100 * found.share)
+    assert np.asarray(curve.lines[0].get_ydata()) == pytest.approx(100 * found.cumulative)
+    text = text_of(figure, tmp_path)
+    for words in ("45,222 reports", "estimate (smoothed: biased)", "95 % interval (score)", "truth"):
+        assert words in text
+
+
+def test_a_mean_is_drawn_in_its_own_unit(tmp_path: Path) -> None:
+    mechanism = mean_response(DOMAIN, 2.0)
+    counts = count_reports(mechanism, mechanism.drawn(np.repeat(np.arange(91), 50)))
+    made = estimate(mechanism, counts, "mean")
+    (panel,) = draw_estimates(made).axes
+    points = panel.lines[-1]
+    assert np.asarray(points.get_ydata()) == pytest.approx(made.share)
+    assert 40 < made.share[0] < 70
+    assert "share of people" not in made._repr_html_()
+    assert "Mean" in text_of(draw_estimates(made), tmp_path)
 
 
 def test_nothing_to_draw() -> None:

@@ -55,9 +55,9 @@ def test_the_profile_of_several_releases_goes_through_the_plan() -> None:
     plan = plan_of("several")
     profile = plan_figure(plan, full=True).axes[2]
     curve, point = profile.lines[0], profile.lines[-1]
-    epsilon, delta = (np.asarray(numbers) for numbers in (curve.get_xdata(), curve.get_ydata()))
-    assert np.array_equal(np.asarray(point.get_xdata()), [plan.epsilon])
-    assert np.asarray(point.get_ydata()) == pytest.approx(plan.delta)
+    delta, epsilon = (np.asarray(numbers) for numbers in (curve.get_xdata(), curve.get_ydata()))
+    assert np.array_equal(np.asarray(point.get_ydata()), [plan.epsilon])
+    assert np.asarray(point.get_xdata()) == pytest.approx(plan.delta)
     assert delta[epsilon == plan.epsilon] == pytest.approx(plan.delta, rel=1e-3)
 
 

@@ -31,7 +31,7 @@ from pbdp.planning.certificate import noise_delta
 from pbdp.planning.older_files import as_written_now
 from pbdp.planning.plan import Plan, number_design
 from pbdp.planning.pricing import Priced, fingerprint
-from pbdp.planning.pricing.losses import compose_plans
+from pbdp.planning.pricing.priced import compose_plans
 from pbdp.planning.store import plan_from_record
 from pbdp.planning.together.joint import steps_of
 from pbdp.release.keystream import InsecureTestSeedWarning

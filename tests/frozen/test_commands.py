@@ -31,7 +31,15 @@ def test_a_command_prints_the_same(known: dict[str, Any], monkeypatch: pytest.Mo
         if known["command"][0] == "plan":
             # a search that is made anew may end elsewhere, as close to what it looks for
             monkeypatch.setattr(kept, "RELATIVE", 1e-5)
+        if known["command"][:2] == ["local", "estimate"]:
+            # score intervals took the place of the normal law's, which missed where few people hold a value
+            old, new = without_intervals(old), without_intervals(new)
         assert_kept(old, new)
+
+
+def without_intervals(record: dict[str, Any]) -> dict[str, Any]:
+    rows = [{name: row[name] for name in ("value", "estimate", "share")} for row in record["estimates"]]
+    return {name: value for name, value in record.items() if name != "method"} | {"estimates": rows}
 
 
 def test_no_file_was_changed() -> None:

@@ -177,6 +177,7 @@ def test_a_share_buys_the_narrowest_width_or_the_largest_confidence(budget: Budg
     left = 1 - budget.spent
     narrow = choose(budget, Question(confidence=0.95, share=0.1, sensitivity=1, integer=True))
     within = narrow.within
+    assert isinstance(within, int | float)
     found = budget.price(narrow)
     assert found.share is not None
     assert found.share <= 0.1 * left

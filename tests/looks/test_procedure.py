@@ -116,7 +116,7 @@ def test_five_per_cent_or_fifty_costs_little_more_than_an_oracle() -> None:
     assert (bought / needed).max() <= 1.3
     fixed = sigma_for(50, 0.95) ** -2
     assert sum(sigma**-2 for sigma in procedure.longest()) <= MOST * fixed
-    assert fixed / bought.mean() >= 3
+    assert fixed / bought.mean() >= 3.1
     assert fixed / bought[answers >= 1000].mean() >= 10
 
 

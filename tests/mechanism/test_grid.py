@@ -53,6 +53,35 @@ def test_answers_round_half_up_exactly(answer: Fraction, steps: int) -> None:
     assert LinearGrid(step=0.25, rounded=True).steps_of(answer) == steps
 
 
+@pytest.mark.parametrize("step", [0.25, 1.0, 3.0, 0.75, 2.0**-30])
+def test_answers_are_rounded_down_exactly(step: float) -> None:
+    """Around every kind of edge, zero among them, as fractions, floats and whole numbers."""
+    grid = LinearGrid(step=step, rounded=True, down=True)
+    edges = [k * step for k in (-(2**20), -8, -1, 0, 1, 7, 2**20)]
+    beside = [math.nextafter(edge, end) for edge in edges for end in (-math.inf, math.inf)]
+    answers = [*edges, *beside, -0.0, 5e-324, -5e-324, step * 2.0**-61, -step * 2.0**-61, 0.4 * step]
+    exact = [grid.steps_of(Fraction(answer)) for answer in answers]
+    assert exact == [math.floor(Fraction(answer) / Fraction(step)) for answer in answers]
+    assert grid.steps_of_floats(np.array(answers)).tolist() == exact
+    whole = np.array([-(2**20), -7, -3, -1, 0, 1, 2, 3, 8, 2**20])
+    listed = [math.floor(Fraction(int(n)) / Fraction(step)) for n in whole]
+    assert grid.steps_of_integers(whole).tolist() == listed
+    assert grid.steps_of_integers(whole[4:].astype(np.uint64)).tolist() == listed[4:]
+    assert grid.answers_around(-2, 3) == (-2 * step, 4 * step)
+
+
+def test_rounding_down_keeps_one_output_more_of_every_width() -> None:
+    down, near = (LinearGrid(step=0.25, rounded=True, down=flag) for flag in (True, False))
+    region = AbsoluteRegion.even(5)
+    assert down.region_in_steps(region) == AbsoluteRegion(below=19.0, above=20.0)
+    assert near.region_in_steps(region) == AbsoluteRegion.even(19.0)
+    # every truth of a cell accepts these outputs, and no other output is accepted by all
+    for truth in (0.0, 0.125, math.nextafter(0.25, 0.0)):
+        assert all(abs(output * 0.25 - truth) <= 5 for output in (-19, 20))
+    assert abs(21 * 0.25 - 0.0) > 5
+    assert abs(-20 * 0.25 - math.nextafter(0.25, 0.0)) > 5
+
+
 def test_whole_numbers_are_not_rounded_and_others_to_them() -> None:
     assert whole_numbers().steps_of(Fraction(-7)) == -7
     assert whole_numbers().steps_of(Fraction(12345678, 1000)) == 12346

@@ -67,15 +67,16 @@ def _state_accuracy(request: Request, chance: random.Random) -> None:
 def comes_near(request: Request, plan: Plan) -> bool:
     """Within 1 % of the limit, where that is claimed: one release, a delta small beside what is missed.
 
-    Widths from 0.3 sensitivities on for real answers (narrower ones are a few steps), any for whole ones; a
-    delta of 1e-12 or more.
+    Widths from 0.3 sensitivities on for real answers (narrower ones are a few steps), any for whole ones; an
+    epsilon and a delta that whole weights, of which 2^62 are one, are fine enough for.
     """
     limit = plan.limit
     if limit is None or plan.releases > 1 or plan.delta is None or not isinstance(plan.within, float):
         return True
     narrow = not request["integer"] and plan.within < 0.3 * request["sensitivity"]
-    # tables are not exact enough for smaller ones
-    narrow |= plan.delta < 1e-12
+    # a weight that falls by a whole unit each time falls by more than epsilon below 1/epsilon units
+    steps = plan.grid.sensitivity_in_steps(request["sensitivity"])
+    narrow |= plan.epsilon * plan.delta * 2.0**62 < 16 * steps
     # a delta of the size of epsilon, or of what is missed, asks for other laws
     large = plan.delta > min(0.01 * (1 - plan.confidence), 0.01 * plan.epsilon, 1e-4)
     return narrow or large or plan.epsilon <= 1.01 * limit.epsilon + 1e-12

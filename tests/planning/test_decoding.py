@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import math
-from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterator
 from fractions import Fraction
@@ -23,7 +22,7 @@ from pbdp.mechanism.custom import CustomRegion
 from pbdp.mechanism.decoder import Decoder
 from pbdp.mechanism.design import Design
 from pbdp.mechanism.fixed import FixedRegion
-from pbdp.mechanism.grid import whole_numbers
+from pbdp.mechanism.grid import LinearGrid, whole_numbers
 from pbdp.mechanism.requirement import Requirement
 from pbdp.mechanism.weights import TOTAL, WeightTable
 from pbdp.mechanism.within import region_within
@@ -33,6 +32,7 @@ from pbdp.planning.plan import Certified, Plan
 from pbdp.planning.planner import plan_for
 from pbdp.planning.store import plan_from_record, plan_record
 from pbdp.release.keystream import InsecureTestSeedWarning
+from tests.planning.listed import law_of, lost
 
 ASKED: dict[str, dict[str, Any]] = {
     "half": {"within": "50%+2.5", "confidence": 0.8, "nonnegative": True},
@@ -52,6 +52,15 @@ ASKED: dict[str, dict[str, Any]] = {
     "relative in a range": {"within": "20%+5", "confidence": 0.9, "range": (0, 60)},
     "real": {"within": "10%+2", "confidence": 0.8, "integer": False, "step": 0.125},
     "real in a range": {"within": 2, "confidence": 0.8, "range": (0.3, 9.1), "integer": False, "step": 0.125},
+    "flush": {"within": 2, "confidence": 0.8, "range": (-3, 9), "integer": False, "step": 0.125},
+    "flush, lopsided": {
+        "within": (0, 3),
+        "confidence": 0.8,
+        "range": (-1.5, 6),
+        "integer": False,
+        "step": 0.25,
+        "sensitivity": 0.7,
+    },
 }
 # What is known of them at delta 1e-6: an upper bound for epsilon, and what it was without a decoder.
 KNOWN = {
@@ -102,27 +111,6 @@ def test_less_epsilon_than_without_a_decoder(name: str) -> None:
 # ------------------------------------------------------------------ the confidence, by listing everything
 
 
-def published(decoder: Decoder, noisy: int) -> int:
-    """The map as its docstring says, for one noisy part."""
-    if decoder.edges[0] <= noisy < decoder.edges[-1]:
-        return decoder.outputs[bisect_right(decoder.edges, noisy) - 1]
-    below = noisy < decoder.edges[0]
-    if (decoder.first if below else decoder.last) is None:
-        return noisy // decoder.parts
-    return decoder.outputs[0 if below else -1]
-
-
-def law_of(design: Design, decoder: Decoder, answer: int) -> Counter[int]:
-    """The weight of each output: every noise value, each of its parts."""
-    table, found = design.table_at(0.0), Counter[int]()
-    assert all(weight % decoder.parts == 0 for weight in table.weights.tolist())
-    for noise, weight in zip(table.values().tolist(), table.weights.tolist(), strict=True):
-        for part in range(decoder.parts):
-            found[published(decoder, (answer + noise) * decoder.parts + part)] += weight // decoder.parts
-    assert found.total() == TOTAL
-    return found
-
-
 def accepts(plan: Plan, truth: Fraction, output: Fraction) -> bool:
     """Whether an output is acceptable for a true answer, from the words of the request alone."""
     within = plan.within
@@ -141,7 +129,9 @@ def truths_at(plan: Plan, steps: int) -> list[Fraction]:
     step, asked = Fraction(plan.grid.step), plan.requirement
     if asked.integer:
         return [Fraction(steps)]
-    ends = [(steps - Fraction(1, 2)) * step, (steps + Fraction(1, 2)) * step]
+    assert isinstance(plan.grid, LinearGrid)
+    first = steps if plan.grid.down else steps - Fraction(1, 2)
+    ends = [first * step, (first + 1) * step]
     if asked.bounds is not None:
         low, high = (Fraction(end) for end in asked.bounds.answers)
         ends = [min(max(end, low), high) for end in ends]
@@ -158,7 +148,7 @@ def test_every_answer_keeps_the_confidence(name: str) -> None:
     listed = np.concatenate((answers[np.argsort(weights)[:3]], answers[:2], answers[-1:])).tolist()
     claimed = min(entry.certificate.confidence, plan.requirement.confidence_each)
     for answer in sorted(set(listed)):
-        law = law_of(design, decoder, answer)
+        law = law_of(design, answer)
         step = Fraction(plan.grid.step)
         inside = sum(
             weight
@@ -169,7 +159,7 @@ def test_every_answer_keeps_the_confidence(name: str) -> None:
         assert Fraction(inside, TOTAL) >= Fraction(claimed), answer
 
 
-@pytest.mark.parametrize("name", ["half", "signed", "0..20", "real in a range"])
+@pytest.mark.parametrize("name", ["half", "signed", "0..20", "real in a range", "flush", "flush, lopsided"])
 def test_weights_of_the_acceptable_are_those_of_a_list(name: str) -> None:
     plan = planned(name)
     for _, design, decoder in itertools.islice(decoded(plan), 2):
@@ -178,7 +168,7 @@ def test_weights_of_the_acceptable_are_those_of_a_list(name: str) -> None:
         for place in range(len(answers) // 9, len(answers) - 1, max(1, len(answers) // 7)):
             answer = int(answers[place])
             below, above = (math.floor(float(offset)) for offset in region.offsets(float(answer)))
-            law = law_of(design, decoder, answer)
+            law = law_of(design, answer)
             inside = sum(w for y, w in law.items() if answer - below <= y <= answer + above)
             assert inside == int(weights[place])
 
@@ -200,7 +190,9 @@ def test_answers_further_out_keep_more_than_the_last_that_is_listed(name: str) -
 # --------------------------------------------------------------------------- the privacy, by listing it too
 
 
-@pytest.mark.parametrize("name", ["half", "far apart", "0..20", "-7..9", "real in a range"])
+@pytest.mark.parametrize(
+    "name", ["half", "far apart", "0..20", "-7..9", "real in a range", "flush", "flush, lopsided"]
+)
 def test_what_is_published_is_as_private_as_claimed(name: str) -> None:
     plan = planned(name)
     entry, design, decoder = next(decoded(plan))
@@ -210,20 +202,19 @@ def test_what_is_published_is_as_private_as_claimed(name: str) -> None:
     low = 0 if decoder.first is None else decoder.first
     high = low + 60 if decoder.last is None else decoder.last
     for answer in sorted({low, (low + high) // 2, high - shift}):
-        laws = [law_of(design, decoder, a) for a in (answer, answer + shift)]
+        laws = [law_of(design, a) for a in (answer, answer + shift)]
         for first, second in (laws, laws[::-1]):
-            lost = sum(max(Fraction(0), first[y] - growth * second[y]) for y in first) / TOTAL
-            assert lost <= Fraction(delta) * (1 + Fraction(1, 10**9))
+            assert lost([first], [second], growth) <= Fraction(delta) * (1 + Fraction(1, 10**9))
 
 
-@pytest.mark.parametrize("name", ["half", "signed", "0..20", "real in a range"])
+@pytest.mark.parametrize("name", ["half", "signed", "0..20", "real in a range", "flush"])
 def test_what_is_said_of_the_law_is_the_list(name: str) -> None:
     plan = planned(name)
     design, decoder = plan.design, plan.design.decoder
     assert decoder is not None
     answer = 3 if plan.requirement.integer else 3.125
     steps = plan.answer_in_steps(answer)
-    law, listed = plan.law_at(answer), law_of(design, decoder, steps)
+    law, listed = plan.law_at(answer), law_of(design, steps)
     assert {y: p for y, p in zip(law.output.tolist(), law.probability.tolist(), strict=True) if p} == {
         y * plan.grid.step: weight / TOTAL for y, weight in listed.items() if weight
     }
@@ -232,7 +223,7 @@ def test_what_is_said_of_the_law_is_the_list(name: str) -> None:
         assert plan.likelihood(number, [answer])[0] == listed[output] / TOTAL
 
 
-@pytest.mark.parametrize("name", ["half", "signed", "0..20", "real in a range"])
+@pytest.mark.parametrize("name", ["half", "signed", "0..20", "real in a range", "flush"])
 def test_an_interval_holds_the_answer_as_often_as_it_says(name: str) -> None:
     plan = planned(name)
     for answer in (0, 4, 9) if plan.requirement.integer else (0.5, 4.0, 8.875):
@@ -243,7 +234,7 @@ def test_an_interval_holds_the_answer_as_often_as_it_says(name: str) -> None:
             assert holds >= (confidence or plan.confidence) - 1e-12
 
 
-@pytest.mark.parametrize("name", ["half", "signed", "0..100", "real in a range"])
+@pytest.mark.parametrize("name", ["half", "signed", "0..100", "real in a range", "flush"])
 def test_draws_follow_the_law(name: str) -> None:
     plan, answer, count = planned(name), 5, 20_000
     with pytest.warns(InsecureTestSeedWarning):
@@ -356,6 +347,39 @@ def test_a_number_that_suits_every_answer_costs_nothing() -> None:
     assert plan.interval(5) == (0, 10)
 
 
+@pytest.mark.parametrize(
+    ("within", "ends", "most"),
+    [(5, (0, 10), 0.0), (0.25, (-0.25, 0.25), 0.0), (5, (0, 20), 0.3223), (5, (-20, 20), 0.4186)],
+)
+def test_a_real_range_of_so_many_widths_takes_no_region_more(
+    within: float, ends: tuple[float, float], most: float
+) -> None:
+    """Rounding to the nearest would lose a step of each width: 0.3227 in 0..10, 0.392 in 0..20."""
+    asked: dict[str, Any] = {"range": ends, "confidence": 0.9, "sensitivity": 1, "delta": 1e-6}
+    plan = pbdp.plan(within=within, families=("laplace",), **asked)
+    assert isinstance(plan.grid, LinearGrid)
+    assert plan.grid.down
+    assert plan.epsilon <= most
+    # a little more width is as good
+    assert plan.epsilon <= 1.002 * pbdp.plan(within=1.002 * within, families=("laplace",), **asked).epsilon
+
+
+def test_other_ranges_are_not_rounded_down() -> None:
+    asked: dict[str, Any] = {"confidence": 0.9, "sensitivity": 1, "delta": 1e-6, "families": ("laplace",)}
+    for more in ({"within": 0.1, "range": (0, 1)}, {"within": 5, "range": (0.1, 20)}, {"within": 5}):
+        grid = pbdp.plan(**asked, **more).grid
+        assert isinstance(grid, LinearGrid)
+        assert not grid.down
+
+
+@pytest.mark.parametrize("name", ["real in a range", "real"])
+def test_answers_of_another_plan_cannot_be_said_to_be_rounded_down(name: str) -> None:
+    record = plan_record(planned(name))
+    record["mechanism"]["grid"]["down"] = True
+    with pytest.raises(PlanFileError):
+        plan_from_record(record)
+
+
 def test_the_sensitivity_is_at_most_the_length_of_the_range() -> None:
     asked: dict[str, Any] = {
         "within": 2,
@@ -377,7 +401,7 @@ def test_a_range_without_a_whole_number_is_refused() -> None:
 # ------------------------------------------------------------------------------------------------- files
 
 
-@pytest.mark.parametrize("name", ["half", "signed", "0..20", "real in a range", "several", "rényi"])
+@pytest.mark.parametrize("name", ["half", "signed", "0..20", "real in a range", "several", "rényi", "flush"])
 def test_a_plan_with_a_decoder_is_read_as_it_was_written(name: str, tmp_path: Path) -> None:
     planned(name).save(tmp_path / "plan.json")
     assert pbdp.Plan.load(tmp_path / "plan.json") == planned(name)

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from pbdp.accounting.composition.composed import compose
-from pbdp.accounting.composition.release import table_release
+from pbdp.accounting.composition.loss_law import table_release
 from pbdp.errors import CannotCertifyError, InputError
 from pbdp.mechanism.absolute import AbsoluteRegion
 from pbdp.mechanism.design import Design

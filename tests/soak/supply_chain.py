@@ -65,11 +65,11 @@ def scopes(packages: Iterable[Package], project: dict[str, Any]) -> dict[str, st
     for package in packages:
         for above in package.via:
             needs.setdefault(above, set()).add(package.name)
-    extras = project["optional-dependencies"]
+    own, groups = project["project"], project["dependency-groups"]
     asked = {
-        "excluded": extras["dev"],
-        "optional": [name for extra, names in extras.items() if extra != "dev" for name in names],
-        "required": project["dependencies"],
+        "excluded": [name for names in groups.values() for name in names],
+        "optional": [name for names in own["optional-dependencies"].values() for name in names],
+        "required": own["dependencies"],
     }
     found: dict[str, str] = {}
     for scope, names in asked.items():  # the strongest last
@@ -85,7 +85,7 @@ def scopes(packages: Iterable[Package], project: dict[str, Any]) -> dict[str, st
 def sbom(packages: list[Package], project: dict[str, Any]) -> dict[str, Any]:
     """A CycloneDX document."""
     scope = scopes(packages, project)
-    own = f"pkg:pypi/{OWN}@{project['version']}"
+    own = f"pkg:pypi/{OWN}@{project['project']['version']}"
     by_name: dict[str, list[str]] = {}
     for package in packages:
         by_name.setdefault(package.name, []).append(package.purl)
@@ -103,9 +103,9 @@ def sbom(packages: list[Package], project: dict[str, Any]) -> dict[str, Any]:
                 "type": "library",
                 "bom-ref": own,
                 "name": OWN,
-                "version": project["version"],
+                "version": project["project"]["version"],
                 "purl": own,
-                "licenses": [{"license": {"id": project["license"]}}],
+                "licenses": [{"license": {"id": project["project"]["license"]}}],
             }
         },
         "components": [_component(package, scope.get(package.name, "excluded")) for package in packages],
@@ -149,7 +149,7 @@ def advisories(packages: list[Package], url: str = OSV) -> dict[str, list[str]]:
 
 def main(words: list[str], url: str = OSV) -> int:
     packages = locked((ROOT / "requirements.lock").read_text(encoding="utf-8").splitlines())
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
     if words[:1] == ["sbom"] and len(words) == 2:
         document = json.dumps(sbom(packages, project), indent=1)
         Path(words[1]).write_text(f"{document}\n", encoding="utf-8")

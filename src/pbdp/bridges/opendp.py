@@ -34,7 +34,7 @@ from pbdp.bridges import needed_by
 from pbdp.digits import delta_text
 from pbdp.errors import CannotCertifyError, ContradictionError, InputError
 from pbdp.planning.plan import Plan
-from pbdp.planning.pricing.losses import compose_plans
+from pbdp.planning.pricing.priced import compose_plans
 
 with needed_by("The bridge to OpenDP", "opendp"):
     import opendp.prelude as dp

@@ -8,24 +8,45 @@ sides the largest move is the worst (docs/guarantee.md); else all moves are look
 
 **Several numbers.** Privacy losses are rounded down and up to a grid and added up: the epsilon of neighbors
 whose answers all differ by the sensitivity lies between the two results. A claim below the first is wrong.
+Very many are added up by a Fourier transform, for which the lines need numpy.
+
+**Noise that changes with the answer.** Pairs of neighboring answers are listed with their regions; the lines
+compute the two laws of each and its delta. A claim below the largest is wrong.
+
+**Whole vectors.** Laplace noise loses at most the length of a change over its scale. Gaussian noise in a ball
+is summed up in the plane of the shift and the length across it (needs numpy). What drawing differs from the
+law by is charged to delta as the plan says.
 """
 
 from __future__ import annotations
 
 import json
+import math
+from collections.abc import Callable, Sequence
 from typing import Any
+
+import numpy as np
 
 from pbdp.ledger.record import FORMAT, NO_PREVIOUS
 from pbdp.mechanism.absolute import AbsoluteRegion
 from pbdp.mechanism.design import Design
 from pbdp.mechanism.grid import LinearGrid
-from pbdp.planning.plan import Part, Plan
+from pbdp.noise.kernel import Array
+from pbdp.planning.plan import Part, Plan, number_design
+from pbdp.planning.vectors.design import VectorDesign
+from pbdp.planning.vectors.product_laplace import ProductLaplace, sensitivity_in_steps
+from pbdp.planning.vectors.spherical import SphericalDesign
+from pbdp.planning.vectors.spherical_gaussian import SphericalGaussian
+from pbdp.planning.vectors.spherical_laplace import SphericalLaplace
 
 # Numbers in the tables of a page, and multiplications that its lines may take.
 MOST_WEIGHTS = 100_000
 MOST_WORK = 30_000_000
 # Cells of the grid of losses for each number, the finest that is not too much work first.
 FINENESS = (200, 100, 50, 25, 12)
+# Cells of a transform, and pairs of answers, that lines may look at.
+MOST_CELLS = 1 << 23
+MOST_PAIRS = 200
 
 READ = """import json, math, re, sys
 page = open(sys.argv[1], encoding="utf-8").read()
@@ -84,6 +105,82 @@ print(f"epsilon is from {{least:.5g}} to {{most:.5g}}; claimed: {{claim['epsilon
 print("AGREES" if least <= claim["epsilon"] + 2e-9 else "DOES NOT HOLD")
 """
 
+MANY = f"""import numpy as np
+{READ}step = claim["step"]
+def losses(w, move, side, rounded):  # ln(p/q) on a grid: its first cell, masses, what is infinite
+    p, q = (np.array(one, float) / 2**62 for one in (w + [0] * move, [0] * move + w)[::side])
+    both = (p > 0) & (q > 0)
+    cells = rounded(np.log(p[both] / q[both]) / step).astype(int)
+    return cells.min(), np.bincount(cells - cells.min(), p[both]), p[~both].sum()
+def epsilon(side, rounded):
+    laws = [(*losses(w, move, side, rounded), times) for w, move, times in claim["tables"]]
+    size = 1 << int(sum((len(masses) - 1) * times for _, masses, _, times in laws)).bit_length()
+    spectrum = 1
+    for _, masses, _, times in laws:
+        spectrum = spectrum * np.fft.rfft(masses, size) ** times
+    p = np.fft.irfft(spectrum, size)  # losses of all numbers together
+    x = step * (sum(first * times for first, _, _, times in laws) + np.arange(size))
+    p, x = p[p > 1e-15], x[p > 1e-15]  # what is smaller is rounding of the transform
+    missing = claim["missing"] + sum(times * infinite for _, _, infinite, times in laws)
+    low, high = 0.0, 100.0
+    while high - low > 1e-9:
+        middle = (low + high) / 2
+        delta = missing - np.sum(p * np.expm1(np.minimum(middle - x, 0)))
+        low, high = (middle, high) if delta > claim["delta"] else (low, middle)
+    return high
+least, most = (max(epsilon(1, way), epsilon(-1, way)) for way in (np.floor, np.ceil))
+print(f"epsilon is from {{least:.5g}} to {{most:.5g}}; claimed: {{claim['epsilon']:.5g}}")
+print("AGREES" if least <= claim["epsilon"] + 2e-9 else "DOES NOT HOLD")
+"""
+
+CHANGING = f"""{READ}w, first, kept = claim["weights"], claim["first"], 1 - claim["boost"]
+def law(low, high):  # of the noise first, first + 1, ... where it is to be from low to high
+    noise = [p if low <= first + place <= high else kept * p for place, p in enumerate(w)]
+    total = sum(noise)
+    return [p / total for p in noise]
+def delta(near, far, move):  # of two answers that are so many steps apart, the larger direction
+    one, two = law(*near) + [0.0] * move, [0.0] * move + law(*far)
+    factor = math.exp(claim["epsilon"])
+    gaps = ((p - factor * q, q - factor * p) for p, q in zip(one, two))
+    return max(map(sum, zip(*((max(a, 0.0), max(b, 0.0)) for a, b in gaps))))
+worst = max(delta(*pair) for pair in claim["pairs"])
+print(f"delta is {{worst:.6g}} in {{len(claim['pairs'])}} pairs of answers; claimed: {{claim['delta']}}")
+print("AGREES" if worst <= claim["delta"] * (1 + 1e-9) else "DOES NOT HOLD")
+"""
+
+BALL = f"""import numpy as np
+{READ}d, kept, edge, change = (claim[name] for name in ("dimensions", "kept", "edge", "change"))  # in sigmas
+x = np.linspace(-10, 10 + change, 4000)[:, None]  # along the shift
+r = np.linspace(max(d**0.5 - 10, 1e-9), d**0.5 + 10, 2000) if d > 1 else np.ones(1)  # the length across it
+across = (d - 2) * np.log(r) - r * r / 2
+across, r = np.exp(across - np.max(across)), r * (d > 1)
+def law(shift):
+    weight = np.where((x - shift) ** 2 + r * r <= edge * edge, 1.0, kept)
+    density = weight * np.exp(-((x - shift) ** 2) / 2) * across / np.sum(across)
+    return density * (x[1, 0] - x[0, 0]) / (2 * np.pi) ** 0.5
+one, two, up = law(0.0), law(change), np.exp(claim["epsilon"])
+delta = np.sum(np.maximum(one - up * two, 0)) / np.sum(one) + (1 + up) * claim["drawing"]
+inside = np.sum(one * (x * x + r * r <= edge * edge))
+share = inside / np.sum(one) - claim["drawing"]
+print(f"delta is about {{delta:.4g}}; claimed: {{claim['delta']}}")
+print(f"within the width about {{share:.4%}} of the time; claimed: {{claim['confidence']:.4%}}")
+agrees = delta <= 1.05 * claim["delta"] and share >= claim["confidence"] - 1e-3
+print("AGREES" if agrees else "DOES NOT HOLD")
+"""
+
+LENGTH = f"""{READ}loss = claim["change"] / claim["scale"]  # no output is more than e^loss times as likely
+w, drawing = claim["weights"], claim["drawing"]
+if w:  # the table of a coordinate against the law e^(-|n|/scale), n whole
+    top, r = w.index(max(w)), math.exp(-1 / claim["scale"])
+    ideal = [(1 - r) / (1 + r) * r ** abs(place - top) for place in range(len(w))]
+    drawing = claim["moved"] * sum(abs(p / 2**62 - q) for p, q in zip(w, ideal)) / 2
+charge = (1 + math.exp(loss)) * drawing
+print(f"epsilon is {{loss:.8g}}; claimed: {{claim['epsilon']:.8g}}")
+print(f"drawing takes {{charge:.3g}} of delta {{claim['delta']}}")
+holds = loss <= claim["epsilon"] and charge <= claim["delta"]
+print("HOLDS" if holds else "DOES NOT HOLD")
+"""
+
 LEDGER = f'''import hashlib, json, sys
 spent, limits, before = {{}}, {{}}, "{NO_PREVIOUS[0]}" * {len(NO_PREVIOUS)}
 for line in open(sys.argv[1], encoding="utf-8"):
@@ -112,26 +209,33 @@ print("last record:", before)
 
 
 def lines_for(plan: Plan) -> tuple[str, dict[str, Any]] | None:
-    """The lines that check a plan, and the numbers they read; None where its noise has no such table."""
-    designs = [part.design for part in plan.parts]
+    """The lines that check a plan, and the numbers they read; None where there is too much to check."""
+    part = plan.parts[0]
+    common = {"epsilon": plan.epsilon, "delta": plan.delta, "guessed_right": plan.risk()}
+    if len(plan.parts) == 1 and isinstance(part.design, VectorDesign):
+        lines, own = _of_vector(part)
+        return lines, common | own
     # numbers of a joint kernel are not accounted by the moves of its table
-    if not all(isinstance(one, Design) and one.follows_answer and not one.kernel.joint for one in designs):
+    if not all(isinstance(part.design, Design) and not part.design.kernel.joint for part in plan.parts):
         return None
+    if not all(part.design.follows_answer for part in plan.parts):
+        found = _changing(plan) if plan.releases == 1 and plan.delta is not None else None
+        return None if found is None else (CHANGING, common | found)
     tables = [_table(part) for part in plan.parts]
     if sum(len(weights) for weights, _, _ in tables) > MOST_WEIGHTS:
         return None
-    common = {"epsilon": plan.epsilon, "delta": plan.delta, "guessed_right": plan.risk()}
     if len(tables) == 1 and plan.releases == 1 and not plan.missing:
         weights, move, _ = tables[0]
-        part = plan.parts[0]
         own = {"weights": weights, "move": move, "inside": _inside(part), "confidence": part.confidence}
         return ONE, common | own
-    step = None if plan.delta is None else _step(plan, tables)
-    return (
-        None
-        if step is None
-        else (SEVERAL, common | {"missing": plan.missing, "step": step, "tables": tables})
-    )
+    if plan.delta is None:
+        return None
+    several = common | {"missing": plan.missing, "tables": tables}
+    for lines, work, most in ((SEVERAL, _work, MOST_WORK), (MANY, _cells, MOST_CELLS)):
+        step = _step(plan, tables, work, most)
+        if step is not None:
+            return lines, several | {"step": step}
+    return None
 
 
 def data_text(data: dict[str, Any]) -> str:
@@ -161,27 +265,99 @@ def _inside(part: Part) -> tuple[int, int] | None:
     return int(inside[0]), int(inside[-1]) + 1
 
 
-def _step(plan: Plan, tables: list[tuple[list[int], int, int]]) -> float | None:
+def _of_vector(part: Part) -> tuple[str, dict[str, Any]]:
+    """Noise that is drawn for a whole vector."""
+    design, asked = part.design, part.requirement
+    if isinstance(design, ProductLaplace):
+        moved = sensitivity_in_steps(asked, design.grid)
+        return LENGTH, {
+            "change": moved,
+            "scale": design.scale_in_steps,
+            "weights": design.table.weights.tolist(),
+            "moved": min(asked.touched, moved),
+            "drawing": 0.0,
+        }
+    if not isinstance(design, SphericalDesign):
+        raise AssertionError("noise of a vector has a law in every coordinate or in all directions")
+    change, drawing = design.rounding.sensitivity(asked), design.sampling_error(asked)
+    if isinstance(design, SphericalGaussian):
+        sigma = design.sigma
+        return BALL, {
+            "dimensions": asked.dimensions,
+            "kept": design.kept,
+            "edge": design.rounding.room(asked) / sigma,
+            "change": change / sigma,
+            "drawing": drawing,
+            "confidence": part.confidence,
+        }
+    if not isinstance(design, SphericalLaplace):
+        raise AssertionError("noise in all directions is Gaussian or Laplace")
+    return LENGTH, {"change": change, "scale": design.scale, "weights": [], "moved": 0, "drawing": drawing}
+
+
+def _changing(plan: Plan) -> dict[str, Any] | None:
+    """Neighboring answers, in steps, with the noise that each prefers, and the table before that."""
+    part = plan.parts[0]
+    design = number_design(part.design)
+    base = design.reweighted().base
+    move = design.grid.sensitivity_in_steps(part.requirement.sensitivity)
+    count = min(MOST_PAIRS, MOST_WORK // (8 * len(base.weights)))
+    low, high = design.region.answers
+    end = design.region.settled_from(float(design.reach))
+    low, high = max(low, -end), min(high, end)
+    if len(base.weights) > MOST_WEIGHTS or count < 2 or not math.isfinite(low + high):
+        return None
+    move = min(move, int(high - low))
+    # close together where the region is narrow, and ever further apart
+    answers = np.unique(np.round(np.concatenate([low + np.geomspace(1, high - low + 1, count) - 1, [0.0]])))
+    answers = answers[(answers >= low) & (answers + move <= high)]
+    regions = [np.broadcast_arrays(*design.region.offsets(at)) for at in (answers, answers + move)]
+    pairs = [
+        [_ends(near), _ends(far), move]
+        for near, far in zip(*(zip(*region, strict=True) for region in regions), strict=True)
+    ]
+    return {"weights": base.weights.tolist(), "first": base.start, "boost": design.boost, "pairs": pairs}
+
+
+def _ends(offsets: Sequence[float]) -> list[float]:
+    below, above = (min(float(offset), float(MOST_WEIGHTS)) for offset in offsets)
+    return [-below, above]
+
+
+Tables = list[tuple[list[int], int, int]]
+
+
+def _step(plan: Plan, tables: Tables, work: Callable[[Tables, float], int], most: int) -> float | None:
     """The grid of losses: as fine as the work allows, so that rounding all of them adds little to epsilon."""
     count = sum(times for _, _, times in tables)
     for fineness in FINENESS:
         step = max(plan.epsilon, 1e-6) / (fineness * count)
-        if _work(tables, step) <= MOST_WORK:
+        if work(tables, step) <= most:
             return step
     return None
 
 
-def _work(tables: list[tuple[list[int], int, int]], step: float) -> int:
-    """About how many products the lines take, were all losses as far apart as they can be."""
-    import numpy as np
+def _losses(weights: list[int], move: int) -> Array:
+    """The finite losses of a table."""
+    w = np.array(weights, dtype=np.float64)
+    first, second = w[move:], w[:-move] if move < len(w) else w[:0]
+    both = (first > 0) & (second > 0)
+    return np.asarray(np.log(first[both] / second[both]))
 
+
+def _cells(tables: Tables, step: float) -> int:
+    """About how many cells the grid of all losses together has."""
+    spread = sum(times * float(np.ptp(_losses(w, move))) for w, move, times in tables if move < len(w))
+    return int(spread / step)
+
+
+def _work(tables: Tables, step: float) -> int:
+    """About how many products the lines take, were all losses as far apart as they can be."""
     reached, work = 1, 0
     for weights, move, times in tables:
-        w = np.array(weights, dtype=np.float64)
-        first, second = w[move:], w[:-move] if move < len(w) else w[:0]
-        both = (first > 0) & (second > 0)
-        cells = len(np.unique(np.floor(np.log(first[both] / second[both]) / step))) + 1 if both.any() else 1
-        spread = float(np.ptp(np.log(first[both] / second[both]))) if both.any() else 0.0
+        losses = _losses(weights, move)
+        cells = len(np.unique(np.floor(losses / step))) + 1
+        spread = float(np.ptp(losses)) if len(losses) else 0.0
         for _ in range(times):
             work += reached * cells
             reached = min(reached * cells, reached + int(spread / step) + 1)

@@ -107,9 +107,10 @@ def _checking(said: Statement) -> str:
     command = f"<p>With pbdp: <code>{escape(said.command)}</code> computes every claim again.</p>"
     if not said.lines:
         return f"{command}<p>{escape(said.remark)}</p>"
+    needed = "Python and numpy" if "numpy" in said.lines else "nothing but Python"
     how = (
         "<p>Without pbdp: save these lines as <code>check.py</code> and run "
-        f"<code>python3 check.py {escape(said.run_on)}</code> on {escape(said.run_note)}. They need nothing "
-        "but Python.</p>"
+        f"<code>python3 check.py {escape(said.run_on)}</code> on {escape(said.run_note)}. They need "
+        f"{needed}.</p>"
     )
     return f"{command}{how}<pre>{escape(said.lines)}</pre>"

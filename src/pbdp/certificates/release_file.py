@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import datetime
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -151,7 +151,20 @@ def _numbers(release: ReleaseFile) -> str:
 
 
 def _payment(release: ReleaseFile, ledger: Ledger | None) -> str:
-    paid = release.paid
+    stored = answer_paid_for(release.paid, ledger, lambda terms, blocks: terms.plan_id(release.plan, blocks))
+    if isinstance(stored, dict):
+        # the answer of `ask`, which stores its plan too
+        stored = stored.get("values")
+    ours = [list(numbers) for numbers in release.numbers.values()]
+    if stored != (ours if release.plan.is_joint else ours[0]):
+        raise FaultError("the ledger stored other numbers")
+    return paid_words(release.paid)
+
+
+def answer_paid_for(
+    paid: Mapping[str, Any] | None, ledger: Ledger | None, plan_id: Callable[[Terms, tuple[str, ...]], str]
+) -> Any:
+    """What a ledger stored for a payment, from JSON; it must be the one, and have paid for this plan."""
     if paid is None:
         raise UnknownError("no ledger recorded this release: others of the same people are not counted")
     if ledger is None:
@@ -163,13 +176,13 @@ def _payment(release: ReleaseFile, ledger: Ledger | None) -> str:
         raise FaultError("it was paid from another ledger")
     spend = ledger.spend_of(paid["key"])
     terms = Terms.from_record(ledger.dataset(paid["dataset"]).rule)
-    if spend is None or spend.plan != terms.plan_id(release.plan, terms.chosen_blocks(paid["blocks"])):
+    if spend is None or spend.plan != plan_id(terms, terms.chosen_blocks(paid["blocks"])):
         raise FaultError("the ledger has no such spend for this plan")
-    stored = None if spend.answer is None else json.loads(spend.answer)
-    if isinstance(stored, dict):
-        # the answer of `ask`, which stores its plan too
-        stored = stored.get("values")
-    ours = [list(numbers) for numbers in release.numbers.values()]
-    if stored != (ours if release.plan.is_joint else ours[0]):
-        raise FaultError("the ledger stored other numbers")
+    return None if spend.answer is None else json.loads(spend.answer)
+
+
+def paid_words(paid: Mapping[str, Any] | None) -> str:
+    """That a payment was found, and what it was for."""
+    if paid is None:
+        raise AssertionError("it was found")
     return f"paid from {paid['dataset']}, record {paid['sequence']}; the numbers are those that it stored"

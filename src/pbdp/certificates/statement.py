@@ -95,7 +95,7 @@ def of_release(release: ReleaseFile, name: str) -> Statement:
     source = [("Asked", release.query)] if release.query else []
     source += [("Published", release.created), *made.source]
     if paid is not None:
-        conditions[conditions.index(ELSEWHERE)] = _COUNTED.format(dataset=paid["dataset"])
+        conditions[conditions.index(ELSEWHERE)] = COUNTED.format(dataset=paid["dataset"])
         source.append(
             ("Paid from", f"{paid['dataset']}, record {paid['sequence']} of ledger {paid['ledger']}")
         )
@@ -109,7 +109,7 @@ def of_release(release: ReleaseFile, name: str) -> Statement:
         command=made.command,
         lines=made.lines,
         data=made.data,
-        warning=_insecure(release.insecure_test_seed),
+        warning=insecure(release.insecure_test_seed),
     )
 
 
@@ -135,7 +135,7 @@ def of_table(plan: TablePlan, record: dict[str, Any], name: str) -> Statement:
         "moved to the bound before they were added up. pbdp did this; the bounds were chosen without the "
         "data.",
         _groups(plan),
-        ELSEWHERE if paid is None else _COUNTED.format(dataset=paid["dataset"]),
+        ELSEWHERE if paid is None else COUNTED.format(dataset=paid["dataset"]),
         DRAWN,
     ]
     return Statement(
@@ -152,7 +152,7 @@ def of_table(plan: TablePlan, record: dict[str, Any], name: str) -> Statement:
         command=f"pbdp verify {name}",
         lines=lines,
         data=data,
-        warning=_insecure(record["insecure_test_seed"]),
+        warning=insecure(record["insecure_test_seed"]),
     )
 
 
@@ -206,7 +206,7 @@ def of_budget(budget: Budget, head: str) -> Statement:
 
 PERSON = f"Who counts as one person: {BLANK}"
 ELSEWHERE = f"Nothing else about the same people was or will be published, except: {BLANK}"
-_COUNTED = (
+COUNTED = (
     f"Everything else that is published about the same people is paid for from {{dataset}}, except: {BLANK}"
 )
 # Parts of tables that are no measure.
@@ -214,7 +214,8 @@ _NAMES = {TOUCHED: "People, by what bounds cut", SELECTION: "People, to select g
 DRAWN = "pbdp drew the noise, and the true numbers stayed secret."
 
 
-def _insecure(seed: int | None) -> str:
+def insecure(seed: int | None) -> str:
+    """The warning on numbers that protect nobody."""
     if seed is None:
         return ""
     return (

@@ -143,11 +143,11 @@ def best_stride(moved: int, gap: int) -> int:
     return min(sorted(strides), key=lambda stride: stairs_of(moved, stride) / -(-gap // stride))
 
 
-def coins_for(coin: float, gap: int, moved: int) -> Coins:
-    """Coins that are at most `coin` at this gap, with the least epsilon."""
+def coins_for(coin: float, gap: int, moved: int, stride: int | None = None) -> Coins:
+    """Coins that are at most `coin` at this gap, with the least epsilon, or with steps of this length."""
     if coin >= 1:
         return Coins(fall=0.0, stride=1, last=0)
-    stride = best_stride(moved, gap)
+    stride = stride or best_stride(moved, gap)
     stairs = -(-gap // stride)
     # a hair more, as weights are rounded up
     fall = (math.log(1 / coin) + 2.0 / (coin * TOTAL) + 4 * _ROUNDING) / stairs

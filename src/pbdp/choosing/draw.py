@@ -1,52 +1,90 @@
-"""Permute and flip, drawn: random order, one coin each, the first of those that show heads.
+"""Permute and flip, drawn: one coin for each option, then one of those that show heads.
 
-The order is that of random 64-bit keys, drawn again if two are equal: exactly uniform. A coin shows heads if
-62 random bits are below its weight, which for the best option is always. Every option gets its key and its
-coin whatever its score, and all steps are the same for all scores: the time tells how many options there are,
-and nothing else.
+The first of those that show heads in a random order is any of them with the same chance, so no order is
+needed: one is taken at random, exactly evenly. A coin shows heads if 62 random bits are below its weight. The
+first eight of them decide for all but one option in 256, whatever its weight; the others get their 54 bits
+then. Every option is looked at for every pick, all steps are the same for all scores, and how many need more
+bits is a matter of luck alone: the time tells how many options there are, and nothing else.
 """
 
 from __future__ import annotations
 
 import numpy as np
+import numpy.typing as npt
 
 from pbdp.choosing.coins import Coins
 from pbdp.mechanism.weights import BITS
-from pbdp.noise.kernel import Index, Words
+from pbdp.noise.kernel import Index
 from pbdp.release.keystream import SLACK, WORD, Keystream, Stream
 
-_LAST = np.uint64(2**64 - 1)
+# Bits that are looked at first, and those after them.
+_FIRST = 8
+_REST = BITS - _FIRST
+# Options are counted in rows of so many.
+_ROW = 1 << 10
+# Below every score, and without a chance.
+_TAKEN = np.int64(-(2**62))
+
+Bits = npt.NDArray[np.uint8]
+Words = npt.NDArray[np.uint64]
+Mask = npt.NDArray[np.bool_]
 
 
 def chosen(steps: Index, top: int, coins: Coins, keystream: Keystream) -> Index:
     """The places of the options that are chosen, one after the other; the last one left is no choice."""
-    stream = keystream.stream()
-    left = np.arange(len(steps))
-    taken = []
-    for _ in range(top):
-        place = _first(steps[left], coins, stream) if len(left) > 1 else 0
-        taken.append(left[place])
-        left = np.delete(left, place)
-    return np.array(taken, dtype=np.int64)
+    drawing = _Drawing(steps, coins, keystream.stream())
+    return np.array([drawing.take() for _ in range(top)], dtype=np.int64)
 
 
-def _first(steps: Index, coins: Coins, stream: Stream) -> int:
-    gaps = np.minimum(steps.max() - steps, coins.last)
-    heads = (_words(len(steps), stream) >> np.uint64(64 - BITS)) < coins.weights[gaps].astype(np.uint64)
-    keys = _order(len(steps), stream)
-    # keys are below the last word, which stands for tails
-    return int(np.argmin(np.where(heads, keys, _LAST)))
+class _Drawing:
+    """Scores of which some are taken, the coins in two parts, and a source of random bits."""
 
+    def __init__(self, steps: Index, coins: Coins, stream: Stream) -> None:
+        rows = -(-len(steps) // _ROW)
+        # up to a whole number of rows nobody is there
+        self.steps: Index = np.full(rows * _ROW, _TAKEN)
+        self.steps[: len(steps)] = steps
+        self.open: Mask = np.arange(rows * _ROW) < len(steps)
+        weights = coins.weights
+        # a coin that always shows heads has 2^62: the last of the first parts, and all of what follows it
+        first = np.minimum(weights >> _REST, 2**_FIRST - 1)
+        self.first: Bits = first.astype(np.uint8)
+        self.rest: Words = (weights - (first << _REST)).astype(np.uint64)
+        self.stream = stream
 
-def _order(count: int, stream: Stream) -> Words:
-    while True:
-        keys = _words(count, stream)
-        arranged = np.sort(keys)
-        if np.all(arranged[1:] != arranged[:-1]) and arranged[-1] != _LAST:
-            return keys
+    def take(self) -> int:
+        """Choose one, and take it away."""
+        gaps = self.steps.max() - self.steps
+        bits = self._random(len(gaps), 1, np.uint8)
+        # beyond the last coin all are the same
+        needed = self.first.take(gaps, mode="clip")
+        heads: Mask = bits < needed
+        tied = np.flatnonzero(bits == needed)
+        more = self._random(len(tied), WORD, np.dtype("<u8")) >> np.uint64(64 - _REST)
+        heads[tied] = more < self.rest.take(gaps[tied], mode="clip")
+        heads &= self.open
+        place = self._any(heads)
+        self.steps[place], self.open[place] = _TAKEN, False
+        return place
 
+    def _any(self, heads: Mask) -> int:
+        """One of them, each with the same chance."""
+        rows = heads.reshape(-1, _ROW).sum(axis=1)
+        before = np.cumsum(rows)
+        number = self._below(int(before[-1]))
+        row = int(np.searchsorted(before, number, side="right"))
+        inside = number - int(before[row] - rows[row])
+        return row * _ROW + int(np.flatnonzero(heads[row * _ROW : (row + 1) * _ROW])[inside])
 
-def _words(count: int, stream: Stream) -> Words:
-    buffer = bytearray(count * WORD + SLACK)
-    stream.fill(buffer, memoryview(bytes(count * WORD)))
-    return np.frombuffer(buffer, dtype="<u8", count=count)
+    def _below(self, count: int) -> int:
+        """A whole number below `count`, evenly: words beyond the last multiple of it are drawn again."""
+        limit = 2**64 - 2**64 % count
+        while True:
+            word = int(self._random(1, WORD, np.dtype("<u8"))[0])
+            if word < limit:
+                return word % count
+
+    def _random(self, count: int, size: int, kind: npt.DTypeLike) -> npt.NDArray[np.unsignedinteger]:
+        buffer = bytearray(count * size + SLACK)
+        self.stream.fill(buffer, memoryview(bytes(count * size)))
+        return np.frombuffer(buffer, dtype=kind, count=count)

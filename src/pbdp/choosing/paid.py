@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -27,7 +27,7 @@ class Chosen:
     is the stored answer to an earlier request.
     """
 
-    option: Any
+    option: object
     plan: ChoicePlan
     key: str
     share: float

@@ -8,23 +8,32 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from pbdp.accounting.composition.composed import compose
-from pbdp.accounting.filters.claimed import claimed_release
+from pbdp.accounting.filters.steps import claimed_release
 from pbdp.accounting.risk import guarantee_curve, guessed_right, risk_words
-from pbdp.choosing import rivals
+from pbdp.choosing import limits, rivals
 from pbdp.choosing.coins import MOST_GAPS, Coins, coins_for, largest_coin
 from pbdp.choosing.draw import chosen
 from pbdp.choosing.scores import Given, Scale, read_scores, scale_for
 from pbdp.digits import delta_text, percent_down, rounded_up
 from pbdp.domains import confidence_level, fraction, non_negative, positive, whole
-from pbdp.errors import CannotCertifyError, ContradictionError, InputError, PlanFileError
+from pbdp.errors import (
+    CannotCertifyError,
+    ContradictionError,
+    InputError,
+    PlanFileError,
+    unchangeable,
+)
 from pbdp.mechanism.neighbors import Neighbors
 from pbdp.noise.kernel import Index
 from pbdp.planning.pricing.priced import Claim
 from pbdp.release.keystream import Keystream, keystream_from
-from pbdp.spelling import NotJsonError, content_of, json_of
+from pbdp.spelling import NotJsonError, content_of, json_of, neighbours_too
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 FORMAT = "pbdp-choice"
 VERSION = 1
@@ -34,10 +43,11 @@ _CLOSE = 1e-9
 
 
 class Rival(NamedTuple):
-    """Another law, and its epsilon for the same accuracy. Computed for its ideal form, and not drawn."""
+    """Another law, and its epsilon for the same accuracy, certified from its table; at a delta if needed."""
 
     name: str
     epsilon: float
+    delta: float = 0.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,6 +86,7 @@ class Asked:
         return min(self.top, self.options - 1)
 
 
+@unchangeable("A plan", "What it promises follows from what it is: make another plan.")
 @dataclass(frozen=True, kw_only=True)  # no slots: what is asked for is found once
 class ChoicePlan:
     """Permute-and-flip with certified coins: `choose` takes scores and gives an option, or the `top` ones."""
@@ -112,22 +123,29 @@ class ChoicePlan:
         """Other laws for one pick with this confidence."""
         if self.asked.picks != 1:
             return ()
-        question = self.asked.options, self.confidence, self.scale.gap, self.scale.moved
-        plain, boosted = rivals.exponential(*question), rivals.boosted_exponential(*question)
-        found = [
-            Rival("exponential mechanism", plain),
-            Rival("Laplace noise, largest score", rivals.laplace(*question)),
-        ]
+        question = rivals.Question(
+            options=self.asked.options,
+            confidence=self.confidence,
+            gap=self.scale.gap,
+            moved=self.scale.moved,
+        )
+        plain, boosted = rivals.exponential(question), rivals.boosted_exponential(question)
+        found = [Rival("exponential mechanism", plain)]
         if boosted < plain:
             found.append(Rival("boosted exponential mechanism", boosted))
+        delta = self.delta or rivals.DELTA
+        for family in ("laplace", "gaussian"):
+            epsilon = rivals.noisy_maximum(family, question, delta)
+            if epsilon is not None:
+                found.append(Rival(f"{family.capitalize()} noise, largest score", epsilon, delta))
         return tuple(sorted(found, key=lambda rival: rival.epsilon))
 
     @cached_property
     def limit(self) -> float | None:
-        """An epsilon that no mechanism can go below, for one pick at delta 0; proved in `rivals`."""
+        """An epsilon that no mechanism can go below, for one pick at delta 0; proved in `limits`."""
         if self.asked.picks != 1:
             return None
-        return rivals.limit(self.asked.options, self.confidence, *self.scale.losing(self.within, self.asked))
+        return limits.limit(self.asked.options, self.confidence, *self.scale.losing(self.within, self.asked))
 
     def risk(self, prior: float = 0.5) -> float:
         """How often the best attacker with this prior guesses right, at most, seeing all that is chosen."""
@@ -136,6 +154,11 @@ class ChoicePlan:
     def risk_words(self) -> str:
         """The same in a sentence."""
         return risk_words(self.risk(), Neighbors(self.asked.neighbors).question)
+
+    @property
+    def law(self) -> str:
+        """What chooses."""
+        return "permute and flip"
 
     @property
     def claim(self) -> Claim:
@@ -148,15 +171,23 @@ class ChoicePlan:
 
     # --------------------------------------------------------------------------------------- what it does
 
-    def choose(self, scores: object, *, insecure_test_seed: int | None = None) -> object:
+    def choose(
+        self,
+        scores: object,
+        *,
+        column: str | None = None,
+        names: str | None = None,
+        insecure_test_seed: int | None = None,
+    ) -> object:
         """The option that is chosen, or the list of the `top` ones, best first.
 
-        `scores` is a mapping or a pandas Series from options to their scores, or a list or array of scores,
-        where options are their places. NaN counts as 0.
+        `scores` is a mapping or a pandas Series from options to their scores, a list or array of scores,
+        where options are their places, or a frame: `column` has the scores then, and `names` the options, or
+        their places are. NaN counts as 0.
 
         `insecure_test_seed` repeats what is drawn, for tests.
         """
-        given = read_scores(scores, self.asked.options)
+        given = read_scores(scores, self.asked.options, column=column, names=names)
         return self.named(given, self.drawn(given, keystream_from(insecure_test_seed)))
 
     def drawn(self, given: Given, keystream: Keystream) -> Index:
@@ -189,6 +220,21 @@ class ChoicePlan:
 
     def __repr__(self) -> str:
         return f"<ChoicePlan: {self.describe()}>"
+
+    def _repr_html_(self) -> str:
+        from pbdp.figures.cards import choice_card
+
+        return choice_card(self)
+
+    def plot(self, path: str | Path | None = None) -> Figure:
+        """How likely options behind the best are taken, and epsilon against other laws and the limit.
+
+        Written to `path`, if one is given (.png, .svg or .pdf). Needs matplotlib.
+        """
+        from pbdp.figures.canvas import saved
+        from pbdp.figures.choice_figure import choice_figure
+
+        return saved(choice_figure(self), path)
 
     def record(self) -> dict[str, object]:
         """The plan as one JSON object."""
@@ -280,6 +326,7 @@ def plan_from_record(record: object, name: str = "record") -> ChoicePlan:
     return plan
 
 
+@neighbours_too
 def plan_choice(
     *,
     options: int,
@@ -335,6 +382,7 @@ def plan_choice(
     return _for_confidence(asked, confidence, each)
 
 
+@neighbours_too
 def choose(
     scores: object,
     *,
@@ -345,17 +393,20 @@ def choose(
     integer: bool = False,
     rising: bool = False,
     top: int = 1,
+    column: str | None = None,
+    names: str | None = None,
     neighbors: str = Neighbors.ADD_REMOVE,
 ) -> object:
     """The option whose score is near the best, or the list of the `top` ones; see `plan_choice`.
 
-    `scores` is a mapping or a pandas Series from options to their scores, or a list or array of scores, where
-    options are their places. Nothing counts what is spent: `Budget.choose` does.
+    `scores` is a mapping or a pandas Series from options to their scores, a list or array of scores, where
+    options are their places, or a pandas, polars or Arrow frame: `column` has the scores then, and `names`
+    the options. Nothing counts what is spent: `Budget.choose` does.
 
     `sensitivity`, `within`, `confidence`, `epsilon`, `integer`, `rising` and `neighbors` are as in
     `plan_choice`.
     """
-    given = read_scores(scores)
+    given = read_scores(scores, column=column, names=names)
     plan = plan_choice(
         options=len(given.options),
         sensitivity=sensitivity,

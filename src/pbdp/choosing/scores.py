@@ -19,7 +19,7 @@ import numpy as np
 
 from pbdp.choosing.coins import MOST_GAPS
 from pbdp.columns.given import comes_from, read_column
-from pbdp.errors import InputError
+from pbdp.errors import ContradictionError, InputError, did_you_mean
 from pbdp.noise.kernel import Array, Index
 
 if TYPE_CHECKING:
@@ -113,13 +113,18 @@ class Given:
         return self
 
 
-def read_scores(scores: object, count: int | None = None) -> Given:
+def read_scores(
+    scores: object, count: int | None = None, *, column: str | None = None, names: str | None = None
+) -> Given:
     """Scores of a mapping, a pandas Series (its index names the options), or a column (their places do).
 
-    What was read already is taken as it is.
+    Of a frame, `column` has the scores and `names` the options, or their places name them. What was read
+    already is taken as it is.
     """
     if isinstance(scores, Given):
         return scores.counted(count)
+    if column is not None or names is not None or _is_frame(scores):
+        return _of_frame(scores, column, names).counted(count)
     options: Sequence[Any]
     if isinstance(scores, Mapping):
         options, values = list(scores), list(scores.values())
@@ -130,6 +135,41 @@ def read_scores(scores: object, count: int | None = None) -> Given:
     if not len(given.array):
         raise InputError("scores", "of at least one option", "none")
     return Given(scores=_floats(given.array), options=options).counted(count)
+
+
+def _is_frame(scores: object) -> bool:
+    return type(scores).__name__ in ("DataFrame", "Table") and any(
+        comes_from(scores, package) for package in ("pandas", "polars", "pyarrow")
+    )
+
+
+def _of_frame(frame: Any, column: str | None, names: str | None) -> Given:
+    """The column of scores of a frame, and the one that names the options."""
+    if not _is_frame(frame):
+        raise ContradictionError("column", "used with a frame", "something else")
+    known = frame.column_names if comes_from(frame, "pyarrow") else list(frame.columns)
+    if column is None:
+        raise ContradictionError("column", "given for a frame", "nothing", "It is the one with the scores.")
+    for word, name in (("column", column), ("names", names)):
+        if name is not None and known.count(name) != 1:
+            raise InputError(
+                word, "the name of one column", repr(name), did_you_mean(str(name), map(str, known))
+            )
+    if names == column:
+        raise ContradictionError("names", "another column than the scores'", "the same")
+
+    def values(name: str) -> Any:
+        return frame.column(name) if comes_from(frame, "pyarrow") else frame[name]
+
+    given = read_column("scores", values(column), "a column of numbers")
+    if not len(given.array):
+        raise InputError("scores", "of at least one option", "none")
+    options: Sequence[Any] = range(len(given.array))
+    if names is not None:
+        options = read_column("names", values(names), "a column of names").array.tolist()
+        if len(set(options)) < len(options):
+            raise InputError("names", "a column in which every option stands once", "one with repeated names")
+    return Given(scores=_floats(given.array), options=options)
 
 
 def _floats(values: npt.NDArray[Any]) -> Array:

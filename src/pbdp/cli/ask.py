@@ -97,10 +97,10 @@ def run(options: argparse.Namespace) -> Outcome:
         if answer is None:
             return Outcome(output=_priced(budget, question, options), notes=ledger.notes)
 
-        from pbdp.ledger.ask import ask
+        from pbdp.ledger.ask import Asked, ask
 
         asked = ask(budget, question, answer, key=options.key, query=options.query, blocks=blocks_of(options))
-        if question.floor is not None:
+        if not isinstance(asked, Asked):
             return _looked(asked, options, ledger.notes)
         if manifest is not None:
             with new_file(manifest, options.force) as file:

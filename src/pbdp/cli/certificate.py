@@ -39,7 +39,9 @@ def declare(parser: Parser) -> None:
     )
     parser.epilog = EXAMPLES
     parser.add_argument(
-        "file", metavar="FILE", help="a plan, a release, the manifest of a table, or a ledger"
+        "file",
+        metavar="FILE",
+        help="a plan, a release, a choice, a comparison, the manifest of a table, or a ledger",
     )
     parser.add_argument("--dataset", metavar="NAME", help="whose budget, of a ledger with several")
     parser.add_argument("--publisher", metavar="TEXT", help="who publishes; room for a pen if left out")
@@ -94,12 +96,18 @@ def _statement(options: argparse.Namespace) -> Statement:
         from pbdp.choosing.plan import plan_from_record
 
         return of_choice(plan_from_record(record, path.name), path.name)
+    if kind == "pbdp-comparison":
+        from pbdp.certificates.comparison import of_comparison
+        from pbdp.comparing.file import from_record
+
+        return of_comparison(*from_record(record, path.name), path.name)
     if not str(kind).endswith("-plan"):
         raise InputError(
             "FILE",
-            "a plan, a release, the manifest of a table, or a ledger",
+            "a plan, a release, a choice, a comparison, the manifest of a table, or a ledger",
             path.name,
-            "They are made by `pbdp plan -o`, `pbdp release --manifest`, `pbdp tables -o` and `pbdp ledger`.",
+            "They are made by `pbdp plan -o`, `pbdp release --manifest`, `pbdp choose -o`, "
+            "`pbdp compare -o`, `pbdp tables -o` and `pbdp ledger`.",
         )
     from pbdp.certificates.statement import of_plan
     from pbdp.planning.plan import Plan

@@ -10,7 +10,7 @@ from pbdp.cli.files import Outcome, picture_of, target_of
 from pbdp.cli.options import add, add_neighbors, blocks_of, check_budget, number, whole
 from pbdp.cli.parser import Parser
 from pbdp.cli.progress import Progress
-from pbdp.digits import percent_down, percent_up, rounded_down, rounded_up
+from pbdp.digits import delta_text, percent_down, percent_up, rounded_down, rounded_up
 from pbdp.errors import ContradictionError, InputError
 
 if TYPE_CHECKING:
@@ -20,12 +20,12 @@ FORMATS = ("csv", "json", "parquet")
 
 EXAMPLES = """examples:
   pbdp choose --options 1000 --within 50 --confidence 0.95 --sensitivity 1 --integer --rising
-  pbdp choose --input visits.csv --column visits --names region --within 50 --confidence 0.95 \\
+  pbdp choose visits.csv --column visits --names region --within 50 --confidence 0.95 \\
       --sensitivity 1 --integer --rising --ledger pbdp-ledger.db --dataset visits
-  pbdp choose --input visits.csv --column visits --names region --top 10 --within 50 --confidence 0.95 \\
+  pbdp choose visits.csv --column visits --names region --top 10 --within 50 --confidence 0.95 \\
       --sensitivity 1 --integer --rising
 
-Without --input the plan is shown: what a choice from so many options costs. The names of the options are
+Without scores the plan is shown: what a choice from so many options costs. The names of the options are
 public; their scores are not.
 """
 
@@ -36,6 +36,7 @@ def declare(parser: Parser) -> None:
     parser.description = "Choose the option with the best score, or the best few, up to a stated width."
     parser.epilog = EXAMPLES
     parser.private = True
+    parser.add_argument("file", metavar="SCORES", nargs="?", help="a file of scores, the same as --input")
     given = parser.add_argument_group("options and their scores")
     given.add_argument(
         "--options", type=whole, metavar="K", help="how many there are, if only a plan is asked for"
@@ -50,6 +51,7 @@ def declare(parser: Parser) -> None:
     add(accuracy, "--integer", help="scores are whole numbers")
     accuracy.add_argument(
         "--rising",
+        "--monotone",
         action="store_true",
         help="adding a person never lowers a score (counts): half the epsilon",
     )
@@ -62,6 +64,7 @@ def declare(parser: Parser) -> None:
     add(budget, "--ledger", "--dataset", "--blocks", "--key", "--trust-ledger")
     budget.add_argument("--query", metavar="TEXT", help="what was asked, for the history; it is public")
     output = parser.add_argument_group("output")
+    output.add_argument("--dry-run", action="store_true", help="show the plan only; choose and spend nothing")
     add(output, "--output", help="write the plan as a .json file")
     add(output, "--force", "--plot", "--json", "--insecure-test-seed")
 
@@ -92,21 +95,23 @@ def run(options: argparse.Namespace) -> Outcome:
         if file is not None:
             file.write((json.dumps(plan.record(), indent=2, allow_nan=False) + "\n").encode())
     if picture is not None:
-        from pbdp.figures.choice_figure import draw_choice
-
-        draw_choice(plan, picture)
-    if scores is None:
+        plan.plot(picture)
+    if scores is None or options.dry_run:
         record = plan.record()
         return Outcome(output=json.dumps(record, allow_nan=False) if options.json else _plan_words(plan))
     if options.ledger is not None:
         return _paid(plan, scores, options)
     option = plan.choose(scores, insecure_test_seed=options.insecure_test_seed)
-    return _outcome(plan, option, {}, ("No budget was asked to pay: count it yourself.",), options)
+    return _outcome(plan, option, {}, ("No ledger: other releases are not counted.",), options)
 
 
 def _check(options: argparse.Namespace) -> None:
     """Refuse options that do not belong together before anything is read."""
     check_budget(options, "query")
+    if options.file is not None:
+        if options.input is not None:
+            raise ContradictionError("SCORES", "left out with --input", "both")
+        options.input = options.file
     if (options.options is None) == (options.input is None):
         got = "neither" if options.input is None else "both"
         rule = "given, or --options for a plan alone"
@@ -159,6 +164,12 @@ def _paid(plan: ChoicePlan, scores: dict[Any, Any], options: argparse.Namespace)
 def _outcome(
     plan: ChoicePlan, option: Any, more: dict[str, Any], notes: tuple[str, ...], options: argparse.Namespace
 ) -> Outcome:
+    seed = options.insecure_test_seed
+    if seed is not None:
+        from pbdp.cli.words.plans import insecure_words
+
+        notes = (insecure_words(seed), *notes)
+        more = more | {"insecure_test_seed": seed}
     if options.json:
         record = {"chosen": option, **plan.record(), **more}
         return Outcome(output=json.dumps(record, allow_nan=False, default=str), released=True)
@@ -176,8 +187,10 @@ def _plan_words(plan: ChoicePlan) -> str:
     asked = plan.asked
     words = plan.describe()
     lines = [f"{words[0].upper()}{words[1:]}.", plan.risk_words(), "", "epsilon"]
-    rows = [(rounded_up(plan.epsilon), "permute and flip (chosen)")]
-    rows += [(rounded_down(rival.epsilon), f"{rival.name} (not certified)") for rival in plan.alternatives]
+    rows = [(rounded_up(plan.epsilon), f"{plan.law} (chosen)")]
+    for rival in plan.alternatives:
+        at = f" (at delta {delta_text(rival.delta)})" if rival.delta else ""
+        rows.append((rounded_up(rival.epsilon), f"{rival.name}{at}"))
     if plan.limit is not None:
         rows.append((rounded_down(plan.limit), "no mechanism can do with less"))
     if asked.picks > 1:

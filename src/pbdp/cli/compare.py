@@ -1,135 +1,383 @@
-"""`pbdp compare`: two groups of people, how many of each say yes, and what the difference is."""
+"""`pbdp compare`: two groups of people, their rates or means, and what the difference is."""
 
 from __future__ import annotations
 
 import argparse
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, BinaryIO
 
-from pbdp.cli.files import Outcome, json_text
-from pbdp.cli.options import add, add_neighbors, check_budget, names_in, share
+from pbdp.cli.files import Outcome, checked_target, json_text, new_file, picture_of, saved_words
+from pbdp.cli.options import add, add_neighbors, blocks_of, check_budget, names_in, number, share, whole
 from pbdp.cli.parser import Parser
-from pbdp.digits import percent_down
+from pbdp.cli.progress import Progress
+from pbdp.digits import percent_down, percent_up
 from pbdp.errors import ContradictionError, InputError
 from pbdp.mechanism.neighbors import Neighbors
 
 if TYPE_CHECKING:
+    from pbdp.comparing.compared import Compared
     from pbdp.comparing.plan import ComparisonPlan
 
-EXAMPLES = """examples:
-  pbdp compare --users 100000,100000 --rate 0.05 --wider 0.05
-  pbdp compare --users 100000,100000 --rate 0.05 --power 0.8 --lift 0.003
-  pbdp compare 5123 4890 --users 100000,100000 --rate 0.05 --wider 0.05 \\
-      --ledger pbdp-ledger.db --dataset signups
+FORMATS = ("csv", "json", "parquet")
 
-Without counts the plan is shown. Numbers that are typed can be seen by other users of the machine and stay
-in the shell's history.
+EXAMPLES = """examples:
+  pbdp compare --users 100000,100000 --rate 5% --wider 5%
+  pbdp compare --users 100000,100000 --rate 5% --power 80% --lift 0.3%
+  pbdp compare 5123 4890 --users 100000,100000 --rate 5% --wider 5% \\
+      --ledger pbdp-ledger.db --dataset signups
+  pbdp compare --input adult.parquet --by sex --groups Male,Female --column over_50k --rate 25% --wider 5%
+  pbdp compare --input adult.parquet --by sex --groups Male,Female --column hours_per_week \\
+      --bounds 0,99 --spread 12 --wider 5%
+
+look every day for two weeks, and stop when a difference is found:
+  pbdp compare --looks 14 --users 100000,100000 --rate 5% --power 80% --lift 0.4% -o trial.json
+  pbdp compare trial.json 362 340        the people of the first day; and so on, day by day
+
+Without counts or --input the plan is shown. Numbers that are typed can be seen by other users of the machine
+and stay in the shell's history. The sizes of the groups are public.
 """
+# What makes a plan, and is left out where a file has one.
+_PLANNING = {
+    "rate": None,
+    "bounds": None,
+    "spread": None,
+    "mean": None,
+    "wider": None,
+    "power": None,
+    "lift": 0.0,
+    "confidence": 0.95,
+    "ratio": False,
+    "looks": 1,
+    "in_both": False,
+    "guaranteed": False,
+    "delta": 1e-9,
+    "neighbors": Neighbors.REPLACE,
+}
 
 
 def declare(parser: Parser) -> None:
     """What the command takes."""
     parser.set_defaults(doing="Planning")
-    parser.description = "Compare how many people say yes in two groups."
+    parser.description = "Compare how many people say yes in two groups, or the means of numbers."
     parser.epilog = EXAMPLES
     parser.private = True
-    parser.add_argument("counts", metavar="COUNT", nargs="*", help="how many said yes, of each group")
-    known = parser.add_argument_group("what is known")
-    known.add_argument("--users", required=True, metavar="N,N", help="how many people each group has; public")
-    known.add_argument("--rate", type=share, required=True, metavar="P", help="about how many say yes: 0.05")
-    needed = parser.add_argument_group("what the analysis needs: one of the two")
-    needed.add_argument(
-        "--wider", type=share, metavar="S", help="intervals at most so much wider: 0.05 for 5 %%"
+    parser.add_argument(
+        "given",
+        metavar="[FILE] COUNT COUNT",
+        nargs="*",
+        help="a plan or a trial saved with -o; how many said yes, of each group",
     )
-    needed.add_argument("--power", type=share, metavar="P", help="how often a lift is found: 0.8")
-    needed.add_argument("--lift", type=share, default=0.0, metavar="D", help="the change of the rate to find")
-    add(needed, "--confidence", default=0.95, help="of intervals (default: 0.95)")
-    needed.add_argument("--ratio", action="store_true", help="of the rates, in place of their difference")
-    add(needed, "--delta", default=1e-9)
+    known = parser.add_argument_group("what is known")
+    known.add_argument("--users", metavar="N,N", help="how many people each group has; IT IS PUBLIC")
+    known.add_argument("--rate", type=share, metavar="P", help="about how many say yes: 0.05 or 5%%")
+    known.add_argument("--bounds", metavar="LOW,HIGH", help="compare means: numbers are clamped into these")
+    known.add_argument("--spread", type=number, metavar="S", help="about their standard deviation")
+    known.add_argument("--mean", type=number, metavar="M", help="about the second mean, for --ratio")
+    known.add_argument("--in-both", action="store_true", help="a person may be in both groups (two periods)")
+    data = parser.add_argument_group("groups in a file, one row a person")
+    add(data, "--input", help="a file to read; - for standard input")
+    add(data, "--column", help="the private column that is compared")
+    data.add_argument("--by", metavar="NAME", help="the column that tells the groups apart")
+    data.add_argument("--groups", metavar="A,B", help="its values for the first and the second group")
+    data.add_argument("--yes", metavar="VALUE", help="the value that counts as yes (default: true or 1)")
+    add(data, "--input-format", choices=FORMATS)
+    needed = parser.add_argument_group("what the analysis needs: --wider, or --power with --lift")
+    needed.add_argument("--wider", type=share, metavar="S", help="intervals at most so much wider: 5%%")
+    needed.add_argument("--power", type=share, metavar="P", help="how often a lift is found: 80%%")
+    needed.add_argument("--lift", type=share, metavar="D", help="the change of the rate or mean to find")
+    add(needed, "--confidence", help="of intervals (default: 0.95)")
+    needed.add_argument("--ratio", action="store_true", help="in place of the difference")
+    needed.add_argument("--looks", type=whole, metavar="L", help="look so often; intervals hold together")
+    needed.add_argument("--guaranteed", action="store_true", help="for means: proved for any law of numbers")
+    add(needed, "--delta", help="epsilon is for this delta (default: 1e-9)")
     add_neighbors(needed, default=Neighbors.REPLACE)
+    parser.set_defaults(neighbors=None)
     budget = parser.add_argument_group("who counts")
     add(budget, "--ledger", "--dataset", "--blocks", "--key", "--trust-ledger")
     budget.add_argument("--query", metavar="TEXT", help="what was asked, for the history; it is public")
     output = parser.add_argument_group("output")
-    add(output, "--json", "--insecure-test-seed")
+    add(output, "--output", help="write the plan and what was published as a .json file")
+    add(output, "--force", "--plot", "--json", "--insecure-test-seed")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Asked:
+    """What stands on the command line: a file with a plan, and the private numbers, if any."""
+
+    file: str | None
+    counts: list[str]
 
 
 def run(options: argparse.Namespace) -> Outcome:
-    """Plan, pay, publish, say."""
+    """Plan or read the plan, pay, publish, say."""
     check_budget(options, "query")
-    if len(options.counts) not in (0, 2):
-        raise ContradictionError("COUNT", "one number for each of the two groups", f"{len(options.counts)}")
-    if not options.counts and options.ledger is not None and options.dataset is not None:
-        raise ContradictionError("--dataset", "used with two counts", "none", "Leave it out to see the plan.")
-    users = _users(options.users)
+    asked = _asked(options)
+    target = _target(options, asked)
+    picture = picture_of(options)
+    groups: tuple[Any, Any] | None = None
+    if options.input is not None:
+        from pbdp.cli.two_groups import groups_from
 
+        with Progress() as progress:
+            groups = groups_from(options, progress, means=_compares_means(options, asked.file))
+    plan, after = _plan(options, asked.file, groups)
+    if asked.counts:
+        groups = _typed(asked.counts, plan)
+    if groups is None:
+        return _planned(plan, after, options, target, picture)
+    if plan.looks > 1 and target is None:
+        target = _kept_in(options, asked.file)
+    with _opened(target, options.force) as file:
+        found, notes = _published(plan, groups, after, options)
+        if file is not None:
+            from pbdp.comparing.file import content
+
+            file.write(content(found.plan, found.published))
+    if picture is not None:
+        found.plot(picture)
+    return _said(found, options, notes)
+
+
+def _target(options: argparse.Namespace, asked: _Asked) -> Path | None:
+    """Where the plan, and what is published, is written; refused before anything is read or spent."""
+    if not asked.counts and options.input is None and options.dataset is not None:
+        raise ContradictionError("--dataset", "used with numbers", "none", "Leave it out to see the plan.")
+    if options.output is None:
+        return None
+    target = checked_target(options.output, options.force, [options.input, asked.file])
+    if target.suffix.lower() != ".json":
+        raise InputError("output", "named .json", options.output)
+    return target
+
+
+def _kept_in(options: argparse.Namespace, file: str | None) -> Path:
+    """A trial is kept in its file, look by look."""
+    if file is None:
+        rule = "given with several looks, to keep what was published"
+        raise ContradictionError("-o", rule, "nothing", "Name a new file: -o trial.json.")
+    options.output, options.force = file, True
+    return Path(file).resolve()
+
+
+def _asked(options: argparse.Namespace) -> _Asked:
+    """Tell a file from numbers, and refuse options that do not belong together before anything is read."""
+    given = list(options.given)
+    file = given.pop(0) if given and given[0].lower().endswith(".json") else None
+    if len(given) not in (0, 2):
+        raise ContradictionError("COUNT", "one number for each of the two groups", f"{len(given)}")
+    if given and options.input is not None:
+        raise ContradictionError("COUNT", "left out with --input", "both")
+    _check_data(options)
+    _check_planning(options, file)
+    return _Asked(file=file, counts=given)
+
+
+def _check_data(options: argparse.Namespace) -> None:
+    if options.input is None:
+        for name in ("column", "by", "groups", "yes", "input_format"):
+            if getattr(options, name) is not None:
+                raise ContradictionError(f"--{name.replace('_', '-')}", "used with --input", "no --input")
+        return
+    for name in ("column", "by", "groups"):
+        if getattr(options, name) is None:
+            raise ContradictionError(f"--{name}", "given with --input", "nothing")
+    if options.users is not None:
+        raise ContradictionError("--users", "left out with --input", "both", "The file tells them.")
+
+
+def _check_planning(options: argparse.Namespace, file: str | None) -> None:
+    """What makes a plan stands here, or in a file."""
+    if file is None and options.users is None and options.input is None:
+        raise ContradictionError("--users", "given, as 100000,100000", "nothing", "Or name a saved plan.")
+    for name, default in _PLANNING.items():
+        is_given = getattr(options, name) not in (None, False)
+        if file is None:
+            setattr(options, name, getattr(options, name) if is_given else default)
+        elif is_given:
+            flag = f"--{name.replace('_', '-')}"
+            raise ContradictionError(flag, "left out with a saved plan", "both", "The plan has its own.")
+
+
+def _compares_means(options: argparse.Namespace, file: str | None) -> bool:
+    if file is None:
+        if options.yes is not None and options.bounds is not None:
+            raise ContradictionError("--yes", "left out with --bounds", "both", "Rates are of yes and no.")
+        return options.bounds is not None
+    from pbdp.comparing.file import read
+
+    return read(file)[0].asked.kind == "means"
+
+
+def _plan(
+    options: argparse.Namespace, file: str | None, groups: tuple[Any, Any] | None
+) -> tuple[ComparisonPlan, Compared | None]:
+    """A new plan, or a saved one and what was found with it so far."""
+    if file is not None:
+        from pbdp.comparing.compared import Compared
+        from pbdp.comparing.file import read
+
+        plan, published = read(file)
+        return plan, Compared(plan=plan, published=published) if published and plan.looks > 1 else None
     from pbdp.comparing.plan import plan_comparison
 
-    plan = plan_comparison(
-        users=users,
+    made = plan_comparison(
+        users=_pair("--users", options.users) if groups is None else (len(groups[0]), len(groups[1])),
         rate=options.rate,
+        bounds=None if options.bounds is None else _numbers("--bounds", options.bounds),
+        spread=options.spread,
+        mean=options.mean,
         wider=options.wider,
         power=options.power,
         lift=options.lift,
         confidence=options.confidence,
         measure="ratio" if options.ratio else "difference",
+        looks=options.looks,
+        in_both=options.in_both,
+        guaranteed=options.guaranteed,
         delta=options.delta,
         neighbors=options.neighbors,
     )
-    if not options.counts:
-        return Outcome(output=json_text("comparison-cost", plan.record()) if options.json else _words(plan))
-    return _compared(plan, options)
+    return made, None
 
 
-def _users(text: str) -> tuple[int, int]:
+def _pair(name: str, text: str) -> tuple[int, int]:
     try:
-        first, second = (int(part) for part in names_in(text))
-    except ValueError:
-        raise InputError("--users", "two whole numbers, such as 100000,100000", repr(text)) from None
+        first, second = (whole(part) for part in names_in(text))
+    except (ValueError, argparse.ArgumentTypeError):
+        raise InputError(name, "two whole numbers, such as 100000,100000", repr(text)) from None
     return first, second
 
 
-def _compared(plan: ComparisonPlan, options: argparse.Namespace) -> Outcome:
+def _numbers(name: str, text: str) -> tuple[float, float]:
+    try:
+        low, high = (float(part) for part in names_in(text))
+    except ValueError:
+        raise InputError(name, "two numbers, such as 0,99", repr(text)) from None
+    return low, high
+
+
+def _typed(counts: list[str], plan: ComparisonPlan) -> tuple[Any, Any]:
     from pbdp.cli.private_numbers import typed_numbers
 
-    counts = typed_numbers(options.counts, "COUNT").answers
-    notes: tuple[str, ...] = ("No budget was asked to pay: count it yourself.",)
-    if options.ledger is None:
-        found = plan.compare(*counts, insecure_test_seed=options.insecure_test_seed)
-    else:
-        from pbdp.cli.options import blocks_of
-        from pbdp.ledger import Ledger
-        from pbdp.ledger.budget import Budget
+    if plan.asked.kind == "means":
+        raise ContradictionError(
+            "COUNT", "left out for means", "two", "Give a file: --input, --by, --column."
+        )
+    first, second = typed_numbers(counts, "COUNT").answers
+    return first, second
 
-        with Ledger.open(options.ledger, trust=options.trust_ledger) as ledger:
-            budget = Budget.of(ledger, options.dataset)
-            found = plan.paid(budget, counts, key=options.key, query=options.query, blocks=blocks_of(options))
-            notes = (budget.describe().splitlines()[0], *ledger.notes)
+
+@contextmanager
+def _opened(target: Path | None, force: bool) -> Iterator[BinaryIO | None]:
+    if target is None:
+        yield None
+    else:
+        with new_file(target, force) as file:
+            yield file
+
+
+def _published(
+    plan: ComparisonPlan, groups: tuple[Any, Any], after: Compared | None, options: argparse.Namespace
+) -> tuple[Compared, tuple[str, ...]]:
+    users = None if options.users is None else _pair("--users", options.users)
+    if options.ledger is None:
+        seed = options.insecure_test_seed
+        found = plan.compare(*groups, after=after, users=users, insecure_test_seed=seed)
+        return found, ("No ledger: other releases are not counted.",)
+    from pbdp.ledger import Ledger
+    from pbdp.ledger.budget import Budget
+
+    with Ledger.open(options.ledger, trust=options.trust_ledger) as ledger:
+        budget = Budget.of(ledger, options.dataset)
+        found = plan.paid(
+            budget,
+            groups,
+            after=after,
+            users=users,
+            key=options.key,
+            query=options.query,
+            blocks=blocks_of(options),
+        )
+        paid = found.published[-1].paid or {}
+        spent = f"{percent_up(budget.spent)} of the budget of {budget.dataset} is spent now."
+        return found, (f"{spent} Request key: {paid.get('trial')}", *ledger.notes)
+
+
+def _said(found: Compared, options: argparse.Namespace, notes: tuple[str, ...]) -> Outcome:
+    plan = found.plan
     if options.json:
-        return Outcome(output=json_text("compared", found.record() | {"plan": plan.record()}), released=True)
-    words = f"{found.describe()}."
+        record = found.record() | {"written_to": options.output, "plan": plan.record()}
+        return Outcome(output=json_text("compared", record), released=True)
+    words = f"{found.summary()}."
+    if found.insecure_test_seed is not None:
+        from pbdp.cli.words.plans import insecure_words
+
+        notes = (insecure_words(found.insecure_test_seed), *notes)
+    if plan.asked.kind == "rates":
+        numbers = " ".join(map(str, found.published[-1].numbers))
+    else:
+        numbers = " ".join(f"{level:.6g}" for level in found.levels)
+    if options.input is not None:
+        first, second = found.published[-1].users
+        notes = (f"Public: the groups have {first:,} and {second:,} people.", *notes)
+    lines = [numbers, f"{words[0].upper()}{words[1:]}", f"{found.cost()}."]
     return Outcome(
-        output=f"{found.counts[0]} {found.counts[1]}\n{words[0].upper()}{words[1:]}",
-        notes=(plan.noise.risk_words(), *notes),
+        output="\n".join(lines) + saved_words(options.output),
+        notes=(plan.risk_words(), *notes),
         released=True,
     )
 
 
-def _words(plan: ComparisonPlan) -> str:
-    words = f"{plan.describe()}."
-    lines = [f"{words[0].upper()}{words[1:]}", plan.noise.risk_words()]
-    rates = plan.asked.rates
-    lines.append(
-        f"Exact coverage at rates of {rates[0]:g} and {rates[1]:g}: {percent_down(plan.coverage(*rates))}."
-    )
-    if plan.asked.lift:
+def _planned(
+    plan: ComparisonPlan,
+    after: Compared | None,
+    options: argparse.Namespace,
+    target: Path | None,
+    picture: Path | None,
+) -> Outcome:
+    """What a plan promises; of a trial what was found so far."""
+    if target is not None:
+        from pbdp.comparing.file import content
+
+        with new_file(target, options.force) as file:
+            file.write(content(plan, () if after is None else after.published))
+    if picture is not None:
+        (plan if after is None else after).plot(picture)
+    if options.json:
+        if after is not None:
+            return Outcome(output=json_text("compared", after.record() | {"plan": plan.record()}))
+        return Outcome(output=json_text("comparison-cost", plan.record()))
+    return Outcome(output=_words(plan, after) + saved_words(options.output))
+
+
+def _words(plan: ComparisonPlan, after: Compared | None) -> str:
+    asked = plan.asked
+    words = f"{plan.summary()}."
+    lines = [f"{words[0].upper()}{words[1:]}", plan.risk_words()]
+    first, second = (f"{level:g}" for level in asked.planned)
+    what = asked.kind
+    exactly = "Exact" if what == "rates" else "About the"
+    coverage = plan.coverage(*asked.planned)
+    if coverage is not None:
+        lines.append(f"Exact coverage at rates of {first} and {second}: {percent_down(coverage)}.")
+    if asked.lift:
+        power = percent_down(plan.power(*asked.planned))
+        lines.append(f"{exactly} power to find a lift of {asked.lift:g}: {power}.")
+    smaller, other = (f"{users:,}" for users in plan.users)
+    lines.append(f"Without noise, groups smaller by {smaller} and {other} people would do as well.")
+    lines.append(asked.promise())
+    if plan.looks > 1:
+        new, more = asked.schedule[0]
         lines.append(
-            f"Exact power to find a lift of {plan.asked.lift:g}: {percent_down(plan.power(*rates))}."
+            f"At each look {new:,} and {more:,} new people are counted, nobody twice; all looks are paid for "
+            "with the first."
         )
-    first, second = (f"{users:,}" for users in plan.users)
-    return "\n".join(
-        [
-            *lines,
-            f"Without noise, groups smaller by {first} and {second} people would do as well.",
-            "Nobody is in both groups, and the sizes of the groups are public.",
-        ]
-    )
+    both = "People may be in both groups" if asked.in_both else "Nobody is in both groups"
+    lines.append(f"{both}, and the sizes of the groups are public.")
+    if after is not None:
+        said = after.summary()
+        lines.append(f"{said[0].upper()}{said[1:]}.")
+    return "\n".join(lines)

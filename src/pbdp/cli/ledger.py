@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -145,19 +144,6 @@ def _part(parts: Any, name: str, run: Any, words: str) -> argparse.ArgumentParse
     add(parser, "--json", help="print JSON")
     parser.set_defaults(run=run, doing="Checking the ledger")
     return parser
-
-
-@contextmanager
-def paying_budget(options: argparse.Namespace) -> Iterator[Budget | None]:
-    """The budget that --ledger and --dataset name, in its open ledger; None if there is none."""
-    if options.ledger is None:
-        yield None
-        return
-    from pbdp.ledger import Ledger
-    from pbdp.ledger.budget import Budget
-
-    with Ledger.open(options.ledger, trust=options.trust_ledger) as ledger:
-        yield Budget.of(ledger, options.dataset)
 
 
 def _opened(options: argparse.Namespace) -> Ledger:

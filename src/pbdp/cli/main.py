@@ -22,6 +22,7 @@ PARTLY_RELEASED = "What was written counts as released; drawing again is another
 
 # Every command in the order of use, a module of this package that is imported when it is run, and its help.
 COMMANDS = {
+    "demo": "a guided tour: plan, release, keep a budget, publish a table",
     "plan": "find the noise with the least privacy loss that meets an accuracy",
     "vector": "plan an answer with several coordinates",
     "together": "plan several different requirements for the least joint epsilon",
@@ -61,6 +62,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         with warnings.catch_warnings():
             # what is printed says it
             warnings.simplefilter("ignore", LargeDeltaWarning)
+            warnings.filterwarnings("ignore", message="Drawn from insecure_test_seed")
             with Progress() as progress, Phases(progress) as options.phases:
                 options.phases.now(getattr(options, "doing", "Working"))
                 done = options.run(options)

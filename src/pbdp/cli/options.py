@@ -6,12 +6,16 @@ import argparse
 import math
 import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from fractions import Fraction
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pbdp.errors import ContradictionError, InputError
 from pbdp.mechanism.neighbors import Neighbors
+
+if TYPE_CHECKING:
+    from pbdp.ledger.budget import Budget
 
 LEDGER_VARIABLE = "PBDP_LEDGER"
 # Written out, such a number would fill the memory.
@@ -79,6 +83,13 @@ _SHARED: dict[str, dict[str, Any]] = {
         "help": "a lopsided width: at most B below the truth (any distance if left out) ...",
     },
     "--above": {"type": number, "metavar": "A", "help": "... and at most A above it"},
+    "--range": {
+        "nargs": 2,
+        "type": number,
+        "metavar": ("LO", "HI"),
+        "help": "answers and outputs inside LO..HI (with a width, or with --scale)",
+    },
+    "--scale": {"type": number, "metavar": "S", "help": "noise scale for --range without a width"},
     "--confidence": {"type": share, "metavar": "P", "help": "how often it must hold: 0.9 or 90%%"},
     # answers
     "--sensitivity": {
@@ -88,6 +99,7 @@ _SHARED: dict[str, dict[str, Any]] = {
         "help": "most that one person changes the answer",
     },
     "--integer": {"action": "store_true", "help": "answers are whole numbers"},
+    "--nonnegative": {"action": "store_true", "help": "answers are 0 or more (with --within 5%%+10)"},
     "--step": {
         "type": number,
         "metavar": "STEP",
@@ -238,3 +250,16 @@ def check_budget(options: argparse.Namespace, *more: str) -> None:
         raise ContradictionError("--dataset", "given with a ledger", "nothing", "Say whose budget pays.")
     elif options.insecure_test_seed is not None:
         raise ContradictionError("--insecure-test-seed", "used without a ledger", "both")
+
+
+@contextmanager
+def paying_budget(options: argparse.Namespace) -> Iterator[Budget | None]:
+    """The budget that --ledger and --dataset name, in its open ledger; None if there is none."""
+    if options.ledger is None:
+        yield None
+        return
+    from pbdp.ledger import Ledger
+    from pbdp.ledger.budget import Budget
+
+    with Ledger.open(options.ledger, trust=options.trust_ledger) as ledger:
+        yield Budget.of(ledger, options.dataset)

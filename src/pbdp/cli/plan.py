@@ -31,22 +31,9 @@ def declare(parser: Parser) -> None:
     parser.description = "Find the noise with the least privacy loss that meets an accuracy, and certify it."
     parser.epilog = EXAMPLES
     accuracy = parser.add_argument_group("accuracy")
-    add(accuracy, "--within", "--below", "--above")
-    accuracy.add_argument(
-        "--range",
-        nargs=2,
-        type=number,
-        metavar=("LO", "HI"),
-        help="answers and outputs inside LO..HI (with a width, or with --scale)",
-    )
-    accuracy.add_argument("--scale", type=number, metavar="S", help="noise scale for --range without a width")
-    add(accuracy, "--confidence")
+    add(accuracy, "--within", "--below", "--above", "--range", "--scale", "--confidence")
     answers = parser.add_argument_group("answers")
-    add(answers, "--sensitivity", "--integer")
-    answers.add_argument(
-        "--nonnegative", action="store_true", help="answers are 0 or more (with --within 5%%+10)"
-    )
-    add(answers, "--step")
+    add(answers, "--sensitivity", "--integer", "--nonnegative", "--step")
     add_neighbors(answers)
     privacy = parser.add_argument_group("privacy")
     add(privacy, "--epsilon", help="the loss you can afford; leave out --confidence or --within")

@@ -69,7 +69,7 @@ def numbers_from(
     kept: dict[str, list[Any]] = {name: [] for name in keep}
     with closing(blocks_of(name, given_format, wanted)) as blocks:
         for block in blocks:
-            numbers.append(_numbers(block, "" if column else f"{REMEDY} {HEADER}"))
+            numbers.append(numbers_in(block, "" if column else f"{REMEDY} {HEADER}"))
             for label, parts in kept.items():
                 parts.append(block.more[label])
             progress.tell("reading row", block.first + len(block.cells), block.total)
@@ -82,7 +82,7 @@ def numbers_from(
     )
 
 
-def _numbers(block: Block, hint: str) -> Any:
+def numbers_in(block: Block, hint: str = "") -> Any:
     """The numbers of a block; `hint` is what to do if a cell of text is none."""
     match block.format:
         case "parquet":

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pbdp.cli.ledger import paying_budget
-from pbdp.cli.options import blocks_of
+from pbdp.cli.options import blocks_of, paying_budget
 from pbdp.cli.private_numbers import PrivateColumn
 from pbdp.cli.table_file import Table, json_values, ready_columns, typed_numbers
 from pbdp.cli.words.ledgers import paid_words

@@ -28,10 +28,16 @@ EXAMPLE = """the file, in TOML:
   nonnegative = true
   confidence = 0.9
   sensitivity = 10
+
+  [rating]
+  within = 0.5
+  range = [0, 5]
+  confidence = 0.9
+  sensitivity = 0.01
 """
 COMMON = {"delta", "neighbors"}
-WIDTH = {"within", "below", "above", "nonnegative"}
-OWN = WIDTH | {"confidence", "sensitivity", "integer", "releases", "step"}
+WIDTH = {"within", "below", "above", "nonnegative", "range"}
+OWN = WIDTH | {"confidence", "sensitivity", "integer", "releases", "simultaneous", "step", "scale"}
 
 
 def declare(parser: Parser) -> None:
@@ -68,17 +74,25 @@ def _requirements(path: str) -> dict[str, Requirement]:
 
 def _requirement(name: str, table: dict[str, Any], common: dict[str, Any]) -> Requirement:
     from pbdp.mechanism.requirement import Requirement
-    from pbdp.mechanism.within import region_within
+    from pbdp.planning.ask import capped, fixed_region, region_of
 
     if unknown := sorted(set(table) - OWN):
         rule = f"among {', '.join(sorted(OWN))}"
         raise InputError(f"names in [{name}]", rule, ", ".join(unknown), did_you_mean(unknown[0], OWN))
-    width = width_of(table)
+    width, ends = width_of(table), table.get("range")
     for needed, given in (
-        ("within", width),
+        ("within", ends if width is None else width),
         *((key, table.get(key)) for key in ("confidence", "sensitivity")),
     ):
         if given is None:
             raise InputError(f"{needed} of [{name}]", "given", "nothing")
+    bounds = None if ends is None else fixed_region(ends)
     rest = {key: value for key, value in table.items() if key not in WIDTH}
-    return Requirement(region=region_within(width, table.get("nonnegative", False)), **rest, **common)
+    return capped(
+        Requirement(
+            region=region_of(width, bounds, None, table.get("nonnegative", False)),
+            bounds=None if width is None else bounds,
+            **rest,
+            **common,
+        )
+    )

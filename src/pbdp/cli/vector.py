@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 from pbdp.cli.files import plan_out, plan_target
-from pbdp.cli.options import add, add_neighbors, number, whole
+from pbdp.cli.options import add, add_neighbors, whole, width_of
 from pbdp.cli.parser import Parser
 from pbdp.mechanism.coordinates import NORMS
 
@@ -16,6 +16,9 @@ EXAMPLES = """examples:
   twelve counts, each within 20; one person changes any of them by 1:
   pbdp vector --error-norm linf --dimensions 12 --within 20 --confidence 0.9 --sensitivity 1 \\
     --delta 1e-6 --integer
+  ten counts, each within 20 % plus 5, all of them 90 % of the time:
+  pbdp vector --error-norm linf --dimensions 10 --within 20%+5 --nonnegative --confidence 0.9 \
+    --touches 1 --sensitivity 1 --delta 1e-6 --integer
   a gradient, whose length one person changes by 1:
   pbdp vector --error-norm l2 --change-norm l2 --dimensions 100 --within 30 --confidence 0.9 \\
     --sensitivity 1 --delta 1e-6
@@ -41,12 +44,13 @@ def declare(parser: Parser) -> None:
     )
     parser.add_argument("--norm", choices=tuple(NORMS), help="one norm for both")
     parser.add_argument("--dimensions", type=whole, required=True, metavar="N", help="how many coordinates")
-    add(parser, "--within", type=number, required=True, help="width, in the error norm")
+    add(parser, "--within", help="width, in the error norm; also 5%%+10 where that is linf")
+    add(parser, "--below", "--above", "--range", "--scale")
     add(parser, "--confidence", required=True)
     add(parser, "--sensitivity", help="most that one person changes, in the change norm")
     add(parser, "--delta", required=True)
     parser.add_argument("--touches", type=whole, metavar="K", help="most coordinates that one person changes")
-    add(parser, "--integer", "--step")
+    add(parser, "--integer", "--nonnegative", "--step")
     add_neighbors(parser)
     add(parser, "--output", help="save the plan")
     add(parser, "--force", "--json")
@@ -54,7 +58,7 @@ def declare(parser: Parser) -> None:
 
 def run(options: argparse.Namespace) -> str:
     """Make the plan, save it if asked, and say what it is."""
-    target = plan_target(options)
+    target, width = plan_target(options), width_of(vars(options), mark="--")
 
     from pbdp.planning.vectors.ask import plan_vector
 
@@ -63,7 +67,10 @@ def run(options: argparse.Namespace) -> str:
         error_norm=options.error_norm,
         change_norm=options.change_norm,
         dimensions=options.dimensions,
-        within=options.within,
+        within=width,
+        range=tuple(options.range) if options.range else None,
+        scale=options.scale,
+        nonnegative=options.nonnegative,
         confidence=options.confidence,
         sensitivity=options.sensitivity,
         delta=options.delta,

@@ -17,6 +17,7 @@ from pbdp.spelling import NotJsonError, json_of
 
 if TYPE_CHECKING:
     from pbdp.choosing.plan import ChoicePlan
+    from pbdp.comparing.plan import ComparisonPlan
     from pbdp.planning.plan import Plan
     from pbdp.tables.verify import VerifiedTable
     from pbdp.tables.verify_file import Check
@@ -40,11 +41,11 @@ def declare(parser: Parser) -> None:
     parser.set_defaults(doing="Checking every claim")
     parser.description = (
         "Check the manifest of a table that `pbdp tables -o` wrote, a release that\n"
-        "`pbdp release --manifest` wrote, or a plan. The guarantee is computed again from the noise\n"
-        "that it names; the private data is not needed."
+        "`pbdp release --manifest` wrote, a comparison, a choice or a plan. The guarantee is computed\n"
+        "again from the noise that it names; the private data is not needed."
     )
     parser.epilog = EXAMPLES
-    parser.add_argument("manifest", metavar="FILE", help="a manifest, a release or a plan (JSON)")
+    parser.add_argument("manifest", metavar="FILE", help="a manifest, a release, a comparison or a plan")
     parser.add_argument("--table", metavar="FILE", help="default: the file that it names, beside it")
     add(parser, "--ledger", help="the ledger that paid, to compare its record and its answer")
     parser.add_argument(
@@ -67,12 +68,12 @@ def run(options: argparse.Namespace) -> Outcome:
         }
         output = json_text("verification", record)
     else:
-        output = _words(found, "table" if _kind(options) not in (PLAN, RELEASE, CHOICE) else "file")
+        output = _words(found, "table" if _kind(options) not in FILES else "file")
     code = FAULTY if not found.holds else 0 if found.is_complete else INCOMPLETE
     return Outcome(output=output, code=code)
 
 
-PLAN, RELEASE, CHOICE = "plan", "release", "choice"
+PLAN, RELEASE, CHOICE, COMPARISON = FILES = "plan", "release", "choice", "comparison"
 
 
 def _kind(options: argparse.Namespace) -> str:
@@ -88,7 +89,7 @@ def _kind(options: argparse.Namespace) -> str:
 def _found(options: argparse.Namespace) -> VerifiedTable:
     kind = _kind(options)
     for option in ("table", "signed_by"):
-        if kind in (PLAN, RELEASE, CHOICE) and getattr(options, option) is not None:
+        if kind in FILES and getattr(options, option) is not None:
             name = f"--{option.replace('_', '-')}"
             raise ContradictionError(name, "used with the manifest of a table", f"a {kind}")
     if kind in (PLAN, CHOICE):
@@ -99,6 +100,8 @@ def _found(options: argparse.Namespace) -> VerifiedTable:
         return _plan(Path(options.manifest)) if kind == PLAN else _choice(Path(options.manifest))
     if kind == RELEASE:
         return _release(options)
+    if kind == COMPARISON:
+        return _comparison(options)
     from pbdp.tables.verify import verify_manifest
 
     return verify_manifest(
@@ -158,7 +161,18 @@ def _release(options: argparse.Namespace) -> VerifiedTable:
     return _verified(plan, checks)
 
 
-def _verified(plan: Plan | ChoicePlan, checks: Sequence[Check]) -> VerifiedTable:
+def _comparison(options: argparse.Namespace) -> VerifiedTable:
+    from pbdp.certificates.comparison import verify_comparison
+    from pbdp.comparing.file import read
+    from pbdp.ledger import Ledger
+
+    plan, published = read(options.manifest)
+    with nullcontext() if options.ledger is None else Ledger.open(options.ledger) as ledger:
+        checks = verify_comparison(plan, published, ledger)
+    return _verified(plan, checks)
+
+
+def _verified(plan: Plan | ChoicePlan | ComparisonPlan, checks: Sequence[Check]) -> VerifiedTable:
     """What became of the claims of a plan, and what it claims."""
     from pbdp.tables.verify import VerifiedTable
 

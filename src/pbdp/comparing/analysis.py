@@ -4,9 +4,9 @@ With noisy counts y of n people each the rates are y/n, and the difference has t
 
     se² = sum over both groups of q(1 - q)/n + v/n²,    q = (y + 1)/(n + 2), from 1/(n + 2) to 1 - 1/(n + 2),
 
-v being the noise's variance. The interval is the difference plus and minus c standard errors. For the ratio
-all of this is done on logarithms, with se² the sum of (q(1 - q)/n + v/n²)/q². All of it is computed from
-published numbers: it costs no privacy.
+v being the variance of the group's noise. The interval is the difference plus and minus c standard errors.
+For the ratio all of this is done on logarithms, with se² the sum of (q(1 - q)/n + v/n²)/q². All of it is
+computed from published numbers: it costs no privacy.
 
 **Exact probabilities.** For given rates, how often the interval holds a number d is a sum over both laws of
 noisy counts. Where both ends of the interval fall with the second count, those counts for which it holds d
@@ -18,6 +18,7 @@ se² is least, the ends of its law: c·sqrt(a + b) changes the less with b the l
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
@@ -31,15 +32,17 @@ from pbdp.noise.kernel import Array, Index
 Measure = Literal["difference", "ratio"]
 # Of estimates and the reach of their intervals.
 Reached = Callable[[Array, Array], npt.NDArray[np.bool_]]
+# Logarithms of ratios are held to it, so that they are ratios.
+_LARGEST = 700.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Analysis:
-    """Two groups of so many people, the variance of the noise on each count, and how wide intervals are."""
+    """Two groups of so many people, the variances of noise on their counts, and how wide intervals are."""
 
     users: tuple[int, int]
-    variance: float
-    factor: float
+    variances: tuple[float, float]
+    factor: float = 1.0
     measure: Measure = "difference"
 
     def estimate(self, first: Array, second: Array) -> Array:
@@ -52,29 +55,29 @@ class Analysis:
     def error(self, first: Array, second: Array) -> Array:
         """Its standard error."""
         parts = []
-        for count, users in zip((first, second), self.users, strict=True):
+        for count, users, variance in zip((first, second), self.users, self.variances, strict=True):
             rate = _rate(count, users)
-            part = rate * (1 - rate) / users + self.variance / users**2
+            part = rate * (1 - rate) / users + variance / users**2
             parts.append(part if self.measure == "difference" else part / rate**2)
         found: Array = np.sqrt(parts[0] + parts[1])
+        return found
+
+    def distance(self, first: Array, second: Array, truth: float = 0.0) -> Array:
+        """How many standard errors the estimate is from a truth; of a ratio, from its logarithm."""
+        found: Array = np.abs(self.estimate(first, second) - truth) / self.error(first, second)
         return found
 
     def interval(self, first: float, second: float) -> tuple[float, float]:
         """From two noisy counts; of a ratio, as a ratio."""
         one, two = np.array([float(first)]), np.array([float(second)])
-        center, reach = float(self.estimate(one, two)[0]), self.factor * float(self.error(one, two)[0])
+        center, reach = float(self.estimate(one, two)[0]), self.width(first, second)
         if self.measure == "difference":
             return center - reach, center + reach
-        return float(np.exp(center - reach)), float(np.exp(center + reach))
+        return math.exp(center - reach), math.exp(min(center + reach, _LARGEST))
 
     def width(self, first: float, second: float) -> float:
         """Half the width of the interval, of a ratio on logarithms."""
         return self.factor * float(self.error(np.array([float(first)]), np.array([float(second)]))[0])
-
-    def statistic(self, first: float, second: float) -> float:
-        """How many standard errors the estimate is from no difference."""
-        one, two = np.array([float(first)]), np.array([float(second)])
-        return abs(float(self.estimate(one, two)[0] / self.error(one, two)[0]))
 
     def holds(self, laws: tuple[CountLaw, CountLaw], truth: float) -> float:
         """How often the interval holds `truth` (of a ratio its logarithm), rounded down."""
@@ -102,8 +105,7 @@ class Analysis:
         rows = max(1, (1 << 22) // len(second.masses))
         for start in range(0, len(first.masses), rows):
             values = first.values[start : start + rows, None]
-            off = np.abs(self.estimate(values, others) - truth)
-            inside = (off <= self.factor * self.error(values, others)) @ second.masses
+            inside = (self.distance(values, others, truth) <= self.factor) @ second.masses
             found += float(np.sum(first.masses[start : start + rows] * inside))
         return max(found - 1e-12, 0.0)
 
@@ -113,7 +115,7 @@ class Analysis:
         high = np.full(len(values), len(second.masses))
         while np.any(low < high):
             middle = (low + high) // 2
-            other = second.start + middle.astype(np.float64)
+            other = (second.start + middle.astype(np.float64)) * second.step
             yes = reached(self.estimate(values, other), self.factor * self.error(values, other))
             open_ = low < high
             high = np.where(open_ & yes, middle, high)

@@ -1,150 +1,64 @@
-"""Plans for comparing two groups: state what the analysis needs, get the noise with the least epsilon.
-
-Every person is in one of two groups whose sizes are public, and one number of each group is published: how
-many said yes. Nobody is in both, so one person changes one of the two counts, by 1. Both get Laplace noise on
-whole numbers, which has the least variance of all for its epsilon (Ghosh, Roughgarden and Sundararajan 2009).
-"""
+"""Plans for comparing two groups: state what the analysis needs, get the noise with the least epsilon."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
 from functools import cached_property
+from numbers import Real
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from pbdp.comparing.analysis import Analysis, Measure
-from pbdp.comparing.laws import CountLaw, count_law
-from pbdp.digits import delta_text, percent_down, percent_up, plain, rounded_up
-from pbdp.domains import positive, probability, whole
-from pbdp.errors import CannotCertifyError, ContradictionError, InputError
+from pbdp.comparing.analysis import Measure
+from pbdp.comparing.experiment import DELTA, Experiment, Pair, Published, check_need, checked_users
+from pbdp.comparing.looks import Procedure
+from pbdp.comparing.means import Means
+from pbdp.comparing.nuisance import variance_of
+from pbdp.comparing.rates import Rates
+from pbdp.comparing.reach import Reach
+from pbdp.digits import delta_text, percent_down, percent_up, rounded_up
+from pbdp.errors import CannotCertifyError, ContradictionError, InputError, unchangeable
 from pbdp.mechanism.neighbors import Neighbors
-from pbdp.mechanism.weights import WeightTable
-from pbdp.planning.ask import plan as plan_number
 from pbdp.planning.plan import Plan
+from pbdp.root import least_enough
+from pbdp.spelling import neighbours_too
 
 if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from pbdp.comparing.compared import Compared
     from pbdp.ledger.budget import Blocks, Budget
 
-MOST_USERS = 10**12
-DELTA = 1e-9
-# The search starts beside the epsilon that the normal law suggests, and ends this near to the least one.
-_BESIDE, _CLOSE = 1.02, 1.001
-_LARGEST = 50.0
+# The search ends this near to the least loss.
+_CLOSE = 1e-3
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Experiment:
-    """What is compared, and what is known beforehand: the public side of a request."""
-
-    users: tuple[int, int]
-    rate: float
-    confidence: float = 0.95
-    lift: float = 0.0
-    measure: Measure = "difference"
-
-    def __post_init__(self) -> None:
-        given: object = self.users
-        if not isinstance(given, list | tuple) or len(given) != 2:
-            raise InputError("users", "two whole numbers, one a group", ascii(self.users)[:60])
-        sizes = tuple(whole("users", size, least=2) for size in given)
-        if max(sizes) > MOST_USERS:
-            raise InputError("users", f"at most {MOST_USERS:,}", f"{max(sizes):,}")
-        object.__setattr__(self, "users", sizes)
-        probability("rate", self.rate, "About how many say yes: 0.05 for 5 %.")
-        probability("confidence", self.confidence, "0.95 for 95 %.")
-        if not 0 < self.rate + self.lift < 1:
-            raise InputError("lift", "such that rate + lift is between 0 and 1", f"{self.lift:g}")
-        if self.measure not in ("difference", "ratio"):
-            raise InputError("measure", "difference or ratio", ascii(self.measure))
-
-    @property
-    def rates(self) -> tuple[float, float]:
-        """The first group with the lift, and the second without."""
-        return self.rate + self.lift, self.rate
-
-    def truth(self, first: float, second: float) -> float:
-        """What the interval is for, at these rates."""
-        return first - second if self.measure == "difference" else math.log(first / second)
-
-    def laws(self, rates: tuple[float, float], noise: WeightTable | None) -> tuple[CountLaw, CountLaw]:
-        """Of both noisy counts."""
-        first, second = (count_law(n, p, noise) for n, p in zip(self.users, rates, strict=True))
-        return first, second
-
-    def analysis(self, noise: WeightTable | None) -> Analysis:
-        """With the narrowest intervals that hold the truth often enough, at the rate and with the lift."""
-        made = Analysis(users=self.users, variance=_variance(noise), factor=1.0, measure=self.measure)
-        planned = {(self.rate, self.rate), self.rates}
-        cases = [(self.laws(rates, noise), self.truth(*rates)) for rates in planned]
-
-        def enough(factor: float) -> bool:
-            sized = replace(made, factor=factor)
-            return all(sized.holds(laws, truth) >= self.confidence for laws, truth in cases)
-
-        low, high = 0.0, 1.0
-        while not enough(high):
-            low, high = high, 2 * high
-            if high > 2**20:
-                raise CannotCertifyError("So high a confidence cannot be reached. Ask for less.")
-        while high - low > 1e-6 * high:
-            middle = (low + high) / 2
-            low, high = (low, middle) if enough(middle) else (middle, high)
-        return replace(made, factor=high)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Compared:
-    """Two published counts and what they say: `estimate` is a difference of rates, or their ratio.
-
-    `low <= truth <= high` holds with `confidence`, sampling and noise together. `p_value` is how often so
-    large a difference comes about where there is none. `users` is what privacy cost in people: with so many
-    fewer in each group, and no noise, the interval would have been as narrow.
-    """
-
-    counts: tuple[int, int]
-    estimate: float
-    low: float
-    high: float
-    confidence: float
-    p_value: float
-    users: tuple[int, int]
-    measure: Measure
-
-    def describe(self) -> str:
-        """In words."""
-        what = "difference" if self.measure == "difference" else "ratio"
-        return (
-            f"{what} {self.estimate:.4g}, from {self.low:.4g} to {self.high:.4g} with confidence "
-            f"{percent_down(self.confidence)}; p-value {rounded_up(min(self.p_value, 1.0), 2)}. {self.cost()}"
-        )
-
-    def record(self) -> dict[str, Any]:
-        """For programs."""
-        return asdict(self)
-
-    def cost(self) -> str:
-        """What privacy cost in people."""
-        return (
-            f"Without noise, groups smaller by {self.users[0]:,} and {self.users[1]:,} people would have "
-            "done as well"
-        )
-
-
-@dataclass(frozen=True, kw_only=True)  # no slots: what is asked for is found once
+@unchangeable("A plan", "What it promises follows from what it is: make another plan.")
+@dataclass(frozen=True, kw_only=True, repr=False)  # no slots: what is asked for is found once
 class ComparisonPlan:
-    """Noise for both counts (`noise`, a plan like any other), and the analysis that goes with it."""
+    """What is compared, and the loss of a published number; the noise and the analysis follow from them."""
 
-    asked: Experiment
-    noise: Plan
-    analysis: Analysis
-    without: Analysis
+    asked: Experiment[Any]
+    loss: float
+
+    # ------------------------------------------------------------------------------------- what it claims
+
+    @cached_property
+    def noise(self) -> Plan:
+        """The noise on everything that is published, a plan like any other."""
+        return self.asked.noise(self.loss)
+
+    @cached_property
+    def analysis(self) -> Procedure | Reach:
+        """The analysis that goes with the noise: of counts, or of means."""
+        made: Procedure | Reach = self.asked.analyzed(self.noise.mechanism.table_at(0.0))
+        return made
 
     @property
     def epsilon(self) -> float:
-        """The loss of both counts together: a person is in one group."""
+        """The loss of everything that is published, all looks together."""
         return self.noise.epsilon
 
     @property
@@ -152,248 +66,387 @@ class ComparisonPlan:
         """What epsilon is for."""
         return self.noise.delta or 0.0
 
+    @property
+    def confidence(self) -> float:
+        """That of the intervals; of those of all looks together."""
+        return self.asked.confidence
+
+    @property
+    def looks(self) -> int:
+        """How often is looked."""
+        return len(self.asked.schedule)
+
     @cached_property
     def wider(self) -> float:
-        """By what share intervals are wider than they would be without noise, at the planned rates."""
-        counts = [n * p for n, p in zip(self.asked.users, self.asked.rates, strict=True)]
-        return self.analysis.width(*counts) / self.without.width(*counts) - 1
-
-    def coverage(self, first: float, second: float) -> float:
-        """How often the interval holds the truth at these rates, exactly (rounded down).
-
-        `first` and `second` are the true rates of the two groups.
-        """
-        laws = self.asked.laws((first, second), _table(self.noise))
-        return self.analysis.holds(laws, self.asked.truth(first, second))
-
-    def power(self, first: float, second: float) -> float:
-        """How often the interval leaves out "no difference" at these rates, exactly.
-
-        `first` and `second` are the true rates of the two groups.
-        """
-        return 1 - self.analysis.holds(self.asked.laws((first, second), _table(self.noise)), 0.0)
+        """By what share intervals are wider than they would be without noise, as planned, at any look."""
+        return max(self._wider)
 
     @cached_property
-    def users(self) -> tuple[int, int]:
-        """How many people of each group privacy costs: with so many fewer, and no noise, it is as good."""
-        share = 1 - 1 / (1 + max(self.wider, 0.0)) ** 2
+    def _wider(self) -> list[float]:
+        return self.asked.wider(self.analysis)
+
+    def coverage(self, first: float, second: float) -> float | None:
+        """How often all intervals hold the truth at these rates, exactly (rounded down); None for means.
+
+        `first` and `second` are the true rates of the two groups.
+        """
+        return self.asked.coverage(self.analysis, first, second)
+
+    def power(self, first: float, second: float) -> float:
+        """How often a difference is found at these rates or means: for rates exactly.
+
+        `first` and `second` are the true rates or means of the two groups.
+        """
+        return self.asked.power(self.analysis, first, second)
+
+    @cached_property
+    def users(self) -> Pair:
+        """How many people of each group privacy costs: without noise, so many fewer would do as well.
+
+        At several looks it is the last one's interval.
+        """
+        share = 1 - 1 / (1 + max(self._wider[-1], 0.0)) ** 2
         first, second = (math.ceil(n * share) for n in self.asked.users)
         return first, second
 
-    def compare(self, first: object, second: object, *, insecure_test_seed: int | None = None) -> Compared:
-        """Publish both counts with noise, and what they say. Nothing counts what is spent: a ledger does.
+    def risk(self, prior: float = 0.5) -> float:
+        """How often the best attacker with this prior guesses right, at most, seeing all of it."""
+        return self.noise.risk(prior)
 
-        `first` and `second` are the true counts; `insecure_test_seed` repeats the noise, for tests.
+    def risk_words(self) -> str:
+        """The same at even odds, in a sentence."""
+        return self.noise.risk_words()
+
+    # --------------------------------------------------------------------------------------- what it does
+
+    def compare(
+        self,
+        first: object,
+        second: object,
+        *,
+        after: Compared | None = None,
+        users: Pair | None = None,
+        insecure_test_seed: int | None = None,
+    ) -> Compared:
+        """Publish both groups with noise, and what they say. Nothing counts what is spent: a ledger does.
+
+        `first` and `second` are true counts of those who say yes, or columns of yes and no; of means, columns
+        of numbers. At several looks they are of those who came since the last look, and `after` is what was
+        found then. `users` are the groups' sizes where they are not as planned; columns say their own.
+        `insecure_test_seed` repeats the noise, for tests.
         """
-        given: list[Any] = [first, second]
-        if insecure_test_seed is None:
-            drawn = self.noise.release(given, disjoint=True)
+        answers, sizes = self._answers(first, second, after, users)
+        seed = insecure_test_seed
+        if seed is None:
+            drawn = self.noise.release(answers, disjoint=self._disjoint)
         else:
-            drawn = self.noise.release(given, disjoint=True, insecure_test_seed=insecure_test_seed).value
-        return self.say(int(drawn[0]), int(drawn[1]))
+            look = 0 if after is None else len(after.published)
+            drawn = self.noise.release(answers, disjoint=self._disjoint, insecure_test_seed=seed + look).value
+        return self._found(drawn, sizes, after, insecure_test_seed=insecure_test_seed)
 
     def paid(
         self,
         budget: Budget,
-        counts: Sequence[object],
+        groups: Sequence[object],
         *,
+        after: Compared | None = None,
+        users: Pair | None = None,
         key: str | None = None,
         query: str | None = None,
         blocks: Blocks = None,
     ) -> Compared:
-        """The same, paid from a budget first; the same key brings back the same counts.
+        """The same, paid from a budget first; the same key brings back the same numbers.
 
-        `counts` are the two true counts, `query` is a public remark, and `blocks` are the blocks of people
-        that were read.
+        `groups` are the two groups, as in `compare`, as are `after` and `users`. The first look pays for all
+        of them, and the key of the first is that of all. `query` is a public remark, and `blocks` are the
+        blocks of people that were read.
         """
-        words = f"{self.describe()}; {query}" if query else self.describe()
-        given: list[Any] = list(counts)
-        drawn = budget.release(
-            self.noise, given, disjoint=True, key=key, query=words, again=True, blocks=blocks
-        )
-        return self.say(int(drawn[0]), int(drawn[1]))
+        from pbdp.comparing.paid import pay
 
-    def say(self, first: int, second: int) -> Compared:
-        """What two published counts say; nothing is spent.
+        if not isinstance(groups, list | tuple) or len(groups) != 2:
+            raise InputError("groups", "two, the first and the second", "something else")
+        answers, sizes = self._answers(groups[0], groups[1], after, users)
+        drawn, paid = pay(self, budget, answers, after, key=key, query=query, blocks=blocks)
+        return self._found(drawn, sizes, after, paid=paid)
 
-        `first` and `second` are the published counts.
+    def say(self, *numbers: int, after: Compared | None = None, users: Pair | None = None) -> Compared:
+        """What published numbers say; nothing is spent.
+
+        `numbers` are the two published counts, or the four published sums of means; `after` and `users` are
+        as in `compare`.
         """
-        one, two = np.array([float(first)]), np.array([float(second)])
-        center = float(self.analysis.estimate(one, two)[0])
-        low, high = self.analysis.interval(first, second)
-        return Compared(
-            counts=(first, second),
-            estimate=center if self.asked.measure == "difference" else math.exp(center),
-            low=low,
-            high=high,
-            confidence=self.asked.confidence,
-            p_value=self._p_value(first, second),
-            users=self.users,
-            measure=self.asked.measure,
-        )
+        count = 2 if self.asked.kind == "rates" else 4
+        if len(numbers) != count:
+            raise InputError("numbers", f"the {count} that were published", f"{len(numbers)}")
+        return self._found(numbers, self._sizes(after, users, None), after)
 
-    def _p_value(self, first: int, second: int) -> float:
-        """How often a statistic so large or larger comes about at the rate of both groups together."""
-        pooled = min(max((first + second + 1) / (sum(self.asked.users) + 2), 0.0), 1.0)
-        reached = self.analysis.statistic(first, second)
-        # a hair less, so that it counts itself
-        edge = replace(self.analysis, factor=reached * (1 - 1e-9))
-        return min(1 - edge.holds(self.asked.laws((pooled, pooled), _table(self.noise)), 0.0), 1.0)
+    @property
+    def _disjoint(self) -> bool:
+        return self.asked.kind == "rates" and not self.asked.in_both
+
+    def _answers(
+        self, first: object, second: object, after: Compared | None, users: Pair | None
+    ) -> tuple[list[Any], Pair]:
+        """True numbers and sizes, checked before anything is drawn or paid."""
+        answers, found = self.asked.answers(first, second)
+        sizes = self._sizes(after, users, found)
+        if self.asked.kind == "rates":
+            answers = [_clamped(count, size) for count, size in zip(answers, sizes, strict=True)]
+        return answers, sizes
+
+    def _sizes(self, after: Compared | None, users: Pair | None, found: Pair | None) -> Pair:
+        done = 0
+        if after is not None:
+            if (after.plan.asked, after.plan.loss) != (self.asked, self.loss):
+                raise InputError("after", "what this plan found", "what another plan found")
+            done = len(after.published)
+        if done >= self.looks:
+            looks = f"{self.looks} look{'s' if self.looks > 1 else ''}"
+            raise ContradictionError("after", f"left out after all {looks} of the plan", f"look {done}")
+        given = None if users is None else checked_users(users, least=1)
+        if given is not None and found is not None and given != found:
+            raise ContradictionError("users", "as long as the columns", "others")
+        return given or found or self.asked.schedule[done]
+
+    def _found(
+        self,
+        drawn: Sequence[Any],
+        users: Pair,
+        after: Compared | None,
+        *,
+        paid: Mapping[str, Any] | None = None,
+        insecure_test_seed: int | None = None,
+    ) -> Compared:
+        from pbdp.comparing.compared import Compared
+
+        entry = Published(
+            numbers=tuple(int(number) for number in drawn),
+            users=users,
+            paid=paid,
+            insecure_test_seed=insecure_test_seed,
+        )
+        return Compared(plan=self, published=(*(() if after is None else after.published), entry))
+
+    # -------------------------------------------------------------------------------------------- in words
 
     def describe(self) -> str:
-        """What is promised, in a sentence."""
-        sizes = " and ".join(f"{size:,}" for size in self.asked.users)
+        """What is promised in a sentence, and what it means in another."""
+        return f"{self.summary()}.\n{self.risk_words()}"
+
+    def summary(self) -> str:
+        """The plan in one line."""
+        words = "intervals that hold together" if self.looks > 1 else "intervals"
         return (
-            f"{self.asked.measure} of two rates of about {plain(self.asked.rate)} in groups of {sizes}: "
-            f"intervals with confidence {percent_down(self.asked.confidence)}, "
-            f"{percent_up(max(self.wider, 0.0))} wider than without noise; epsilon "
+            f"{self.asked.describe()}: {words} with confidence {percent_down(self.asked.confidence)}, at "
+            f"most {percent_up(max(self.wider, 0.0))} wider than without noise; epsilon "
             f"{rounded_up(self.epsilon)} at delta {delta_text(self.delta)}"
         )
 
     def __repr__(self) -> str:
-        return f"<ComparisonPlan: {self.describe()}>"
+        looks = f", {self.looks} looks" if self.looks > 1 else ""
+        wider = percent_up(max(self.wider, 0.0))
+        return (
+            f"<ComparisonPlan: {self.asked.measure} of {self.asked.kind}, {self.asked.sizes} people{looks}; "
+            f"intervals at most {wider} wider; epsilon {rounded_up(self.epsilon)} at delta "
+            f"{delta_text(self.delta)}>"
+        )
+
+    def _repr_html_(self) -> str:
+        from pbdp.figures.cards import comparison_card
+
+        return comparison_card(self)
+
+    def plot(self, path: str | Path | None = None) -> Figure:
+        """How often a difference is found, with and without noise; the intervals of several looks.
+
+        Written to `path`, if one is given (.png, .svg or .pdf). Needs matplotlib.
+        """
+        from pbdp.figures.canvas import saved
+        from pbdp.figures.comparison_figure import plan_figure
+
+        return saved(plan_figure(self), path)
 
     def record(self) -> dict[str, object]:
         """What is planned, for programs."""
+        asked = self.asked
+        levels, noise = asked.planned, asked.noise_record(self.loss)
         return {
             "epsilon": self.epsilon,
             "delta": self.delta,
             "guessed_right": self.noise.risk(),
-            "users": list(self.asked.users),
-            "rate": self.asked.rate,
-            "lift": self.asked.lift,
-            "measure": self.asked.measure,
-            "confidence": self.asked.confidence,
-            "coverage": self.coverage(*self.asked.rates),
-            "power": self.power(*self.asked.rates) if self.asked.lift else None,
+            **asked.record(),
+            "coverage": self.coverage(*levels),
+            "power": self.power(*levels) if asked.lift else None,
             "wider": self.wider,
             "users_that_privacy_costs": list(self.users),
-            "noise_variance": self.analysis.variance,
+            "noise_variance": variance_of(self.noise.mechanism.table_at(0.0)) * noise["step"] ** 2,
+            "noise": noise,
         }
 
+    def save(self, path: Path | str) -> None:
+        """Write the plan as JSON.
 
+        `path` names the file.
+        """
+        from pbdp.comparing.file import save
+
+        save(self, (), path)
+
+    @classmethod
+    def load(cls, path: Path | str) -> ComparisonPlan:
+        """Read a plan; its noise is certified again.
+
+        `path` names the file.
+        """
+        from pbdp.comparing.file import read
+
+        return read(path)[0]
+
+
+def _clamped(count: Any, size: int) -> Any:
+    """A count that a group of this size can have; what is no number is refused elsewhere."""
+    is_number = isinstance(count, Real | Decimal) and not isinstance(count, bool)
+    return min(max(count, 0), size) if is_number and not math.isnan(count) else count
+
+
+@neighbours_too
 def plan_comparison(
     *,
-    users: tuple[int, int],
-    rate: float,
+    users: Pair,
+    rate: float | None = None,
+    bounds: tuple[float, float] | None = None,
+    spread: float | None = None,
+    mean: float | None = None,
     wider: float | None = None,
     power: float | None = None,
     lift: float = 0.0,
     confidence: float = 0.95,
     measure: Measure = "difference",
+    looks: int = 1,
+    in_both: bool = False,
+    guaranteed: bool = False,
     delta: float = DELTA,
     neighbors: str = Neighbors.REPLACE,
 ) -> ComparisonPlan:
-    """The noise with the least epsilon for comparing how many say yes in two groups.
+    """The noise with the least epsilon for comparing two arms, groups or periods.
 
-    `users` are the sizes of the groups, which are public; `rate` is about how many say yes. Say what the
-    analysis needs: intervals at most `wider` than without privacy (0.05 for 5 %), or `power` to find a `lift`
-    of the rate. `measure` is the difference of the two rates, or their ratio. Coverage and power are exact:
-    sampling and noise together.
+    `users` are the sizes of the groups, which are public. To compare how many say yes, `rate` is about how
+    many do. To compare means, `bounds` are what numbers are clamped into, `spread` is about their standard
+    deviation and `mean` about the second group's mean, which matters for ratios only.
+
+    Say what the analysis needs: intervals at most `wider` than without privacy (0.05 for 5 %), or `power` to
+    find a `lift` of the first group's rate or mean. `measure` is the difference of the two, or their ratio.
+
+    `looks` is how often rates are looked at, in even steps: all intervals hold together, and the whole
+    schedule is paid once. `in_both` says that a person may be in both groups, as in two periods. `guaranteed`
+    gives means intervals that are proved for any law of numbers within the bounds.
 
     `confidence` is that of the intervals, `delta` what epsilon is for, and `neighbors` "replace" or
     "add/remove".
     """
-    asked = Experiment(users=users, rate=rate, confidence=confidence, lift=lift, measure=measure)
-    if (wider is None) == (power is None):
-        got = "neither" if wider is None else "both"
-        raise ContradictionError("wider or power", "given", got, "Say what the analysis needs.")
-    if power is not None and not lift:
-        raise ContradictionError("lift", "given with power", "none", "Power to find which lift?")
-    without = asked.analysis(None)
-    if wider is not None:
-        positive("wider", wider, "0.05 for 5 %.")
-        guess = _epsilon_for(asked, without, wider)
-
-        def enough(made: ComparisonPlan) -> bool:
-            return made.wider <= wider
-
+    shared: dict[str, Any] = {
+        "users": users,
+        "confidence": confidence,
+        "lift": lift,
+        "measure": measure,
+        "in_both": in_both,
+        "delta": delta,
+        "neighbors": neighbors,
+    }
+    if (rate is None) == (bounds is None):
+        rule = "given one at a time: rates are compared, or means of numbers within bounds"
+        raise ContradictionError("rate and bounds", rule, "neither" if rate is None else "both")
+    asked: Experiment[Any]
+    if rate is not None:
+        for name, value in (("spread", spread), ("mean", mean)):
+            if value is not None:
+                raise ContradictionError(name, "left out beside rate", "one", "It is for means.")
+        if guaranteed:
+            raise ContradictionError("guaranteed", "left out beside rate", "both", "Rates are exact.")
+        asked = Rates(**shared, rate=rate, looks=looks)
     else:
-        if power is None:
+        if looks != 1:
+            raise ContradictionError("looks", "left out for means", "several", "Rates can be looked at.")
+        if spread is None:
+            remedy = "About the standard deviation of the numbers; a guess will do."
+            raise ContradictionError("spread", "given for means", "nothing", remedy)
+        if bounds is None:
             raise AssertionError("one of the two is given")
-        probability("power", power, "0.8 for 80 %.")
-        best = 1 - without.holds(asked.laws(asked.rates, None), 0.0)
+        asked = Means(**shared, bounds=bounds, spread=spread, mean=mean, guaranteed=guaranteed)
+    check_need(wider, power, lift)
+    return _least(asked, wider, power)
+
+
+def _least(asked: Experiment[Any], wider: float | None, power: float | None) -> ComparisonPlan:
+    """The plan with the least loss that is enough."""
+    if power is not None:
+        best = asked.power(asked.analyzed(None), *asked.planned)
         if best <= power:
             raise CannotCertifyError(
                 f"Without any noise the power is {percent_down(best)}. Take larger groups, or look for a "
                 "larger lift."
             )
-        guess = _epsilon_with_power(asked, power)
+    guess = asked.guess(wider=wider, power=power)
+    asked = asked.prepared(guess)
 
-        def enough(made: ComparisonPlan) -> bool:
-            return made.power(*asked.rates) >= power
+    def short(loss: float) -> float:
+        analysis = asked.analyzed(asked.table(loss))
+        if power is not None:
+            return power - asked.power(analysis, *asked.planned)
+        return max(asked.wider(analysis)) - (wider or 0.0)
 
-    def made(epsilon: float) -> ComparisonPlan:
-        noise = _laplace(epsilon, delta, neighbors)
-        return ComparisonPlan(
-            asked=asked, noise=noise, analysis=asked.analysis(_table(noise)), without=without
-        )
-
-    low, high = guess / _BESIDE, guess * _BESIDE
-    while enough(made(low)):
-        low, high = low / _BESIDE**4, low
-    while not enough(best_made := made(high)):
-        low, high = high, high * _BESIDE**4
-    while high > low * _CLOSE:
-        middle = math.sqrt(low * high)
-        if enough(found := made(middle)):
-            high, best_made = middle, found
-        else:
-            low = middle
-    return best_made
+    return ComparisonPlan(asked=asked, loss=least_enough(short, guess, close=_CLOSE))
 
 
-def _laplace(epsilon: float, delta: float, neighbors: str) -> Plan:
-    """Laplace noise on whole numbers that uses all of epsilon."""
-    if epsilon > _LARGEST:
-        raise CannotCertifyError(
-            f"This would take an epsilon above {_LARGEST:g}, which protects nobody. Allow wider intervals."
-        )
-    return plan_number(
-        within=max(round(1 / epsilon), 1),
-        epsilon=epsilon,
-        sensitivity=1,
+@neighbours_too
+def compare(
+    first: object,
+    second: object,
+    *,
+    users: Pair | None = None,
+    rate: float | None = None,
+    bounds: tuple[float, float] | None = None,
+    spread: float | None = None,
+    mean: float | None = None,
+    wider: float | None = None,
+    power: float | None = None,
+    lift: float = 0.0,
+    confidence: float = 0.95,
+    measure: Measure = "difference",
+    in_both: bool = False,
+    guaranteed: bool = False,
+    delta: float = DELTA,
+    neighbors: str = Neighbors.REPLACE,
+) -> Compared:
+    """Compare two groups at once: plan the noise, publish, analyze; see `plan_comparison`.
+
+    `first` and `second` are counts of those who say yes (with `users`), or columns: of yes and no, or of
+    numbers to compare their means. Nothing counts what is spent: `Budget` does.
+
+    `rate`, `bounds`, `spread`, `mean`, `wider`, `power`, `lift`, `confidence`, `measure`, `in_both`,
+    `guaranteed`, `delta` and `neighbors` are as in `plan_comparison`.
+    """
+    sizes = users
+    if sizes is None:
+        if not all(hasattr(group, "__len__") for group in (first, second)):
+            raise ContradictionError(
+                "users", "given with counts", "nothing", "How many people has each group?"
+            )
+        sizes = (len(first), len(second))  # type: ignore[arg-type]
+    plan = plan_comparison(
+        users=sizes,
+        rate=rate,
+        bounds=bounds,
+        spread=spread,
+        mean=mean,
+        wider=wider,
+        power=power,
+        lift=lift,
+        confidence=confidence,
+        measure=measure,
+        in_both=in_both,
+        guaranteed=guaranteed,
         delta=delta,
-        integer=True,
-        families=("laplace",),
         neighbors=neighbors,
     )
-
-
-def _table(noise: Plan) -> WeightTable:
-    table: WeightTable = noise.design.table_at(0.0)
-    return table
-
-
-def _variance(noise: WeightTable | None) -> float:
-    if noise is None:
-        return 0.0
-    return float(np.sum(noise.probabilities() * noise.values().astype(np.float64) ** 2))
-
-
-def _epsilon_for(asked: Experiment, without: Analysis, wider: float) -> float:
-    """As if the sum of sampling and noise were normal."""
-    counts = [n * p for n, p in zip(asked.users, asked.rates, strict=True)]
-    noisy = replace(without, variance=1.0)
-    plain_error = without.width(*counts) / without.factor
-    each = (noisy.width(*counts) / noisy.factor) ** 2 - plain_error**2
-    return _epsilon_of(wider * (2 + wider) * plain_error**2 / each)
-
-
-def _epsilon_with_power(asked: Experiment, power: float) -> float:
-    """As if the sum of sampling and noise were normal; up to 1 % less."""
-    from statistics import NormalDist
-
-    needed = NormalDist().inv_cdf((1 + asked.confidence) / 2) + NormalDist().inv_cdf(power)
-    counts = [n * p for n, p in zip(asked.users, asked.rates, strict=True)]
-    without = Analysis(users=asked.users, variance=0.0, factor=1.0, measure=asked.measure)
-    noisy = replace(without, variance=1.0)
-    each = noisy.width(*counts) ** 2 - without.width(*counts) ** 2
-    room = (asked.truth(*asked.rates) / needed) ** 2 - without.width(*counts) ** 2
-    return _epsilon_of(max(room, each * 1e-3) / each) * 0.99
-
-
-def _epsilon_of(variance: float) -> float:
-    """Of Laplace noise on whole numbers: its variance is 2a/(1 - a)², a = e^-epsilon."""
-    # the smaller root of a² v - 2a(v + 1) + v = 0
-    return -math.log(variance / (variance + 1 + math.sqrt(2 * variance + 1)))
+    return plan.compare(first, second)

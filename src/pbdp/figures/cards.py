@@ -13,6 +13,9 @@ from pbdp.mechanism.design import Design
 from pbdp.planning.plan import Certified, Part, Plan
 
 if TYPE_CHECKING:
+    from pbdp.choosing.plan import ChoicePlan
+    from pbdp.comparing.compared import Compared
+    from pbdp.comparing.plan import ComparisonPlan
     from pbdp.ledger.budget import Budget
     from pbdp.local.estimate import Estimate
     from pbdp.local.plan import LocalPlan
@@ -28,6 +31,8 @@ MOST_COLUMNS = 61
 EXAMPLE = 1000
 MOST_ROWS = 12
 SHOWN = 2e-3
+# Other laws of choosing that cost more, as a multiple, are not drawn.
+FAR = 3.0
 
 
 def plan_card(plan: Plan) -> str:
@@ -130,13 +135,14 @@ def table_card(table: ReleasedTable) -> str:
 
 
 def estimate_card(found: Estimate) -> str:
-    """Shares in per cent with their intervals, the largest first."""
+    """Shares in per cent with their intervals, the largest first; or the mean with its own."""
     order = np.argsort(-found.share)[:MOST_ROWS]
     names = [str(found.names[place]) for place in order]
+    scale, title = (1, "mean") if found.kind == "mean" else (100, "share of people, per cent")
     share, low, high = (
-        100 * numbers[order] / found.users for numbers in (found.people, found.low, found.high)
+        scale * numbers[order] / found.users for numbers in (found.people, found.low, found.high)
     )
-    picture = _dotted(names, share, low, high, "share of people, per cent")
+    picture = _dotted(names, share, low, high, title)
     return card("Estimates of a survey", found.describe().split("\n"), picture)
 
 
@@ -153,6 +159,49 @@ def budget_card(budget: Budget) -> str:
         Bar(name="budget", value=1.0, digits="100 %"),
     ]
     return card(f"Budget of {budget.dataset}", budget.describe().split("\n"), bars(rows, title="share spent"))
+
+
+def choice_card(plan: ChoicePlan) -> str:
+    """What is chosen from what, and epsilon against other laws and the limit."""
+    picture = bars(choice_bars(plan), title="epsilon: smaller is more private", width=520, names=210)
+    return card("Choice", [*plan.describe().split("\n"), plan.risk_words()], picture)
+
+
+def choice_bars(plan: ChoicePlan) -> list[Bar]:
+    """The epsilons of the plan, of other laws for the same accuracy, and the proven limit."""
+    rows = [Bar(name=plan.law, value=plan.epsilon, digits=rounded_up(plan.epsilon), own=True)]
+    rows += [
+        Bar(name=rival.name, value=rival.epsilon, digits=rounded_up(rival.epsilon))
+        for rival in plan.alternatives
+        # far worse ones would make the others hard to tell apart
+        if rival.epsilon <= FAR * plan.epsilon
+    ]
+    if plan.limit is not None:
+        rows.append(Bar(name="proven limit", value=plan.limit, digits=rounded_down(plan.limit)))
+    return rows
+
+
+def comparison_card(plan: ComparisonPlan) -> str:
+    """What is compared, and how wide intervals are with noise and without it."""
+    noisy, clear = plan.asked.widths(plan.analysis)[-1], plan.asked.widths(plan.asked.without)[-1]
+    rows = [
+        Bar(name="with noise", value=noisy, digits=f"{noisy:.4g}", own=True),
+        Bar(name="without noise", value=clear, digits=f"{clear:.4g}"),
+    ]
+    title = "interval, plus and minus" + (" at the last look" if plan.looks > 1 else "")
+    return card("Comparison", plan.describe().split("\n"), bars(rows, title=title, width=460))
+
+
+def compared_card(found: Compared) -> str:
+    """What was found, and the interval of every look."""
+    entries = [*found.intervals[:-1], found.last]
+    names = (
+        [f"look {look}" for look in range(1, len(entries) + 1)] if found.plan.looks > 1 else [found.measure]
+    )
+    values = [np.array([entry[place] for entry in entries[-MOST_ROWS:]]) for place in (1, 2, 3)]
+    picture = _dotted(names[-MOST_ROWS:], values[0], values[1], values[2], f"{found.measure}, with interval")
+    words = found.summary()
+    return card("Comparison", [f"{words[0].upper()}{words[1:]}.", f"{found.cost()}."], picture)
 
 
 def _dotted(names: Sequence[str], value: Array, low: Array, high: Array, title: str) -> str:

@@ -2,25 +2,19 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from pbdp.choosing.plan import ChoicePlan
-from pbdp.digits import percent_down, rounded_down, rounded_up
-from pbdp.figures.canvas import COLORS, new_figure, save
+from pbdp.digits import percent_down, rounded_up
+from pbdp.figures.canvas import COLORS, new_figure
+from pbdp.figures.cards import choice_bars
 from pbdp.figures.plan_figure import bars
-from pbdp.figures.svg import Bar
 from pbdp.mechanism.weights import TOTAL
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-
-
-def draw_choice(plan: ChoicePlan, path: Path) -> None:
-    """Draw it into a file."""
-    save(choice_figure(plan), path)
 
 
 def choice_figure(plan: ChoicePlan) -> Figure:
@@ -37,13 +31,7 @@ def choice_figure(plan: ChoicePlan) -> Figure:
         xlim=(0, max(shown * plan.scale.step, plan.within)),
         ylim=(0, 1.02),
     )
-    rows = [Bar(name="permute and flip", value=plan.epsilon, digits=rounded_up(plan.epsilon), own=True)]
-    rows += [
-        Bar(name=name, value=epsilon, digits=rounded_down(epsilon)) for name, epsilon in plan.alternatives
-    ]
-    if plan.limit is not None:
-        rows.append(Bar(name="proven limit", value=plan.limit, digits=rounded_down(plan.limit)))
-    bars(panels[1], rows)
+    bars(panels[1], choice_bars(plan))
     best = "the best" if plan.asked.top == 1 else f"the best {plan.asked.top}"
     figure.suptitle(
         f"{best} of {plan.asked.options:,}, within {plan.within:g}, {percent_down(plan.confidence)} of the "

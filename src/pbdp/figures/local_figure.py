@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pbdp.digits import percent_down, rounded_up
+from pbdp.digits import percent_down, rounded_down, rounded_up
 from pbdp.errors import InputError
 from pbdp.figures.canvas import COLORS, new_figure, say
+from pbdp.local.distribution import Distribution
 from pbdp.local.estimate import Estimate
-from pbdp.local.goal import Within
-from pbdp.local.plan import LocalPlan
+from pbdp.local.goal import LeastError, LeastMeanError, ReportWithin
+from pbdp.local.plan import Candidate, LocalPlan
+from pbdp.local.shape import LeastShapeError
 from pbdp.noise.kernel import Array
 
 if TYPE_CHECKING:
@@ -38,7 +41,8 @@ def draw_estimates(*estimates: Estimate, truth: Array | None = None) -> Figure:
 
 
 def _intervals(panel: Axes, made: Estimate, truth: Array | None) -> None:
-    places, percent = np.arange(len(made.names)), 100 / made.users
+    mean = made.kind == "mean"
+    places, percent = np.arange(len(made.names)), (1 if mean else 100) / made.users
     said = [("estimate (projected: biased)" if made.biased else "estimate", COLORS[1])]
     said.append((f"{percent_down(made.confidence)} interval ({made.method})", COLORS[0]))
     if truth is not None:
@@ -54,28 +58,94 @@ def _intervals(panel: Axes, made: Estimate, truth: Array | None) -> None:
         elinewidth=1.5,
         capsize=6 if len(places) <= MOST_NAMES else 2,
     )
-    panel.plot(places, 100 * made.share, "o", ms=3, color=COLORS[1])
-    panel.axhline(0, color="0.4", lw=1)
-    shown = places[:: max(1, -(-len(places) // MOST_NAMES))]
-    panel.set_xticks(shown, [str(made.names[place]) for place in shown], rotation=60, ha="right", fontsize=8)
-    panel.set(title=f"Share of each {made.kind}", ylabel="per cent of people")
+    panel.plot(places, made.people * percent, "o", ms=3, color=COLORS[1])
+    if not mean:
+        panel.axhline(0, color="0.4", lw=1)
+    _name_places(panel, made.names)
+    title, unit = ("Mean", "") if mean else (f"Share of each {made.kind}", "per cent of people")
+    panel.set(title=title, ylabel=unit)
     low, high = panel.get_ylim()
     panel.set_ylim(low, high + 0.07 * len(said) * (high - low))
     say(panel, *said)
 
 
+def draw_distribution(found: Distribution, *, truth: Array | None = None) -> Figure:
+    """Shares, and the cumulative curve with its intervals; the true shares beside them if they are known."""
+    figure, (shares, curve) = new_figure(1, 2)
+    places = np.arange(len(found.names))
+    how = "smoothed: biased" if found.smoothed else "cut at zero: biased"
+    shares.step(places, 100 * found.share, where="mid", color=COLORS[1])
+    curve.fill_between(places, 100 * found.low, 100 * found.high, color=COLORS[0], alpha=0.25, lw=0)
+    curve.plot(places, 100 * found.cumulative, color=COLORS[1])
+    said = [(f"estimate ({how})", COLORS[1])]
+    sure = [*said, (f"{percent_down(found.confidence)} interval ({found.method})", COLORS[0])]
+    if truth is not None:
+        shares.step(places, 100 * truth, where="mid", color=COLORS[6])
+        curve.plot(places, 100 * np.cumsum(truth), color=COLORS[6])
+        said.append(("truth", COLORS[6]))
+        sure.append(("truth", COLORS[6]))
+    for panel, title, words in ((shares, "Share of each value", said), (curve, "Up to each value", sure)):
+        _name_places(panel, found.names)
+        panel.set(title=title, ylabel="per cent of people")
+        low, high = panel.get_ylim()
+        panel.set_ylim(min(low, 0), high + 0.07 * len(words) * (high - low))
+        say(panel, *words)
+    mark = "; from a test seed, not private" if found.insecure_test else ""
+    figure.suptitle(f"{found.users:,} reports{mark}")
+    return figure
+
+
+def _name_places(panel: Axes, names: Sequence[object]) -> None:
+    """Names below the axis, as many as are legible."""
+    places = np.arange(len(names))
+    shown = places[:: max(1, -(-len(places) // MOST_NAMES))]
+    panel.set_xticks(shown, [str(names[place]) for place in shown], rotation=60, ha="right", fontsize=8)
+
+
 def draw_comparison(plan: LocalPlan) -> Figure:
-    """The mechanisms that a plan compared: by epsilon if an accuracy was asked for, else by error."""
+    """The mechanisms that a plan compared: by epsilon if an accuracy was asked for, else by error.
+
+    A line is what no mechanism can go below, where that is known.
+    """
     figure, (panel,) = new_figure(1, 1)
     entries = [entry for entry in (plan.chosen, *plan.others) if np.isfinite(entry.cost)]
-    by_epsilon = isinstance(plan.goal, Within)
-    lengths = [entry.epsilon if by_epsilon else float(np.sqrt(entry.cost)) for entry in entries]
+    lengths = [_length(plan, entry) for entry in entries]
     places = np.arange(len(entries))[::-1]
     panel.barh(places, lengths, color=[COLORS[0], *(["0.7"] * (len(entries) - 1))])
     for place, length in zip(places, lengths, strict=True):
         panel.annotate(f" {rounded_up(length)}", (length, place), va="center")
     panel.set_yticks(places, [entry.family for entry in entries])
-    label = "epsilon that meets the accuracy" if by_epsilon else "error of shares x square root of users"
-    panel.set(xlabel=label, title=f"Chosen: {plan.chosen.family}, epsilon {rounded_up(plan.epsilon)}")
+    if plan.limit is not None and plan.limit.value > 0:
+        panel.axvline(plan.limit.value, color=COLORS[1], lw=1.5)
+        panel.annotate(
+            f"limit {rounded_down(plan.limit.value)}",
+            (plan.limit.value, len(entries) - 0.5),
+            xytext=(4, 0),
+            textcoords="offset points",
+            color=COLORS[1],
+            fontsize=10,
+        )
+    panel.set(xlabel=_axis(plan), title=f"Chosen: {plan.chosen.family}, epsilon {rounded_up(plan.epsilon)}")
     panel.margins(x=0.15)
     return figure
+
+
+def _length(plan: LocalPlan, entry: Candidate) -> float:
+    if plan.goal.asks:
+        return entry.epsilon
+    squared = isinstance(plan.goal, LeastError | LeastMeanError)
+    return float(np.sqrt(entry.cost)) if squared else entry.cost
+
+
+def _axis(plan: LocalPlan) -> str:
+    if plan.goal.asks:
+        return "epsilon that meets the accuracy"
+    if isinstance(plan.goal, ReportWithin):
+        return "share of reports that are not near enough"
+    if isinstance(plan.goal, LeastShapeError):
+        return "distance from the truth (simulated)"
+    return (
+        "error of shares x square root of users"
+        if isinstance(plan.goal, LeastError)
+        else ("error of the mean x square root of users")
+    )

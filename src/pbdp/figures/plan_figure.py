@@ -7,6 +7,7 @@ requirements the noise of each is shown, and what it would cost alone.
 from __future__ import annotations
 
 import math
+import textwrap
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -15,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pbdp.accounting.composition.composed import compose
-from pbdp.accounting.filters.changing import design_release
+from pbdp.accounting.filters.steps import design_release
 from pbdp.digits import delta_text, percent_down, rounded_up
 from pbdp.errors import PbdpError
 from pbdp.figures.canvas import COLORS, DASHES, name_ends, new_figure, save
@@ -40,6 +41,8 @@ MOST_CURVES = 3
 APART = 1.05
 POINTS = 9
 EXAMPLE_ANSWER = 1000
+# Characters of a name on one line.
+NAME_WIDTH = 22
 # Lengths of vectors are shown up to so many times the width, in cells.
 LENGTHS, CELLS = 2.0, 200
 
@@ -115,7 +118,7 @@ def bars(panel: Axes, rows: Sequence[Bar]) -> None:
             va="center",
             weight="bold" if row.own else "normal",
         )
-    panel.set_yticks(range(len(rows)), [row.name for row in rows])
+    panel.set_yticks(range(len(rows)), [textwrap.fill(row.name, NAME_WIDTH) for row in rows])
     panel.tick_params(axis="y", length=0)
     panel.grid(visible=False)
     panel.set(
@@ -182,46 +185,40 @@ def _shade(panel: Axes, low: float, high: float) -> None:
 
 
 def _profiles(panel: Axes, plan: Plan, shown: Sequence[AnyDesign]) -> None:
-    """delta against epsilon, of all releases together; the chosen noise carries the plan's own point."""
-    most = max(2.0 * plan.epsilon, 1e-6)
-    epsilon = np.union1d(np.linspace(0.0, most, 81), [plan.epsilon])
+    """epsilon against delta, of all releases together; the chosen noise carries the plan's own point."""
     floor = (plan.delta or 1e-6) * 1e-3
-    # each line is named at a height of its own
-    levels = np.geomspace(0.02, 10 * floor, len(shown) + 1)
+    ends: list[tuple[float, float, str, str]] = []
     for index, design in enumerate(shown):
-        steps = _steps(plan, design)
-        composed = compose([(design_release(number_design(design), steps), plan.releases)])
+        composed = compose([(design_release(number_design(design), _steps(plan, design)), plan.releases)])
+        most = composed.epsilon_at(floor).upper
+        if not math.isfinite(most):
+            most = 2.0 * plan.epsilon
+        epsilon = np.union1d(np.linspace(0.0, most, 81), [min(plan.epsilon, most)])
         delta = np.array([composed.delta_at(float(x)).upper for x in epsilon])
         if index == 0 and plan.delta is not None:
             # certified, where the curve may be a little above
             delta[epsilon >= plan.epsilon] = np.minimum(delta[epsilon >= plan.epsilon], plan.delta)
-        panel.plot(epsilon, np.maximum(delta, 1e-300), color=COLORS[index], ls=DASHES[index])
-        above = np.flatnonzero(delta > levels[index])
-        at = int(above[-1]) if above.size else 0
-        _named(panel, design.name, (float(epsilon[at]), float(delta[at])), COLORS[index])
+        panel.plot(np.maximum(delta, floor), epsilon, color=COLORS[index], ls=DASHES[index])
+        ends.append((floor, most, design.name, COLORS[index]))
     if plan.delta is not None:
-        panel.axhline(plan.delta, color="0.4", lw=1)
-        named = f"delta {delta_text(plan.delta)}"
-        panel.annotate(named, (0.0, plan.delta), xytext=(4, 3), **_OFFSET, color="0.3")
-        panel.plot([plan.epsilon], [plan.delta], "o", color=COLORS[0])
-        _named(panel, f"this plan: {rounded_up(plan.epsilon)}", (plan.epsilon, plan.delta), COLORS[0])
+        panel.axvline(plan.delta, color="0.4", lw=1)
+        panel.plot([plan.delta], [plan.epsilon], "o", color=COLORS[0])
+        own = f"this plan: {rounded_up(plan.epsilon)}"
+        panel.annotate(own, (plan.delta, plan.epsilon), xytext=(6, -13), **_OFFSET, weight="bold")
     total = "" if plan.releases == 1 else f" of all {plan.releases} numbers together"
     panel.set(
         title=f"Privacy profile{total}",
-        xlabel="epsilon",
-        ylabel="delta",
-        yscale="log",
-        ylim=(floor, 1),
-        xlim=(0, most),
+        xlabel="delta",
+        ylabel="epsilon",
+        xscale="log",
+        xlim=(1, floor),
+        ylim=(0, None),
     )
+    name_ends(panel, ends)
 
 
 _OFFSET: dict[str, Any] = {"textcoords": "offset points", "fontsize": 9}
-
-
-def _named(panel: Axes, words: str, at: tuple[float, float], color: str) -> None:
-    """A line's name beside it."""
-    panel.annotate(words, at, xytext=(5, 3), **_OFFSET, color=color)
+_CLEAR = {"facecolor": "white", "edgecolor": "none", "alpha": 0.8, "pad": 1}
 
 
 def _steps(plan: Plan, design: AnyDesign) -> int:
@@ -293,9 +290,8 @@ def _prices(
     panel.yaxis.set_major_formatter("{x:g}")
     name_ends(panel, ends)
     panel.plot([own], [plan.epsilon], "o", ms=9, mfc="none", mew=2, color=COLORS[0])
-    panel.annotate(
-        f"this plan: {rounded_up(plan.epsilon)}", (own, plan.epsilon), xytext=(8, 8), **_OFFSET, weight="bold"
-    )
+    named = f"this plan: {rounded_up(plan.epsilon)}"
+    panel.annotate(named, (own, plan.epsilon), xytext=(12, 14), **_OFFSET, weight="bold", bbox=_CLEAR)
 
 
 def _epsilons(designs: Sequence[AnyDesign], requirement: Requirement) -> list[float | None]:

@@ -21,17 +21,17 @@ from pbdp.ledger.errors import BudgetExceededError, KeyReusedError
 from pbdp.ledger.request import Reservation
 from pbdp.mechanism.absolute import AbsoluteRegion
 from pbdp.mechanism.requirement import Requirement
-from pbdp.mechanism.within import region_within
+from pbdp.mechanism.within import Within, region_within
 from pbdp.noise.kernel import Array, Index
 from pbdp.planning.plan import Plan
 from pbdp.planning.pricing import Amounts
 from pbdp.planning.pricing.choice import QUICK, Affordable, laws_for, what_fits
 from pbdp.planning.store import plan_from_record, plan_record
 from pbdp.release.keystream import SecureKeystream
-from pbdp.release.releaser import Prepared
 
 if TYPE_CHECKING:
     from pbdp.ledger.budget import Blocks, Budget
+    from pbdp.ledger.looks import Looked
 
 # A confidence that stands for the one to be found: any will do.
 PLACEHOLDER = 0.5
@@ -47,7 +47,7 @@ class Question:
     """
 
     sensitivity: float
-    within: Any = None
+    within: Within | None = None
     confidence: float | None = None
     share: float | None = None
     integer: bool = False
@@ -130,19 +130,30 @@ class Question:
 class Asked:
     """A published number, the interval it stands for, the plan that was chosen, and what it cost.
 
+    The number is an int where whole ones are published, else a float, whatever type the answer had.
     `low <= true answer <= high` holds with `confidence`. `share` is what it cost of the whole budget, and
     `spent` what is spent now; `repeated` says that it is the stored answer to an earlier request.
     """
 
-    value: Any
-    low: Any
-    high: Any
+    value: float
+    low: float
+    high: float
     confidence: float
     plan: Plan
     key: str
     share: float
     spent: float
     repeated: bool
+
+    @property
+    def answer(self) -> float:
+        """The published number."""
+        return self.value
+
+    @property
+    def cost(self) -> float:
+        """What it cost of the whole budget; the same as `share`."""
+        return self.share
 
     def describe(self) -> str:
         """In words, one line a fact."""
@@ -197,7 +208,7 @@ def ask(
     key: str | None = None,
     query: str | None = None,
     blocks: Blocks = None,
-) -> Any:
+) -> Asked | Looked:
     """Choose, pay, draw, store; look several times where a percentage has a floor."""
     if question.floor is not None:
         from pbdp.ledger.looks import look
@@ -219,7 +230,7 @@ def ask(
         blocks=blocks,
     )
     plan, values = _unpacked(drawn.content, drawn.paid.key)
-    value = drawn.ready.restored(values)
+    value = number_of(plan, values)
     low, high = plan.interval(value)
     return Asked(
         value=value,
@@ -234,13 +245,17 @@ def ask(
     )
 
 
+def number_of(plan: Plan, values: Array | Index) -> float:
+    """The one published number, which a double holds exactly; whole where the plan publishes such."""
+    return int(values[0]) if plan.mechanism.output_grid.whole_outputs else float(values[0])
+
+
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Drawn:
     """A number that was paid for, drawn and stored: what is stored with it, and what was paid."""
 
     content: dict[str, Any]
     paid: Reservation
-    ready: Prepared
 
     @classmethod
     def of(
@@ -268,7 +283,7 @@ class Drawn:
         content = json.loads(stored)
         if not isinstance(content, dict) or not content.keys() >= beside.keys():
             raise KeyReusedError(paid.key)
-        return cls(content=content, paid=paid, ready=ready)
+        return cls(content=content, paid=paid)
 
     @property
     def repeated(self) -> bool:
@@ -301,7 +316,7 @@ def _paid_before(budget: Budget, question: Question, spend: Spend, blocks: Block
     raise KeyReusedError(spend.key)
 
 
-def _said(within: Any) -> str:
+def _said(within: Within | float) -> str:
     """A width as it is written; 20 and 20.0 are the same question."""
     return plain(within) if isinstance(within, int | float) else str(within)
 

@@ -27,12 +27,13 @@ from pbdp.ledger.request import Pricing, Purchase, Request, Reservation
 from pbdp.mechanism.neighbors import Neighbors
 from pbdp.mechanism.within import Within
 from pbdp.noise.kernel import Array, Index
-from pbdp.planning.plan import Form, Plan
+from pbdp.planning.plan import Plan
 from pbdp.planning.pricing import Claim, Measured, Plans, Price, Priced, Terms, fingerprint, price
 from pbdp.planning.pricing.priced import name_of
 from pbdp.planning.pricing.terms import KINDS, amount_name
 from pbdp.release.keystream import SecureKeystream
-from pbdp.spelling import neighbours_too
+from pbdp.release.releaser import Form
+from pbdp.spelling import digest, neighbours_too
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -318,6 +319,8 @@ class Budget:
         again: bool = False,
         shape: Sequence[int] | None = None,
         blocks: Blocks = None,
+        parts: int = 1,
+        whole: str = "",
     ) -> Paid:
         """Pay for `count` numbers, have them drawn unless they were, and store them.
 
@@ -325,7 +328,8 @@ class Budget:
         numbers each part of a plan has, if it has several; they are stored apart, never to be taken for each
         other's.
 
-        `key`, `query`, `disjoint`, `again` and `blocks` are as in `release`.
+        `key`, `query`, `disjoint`, `again` and `blocks` are as in `release`, `parts` and `whole` as in
+        `answered`.
         """
         stored, reservation = self.answered(
             plan,
@@ -336,6 +340,8 @@ class Budget:
             disjoint=disjoint,
             again=again,
             blocks=blocks,
+            parts=parts,
+            whole=whole,
         )
         values = _unpacked(stored, shape)
         if values is None:
@@ -354,10 +360,14 @@ class Budget:
         again: bool = False,
         blocks: Blocks = None,
         times: int = 1,
+        parts: int = 1,
+        whole: str = "",
     ) -> tuple[bytes, Reservation]:
         """Pay for `count` numbers of a plan, have their answer drawn unless it was, and store it as it is.
 
-        `times` is how often what is paid for is made for one answer. Refusals say what would fit instead.
+        `times` is how often what is paid for is made for one answer. `parts` is in how many requests numbers
+        come that no person affects more than one of, so that the first pays for all; they belong to `whole`,
+        and to no other release of the plan. Refusals say what would fit instead.
 
         `draw` makes the answer once it is paid for. `key`, `query`, `disjoint`, `again` and `blocks` are as
         in `release`.
@@ -365,10 +375,10 @@ class Budget:
         chosen = self.terms.chosen_blocks(blocks)
         request = Request(
             dataset=self.dataset,
-            plan=self.terms.plan_id(plan, chosen),
+            plan=part_id(self.terms.plan_id(plan, chosen), parts, whole),
             plan_label=name_of(plan),
             cost=self._pricing(((plan, times),), chosen),
-            package=_package(plan),
+            package=_package(plan) if parts == 1 else parts,
             values=count,
             neighbors=plan.neighbors,
             query=query,
@@ -508,20 +518,22 @@ class Budget:
         integer: bool = False,
         rising: bool = False,
         top: int = 1,
+        column: str | None = None,
+        names: str | None = None,
         key: str | None = None,
         query: str | None = None,
         blocks: Blocks = None,
     ) -> Chosen:
         """Choose an option near the best, or the `top` ones, and pay for it; see `pbdp.plan_choice`.
 
-        `scores`, `sensitivity`, `within`, `confidence`, `epsilon`, `integer` and `rising` are as there;
-        `key`, `query` and `blocks` as in `release`.
+        `scores`, `column`, `names`, `sensitivity`, `within`, `confidence`, `epsilon`, `integer` and `rising`
+        are as in `pbdp.choose`; `key`, `query` and `blocks` as in `release`.
         """
         from pbdp.choosing.paid import choose_paid
         from pbdp.choosing.plan import plan_choice
         from pbdp.choosing.scores import read_scores
 
-        given = read_scores(scores)
+        given = read_scores(scores, column=column, names=names)
         plan = plan_choice(
             options=len(given.options),
             sensitivity=sensitivity,
@@ -584,6 +596,11 @@ def _counted(plans: Iterable[Priced | tuple[Priced, int]]) -> Plans:
     if not counted:
         raise InputError("plans", "at least one", "none")
     return tuple(counted.values())
+
+
+def part_id(plan: str, parts: int, whole: str) -> str:
+    """How a ledger knows releases of a plan that are disjoint parts of one whole, apart from all others."""
+    return plan if parts == 1 else digest([plan, "disjoint parts", parts, whole])
 
 
 def _package(plan: Priced) -> int:

@@ -13,6 +13,7 @@ incomplete; the last of them has an interval of its own.
 from __future__ import annotations
 
 import json
+import math
 import re
 import secrets
 from collections.abc import Sequence
@@ -25,7 +26,7 @@ import numpy as np
 
 from pbdp.digits import percent_down, percent_up, plain
 from pbdp.errors import InputError
-from pbdp.ledger.ask import Drawn, Question
+from pbdp.ledger.ask import Drawn, Question, number_of
 from pbdp.ledger.errors import BudgetExceededError, KeyReusedError
 from pbdp.ledger.request import LONGEST_KEY
 from pbdp.looks.procedure import Asked, Procedure, Width
@@ -48,7 +49,7 @@ LITTLE = 0.1
 class Look:
     """One look: a published number, within `within` of the truth with the confidence, and what it cost."""
 
-    value: Any
+    value: float
     within: float
     share: float
 
@@ -63,9 +64,9 @@ class Looked:
     have cost, unless it was taken up from stored looks.
     """
 
-    value: Any
-    low: Any
-    high: Any
+    value: float
+    low: float
+    high: float
     confidence: float
     looks: tuple[Look, ...]
     complete: bool
@@ -75,6 +76,11 @@ class Looked:
     repeated: bool
     procedure: Procedure
     most: float | None = None
+
+    @property
+    def answer(self) -> float:
+        """The published number."""
+        return self.value
 
     @property
     def cost(self) -> float:
@@ -324,17 +330,17 @@ def _looked(
     sigmas: Sequence[float],
 ) -> Looked:
     looks = []
-    low: Any = None
-    high: Any = None
+    low, high = -math.inf, math.inf
     for found, sigma in zip(drawn, sigmas, strict=True):
-        value = found.ready.restored(np.array(found.content["values"]))
         plan = procedure.plan(sigma)
+        value = number_of(plan, np.array(found.content["values"]))
         low, high = plan.interval(value)
         looks.append(Look(value=value, within=float(high - value), share=found.share(budget)))
     value = looks[-1].value
     if question.nonnegative:
         # never further from an answer that is not negative
-        value, low, high = (max(end, 0) for end in (value, low, high))
+        value = max(value, type(value)(0))
+        low, high = max(low, 0.0), max(high, 0.0)
     return Looked(
         value=value,
         low=low,

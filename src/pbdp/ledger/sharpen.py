@@ -67,17 +67,22 @@ class Sharpened:
     paid of the whole budget. `full_price` says that the first answer had another kind of noise.
     """
 
-    value: Any
-    low: Any
-    high: Any
+    value: float
+    low: float
+    high: float
     confidence: float
-    joint_low: Any
-    joint_high: Any
-    looks: tuple[tuple[Any, float], ...]
+    joint_low: float
+    joint_high: float
+    looks: tuple[tuple[float, float], ...]
     full_price: bool
     key: str
     share: float
     spent: float
+
+    @property
+    def answer(self) -> float:
+        """The published number."""
+        return self.value
 
     @property
     def repeated(self) -> bool:

@@ -18,15 +18,23 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
 from itertools import pairwise
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
-from pbdp.local.domain import Codes, Domain
-from pbdp.local.estimators import response_estimates, response_spread
+from pbdp.local.contrast import Contrast, response_contrasts
+from pbdp.local.domain import CategoryDomain, Codes, Domain
+from pbdp.local.estimators import (
+    exact_bincount,
+    response_estimates,
+    response_spread,
+    response_weighted,
+)
+from pbdp.local.intervals import PureCounts, pure_counts
 from pbdp.local.law import IntegerLaw, Shares, integer_law, part_sizes, part_values
-from pbdp.local.mechanism import VALUE, LocalMechanism
+from pbdp.local.mechanism import CATEGORY, MEAN, VALUE, CellBounds, LocalMechanism
+from pbdp.local.region import Region
 from pbdp.local.spread import Spread
 from pbdp.mechanism.weights import TOTAL
 from pbdp.noise.kernel import Array, Words
@@ -42,16 +50,13 @@ LARGEST_TABLE = 1 << 16
 class BoostedResponse(LocalMechanism):
     """The paper's randomizer, for categories of any sizes and for scales; epsilon0 = epsilon is plain GRR."""
 
+    kind: ClassVar[str] = "boosted response"
     law: IntegerLaw
     # what was asked for; the law says what is drawn
     epsilon0: float = field(compare=False)
 
     def __post_init__(self) -> None:
         self.law.check(self.domain)
-
-    @property
-    def kind(self) -> str:
-        return "boosted response"
 
     @cached_property
     def epsilon(self) -> float:
@@ -74,6 +79,16 @@ class BoostedResponse(LocalMechanism):
             "near": [str(weight) for weight in self.law.near],
             "far": [str(weight) for weight in self.law.far],
         }
+
+    @property
+    def report_words(self) -> str:
+        return "one of the values"
+
+    @classmethod
+    def of_record(cls, domain: Domain, record: dict[str, Any]) -> BoostedResponse:
+        parameters = record["parameters"]
+        law = IntegerLaw(**{k: tuple(map(int, parameters[k])) for k in ("own", "near", "far")})
+        return cls(domain=domain, law=law, epsilon0=float(record["epsilon0"]))
 
     @property
     def words_per_user(self) -> int:
@@ -99,11 +114,45 @@ class BoostedResponse(LocalMechanism):
     def tally(self, reports: npt.NDArray[Any], codes: Codes, times: Codes | None) -> Codes:  # noqa: ARG002
         return exact_bincount(codes, times, self.cells)
 
+    def cell_bounds(self, tally: Codes, users: int) -> list[CellBounds]:
+        own, far = (np.repeat(part, part_values(self.domain)) for part in (self.shares.own, self.shares.far))
+        return [
+            CellBounds(counts=tally.astype(float), users=users, least=far, most=own, names=self.domain.values)
+        ]
+
     def estimates(self, kind: str, tally: Codes, users: int) -> tuple[Array, Array]:
         return response_estimates(self.domain, self.shares, tally, users, values=kind == VALUE)
 
+    def pure(self, kind: str, tally: Codes) -> PureCounts | None:
+        """Categories; and values where none is nearer than others, as in plain response."""
+        domain, shares = self.domain, self.shares
+        if not isinstance(domain, CategoryDomain):
+            return None
+        if kind == CATEGORY:
+            never = np.array(domain.sizes) * np.array(shares.far)
+            return pure_counts(domain.group_sums(tally.astype(np.float64)), never + shares.boost, never)
+        alone = all(
+            n == 1 or near == far
+            for n, near, far in zip(domain.sizes, self.law.near, self.law.far, strict=True)
+        )
+        own, far = (np.array(part)[domain.category_of] for part in (shares.own, shares.far))
+        return pure_counts(tally, own, far) if alone else None
+
     def spread(self, kind: str) -> Spread:
+        if kind == MEAN:
+            return self.mean_spread()
         return response_spread(self.domain, self.shares, values=kind == VALUE)
+
+    def weighted(self, weights: Array) -> Spread:
+        return response_weighted(self.domain, self.shares, weights)
+
+    @property
+    def contrasts(self) -> tuple[Contrast, ...]:
+        shares = self.shares
+        return response_contrasts(self.domain, shares.own, shares.near, shares.far)
+
+    def near_enough(self, region: Region) -> float:
+        return response_near(self.domain, self.shares, region)
 
 
 def boosted_response(domain: Domain, epsilon: float, epsilon0: float) -> BoostedResponse:
@@ -113,13 +162,19 @@ def boosted_response(domain: Domain, epsilon: float, epsilon0: float) -> Boosted
     )
 
 
-def exact_bincount(codes: Codes, times: Codes | None, cells: int) -> Codes:
-    """How often each code occurs, in whole numbers (numpy's own weights are floats)."""
-    if times is None:
-        return np.bincount(codes, minlength=cells)
-    counts = np.zeros(cells, dtype=np.int64)
-    np.add.at(counts, codes, times)
-    return counts
+def response_near(domain: Domain, shares: Shares, region: Region) -> float:
+    """How likely a report is in the region of the true value, for the worst value."""
+    own, near, far = (np.repeat(part, part_values(domain)) for part in (shares.own, shares.near, shares.far))
+    if region.ring:
+        both = np.minimum(region.size, domain.size)
+        anywhere = region.size * far
+    else:
+        end = np.minimum(region.start + region.size, domain.start + domain.size)
+        both = np.maximum(end - np.maximum(region.start, domain.start), 0)
+        sums = np.concatenate([[0.0], np.cumsum(far)])
+        anywhere = sums[region.start + region.size] - sums[region.start]
+    # the region holds the value itself, and so does what is near it
+    return float((anywhere + (both - 1) * (near - far) + (own - far)).min())
 
 
 # --------------------------------------------------------------------------- for many people at once

@@ -22,14 +22,32 @@ from typing import Any
 
 from pbdp.errors import InputError, PbdpError, PlanFileError
 from pbdp.local.boosted import BoostedResponse
+from pbdp.local.centers import CenterResponse
 from pbdp.local.domain import CategoryDomain, Domain, ScaleDomain
 from pbdp.local.hashing import LocalHashing
-from pbdp.local.law import IntegerLaw
+from pbdp.local.means import MeanResponse
 from pbdp.local.mechanism import FORMAT, VERSION, LocalMechanism
+from pbdp.local.split import UserSplit
+from pbdp.local.subset import SubsetSelection
 from pbdp.local.unary import UnaryEncoding
+from pbdp.local.wave import SquareWave
 from pbdp.spelling import NotJsonError, content_of, json_of, kind_of, kind_of_record
 
 VECTORS = 12
+# All that a configuration may name.
+MEMBERS: dict[str, type[LocalMechanism]] = {
+    member.kind: member
+    for member in (
+        BoostedResponse,
+        CenterResponse,
+        LocalHashing,
+        MeanResponse,
+        SquareWave,
+        SubsetSelection,
+        UnaryEncoding,
+        UserSplit,
+    )
+}
 _ONE = "one of a survey, as `pbdp local plan -o` makes them"
 
 
@@ -109,16 +127,10 @@ def mechanism_of(record: object) -> LocalMechanism:
 
 
 def _built(record: dict[str, Any]) -> LocalMechanism:
-    domain, parameters = _domain(record["domain"]), record["parameters"]
-    match record["mechanism"]:
-        case "boosted response":
-            law = IntegerLaw(**{k: tuple(map(int, parameters[k])) for k in ("own", "near", "far")})
-            return BoostedResponse(domain=domain, law=law, epsilon0=float(record["epsilon0"]))
-        case "unary encoding":
-            return UnaryEncoding(domain=domain, noise=int(parameters["noise"]))
-        case "local hashing":
-            return LocalHashing(domain=domain, g=int(parameters["g"]), other=int(parameters["other"]))
-    raise InputError("mechanism", "boosted response, unary encoding or local hashing", "another")
+    kind = MEMBERS.get(record["mechanism"])
+    if kind is None:
+        raise InputError("mechanism", f"one of {', '.join(MEMBERS)}", "another")
+    return kind.of_record(_domain(record["domain"]), record)
 
 
 def _domain(record: dict[str, Any]) -> Domain:

@@ -8,7 +8,7 @@ and `count_groups` takes its two columns.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -25,12 +25,14 @@ OTHER_CONFIGURATION = "another configuration"
 class Counts:
     """A tally of good reports, how many people sent them, and how many reports were refused and why.
 
-    `insecure_test` says that some came from a test seed.
+    `marks` count what does not depend on answers (see `alarms`). `insecure_test` says that some came from a
+    test seed.
     """
 
     fingerprint: str
     tally: Codes
     users: int
+    marks: Codes = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
     refused: Mapping[str, int] = field(default_factory=dict)
     insecure_test: bool = False
 
@@ -42,6 +44,7 @@ class Counts:
             fingerprint=self.fingerprint,
             tally=self.tally + other.tally,
             users=self.users + other.users,
+            marks=self.marks + other.marks,
             refused={why: self.refused.get(why, 0) + other.refused.get(why, 0) for why in reasons},
             insecure_test=self.insecure_test or other.insecure_test,
         )
@@ -54,7 +57,12 @@ class Counts:
 
 def no_counts(mechanism: LocalMechanism) -> Counts:
     """The counts of no reports, to add others to."""
-    return Counts(fingerprint=mechanism.fingerprint, tally=np.zeros(mechanism.cells, dtype=np.int64), users=0)
+    return Counts(
+        fingerprint=mechanism.fingerprint,
+        tally=np.zeros(mechanism.cells, dtype=np.int64),
+        users=0,
+        marks=np.zeros(sum(len(law.chances) for law in mechanism.mark_laws), dtype=np.int64),
+    )
 
 
 def count_reports(mechanism: LocalMechanism, reports: object, *, fingerprint: str | None = None) -> Counts:
@@ -118,7 +126,7 @@ def _counted(
     nothing = no_counts(mechanism)
     if fingerprint is not None and fingerprint != mechanism.fingerprint:
         refused = {OTHER_CONFIGURATION: total}
-        return Counts(fingerprint=nothing.fingerprint, tally=nothing.tally, users=0, refused=refused)
+        return replace(nothing, refused=refused)
     codes = mechanism.report_codes(array)
     refused = {}
     if len(codes) and int(codes.min()) < 0:
@@ -133,6 +141,7 @@ def _counted(
         fingerprint=mechanism.fingerprint,
         tally=mechanism.tally(array, codes, times) if len(codes) else nothing.tally,
         users=len(codes) if times is None else int(times.sum()),
+        marks=mechanism.marks(array, codes, times) if len(codes) else nothing.marks,
         refused=refused,
         insecure_test=insecure,
     )

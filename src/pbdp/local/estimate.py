@@ -1,8 +1,7 @@
-"""Estimates with intervals: how many people hold each value, or are in each category."""
+"""Estimates with intervals: how many people hold each value, or are in each category, and their mean."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -15,22 +14,23 @@ from pbdp.domains import confidence_level
 from pbdp.errors import InputError
 from pbdp.local.counts import Counts
 from pbdp.local.domain import ScaleDomain
-from pbdp.local.mechanism import CATEGORY, VALUE, LocalMechanism
-from pbdp.local.spread import Spread
+from pbdp.local.intervals import exact_interval, guaranteed_half_width, normal_quantile, score_interval
+from pbdp.local.mechanism import CATEGORY, MEAN, VALUE, LocalMechanism
 from pbdp.noise.kernel import Array
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-NORMAL, GUARANTEED = "normal", "guaranteed"
-METHODS = (NORMAL, GUARANTEED)
+SCORE, NORMAL, GUARANTEED = "score", "normal", "guaranteed"
+METHODS = (SCORE, NORMAL, GUARANTEED)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class Estimate:
     """Estimated numbers of people by value or category, with low <= truth <= high at `confidence`, each.
 
-    `kind` is "value" or "category". `biased` is False for the unbiased estimates, which may be negative;
+    `kind` is "value" or "category"; for "mean" there is one entry, whose `people` is the sum of all numbers
+    and whose `share` is their mean. `biased` is False for the unbiased estimates, which may be negative;
     those of `projected` are a valid histogram, hence biased, and keep the intervals of the unbiased ones.
     """
 
@@ -58,7 +58,7 @@ class Estimate:
         return estimate_card(self)
 
     def _counted(self) -> str:
-        kinds = {"value": "values", "category": "categories"}[self.kind]
+        kinds = {"value": "values", "category": "categories", "mean": "mean"}[self.kind]
         return f"{len(self.names):,} {kinds} of {self.users:,} people"
 
     @property
@@ -93,17 +93,22 @@ class Estimate:
         return np.sqrt(self.variance)
 
     def projected(self) -> Estimate:
-        """The nearest histogram with no negative entry that adds up to all users (least squares); biased.
-
-        Water-filling (Duchi et al. 2008): subtract the same number from all, cut at zero.
-        """
+        """The nearest histogram with no negative entry that adds up to all users (least squares); biased."""
         if self.overlapping:
             raise InputError("estimate", "over groups that do not overlap", "neighborhoods of a scale")
-        falling = np.sort(self.people)[::-1]
-        excess = (np.cumsum(falling) - self.users) / np.arange(1, len(falling) + 1)
-        # rounding must not leave none, so the first always counts
-        last = max(int(np.count_nonzero(falling > excess)), 1)
-        return replace(self, people=np.maximum(self.people - excess[last - 1], 0.0), biased=True)
+        return replace(self, people=projected(self.people, self.users), biased=True)
+
+
+def projected(people: Array, users: float) -> Array:
+    """The nearest histogram with no negative entry that adds up to all users (least squares); biased.
+
+    Water-filling (Duchi et al. 2008): subtract the same number from all, cut at zero.
+    """
+    falling = np.sort(people)[::-1]
+    excess = (np.cumsum(falling) - users) / np.arange(1, len(falling) + 1)
+    # rounding must not leave none, so the first always counts
+    last = max(int(np.count_nonzero(falling > excess)), 1)
+    return np.asarray(np.maximum(people - excess[last - 1], 0.0))
 
 
 def estimate(
@@ -113,14 +118,14 @@ def estimate(
     *,
     confidence: float = 0.95,
     joint: bool = False,
-    method: str = NORMAL,
+    method: str = SCORE,
 ) -> Estimate:
-    """Unbiased estimates from counts.
+    """Unbiased estimates from counts, of values, categories or the mean.
 
-    `method="normal"`: estimate -+ z standard errors, from the unbiased estimate of the exact variance; right
-    for large counts (the central limit theorem), not proved for small ones. `method="guaranteed"`:
-    Bernstein's inequality with the worst variance over all truths; holds for any number of users, and is
-    wider. `joint` makes the confidence that of all intervals together (Bonferroni).
+    `method="score"`: right for all but the smallest surveys, also where few people hold a value (see
+    `intervals`). `method="guaranteed"`: proved for any number of users; exact where the law of a count is
+    known. `method="normal"`: estimate -+ z standard errors. `joint` makes the confidence that of all
+    intervals together (Bonferroni).
     """
     checked_kind(kind)
     if method not in METHODS:
@@ -129,22 +134,19 @@ def estimate(
         raise InputError("counts", f"of configuration {mechanism.fingerprint}", counts.fingerprint)
     if counts.users == 0:
         raise InputError("counts", "of at least one good report", "none", _refusals(counts))
-    people, variance = mechanism.estimates(kind, counts.tally, counts.users)
     domain = mechanism.domain
-    names: tuple[object, ...] = domain.values if kind == VALUE else domain.groups
+    names: tuple[object, ...] = {VALUE: domain.values, CATEGORY: domain.groups, MEAN: (MEAN,)}[kind]
     level = confidence_level("confidence", confidence)
     miss = (1 - level) / (len(names) if joint else 1)
-    if method == NORMAL:
-        half = normal_quantile(miss) * np.sqrt(variance)
-    else:
-        half = bernstein_half_width(mechanism.spread(kind), counts.users, miss)
+    people, variance = estimated(mechanism, kind, counts)
+    low, high = _ends(mechanism, counts, (people, variance), kind, (method, miss))
     return Estimate(
         kind=kind,
         names=names,
         people=people,
         variance=variance,
-        low=people - half,
-        high=people + half,
+        low=low,
+        high=high,
         confidence=level,
         method=method,
         users=counts.users,
@@ -154,29 +156,50 @@ def estimate(
     )
 
 
+def estimated(mechanism: LocalMechanism, kind: str, counts: Counts) -> tuple[Array, Array]:
+    """Estimates and their variances; a mean that is summed up from values has that of the people found."""
+    if kind != MEAN or mechanism.estimates_means:
+        return mechanism.estimates(kind, counts.tally, counts.users)
+    spread = mechanism.mean_spread()
+    by_value, _ = mechanism.estimates(VALUE, counts.tally, counts.users)
+    numbers = np.array(mechanism.domain.values, dtype=np.float64)
+    return np.array([float(numbers @ by_value)]), spread.at(projected(by_value, counts.users))
+
+
+def _ends(
+    mechanism: LocalMechanism,
+    counts: Counts,
+    found: tuple[Array, Array],
+    kind: str,
+    rule: tuple[str, float],
+) -> tuple[Array, Array]:
+    """Ends of the intervals of the estimates."""
+    (people, variance), (method, miss), users = found, rule, counts.users
+    if method == NORMAL:
+        half = normal_quantile(miss) * np.sqrt(np.maximum(variance, 0.0))
+        return people - half, people + half
+    pure = mechanism.pure(kind, counts.tally)
+    if pure is not None:
+        return (score_interval if method == SCORE else exact_interval)(pure, users, miss)
+    spread = mechanism.spread(kind)
+    if method == SCORE:
+        half = normal_quantile(miss) * np.sqrt(np.maximum(variance, users * spread.least))
+    else:
+        squares = variance + people if mechanism.linear_variances and kind != MEAN else None
+        half = guaranteed_half_width(users * spread.worst, squares, spread.reach, miss)
+    if kind == MEAN:
+        numbers = np.array(mechanism.domain.values, dtype=np.float64)
+        ends = users * numbers.min(), users * numbers.max()
+    else:
+        ends = 0.0, float(users)
+    return np.clip(people - half, *ends), np.clip(people + half, *ends)
+
+
 def checked_kind(kind: str) -> str:
-    """The kind, if it is "value" or "category"."""
-    if kind not in (VALUE, CATEGORY):
-        raise InputError("kind", f"{VALUE} or {CATEGORY}", kind)
+    """The kind, if it is "value", "category" or "mean"."""
+    if kind not in (VALUE, CATEGORY, MEAN):
+        raise InputError("kind", f"{VALUE}, {CATEGORY} or {MEAN}", kind)
     return kind
-
-
-def normal_quantile(miss: float) -> float:
-    """z with two normal tails of `miss` together."""
-    from scipy.special import ndtri
-
-    return float(-ndtri(miss / 2))
-
-
-def bernstein_half_width(spread: Spread, users: int, miss: float) -> Array:
-    """t with P(|estimate - truth| >= t) <= miss for every truth and any number of users, by group.
-
-    Bernstein (1927): 2 exp(-t^2/2 / (V + M t/3)) for a sum of independent centered parts of size at most M
-    and variance V together; V is at most users times the worst one, and t solves equality.
-    """
-    odds = math.log(2 / miss)
-    slope = spread.reach * odds / 3
-    return np.asarray(slope + np.sqrt(slope**2 + 2 * odds * users * spread.worst))
 
 
 def _refusals(counts: Counts) -> str:

@@ -24,12 +24,14 @@ import numpy.typing as npt
 from pbdp.errors import CannotCertifyError
 from pbdp.local.domain import CategoryDomain, Codes, Domain, ScaleDomain
 from pbdp.local.law import Shares
-from pbdp.local.spread import DenseSpread, GroupSpread, Spread, ValueSpread, unknowable
+from pbdp.local.spread import DenseSpread, GroupSpread, Spread, ValueSpread, reach_of, unknowable
 from pbdp.noise.kernel import Array
 
 # Below this share of own, own - near is only what rounding left: values cannot be told apart.
 LEAST_DIFFERENCE = 2.0**-30
 LARGEST_CONDITION = 1e10
+# How far the mean of an estimate may be off for a person, by rounding.
+LARGEST_REST = 1e-5
 LARGEST_SCALE = 4096
 NOT_KNOWABLE = "Reports say nothing about values within a neighborhood here. Use a larger epsilon0."
 
@@ -87,8 +89,8 @@ def response_spread(domain: Domain, shares: Shares, *, values: bool) -> Spread:
     if not values:
         never, always = sizes * far, sizes * far + parts.boost
         inside, outside = (p * (1 - p) / parts.boost**2 for p in (always, never))
-        most = np.abs(parts.group_coefficients()).max(axis=0) + 1
-        return GroupSpread(domain=domain, inside=inside, outside=outside, reach=most)
+        high, low = parts.group_coefficients()
+        return GroupSpread(domain=domain, inside=inside, outside=outside, reach=reach_of(low, high))
     if not parts.values_known:
         return unknowable(domain.count, domain.count)
     mine, same, other = parts.value_coefficients()
@@ -103,8 +105,50 @@ def response_spread(domain: Domain, shares: Shares, *, values: bool) -> Spread:
         own=squared(own, (sizes - 1) * near, in_category) - 1,
         same=squared(near, in_category - near, in_category),
         other=squared(far, (sizes - 1) * far, sizes * far),
-        reach=(np.abs((mine, same, other)).max(axis=0) + 1)[domain.category_of],
+        reach=reach_of(np.minimum(same, other), mine)[domain.category_of],
     )
+
+
+def response_weighted(domain: Domain, shares: Shares, weights: Array) -> Spread:
+    """Exact variances of sums over people, weights[group, value] for one who holds the value."""
+    if isinstance(domain, ScaleDomain):
+        coefficients = _coefficients(domain, shares, values=True)
+        if coefficients is None:
+            return unknowable(len(weights), domain.count)
+        by_report = weights @ coefficients
+        squared = by_report**2 @ _matrix(domain, shares).T
+        return _weighted(weights, squared, by_report)
+    if not isinstance(domain, CategoryDomain):
+        raise AssertionError("there are two kinds of domain")
+    parts = _parts(domain, shares)
+    if not parts.values_known:
+        return unknowable(len(weights), domain.count)
+    at = domain.category_of
+    mine, same, other = parts.value_coefficients()
+    # what a report y adds: all weights by `other`, those of y's category by `same` instead, y's own by `mine`
+    by_category = _category_sums(domain, weights)
+    by_report = (
+        (by_category @ other)[:, None] + (by_category * (same - other))[:, at] + weights * (mine - same)[at]
+    )
+    squares = by_report**2
+    in_category = _category_sums(domain, squares)
+    squared = (
+        (in_category @ parts.far)[:, None]
+        + (in_category * (parts.near - parts.far))[:, at]
+        + squares * (parts.own - parts.near)[at]
+    )
+    return _weighted(weights, squared, by_report)
+
+
+def _category_sums(domain: CategoryDomain, rows: Array) -> Array:
+    return np.add.reduceat(rows, np.cumsum((0, *domain.sizes[:-1])), axis=1)
+
+
+def _weighted(weights: Array, squared: Array, by_report: Array) -> Spread:
+    """From E[L^2 | x], and L for each report."""
+    ends = weights.min(axis=1), weights.max(axis=1)
+    reach = reach_of(by_report.min(axis=1), by_report.max(axis=1), *ends)
+    return DenseSpread(matrix=np.maximum(squared - weights**2, 0.0), reach=reach)
 
 
 def response_estimates(
@@ -112,9 +156,9 @@ def response_estimates(
 ) -> tuple[Array, Array]:
     """Unbiased estimates of the people in each group, and unbiased estimates of their variances."""
     if isinstance(domain, ScaleDomain):
-        inverse = _checked_inverse(domain, shares, values=values)
-        found = inverse @ counts
-        return found, np.maximum(inverse**2 @ counts - found, 0.0)
+        coefficients = _checked_coefficients(domain, shares, values=values)
+        found = coefficients @ counts
+        return found, np.maximum(coefficients**2 @ counts - found, 0.0)
     if not isinstance(domain, CategoryDomain):
         raise AssertionError("there are two kinds of domain")
     parts = _parts(domain, shares)
@@ -140,31 +184,57 @@ def _matrix(domain: ScaleDomain, shares: Shares) -> Array:
     return matrix
 
 
-def _inverse(domain: ScaleDomain, shares: Shares, *, values: bool) -> Array | None:
-    """Coefficients L[group, report], or None where the matrix has no usable inverse."""
+def _coefficients(domain: ScaleDomain, shares: Shares, *, values: bool) -> Array | None:
+    """L[group, report] with sum over y of P(y|x) L[g, y] = (1 if x is in g, else 0), or None if there is
+    none.
+
+    Where the matrix is singular some groups may still be estimable: on a ring with epsilon0 = 0 the count of
+    a report tells its neighborhood, though not the values in it. The least such L is taken; as a solver
+    always finds one, it is put in to see that it is a solution.
+    """
     if domain.count > LARGEST_SCALE:
         raise CannotCertifyError(f"Scales have at most {LARGEST_SCALE:,} values. Use categories.")
-    transposed = _matrix(domain, shares).T
-    if np.linalg.cond(transposed) > LARGEST_CONDITION:
+    if not domain.ring and shares.own[0] - shares.near[0] <= LEAST_DIFFERENCE * shares.own[0]:
+        # the first two values have the same neighborhood, and others tell them apart
         return None
-    inverse: Array = np.asarray(np.linalg.inv(transposed), dtype=np.float64)
-    return inverse if values else np.asarray(domain.members() @ inverse)
+    transposed = _matrix(domain, shares).T
+    members = np.eye(domain.count) if values else domain.members().astype(np.float64)
+    try:
+        inverse: Array = np.asarray(np.linalg.inv(transposed), dtype=np.float64)
+    except np.linalg.LinAlgError:
+        inverse = np.full_like(transposed, np.inf)
+    # that of a nearly singular matrix has huge entries: rare enough for the slow way
+    if not np.abs(inverse).max() * float(transposed.max()) < LARGEST_CONDITION / domain.count:
+        inverse = np.asarray(np.linalg.pinv(transposed, rcond=1 / LARGEST_CONDITION))
+    found = inverse if values else np.asarray(members @ inverse)
+    off = np.abs(found @ transposed - members).max()
+    return found if off < LARGEST_REST else None
 
 
-def _checked_inverse(domain: ScaleDomain, shares: Shares, *, values: bool) -> Array:
-    inverse = _inverse(domain, shares, values=values)
-    if inverse is None:
+def _checked_coefficients(domain: ScaleDomain, shares: Shares, *, values: bool) -> Array:
+    found = _coefficients(domain, shares, values=values)
+    if found is None:
         raise CannotCertifyError(NOT_KNOWABLE)
-    return inverse
+    return found
 
 
 def _scale_spread(domain: ScaleDomain, shares: Shares, *, values: bool) -> Spread:
-    inverse = _inverse(domain, shares, values=values)
-    if inverse is None:
+    found = _coefficients(domain, shares, values=values)
+    if found is None:
         return unknowable(domain.count, domain.count)
     members = np.eye(domain.count) if values else domain.members().astype(np.float64)
-    variances = inverse**2 @ _matrix(domain, shares).T - members
-    return DenseSpread(matrix=np.maximum(variances, 0.0), reach=np.abs(inverse).max(axis=1) + 1)
+    variances = found**2 @ _matrix(domain, shares).T - members
+    reach = reach_of(found.min(axis=1), found.max(axis=1))
+    return DenseSpread(matrix=np.maximum(variances, 0.0), reach=reach)
+
+
+def exact_bincount(codes: Codes, times: Codes | None, cells: int) -> Codes:
+    """How often each code occurs, in whole numbers (numpy's own weights are floats)."""
+    if times is None:
+        return np.bincount(codes, minlength=cells)
+    counts = np.zeros(cells, dtype=np.int64)
+    np.add.at(counts, codes, times)
+    return counts
 
 
 def pure_estimates(p: float, q: float, supports: npt.NDArray[np.int64], users: int) -> tuple[Array, Array]:
@@ -172,6 +242,45 @@ def pure_estimates(p: float, q: float, supports: npt.NDArray[np.int64], users: i
     found: Array = np.asarray((supports - users * q) / (p - q), dtype=np.float64)
     variances = (found * (p * (1 - p) - q * (1 - q)) + users * (q * (1 - q))) / (p - q) ** 2
     return found, np.asarray(variances, dtype=np.float64)
+
+
+def support_reach(weights: Array, p: float, q: float) -> Array:
+    """The reach of weighted sums where a report may support any values."""
+    up, down = np.maximum(weights, 0.0).sum(axis=1), np.minimum(weights, 0.0).sum(axis=1)
+    center = q * weights.sum(axis=1)
+    low, high = (down - center) / (p - q), (up - center) / (p - q)
+    return reach_of(low, high, weights.min(axis=1), weights.max(axis=1))
+
+
+def grouped_estimates(
+    domain: Domain, chances: tuple[float, float], supports: Codes, squares: Codes, users: int
+) -> tuple[Array, Array]:
+    """The same for groups, from the sum of squares of each group's values that a report supports.
+
+    L = (Z - n q)/(p - q), Z the values of a group of n that a report supports, and sum L^2 - F is unbiased.
+    """
+    p, q = chances
+    sizes = domain.group_sums(np.ones(domain.count))
+    totals = domain.group_sums(supports.astype(np.float64))
+    by_group = (totals - users * sizes * q) / (p - q)
+    spread = squares - 2 * sizes * q * totals + users * (sizes * q) ** 2
+    return by_group, np.maximum(spread / (p - q) ** 2 - by_group, 0.0)
+
+
+def group_rows(domain: Domain, rows: Codes) -> Codes:
+    """Sums of whole numbers over the values of each group, for each row."""
+    if isinstance(domain, CategoryDomain):
+        return np.add.reduceat(rows, np.cumsum((0, *domain.sizes[:-1])), axis=1)
+    assert isinstance(domain, ScaleDomain)  # noqa: S101 - there are two kinds of domain
+    return np.asarray(rows @ domain.members().T.astype(np.int64))
+
+
+def group_weights(domain: Domain) -> Array:
+    """Row for each group: 1 for its values."""
+    if isinstance(domain, ScaleDomain):
+        return domain.members().astype(np.float64)
+    assert isinstance(domain, CategoryDomain)  # noqa: S101 - there are two kinds of domain
+    return np.asarray(domain.category_of == np.arange(len(domain.sizes))[:, None], dtype=np.float64)
 
 
 def pure_value_spread(domain: Domain, p: float, q: float) -> ValueSpread:
@@ -183,5 +292,5 @@ def pure_value_spread(domain: Domain, p: float, q: float) -> ValueSpread:
         own=np.full(parts, right),
         same=np.full(parts, wrong),
         other=np.full(parts, wrong),
-        reach=np.full(domain.count, max(1 - q, q) / (p - q) + 1),
+        reach=np.full(domain.count, max(1 - q, p) / (p - q)),
     )

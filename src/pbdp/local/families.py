@@ -1,4 +1,4 @@
-"""The mechanisms that a plan compares: boosted response and its rivals, all of which can be drawn."""
+"""The kinds of mechanism that a plan compares, each with the setting that serves the goal best."""
 
 from __future__ import annotations
 
@@ -6,33 +6,49 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import lru_cache
 
 import numpy as np
 
-from pbdp.local.boosted import boosted_response
-from pbdp.local.domain import CategoryDomain, Domain, without_categories
-from pbdp.local.estimators import response_spread
-from pbdp.local.goal import Goal, SpreadOf
+from pbdp.errors import InputError
+from pbdp.local.boosted import boosted_response, response_near
+from pbdp.local.centers import center_response
+from pbdp.local.domain import CategoryDomain, Domain, ScaleDomain, on_scale, without_categories
+from pbdp.local.estimators import response_spread, response_weighted
+from pbdp.local.goal import Goal, LeastMeanError, ReportWithin, Within
 from pbdp.local.hashing import LARGEST_EPSILON as HASHING_EPSILON
 from pbdp.local.hashing import local_hashing
-from pbdp.local.law import LARGEST_EPSILON, SMALLEST_EPSILON, ideal_shares
-from pbdp.local.mechanism import CATEGORY, VALUE, LocalMechanism
+from pbdp.local.law import LARGEST_EPSILON, SMALLEST_EPSILON, Shares, ideal_shares
+from pbdp.local.limit import best_size, report_confidence
+from pbdp.local.means import mean_response
+from pbdp.local.mechanism import CATEGORY, MEAN, VALUE, LocalMechanism
+from pbdp.local.region import Region
+from pbdp.local.sets import Chances, chances_of, subset_spread, weighted_spread
+from pbdp.local.shape import LeastShapeError
+from pbdp.local.split import user_split
 from pbdp.local.spread import Spread
+from pbdp.local.subset import LARGEST_DOMAIN as SUBSET_DOMAIN
+from pbdp.local.subset import LARGEST_EPSILON as SUBSET_EPSILON
+from pbdp.local.subset import block_sizes, subset_selection
 from pbdp.local.unary import LARGEST_DOMAIN as UNARY_DOMAIN
 from pbdp.local.unary import LARGEST_EPSILON as UNARY_EPSILON
 from pbdp.local.unary import unary_encoding
-from pbdp.noise.kernel import Array
+from pbdp.local.wave import square_wave
 
 BOOSTED = "boosted response"
-# Points at which epsilon0 is tried before the best one is refined.
-GRID = 25
-REFINED = 1e-4
+SPLIT = "user splitting"
+# Points at which a setting is tried before the best one is refined.
+GRID, REFINED = 25, 1e-4
+# The same where each point takes a matrix of many values.
+SLOW_GRID, SLOW_REFINED, MANY = 7, 1e-2, 256
+# Splitting compares every pair of values.
+SPLIT_DOMAIN = 512
+# Sizes of sets that are tried before the best one is refined.
+SIZES = 12
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Family(ABC):
-    """A kind of mechanism for one domain."""
+    """A kind of mechanism for one domain; its setting is a number that means something to that kind only."""
 
     domain: Domain
     name: str
@@ -45,123 +61,276 @@ class Family(ABC):
 
     @abstractmethod
     def best(self, goal: Goal, epsilon: float) -> tuple[float, float | None]:
-        """The least cost at an epsilon, and the epsilon0 that has it (None where there is none)."""
+        """The least cost at an epsilon, and the setting that has it (None where there is none)."""
 
     @abstractmethod
-    def mechanism(self, epsilon: float, epsilon0: float | None) -> LocalMechanism:
+    def mechanism(self, goal: Goal, epsilon: float, setting: float | None) -> LocalMechanism:
         """The mechanism itself, with integer weights."""
 
-    def spread_of(self, mechanism: LocalMechanism) -> SpreadOf:
-        """Its exact variances, as the goal asks for them."""
-        return mechanism.spread
+
+def _searched(
+    cost: Callable[[float], float], low: float, high: float, *, slow: bool = False
+) -> tuple[float, float]:
+    """The least cost and where it is: on a grid, and then between the neighbors of the best point."""
+    from scipy.optimize import minimize_scalar
+
+    points, refined = (SLOW_GRID, SLOW_REFINED) if slow else (GRID, REFINED)
+    grid = np.linspace(low, high, points)
+    costs = [cost(float(at)) for at in grid]
+    least = int(np.argmin(costs))
+    ends = grid[max(least - 1, 0)], grid[min(least + 1, points - 1)]
+    found = minimize_scalar(cost, bounds=ends, method="bounded", options={"xatol": refined * (high - low)})
+    # the ends of the range are often the best, and the search never reaches them
+    tried = [(float(found.fun), float(found.x)), (costs[least], float(grid[least]))]
+    return min(tried, key=lambda pair: (math.isnan(pair[0]), pair[0]))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _IdealResponse:
+    """Boosted response before its weights are rounded."""
+
+    domain: Domain
+    shares: Shares
+
+    def spread(self, kind: str) -> Spread:
+        if kind == MEAN:
+            return response_weighted(
+                self.domain, self.shares, np.array([self.domain.values], dtype=np.float64)
+            )
+        return response_spread(self.domain, self.shares, values=kind == VALUE)
+
+    def near_enough(self, region: Region) -> float:
+        return response_near(self.domain, self.shares, region)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BoostedFamily(Family):
-    """Boosted response with the best epsilon0; `plain` fixes epsilon0 = epsilon (GRR)."""
+    """Boosted response; the setting is epsilon0, which `plain` fixes to epsilon (GRR)."""
 
     plain: bool = False
 
     def best(self, goal: Goal, epsilon: float) -> tuple[float, float | None]:
-        if self.plain:
-            return self._cost(goal, epsilon, epsilon), epsilon
-        from scipy.optimize import minimize_scalar
+        def cost(epsilon0: float) -> float:
+            shares = ideal_shares(self.domain, epsilon, epsilon0)
+            return goal.cost(_IdealResponse(domain=self.domain, shares=shares))
 
-        grid = np.linspace(0.0, epsilon, GRID)
-        costs = [self._cost(goal, epsilon, float(at)) for at in grid]
-        least = int(np.argmin(costs))
-        ends = grid[max(least - 1, 0)], grid[min(least + 1, GRID - 1)]
-        found = minimize_scalar(
-            lambda at: self._cost(goal, epsilon, float(at)),
-            bounds=ends,
-            method="bounded",
-            options={"xatol": REFINED * epsilon},
-        )
-        # the ends of the range are often the best, and the search never reaches them
-        tried = [(float(found.fun), float(found.x)), (costs[least], float(grid[least]))]
-        return min(tried, key=lambda pair: (math.isnan(pair[0]), pair[0]))
+        slow = isinstance(self.domain, ScaleDomain) and self.domain.count > MANY and bool(goal.needs)
+        return (cost(epsilon), epsilon) if self.plain else _searched(cost, 0.0, epsilon, slow=slow)
 
-    def _cost(self, goal: Goal, epsilon: float, epsilon0: float) -> float:
-        shares = ideal_shares(self.domain, epsilon, epsilon0)
-        return goal.cost(lambda kind: response_spread(self.domain, shares, values=kind == VALUE))
-
-    def mechanism(self, epsilon: float, epsilon0: float | None) -> LocalMechanism:
-        return boosted_response(self.domain, epsilon, epsilon if epsilon0 is None else epsilon0)
+    def mechanism(self, goal: Goal, epsilon: float, setting: float | None) -> LocalMechanism:  # noqa: ARG002
+        return boosted_response(self.domain, epsilon, epsilon if setting is None else setting)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PureFamily(Family):
-    """Unary encoding or local hashing, of the values or, where only they matter, of the categories."""
+class SimpleFamily(Family):
+    """A kind that has no setting, or whose own is always the best."""
 
-    made: Callable[[Domain, float], LocalMechanism]
-    of_categories: bool = False
+    made: Callable[[Domain, Goal, float], LocalMechanism]
 
     def best(self, goal: Goal, epsilon: float) -> tuple[float, float | None]:
-        return goal.cost(self.spread_of(self.mechanism(epsilon, None))), None
+        return goal.cost(self.mechanism(goal, epsilon, None)), None
 
-    def mechanism(self, epsilon: float, epsilon0: float | None) -> LocalMechanism:  # noqa: ARG002 - it has none
-        return self.made(_coarse(self.domain) if self.of_categories else self.domain, epsilon)
-
-    def spread_of(self, mechanism: LocalMechanism) -> SpreadOf:
-        if not self.of_categories:
-            return mechanism.spread
-        return lambda kind: _of_members(mechanism.spread(kind), self.domain)
+    def mechanism(self, goal: Goal, epsilon: float, setting: float | None) -> LocalMechanism:  # noqa: ARG002
+        return self.made(self.domain, goal, epsilon)
 
 
-@lru_cache(maxsize=8)
-def _coarse(domain: Domain) -> CategoryDomain:
-    """The names of the categories as values."""
-    return without_categories(domain.groups)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CenterFamily(Family):
+    """Response on centers, for reports in a region."""
+
+    region: Region
+
+    def best(self, goal: Goal, epsilon: float) -> tuple[float, float | None]:
+        return goal.cost(_IdealCenters(near=report_confidence(self.region, epsilon))), None
+
+    def mechanism(self, goal: Goal, epsilon: float, setting: float | None) -> LocalMechanism:  # noqa: ARG002
+        return center_response(self.domain, self.region, epsilon)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class _Members(Spread):
-    """Variances of a domain of categories, for truths given by value."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _IdealCenters:
+    """Response on centers before its weights are rounded: it is at the limit."""
 
-    coarse: Spread
-    domain: CategoryDomain
+    near: float
 
-    def at(self, truth: Array) -> Array:
-        return self.coarse.at(self.domain.group_sums(truth))
+    def spread(self, kind: str) -> Spread:
+        raise AssertionError(f"not asked for {kind}s")
 
-    @property
-    def mean(self) -> Array:
-        return np.asarray(self.coarse.mean[self.domain.category_of])
-
-    @property
-    def worst(self) -> Array:
-        return self.coarse.worst
+    def near_enough(self, region: Region) -> float:  # noqa: ARG002 - asked for one region
+        return self.near
 
 
-def _of_members(spread: Spread, domain: Domain) -> Spread:
-    if not isinstance(domain, CategoryDomain):
-        raise AssertionError("only categories can stand for their values")
-    return _Members(coarse=spread, domain=domain, reach=spread.reach)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _IdealSets:
+    """Subset selection before its weights are rounded."""
+
+    domain: Domain
+    chances: Chances
+
+    def spread(self, kind: str) -> Spread:
+        if kind == MEAN:
+            return weighted_spread(
+                self.domain, self.chances, np.array([self.domain.values], dtype=np.float64)
+            )
+        return subset_spread(self.domain, self.chances, values=kind == VALUE)
+
+    def near_enough(self, region: Region) -> None:  # noqa: ARG002 - sets are not compared for reports
+        return None
+
+
+def _best_set(cost: Callable[[int], float], most: int) -> tuple[float, float]:
+    """The least cost and the size that has it: on a coarse grid, and then by steps of one while they help."""
+    costs = {int(size): cost(int(size)) for size in np.unique(np.geomspace(1, most, SIZES).round())}
+    at = min(costs, key=costs.__getitem__)
+    while True:
+        beside = [size for size in (at - 1, at + 1) if 1 <= size <= most and size not in costs]
+        costs |= {size: cost(size) for size in beside}
+        better = min((at, *beside), key=costs.__getitem__)
+        if better == at:
+            return costs[at], float(at)
+        at = better
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SetFamily(Family):
+    """Subset selection, of all values or in categories; the setting is the size of the sets."""
+
+    by_category: bool = False
+
+    def best(self, goal: Goal, epsilon: float) -> tuple[float, float | None]:
+        def cost(size: int) -> float:
+            blocks, sets = block_sizes(self.domain, size, by_category=self.by_category)
+            gain = math.expm1(epsilon)
+            boost = 1 / (1 + math.fsum(n / d for n, d in zip(blocks, sets, strict=True)) / gain)
+            chances = chances_of(blocks, sets, [boost / (d * gain) for d in sets], boost)
+            return goal.cost(_IdealSets(domain=self.domain, chances=chances))
+
+        if self.by_category and isinstance(self.domain, CategoryDomain):
+            return _best_set(cost, max(self.domain.sizes))
+        count = self.domain.count
+        known = best_size(count, epsilon)
+        # for the mean error of values it is known to be the best
+        return (
+            _best_set(cost, count - 1) if goal.asks and count <= SPLIT_DOMAIN else (cost(known), float(known))
+        )
+
+    def mechanism(self, goal: Goal, epsilon: float, setting: float | None) -> LocalMechanism:  # noqa: ARG002
+        size = None if setting is None else round(setting)
+        return subset_selection(self.domain, epsilon, size, by_category=self.by_category)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SplitFamily(Family):
+    """User splitting; the setting is the share of people who are asked for their category."""
+
+    def best(self, goal: Goal, epsilon: float) -> tuple[float, float | None]:
+        return _searched(lambda share: goal.cost(self.mechanism(goal, epsilon, share)), 0.02, 0.98, slow=True)
+
+    def mechanism(self, goal: Goal, epsilon: float, setting: float | None) -> LocalMechanism:  # noqa: ARG002
+        return user_split(self.domain, epsilon, 0.5 if setting is None else setting)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CategoryFamily(Family):
+    """Subset selection of categories; the setting is the size of the sets."""
+
+    def best(self, goal: Goal, epsilon: float) -> tuple[float, float | None]:
+        def cost(size: int) -> float:
+            return goal.cost(self.mechanism(goal, epsilon, size))
+
+        groups = len(self.domain.groups)
+        known = best_size(groups, epsilon)
+        return _best_set(cost, groups - 1) if goal.asks else (cost(known), float(known))
+
+    def mechanism(self, goal: Goal, epsilon: float, setting: float | None) -> LocalMechanism:  # noqa: ARG002
+        return user_split(self.domain, epsilon, 1.0, None if setting is None else round(setting))
 
 
 def families_for(domain: Domain, goal: Goal) -> tuple[Family, ...]:
-    """All that can serve the goal; those that ask only for the category where no value matters."""
+    """All that can serve the goal."""
+    if isinstance(goal, ReportWithin):
+        return _for_reports(domain, goal)
+    if isinstance(goal, LeastShapeError):
+        return _for_shapes(domain)
+    if MEAN in goal.needs and not isinstance(domain.values[0], int):
+        raise InputError("values", "whole numbers for a mean", "texts")
     # without categories there is nothing to boost: it is plain response under another name
     found: list[Family] = [BoostedFamily(domain=domain, name=BOOSTED)] if domain.grouped else []
     found += [
         BoostedFamily(domain=domain, name="plain randomized response", plain=True),
-        PureFamily(domain=domain, name="local hashing", made=local_hashing, largest_epsilon=HASHING_EPSILON),
+        _simple(domain, "local hashing", lambda d, _, e: local_hashing(d, e), HASHING_EPSILON),
     ]
-    unary = domain.count <= UNARY_DOMAIN
-    if unary:
-        found.append(
-            PureFamily(
-                domain=domain, name="unary encoding", made=unary_encoding, largest_epsilon=UNARY_EPSILON
-            )
-        )
-    if goal.needs == (CATEGORY,) and isinstance(domain, CategoryDomain) and unary:
-        found.append(
-            PureFamily(
-                domain=domain,
-                name="unary encoding of categories",
-                made=unary_encoding,
-                largest_epsilon=UNARY_EPSILON,
-                of_categories=True,
-            )
-        )
+    if domain.count <= UNARY_DOMAIN:
+        found.append(_simple(domain, "unary encoding", lambda d, _, e: unary_encoding(d, e), UNARY_EPSILON))
+    if domain.count <= SUBSET_DOMAIN:
+        sets = [("subset selection", False)]
+        if isinstance(domain, CategoryDomain) and domain.grouped:
+            sets.append(("subsets in categories", True))
+        found += [
+            SetFamily(domain=domain, name=name, by_category=inside, largest_epsilon=SUBSET_EPSILON)
+            for name, inside in sets
+        ]
+    if isinstance(domain, CategoryDomain) and domain.grouped:
+        found += _for_categories(domain, goal)
+    if goal.needs == (MEAN,):
+        found.append(_simple(domain, "mean response", _mean))
+        found.append(_simple(domain, "square wave", lambda d, _, e: square_wave(d, e)))
+    return tuple(found)
+
+
+def _for_shapes(domain: Domain) -> tuple[Family, ...]:
+    """Those that can be drawn at once, as surveys are simulated: any setting is the best one for values."""
+    found = [
+        _simple(domain, "square wave", lambda d, _, e: square_wave(d, e)),
+        _simple(domain, "plain randomized response", lambda d, _, e: boosted_response(d, e, e)),
+        _simple(domain, "local hashing", lambda d, _, e: local_hashing(d, e), HASHING_EPSILON),
+    ]
+    if domain.count <= UNARY_DOMAIN:
+        found.append(_simple(domain, "unary encoding", lambda d, _, e: unary_encoding(d, e), UNARY_EPSILON))
+    if domain.count <= SUBSET_DOMAIN:
+        sets = _simple(domain, "subset selection", lambda d, _, e: subset_selection(d, e), SUBSET_EPSILON)
+        found.append(sets)
+    return tuple(found)
+
+
+def _for_categories(domain: CategoryDomain, goal: Goal) -> list[Family]:
+    """Those that ask for the category, all people or some."""
+    if goal.needs == (CATEGORY,) and len(domain.sizes) <= SUBSET_DOMAIN:
+        name = "subset selection of categories"
+        return [CategoryFamily(domain=domain, name=name, largest_epsilon=SUBSET_EPSILON)]
+    if CATEGORY in goal.needs and domain.count <= SPLIT_DOMAIN:
+        return [SplitFamily(domain=domain, name=SPLIT, largest_epsilon=SUBSET_EPSILON)]
+    return []
+
+
+def _mean(domain: Domain, goal: Goal, epsilon: float) -> LocalMechanism:
+    return mean_response(
+        domain, epsilon, goal.shares() if isinstance(goal, LeastMeanError | Within) else None
+    )
+
+
+def _simple(
+    domain: Domain,
+    name: str,
+    made: Callable[[Domain, Goal, float], LocalMechanism],
+    largest_epsilon: float = LARGEST_EPSILON,
+) -> Family:
+    return SimpleFamily(domain=domain, name=name, made=made, largest_epsilon=largest_epsilon)
+
+
+def _for_reports(domain: Domain, goal: ReportWithin) -> tuple[Family, ...]:
+    """Those whose reports are values; boosted response with the region as what is near a value."""
+    region = goal.region
+    plain = without_categories(domain.values) if isinstance(domain, ScaleDomain) else domain
+    found: list[Family] = [BoostedFamily(domain=plain, name="plain randomized response", plain=True)]
+    if not region.ring:
+        found.append(CenterFamily(domain=plain, name="response on centers", region=region))
+    if region.of_categories:
+        return (BoostedFamily(domain=domain, name=BOOSTED), *found)
+    width = int(region.size.max())
+    if region.ring or (width % 2 and 3 <= width < domain.count):
+        near = on_scale(domain.values, width, ring=region.ring)
+        found.append(BoostedFamily(domain=near, name=BOOSTED))
+    if not region.ring:
+        found.append(_simple(plain, "square wave", lambda d, _, e: square_wave(d, e, width // 2)))
     return tuple(found)

@@ -3,20 +3,30 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Protocol
 
 import numpy as np
 
-from pbdp.domains import confidence_level, finite, fraction, whole
+from pbdp.domains import confidence_level, finite, fraction, positive, whole
 from pbdp.errors import ContradictionError, InputError
-from pbdp.local.estimate import GUARANTEED, METHODS, NORMAL, bernstein_half_width, normal_quantile
-from pbdp.local.mechanism import CATEGORY, VALUE
+from pbdp.local.domain import Domain
+from pbdp.local.estimate import GUARANTEED, METHODS, NORMAL
+from pbdp.local.intervals import bernstein_half_width, normal_quantile
+from pbdp.local.mechanism import CATEGORY, MEAN, VALUE
+from pbdp.local.region import Region
 from pbdp.local.spread import Spread
 from pbdp.noise.kernel import Array
 
-# Gives the spread of the estimates of values or of categories.
-SpreadOf = Callable[[str], Spread]
+
+class Judged(Protocol):
+    """What a goal looks at: a mechanism, or the law of one that would be made."""
+
+    def spread(self, kind: str) -> Spread:
+        """Exact variances of the estimates of values, categories or the mean."""
+
+    def near_enough(self, region: Region) -> float | None:
+        """How likely a report is in the region of the worst true answer; None if it is no value."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -35,8 +45,15 @@ class Goal(ABC):
         """Which estimates matter: values, categories or both."""
 
     @abstractmethod
-    def cost(self, spread_of: SpreadOf) -> float:
+    def cost(self, judged: Judged) -> float:
         """How bad a mechanism is for this goal."""
+
+    @property
+    def asks(self) -> bool:
+        """Whether an accuracy is asked for, which a cost of at most 1 meets; else the least cost is
+        wanted.
+        """
+        return False
 
     def shares(self) -> Array | None:
         """The expected distribution, adding up to one."""
@@ -77,22 +94,66 @@ class LeastError(Goal):
     def needs(self) -> tuple[str, ...]:
         return (VALUE,) * (self.category < 1) + (CATEGORY,) * (self.category > 0)
 
-    def cost(self, spread_of: SpreadOf) -> float:
+    def cost(self, judged: Judged) -> float:
         weights = {CATEGORY: self.category, VALUE: 1 - self.category}
-        return sum(weights[kind] * self.mean_variance(spread_of(kind)) for kind in self.needs)
+        return sum(weights[kind] * self.mean_variance(judged.spread(kind)) for kind in self.needs)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class LeastMeanError(Goal):
+    """Least error of the mean of all people's numbers."""
+
+    @property
+    def needs(self) -> tuple[str, ...]:
+        return (MEAN,)
+
+    def cost(self, judged: Judged) -> float:
+        return self.mean_variance(judged.spread(MEAN))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class ReportWithin(Goal):
+    """Every report in the region of the true answer with the given confidence: the goal of the paper.
+
+    Without a confidence the largest one is wanted.
+    """
+
+    region: Region
+    confidence: float | None = None
+
+    def __post_init__(self) -> None:
+        if self.confidence is not None:
+            confidence_level("confidence", self.confidence)
+
+    @property
+    def needs(self) -> tuple[str, ...]:
+        return ()
+
+    @property
+    def asks(self) -> bool:
+        return self.confidence is not None
+
+    def cost(self, judged: Judged) -> float:
+        """How often a report may be elsewhere, as a multiple of what is allowed."""
+        near = judged.near_enough(self.region)
+        if near is None:
+            return np.inf
+        return 1 - near if self.confidence is None else (1 - near) / (1 - self.confidence)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Within(Goal):
     """Each share of a category (of a value) within some distance of the truth, with the given confidence.
 
-    Shares are of the `users` who report. `joint` is for all of them together. `method` is as for intervals:
-    "normal" takes the estimates as normal with their exact variance, "guaranteed" is Bernstein's inequality.
+    Shares are of the `users` who report; `mean` is in the unit of the numbers. `joint` is for all of them
+    together. `method` is as for intervals: "normal" takes the estimates as normal with their exact variance,
+    "guaranteed" is proved for any number of users.
     """
 
     users: int
     category: float | None = None
     value: float | None = None
+    mean: float | None = None
     confidence: float = 0.95
     joint: bool = False
     method: str = NORMAL
@@ -105,13 +166,19 @@ class Within(Goal):
         if not self.needs:
             raise ContradictionError("within", "given for categories, for values or for both", "neither")
         for kind, width in self.widths.items():
-            if not fraction(f"{kind} within", width) > 0:
+            if kind == MEAN:
+                positive("mean within", width)
+            elif not fraction(f"{kind} within", width) > 0:
                 raise InputError(f"{kind} within", "above 0 and below 1", width)
+
+    @property
+    def asks(self) -> bool:
+        return True
 
     @property
     def widths(self) -> dict[str, float]:
         """The distance asked for, by kind."""
-        given = {CATEGORY: self.category, VALUE: self.value}
+        given = {CATEGORY: self.category, VALUE: self.value, MEAN: self.mean}
         return {kind: width for kind, width in given.items() if width is not None}
 
     @property
@@ -122,11 +189,18 @@ class Within(Goal):
         """The share that the widest interval reaches to each side of its estimate, if the truth is worst."""
         miss = (1 - self.confidence) / (len(spread.reach) if self.joint else 1)
         if self.method == GUARANTEED:
-            return float(bernstein_half_width(spread, self.users, miss).max()) / self.users
+            half = bernstein_half_width(self.users * spread.worst, spread.reach, miss)
+            return float(half.max()) / self.users
         shares = self.shares()
         largest = spread.worst.max() if shares is None else spread.at(shares).max()
         return normal_quantile(miss) * float(np.sqrt(largest / self.users))
 
-    def cost(self, spread_of: SpreadOf) -> float:
+    def variance_for(self, kind: str, width: float, domain: Domain) -> float:
+        """The most that a person may add to the variance of an estimated count (or sum) by the normal law."""
+        groups = {CATEGORY: len(domain.groups), VALUE: domain.count, MEAN: 1}[kind]
+        miss = (1 - self.confidence) / (groups if self.joint else 1)
+        return (width / normal_quantile(miss)) ** 2 * self.users
+
+    def cost(self, judged: Judged) -> float:
         """The largest half width as a multiple of the one asked for; at most 1 if the goal is met."""
-        return max(self.half_width(spread_of(kind)) / width for kind, width in self.widths.items())
+        return max(self.half_width(judged.spread(kind)) / width for kind, width in self.widths.items())

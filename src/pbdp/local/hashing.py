@@ -19,18 +19,28 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
-from typing import Any
+from functools import cached_property, lru_cache
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
 from pbdp.errors import CannotCertifyError, InputError
-from pbdp.local.domain import CategoryDomain, Codes, Domain, ScaleDomain
-from pbdp.local.estimators import pure_estimates, pure_value_spread
+from pbdp.local.contrast import Contrast, pure_contrast
+from pbdp.local.domain import Codes, Domain
+from pbdp.local.estimators import (
+    exact_bincount,
+    group_rows,
+    group_weights,
+    grouped_estimates,
+    pure_estimates,
+    pure_value_spread,
+    support_reach,
+)
+from pbdp.local.intervals import PureCounts, pure_counts
 from pbdp.local.law import SHAVE, checked_epsilons, epsilon_of
-from pbdp.local.lookup import NULL, UNKNOWN, WRONG_TYPE, is_null
-from pbdp.local.mechanism import VALUE, LocalMechanism
+from pbdp.local.lookup import integer_codes
+from pbdp.local.mechanism import MEAN, VALUE, CellBounds, LocalMechanism, MarkLaw
 from pbdp.local.spread import DenseSpread, Spread, unknowable
 from pbdp.mechanism.weights import TOTAL
 from pbdp.noise.kernel import Array, Words
@@ -39,12 +49,17 @@ from pbdp.noise.kernel import Array, Words
 LARGEST_EPSILON = 10.0
 # Comparing categories looks at every pair of values.
 LARGEST_COMPARED = 512
+# Sums that are held at once.
+LARGEST_SUMS = 1 << 23
+# More than remainders of 64-bit words can change the chance of a collision by.
+COLLISIONS = 2.0**-40
 
 
 @dataclass(frozen=True, kw_only=True)
 class LocalHashing(LocalMechanism):
     """Reports are whole numbers below g^(m+1)."""
 
+    kind: ClassVar[str] = "local hashing"
     g: int
     other: int
 
@@ -55,10 +70,6 @@ class LocalHashing(LocalMechanism):
             raise InputError("other", "above 0 and below 2^62 / g", self.other)
         if self.g ** (self.digits + 1) >= 1 << 62:
             raise InputError("values", "fewer for this hash", self.domain.count)
-
-    @property
-    def kind(self) -> str:
-        return "local hashing"
 
     @property
     def own(self) -> int:
@@ -81,10 +92,16 @@ class LocalHashing(LocalMechanism):
     @property
     def digits(self) -> int:
         """Digits m of a value's number in base g."""
-        digits, reach = 1, self.g
-        while reach < self.domain.count:
-            digits, reach = digits + 1, reach * self.g
-        return digits
+        return digits_of(self.domain.count, self.g)
+
+    @property
+    def report_words(self) -> str:
+        return "a whole number that stands for a random hash and what it gave"
+
+    @classmethod
+    def of_record(cls, domain: Domain, record: dict[str, Any]) -> LocalHashing:
+        parameters = record["parameters"]
+        return cls(domain=domain, g=int(parameters["g"]), other=int(parameters["other"]))
 
     @property
     def words_per_user(self) -> int:
@@ -108,21 +125,7 @@ class LocalHashing(LocalMechanism):
 
     def report_codes(self, reports: npt.NDArray[Any]) -> Codes:
         """Reports themselves, as they are numbered already."""
-        if reports.dtype == object:
-            return np.fromiter(map(self._code, reports.tolist()), dtype=np.int64, count=len(reports))
-        if reports.dtype.kind not in "iu":
-            nulls = np.isnan(reports) if reports.dtype.kind == "f" else np.zeros(len(reports), dtype=np.bool_)
-            return np.where(nulls, NULL, WRONG_TYPE).astype(np.int64)
-        most = self.g ** (self.digits + 1)
-        good = (reports >= 0) & (reports < most)
-        return np.where(good, reports.astype(np.int64), UNKNOWN)
-
-    def _code(self, report: object) -> int:
-        if is_null(report):
-            return NULL
-        if isinstance(report, bool) or not isinstance(report, int | np.integer):
-            return WRONG_TYPE
-        return int(report) if 0 <= report < self.g ** (self.digits + 1) else UNKNOWN
+        return integer_codes(reports, 0, self.g ** (self.digits + 1))
 
     @property
     def cells(self) -> int:
@@ -139,7 +142,7 @@ class LocalHashing(LocalMechanism):
             part, often = distinct[start : start + step], weight[start : start + step]
             supports = self._supports(part)
             counts[: self.domain.count] += often @ supports
-            counts[self.domain.count :] += often @ self._group_sums(supports) ** 2
+            counts[self.domain.count :] += often @ group_rows(self.domain, supports) ** 2
         return counts
 
     def _supports(self, reports: Codes) -> Codes:
@@ -149,69 +152,126 @@ class LocalHashing(LocalMechanism):
         hashes = coefficients @ self._digit_table.T % self.g
         return np.asarray(hashes == (reports % self.g)[:, None]).astype(np.int64)
 
-    def _group_sums(self, rows: Codes) -> Codes:
-        if isinstance(self.domain, CategoryDomain):
-            return np.add.reduceat(rows, np.cumsum((0, *self.domain.sizes[:-1])), axis=1)
-        assert isinstance(self.domain, ScaleDomain)  # noqa: S101 - there are two kinds of domain
-        return np.asarray(rows @ self.domain.members().T.astype(np.int64))
-
     @property
     def probabilities(self) -> tuple[float, float]:
         """How likely a report supports the true value, and any other: own, and exactly 1/g."""
         return self.own / TOTAL, 1 / self.g
 
+    @property
+    def mark_laws(self) -> tuple[MarkLaw, ...]:
+        """Every coefficient of the hash is uniform."""
+        even = np.full(self.g, 1 / self.g)
+        return tuple(
+            MarkLaw(chances=even, names=[f"coefficient {place} = {value}" for value in range(self.g)])
+            for place in range(self.digits)
+        )
+
+    def marks(self, reports: npt.NDArray[Any], codes: Codes, times: Codes | None) -> Codes:  # noqa: ARG002
+        places = self.g ** np.arange(1, self.digits + 1)
+        coefficients = codes[:, None] // places % self.g
+        return np.concatenate([exact_bincount(column, times, self.g) for column in coefficients.T])
+
+    def cell_bounds(self, tally: Codes, users: int) -> list[CellBounds]:
+        own, other = (np.full(self.domain.count, chance) for chance in self.probabilities)
+        counts = tally[: self.domain.count].astype(float)
+        return [CellBounds(counts=counts, users=users, least=other, most=own, names=self.domain.values)]
+
+    @property
+    def largest_chance(self) -> float:
+        return float(self.own / TOTAL / self.g**self.digits)
+
     def estimates(self, kind: str, tally: Codes, users: int) -> tuple[Array, Array]:
         p, q = self.probabilities
         supports, squares = tally[: self.domain.count], tally[self.domain.count :]
-        found, variances = pure_estimates(p, q, supports, users)
         if kind == VALUE:
-            return found, variances
-        # the unbiased estimate sum L^2 - F with L = (Z - n q)/(p - q), Z the group's values that a report
-        # supports
-        sizes = self.domain.group_sums(np.ones(self.domain.count))
-        totals = self.domain.group_sums(supports.astype(np.float64))
-        by_group = (totals - users * sizes * q) / (p - q)
-        spread = squares - 2 * sizes * q * totals + users * (sizes * q) ** 2
-        return by_group, np.maximum(spread / (p - q) ** 2 - by_group, 0.0)
+            return pure_estimates(p, q, supports, users)
+        return grouped_estimates(self.domain, (p, q), supports, squares, users)
+
+    def pure(self, kind: str, tally: Codes) -> PureCounts | None:
+        return pure_counts(tally[: self.domain.count], *self.probabilities) if kind == VALUE else None
 
     def spread(self, kind: str) -> Spread:
         if kind == VALUE:
             return pure_value_spread(self.domain, *self.probabilities)
-        return self._group_spread()
-
-    def _group_spread(self) -> Spread:
-        """Exact variances of categories, from the joint collisions of pairs of values with the true one."""
+        if kind == MEAN:
+            return self.mean_spread()
         if self.domain.count > LARGEST_COMPARED:
             return unknowable(len(self.domain.groups), self.domain.count)
+        return self.weighted(group_weights(self.domain))
+
+    def weighted(self, weights: Array) -> Spread:
+        """Exact variances, from the joint collisions of pairs of values with the true one."""
+        if self.domain.count > LARGEST_COMPARED:
+            return unknowable(len(weights), self.domain.count)
         p, q = self.probabilities
-        g, groups = self.g, len(self.domain.groups)
-        members = np.stack([self.domain.group_sums(row) for row in np.eye(self.domain.count)], axis=1)
-        sizes = members.sum(axis=1)
-        uniform = sizes / g + sizes * (sizes - 1) / g**2
-        squared = np.empty((groups, self.domain.count))
-        for x in range(self.domain.count):
-            lines = self._lines_through(x)
-            on_line = np.zeros((groups, int(lines.max()) + 1))
-            np.add.at(on_line.T, lines, members.T)
-            others = sizes - members[:, x]
-            # values on one line through x collide with x together, others independently
-            together = (on_line[:, 1:] ** 2).sum(axis=1)
-            pairs = together / g + (others**2 - together) / g**2
-            squared[:, x] = members[:, x] * (1 + 2 * others / g) + pairs
+        g, total, squares = self.g, weights.sum(axis=1), (weights**2).sum(axis=1)
+        uniform = squares / g + (total**2 - squares) / g**2
+        others = total[:, None] - weights
+        # values on one line through x collide with x together, others independently
+        together = _together(self.domain.count, g, weights.tobytes(), weights.shape[0])
+        squared = weights**2 + 2 * weights * others / g + together / g + (others**2 - together) / g**2
         follows = (self.own - self.other) / TOTAL
         second = follows * squared + (1 - follows) * uniform[:, None]
-        first = (sizes * q)[:, None] + members * (p - q)
-        centered = second - 2 * (sizes * q)[:, None] * first + ((sizes * q) ** 2)[:, None]
-        return DenseSpread(matrix=centered / (p - q) ** 2 - members, reach=sizes * (1 / (p - q) + 1))
+        center = (q * total)[:, None]
+        first = center + weights * (p - q)
+        centered = second - 2 * center * first + center**2
+        return DenseSpread(
+            matrix=np.maximum(centered / (p - q) ** 2 - weights**2, 0.0), reach=support_reach(weights, p, q)
+        )
 
-    def _lines_through(self, x: int) -> Codes:
-        """For each value the number, from 1 on, of the line through it and x; 0 for x itself."""
-        steps = (self._digit_table - self._digit_table[x]) % self.g
-        first = np.take_along_axis(steps, np.argmax(steps != 0, axis=1)[:, None], axis=1)[:, 0]
-        inverses = np.array([0, *(pow(int(step), -1, self.g) for step in np.unique(first[first > 0]))])
-        scale = inverses[np.searchsorted(np.unique(first[first > 0]), first) + 1] * (first > 0)
-        directions = steps * scale[:, None] % self.g @ self.g ** np.arange(self.digits)
-        return np.unique(directions, return_inverse=True)[1].astype(np.int64)
+    @property
+    def contrasts(self) -> tuple[Contrast, ...]:
+        """Two answers have the same hash with chance 1/g, a little less to be sure (see `subset`)."""
+        together = (1 / self.g - COLLISIONS) / self.g
+        return (pure_contrast(1 / self.g, together, self.own / self.other, self.g * self.other / TOTAL),)
+
+
+@lru_cache(maxsize=16)
+def _together(count: int, g: int, given: bytes, groups: int) -> Array:
+    """For each group and value x, the sum over the lines through x of the squared sum of weights on them.
+
+    Plans ask for it again and again, with other weights of reports but the same g.
+    """
+    weights = np.frombuffer(given, dtype=np.float64).reshape(groups, count)
+    lines = _lines(count, g)
+    number = int(lines.max()) + 1
+    made = np.empty(weights.shape)
+    once = np.count_nonzero(weights, axis=0).max() <= 1
+    if once and count * number * groups <= LARGEST_SUMS:
+        # every value counts for one group: all groups at once
+        group = np.abs(weights).argmax(axis=0)
+        places = (np.arange(count)[:, None] * number + lines) * groups + group
+        weighed = np.broadcast_to(weights.sum(axis=0), places.shape)
+        sums = np.bincount(places.ravel(), weighed.ravel(), count * number * groups)
+        return np.asarray((sums.reshape(count, number, groups)[:, 1:] ** 2).sum(axis=1).T)
+    places = np.arange(count)[:, None] * number + lines
+    for row, own in zip(made, weights, strict=True):
+        sums = np.bincount(places.ravel(), np.broadcast_to(own, places.shape).ravel(), count * number)
+        row[:] = (sums.reshape(count, number)[:, 1:] ** 2).sum(axis=1)
+    return made
+
+
+@lru_cache(maxsize=4)
+def _lines(count: int, g: int) -> Codes:
+    """For x and v the number, from 1 on, of the line through them; 0 for v = x.
+
+    Through x go the lines x + t y, each y with 1 as its first digit that is not 0.
+    """
+    digits = digits_of(count, g)
+    table = np.arange(count)[:, None] // g ** np.arange(digits) % g
+    steps = (table - table[:, None]) % g
+    first = np.take_along_axis(steps, np.argmax(steps != 0, axis=2)[:, :, None], axis=2)
+    inverses = np.array([0, *(pow(step, -1, g) for step in range(1, g))])
+    directions = (steps * inverses[first] % g) @ g ** np.arange(digits)
+    return np.unique(directions, return_inverse=True)[1].reshape(count, count).astype(np.int64)
+
+
+def digits_of(count: int, g: int) -> int:
+    """Digits of the numbers of so many values in base g."""
+    digits, reach = 1, g
+    while reach < count:
+        digits, reach = digits + 1, reach * g
+    return digits
 
 
 def local_hashing(domain: Domain, epsilon: float) -> LocalHashing:

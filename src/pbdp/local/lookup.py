@@ -48,26 +48,24 @@ class Lookup:
         """Whether the values are whole numbers, else strings."""
         return isinstance(self.values[0], int)
 
+    @property
+    def first(self) -> int | None:
+        """The first value where they are consecutive whole numbers, else None."""
+        return self._first
+
     def codes(self, array: npt.NDArray[Any]) -> Codes:
         """Codes of an array, with a negative code for what is none of the values."""
         if array.dtype == object:
             return self._of_objects(array)
+        if self._first is not None:
+            return integer_codes(array, self._first, len(self.values))
         fits = np.issubdtype(array.dtype, np.integer) if self.whole else array.dtype.kind == "U"
         if not fits:
-            nulls = np.isnan(array) if array.dtype.kind == "f" else np.zeros(array.shape, dtype=np.bool_)
-            return np.where(nulls, NULL, WRONG_TYPE).astype(np.int64)
+            return _other_types(array)
         if array.dtype == np.uint64:
             # what int64 cannot hold is no value of the domain
             large = array > np.uint64(np.iinfo(np.int64).max)
             return np.where(large, UNKNOWN, self.codes(array.astype(np.int64)))
-        if self._first is not None:
-            codes = array.astype(np.int64)
-            # modulo 2^64 the difference is exact, and a negative one is huge: one test for both ends
-            np.subtract(codes, self._first, out=codes)
-            bad = codes.view(np.uint64) >= len(self.values)
-            if bad.any():
-                codes[bad] = UNKNOWN
-            return codes
         place = np.minimum(np.searchsorted(self._sorted, array), len(self.values) - 1)
         return np.where(self._sorted[place] == array, self._order[place], UNKNOWN)
 
@@ -90,6 +88,40 @@ class Lookup:
                 return self._array.astype(like.dtype)[codes]
         first = self._first
         return codes + first if first is not None else self._array[codes]
+
+
+def integer_codes(array: npt.NDArray[Any], first: int, count: int) -> Codes:
+    """Codes of whole numbers among `first`, `first` + 1, ..., `count` of them; negative codes for the
+    rest.
+    """
+    if array.dtype == object:
+        each = (_integer_code(cell, first, count) for cell in array.tolist())
+        return np.fromiter(each, dtype=np.int64, count=len(array))
+    if array.dtype.kind not in "iu":
+        return _other_types(array)
+    codes = array.astype(np.int64)
+    # modulo 2^64 the difference is exact, and a negative one is huge: one test for both ends
+    np.subtract(codes, first, out=codes)
+    bad = codes.view(np.uint64) >= count
+    if array.dtype == np.uint64:
+        bad |= array > np.uint64(np.iinfo(np.int64).max)
+    if bad.any():
+        codes[bad] = UNKNOWN
+    return codes
+
+
+def _integer_code(cell: object, first: int, count: int) -> int:
+    if is_null(cell):
+        return NULL
+    if isinstance(cell, bool) or not isinstance(cell, int | np.integer):
+        return WRONG_TYPE
+    return int(cell) - first if 0 <= int(cell) - first < count else UNKNOWN
+
+
+def _other_types(array: npt.NDArray[Any]) -> Codes:
+    """Codes of an array of numbers or texts that are none of the domain's kind."""
+    nulls = np.isnan(array) if array.dtype.kind == "f" else np.zeros(array.shape, dtype=np.bool_)
+    return np.where(nulls, NULL, WRONG_TYPE).astype(np.int64)
 
 
 def is_null(value: object) -> bool:

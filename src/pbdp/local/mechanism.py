@@ -4,19 +4,22 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
 from pbdp.accounting.risk import guarantee_curve, guessed_right, risk_words
 from pbdp.errors import InputError
+from pbdp.local.contrast import Contrast, largest_distance
 from pbdp.local.domain import Codes, Domain, Value
+from pbdp.local.intervals import PureCounts
 from pbdp.local.lookup import Lookup, read_values, true_codes
+from pbdp.local.region import Region
 from pbdp.local.spread import Spread
 from pbdp.noise.kernel import Array, Words
 from pbdp.release.keystream import SECURE, SLACK, WORD, Keystream, keystream_from
@@ -26,7 +29,7 @@ from pbdp.spelling import digest
 CHUNK = 1 << 15
 _ZEROS = memoryview(bytes(CHUNK * WORD))
 
-VALUE, CATEGORY = "value", "category"
+VALUE, CATEGORY, MEAN = "value", "category", "mean"
 # Of the configurations that are written.
 FORMAT = "pbdp-local"
 VERSION = 1
@@ -44,16 +47,42 @@ class Reports:
     insecure_test_seed: int | None = None
 
 
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class MarkLaw:
+    """A mark of reports whose law does not depend on the answer; `names` say what each mark is.
+
+    Ordered marks are numbers from 0 on, of some unit, that have a mean.
+    """
+
+    chances: Array
+    names: Sequence[str]
+    ordered: bool = False
+    unit: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class CellBounds:
+    """Counts of reports, each with the least and the most that any answer makes it likely."""
+
+    counts: Array
+    users: int
+    least: Array
+    most: Array
+    names: Sequence[object]
+
+
 @dataclass(frozen=True, kw_only=True)
 class LocalMechanism(ABC):
     """A randomizer that people run at home, with what a server needs to estimate from its reports."""
 
     domain: Domain
 
-    @property
-    @abstractmethod
-    def kind(self) -> str:
-        """The name in a configuration."""
+    # the name in a configuration
+    kind: ClassVar[str]
+    # whether reports tell the mean by themselves, and not by way of the values
+    estimates_means: ClassVar[bool] = False
+    # whether estimated variances are sum L^2 - F, as a linear estimator gives them
+    linear_variances: ClassVar[bool] = True
 
     @property
     @abstractmethod
@@ -61,9 +90,9 @@ class LocalMechanism(ABC):
         """Certified: at least the logarithm of the largest column ratio of the integer weights."""
 
     @property
-    @abstractmethod
     def distance(self) -> Fraction:
         """Largest total variation distance between the reports of two answers, or a little more."""
+        return largest_distance(self.contrasts)
 
     def risk(self, prior: float = 0.5) -> float:
         """How often the best attacker guesses right which of two answers a person gave, at most.
@@ -110,13 +139,64 @@ class LocalMechanism(ABC):
     def tally(self, reports: npt.NDArray[Any], codes: Codes, times: Codes | None) -> Codes:
         """Counts of the good reports, each taken `times` times; `codes` are theirs."""
 
+    @property
+    def mark_laws(self) -> tuple[MarkLaw, ...]:
+        """The laws of what reports show whatever the answer, in the order of `marks`."""
+        return ()
+
+    def marks(self, reports: npt.NDArray[Any], codes: Codes, times: Codes | None) -> Codes:  # noqa: ARG002
+        """Counts of the marks of the good reports, those of all laws after each other."""
+        return np.zeros(0, dtype=np.int64)
+
+    @abstractmethod
+    def cell_bounds(self, tally: Codes, users: int) -> list[CellBounds]:
+        """Counts whose chances are bounded whatever people hold."""
+
+    @property
+    def largest_chance(self) -> float | None:
+        """No report is more likely than this for any answer; None where equal reports are no surprise."""
+        return None
+
     @abstractmethod
     def estimates(self, kind: str, tally: Codes, users: int) -> tuple[Array, Array]:
         """Unbiased estimates of how many people hold each value (or category), and of their variances."""
 
+    def pure(self, kind: str, tally: Codes) -> PureCounts | None:  # noqa: ARG002 - most have none
+        """Counts whose law depends on one number of people each, where that is so."""
+        return None
+
     @abstractmethod
     def spread(self, kind: str) -> Spread:
         """Exact variances of the estimates of values or categories."""
+
+    @abstractmethod
+    def weighted(self, weights: Array) -> Spread:
+        """The same for sums over people, weights[group, value] for one who holds the value."""
+
+    def mean_spread(self) -> Spread:
+        """The same for the sum of all people's numbers."""
+        if not self.lookup.whole:
+            raise InputError("mean", "asked for where answers are whole numbers", "texts")
+        return self.weighted(np.array([self.domain.values], dtype=np.float64))
+
+    @property
+    @abstractmethod
+    def contrasts(self) -> tuple[Contrast, ...]:
+        """How the reports of two answers differ, for every pair of answers up to equal or weaker ones."""
+
+    def near_enough(self, region: Region) -> float | None:  # noqa: ARG002 - reports may be no values
+        """How likely a report is in the region of the worst true answer; None if it is no value."""
+        return None
+
+    @property
+    @abstractmethod
+    def report_words(self) -> str:
+        """What a report is, for people."""
+
+    @classmethod
+    @abstractmethod
+    def of_record(cls, domain: Domain, record: dict[str, Any]) -> LocalMechanism:
+        """The mechanism of a configuration."""
 
     @cached_property
     def fingerprint(self) -> str:

@@ -3,53 +3,101 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pbdp.digits import rounded_up
+from pbdp.domains import positive
 from pbdp.errors import CannotCertifyError, ContradictionError, InputError
-from pbdp.local.domain import CategoryDomain, Domain
+from pbdp.local.domain import Domain, ScaleDomain
+from pbdp.local.estimators import NOT_KNOWABLE
 from pbdp.local.families import BOOSTED, BoostedFamily, Family, families_for
-from pbdp.local.goal import Goal, Within
-from pbdp.local.law import LARGEST_EPSILON, checked_epsilons
-from pbdp.local.mechanism import CATEGORY, VALUE, LocalMechanism
+from pbdp.local.goal import Goal, LeastError, LeastMeanError, ReportWithin, Within
+from pbdp.local.law import LARGEST_EPSILON, SMALLEST_EPSILON, checked_epsilons
+from pbdp.local.limit import (
+    Limit,
+    both_errors,
+    category_error,
+    mean_error,
+    report_confidence,
+    report_epsilon,
+    value_error,
+)
+from pbdp.local.mechanism import CATEGORY, MEAN, VALUE, LocalMechanism
+from pbdp.local.region import CATEGORY_REGION, Region, region_of
+from pbdp.local.shuffled import costs_at_most
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 # epsilon is found to this relative precision, and the larger end is taken.
 PRECISION = 1e-7
+# The same for the epsilon before shuffling, where the smaller end is taken.
+CENTRAL_PRECISION = 1e-3
+# Limits are shown a little lower than floats have them.
+_ROUNDING = 1e-9
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Candidate:
     """One mechanism with its certified epsilon and its cost for the goal, from the weights that are drawn.
 
-    `category_error` and `value_error` are root mean squared errors of shares times the square root of the
-    number of users (None if not estimated): divide by that root. `reports_category` says that its domain is
-    the names of the categories, so that people put in their category instead of their value.
+    `errors` are root mean squared errors of the shares of values and categories, and of the mean, times the
+    square root of the number of users, for those that can be estimated: divide by that root. `near` is how
+    likely a report is near enough to the truth (see `LocalPlan.region`; None if reports are no values).
     """
 
     family: str
     mechanism: LocalMechanism
-    epsilon0: float | None
+    setting: float | None
     cost: float
-    category_error: float | None
-    value_error: float | None
-    reports_category: bool
+    errors: dict[str, float]
+    near: float | None
 
     @property
     def epsilon(self) -> float:
         """Certified from the integer weights."""
         return self.mechanism.epsilon
 
+    @property
+    def epsilon0(self) -> float | None:
+        """That of boosted response."""
+        return self.setting if self.mechanism.kind == BOOSTED else None
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
+    @property
+    def category_error(self) -> float | None:
+        """That of categories, as in `errors`."""
+        return self.errors.get(CATEGORY)
+
+    @property
+    def value_error(self) -> float | None:
+        """That of values, as in `errors`."""
+        return self.errors.get(VALUE)
+
+    def record(self) -> dict[str, Any]:
+        """The candidate as JSON."""
+        return {
+            "family": self.family,
+            "epsilon": self.epsilon,
+            "epsilon0": self.epsilon0,
+            "cost": self.cost if math.isfinite(self.cost) else None,
+            "category_error": self.category_error,
+            "value_error": self.value_error,
+            "mean_error": self.errors.get(MEAN),
+            "report_confidence": self.near,
+            # once, people could be asked to put in the name of their category
+            "reports_category": False,
+        }
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class LocalPlan:
     """The mechanism chosen for a goal, and the ones it was compared with, best first."""
 
+    domain: Domain
     goal: Goal
     chosen: Candidate
     others: tuple[Candidate, ...]
@@ -64,6 +112,41 @@ class LocalPlan:
         """The randomizer."""
         return self.chosen.mechanism
 
+    @property
+    def region(self) -> Region:
+        """What counts as near enough for a report: as asked, else what belongs together, else the value
+        itself.
+        """
+        return _region(self.domain, self.goal)
+
+    @cached_property
+    def limit(self) -> Limit | None:
+        """What no mechanism can go below for this goal; None where it is not known."""
+        return limit_of(self.domain, self.goal, self.epsilon)
+
+    @property
+    def above_limit(self) -> float | None:
+        """The plan's own figure as a multiple of the limit's."""
+        if self.limit is None or not self.limit.value > 0:
+            return None
+        cost = self.chosen.cost
+        own = {"epsilon": self.epsilon, "misses": cost, "error": math.sqrt(cost)}[self.limit.figure]
+        return own / self.limit.value
+
+    @property
+    def false_report(self) -> dict[str, float]:
+        """For how many people's worth one false report can move an estimate at most (the mean: its sum)."""
+        return {
+            kind: float(self.mechanism.spread(kind).reach.max())
+            for kind in self.chosen.errors
+            if math.isfinite(self.chosen.errors[kind])
+        }
+
+    @property
+    def most_confidence(self) -> float:
+        """The most that any report can be near enough at this epsilon."""
+        return report_confidence(self.region, self.epsilon)
+
     def __repr__(self) -> str:
         return f"<LocalPlan: {self._summary()}>"
 
@@ -73,7 +156,7 @@ class LocalPlan:
         return local_plan_card(self)
 
     def _summary(self) -> str:
-        values = self.mechanism.domain.count
+        values = self.domain.count
         return (
             f"{self.chosen.family} for {values:,} values; epsilon {rounded_up(self.epsilon)} for each report"
         )
@@ -91,11 +174,17 @@ class LocalPlan:
 
     def record(self) -> dict[str, Any]:
         """The comparison as JSON."""
+        limit = self.limit
         return {
             "epsilon": self.epsilon,
-            "chosen": _record(self.chosen),
-            "others": [_record(other) for other in self.others],
-            "meets": self.chosen.cost <= 1 if isinstance(self.goal, Within) else None,
+            "chosen": self.chosen.record(),
+            "others": [other.record() for other in self.others],
+            "meets": self.chosen.cost <= 1 if self.goal.asks else None,
+            "limit": None
+            if limit is None
+            else {"figure": limit.figure, "value": limit.value, "subject": limit.subject},
+            "report_confidence": self.chosen.near,
+            "most_confidence": self.most_confidence,
         }
 
 
@@ -114,19 +203,11 @@ def plan_local(
     """
     families = families_for(domain, goal)
     if epsilon is None:
-        if not isinstance(goal, Within):
-            raise ContradictionError("epsilon", "given unless an accuracy is asked for", "neither")
-        found = [entry for family in families if (entry := _least(family, goal)) is not None]
-        if not found:
-            raise CannotCertifyError(
-                f"No epsilon up to {LARGEST_EPSILON:g} meets this accuracy. "
-                "Ask more users, or for less accuracy."
-            )
-        ranked = sorted(found, key=lambda entry: _rank(entry.epsilon))
+        ranked = _by_epsilon(domain, goal, families)
     else:
         asked, _ = checked_epsilons(epsilon, 0.0)
         tried = [
-            _entry(family, goal, asked, family.best(goal, asked)[1])
+            _entry(family, goal, asked, family.best(goal, asked)[1], domain)
             for family in families
             if asked <= family.largest_epsilon
         ]
@@ -138,9 +219,76 @@ def plan_local(
     elif epsilon is None or use is not None:
         raise ContradictionError("epsilon0", "given with an epsilon, and without use", "another combination")
     else:
-        chosen = _entry(BoostedFamily(domain=domain, name=BOOSTED), goal, epsilon, epsilon0)
+        chosen = _entry(BoostedFamily(domain=domain, name=BOOSTED), goal, epsilon, epsilon0, domain)
+        if not math.isfinite(chosen.cost):
+            raise CannotCertifyError(NOT_KNOWABLE)
     others = tuple(entry for entry in ranked if entry is not chosen)
-    return LocalPlan(goal=goal, chosen=chosen, others=others)
+    return LocalPlan(domain=domain, goal=goal, chosen=chosen, others=others)
+
+
+def plan_shuffled(
+    domain: Domain, goal: Goal, *, epsilon: float, delta: float, users: int, use: str | None = None
+) -> LocalPlan:
+    """The best mechanism of those that cost at most `epsilon` at `delta` once `users` reports are
+    shuffled.
+    """
+    if goal.asks:
+        raise ContradictionError("goal", "a least error where epsilon is for shuffled reports", "an accuracy")
+    positive("central epsilon", epsilon)
+
+    def fits(mechanism: LocalMechanism) -> bool:
+        return costs_at_most(mechanism, users, delta, epsilon)
+
+    found = []
+    for family in families_for(domain, goal):
+        most = _largest(family, goal, fits, min(epsilon, family.largest_epsilon))
+        found.append(_entry(family, goal, most, family.best(goal, most)[1], domain))
+    ranked = sorted(found, key=lambda entry: _rank(entry.cost, 3))
+    if not ranked or not math.isfinite(ranked[0].cost):
+        raise CannotCertifyError("Nothing compared here can estimate this. Use fewer values.")
+    chosen = ranked[0] if use is None else _named(ranked, use)
+    others = tuple(entry for entry in ranked if entry is not chosen)
+    return LocalPlan(domain=domain, goal=goal, chosen=chosen, others=others)
+
+
+def _largest(family: Family, goal: Goal, fits: Callable[[LocalMechanism], bool], low: float) -> float:
+    """The largest epsilon that fits with the family's best setting, by bisection; `low` always fits."""
+
+    def fitting(epsilon: float) -> bool:
+        return fits(family.mechanism(goal, epsilon, family.best(goal, epsilon)[1]))
+
+    high = family.largest_epsilon
+    if fitting(high):
+        return high
+    while high / low > 1 + CENTRAL_PRECISION:
+        middle = math.sqrt(low * high)
+        low, high = (middle, high) if fitting(middle) else (low, middle)
+    return low
+
+
+def _by_epsilon(domain: Domain, goal: Goal, families: Sequence[Family]) -> list[Candidate]:
+    """What meets the accuracy, the least epsilon first."""
+    if not goal.asks:
+        raise ContradictionError("epsilon", "given unless an accuracy is asked for", "neither")
+    if isinstance(goal, ReportWithin):
+        _check_confidence(goal)
+    found = [entry for family in families if (entry := _least(family, goal, domain)) is not None]
+    if not found:
+        more = "" if isinstance(goal, ReportWithin) else "Ask more users, or for less accuracy."
+        raise CannotCertifyError(
+            f"No epsilon up to {LARGEST_EPSILON:g} meets this accuracy. {more or 'Ask for less.'}"
+        )
+    return sorted(found, key=lambda entry: _rank(entry.epsilon))
+
+
+def _check_confidence(goal: ReportWithin) -> None:
+    if goal.confidence is not None and report_epsilon(goal.region, goal.confidence) < SMALLEST_EPSILON:
+        raise InputError(
+            "confidence",
+            f"above {1 / float(goal.region.cover_number):.4g} here",
+            repr(goal.confidence),
+            "Below that, reports that do not depend on the answer are near enough, and tell nothing.",
+        )
 
 
 def _named(ranked: Sequence[Candidate], name: str) -> Candidate:
@@ -159,12 +307,12 @@ def best_epsilon0(domain: Domain, epsilon: float, goal: Goal) -> float:
     return found
 
 
-def _rank(figure: float) -> float:
+def _rank(figure: float, digits: int = 8) -> float:
     """The figure to as many digits as count, so that ties keep their order."""
-    return figure if not math.isfinite(figure) or figure == 0 else float(f"{figure:.8e}")
+    return figure if not math.isfinite(figure) or figure == 0 else float(f"{figure:.{digits}e}")
 
 
-def _least(family: Family, goal: Within) -> Candidate | None:
+def _least(family: Family, goal: Goal, domain: Domain) -> Candidate | None:
     """The least epsilon at which the family meets the goal, by bisection on a logarithmic scale."""
     low, high = family.smallest_epsilon, family.largest_epsilon
     if not family.best(goal, high)[0] <= 1:
@@ -176,7 +324,7 @@ def _least(family: Family, goal: Within) -> Candidate | None:
         else:
             low = middle
     while high <= family.largest_epsilon:
-        made = _entry(family, goal, high, family.best(goal, high)[1])
+        made = _entry(family, goal, high, family.best(goal, high)[1], domain)
         if made.cost <= 1:
             return made
         # integer weights gave away a little of the epsilon
@@ -184,35 +332,81 @@ def _least(family: Family, goal: Within) -> Candidate | None:
     return None
 
 
-def _entry(family: Family, goal: Goal, epsilon: float, epsilon0: float | None) -> Candidate:
-    mechanism = family.mechanism(epsilon, epsilon0)
-    spread_of = family.spread_of(mechanism)
-    coarse = isinstance(mechanism.domain, CategoryDomain) and mechanism.domain.values != family.domain.values
-
-    def error(kind: str) -> float | None:
-        if coarse and kind == VALUE:
-            return None
-        variance = goal.mean_variance(spread_of(kind))
-        return math.sqrt(variance) if math.isfinite(variance) else None
-
+def _entry(family: Family, goal: Goal, epsilon: float, setting: float | None, domain: Domain) -> Candidate:
+    mechanism = family.mechanism(goal, epsilon, setting)
+    kinds = [VALUE, *([CATEGORY] if domain.grouped else []), *([MEAN] if MEAN in goal.needs else [])]
+    # what is near for a report may be no category of the survey
+    if mechanism.domain.groups != domain.groups:
+        kinds = []
+    variances = {kind: goal.mean_variance(mechanism.spread(kind)) for kind in kinds}
     return Candidate(
         family=family.name,
         mechanism=mechanism,
-        epsilon0=epsilon0,
-        cost=goal.cost(spread_of),
-        category_error=error(CATEGORY),
-        value_error=error(VALUE),
-        reports_category=coarse,
+        setting=setting,
+        cost=goal.cost(mechanism),
+        errors={kind: math.sqrt(value) for kind, value in variances.items() if math.isfinite(value)},
+        near=mechanism.near_enough(_region(domain, goal)),
     )
 
 
-def _record(entry: Candidate) -> dict[str, Any]:
-    return {
-        "family": entry.family,
-        "epsilon": entry.epsilon,
-        "epsilon0": entry.epsilon0,
-        "cost": entry.cost if math.isfinite(entry.cost) else None,
-        "category_error": entry.category_error,
-        "value_error": entry.value_error,
-        "reports_category": entry.reports_category,
-    }
+def _region(domain: Domain, goal: Goal) -> Region:
+    if isinstance(goal, ReportWithin):
+        return goal.region
+    if isinstance(domain, ScaleDomain):
+        return region_of(domain, domain.width // 2)
+    return region_of(domain, CATEGORY_REGION if domain.grouped else 0)
+
+
+# ------------------------------------------------------------------------------------------------ limits
+
+
+def limit_of(domain: Domain, goal: Goal, epsilon: float) -> Limit | None:
+    """What no mechanism can go below for a goal: at this epsilon, or in epsilon where an accuracy is asked
+    for.
+    """
+    if isinstance(goal, ReportWithin):
+        if goal.confidence is None:
+            miss = 1 - report_confidence(goal.region, epsilon)
+            return _limit("misses", miss, "randomizer")
+        return _limit("epsilon", report_epsilon(goal.region, goal.confidence), "randomizer")
+    if goal.expected is not None:
+        return None
+    if isinstance(goal, LeastError):
+        found = both_errors(domain, goal.category, epsilon)
+        if found is None:
+            return None
+        return _limit("error", math.sqrt(found), "unbiased estimates")
+    if isinstance(goal, LeastMeanError):
+        return _limit("error", math.sqrt(mean_error(domain, epsilon)), "unbiased estimate")
+    if isinstance(goal, Within):
+        return _within_limit(domain, goal)
+    return None
+
+
+def _within_limit(domain: Domain, goal: Within) -> Limit | None:
+    """The least epsilon at which the least mean variance, which the worst is no less than, is small
+    enough.
+    """
+    if goal.method == "guaranteed":
+        return None
+    least = 0.0
+    for kind, width in goal.widths.items():
+        error = {CATEGORY: category_error, VALUE: _of_values, MEAN: mean_error}[kind]
+        allowed = goal.variance_for(kind, width, domain)
+        low, high = math.log(SMALLEST_EPSILON), math.log(LARGEST_EPSILON)
+        while high - low > PRECISION:
+            middle = (low + high) / 2
+            found = error(domain, math.exp(middle))
+            if found is None:
+                return None
+            low, high = (middle, high) if found > allowed else (low, middle)
+        least = max(least, math.exp(low))
+    return _limit("epsilon", least, "unbiased estimates") if least > 2 * SMALLEST_EPSILON else None
+
+
+def _of_values(domain: Domain, epsilon: float) -> float:
+    return value_error(domain.count, epsilon)
+
+
+def _limit(figure: str, value: float, subject: str) -> Limit:
+    return Limit(figure=figure, value=value * (1 - _ROUNDING), subject=subject)

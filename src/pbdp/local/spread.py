@@ -21,7 +21,7 @@ from pbdp.noise.kernel import Array
 class Spread(ABC):
     """Variances of the estimates of all groups (values or categories) by what people hold.
 
-    `reach` bounds how far one person's part of an estimate can be from its mean, for each group.
+    `reach` is how far one report, honest or not, can move an estimate from what its sender adds to the truth.
     """
 
     reach: Array
@@ -39,6 +39,16 @@ class Spread(ABC):
     @abstractmethod
     def worst(self) -> Array:
         """For each group, the most that one person can add to its variance."""
+
+    @property
+    @abstractmethod
+    def least(self) -> Array:
+        """For each group, the least that one person can add to its variance."""
+
+
+def reach_of(low: Array, high: Array, least: Array | float = 0.0, most: Array | float = 1.0) -> Array:
+    """The reach of coefficients from `low` to `high` whose mean is from `least` to `most`, by group."""
+    return np.maximum(high - least, most - low)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -73,11 +83,18 @@ class ValueSpread(Spread):
 
     @property
     def worst(self) -> Array:
-        most = np.maximum(self.own, self.other)
+        return self._end(np.maximum)
+
+    @property
+    def least(self) -> Array:
+        return self._end(np.minimum)
+
+    def _end(self, of_two: np.ufunc) -> Array:
+        end = of_two(self.own, self.other)
         if isinstance(self.domain, CategoryDomain):
             several = np.array(self.domain.sizes) > 1
-            return np.asarray(np.where(several, np.maximum(most, self.same), most)[self.domain.category_of])
-        return np.full(self.domain.count, most[0])
+            return np.asarray(np.where(several, of_two(end, self.same), end)[self.domain.category_of])
+        return np.full(self.domain.count, end[0])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -106,6 +123,10 @@ class GroupSpread(Spread):
     def worst(self) -> Array:
         return np.maximum(self.inside, self.outside)
 
+    @property
+    def least(self) -> Array:
+        return np.minimum(self.inside, self.outside)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class DenseSpread(Spread):
@@ -124,6 +145,10 @@ class DenseSpread(Spread):
     def worst(self) -> Array:
         return np.asarray(self.matrix.max(axis=1))
 
+    @property
+    def least(self) -> Array:
+        return np.asarray(self.matrix.min(axis=1))
+
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class UnknowableSpread(Spread):
@@ -141,6 +166,10 @@ class UnknowableSpread(Spread):
     @property
     def worst(self) -> Array:
         return np.full(len(self.reach), np.inf)
+
+    @property
+    def least(self) -> Array:
+        return self.worst
 
 
 def unknowable(groups: int, people: int) -> Spread:

@@ -14,18 +14,20 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
 from pbdp.errors import InputError
+from pbdp.local.bits import as_text, bit_codes, unpacked
+from pbdp.local.contrast import Contrast, pure_contrast
 from pbdp.local.domain import Codes, Domain
-from pbdp.local.estimators import pure_estimates, pure_value_spread
+from pbdp.local.estimators import exact_bincount, pure_estimates, pure_value_spread, support_reach
+from pbdp.local.intervals import PureCounts, pure_counts
 from pbdp.local.law import checked_epsilons, epsilon_of
-from pbdp.local.lookup import NULL, UNKNOWN, WRONG_TYPE, is_null
-from pbdp.local.mechanism import VALUE, LocalMechanism
-from pbdp.local.spread import GroupSpread, Spread
+from pbdp.local.mechanism import MEAN, VALUE, CellBounds, LocalMechanism, MarkLaw
+from pbdp.local.spread import DenseSpread, GroupSpread, Spread, reach_of
 from pbdp.noise.kernel import Array, Words
 
 BITS = 32
@@ -33,15 +35,13 @@ HALF = np.uint32(1 << (BITS - 1))
 # Beyond it noise has few bits left, and randomized response is better anyway.
 LARGEST_EPSILON = 12.0
 LARGEST_DOMAIN = 1 << 16
-# What each character stands for as a hexadecimal digit: -1 for none, as for all beyond the table.
-_DIGITS = np.full(129, -1, dtype=np.int8)
-_DIGITS[[ord(digit) for digit in "0123456789abcdef"]] = np.arange(16)
 
 
 @dataclass(frozen=True, kw_only=True)
 class UnaryEncoding(LocalMechanism):
     """A bit is 1 with chance 1/2 for the true value, and with chance noise/2^32 for any other."""
 
+    kind: ClassVar[str] = "unary encoding"
     noise: int
 
     def __post_init__(self) -> None:
@@ -51,10 +51,6 @@ class UnaryEncoding(LocalMechanism):
             raise InputError(
                 "values", f"at most {LARGEST_DOMAIN:,} for unary encoding", self.domain.count, "Use hashing."
             )
-
-    @property
-    def kind(self) -> str:
-        return "unary encoding"
 
     @property
     def epsilon(self) -> float:
@@ -70,13 +66,16 @@ class UnaryEncoding(LocalMechanism):
         return {"noise": self.noise}
 
     @property
-    def words_per_user(self) -> int:
-        return -(-self.domain.count // 2)
+    def report_words(self) -> str:
+        return "a text of hexadecimal digits, a bit for each value"
+
+    @classmethod
+    def of_record(cls, domain: Domain, record: dict[str, Any]) -> UnaryEncoding:
+        return cls(domain=domain, noise=int(record["parameters"]["noise"]))
 
     @property
-    def digits(self) -> int:
-        """Hexadecimal digits of a report: whole bytes."""
-        return 2 * (-(-self.domain.count // 8))
+    def words_per_user(self) -> int:
+        return -(-self.domain.count // 2)
 
     def draw(self, codes: Codes, words: Words) -> npt.NDArray[Any]:
         numbers = np.ascontiguousarray(words).view("<u4")[:, : self.domain.count]
@@ -86,43 +85,20 @@ class UnaryEncoding(LocalMechanism):
         return np.packbits(bits, axis=1)
 
     def published(self, internal: npt.NDArray[Any], like: npt.NDArray[Any]) -> npt.NDArray[Any]:
-        texts = np.frombuffer(internal.tobytes().hex().encode("ascii"), dtype=f"S{self.digits}")
-        strings = texts.astype(np.str_)
-        return strings.astype(object) if like.dtype == object else strings
+        return as_text(internal, like)
 
     def report_codes(self, reports: npt.NDArray[Any]) -> Codes:
-        """Zero for a well-formed report: the code says only whether it is one."""
-        listed = reports.tolist()
-        if set(map(type, listed)) != {str} or set(map(len, listed)) != {self.digits}:
-            return np.fromiter(map(self._code, listed), dtype=np.int64, count=len(listed))
-        points = np.frombuffer("".join(listed).encode("utf-32-le", "replace"), dtype="<u4")
-        digit = _DIGITS[np.minimum(points, len(_DIGITS) - 1)].reshape(len(listed), self.digits)
-        unused = (1 << (-self.domain.count % 8)) - 1
-        ends = 16 * digit[:, -2].astype(np.int64) + digit[:, -1]
-        good = np.all(digit >= 0, axis=1) & (ends & unused == 0)
-        return np.where(good, 0, UNKNOWN).astype(np.int64)
-
-    def _code(self, report: object) -> int:
-        """The code of one report among others of all kinds."""
-        if is_null(report):
-            return NULL
-        if not isinstance(report, str):
-            return WRONG_TYPE
-        text = np.array([str(report)], dtype=object)
-        return int(self.report_codes(text)[0]) if len(report) == self.digits else UNKNOWN
+        """The number of ones of a well-formed report."""
+        return bit_codes(reports, self.domain.count)
 
     @property
     def cells(self) -> int:
         return self.domain.count
 
     def tally(self, reports: npt.NDArray[Any], codes: Codes, times: Codes | None) -> Codes:  # noqa: ARG002
-        packed = np.frombuffer(bytes.fromhex("".join(reports.tolist())), dtype=np.uint8)
-        packed = packed.reshape(len(reports), self.digits // 2)
         counts = np.zeros(self.cells, dtype=np.int64)
-        step = max(1, (1 << 24) // self.cells)
-        for start in range(0, len(packed), step):
-            bits = np.unpackbits(packed[start : start + step], axis=1, count=self.cells)
-            part = None if times is None else times[start : start + step]
+        for rows, bits in unpacked(reports, self.cells):
+            part = None if times is None else times[rows]
             counts += bits.sum(axis=0, dtype=np.int64) if part is None else part @ bits.astype(np.int64)
         return counts
 
@@ -131,6 +107,33 @@ class UnaryEncoding(LocalMechanism):
         """How likely a bit is 1 for the true value, and for any other."""
         return 0.5, self.noise / (1 << BITS)
 
+    @property
+    def mark_laws(self) -> tuple[MarkLaw, ...]:
+        """The number of ones: one bit is fair, the others have the chance q."""
+        from scipy.stats import binom
+
+        count, q = self.domain.count, self.probabilities[1]
+        others = binom.pmf(np.arange(count), count - 1, q)
+        chances = (np.append(others, 0.0) + np.append(0.0, others)) / 2
+        names = [f"{ones:,} ones" for ones in range(count + 1)]
+        return (MarkLaw(chances=chances, names=names, ordered=True, unit="ones"),)
+
+    def marks(self, reports: npt.NDArray[Any], codes: Codes, times: Codes | None) -> Codes:  # noqa: ARG002
+        return exact_bincount(codes, times, self.domain.count + 1)
+
+    def cell_bounds(self, tally: Codes, users: int) -> list[CellBounds]:
+        own, other = (np.full(self.domain.count, chance) for chance in self.probabilities)
+        return [
+            CellBounds(
+                counts=tally.astype(float), users=users, least=other, most=own, names=self.domain.values
+            )
+        ]
+
+    @property
+    def largest_chance(self) -> float:
+        q = self.probabilities[1]
+        return 0.5 * max(q, 1 - q) ** (self.domain.count - 1)
+
     def estimates(self, kind: str, tally: Codes, users: int) -> tuple[Array, Array]:
         found, variances = pure_estimates(*self.probabilities, tally, users)
         if kind == VALUE:
@@ -138,8 +141,28 @@ class UnaryEncoding(LocalMechanism):
         # bits are independent, so variances add up like the estimates
         return self.domain.group_sums(found), self.domain.group_sums(variances)
 
+    def pure(self, kind: str, tally: Codes) -> PureCounts | None:
+        return pure_counts(tally, *self.probabilities) if kind == VALUE else None
+
     def spread(self, kind: str) -> Spread:
+        if kind == MEAN:
+            return self.mean_spread()
         return unary_spread(self.domain, *self.probabilities, values=kind == VALUE)
+
+    def weighted(self, weights: Array) -> Spread:
+        p, q = self.probabilities
+        right, wrong = p * (1 - p) / (p - q) ** 2, q * (1 - q) / (p - q) ** 2
+        squares = weights**2
+        variances = squares * (right - wrong) + wrong * squares.sum(axis=1)[:, None]
+        return DenseSpread(matrix=variances, reach=support_reach(weights, p, q))
+
+    @property
+    def contrasts(self) -> tuple[Contrast, ...]:
+        """Against bits that are all drawn with q: whatever the answer, at least (1 - p)/(1 - q) times
+        that.
+        """
+        p, q = self.probabilities
+        return (pure_contrast(q, q * q, p / q * (1 - q) / (1 - p), (1 - p) / (1 - q)),)
 
 
 def unary_spread(domain: Domain, p: float, q: float, *, values: bool) -> Spread:
@@ -152,7 +175,7 @@ def unary_spread(domain: Domain, p: float, q: float, *, values: bool) -> Spread:
         domain=domain,
         inside=right + (sizes - 1) * wrong,
         outside=sizes * wrong,
-        reach=sizes * (max(1 - q, q) / (p - q) + 1),
+        reach=reach_of(-sizes * q / (p - q), sizes * (1 - q) / (p - q)),
     )
 
 

@@ -5,11 +5,12 @@ depends on theta, the confidence and the expected answers only; its noise is tak
 z the normal quantile of the confidence, a look within T costs T^-2 of one within the floor, and a last look
 within T misses an answer q with probability 2·normal tail of z·max(q, 1)/T.
 
-Each scout looks `GROWTH` times as precisely as the one before, the last one with a share of the precision
-that the floor needs. Which band leads where is a Bayes rule: least mean cost plus multiplier times
+Each scout looks about `GROWTH` times as precisely as the one before, the last one with a share of the
+precision that the floor needs. Which band leads where is a Bayes rule: least mean cost plus multiplier times
 probability of a miss, the mean over the expected answers. Multipliers, one for each answer, grow where the
-promise is missed and fall where it is kept with room (dual ascent). All scouts but the first and the last
-have the same rule, on their own scale.
+promise is missed and fall where it is kept with room (dual ascent). An answer that is clearly small needs no
+last scout; only one that may be near the floor's end does. So the last few scouts have rules of their own,
+and so has the first; all others share one, each on its own scale.
 """
 
 from __future__ import annotations
@@ -28,22 +29,28 @@ from pbdp.noise.kernel import Array, Index
 
 # Answers are expected from twice to 20,000 times the floor, evenly in log, unless told.
 USUAL = 2.0, 20_000.0
-# The precision of a scout over that of the one before, about; and of the last scout over that of the floor's
-# look, for a theta/z of one: uncertainty and cost then balance.
-GROWTH = 8.0
-LAST = 0.94
+# The precision of a scout over that of the one before, at most; and of the last scout over that of a look at
+# the floor, for a theta/z of one: uncertainty and cost then balance.
+GROWTH = 4.0
+LAST = 1.5
+# So many of the last scouts have rules of their own.
+OWN = 2
 # Beyond this theta/z scouts tell little for what they cost: a smaller theta is tuned for.
 LARGEST_RATIO = 0.1
 # The most that all looks may cost, over one look within the floor; and what the rules are made for.
-MOST, AIMED = 1.3, 1.26
+MOST, AIMED = 1.3, 1.08
 # A scout serves answers up to so many times those of the next one, on a scale on which the last serves one.
 REACHED = 1.1
+# Answers up to so many times the one at which theta·|Q| is the floor are near it.
+NEAR = 2.0
 # Scouts have tables; wider ones than so many steps cost nothing to speak of anyway.
 WIDEST_SIGMA = 2.0**17
 # Cells of a scout's sigma, and steps in the logarithms of answers and widths.
 _CELLS = 4
 _ANSWERS, _WIDTHS = 0.03, 0.02
-_ROUNDS = 120
+_ROUNDS = 400
+# What scouts see, and the least that they lead to, in sigmas of theirs.
+_SEEN, _LEAST = 22.0, 1.5
 # Where a rule goes on to the next scout.
 ON = -1
 _TRIALS = 30
@@ -101,12 +108,12 @@ def _procedure(asked: Asked, low: float, high: float) -> Procedure:
 def _proved(asked: Asked, rules: tuple[Rule, ...], theta: float) -> Procedure | None:
     """The rules on the grid, narrowed until the promise holds; None if that costs too much.
 
-    The last scout's last looks are what costs, so that they are narrowed apart: for answers near the floor.
+    Last looks for answers near the floor are what costs, so that they are narrowed apart.
     """
     alpha, near, far = float(1 - np.float64(asked.width.confidence)), 1.0, 1.0
     z = _quantile(asked.width.confidence)
     slope = 2 * z * math.exp(-z * z / 2) / math.sqrt(2 * math.pi)
-    apart = 2 * asked.width.floor / theta / asked.grid.step
+    apart = NEAR * asked.width.floor / theta / asked.grid.step
     before = math.inf
     for _ in range(_TRIALS):
         made = _in_steps(asked, rules, theta, near, far)
@@ -133,7 +140,7 @@ def _proved(asked: Asked, rules: tuple[Rule, ...], theta: float) -> Procedure | 
 
 
 def _in_steps(asked: Asked, rules: tuple[Rule, ...], theta: float, near: float, far: float) -> Procedure:
-    """The rules on the grid, the last looks of the last scout and of the others narrowed by a factor.
+    """The rules on the grid, last looks for answers near the floor and for others narrowed by a factor.
 
     Noise within a whole number of steps, w, has the sigma of normal noise within w + 1/2; and the w of an
     answer may be all but one step less than theta times it.
@@ -143,10 +150,9 @@ def _in_steps(asked: Asked, rules: tuple[Rule, ...], theta: float, near: float, 
     unit, shift = (least + 0.5) / theta, 0.5 / theta
     scouts = []
     for rule in rules:
-        narrowed = near if rule is rules[-1] else far
         bands: list[tuple[int, float]] = []
         for start, width in zip(rule.starts, rule.widths, strict=True):
-            end = NEXT if width == 0 else _digits(width * alone * narrowed)
+            end = NEXT if width == 0 else _digits(width * alone * (near if start < NEAR else far))
             at = math.ceil(start * unit + shift) if start else 0
             if bands and at == bands[-1][0]:
                 bands.pop()
@@ -169,15 +175,14 @@ def shape(theta: float, confidence: float, low: float, high: float) -> tuple[Rul
         return ()
     count = max(math.ceil(math.log(high / REACHED) / math.log(math.sqrt(GROWTH))), 1)
     apart = max((high / REACHED) ** (1 / count), 1.5)
-    sigma = _last_sigma(theta, confidence)
-    rules = _tuned(
-        ratio, confidence, (low, high), sigma * apart ** np.arange(min(count, 3) - 1.0, -1.0, -1.0)
-    )
-    if count <= 3:
+    own = min(count, OWN + 2)
+    sigmas = _last_sigma(theta, confidence) * apart ** np.arange(own - 1.0, -1.0, -1.0)
+    rules = _tuned(ratio, confidence, (low, high), sigmas)
+    if count == own:
         return rules
-    first, middle, last = rules
-    between = [_scaled(middle, apart**power) for power in range(count - 3, -1, -1)]
-    return (_scaled(first, apart ** (count - 3)), *between, last)
+    first, middle, *last = rules
+    between = [_scaled(middle, apart**power) for power in range(count - own, -1, -1)]
+    return (_scaled(first, apart ** (count - own)), *between, *last)
 
 
 def _scaled(rule: Rule, factor: float) -> Rule:
@@ -217,12 +222,7 @@ def _tuned(ratio: float, confidence: float, expected: tuple[float, float], sigma
     spread = np.gradient(np.log(np.maximum(answers, 0.05)))
     inside = spread * ((answers >= expected[0]) & (answers <= expected[1]))
     prior = 0.97 * inside / max(float(np.sum(inside)), 1e-9) + 0.03 * spread / np.sum(spread)
-    stages = [
-        _stage(
-            sigma, ratio, answers, z, widest=1.9 * apart ** (len(sigmas) - number), last=sigma == sigmas[-1]
-        )
-        for number, sigma in enumerate(sigmas)
-    ]
+    stages = [_stage(sigma, ratio, answers, z) for sigma in sigmas.tolist()]
     density = math.exp(-z * z / 2) / math.sqrt(2 * math.pi)
     multipliers = np.full(len(answers), 1 / (z * density))
     rules: list[Index] = [np.where(stage.starts > 5 * stage.sigma, 0, ON) for stage in stages]
@@ -246,17 +246,18 @@ def _tuned(ratio: float, confidence: float, expected: tuple[float, float], sigma
     )
 
 
-def _stage(sigma: float, ratio: float, answers: Array, z: float, *, widest: float, last: bool) -> _Stage:
+def _stage(sigma: float, ratio: float, answers: Array, z: float) -> _Stage:
+    widest = _SEEN * sigma
     starts = np.arange(0.0, widest, sigma / _CELLS)
     edges, column = np.append(starts, np.inf), answers[:, None]
     above = special.ndtr((column - edges) / sigma) + special.ndtr((-column - edges) / sigma)
     above[:, 0] = 1.0
-    # all looks together are to cost no more than was aimed at
-    least = (AIMED - (ratio / sigma) ** 2 * GROWTH / (GROWTH - 1)) ** -0.5 if last else widest / 10
+    # no last look is to cost more than was aimed at
+    least = max(AIMED**-0.5, _LEAST * sigma)
     widths = np.exp(np.arange(math.log(least), math.log(widest), _WIDTHS))
-    widths = np.sort(np.append(widths, 1.0)) if last else widths
+    widths = np.sort(np.append(widths, 1.0)) if least < 1 else widths
     return _Stage(
-        sigma=float(sigma),
+        sigma=sigma,
         cost=(ratio / sigma) ** 2,
         starts=starts,
         chances=above[:, :-1] - above[:, 1:],

@@ -75,7 +75,18 @@ class AbsoluteRegion(Region):
         return OffsetRange(below_least=below, below_most=below, above_least=above, above_most=above)
 
     def on_grid(self, step: float, rounded: bool) -> AbsoluteRegion:
-        below, above = (_steps_inside(offset, step, rounded) for offset in (self.below, self.above))
+        half = Fraction(1 if rounded else 0, 2)
+        return self._in_steps(
+            _steps_inside(self.below, step, half), _steps_inside(self.above, step, half), step
+        )
+
+    def rounded_down(self, step: float) -> AbsoluteRegion:
+        """For all answers from j·step up to (j + 1)·step, the outputs from (j + 1)·step - below on."""
+        return self._in_steps(
+            _steps_inside(self.below, step, Fraction(1)), _steps_inside(self.above, step), step
+        )
+
+    def _in_steps(self, below: float, above: float, step: float) -> AbsoluteRegion:
         if below + above < 0:
             raise InputError(
                 "within",
@@ -125,11 +136,11 @@ class AbsoluteRegion(Region):
         return f"at most {self.below:g} below and {self.above:g} above the truth"
 
 
-def _steps_inside(offset: float, step: float, rounded: bool) -> float:
-    """Whole steps that an error may have, exactly; rounding the answer takes half a step."""
+def _steps_inside(offset: float, step: float, lost: Fraction = Fraction(0)) -> float:
+    """Whole steps that an error may have, exactly, less what rounding the answer takes of them."""
     if math.isinf(offset):
         return offset
-    return float(math.floor(Fraction(offset) / Fraction(step) - Fraction(1 if rounded else 0, 2)))
+    return float(math.floor(Fraction(offset) / Fraction(step) - lost))
 
 
 def moved_down(numbers: Array, width: float) -> Array:

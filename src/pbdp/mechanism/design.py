@@ -16,7 +16,15 @@ from pbdp.mechanism.grid import Grid, LinearGrid
 from pbdp.mechanism.log_grid import LogGrid
 from pbdp.mechanism.region import Region
 from pbdp.mechanism.reweighted import SLOPE_MARGIN, ReweightedTable
-from pbdp.mechanism.weights import BITS, CENTER_SHARE, LARGEST_TABLE, TOTAL, WeightTable, integer_weights
+from pbdp.mechanism.weights import (
+    BITS,
+    CENTER_SHARE,
+    LARGEST_TABLE,
+    TOTAL,
+    WeightTable,
+    integer_weights,
+    weights_rounded_up,
+)
 from pbdp.noise.kernel import Array, LatticeKernel
 
 # Tables that reach further take seconds to look up in their own sums.
@@ -92,7 +100,7 @@ class Design(AnyDesign):
     The noise is `offset` plus the kernel's: a lopsided requirement is met best by noise around its middle.
     `region` is the region that is boosted, around the answer plus the offset. With `clamp` outputs are
     clamped into it; it is a fixed range then. A `decoder` turns noisy numbers into outputs; the noise is the
-    plain kernel's then.
+    plain kernel's then. `rounded_up` says how masses become weights (see `weights`).
     """
 
     grid: Grid
@@ -102,6 +110,7 @@ class Design(AnyDesign):
     offset: int = 0
     clamp: bool = False
     decoder: Decoder | None = None
+    rounded_up: bool = False
 
     def __post_init__(self) -> None:
         plain = self.boost == 0 and self.offset == 0 and not self.clamp and isinstance(self.grid, LinearGrid)
@@ -109,6 +118,8 @@ class Design(AnyDesign):
             raise InputError("decoder", "one of plain noise on an even grid", self.name)
         if self.clamp and not self.region.stands_still:
             raise InputError("clamp", "left out unless the region is a fixed range", self.region.describe())
+        if self.rounded_up and (self.decoder is not None or not self.follows_answer):
+            raise InputError("rounded_up", "left out for noise that is decoded or changes", self.name)
 
     @property
     def name(self) -> str:
@@ -133,7 +144,9 @@ class Design(AnyDesign):
     @property
     def reach(self) -> int:
         """How far the table goes: beyond it the ideal law has less than one unit of weight in all."""
-        reach = self.kernel.reach(2.0 ** -(BITS + 1))
+        ends = self.kernel.support
+        whole = self.rounded_up and math.isfinite(ends[0] + ends[1])
+        reach = int(max(-ends[0], ends[1])) if whole else self.kernel.reach(2.0 ** -(BITS + 1))
         if reach > LARGEST_TABLE // 2:
             raise CannotCertifyError(
                 f"The noise would need a table of {2 * reach + 1:,} values: the width is very large against "
@@ -167,13 +180,14 @@ class Design(AnyDesign):
     def table_error(self) -> float:
         """Bound for the total-variation distance of any answer's table from its ideal law.
 
-        Rounding down takes less than one unit a value, or as many as there are parts, and the ideal masses
-        carry the kernel's relative error. Where the base table of the plain kernel is reweighted, what is
-        wrong with it (its rounding and the share given to its center) counts 2/C times, and the tails are
+        Rounding takes less than one unit a value, or as many as there are parts, or adds some, and the ideal
+        masses carry the kernel's relative error. Where the base table of the plain kernel is reweighted, what
+        is wrong with it (its rounding and the share given to its center) counts 2/C times, and the tails are
         rounded down once more:
         |wB/C_B - wf/C_f| <= 2 |w (B - f)| / C, summed over the cells.
         """
-        rounding = self.parts * (2 * self.reach + 2) / TOTAL
+        units = self.kernel.units_added + 1 if self.rounded_up else self.parts
+        rounding = units * (2 * self.reach + 2) / TOTAL
         if self.mechanism.follows_answer:
             return rounding + self.kernel.mass_error
         constant = self._least_constant()
@@ -182,6 +196,8 @@ class Design(AnyDesign):
 
     def found_error(self) -> float:
         """The same for noise that moves with the answer, from the table: what was rounded down is at zero."""
+        if self.rounded_up or not self.follows_answer:
+            return self.table_error()
         table, center = self.table_at(0.0), float(self.kernel.density(np.zeros(1))[0])
         moved = max(int(table.weights[-table.start]) / TOTAL - center, 0.0)
         return moved + 1 / TOTAL + self.kernel.mass_error
@@ -220,7 +236,10 @@ class Design(AnyDesign):
 def _table(design: Design) -> WeightTable:
     """Kept, because it is asked for several times in a row: for the confidence, then for the certificate."""
     reach = design.reach
-    table = integer_weights(design.ideal_masses(0.0, reach), -reach, design.kernel.center_share)
+    masses = design.ideal_masses(0.0, reach)
+    if design.rounded_up:
+        return weights_rounded_up(masses, -reach, design.kernel.units_added)
+    table = integer_weights(masses, -reach, design.kernel.center_share)
     return table if design.parts == 1 else table.in_multiples(design.parts)
 
 

@@ -61,6 +61,10 @@ class Grid(ABC):
     def steps_of(self, answer: Fraction) -> int:
         """The grid point of an answer; those too far out for the grid count as the last one."""
 
+    def last_of_range(self, high: Fraction) -> int:
+        """The grid point of the highest answer of a range; a cell that holds only its end is left out."""
+        return self.steps_of(high)
+
     @abstractmethod
     def steps_of_floats(self, answers: Array) -> npt.NDArray[np.int64]:
         """The grid points of many floats, each taken at its exact value; NaN counts as 0."""
@@ -93,10 +97,15 @@ class Grid(ABC):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LinearGrid(Grid):
-    """Outputs are multiples of `step`; `rounded` says that answers are rounded to them first."""
+    """Outputs are multiples of `step`; `rounded` says that answers are rounded to them first.
+
+    They are rounded to the nearest, or `down`: then the cells of a range lie flush with its ends, and a
+    width of W steps holds 2W outputs, where rounding to the nearest leaves 2W - 1.
+    """
 
     step: float
     rounded: bool
+    down: bool = False
     # m and k of the step, the last grid point, the answers that are furthest out on either side, and what
     # `steps_of_floats` adds and multiplies by
     _factor: int = field(init=False, repr=False, compare=False)
@@ -133,23 +142,27 @@ class LinearGrid(Grid):
         return math.ceil(Fraction(sensitivity) / Fraction(self.step))
 
     def region_in_steps(self, region: Region) -> Region:
-        return region.on_grid(self.step, self.rounded)
+        return region.rounded_down(self.step) if self.down else region.on_grid(self.step, self.rounded)
 
     def steps_of(self, answer: Fraction) -> int:
-        """floor(x/step + 1/2), exactly."""
-        steps = math.floor(answer / Fraction(self.step) + Fraction(1, 2))
+        """floor(x/step + 1/2), or floor(x/step), exactly."""
+        steps = math.floor(answer / Fraction(self.step) + (0 if self.down else Fraction(1, 2)))
         return min(max(steps, -self._last), self._last)
 
+    def last_of_range(self, high: Fraction) -> int:
+        return math.ceil(high / Fraction(self.step)) - 1 if self.down else self.steps_of(high)
+
     def steps_of_floats(self, answers: Array) -> npt.NDArray[np.int64]:
-        """The same in floating point, as floor((floor(2x/step) + 1) / 2).
+        """The same in floating point, as floor((floor(2x/step) + 1) / 2), or without that one.
 
         floor(2x/step) is floor(floor(2x/2^k) / m). Everything is exact but for the tiny number that is added
         first. It changes no answer of a quarter of a step or more, as it is below half a unit in their last
-        place, and all that are smaller are rounded to 0 with it too. With it no product is so small that a
-        processor takes longer for it.
+        place, and all that are smaller are rounded to 0 with it too; those that are rounded down stay on
+        their side of 0 (where -0 is 0). With it no product is so small that a processor takes longer for it.
         """
         kept = between(answers, *self._ends)
-        return self._from_halves(np.floor((kept + self._nudge) * self._doubled).astype(np.int64))
+        nudge = np.copysign(self._nudge, kept + _ZERO) if self.down else self._nudge
+        return self._from_halves(np.floor((kept + nudge) * self._doubled).astype(np.int64))
 
     def steps_of_integers(self, answers: npt.NDArray[np.integer[Any]]) -> npt.NDArray[np.int64]:
         if self._power < 0:
@@ -165,10 +178,10 @@ class LinearGrid(Grid):
         return np.asarray(np.minimum(np.maximum(steps, -self._last), self._last))
 
     def _from_halves(self, halves: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-        """floor((floor(halves / m) + 1) / 2)."""
+        """floor((floor(halves / m) + 1) / 2), or without that one."""
         if self._factor > 1:
             halves = halves // self._factor
-        return np.asarray((halves + _ONE) >> _ONE)
+        return np.asarray((halves if self.down else halves + _ONE) >> _ONE)
 
     @property
     def whole_outputs(self) -> bool:
@@ -178,6 +191,8 @@ class LinearGrid(Grid):
         return np.asarray(steps.astype(np.float64) * self.step)
 
     def answers_around(self, first: int, last: int) -> tuple[float, float]:
+        if self.down:
+            return first * self.step, (last + 1) * self.step
         half = 0.5 * self.step if self.rounded else 0.0
         return first * self.step - half, last * self.step + half
 

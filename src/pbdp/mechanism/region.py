@@ -94,6 +94,10 @@ class Region(ABC):
         `rounded` says that the true answer is rounded to the grid first, which costs up to half a step.
         """
 
+    def rounded_down(self, step: float) -> Region:
+        """The same where true answers are rounded down: outputs for all that share a grid point."""
+        raise AssertionError(f"answers are rounded down for widths around them only, not {step:g}")
+
     @abstractmethod
     def tightest(self) -> AbsoluteRegion:
         """The absolute region inside the region of every answer: meeting it meets the requirement.

@@ -117,8 +117,20 @@ class Requirement:
             # rounding never changes the order, so that it is the same to clamp answers or their grid points
             low, high = self.output_limits(grid)
             first = max(first, grid.steps_of(Fraction(low)))
-            last = min(last, grid.steps_of(Fraction(high)))
+            last = min(last, grid.last_of_range(Fraction(high)))
         return first, last
+
+    def lies_flush(self, step: float) -> bool:
+        """Whether a range of real answers, and the width, are whole numbers of steps.
+
+        Then rounding answers down loses nothing. Rounding them to the nearest would lose a step of every
+        width, and where a range is just so many widths long that takes one region more.
+        """
+        if self.integer or self.bounds is None or not self.region.follows_answer:
+            return False
+        sides = [float(offset) for offset in self.region.offsets(0.0)]
+        lengths = [*self.bounds.answers, *(side for side in sides if math.isfinite(side))]
+        return all(Fraction(length) % Fraction(step) == 0 for length in lengths)
 
     @property
     def dimensions(self) -> int:
@@ -275,22 +287,33 @@ class Requirement:
                 "Widen it, or drop `integer` to publish on another grid.",
             )
 
-    def _check_coordinates(self) -> None:
-        if self.coordinates is None:
-            return
+    def _check_one_width(self) -> None:
+        """A vector whose error is measured as a whole has one width; coordinates by themselves any."""
         width = self.region.offsets(0.0)
-        if not self.region.follows_answer or width[0] != width[1]:
-            raise ContradictionError("within", "one number for a vector", self.region.describe())
+        if not self.region.follows_answer or width[0] != width[1] or self.bounds is not None:
+            raise ContradictionError(
+                "within",
+                "one number where errors or changes are measured over the whole vector",
+                self.describe(),
+                "The truth may be 0, so a percentage would cost what its floor costs: ask for that. "
+                "Percentages, ranges and two sides are for the error norm linf, every coordinate by itself.",
+            )
         if not SMALLEST <= float(width[0]) <= LARGEST:
             remedy = "Count in another unit."
             raise InputError("within", f"{SMALLEST:g} to {LARGEST:g}", f"{float(width[0]):g}", remedy)
-        if self.releases != 1 or self.simultaneous or self.bounds is not None:
+
+    def _check_coordinates(self) -> None:
+        if self.coordinates is None:
+            return
+        if self.releases != 1 or self.simultaneous:
             raise ContradictionError(
-                "releases, simultaneous and range",
+                "releases and simultaneous",
                 "left out for vectors",
                 "given",
                 "A vector is one release, and its confidence is joint for all of it.",
             )
+        if not self.is_one_by_one:
+            self._check_one_width()
         if not self.is_one_by_one and self.delta is None:
             raise ContradictionError(
                 "rdp_order", f"left out for the norm {self.coordinates.norm}", self.rdp_order, "Use a delta."

@@ -208,6 +208,11 @@ class LatticeKernel(Kernel):
     mass_error: ClassVar[float] = 2e-12
     joint: ClassVar[bool] = False
 
+    @property
+    def units_added(self) -> float:
+        """What is added to whole weights before they are rounded down, where delta is very small."""
+        return 1.0
+
     def reach(self, tail: float) -> int:
         """Smallest n >= 0 with P(|noise| > n) <= tail: enumeration up to it misses at most `tail`.
 

@@ -1,7 +1,8 @@
 """What an epsilon pays for: the largest confidence, or the narrowest width.
 
-A plan takes a while, so few are made: the search closes in on the epsilon by false position, with the one
-family that does best there, and asks all of them in the end whether another does better.
+A plan takes a while, so few are made: the search closes in on the epsilon by false position, with the one law
+that does best there, and asks all of them in the end whether another does better. How close it comes depends
+on how much there is to compute for a plan, never on how long that took.
 """
 
 from __future__ import annotations
@@ -9,29 +10,41 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from statistics import NormalDist
 from typing import TYPE_CHECKING, TypeGuard
 
 from pbdp.digits import epsilon_text
 from pbdp.domains import positive
 from pbdp.errors import CannotCertifyError, InputError, PbdpError
+from pbdp.mechanism.design import AnyDesign
 from pbdp.mechanism.region import Region
 from pbdp.mechanism.requirement import Requirement
 
 if TYPE_CHECKING:
     from pbdp.planning.plan import Plan
 
-# How close (relative, on the searched scale) the search comes to the best value.
-TOLERANCE = 1e-6
-# So close below the epsilon given nothing is left to gain; for several releases, and for widths of very many
-# steps, each of which takes a while, a little less will do.
-SPENT, SPENT_ON_SEVERAL, NEARLY_SPENT = 1e-7, 1e-5, 1e-4
+# How close (relative) the search comes to the best value and to the epsilon given: for short tables; for
+# widths of very many steps and for decoders, whose plans take longer; for several releases; and for both.
+CLOSE, CLOSE_IF_SLOW, CLOSE_IF_SEVERAL, CLOSE_IF_BOTH = 1e-6, 1e-4, 5e-4, 2e-3
+# Where the next ones have no plan at all; where these cost nothing and the next ones more than there is.
+CLOSE_IF_NONE, CLOSE_IF_NOTHING = 1e-3, 1e-2
+# Families that cost no more than so many times the best are asked again in the end; all if it is far away.
+RIVAL, NEARBY = 1.2, 0.5
 MANY_STEPS, VERY_MANY_STEPS = 1 << 13, 1 << 17
-# Tries between two values of which one fits; whole numbers are halved to the end.
-TRIES = 24
+# Plans that a search makes for one family; fewer where they take long.
+TRIES, TRIES_IF_SLOW = 40, 14
+# The first stride where no price is known, and the longest that a price leads to.
+STRIDE, LONGEST = 0.25, 4.0
+# Going from hard to easy by that much, a price that falls by less than this share will not fall enough.
+STUCK, HARDLY = 0.1, 0.02
+# A logarithm of a price below this is that of no loss to speak of, and leads nowhere.
+NOTHING = -20.0
+# Work (see `planner.work_of`) after which a search is content with less, and with what fits.
+MUCH_WORK, MOST_WORK, CLOSE_ENOUGH = 5000.0, 9000.0, 1e-2
 # Halvings of the range of values in which a first guess is looked for.
 ESTIMATES = 48
 # One family is looked at in a search; so often all are asked whether another does better there.
-ROUNDS = 3
+ROUNDS, ROUNDS_IF_SLOW = 3, 2
 # Certified losses are no smaller: nothing tells them from none.
 LEAST_EPSILON = 1e-15
 # Odds of a hundredth, and of all but 5e-12: nearer to 1 than rounding leaves a search, prices jump.
@@ -88,6 +101,10 @@ def largest_confidence(requirement: Requirement, budget: Budget) -> Plan:
     def asked(log_odds: float) -> Requirement:
         return replace(requirement, confidence=1 / (1 + math.exp(-log_odds)))
 
+    def slope(log_odds: float) -> float:
+        """Of ln(-ln(1 - confidence)), about which the logarithm of the price is."""
+        return 1 / (1 + math.exp(-log_odds)) / math.log1p(math.exp(log_odds))
+
     # Laplace noise would have 1 - e^-loss
     loss = budget.epsilon * requirement.region.width / requirement.sensitivity / requirement.releases
     search = Search(
@@ -96,8 +113,9 @@ def largest_confidence(requirement: Requirement, budget: Budget) -> Plan:
         easy=LEAST_LOG_ODDS,
         hard=MOST_LOG_ODDS,
         reason=f"Even a confidence of 1 % costs more than epsilon {epsilon_text(budget.epsilon)}.",
+        slope=slope,
     )
-    return search.furthest(math.log(math.expm1(min(max(loss, 1e-9), 50.0))), stride=0.25)
+    return search.furthest(math.log(math.expm1(min(max(loss, 1e-9), 50.0))))
 
 
 def narrowest(requirement: Requirement, budget: Budget, family: WidthFamily) -> Plan:
@@ -109,9 +127,11 @@ def narrowest(requirement: Requirement, budget: Budget, family: WidthFamily) -> 
         return replace(requirement, region=family.region(float(round(width)) if whole else width))
 
     # what Laplace noise takes, or Gaussian noise over many releases
-    tail, releases = -math.log(max(1 - requirement.confidence_each, 1e-15)), requirement.releases
-    many = 2 * math.sqrt(releases * tail * -math.log(requirement.delta or 1e-6))
-    guess = min(tail * releases, many) * requirement.sensitivity / budget.epsilon
+    missed, releases = max(1 - requirement.confidence_each, 1e-15), requirement.releases
+    laplace = -math.log(missed) * releases / budget.epsilon
+    gaussian = -NormalDist().inv_cdf(missed / 2) * math.sqrt(releases)
+    gaussian /= _gaussian_mean(budget.epsilon, requirement.delta or 1e-6)
+    guess = min(laplace, gaussian) * requirement.sensitivity
     search = Search(
         budget=budget,
         asked=asked,
@@ -121,98 +141,156 @@ def narrowest(requirement: Requirement, budget: Budget, family: WidthFamily) -> 
         f"{epsilon_text(budget.epsilon)}.",
         whole=whole,
     )
-    return search.furthest(-math.log(guess), stride=0.25)
+    return search.furthest(-math.log(guess))
+
+
+def _gaussian_mean(epsilon: float, delta: float) -> float:
+    """About the sensitivity over sigma at which Gaussian noise loses this much, to start from."""
+
+    def lost(mean: float) -> float:
+        near, far = (epsilon / mean + side * mean / 2 for side in (-1, 1))
+        # beyond so much the second term is of no account
+        other = math.exp(epsilon) * math.erfc(far / math.sqrt(2)) if epsilon < 600 else 0.0
+        return (math.erfc(near / math.sqrt(2)) - other) / 2
+
+    low, high = -20.0, 20.0
+    for _ in range(ESTIMATES):
+        middle = (low + high) / 2
+        low, high = (middle, high) if lost(math.exp(middle)) <= delta else (low, middle)
+    return math.exp(low)
+
+
+def _one(x: float) -> float:
+    """Of the logarithm of a price that is in proportion to one over the width."""
+    del x
+    return 1.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Search:
-    """The requirement furthest from `easy` toward `hard` that a budget pays for; its price rises that way."""
+    """The requirement furthest from `easy` toward `hard` that a budget pays for; its price rises that way.
+
+    `slope` is about how fast the logarithm of the price does.
+    """
 
     budget: Budget
     asked: Callable[[float], Requirement]
     easy: float
     hard: float
     reason: str
+    slope: Callable[[float], float] = _one
     whole: bool = False
     _known: dict[tuple[float, tuple[str, ...]], Plan | None] = field(default_factory=dict)
+    _work: list[float] = field(default_factory=list)
 
-    def furthest(self, guess: float, stride: float) -> Plan:
-        """Found with the few families that do best there; all of them are asked in the end."""
-        at = self._snapped(min(max(self._estimated() or guess, self.easy), self.hard))
-        # nothing can be planned at a guess that is too hard; at the easy end it tells what does well
-        found = self._at(at, self.budget.families) or self._at(self.easy, self.budget.families)
-        if at == self.easy and not self.budget.fits(found):
-            raise CannotCertifyError(f"{self.reason} Allow a larger epsilon.")
-        if self.budget.fits(found) and self._is_wide(at) and self._price(at, ()) > -NEARLY_SPENT:
+    def furthest(self, guess: float) -> Plan:
+        """Found with the family that does best there; all of them are asked in the end."""
+        estimated, every = self._estimated(), self.budget.families
+        at = self._snapped(min(max(guess if estimated is None else estimated, self.easy), self.hard))
+        # nothing can be planned at a guess that is too hard; an easier one tells what does well
+        found, stride = self._at(at, every), STRIDE
+        while found is None and at > self.easy:
+            at, stride = self._snapped(max(at - stride, self.easy)), 2 * stride
+            found = self._at(at, every)
+        if found is None or (at == self.easy and not self.budget.fits(found)):
+            raise self._refused()
+        price = self._price(at, every)
+        if -self._closeness(at) < price <= 0:
             return found
-        for _ in range(ROUNDS):
-            families = _best_family(found, self.budget.families)
-            at = self._crossing(at, stride, families)
-            found = self._at(at, families if self._is_wide(at) else self.budget.families)
-            if _best_family(found, self.budget.families) == families:
+        for _ in range(ROUNDS if self._closeness(at) == CLOSE else ROUNDS_IF_SLOW):
+            family, before = _family(found), at
+            at = self._last_that_fits(at, family)
+            asked_again = abs(at - before) > NEARBY or _has_rivals(found)
+            among = self._at(at, every) if asked_again and self._worked < MOST_WORK else None
+            # among others it may be left for a law that budgets can pay and that costs a little more
+            found = among if self.budget.fits(among) else self._at(at, family)
+            if found is None:
+                raise AssertionError("there is a plan where one fits")
+            if _family(found) == family:
                 break
-        if found is None:
-            raise AssertionError("more families find more plans")
         return found
+
+    def _refused(self) -> CannotCertifyError:
+        return CannotCertifyError(f"{self.reason} Allow a larger epsilon.")
 
     def _estimated(self) -> float | None:
         """Where the cut staircase, the best law for one release or nearly, takes the epsilon given."""
         if cut_loss(self.asked(self.easy)) is None:
             return None
-        low, high, target = self.easy, self.hard, self.budget.epsilon * (1 - NEARLY_SPENT / 2)
+        low, high, target = self.easy, self.hard, self.budget.epsilon * (1 - CLOSE_IF_SLOW / 2)
         for _ in range(ESTIMATES):
             middle = (low + high) / 2
             loss = cut_loss(self.asked(self._snapped(middle)))
             low, high = (middle, high) if loss is not None and loss <= target else (low, middle)
         return low
 
-    def _crossing(self, at: float, stride: float, families: tuple[str, ...]) -> float:
-        """The last value that fits: in growing strides until that changes, then closed in on."""
-        here = self._price(at, families)
-        fits = here <= 0
-        end = self.hard if fits else self.easy
-        while at != end:
-            there = self._snapped(min(at + stride, end) if fits else max(at - stride, end))
-            price = self._price(there, families)
-            if (price <= 0) is not fits:
-                fitting, failing = sorted([(at, here), (there, price)])
-                return self._between(fitting, failing, families)
-            at, here, stride = there, price, 2 * stride
-        if not fits:
-            raise CannotCertifyError(f"{self.reason} Allow a larger epsilon.")
-        return at
-
-    def _between(
-        self, fitting: tuple[float, float], failing: tuple[float, float], families: tuple[str, ...]
-    ) -> float:
-        """By false position on the logarithm of the price; an end that stays counts half the next time."""
-        (low, at_low), (high, at_high) = fitting, failing
-        side = 0
-        for _ in range(TRIES):
-            # where the price jumps, values as close as that are as good
-            if high - low <= max(TOLERANCE, self._spent(low) / 10) or at_low > -self._spent(low):
+    def _last_that_fits(self, at: float, family: tuple[str, ...]) -> float:
+        """The last value that fits."""
+        close = self._closeness(at)
+        low: tuple[float, float] | None = None  # the last that fits, and its price
+        high: tuple[float, float] | None = None  # the first that fails
+        before, again, stride = None, 0, STRIDE
+        for _ in range(TRIES if close == CLOSE else TRIES_IF_SLOW):
+            here = at, self._price(at, family)
+            fits = here[1] <= 0
+            again = again + 1 if before is not None and (before[1] <= 0) is fits else 0
+            low, high = (here, high) if fits else (low, here)
+            close = max(close, CLOSE_ENOUGH) if self._worked > MUCH_WORK else close
+            near = low is not None and (low[1] > -close or low[0] == self.hard or self._worked > MOST_WORK)
+            if near or (low is None and at == self.easy):
                 break
-            share = at_low / (at_low - at_high) if math.isfinite(at_high) else 0.5
-            middle = self._snapped(low + (high - low) * min(max(share, 0.02), 0.98))
-            if middle in (low, high):
-                middle = self._snapped((low + high) / 2)
-                if middle in (low, high):
+            if low is not None and high is not None:
+                # where the price jumps, values as close as that are as good
+                jumps = CLOSE_IF_NONE if math.isinf(high[1]) else 0.0
+                jumps = CLOSE_IF_NOTHING if low[1] < NOTHING else jumps
+                if high[0] - low[0] <= max(close, jumps):
                     break
-            here = self._price(middle, families)
-            if here <= 0:
-                low, at_low, at_high = middle, here, at_high / (2 if side < 0 else 1)
-                side = -1
+                # an end that stays counts half each time
+                ends = [(x, price if x == at else price / 2.0**again) for x, price in (low, high)]
+                there = self._between(*ends, aim=-close / 2)
+            elif not fits and before is not None and _is_stuck(before, here):
+                there = self.easy
             else:
-                high, at_high, at_low = middle, here, at_low / (2 if side > 0 else 1)
-                side = 1
-        return low
+                there = self._beyond(here, before, stride, aim=-close / 2)
+                stride *= 2
+            if there in {at, low and low[0], high and high[0]}:
+                break
+            before, at = here, there
+        if low is None:
+            raise self._refused()
+        return low[0]
 
-    def _spent(self, x: float) -> float:
-        """How close to the epsilon given is close enough; decoders take a while, and make the price jump."""
+    def _between(self, low: tuple[float, float], high: tuple[float, float], *, aim: float) -> float:
+        """A value between two, by false position on the logarithm of the price, or half-way."""
+        share = 0.5
+        if math.isfinite(high[1]) and low[1] > NOTHING:
+            share = min(max((aim - low[1]) / (high[1] - low[1]), 0.02), 0.98)
+        length = high[0] - low[0]
+        there = self._snapped(low[0] + share * length)
+        return self._snapped(low[0] + length / 2) if there in {low[0], high[0]} else there
+
+    def _beyond(
+        self, here: tuple[float, float], before: tuple[float, float] | None, stride: float, *, aim: float
+    ) -> float:
+        """A value further on, toward the price that is aimed at; by the stride where no price is known."""
+        at, price = here
+        sign = 1 if price <= 0 else -1
+        if NOTHING < price < math.inf:
+            slope = self.slope(at)
+            if before is not None and NOTHING < before[1] < math.inf:
+                seen = (price - before[1]) / (at - before[0])
+                slope = min(max(seen, slope / 8), 8 * slope)
+            # further each time, as it may seem nearer than it is
+            stride = min(max(abs(aim - price) / slope, 4e-3 * stride), LONGEST)
+        return self._snapped(min(max(at + sign * stride, self.easy), self.hard))
+
+    def _closeness(self, x: float) -> float:
+        """How close is close enough; decoders take a while, and make the price jump."""
         asked = self.asked(x)
-        if self._is_wide(x) or asked.region.per_answer or asked.bounds is not None:
-            return NEARLY_SPENT
-        return SPENT_ON_SEVERAL if asked.releases > 1 else SPENT
+        slow = self._is_wide(x) or asked.region.per_answer or asked.bounds is not None
+        if asked.releases > 1:
+            return CLOSE_IF_BOTH if slow else CLOSE_IF_SEVERAL
+        return CLOSE_IF_SLOW if slow else CLOSE
 
     def _is_wide(self, x: float) -> bool:
         asked = self.asked(x)
@@ -226,27 +304,51 @@ class Search:
 
     def _at(self, x: float, families: tuple[str, ...]) -> Plan | None:
         if (x, families) not in self._known:
+            from pbdp.planning.planner import work_of
+
             try:
-                self._known[x, families] = self.budget.plan(self.asked(x), families)
+                made = self.budget.plan(self.asked(x), families)
             except InputError:
-                self._known[x, families] = None
+                made = None
+            self._known[x, families] = made
+            self._work.append(0.0 if made is None else work_of(made))
         return self._known[x, families]
+
+    @property
+    def _worked(self) -> float:
+        """What was computed so far; a count, so that every machine ends with the same plan."""
+        return math.fsum(self._work)
 
     def _price(self, x: float, families: tuple[str, ...]) -> float:
         """ln(epsilon / the one given): at most 0 where it fits, infinite where there is no plan."""
         made = self._known.get((x, self.budget.families))
-        if made is None or (families and _best_family(made, self.budget.families) != families):
-            made = self._at(x, families or self.budget.families)
+        if made is None or (families != self.budget.families and _family(made) != families):
+            made = self._at(x, families)
         return math.inf if made is None else math.log(max(made.epsilon, LEAST_EPSILON) / self.budget.epsilon)
 
 
-def _best_family(found: Plan | None, families: tuple[str, ...]) -> tuple[str, ...]:
-    """The family of a plan's noise; all of them where there is no plan."""
-    if found is None:
-        return families
+def _family(made: Plan) -> tuple[str, ...]:
+    """The family of a plan's noise."""
+    return (_family_of(made.mechanism),)
+
+
+def _family_of(design: AnyDesign) -> str:
     from pbdp.planning.plan import number_design
 
-    return (number_design(found.mechanism).kernel.family,)
+    return number_design(design).kernel.family
+
+
+def _has_rivals(made: Plan) -> bool:
+    """Whether another family came near the one that was taken."""
+    family = _family(made)
+    near = [other for other in made.others if other.certificate.epsilon <= RIVAL * made.epsilon]
+    return any((_family_of(other.design),) != family for other in near)
+
+
+def _is_stuck(before: tuple[float, float], here: tuple[float, float]) -> bool:
+    """Whether the price hardly fell on the way from hard to easy."""
+    moved = before[0] - here[0]
+    return moved > STUCK and math.isfinite(before[1]) and here[1] > before[1] - HARDLY * moved
 
 
 def cut_loss(requirement: Requirement) -> float | None:

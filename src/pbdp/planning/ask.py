@@ -73,7 +73,7 @@ def plan(
     open_width = unknown is not None or (
         within is None and region is None and (range is None or scale is None)
     )
-    bounds = None if range is None else _fixed(range)
+    bounds = None if range is None else fixed_region(range)
     if bounds is not None and open_width and epsilon is None:
         # only a range: the requirement itself explains that this asks for nothing
         open_width = False
@@ -81,7 +81,7 @@ def plan(
         raise InputError("nonnegative", "true or false", repr(nonnegative))
     _check_question(open_width, confidence, epsilon)
     requirement = Requirement(
-        region=AbsoluteRegion.even(1.0) if open_width else _region(within, bounds, region, nonnegative),
+        region=AbsoluteRegion.even(1.0) if open_width else region_of(within, bounds, region, nonnegative),
         confidence=0.5 if confidence is None else confidence,
         sensitivity=sensitivity,
         delta=delta,
@@ -94,7 +94,7 @@ def plan(
         scale=scale,
         bounds=bounds if within is not None or region is not None or open_width else None,
     )
-    requirement = _capped(requirement)
+    requirement = capped(requirement)
     warn_of_delta(delta)
     from pbdp.planning.planner import plan_for
 
@@ -115,7 +115,7 @@ def plan(
     return made
 
 
-def _capped(requirement: Requirement) -> Requirement:
+def capped(requirement: Requirement) -> Requirement:
     """In a range one person changes the answer by its length at most, as it is clamped first; rounded up."""
     bounds = requirement.region if requirement.region.stands_still else requirement.bounds
     if bounds is None:
@@ -168,7 +168,8 @@ def _widths(unknown: Unknown | None, sensitivity: float, nonnegative: bool) -> W
     )
 
 
-def _fixed(ends: tuple[float, float]) -> FixedRegion:
+def fixed_region(ends: tuple[float, float]) -> FixedRegion:
+    """A range as it is given."""
     try:
         low, high = ends
     except (TypeError, ValueError):
@@ -176,7 +177,7 @@ def _fixed(ends: tuple[float, float]) -> FixedRegion:
     return FixedRegion(low=low, high=high)
 
 
-def _region(
+def region_of(
     within: Within | None, bounds: FixedRegion | None, region: Region | None, nonnegative: bool
 ) -> Region:
     """The region that the confidence speaks of: the width if there is one, else the range."""

@@ -19,6 +19,7 @@ from pbdp.noise.family import Goal, Problem, Shapes, known_families
 from pbdp.noise.gaussian import GAUSSIAN
 from pbdp.noise.kernel import LatticeKernel
 from pbdp.noise.laplace import LAPLACE, DiscreteLaplace
+from pbdp.noise.staircase import STAIRCASE
 from pbdp.noise.table import FREE_FORM, LINEAR_PROGRAM, TableKernel
 from pbdp.planning.limit.cut_staircase import cut_epsilon, cut_levels
 from pbdp.planning.limit.question import RESERVE, Question
@@ -45,6 +46,8 @@ def candidates(
 MOST_FOR_ONE, MOST_COMPOSED, MOST_FOR_RENYI = 1 << 24, 3 << 22, 1 << 24
 # Rényi sums shorter than this are never left out for the others.
 LONG_FOR_RENYI = 1 << 21
+# Below this delta weights are rounded up; how often it is found anew what that takes of it.
+TINY, ROUNDINGS = 1e-11, 3
 # For one release laws with longer tables are left to one that ends sooner, such as the cut staircase; but
 # for Laplace noise, which any budget can pay and which is often as good.
 MOST_BESIDE = 1 << 22
@@ -53,6 +56,7 @@ MOST_BESIDE = 1 << 22
 def _in_time(designs: Iterator[Design], goal: Goal) -> Iterator[Design]:
     """The designs whose certificate takes seconds."""
     one = goal.delta is not None and goal.releases == 1
+    tiny = one and goal.delta is not None and goal.delta < TINY
     most = MOST_FOR_RENYI if goal.order is not None else MOST_FOR_ONE if one else MOST_COMPOSED
     passed, spent = False, 0.0
     for design in designs:
@@ -74,7 +78,9 @@ def _in_time(designs: Iterator[Design], goal: Goal) -> Iterator[Design]:
         )
         if values <= room:
             passed = True
-            yield design
+            # weights that are rounded down are too coarse for a very small delta
+            up = tiny and design.follows_answer and _rounds_up(design.kernel, goal)
+            yield replace(design, rounded_up=True) if up else design
 
 
 def _absolute_candidates(
@@ -112,8 +118,11 @@ def _affordable(problem: Problem, families: tuple[str, ...]) -> tuple[str, ...]:
     if one:
         return tuple(name for name in families if known_families()[name].at_any_size) or families
     few = goal.delta is not None and goal.releases <= FEW_RELEASES
-    simple = LAPLACE.name if few else GAUSSIAN.name
-    return (simple,) if simple in families else families
+    simple = {LAPLACE.name if few else GAUSSIAN.name}
+    if problem.reach < goal.sensitivity:
+        # noise that stays within so little of the truth has steps as wide as the sensitivity
+        simple.add(STAIRCASE.name)
+    return tuple(name for name in families if name in simple) or families
 
 
 def _is_large(problem: Problem, steps: int = LARGE) -> bool:
@@ -152,8 +161,10 @@ def _shape_candidates(
             yield Design(grid=grid, kernel=kernel, region=region, boost=boost, offset=offset)
 
 
-# For more pairs of neighbors a Rényi certificate over all answers takes minutes.
+# For more pairs of neighbors a Rényi certificate over all answers takes minutes; at a delta it does in ranges
+# of more steps than this.
 MOST_RENYI_PAIRS = 2048
+LONG_RANGE = 1 << 17
 
 
 def _fixed_candidates(
@@ -168,6 +179,8 @@ def _fixed_candidates(
         kernel = family.of_scale(scale)
         yield Design(grid=grid, kernel=kernel, region=region, clamp=True)
         if goal.order is not None and pairs > MOST_RENYI_PAIRS:
+            continue
+        if high - low > LONG_RANGE:
             continue
         boost = boost_for(kernel, region, goal.confidence)
         if boost < 1:
@@ -211,13 +224,16 @@ def _cut_staircase(problem: Problem, delta: float) -> Found:
     if goal.releases > 1:
         return None
     confidence = min(goal.confidence + RESERVE, (1 + goal.confidence) / 2)
-    question = Question.about(problem.below, problem.above, confidence, goal.sensitivity, delta)
-    epsilon = cut_epsilon(question)
+    asked = Question.about(problem.below, problem.above, confidence, goal.sensitivity, delta)
+    question, epsilon = asked, cut_epsilon(asked)
     levels, end = cut_levels(question, epsilon)
-    # its ends spend delta to the last digit, and what weights lose by rounding goes to the center
-    lost = 2 * CENTER_SHARE + 2 * (levels + 1) * goal.sensitivity / TOTAL
-    if lost < delta / 2:
-        question = replace(question, delta=delta - lost)
+    up = delta < TINY and _units_at_end(epsilon, goal.sensitivity) < delta * TOTAL / 2
+    # its ends spend delta to the last digit: what whole weights take of it is left to them
+    for _ in range(ROUNDINGS if up else 1):
+        spent, missed = _lost(question, epsilon, levels) if up else _lost_to_center(goal, levels)
+        if spent >= delta / 2 or missed >= (1 - asked.confidence) / 2:
+            break
+        question = replace(asked, delta=delta - spent, confidence=asked.confidence + missed)
         epsilon = cut_epsilon(question)
         levels, end = cut_levels(question, epsilon)
     try:
@@ -228,6 +244,30 @@ def _cut_staircase(problem: Problem, delta: float) -> Found:
         return None  # too many points for a table
     first, last = (int(point) for point in kernel.support)
     return kernel, -problem.below - (last - first + 1 - question.points) // 2 - first
+
+
+def _lost_to_center(goal: Goal, levels: int) -> tuple[float, float]:
+    """What weights that are rounded down take of delta, as it goes to the center; and of the confidence."""
+    return 2 * CENTER_SHARE + 2 * (levels + 1) * goal.sensitivity / TOTAL, 0.0
+
+
+def _lost(question: Question, epsilon: float, levels: int) -> tuple[float, float]:
+    """The same for weights that are rounded up: some units at either end, and at every value outside."""
+    outside = 2 * (levels + 1 - question.whole_steps)
+    units = _units_at_end(epsilon, question.sensitivity)
+    return units / TOTAL, units * max(outside, 0) / TOTAL
+
+
+def _units_at_end(epsilon: float, sensitivity: int) -> float:
+    """What rounding up adds to the weights of the values at one end of a staircase, or of a step outside."""
+    return (1 - 1 / math.expm1(-epsilon)) * sensitivity
+
+
+def _rounds_up(kernel: LatticeKernel, goal: Goal) -> bool:
+    """Whether rounding up leaves most of delta."""
+    if not isinstance(kernel, CutStaircase):
+        return True
+    return _units_at_end(kernel.loss, goal.sensitivity) < (goal.delta or 0.0) * TOTAL / 2
 
 
 def _linear_program(problem: Problem, delta: float) -> Found:

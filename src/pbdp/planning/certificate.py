@@ -97,7 +97,7 @@ def _composed(table: WeightTable, goal: Goal, delta: float) -> tuple[Bounds, str
     the convolution, whose errors are added to delta, has none to offer.
     """
     from pbdp.accounting.composition.composed import compose
-    from pbdp.accounting.composition.release import table_release
+    from pbdp.accounting.composition.loss_law import table_release
 
     found = compose([(table_release(table, goal.sensitivity), goal.releases)]).epsilon_at(delta)
     if math.isfinite(found.upper):

@@ -36,6 +36,7 @@ such a map but for rounding.
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -45,6 +46,7 @@ import numpy as np
 import numpy.typing as npt
 
 from pbdp.errors import CannotCertifyError, InputError
+from pbdp.mechanism.absolute import AbsoluteRegion
 from pbdp.mechanism.decoder import FAR, Decoder, acceptable
 from pbdp.mechanism.design import Design
 from pbdp.mechanism.grid import Grid, LinearGrid
@@ -70,8 +72,9 @@ FEW_RUNS, MOST_RUNS = 16, 128
 # A region without ends is to have grown so much after these runs.
 WORTH = 1.02
 MOST_ANSWERS = 1 << 18
-# The widest noise that is looked at, in parts; and a scale from which on few families are.
-FURTHEST, WIDE = 1 << 19, 1 << 11
+# The widest noise that is looked at, in parts; and scales from which on few families are, for one release and
+# for several.
+FURTHEST, WIDE, WIDE_FOR_SEVERAL, FEW = 1 << 19, 1 << 11, 1 << 13, 3
 # Relative steps in which wider noise is tried first, how close the search comes, what a float may be off by.
 FIRST_STEP, CLOSE, MARGIN = 0.02, 1e-5, 1e-12
 # Plateaus of staircases that are tried first, how finely, how close; and where, as a region in sensitivities.
@@ -89,7 +92,7 @@ def decoded_candidates(
     line = _Line.of(grid, requirement, goal.confidence)
     if line is None:
         return
-    problem = problem_of(line.region.tightest(), goal)
+    problem = line.problem(goal)
     laplace = LAPLACE.shapes
     if laplace is None:
         raise AssertionError("Laplace noise is planned with")
@@ -104,6 +107,8 @@ def decoded_candidates(
         # large tables take long, and for one release these are nearly the best there is
         few = {LAPLACE.name, STAIRCASE.name} if goal.order is None else {GAUSSIAN.name}
         families = tuple(name for name in families if name in few) or families
+    elif widest * line.parts > WIDE_FOR_SEVERAL:
+        families = families[:FEW]  # the most promising ones come first
     if STAIRCASE.name in families and 1 < goal.sensitivity > line.points / NARROW:
         families = tuple(name for name in families if name != STAIRCASE.name)
         yield from _decoded(line, grid, partial(_best_staircase, line, fitted.goal))
@@ -208,9 +213,11 @@ class _Law:
     def half_width(self) -> int:
         """The least half-width that the noise keeps with the confidence by itself."""
         middle = -self.start
-        reach = np.arange(min(middle, len(self.sums) - 1 - middle))
-        inside = self.sums[middle + 1 + reach] - self.sums[middle - reach]
-        return int(np.searchsorted(inside, self.wanted))
+
+        def inside(reach: int) -> float:
+            return float(self.sums[middle + 1 + reach] - self.sums[middle - reach])
+
+        return bisect_left(range(min(middle, len(self.sums) - 1 - middle)), self.wanted, key=inside)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -242,7 +249,9 @@ class _Line:
         lowest, highest = first, last
         if bounds is not None:
             ends = [end / grid.step for end in requirement.output_limits(grid)]
-            lowest, highest = max(math.ceil(ends[0]), first or 0), min(math.floor(ends[1]), last or 0)
+            # the last cell of answers that are rounded down has two ends
+            lowest = max(math.ceil(ends[0]), first or 0)
+            highest = min(math.floor(ends[1]), (last or 0) + grid.down)
         points = inner.below + inner.above + 1
         if first is not None and last is not None:
             least, most = acceptable(region, np.arange(first, min(last, first + MOST_ANSWERS) + 1))
@@ -272,6 +281,14 @@ class _Line:
             lowest=lowest,
             highest=highest,
         )
+
+    def problem(self, goal: Goal) -> Problem:
+        """The narrowest region, around its middle: a decoder moves outputs there."""
+        inner = self.region.tightest()
+        both = inner.below + inner.above
+        if math.isfinite(both):
+            inner = AbsoluteRegion(below=both // 2, above=both - both // 2)
+        return problem_of(inner, goal)
 
     @property
     def plain(self) -> Decoder:
@@ -307,13 +324,18 @@ class _Line:
             if not has_table(scale):
                 return False
             reach = math.ceil(distance_to_tail(shape, problem, scale, 1e-16))
-            masses = np.exp(shape.log_density(np.arange(-reach, reach + 1.0), np.array(scale)))
-            sums = np.concatenate((np.zeros(1), np.cumsum(np.repeat(masses, self.parts))))
+            # all shapes are symmetric
+            masses = np.exp(shape.log_density(np.arange(reach + 1.0), np.array(scale)))
+            masses = np.concatenate((masses[:0:-1], masses))
+            below = np.cumsum(masses)
+            masses, below = masses / below[-1], np.concatenate((np.zeros(1), below / below[-1]))
+            within = np.arange(self.parts) / self.parts
+            sums = np.append((below[:-1, None] + masses[:, None] * within).ravel(), 1.0)
             wanted = self.confidence * (1 + MARGIN)
-            return self._exists(_Law(sums=sums / sums[-1], start=-reach * self.parts, wanted=wanted))
+            return self._exists(_Law(sums=sums, start=-reach * self.parts, wanted=wanted))
 
         goal = replace(problem.goal, confidence=self.confidence)
-        low = plain_scale(shape, replace(problem_of(self.region.tightest(), goal)))
+        low = plain_scale(shape, self.problem(goal))
         if low == 0:
             low = shape.start * 1e-3
             if not fits(low):

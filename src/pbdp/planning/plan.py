@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Literal, overload
 
 import numpy as np
 
@@ -26,15 +26,13 @@ from pbdp.planning.certificate import Certificate, noise_delta
 from pbdp.planning.vectors.design import VectorDesign
 from pbdp.release.law import OutputLaw, law_at
 from pbdp.release.publisher import Number
-from pbdp.release.releaser import Prepared, Released, Releaser
+from pbdp.release.releaser import Form, Prepared, Released, Releaser
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from pbdp.planning.limit.of_plan import KnownLimit
 
-# What answers come in and published numbers go out in: a list, an array, a column; a number by itself.
-Form = TypeVar("Form")
 Ends = float | Array
 
 
@@ -370,17 +368,17 @@ class Plan:
         disjoint: bool = False,
         interval: bool | float = False,
         insecure_test_seed: int | None = None,
-    ) -> dict[str, Released]: ...
+    ) -> dict[str, Released[object]]: ...
 
     @overload
     def release(
         self,
-        answers: object,
+        answers: Form,
         *,
         disjoint: bool = False,
         interval: bool | float = False,
         insecure_test_seed: int | None = None,
-    ) -> Released: ...
+    ) -> Released[Form]: ...
 
     def release(
         self,
@@ -568,7 +566,7 @@ def _delta_curve(plan: Plan) -> Callable[[float], float]:
         steps = design.grid.sensitivity_in_steps(part.requirement.sensitivity)
         table = design.table_at(0.0)
         return lambda epsilon: table_delta(table, steps, epsilon).upper
-    from pbdp.planning.pricing.losses import compose_plans
+    from pbdp.planning.pricing.priced import compose_plans
 
     composed = compose_plans([(plan, 1)])
     return lambda epsilon: composed.delta_at(epsilon).upper

@@ -11,6 +11,7 @@ from pbdp.mechanism.grid import Grid, LinearGrid, binary_grid_for, grid_for, who
 from pbdp.mechanism.log_grid import log_grid_for
 from pbdp.mechanism.region import Region
 from pbdp.mechanism.requirement import Requirement
+from pbdp.mechanism.weights import BITS
 from pbdp.noise.family import Goal, known_families
 from pbdp.noise.table import FREE_FORM
 from pbdp.planning.candidates import candidates
@@ -49,8 +50,47 @@ def grids_of(requirement: Requirement) -> list[Grid]:
         free = requirement.region.follows_answer and requirement.bounds is None
         maker = grid_for if free else binary_grid_for
         grids = [maker(requirement.region.width, requirement.sensitivity)]
+    if requirement.lies_flush(grids[0].step):
+        grids = [LinearGrid(step=grids[0].step, rounded=True, down=True)]
     logarithmic = log_grid_for(requirement.region, requirement.integer)
     return grids if logarithmic is None else [*grids, logarithmic]
+
+
+# Work, in about milliseconds, after which no further law is tried, and what takes how much of it: values that
+# are added up, composed, and decoded per millisecond; a composition, and one of very many releases; and how
+# many times as much a family takes whose shape is looked for.
+MOST_WORK = 5000.0
+ADDED_UP, COMBINED, DECODED = 5000.0, 2500.0, 5000.0
+COMPOSITION, OF_VERY_MANY, VERY_MANY = 40.0, 300.0, 1 << 20
+SHAPED = 4.0
+# The families that do best over so many releases come first, as they may be the only ones that are tried.
+SEVERAL = 10
+FOR_SEVERAL = ("cosine", "huber", "gaussian", "generalized normal")
+
+
+def _work(design: Design, releases: int) -> float:
+    """About how long it takes to find and to certify a design; a count, the same on every machine."""
+    values = 2.0 * design.kernel.reach(2.0**-BITS)
+    looked = 0.0 if design.decoder is None else values * design.parts / DECODED
+    if releases > 1:
+        looked += OF_VERY_MANY if releases > VERY_MANY else COMPOSITION
+    shaped = known_families()[design.kernel.family].of_scale is None
+    return (SHAPED if shaped else 1.0) * looked + values / (ADDED_UP if releases == 1 else COMBINED)
+
+
+def work_of(plan: Plan) -> float:
+    """About the milliseconds that it took to find a plan for one number, counted as `_work` does."""
+    designs = [entry.design for entry in (plan.chosen, *plan.others)]
+    releases = plan.requirement.each.releases
+    return math.fsum(_work(design, releases) for design in designs if isinstance(design, Design))
+
+
+def _promising_first(requirement: Requirement, families: tuple[str, ...]) -> tuple[str, ...]:
+    """The families in the order in which they are likely to do well."""
+    first: tuple[str, ...] = FOR_SEVERAL if requirement.releases >= SEVERAL else ()
+    if requirement.region.width < requirement.sensitivity:
+        first = ("staircase", *first)
+    return tuple(sorted(families, key=lambda name: first.index(name) if name in first else len(first)))
 
 
 def plan_for(
@@ -66,14 +106,19 @@ def plan_for(
     Their certificates take longest, so those that cannot have the least epsilon are left out, or certified
     as well (`every`). For several releases `tables` of free form are tried beside the usual families, and
     taken if they save enough. Of a vector every coordinate gets noise of its own, good for as many releases
-    as one person changes.
+    as one person changes. Where each law takes long, not all of them are tried.
     """
     best: dict[str, Certified] = {}
     reasons: list[str] = []
     tried: list[str] = []
+    each, work = requirement.each, 0.0
 
     def certify_all(designs: Iterator[Design]) -> None:
+        nonlocal work
         for design in designs:
+            work += _work(design, each.releases)
+            if work > MOST_WORK and best:
+                break
             tried.append(design.name)
             least = min((entry.certificate.epsilon for entry in best.values()), default=math.inf)
             if least <= NO_LOSS and not design.follows_answer:
@@ -87,17 +132,17 @@ def plan_for(
             if entry is not None and (known is None or entry.certificate.epsilon < known.certificate.epsilon):
                 best[design.name] = entry
 
-    certify_all(moving_designs(requirement.each, families))
+    certify_all(moving_designs(each, _promising_first(each, families)))
     if per_answer:
         least = min((entry.certificate.epsilon for entry in best.values()), default=math.inf)
-        certify_all(_changing_designs(requirement.each, families, math.inf if every else least))
+        certify_all(_changing_designs(each, families, math.inf if every else least))
     if not best:
         raise CannotCertifyError(
             "No noise could be certified for this requirement. "
             + (reasons[0] if reasons else "Ask for less." if tried else TOO_MANY_STEPS)
         )
     if tables and families == FAMILIES:
-        certify_all(_free_form_designs(requirement.each))
+        certify_all(_free_form_designs(each))
     ranked = sorted(best.values(), key=lambda entry: entry.certificate.epsilon)
     if FREE_FORM.name not in families:
         ranked = _worth_their_length(ranked)
@@ -147,8 +192,9 @@ def _designs_on(grid: Grid, requirement: Requirement, families: tuple[str, ...])
         # nothing costs less than nothing
         yield constant
         return
-    yield from candidates(grid, region, goal, families, requirement.scale)
+    # where there is a decoder it is likely to do best
     yield from decoded_candidates(grid, requirement, goal, families)
+    yield from candidates(grid, region, goal, families, requirement.scale)
 
 
 def _changing_designs(

@@ -98,6 +98,8 @@ def design_record(design: AnyDesign) -> Record:
         "clamp": design.clamp,
         "grid": _grid_record(design.grid),
     }
+    if design.rounded_up:
+        record["rounded_up"] = True
     return record if design.decoder is None else {**record, "decoder": design.decoder.record()}
 
 
@@ -144,6 +146,7 @@ def _design(record: Record, requirement: Requirement) -> Design:
         offset=record["offset_in_steps"],
         clamp=clamp,
         decoder=decoder,
+        rounded_up=_flag(record.get("rounded_up", False)),
     )
 
 
@@ -157,7 +160,9 @@ def _serves(decoder: Decoder, requirement: Requirement, grid: Grid) -> bool:
 def _grid_record(grid: Grid) -> Record:
     kind = {LinearGrid: "linear", LogGrid: "log"}[type(grid)]
     names = [field.name for field in fields(grid) if field.init]  # type: ignore[arg-type]
-    return {"kind": kind} | {name: getattr(grid, name) for name in names}
+    record = {"kind": kind} | {name: getattr(grid, name) for name in names}
+    # left out as before, where answers are rounded to the nearest
+    return {name: value for name, value in record.items() if name != "down" or value}
 
 
 def _grid(record: Record, requirement: Requirement) -> Grid:
@@ -172,7 +177,8 @@ def _grid(record: Record, requirement: Requirement) -> Grid:
         return log
     grid = LinearGrid(**values)
     asked = 1 if requirement.integer else requirement.step
-    if _flag(grid.rounded) is requirement.integer or asked not in {None, grid.step}:
+    rounding = _flag(grid.rounded), _flag(grid.down) and not requirement.lies_flush(grid.step)
+    if rounding != (not requirement.integer, False) or asked not in {None, grid.step}:
         raise PlanFileError(
             "grid", "the one that the requirement asks for", grid.describe(), "Make the plan again."
         )

@@ -11,6 +11,7 @@ from collections.abc import Callable
 
 import numpy as np
 
+from pbdp.accounting.exact.tables import least_growth
 from pbdp.mechanism.boosted import KERNEL_ERROR
 from pbdp.noise.family import Problem, Shape, Shapes
 from pbdp.noise.grid import GridKernel
@@ -78,23 +79,9 @@ def _renyi(log_first: Array, log_second: Array, order: float) -> Array:
 
 
 def _epsilon(log_first: Array, log_second: Array, delta: float) -> Array:
-    """epsilon at delta of each row, by Newton's method on delta as a function of e^epsilon.
-
-    It is a sum of falling lines, each cut off at zero: convex, so that the steps come from the left and never
-    pass the root, and only outputs that still count have to be looked at again.
-    """
-    found = np.zeros(len(log_first))
-    for row in range(len(found)):
-        first, second = np.exp(log_first[row]), np.exp(log_second[row])
-        growth, further = 0.0, 1.0
-        while further > growth * (1 + 1e-14) and math.isfinite(further):
-            growth = further
-            counted = first > growth * second
-            first, second = first[counted], second[counted]
-            spare, rate = float(first.sum()) - delta, float(second.sum())
-            further = spare / rate if rate > 0 else math.inf if spare > 0 else growth
-        found[row] = math.log(max(growth, further))
-    return found
+    """epsilon at delta of each row."""
+    rows = zip(np.exp(log_first), np.exp(log_second), strict=True)
+    return np.array([math.log(least_growth(first, second, delta)) for first, second in rows])
 
 
 # Boosting pays when the width is of the order of the sensitivity; beyond this ratio it is not looked for.

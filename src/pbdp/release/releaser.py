@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 
@@ -30,18 +30,21 @@ from pbdp.release.law import Weights
 from pbdp.release.publisher import SCALARS, Publisher, is_number, no_number
 from pbdp.release.sampler import Sampler, sampler_of
 
+# What answers come in and published numbers go out in: a list, an array, a column; a number by itself.
+Form = TypeVar("Form")
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Released:
+class Released(Generic[Form]):
     """Published numbers with their intervals: low <= true answer <= high with at least `confidence`, each.
 
     `value`, `low` and `high` have the form of the answers. `insecure_test_seed` is None unless the noise came
     from such a seed, in which case nothing is protected.
     """
 
-    value: Any
-    low: Any
-    high: Any
+    value: Form
+    low: Form
+    high: Form
     confidence: float
     insecure_test_seed: int | None = None
 

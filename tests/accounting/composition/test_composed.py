@@ -9,9 +9,8 @@ from scipy.special import log_ndtr
 
 from pbdp.accounting import Bounds
 from pbdp.accounting.composition.composed import compose
-from pbdp.accounting.composition.loss_distribution import split
-from pbdp.accounting.composition.loss_law import table_loss_law
-from pbdp.accounting.composition.release import distribution_release, pair_release, table_release
+from pbdp.accounting.composition.loss_distribution import distribution_release, split
+from pbdp.accounting.composition.loss_law import pair_release, table_loss_law, table_release
 from pbdp.errors import InputError
 from pbdp.mechanism.weights import integer_weights
 from tests.accounting.composition.laws import GAUSSIAN_20, LAPLACE_20, gaussian_table, laplace_table

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pbdp.accounting.composition.composed import compose
-from pbdp.accounting.composition.release import pair_release, table_release
+from pbdp.accounting.composition.loss_law import pair_release, table_release
 from tests.accounting.composition.brute import Outcomes, composed, delta_of, outcomes
 from tests.accounting.composition.laws import gaussian_table, laplace_table
 

@@ -7,7 +7,7 @@ import pytest
 
 from pbdp.accounting.composition.composed import compose
 from pbdp.accounting.composition.estimate import approximate_epsilon
-from pbdp.accounting.composition.release import table_release
+from pbdp.accounting.composition.loss_law import table_release
 from pbdp.errors import InputError
 from tests.accounting.composition.laws import GAUSSIAN_20, LAPLACE_20, gaussian_table, laplace_table
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from pbdp.accounting.composition.composed import compose
-from pbdp.accounting.composition.loss_law import law_delta
-from pbdp.accounting.composition.release import pair_release, table_release
+from pbdp.accounting.composition.loss_law import law_delta, pair_release, table_release
 from pbdp.accounting.exact.tables import table_delta, table_epsilon
 from pbdp.errors import InputError
 from tests.accounting.composition.laws import GAUSSIAN_20, LAWS, gaussian_table, laplace_table

@@ -27,15 +27,16 @@ from pbdp.noise.staircase import Staircase
 from tests.brute import designs, force, quadrature
 from tests.brute.designs import Array, Noise, Random
 from tests.brute.tally import Tally
+from tests.effort import cases
 
 # ------------------------------------------------------------------- many absolute regions on a lattice
 
 
 @pytest.mark.parametrize("chunk", range(4))
-def test_twenty_five_thousand_absolute_designs(chunk: int) -> None:
+def test_thousands_of_absolute_designs(chunk: int) -> None:
     rng = np.random.default_rng([20, chunk])
     tally = Tally()
-    while tally.designs < 25_000:
+    while tally.designs < cases(25_000):
         block = designs.block(rng, size=25)
         truth = block.truths()
         rounding = force.ROUNDING * (1 + (truth if block.order else 0))
@@ -48,7 +49,7 @@ def test_epsilon_at_a_flat_stretch_of_the_loss() -> None:
     """Where the loss is flat and equals epsilon but for rounding, in or out is a matter of the last digit."""
     rng = np.random.default_rng(21)
     tally = Tally()
-    while tally.designs < 5_000:
+    while tally.designs < cases(5_000):
         block = designs.block(rng, size=10, at_a_loss=True)
         tally.add(block.truths(), *block.claims(), force.ROUNDING, block)
     tally.confirm()
@@ -143,7 +144,7 @@ def small(rng: Random, families: tuple[designs.Maker, ...] = designs.LATTICE) ->
 def test_delta_of_the_accountant(kind: str, count: int) -> None:
     rng = np.random.default_rng([22, len(kind)])
     tally = Tally()
-    for _ in range(count):
+    for _ in range(cases(count)):
         case = design(rng, kind, small(rng), hard=bool(rng.random() < 0.05))
         epsilon = float(rng.choice([0.0, rng.uniform(0, 4), designs.log_uniform(rng, 1e-3, 8)]))
         truth = case.worst(np.exp(case.log_laws()), force.hockey_stick(epsilon))
@@ -159,7 +160,7 @@ def test_epsilon_of_the_accountant(kind: str, count: int) -> None:
     """Delta at the claimed epsilon does not exceed the one asked for; a millionth below it mostly does."""
     rng = np.random.default_rng([23, len(kind)])
     tight, finite = 0, 0
-    for _ in range(count):
+    for _ in range(cases(count)):
         case = design(rng, kind, small(rng))
         delta = designs.log_uniform(rng, 1e-9, 0.3)
         claim = case.accountant.epsilon_at(delta)
@@ -186,7 +187,7 @@ def test_epsilon_of_the_accountant(kind: str, count: int) -> None:
 def test_renyi_of_the_accountant(kind: str, count: int) -> None:
     rng = np.random.default_rng([24, len(kind)])
     tally = Tally()
-    for _ in range(count):
+    for _ in range(cases(count)):
         case = design(rng, kind, small(rng, designs.UNBOUNDED))
         order = float(rng.uniform(1.05, 5))
         truth = case.worst(case.log_laws(extra=100), force.renyi(order))
@@ -202,7 +203,7 @@ def test_renyi_of_the_accountant(kind: str, count: int) -> None:
 def test_pure_epsilon_of_the_accountant(kind: str, count: int) -> None:
     rng = np.random.default_rng([25, len(kind)])
     tally = Tally()
-    for _ in range(count):
+    for _ in range(cases(count)):
         case = design(rng, kind, small(rng, (designs.laplace, designs.staircase, designs.huber)))
         truth = case.worst(case.log_laws(), force.largest_loss)
         claim = case.accountant.pure_epsilon()
@@ -255,7 +256,7 @@ def law_at(mechanism: Boosted, density: quadrature.Density, answer: float) -> qu
 def test_delta_of_continuous_noise_around_the_answer() -> None:
     rng = np.random.default_rng(26)
     tally = Tally()
-    for _ in range(1000):
+    for _ in range(cases(1000)):
         kernel, density = continuous(rng)
         below, above = (float(v[0]) for v in designs.offsets(rng, 1))
         boost, sensitivity = (
@@ -280,7 +281,7 @@ def test_delta_of_continuous_noise_with_a_region_that_changes(kind: str) -> None
     """No pair of answers exceeds the claim; the pair that pbdp names as the worst is legal and reaches it."""
     rng = np.random.default_rng([27, len(kind)])
     tally = Tally()
-    for _ in range(8):
+    for _ in range(cases(8)):
         scale = designs.log_uniform(rng, 0.4, 3)
         kernel, density = (
             (Gaussian(sigma=scale), quadrature.gaussian(scale))
@@ -319,7 +320,7 @@ def test_delta_of_continuous_noise_with_a_region_that_changes(kind: str) -> None
 def test_renyi_of_continuous_noise_around_the_answer() -> None:
     rng = np.random.default_rng(28)
     tally = Tally()
-    for _ in range(300):
+    for _ in range(cases(300)):
         kernel, density = continuous(rng)
         below, above = (float(v[0]) for v in designs.offsets(rng, 1))
         boost, sensitivity = float(rng.uniform(0, 0.99)), float(rng.uniform(0.1, 4)) * min(density.scale, 2.0)

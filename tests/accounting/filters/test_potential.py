@@ -9,8 +9,7 @@ import mpmath
 import numpy as np
 import pytest
 
-from pbdp.accounting.composition.loss_law import LossLaw
-from pbdp.accounting.composition.release import table_release
+from pbdp.accounting.composition.loss_law import LossLaw, table_release
 from pbdp.accounting.filters.potential import (
     Moment,
     largest_variance,

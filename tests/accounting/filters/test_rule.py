@@ -12,11 +12,20 @@ import numpy as np
 import pytest
 
 from pbdp.accounting.composition.composed import compose
-from pbdp.accounting.composition.loss_law import LossLaw, loss_law
-from pbdp.accounting.composition.release import table_release
+from pbdp.accounting.composition.loss_law import LossLaw, loss_law, table_release
 from pbdp.accounting.filters import potential
-from pbdp.accounting.filters.claimed import claimed_release
-from pbdp.accounting.filters.rule import NATS, PROBABILITIES, VARIANCES, Filter, Left
+from pbdp.accounting.filters.rule import (
+    NATS,
+    PROBABILITIES,
+    VARIANCES,
+    Filter,
+    Left,
+    allowed,
+    charged,
+    not_below_written,
+    written,
+)
+from pbdp.accounting.filters.steps import claimed_release
 from pbdp.errors import InputError
 from pbdp.mechanism.weights import WeightTable, integer_weights
 from pbdp.noise.kernel import Array
@@ -306,3 +315,19 @@ def test_impossible_budgets_are_refused(changed: dict[str, float], named: str) -
     given = {"epsilon": 1.0, "delta": 1e-6} | changed
     with pytest.raises(InputError, match=named):
         Filter(**given)
+
+
+# ---- whole-number amounts
+
+
+def test_decimals_are_read_as_they_are_written() -> None:
+    assert 10 * charged(written(0.1), NATS) == allowed(written(1.0), NATS)
+    assert 3 * charged(written(1e-7), PROBABILITIES) == allowed(written(3e-7), PROBABILITIES)
+    assert charged(0.1, NATS) == 10**11 + 1  # the float itself is a little more than a tenth
+
+
+@pytest.mark.parametrize("value", [0.1, 0.3, 1e-5, 1e-6, 2.5, 0.0])
+def test_the_float_above_what_is_written(value: float) -> None:
+    above = not_below_written(value)
+    assert Fraction(above) >= written(value)
+    assert above == value or Fraction(value) < written(value)

@@ -7,8 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from pbdp.accounting.composition.loss_law import LossLaw, loss_law
-from pbdp.accounting.composition.release import table_release
+from pbdp.accounting.composition.loss_law import LossLaw, loss_law, table_release
 from pbdp.accounting.filters.steps import step_of, symmetric_law
 from pbdp.mechanism.weights import integer_weights
 from pbdp.noise.kernel import Array

@@ -12,7 +12,8 @@ from dp_accounting.pld import privacy_loss_distribution as rival
 from dp_accounting.pld.pld_pmf import DensePLDPmf
 
 from pbdp.accounting.composition.composed import compose
-from pbdp.accounting.composition.release import distribution_release, pair_release, table_release
+from pbdp.accounting.composition.loss_distribution import distribution_release
+from pbdp.accounting.composition.loss_law import pair_release, table_release
 from pbdp.bridges.dp_accounting import from_dp_accounting, plan_to_pld, to_dp_accounting
 from pbdp.errors import InputError
 from pbdp.planning.pricing.priced import Claim

@@ -19,9 +19,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A survey of ages, another one, and the Adult ages as text and as Parquet."""
     place = tmp_path_factory.mktemp("survey")
     for name, epsilon in (("survey", "5"), ("other", "4")):
-        done = run_command(
-            "local", "plan", *AGES, "--epsilon", epsilon, "--goal", "0.5", "-o", str(place / f"{name}.json")
-        )
+        wanted = ["--epsilon", epsilon, "--goal", "0.5", "--use", "boosted response"]
+        done = run_command("local", "plan", *AGES, *wanted, "-o", str(place / f"{name}.json"))
         assert done.code == 0, done
     ages = np.repeat(list(adult_ages()), list(adult_ages().values()))
     np.random.default_rng(1).shuffle(ages)

@@ -19,8 +19,7 @@ from pbdp.ledger.ledger import Ledger
 from pbdp.mechanism.custom import CustomRegion
 from pbdp.planning.plan import Plan, number_design
 from pbdp.planning.pricing import Claim, Price, Terms, fingerprint, price
-from pbdp.planning.pricing.losses import compose_plans
-from pbdp.planning.pricing.priced import name_of
+from pbdp.planning.pricing.priced import compose_plans, name_of
 from pbdp.planning.together import plan_together
 from tests.planning.together.enumeration import worst
 from tests.planning.together.requirements import FEW, count

@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 
 from pbdp.accounting.composition.composed import compose
-from pbdp.accounting.composition.release import pair_release
-from pbdp.accounting.filters.claimed import claimed_release
+from pbdp.accounting.composition.loss_law import pair_release
+from pbdp.accounting.filters.steps import claimed_release
 
 Law = Mapping[Any, Fraction]
 GROWTHS = [Fraction(1), Fraction(9, 8), Fraction(3, 2), Fraction(2), Fraction(5)]

@@ -10,8 +10,7 @@ import numpy as np
 
 from pbdp.accounting import Bounds
 from pbdp.accounting.composition.loss_distribution import outline
-from pbdp.accounting.composition.loss_law import LossLaw
-from pbdp.accounting.composition.release import Release
+from pbdp.accounting.composition.loss_law import LossLaw, Release
 from pbdp.accounting.composition.window import (
     Part,
     cumulants,

@@ -17,8 +17,7 @@ from pbdp.accounting.composition.case import (
     infinite_mass,
     witnesses,
 )
-from pbdp.accounting.composition.loss_law import LossLaw, law_delta, law_epsilon, loss_margin
-from pbdp.accounting.composition.release import Release
+from pbdp.accounting.composition.loss_law import LossLaw, Release, law_delta, law_epsilon, loss_margin
 from pbdp.domains import fraction, non_negative, positive, whole
 
 PRECISION = 1e-4

@@ -25,7 +25,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from pbdp.accounting.composition.loss_law import LARGEST_LOSS, UNIT, LossLaw, loss_margin
+from pbdp.accounting.composition.loss_law import LARGEST_LOSS, UNIT, LossLaw, Release, loss_margin
 from pbdp.domains import positive
 from pbdp.errors import CannotCertifyError, InputError
 from pbdp.noise.kernel import Array
@@ -210,3 +210,8 @@ def grid_curve(part: LossDistribution, first: int, last: int) -> Array:
     beyond[:-1] = np.cumsum((masses / x)[:0:-1])[::-1]
     gains = x * math.expm1(part.step) * beyond
     return np.asarray(part.infinity + np.cumsum(gains[::-1])[::-1])
+
+
+def distribution_release(*distributions: LossDistribution) -> Release:
+    """Dominating distributions from elsewhere: an upper bound only, for all of them at once."""
+    return Release(covered=tuple(distribution.law() for distribution in distributions))

@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from pbdp.accounting import Bounds
 from pbdp.mechanism.weights import TOTAL, WeightTable
-from pbdp.noise.kernel import Index
+from pbdp.noise.kernel import Array, Index
 
 Long = npt.NDArray[np.longdouble]
 
@@ -81,34 +81,48 @@ def _delta(first: Long, second: Long, epsilon: float) -> Bounds:
     return Bounds(lower=max(value - error, 0.0), upper=min(value * (1 + 2**-52) + error, 1.0))
 
 
-def _shift_epsilon(table: WeightTable, shift: int, delta: float) -> Bounds:
-    """Root of delta(epsilon): with the losses in falling order it is solved on one stretch in closed form.
+def least_growth(first: Array, second: Array, delta: float) -> float:
+    """About the least e^eps >= 1 at which the hockey-stick of two laws is at most delta; infinite if none is.
 
-    On the stretch where exactly the cells of A have a larger loss, delta = P(A) - e^eps P'(A).
+    By Newton's method on delta as a function of e^eps. It is a sum of falling lines, each cut off at zero:
+    convex, so that the steps come from the left and never pass the root, and only cells that still count have
+    to be looked at again.
+    """
+    growth, further = 0.0, 1.0
+    while further > growth * (1 + 1e-14) and math.isfinite(further):
+        growth = further
+        counted = first > growth * second
+        first, second = first[counted], second[counted]
+        spare, rate = float(first.sum()) - delta, float(second.sum())
+        further = spare / rate if rate > 0 else math.inf if spare > 0 else growth
+    return max(growth, further)
+
+
+def _shift_epsilon(table: WeightTable, shift: int, delta: float) -> Bounds:
+    """Root of delta(epsilon): on the stretch where exactly the cells of A have a larger loss,
+    delta = P(A) - e^eps P'(A), which is solved in closed form and then checked.
     """
     p, q = _risky(table, shift)
-    with np.errstate(divide="ignore"):
-        ratio = np.asarray(p / q, dtype=np.float64)
-    order = np.argsort(-ratio)
-    p_sum, q_sum = np.cumsum(p[order]), np.cumsum(q[order])
-    ratio = ratio[order]
-    with np.errstate(invalid="ignore"):
-        reached = np.where(np.isinf(ratio), p_sum, p_sum - ratio * q_sum)
-    beyond = np.flatnonzero(reached > delta)
-    stretch = int(beyond[0]) - 1 if beyond.size else len(ratio) - 1
-    if stretch < 0 or q_sum[stretch] == 0:
-        if beyond.size and math.isinf(ratio[beyond[0]]):
-            return Bounds(lower=math.inf, upper=math.inf)
-        stretch = max(stretch, 0)
-    root = float(np.log((p_sum[stretch] - delta) / q_sum[stretch])) if p_sum[stretch] > delta else 0.0
-    return _checked(p, q, delta, max(root, 0.0))
+    growth = least_growth(p.astype(np.float64), q.astype(np.float64), delta)
+    if math.isinf(growth):
+        return Bounds(lower=math.inf, upper=math.inf)
+    counted = p > growth * (1 - 1e-14) * q
+    alone, both = np.sum(p[counted]), np.sum(q[counted])
+    if alone <= delta or both == 0:
+        return _checked(p, q, delta, 0.0, 0.0)
+    root = max(float(np.log((alone - delta) / both)), 0.0)
+    # what the errors of both sums come to, as a change of epsilon; half of that is not confirmed
+    lost = SUM_ERROR * (float(alone / both) / growth + 1)
+    return _checked(p, q, delta, root, lost / 2 / (root + 1e-2) if root > 0 else 0.0)
 
 
-def _checked(first: Long, second: Long, delta: float, root: float) -> Bounds:
-    """The root moved to either side until the sum itself confirms it."""
+def _checked(first: Long, second: Long, delta: float, root: float, least: float) -> Bounds:
+    """The root moved to either side, by more than the least share, until the sum itself confirms it."""
 
     def moved(direction: int, confirmed: Callable[[float], bool]) -> float | None:
         margin = 1e-14
+        while margin < min(least, 1e-4):
+            margin *= 4
         while margin < 1:
             epsilon = root * (1 + direction * margin) + direction * margin * 1e-2
             if epsilon < 0 or confirmed(epsilon):

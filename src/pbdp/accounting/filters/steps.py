@@ -8,8 +8,8 @@ needs the largest move only:
     delta_eps(P_s, Q_s) <= delta_eps(P_t, Q_t) for eps >= 0, and the same with the laws exchanged. Since
     delta_-eps(P, Q) = 1 - e^-eps + e^-eps·delta_eps(Q, P), it holds for every real eps.
 
-Noise that changes with the answer: one pair for all neighbors (`changing`). A mechanism of which only its
-(epsilon, delta) is known: randomized response (`claimed`). A package: the pairs of its releases, multiplied.
+Noise that changes with the answer: one pair for all neighbors. A mechanism of which only its (epsilon, delta)
+is known: randomized response. Both are proved below. A package: the pairs of its releases, multiplied.
 
 **Set aside.** The last weights of a table are 1, 2, 3, ... units of 2^-62, whose ratios are those of
 rounding, not of the law. Let R be a limit for losses. An output with p > e^R·q is made two: one with e^R·q
@@ -30,6 +30,23 @@ and their reverses. The largest delta of these, D, is convex in x = e^eps, and
 for D(1) lies below the chord from 1/x to x. Lower delta_0 to that for all k. The largest convex curve below
 the bounds is still above D, and it is that of a pair: masses m_k = x_k·(slope before - slope after) at kg,
 m_k/x_k at -kg, the last delta at infinity, and the rest at zero, which is 1 - delta_0 - 2·(first slope) >= 0.
+
+**Claims: only (epsilon, delta) is known.** Theorem (Kairouz, Oh and Viswanath 2015, theorem 3.1 and its
+proof). Let randomized response with (epsilon, delta) give, for one neighbor,
+
+    output          0            1                       2                       3
+    probability     delta   (1-delta)/(1+e^-epsilon)   (1-delta)/(1+e^epsilon)    0
+
+and for the other the same row reversed. If P and Q are the laws of an (epsilon, delta)-DP mechanism, some
+Markov kernel maps the two rows to P and Q. So whatever is proved for the rows, at any order and in any
+composition, holds for the mechanism.
+
+**Noise that changes with the answer.** Its dominating pair comes from the exact delta at a row of epsilons.
+Let D(eps) be an upper bound for the delta of all neighboring answers in both directions, eps >= 0. The tables
+that are drawn from lie within v of the exact laws, so theirs is at most D(eps) + (1 + e^eps)·v; and as delta
+falls with epsilon, so may the bound be made to. The pair of this curve that is its own reverse
+(`symmetric_law`) dominates every pair of neighbors, at negative epsilons too, and so in any composition
+(lemma in `composition.loss_law`).
 """
 
 from __future__ import annotations
@@ -37,12 +54,26 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 
 from pbdp.accounting.composition.loss_distribution import split
-from pbdp.accounting.composition.loss_law import LossLaw, law_epsilon, loss_margin
+from pbdp.accounting.composition.loss_law import (
+    LARGEST_LOSS,
+    LossLaw,
+    Release,
+    law_epsilon,
+    loss_law,
+    loss_margin,
+    table_release,
+)
+from pbdp.accounting.exact.accountant import ExactAccountant
+from pbdp.domains import fraction, non_negative
+from pbdp.errors import CannotCertifyError
+from pbdp.mechanism.design import Design
 from pbdp.noise.kernel import Array
+from pbdp.noise.rounded_gaussian import RoundedGaussian
 
 UNIT = 2.0**-53
 # Finer than this, relative to the reach, no grid need be.
@@ -157,3 +188,107 @@ def _lower_hull(x: Array, y: Array) -> list[int]:
             hull.pop()
         hull.append(k)
     return hull
+
+
+# The masses of outputs 2 and 1 are raised by this share, which covers their rounding.
+_RAISED = 2.0**-49
+
+
+def claimed_release(epsilon: float, delta: float) -> Release:
+    """A release that dominates the mechanism in any composition; no pair is known to reach it."""
+    losses, masses = _rows(epsilon, delta)
+    if epsilon >= LARGEST_LOSS:
+        law = LossLaw(losses=np.zeros(0), masses=np.zeros(0), infinite=1.0)
+    elif epsilon == 0:
+        law = LossLaw(losses=np.zeros(1), masses=np.sum(masses, keepdims=True), infinite=delta)
+    else:
+        law = LossLaw(losses=losses, masses=masses, infinite=delta)
+    return Release(covered=(law,))
+
+
+def _rows(epsilon: float, delta: float) -> tuple[Array, Array]:
+    """Losses of outputs 2 and 1, and their masses, rounded up."""
+    non_negative("epsilon", epsilon)
+    fraction("delta", delta)
+    smaller = math.exp(-epsilon) / (1 + math.exp(-epsilon))
+    masses = (1 - delta) * np.array([smaller, 1 / (1 + math.exp(-epsilon))])
+    return np.array([-epsilon, epsilon]), masses * (1 + _RAISED)
+
+
+# How many epsilons above zero are looked at, and how exactly. Each is a search over all answers.
+_POINTS = 32
+_TOLERANCE = 1e-4
+# The row ends where delta is about the error of the tables, or at least this small, or at this epsilon.
+_SMALL_DELTAS = (1e-9, 1e-6, 1e-3)
+_FURTHEST = 20.0
+# Rounding of the few sums and products here.
+_ROUNDING = 1e-14
+# The row of a Gaussian pair ends where delta is about 1e-17.
+_GAUSSIAN_POINTS = 4096
+_FURTHEST_NORMAL = 8.5
+
+
+def design_release(design: Design, sensitivity: int) -> Release:
+    """What one number reveals in a composition that is fixed in advance.
+
+    Or, of rounded Gaussian noise, what any numbers reveal that one person moves by a Euclidean length of so
+    many steps together: the noise is a function of Gaussian noise (`noise.rounded_gaussian`). Its table is
+    close to that law; whoever draws several numbers from it accounts for the distance.
+    """
+    if isinstance(design.kernel, RoundedGaussian):
+        return Release(covered=(gaussian_law(sensitivity / design.kernel.sigma * (1 + _ROUNDING)),))
+    if design.mechanism.follows_answer:
+        return table_release(design.table_at(0.0), sensitivity)
+    covered = answer_law(design, sensitivity)
+    return Release(covered=(covered,), actual=(_worst_pair(design, sensitivity),))
+
+
+@lru_cache(maxsize=64)
+def gaussian_law(mu: float) -> LossLaw:
+    """A pair that dominates N(0, 1) and N(mu, 1), in both directions."""
+    # which itself looks at steps
+    from pbdp.accounting.filters.potential import potential
+
+    furthest = mu * (_FURTHEST_NORMAL + mu / 2)
+    step = furthest / _GAUSSIAN_POINTS
+    epsilons = step * np.arange(_GAUSSIAN_POINTS + 1, dtype=np.float64)
+    found = potential(mu * mu * (1 + _ROUNDING), epsilons)
+    return symmetric_law(step, (found.value + found.error) * (1 + _ROUNDING))
+
+
+def _worst_pair(design: Design, sensitivity: int) -> LossLaw:
+    """The tables of the two answers with the largest delta where it is small: a pair that really occurs."""
+    accountant = ExactAccountant(mechanism=design.mechanism, sensitivity=sensitivity)
+    epsilon = accountant.epsilon_at(1e-6).upper
+    worst = accountant.worst_pair_at(min(epsilon, 20.0), tolerance=1e-2)
+    first, second = design.table_at(worst.answer), design.table_at(worst.other)
+    moved = round(worst.other - worst.answer)
+    start = min(first.start, second.start + moved)
+    length = max(first.stop, second.stop + moved) - start
+    rows = np.zeros((2, length))
+    rows[0, first.start - start : first.stop - start] = first.probabilities()
+    rows[1, second.start + moved - start : second.stop + moved - start] = second.probabilities()
+    return loss_law(rows[0], rows[1])
+
+
+@lru_cache(maxsize=64)
+def answer_law(design: Design, sensitivity: int) -> LossLaw:
+    """The pair for all answers; kept, because it takes a second or so to find."""
+    accountant = ExactAccountant(mechanism=design.mechanism, sensitivity=sensitivity)
+    distance = design.table_error()
+    step = _furthest(accountant, distance) / _POINTS
+    epsilons = step * np.arange(_POINTS + 1)
+    exact = np.array([accountant.delta_at(float(epsilon), _TOLERANCE).upper for epsilon in epsilons])
+    deltas = (exact + (1 + np.exp(epsilons)) * distance) * (1 + _ROUNDING)
+    return symmetric_law(step, deltas)
+
+
+def _furthest(accountant: ExactAccountant, distance: float) -> float:
+    for delta in (distance, *_SMALL_DELTAS):
+        epsilon = accountant.epsilon_at(min(delta, 0.5)).upper
+        if math.isfinite(epsilon):
+            return min(max(epsilon, 1e-6), _FURTHEST)
+    raise CannotCertifyError(
+        "This noise has outputs that only one of two neighbors can produce, and they are too likely to be "
+        "composed. Use a boost below 1, or noise that only moves with the answer."
+    )

@@ -28,15 +28,15 @@ from dp_accounting.pld.pld_privacy_accountant import PLDAccountant
 from dp_accounting.privacy_accountant import NeighboringRelation
 
 from pbdp.accounting.composition.composed import PRECISION, Composed, compose
-from pbdp.accounting.composition.release import Release, distribution_release
+from pbdp.accounting.composition.loss_distribution import distribution_release
+from pbdp.accounting.composition.loss_law import Release
 from pbdp.bridges.dp_accounting.distributions import STEP, from_dp_accounting
 from pbdp.digits import rounded_up
 from pbdp.domains import positive
 from pbdp.errors import InputError, PbdpError
 from pbdp.mechanism.neighbors import Neighbors
 from pbdp.planning.plan import Plan
-from pbdp.planning.pricing.losses import compose_plans
-from pbdp.planning.pricing.priced import Claim, Measured, Priced, name_of
+from pbdp.planning.pricing.priced import Claim, Measured, Priced, compose_plans, name_of
 
 # "replace special" is for mechanisms that know a zero record; plans do not say what theirs is.
 RELATIONS = {

@@ -11,13 +11,11 @@ import numpy.typing as npt
 from dp_accounting.pld import pld_pmf, privacy_loss_distribution
 
 from pbdp.accounting.composition.loss_distribution import LossDistribution, dominating
-from pbdp.accounting.composition.loss_law import LARGEST_LOSS
-from pbdp.accounting.composition.release import Release
+from pbdp.accounting.composition.loss_law import LARGEST_LOSS, Release
 from pbdp.domains import positive
 from pbdp.errors import InputError
 from pbdp.noise.kernel import Array
-from pbdp.planning.pricing.losses import compose_plans
-from pbdp.planning.pricing.priced import Priced
+from pbdp.planning.pricing.priced import Priced, compose_plans
 
 # dp-accounting's own default interval.
 STEP = 1e-4

@@ -6,6 +6,8 @@ from pbdp.cli.parser import Parser
 
 COMMANDS = {
     "plan": "find the best way to randomize answers, or the least epsilon for an accuracy",
+    "questions": "plan several questions of one person: one of them each, or all of them",
+    "client": "write the JavaScript that makes reports on people's own devices",
     "randomize": "make a report of every true answer, as people do at home",
     "estimate": "estimate from reports how many people hold each value or are in each category",
 }

@@ -4,29 +4,36 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
+from dataclasses import dataclass
 from itertools import combinations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pbdp.cli.files import STANDARD, Outcome, json_text, picture_of, same_file, target_of
-from pbdp.cli.options import add, add_written
+from pbdp.cli.options import add, add_written, whole
 from pbdp.cli.parser import Parser
 from pbdp.cli.progress import Progress
 from pbdp.columns.files import FORMATS
 from pbdp.domains import confidence_level
-from pbdp.errors import ContradictionError
+from pbdp.errors import ContradictionError, InputError
 
 if TYPE_CHECKING:
     from pbdp.cli.local.reports import Collected
     from pbdp.cli.table_file import Table
+    from pbdp.local.alarms import Alarm
     from pbdp.local.counts import Counts
+    from pbdp.local.distribution import Distribution
     from pbdp.local.estimate import Estimate
     from pbdp.local.mechanism import LocalMechanism
+
+# What is estimated beside shares.
+ORDERED = ("distribution", "quantile")
 
 EXAMPLES = """examples:
   pbdp local estimate survey.json --input reports.csv
   pbdp local estimate survey.json --input north.csv south.parquet --of value --confidence 0.99 --joint
   pbdp local estimate survey.json --input grouped.csv --counts people -o ages.csv --plot ages.png
+  pbdp local estimate survey.json --input reports.csv --of quantile --asked 50000
 
 Files have the columns report and survey, as `pbdp local randomize` writes them, or one report a line. Many
 reports are best counted where they are, and given with --counts people:
@@ -38,8 +45,9 @@ def declare(parser: Parser) -> None:
     """What the command takes."""
     parser.set_defaults(doing="Checking the survey")
     parser.description = (
-        "Estimate from reports how many people hold each value or are in each category.\n"
-        "Reports that cannot be used are counted, named and left out."
+        "Estimate from reports how many people hold each value or are in each category, their mean,\n"
+        "distribution or quantiles. Reports that cannot be used are counted, named and left out; what\n"
+        "honest clients would hardly have sent raises an alarm."
     )
     parser.epilog = EXAMPLES
     add(parser, "survey")
@@ -55,8 +63,16 @@ def declare(parser: Parser) -> None:
     add(reports, "--input-format", choices=FORMATS)
     add(reports, "--column", help="the column of the reports; default: report")
     reports.add_argument("--counts", metavar="NAME", help="the column that says how often each report occurs")
+    reports.add_argument(
+        "--asked", type=whole, metavar="N", help="people who were asked, to count those who did not answer"
+    )
     wanted = parser.add_argument_group("estimates")
-    add(wanted, "--of")
+    add(
+        wanted,
+        "--of",
+        choices=("category", "value", "mean", *ORDERED),
+        help="default: what the survey is for",
+    )
     add(wanted, "--confidence", default=0.95, help="how often an interval must hold; default: 0.95")
     add(wanted, "--joint", "--guaranteed")
     wanted.add_argument(
@@ -78,111 +94,171 @@ def run(options: argparse.Namespace) -> Outcome:
     from pbdp.local.configuration import load_configuration
 
     mechanism = load_configuration(options.survey)
-    files = _files(mechanism, options)
-    counts = _sum(mechanism, files)
-    found = _estimate(mechanism, counts, options)
+    read = _read(mechanism, options)
+    found = _estimate(mechanism, read.counts, options)
     with target.opened() as file:
         if file is not None:
-            file.write(table_bytes(_table(found), target.written))
+            file.write(table_bytes(_table(found, options.of), target.written))
         # a picture that cannot be drawn leaves no table either
         _draw(found, picture)
     if options.json:
-        output = json_text("local-estimate", _record(mechanism, found, files, joint=options.joint))
+        output = json_text("local-estimate", _record(mechanism, found, read, options))
     elif target.path is not None:
-        output = f"{len(found.names):,} estimates in {options.output}"
+        output = f"{_entries(found, options.of):,} estimates in {options.output}"
     else:
-        output = estimate_words(mechanism, found, joint=options.joint)
-    return Outcome(output=output, notes=estimate_notes(found, files))
+        output = estimate_words(mechanism, found, of=options.of, joint=options.joint, read=read)
+    return Outcome(output=output, notes=estimate_notes(found, read))
 
 
-def _files(mechanism: LocalMechanism, options: argparse.Namespace) -> list[Collected]:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Read:
+    """All files together: their counts, what is alarming about them, and how many people were asked."""
+
+    files: list[Collected]
+    counts: Counts
+    alarms: tuple[Alarm, ...]
+    asked: int | None
+
+
+def _read(mechanism: LocalMechanism, options: argparse.Namespace) -> Read:
     from pbdp.cli.local.randomize import reports_are_whole
     from pbdp.cli.local.reports import collected
+    from pbdp.local.alarms import Repeating, alarms
+    from pbdp.local.counts import no_counts
 
-    whole = reports_are_whole(mechanism)
+    whole_numbers = reports_are_whole(mechanism)
+    repeating = Repeating(mechanism=mechanism)
     with Progress() as progress:
-        return [
+        files = [
             collected(
                 mechanism,
                 name,
                 options.input_format,
                 options.column,
                 options.counts,
-                whole=whole,
+                whole=whole_numbers,
                 progress=progress,
+                repeating=repeating,
             )
             for name in options.input
         ]
-
-
-def _sum(mechanism: LocalMechanism, files: list[Collected]) -> Counts:
-    from pbdp.local.counts import no_counts
-
     total = no_counts(mechanism)
     for file in files:
         total += file.counts
-    return total
+    if options.asked is not None and options.asked < total.users:
+        raise InputError("--asked", f"at least the {total.users:,} people who reported", options.asked)
+    odd = alarms(mechanism, [(file.name, file.counts) for file in files], repeating.found())
+    return Read(files=files, counts=total, alarms=odd, asked=options.asked)
 
 
-def _estimate(mechanism: LocalMechanism, counts: Counts, options: argparse.Namespace) -> Estimate:
-    from pbdp.local.estimate import GUARANTEED, NORMAL, estimate
+def _estimate(
+    mechanism: LocalMechanism, counts: Counts, options: argparse.Namespace
+) -> Estimate | Distribution:
+    from pbdp.local.distribution import distribution
+    from pbdp.local.estimate import GUARANTEED, SCORE, estimate
 
     groups = mechanism.domain.grouped
     if options.of == "category" and not groups:
         raise ContradictionError("--of", "value for a survey without categories", "category")
+    options.of = options.of or _usual(mechanism)
+    method = GUARANTEED if options.guaranteed else SCORE
+    if options.of in ORDERED:
+        if options.projected:
+            raise ContradictionError("--projected", "used with --of value or category", f"--of {options.of}")
+        return distribution(
+            mechanism, counts, confidence=options.confidence, joint=options.joint, method=method
+        )
     found = estimate(
         mechanism,
         counts,
-        options.of or ("category" if groups else "value"),
+        options.of,
         confidence=options.confidence,
         joint=options.joint,
-        method=GUARANTEED if options.guaranteed else NORMAL,
+        method=method,
     )
-    return found.projected() if options.projected else found
+    return found.projected() if options.projected and options.of != "mean" else found
 
 
-def _draw(found: Estimate, picture: Path | None) -> None:
+def _usual(mechanism: LocalMechanism) -> str:
+    """What the survey was made for."""
+    usual = {"mean response": "mean", "square wave": "distribution"}
+    return usual.get(mechanism.kind, "category" if mechanism.domain.grouped else "value")
+
+
+def _draw(found: Estimate | Distribution, picture: Path | None) -> None:
     if picture is not None:
         from pbdp.figures.canvas import save
-        from pbdp.figures.local_figure import draw_estimates
+        from pbdp.figures.local_figure import draw_distribution, draw_estimates
+        from pbdp.local.estimate import Estimate
 
-        save(draw_estimates(found), picture)
+        drawn = draw_estimates(found) if isinstance(found, Estimate) else draw_distribution(found)
+        save(drawn, picture)
 
 
-def _table(found: Estimate) -> Table:
-    """One row for each value or category; what is biased or from a test seed has a column that says so."""
+def _entries(found: Estimate | Distribution, of: str) -> int:
+    return 9 if of == "quantile" else len(found.names)
+
+
+def _table(found: Estimate | Distribution, of: str) -> Table:
+    """One row for each estimate; what is biased or from a test seed has a column that says so."""
     import numpy as np
 
-    names = list(found.names)
-    whole = isinstance(names[0], int)
-    table: Table = {
-        found.kind: np.array(names, dtype=np.int64) if whole else names,
-        "estimate": found.people,
-        "low": found.low,
-        "high": found.high,
-        "share": found.share,
-    }
-    marks = {"biased": found.biased, "insecure_test": found.insecure_test}
-    return table | {name: ["true"] * len(names) for name, true in marks.items() if true}
+    from pbdp.local.estimate import Estimate
+
+    table: Table
+    if isinstance(found, Estimate):
+        mean = found.kind == "mean"
+        scale = found.users if mean else 1
+        table = {} if mean else {found.kind: _column(found.names)}
+        table |= {"estimate": found.people / scale, "low": found.low / scale, "high": found.high / scale}
+        table |= {} if mean else {"share": found.share}
+        biased = found.biased
+    elif of == "quantile":
+        levels, values, low, high = zip(*found.quantiles(), strict=True)
+        table = {"quantile": np.array(levels)}
+        table |= {"estimate": _column(values), "low": _column(low), "high": _column(high)}
+        biased = True
+    else:
+        table = {"value": _column(found.names), "share": found.share, "cumulative": found.cumulative}
+        table |= {"low": found.low, "high": found.high}
+        biased = True
+    marks = {"biased": biased, "insecure_test": found.insecure_test}
+    rows = len(next(iter(table.values())))
+    return table | {name: ["true"] * rows for name, true in marks.items() if true}
+
+
+def _column(names: Sequence[object]) -> Any:
+    import numpy as np
+
+    return np.array(names, dtype=np.int64) if isinstance(names[0], int) else [str(name) for name in names]
 
 
 def _record(
-    mechanism: LocalMechanism, found: Estimate, files: Sequence[Collected], *, joint: bool
+    mechanism: LocalMechanism, found: Estimate | Distribution, read: Read, options: argparse.Namespace
 ) -> dict[str, Any]:
     """One object on the whole estimate."""
-    rows = zip(found.names, found.people, found.low, found.high, found.share, strict=True)
+    table = _table(found, options.of)
+    columns = {
+        name: column if isinstance(column, list) else column.tolist()
+        for name, column in table.items()
+        if name not in ("biased", "insecure_test")
+    }
     return {
         "survey": mechanism.fingerprint,
         "mechanism": mechanism.kind,
         "epsilon": mechanism.epsilon,
-        "of": found.kind,
+        "of": options.of,
         "confidence": found.confidence,
-        "joint": joint,
+        "joint": options.joint,
         "method": found.method,
-        "biased": found.biased,
+        "biased": "biased" in table,
         "insecure_test": found.insecure_test,
         "users": found.users,
-        "refused": dict(found.refused),
+        "asked": read.asked,
+        "refused": dict(read.counts.refused),
+        "alarms": [
+            {"kind": alarm.kind, "p_value": alarm.p_value, "words": alarm.words} for alarm in read.alarms
+        ],
         "files": [
             {
                 "name": file.name,
@@ -190,18 +266,9 @@ def _record(
                 "refused": dict(file.counts.refused),
                 "survey_stated": file.said,
             }
-            for file in files
+            for file in read.files
         ],
-        "estimates": [
-            {
-                found.kind: name,
-                "estimate": float(people),
-                "low": float(low),
-                "high": float(high),
-                "share": float(share),
-            }
-            for name, people, low, high, share in rows
-        ],
+        "estimates": [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)],
     }
 
 

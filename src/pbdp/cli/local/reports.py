@@ -20,6 +20,7 @@ import numpy.typing as npt
 from pbdp.cli.progress import Progress
 from pbdp.columns.files import Block, Wanted, blocks_of, pyarrow_modules
 from pbdp.errors import InputError
+from pbdp.local.alarms import Repeating
 from pbdp.local.counts import Counts, count_groups, count_reports, no_counts
 from pbdp.local.lookup import read_cells
 
@@ -146,6 +147,7 @@ def collected(
     *,
     whole: bool,
     progress: Progress,
+    repeating: Repeating,
 ) -> Collected:
     """Count a file of reports, or of reports with how often each occurs in the column `times`."""
     wanted = Wanted(
@@ -162,8 +164,10 @@ def collected(
             reports = read_cells(block.cells, block.format, whole=whole)
             mine = _mine(mechanism, block, len(reports))
             said = said and mine is not None
-            everything = np.ones(len(reports), dtype=bool)
-            total += _counted(mechanism, block, reports, everything if mine is None else mine, times)
+            rows = np.ones(len(reports), dtype=bool) if mine is None else mine
+            often = None if times is None else _times(block, times)
+            repeating.add(reports[rows], None if often is None else often[rows])
+            total += _counted(mechanism, block, reports, rows, often)
             if total.users >= MOST_USERS:
                 raise InputError("input", "of fewer than 2^53 reports", "more")
             done += len(reports)
@@ -188,9 +192,8 @@ def _counted(
     block: Block,
     reports: Cells,
     mine: npt.NDArray[np.bool_],
-    times: str | None,
+    counts: Cells | None,
 ) -> Counts:
-    counts = None if times is None else _times(block, times)
     total = no_counts(mechanism)
     if block.broken:
         total = replace(total, refused={BROKEN: block.broken})

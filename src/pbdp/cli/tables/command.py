@@ -12,8 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pbdp.cli.files import Outcome, Target, checked_target, json_text, new_files, picture_of, target_of
-from pbdp.cli.ledger import paying_budget
-from pbdp.cli.options import add, add_written, blocks_of, check_budget
+from pbdp.cli.options import add, add_written, blocks_of, check_budget, paying_budget
 from pbdp.cli.parser import Parser
 from pbdp.cli.progress import Phases
 from pbdp.cli.tables.flags import QUERY_FLAGS, add_flags, flags_given, settings_of

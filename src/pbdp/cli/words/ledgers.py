@@ -53,7 +53,7 @@ def history_table(entries: Sequence[Entry], terms: Mapping[str, Terms]) -> str:
     for entry in entries:
         own = terms[entry.dataset]
         given = entry.kind == "dataset"
-        query = (entry.query or entry.note or "").replace("\n", " ")
+        query = _own_words(entry.query or entry.note or "")
         rows.append(
             [
                 str(entry.sequence),
@@ -67,6 +67,15 @@ def history_table(entries: Sequence[Entry], terms: Mapping[str, Terms]) -> str:
             ]
         )
     return columns(rows, right=(0, 4, 5, 6))
+
+
+def _own_words(query: str) -> str:
+    """What was asked, on one line; behind an accuracy ("within 50, ...; March") stand own words."""
+    line = query.replace("\n", " ")
+    asked, _, own = line.partition("; ")
+    if not own or not asked.startswith(("within ", "confidence ")):
+        return line
+    return asked if own.startswith("look ") else own
 
 
 def verification_words(found: Verification) -> str:

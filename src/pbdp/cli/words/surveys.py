@@ -3,52 +3,64 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from pbdp.cli.words.layout import columns, facts
+from pbdp.cli.words.layout import columns, facts, paragraph
 from pbdp.cli.words.plans import insecure_words
-from pbdp.digits import epsilon_text, percent_down, percent_up, rounded_up
+from pbdp.digits import (
+    delta_text,
+    epsilon_text,
+    outward,
+    percent_down,
+    percent_up,
+    rounded_down,
+    rounded_up,
+)
+from pbdp.local.distribution import Distribution
 from pbdp.local.domain import CategoryDomain, Domain, ScaleDomain
-from pbdp.local.estimate import GUARANTEED, Estimate
-from pbdp.local.goal import Goal, LeastError, Within
+from pbdp.local.estimate import GUARANTEED, NORMAL, SCORE, Estimate
+from pbdp.local.families import BOOSTED, SPLIT
+from pbdp.local.goal import Goal, LeastError, LeastMeanError, ReportWithin, Within
 from pbdp.local.plan import Candidate, LocalPlan
+from pbdp.local.questions import ALL, ONE
+from pbdp.local.shape import DISTRIBUTION, LeastShapeError
 
 if TYPE_CHECKING:
-    from pbdp.cli.local.reports import Collected
+    from pbdp.cli.local.estimate import Read
     from pbdp.local.mechanism import LocalMechanism
+    from pbdp.local.questions import Asked, QuestionPlan
+    from pbdp.local.shuffled import Shuffled
 
-BOOSTED = "boosted response"
-REPORTS = {
-    BOOSTED: "one of the values",
-    "unary encoding": "a text of hexadecimal digits, a bit for each value",
-    "local hashing": "a whole number that stands for a random hash and what it gave",
-}
+Facts = list[tuple[str, str]]
+
+# A ratio to the limit from which it is shown as a multiple.
+FAR = 1.5
+# Of all people who send false reports, for an example.
+FALSE = 0.01
 
 
 # ------------------------------------------------------------------------------------------ plans
 
 
-def survey_words(plan: LocalPlan, domain: Domain, users: int, *, stated: bool) -> str:
+def survey_words(plan: LocalPlan, users: int, *, stated: bool, central: Shuffled | None = None) -> str:
     """The plan as a short table; errors are those with `users` people."""
     chosen, goal = plan.chosen, plan.goal
-    more = "" if stated else " (say how many with --users)"
     lines = [
-        ("Answers", domain_words(domain)),
+        ("Answers", domain_words(plan.domain)),
         ("Goal", _goal(goal)),
         ("Mechanism", _mechanism(chosen)),
         ("Privacy", f"epsilon {rounded_up(plan.epsilon)} for each report of a person   (certified)"),
         ("", plan.mechanism.risk_words()),
-        ("Accuracy", _errors(chosen, users, domain)),
-        *_widest(goal, chosen),
-        ("", f"with {users:,} people{more}; four times as many halve it"),
-        ("A report is", _report(chosen)),
+        *_shuffled(central),
+        ("One report", _report(plan)),
+        *_accuracy(plan, users, stated=stated),
+        *_limit(plan, users),
+        *_false(plan),
+        ("A report is", plan.mechanism.report_words),
         ("Survey", f"{plan.mechanism.fingerprint}, which every report carries"),
     ]
-    header = ["", "mechanism", "epsilon", "epsilon0", *(["category error"] * domain.grouped), "value error"]
-    rows = [_row(entry, users, domain.grouped, "*" * (entry is chosen)) for entry in (chosen, *plan.others)]
-    table = columns([header, *rows], right=tuple(range(2, len(header))))
-    return f"{facts(lines)}\n\nCompared (* is this plan), the best first:\n{table}\n"
+    head = f"{facts(lines)}\n\nCompared (* is this plan), the best first:"
+    return f"{head}\n{_table(plan, users)}\n\n{paragraph(_assumed(goal))}\n"
 
 
 def domain_words(domain: Domain) -> str:
@@ -67,23 +79,42 @@ def domain_words(domain: Domain) -> str:
 def confidence_words(confidence: float, *, joint: bool, method: str) -> str:
     """How sure, for what, and proved in which way."""
     held = "all together" if joint else "each"
-    proved = "proved for any number of people" if method == GUARANTEED else "by the normal law"
+    proved = {
+        GUARANTEED: "proved for any number of people",
+        SCORE: "score intervals",
+        NORMAL: "by the normal law",
+    }[method]
     return f"with confidence {percent_down(confidence)} ({held}; {proved})"
 
 
 def _goal(goal: Goal) -> str:
+    who = "" if goal.expected is None else ", for the people expected"
+    if isinstance(goal, ReportWithin):
+        if goal.confidence is None:
+            return f"reports near the true answer, {goal.region.words}, as often as possible"
+        return f"every report {goal.region.words} with confidence {percent_down(goal.confidence)}"
     if isinstance(goal, Within):
         ((kind, width),) = goal.widths.items()
         sure = confidence_words(goal.confidence, joint=goal.joint, method=goal.method)
-        return f"shares of a {kind} within {percent_up(width)} of all people, {sure}"
+        if kind == "mean":
+            return f"the mean within {rounded_up(width)} of the truth, {sure}{who}"
+        return f"shares of a {kind} within {percent_up(width)} of all people, {sure}{who}"
+    if isinstance(goal, LeastMeanError):
+        return f"least error of the mean{who}"
+    if isinstance(goal, LeastShapeError):
+        what = "distance from the true distribution" if goal.kind == DISTRIBUTION else "error of the deciles"
+        return f"least {what}, of {goal.users:,} people{who}"
     if not isinstance(goal, LeastError):
-        raise AssertionError("there are two kinds of goal")
+        raise AssertionError("there are five kinds of goal")
     if goal.category in (0, 1):
-        return f"least error of {'categories' if goal.category else 'values'}"
-    return f"least error, categories counting {goal.category:g} and values {1 - goal.category:g}"
+        return f"least error of {'categories' if goal.category else 'values'}{who}"
+    return f"least error, categories counting {goal.category:g} and values {1 - goal.category:g}{who}"
 
 
 def _mechanism(chosen: Candidate) -> str:
+    if chosen.family == SPLIT and chosen.setting is not None:
+        asked = percent_up(chosen.setting)
+        return f"{SPLIT}: {asked} of people are asked for their category, the others for the value"
     if chosen.epsilon0 is None or chosen.family != BOOSTED:
         return chosen.family
     if chosen.value_error is None:
@@ -93,16 +124,47 @@ def _mechanism(chosen: Candidate) -> str:
     return f"{chosen.family}, epsilon0 {epsilon_text(chosen.epsilon0)}{meaning}"
 
 
-def _errors(chosen: Candidate, users: int, domain: Domain) -> str:
-    """Root mean squared errors of shares for the worst truth, rounded up."""
-    errors = {"value": chosen.value_error}
-    if domain.grouped:
-        errors = {"category": chosen.category_error} | errors
-    parts = [f"a {kind}'s by {_error(error, users)}" for kind, error in errors.items() if error is not None]
-    return f"shares are off (root mean square, at most): {', '.join(parts)} of all people"
+def _shuffled(central: Shuffled | None) -> Facts:
+    if central is None:
+        return []
+    cost = f"epsilon {rounded_up(central.epsilon)} at delta {delta_text(central.delta)}"
+    return [
+        ("Shuffled", f"{cost} once the reports of {central.users:,} people are shuffled   (certified)"),
+        ("", "holds for reports without names, times or order, whatever the others answer"),
+    ]
 
 
-def _widest(goal: Goal, chosen: Candidate) -> list[tuple[str, str]]:
+def _report(plan: LocalPlan) -> str:
+    """How near to the truth one report is, and how near it could be."""
+    most = percent_up(plan.most_confidence)
+    where = plan.region.words if int(plan.region.size.max()) > 1 else "the true answer"
+    if plan.chosen.near is None:
+        return f"is no answer by itself; none could be {where} more than {most} of the time at this epsilon"
+    near = percent_down(plan.chosen.near)
+    return f"is {where} with confidence {near}; at this epsilon no more than {most} is possible"
+
+
+def _accuracy(plan: LocalPlan, users: int, *, stated: bool) -> Facts:
+    """Root mean squared errors for the worst truth (or the one expected), rounded up."""
+    chosen, goal = plan.chosen, plan.goal
+    more = "" if stated else " (say how many with --users)"
+    with_users = f"with {users:,} people{more}; four times as many halve it"
+    if isinstance(goal, LeastShapeError):
+        unit = "on average (simulated)"
+        what = "the distribution is off by" if goal.kind == DISTRIBUTION else "deciles are off by"
+        return [("Accuracy", f"{what} {rounded_up(chosen.cost)} {unit}, with {users:,} people{more}")]
+    if "mean" in chosen.errors:
+        error = rounded_up(chosen.errors["mean"] / math.sqrt(users))
+        return [("Accuracy", f"the mean is off by {error} (root mean square, at most)"), ("", with_users)]
+    kinds = ["category", "value"] if plan.domain.grouped else ["value"]
+    parts = [f"a {kind}'s by {_error(chosen.errors[kind], users)}" for kind in kinds if kind in chosen.errors]
+    if not parts:
+        return [("Accuracy", "of estimates: none of shares; the reports are for what they say one by one")]
+    said = f"shares are off (root mean square, at most): {', '.join(parts)} of all people"
+    return [("Accuracy", said), *_widest(goal, chosen), ("", with_users)]
+
+
+def _widest(goal: Goal, chosen: Candidate) -> Facts:
     if not isinstance(goal, Within):
         return []
     # the cost is the widest interval as a multiple of the one asked for
@@ -110,23 +172,132 @@ def _widest(goal: Goal, chosen: Candidate) -> list[tuple[str, str]]:
     return [("", f"the widest interval is {percent_up(widest)} to each side")]
 
 
+def _limit(plan: LocalPlan, users: int) -> Facts:
+    """How far the plan is from what nothing can go below, where that is known."""
+    limit, ratio = plan.limit, plan.above_limit
+    if limit is None or ratio is None:
+        return []
+    least = {
+        "epsilon": f"epsilon {rounded_down(limit.value)}",
+        "misses": f"elsewhere {percent_down(limit.value)} of the time",
+        "error": f"an error {_in_error(plan, limit.value, users)}",
+    }[limit.figure]
+    above = (
+        f"{rounded_up(100 * (ratio - 1), 2)} % above it"
+        if ratio < FAR
+        else f"{rounded_up(ratio, 3)} times that"
+    )
+    return [("Limit", f"{least}: no {limit.subject} can do better; this plan is {above}")]
+
+
+def _in_error(plan: LocalPlan, value: float, users: int) -> str:
+    figure = value / math.sqrt(users)
+    if isinstance(plan.goal, LeastMeanError):
+        return f"of {rounded_down(figure)}"
+    weighed = isinstance(plan.goal, LeastError) and 0 < plan.goal.category < 1
+    return f"of {percent_down(figure)}{' in the mean of both, so weighed' if weighed else ''}"
+
+
+def _false(plan: LocalPlan) -> Facts:
+    """What false reports can do at most."""
+    if isinstance(plan.goal, LeastShapeError):
+        moved = plan.goal.moved_by(plan.mechanism, FALSE)
+        said = f"{percent_up(FALSE)} of false reports, all the same, moved the distribution"
+        return [("Poisoning", f"{said} by {rounded_up(moved)} (simulated; no bound is proved)")]
+    moves = plan.false_report
+    kind = next((kind for kind in ("mean", "category", "value") if kind in moves), None)
+    if kind is None:
+        return []
+    if kind == "mean":
+        few = f"{percent_up(FALSE)} of false reports move the mean by up to {rounded_up(FALSE * moves[kind])}"
+        return [("Poisoning", few)]
+    each = f"a false report counts like up to {rounded_up(moves[kind], 3)} people of a {kind}"
+    few = f"{percent_up(FALSE)} of them move its share by up to {percent_up(FALSE * moves[kind])}"
+    return [("Poisoning", f"{each}; {few}")]
+
+
 def _error(error: float, users: int) -> str:
     return percent_up(error / math.sqrt(users))
 
 
-def _report(chosen: Candidate) -> str:
-    words = REPORTS[chosen.mechanism.kind]
-    if not chosen.reports_category:
-        return words
-    return f"{words}; PEOPLE PUT IN THE NAME OF THEIR CATEGORY, not their value"
+def _table(plan: LocalPlan, users: int) -> str:
+    """The mechanisms that were compared, with what matters for the goal."""
+    goal, grouped = plan.goal, plan.domain.grouped
+    header = ["", "mechanism", "epsilon"]
+    boosted = any(entry.family == BOOSTED for entry in (plan.chosen, *plan.others))
+    header += ["epsilon0"] * boosted
+    if isinstance(goal, ReportWithin):
+        header += ["confidence"]
+    elif isinstance(goal, LeastShapeError):
+        header += ["distance" if goal.kind == DISTRIBUTION else "error of deciles"]
+    elif "mean" in goal.needs:
+        header += ["error of the mean"]
+    else:
+        header += [*(["category error"] * grouped), "value error"]
+    rows = [_row(plan, entry, users, boosted) for entry in (plan.chosen, *plan.others)]
+    return columns([header, *rows], right=tuple(range(2, len(header))))
 
 
-def _row(entry: Candidate, users: int, groups: bool, mark: str) -> list[str]:
-    own = entry.epsilon0 if entry.family == BOOSTED else None
-    epsilon0 = "" if own is None else epsilon_text(own)
-    errors = [entry.category_error, entry.value_error] if groups else [entry.value_error]
-    cells = ["-" if error is None else _error(error, users) for error in errors]
-    return [mark, entry.family, rounded_up(entry.epsilon), epsilon0, *cells]
+def _row(plan: LocalPlan, entry: Candidate, users: int, boosted: bool) -> list[str]:
+    goal = plan.goal
+    cells = ["*" * (entry is plan.chosen), entry.family, rounded_up(entry.epsilon)]
+    if boosted:
+        own = entry.epsilon0 if entry.family == BOOSTED else None
+        cells.append("" if own is None else epsilon_text(own))
+    if isinstance(goal, ReportWithin):
+        return [*cells, "-" if entry.near is None else percent_down(entry.near)]
+    if isinstance(goal, LeastShapeError):
+        return [*cells, rounded_up(entry.cost)]
+    if "mean" in goal.needs:
+        error = entry.errors.get("mean")
+        return [*cells, "-" if error is None else rounded_up(error / math.sqrt(users))]
+    errors = [entry.category_error, entry.value_error] if plan.domain.grouped else [entry.value_error]
+    return [*cells, *("-" if error is None else _error(error, users) for error in errors)]
+
+
+def _assumed(goal: Goal) -> str:
+    """What the figures compared assume about the people."""
+    if isinstance(goal, ReportWithin):
+        return "No assumption about the people: each figure holds for the worst answer."
+    if not isinstance(goal, LeastShapeError):
+        people = "the worst people" if goal.expected is None else "the people expected"
+        return f"All of these estimates are unbiased; errors are for {people}."
+    shapes = "four shapes (even, one hill, two hills, falling)"
+    people = shapes if goal.expected is None else "the people expected"
+    return (
+        f"Errors are of simulated surveys of {people}. The square wave is smoothed (EM): it assumes a "
+        "smooth distribution, and is BIASED where there are peaks, heaps at round numbers or edges. The "
+        "others assume nothing, but their negative shares are cut at zero, which is biased too."
+    )
+
+
+def questions_words(made: QuestionPlan) -> str:
+    """Both ways to ask, question by question."""
+    number = len(made.asked)
+    each = rounded_up(made.asked[0].plan.epsilon)
+    better = {
+        ONE: f"each person answers one of the {number} questions, drawn at random, with all of epsilon",
+        ALL: f"each person answers all {number} questions, with epsilon {each} for each",
+    }[made.way]
+    lines = [
+        ("Questions", f"{number}, of {made.users:,} people"),
+        ("Privacy", f"epsilon {rounded_up(made.epsilon)} for all that a person reports   (certified)"),
+        ("Way", better),
+    ]
+    rows = [["", "question", "mechanism", "one each", "all"]]
+    for one, every in zip(made.ways[ONE], made.ways[ALL], strict=True):
+        chosen = one if made.way == ONE else every
+        errors = [_question_error(one), _question_error(every)]
+        rows.append(["", one.question.name, chosen.plan.chosen.family, *errors])
+    why = (
+        "Errors are root mean squares for everyone, for the worst people; those of one question each include "
+        "that a random part of the people was asked."
+    )
+    return f"{facts(lines)}\n\n{columns(rows, right=(3, 4))}\n\n{paragraph(why)}\n"
+
+
+def _question_error(asked: Asked) -> str:
+    return percent_up(asked.error) if isinstance(asked.question.goal, LeastError) else rounded_up(asked.error)
 
 
 # ------------------------------------------------------------------------------------------ reports
@@ -144,18 +315,44 @@ def report_notes(mechanism: LocalMechanism, seed: int | None) -> tuple[str, ...]
 # ------------------------------------------------------------------------------------------ estimates
 
 
-def estimate_words(mechanism: LocalMechanism, found: Estimate, *, joint: bool) -> str:
+def estimate_words(
+    mechanism: LocalMechanism, found: Estimate | Distribution, *, of: str, joint: bool, read: Read
+) -> str:
     """A short head and the table, with intervals rounded outwards."""
     sure = confidence_words(found.confidence, joint=joint, method=found.method)
+    refused = sum(read.counts.refused.values())
     lines = [
         ("Survey", f"{mechanism.fingerprint}, {mechanism.kind}, epsilon {rounded_up(mechanism.epsilon)}"),
-        ("Reports", f"{found.users:,} used, {sum(found.refused.values()):,} refused"),
-        ("Intervals", f"hold the truth {sure}"),
+        ("Reports", f"{found.users:,} used, {refused:,} refused"),
     ]
-    if found.biased:
+    if read.asked is not None:
+        answered = percent_down(found.users / read.asked)
+        missing = read.asked - found.users
         lines.append(
-            ("Estimates", "projected to a valid histogram: BIASED; intervals are of the unbiased ones")
+            (
+                "Asked",
+                f"{read.asked:,} people, {answered} reported; nothing is said about the other {missing:,}",
+            )
         )
+    lines.append(("Intervals", f"hold the truth {sure}"))
+    if isinstance(found, Estimate):
+        if found.biased:
+            lines.append(
+                ("Estimates", "projected to a valid histogram: BIASED; intervals are of the unbiased ones")
+            )
+        rows = _mean_rows(found) if found.kind == "mean" else _people_rows(found)
+    else:
+        lines.append(("Estimates", _shape_words(found)))
+        rows = _quantile_rows(found) if of == "quantile" else _curve_rows(found)
+    return f"{facts(lines)}\n\n{columns(rows, right=tuple(range(1, len(rows[0]))))}"
+
+
+def _shape_words(found: Distribution) -> str:
+    how = "smoothed (EM): BIASED at peaks and edges" if found.smoothed else "cut at zero: BIASED"
+    return f"{how}; intervals are of the unbiased curve; mean {rounded_up(found.mean)}"
+
+
+def _people_rows(found: Estimate) -> list[list[str]]:
     rows = [[found.kind, "estimate", "low", "high", "share"]]
     rows += [
         [str(name), f"{people:,.0f}", f"{math.floor(low):,}", f"{math.ceil(high):,}", f"{100 * share:.2f} %"]
@@ -168,13 +365,35 @@ def estimate_words(mechanism: LocalMechanism, found: Estimate, *, joint: bool) -
             strict=True,
         )
     ]
-    return f"{facts(lines)}\n\n{columns(rows, right=(1, 2, 3, 4))}"
+    return rows
 
 
-def estimate_notes(found: Estimate, files: Sequence[Collected]) -> tuple[str, ...]:
-    """What was refused in which file, files that do not say their survey, and the mark of a test seed."""
+def _mean_rows(found: Estimate) -> list[list[str]]:
+    low, high = outward(float(found.low[0] / found.users), float(found.high[0] / found.users))
+    return [["", "estimate", "low", "high"], ["mean", f"{found.share[0]:.6g}", low, high]]
+
+
+def _quantile_rows(found: Distribution) -> list[list[str]]:
+    rows = [["people below", "value", "low", "high"]]
+    return rows + [
+        [percent_down(level), str(value), str(low), str(high)]
+        for level, value, low, high in found.quantiles()
+    ]
+
+
+def _curve_rows(found: Distribution) -> list[list[str]]:
+    rows = [["value", "share", "up to it", "low", "high"]]
+    columns_of = (found.share, found.cumulative, found.low, found.high)
+    return rows + [
+        [str(name), *(f"{100 * figure:.2f} %" for figure in figures)]
+        for name, *figures in zip(found.names, *(column.tolist() for column in columns_of), strict=True)
+    ]
+
+
+def estimate_notes(found: Estimate | Distribution, read: Read) -> tuple[str, ...]:
+    """What was refused in which file, what is alarming, and the mark of a test seed."""
     said = []
-    for file in files:
+    for file in read.files:
         refused = file.counts.refused_reports
         if refused:
             sent = refused + file.counts.users
@@ -182,7 +401,8 @@ def estimate_notes(found: Estimate, files: Sequence[Collected]) -> tuple[str, ..
             said.append(f"{file.name}: refused {refused:,} of {sent:,} reports: {reasons}")
         if not file.said:
             said.append(f"{file.name}: has no column `survey`, so reports of another survey cannot be told")
-    if found.biased:
+    said += [f"ALARM: {alarm.words} (p at most {rounded_up(alarm.p_value, 2)})" for alarm in read.alarms]
+    if isinstance(found, Estimate) and found.biased:
         said.append("The estimates are biased: they were projected to a valid histogram.")
     if found.insecure_test:
         said.append("INSECURE: some reports were drawn from a test seed; they protect nothing.")

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from pbdp.accounting.composition.composed import compose
-from pbdp.accounting.composition.release import pair_release
+from pbdp.accounting.composition.loss_law import pair_release
 from pbdp.accounting.composition.window import cumulants, log_delta, tilt_for_delta
 from pbdp.domains import whole
 from pbdp.errors import CannotCertifyError

@@ -30,8 +30,7 @@ from pbdp.accounting.risk import guarantee_curve, guessed_right, risk_words
 from pbdp.digits import delta_text, epsilon_text
 from pbdp.errors import ContradictionError, InputError
 from pbdp.mechanism.neighbors import Neighbors
-from pbdp.planning.pricing.losses import compose_plans, losses_of
-from pbdp.planning.pricing.priced import Claim, Priced, fingerprint
+from pbdp.planning.pricing.priced import Claim, Priced, compose_plans, fingerprint, losses_of
 from pbdp.spelling import digest
 
 Amounts = dict[str, int]

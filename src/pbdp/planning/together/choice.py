@@ -20,7 +20,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from pbdp.accounting.composition.release import Release
+from pbdp.accounting.composition.loss_law import Release
 from pbdp.accounting.composition.window import Part as Losses
 from pbdp.accounting.composition.window import log_moment, tilt_for_delta
 from pbdp.noise.kernel import Array

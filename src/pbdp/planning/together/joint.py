@@ -39,8 +39,8 @@ from functools import lru_cache
 
 from pbdp.accounting import Bounds
 from pbdp.accounting.composition.composed import compose
-from pbdp.accounting.composition.release import Release
-from pbdp.accounting.filters.changing import design_release
+from pbdp.accounting.composition.loss_law import Release
+from pbdp.accounting.filters.steps import design_release
 from pbdp.digits import delta_text, percent_down
 from pbdp.errors import CannotCertifyError, ContradictionError, PlanFileError
 from pbdp.mechanism.design import AnyDesign, Design, rounded_down

@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import TypeVar
 
-from pbdp.accounting.composition.release import Release
+from pbdp.accounting.composition.loss_law import Release
 from pbdp.digits import percent_down
 from pbdp.errors import CannotCertifyError, InputError
 from pbdp.mechanism.design import AnyDesign, Design

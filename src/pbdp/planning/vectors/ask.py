@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 from pbdp.accounting.risk import warn_of_delta
-from pbdp.domains import positive
 from pbdp.errors import CannotCertifyError, ContradictionError
-from pbdp.mechanism.absolute import AbsoluteRegion
 from pbdp.mechanism.coordinates import Coordinates
 from pbdp.mechanism.design import AnyDesign, Design
 from pbdp.mechanism.requirement import Requirement
+from pbdp.mechanism.within import Within
 from pbdp.noise.family import known_families
+from pbdp.planning.ask import capped, fixed_region, region_of
 from pbdp.planning.certification import certified, plan_of
 from pbdp.planning.plan import Certified, Plan
 from pbdp.planning.planner import TIE, plan_for
@@ -22,7 +22,7 @@ from pbdp.spelling import neighbours_too
 @neighbours_too
 def plan_vector(
     *,
-    within: float,
+    within: Within | None = None,
     confidence: float,
     dimensions: int,
     norm: str | None = None,
@@ -34,6 +34,9 @@ def plan_vector(
     neighbors: str = "add/remove",
     touches: int | None = None,
     step: float | None = None,
+    nonnegative: bool = False,
+    range: tuple[float, float] | None = None,  # noqa: A002 - the word users know
+    scale: float | None = None,
 ) -> Plan:
     """The noise with the least certified epsilon for a vector that must be near the truth as a whole.
 
@@ -44,9 +47,10 @@ def plan_vector(
     says both at once.
 
     `within` and `confidence` are how near and how often, `dimensions` how many coordinates there are,
-    `delta` what epsilon is for. `integer`, `neighbors` and `step` are as in `plan`.
+    `delta` what epsilon is for. `integer`, `neighbors` and `step` are as in `plan`; and so are, for the error
+    norm `"linf"`, a `within` that is relative ("5%+10") or has two sides, `nonnegative`, `range` and `scale`:
+    each coordinate keeps them, all of them together with the confidence.
     """
-    width = positive("within", within, "It is how near the truth the vector must be.")
     if (norm is None) == (error_norm is None):
         rule = "given one at a time: the norm of the error, or one norm for errors and changes"
         raise ContradictionError("error_norm and norm", rule, "neither" if norm is None else "both")
@@ -58,16 +62,20 @@ def plan_vector(
         touches=touches,
         change_norm="linf" if norm is None and change_norm is None else change_norm,
     )
+    bounds = None if range is None else fixed_region(range)
     requirement = Requirement(
-        region=AbsoluteRegion.even(width),
+        region=region_of(within, bounds, None, nonnegative),
         confidence=confidence,
         sensitivity=sensitivity,
         delta=delta,
         neighbors=neighbors,
         integer=integer,
         step=step,
+        scale=scale,
+        bounds=None if within is None else bounds,
         coordinates=coordinates,
     )
+    requirement = capped(requirement)
     warn_of_delta(delta)
     return vector_plan(requirement)
 

@@ -1,0 +1,1 @@
+"""Ours against what a user would pick instead: `make bench`."""

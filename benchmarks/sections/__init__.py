@@ -1,0 +1,1 @@
+"""One file for each part of the page: `section(quick)` measures it."""

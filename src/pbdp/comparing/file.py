@@ -1,0 +1,128 @@
+"""A comparison as a file: the plan, and what was published with it so far. Anyone can check it.
+
+The noise and the analysis follow from what is asked and from the loss of a number; they are made and
+certified again when the file is read, and what the file claims has to agree. It holds nothing of the data but
+what is published, and not where a ledger is kept.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from pbdp import __version__
+from pbdp.comparing.experiment import Experiment, Published, checked_users
+from pbdp.comparing.means import Means
+from pbdp.comparing.plan import ComparisonPlan
+from pbdp.comparing.rates import Rates
+from pbdp.domains import positive, whole
+from pbdp.errors import InputError, PbdpError, PlanFileError
+from pbdp.spelling import NotJsonError, content_of, json_of
+
+FORMAT = "pbdp-comparison"
+VERSION = 1
+_HOW = "Make it with `pbdp compare ... -o FILE`."
+# Claims that agree so far are the same.
+_CLOSE = 1e-9
+_SHARED = ("users", "confidence", "lift", "measure", "in_both", "delta", "neighbors")
+_OWN = {"rates": ("rate", "looks"), "means": ("bounds", "spread", "mean", "guaranteed", "bits")}
+
+
+def content(plan: ComparisonPlan, published: Sequence[Published]) -> bytes:
+    """The bytes of the file."""
+    record = {
+        "format": FORMAT,
+        "version": VERSION,
+        "pbdp": __version__,
+        "epsilon": plan.epsilon,
+        "delta": plan.delta,
+        "guessed_right": plan.risk(),
+        "asked": plan.asked.record(),
+        "loss": plan.loss,
+        "noise": plan.asked.noise_record(plan.loss),
+        "published": [
+            {
+                "numbers": list(entry.numbers),
+                "users": list(entry.users),
+                "created": entry.created,
+                "ledger": None if entry.paid is None else dict(entry.paid),
+                "insecure_test_seed": entry.insecure_test_seed,
+            }
+            for entry in published
+        ],
+    }
+    return (json.dumps(record, indent=2, allow_nan=False) + "\n").encode()
+
+
+def save(plan: ComparisonPlan, published: Sequence[Published], path: Path | str) -> None:
+    """Write it."""
+    try:
+        Path(path).write_bytes(content(plan, published))
+    except OSError as error:
+        raise InputError(
+            "comparison file", "a path that can be written", path, f"{error.strerror}."
+        ) from None
+
+
+def read(path: Path | str) -> tuple[ComparisonPlan, tuple[Published, ...]]:
+    """The plan in a file, its noise certified again, and what was published."""
+    try:
+        record = json_of(content_of("comparison file", path, PlanFileError))
+    except NotJsonError:
+        raise PlanFileError(str(path), "a comparison in JSON", "something else", _HOW) from None
+    return from_record(record, str(path))
+
+
+def from_record(record: object, name: str) -> tuple[ComparisonPlan, tuple[Published, ...]]:
+    """The same of what was read."""
+    if not isinstance(record, Mapping) or record.get("format") != FORMAT:
+        raise PlanFileError(name, "the file of a comparison", "another file", _HOW)
+    if record.get("version") != VERSION:
+        raise PlanFileError(f"version of {name}", f"{VERSION}", record.get("version"), "Upgrade pbdp.")
+    try:
+        plan = ComparisonPlan(asked=_asked(record["asked"]), loss=positive("loss", record["loss"]))
+        claims = (record["epsilon"], plan.epsilon), (record["delta"], plan.delta)
+        agrees = all(math.isclose(claimed, found, rel_tol=_CLOSE) for claimed, found in claims)
+        published = tuple(_published(entry, plan) for entry in record["published"])
+    except (LookupError, TypeError, ValueError, AttributeError):
+        raise PlanFileError(name, "complete", "one with missing or broken fields", _HOW) from None
+    except PlanFileError:
+        raise
+    except PbdpError as problem:
+        raise PlanFileError(name, "as it was made", f"one that cannot be ({problem})", _HOW) from None
+    if not agrees or len(published) > plan.looks:
+        raise PlanFileError(name, "as it was made", "one whose claims do not hold", "Make it again.")
+    return plan, published
+
+
+def _asked(record: Mapping[str, Any]) -> Experiment[Any]:
+    made = {"rates": Rates, "means": Means}[record["kind"]]
+    names = (*_SHARED, *_OWN[record["kind"]])
+    values = {name: record[name] for name in names}
+    for name in ("in_both", "guaranteed"):
+        if name in values and not isinstance(values[name], bool):
+            raise TypeError(name)
+    if "bits" in values:
+        values["bits"] = whole("bits", values["bits"], least=0)
+    asked: Experiment[Any] = made(**values)
+    return asked
+
+
+def _published(entry: Mapping[str, Any], plan: ComparisonPlan) -> Published:
+    numbers = entry["numbers"]
+    count = 2 if plan.asked.kind == "rates" else 4
+    if len(numbers) != count or not all(type(number) is int for number in numbers):
+        raise TypeError("numbers")
+    paid = entry["ledger"]
+    if paid is not None and not {"ledger", "dataset", "key", "sequence", "trial", "blocks"} <= set(paid):
+        raise TypeError("ledger")
+    return Published(
+        numbers=tuple(numbers),
+        users=checked_users(entry["users"], least=1),
+        created=str(entry["created"]),
+        paid=paid,
+        insecure_test_seed=entry["insecure_test_seed"],
+    )

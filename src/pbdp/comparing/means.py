@@ -1,0 +1,303 @@
+"""The means of bounded numbers in two groups: what is published of them.
+
+**What is published.** Every number is clamped into the bounds and counted in steps, as in tables
+(`tables.fixed_point`); u is how many steps it is above the middle of the bounds, from -H to H. Two sums of
+each group are published: of u, and of v = floor(u²/2H), for the spread. Replacing a person changes them,
+added up, by at most 2H, which is what the first changes by alone: with a = |u - u'| and b = |u + u'| we have
+a + b = 2·max(|u|, |u'|) <= 2H, so
+
+    |u - u'| + |u² - u'²|/2H = a + ab/2H <= a + a(2H - a)/2H <= 2H,
+
+and |floor(x) - floor(y)| <= ceil(|x - y|), where |u - u'| is whole. So the spread comes for nothing. A person
+who is added changes them by H + H/2 at most. Sums are rounded to a coarser step before noise is added, which
+makes ceil(x/step) < x/step + 1 of a change of x: in all one step less than there are sums that a person
+changes. Noise is Laplace noise of one scale on every sum, whose losses add up
+(`planning.vectors.product_laplace`).
+
+What their intervals reach is in `reach`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from statistics import NormalDist
+from typing import Any, Literal
+
+import numpy as np
+
+from pbdp.comparing.data import numbers_of
+from pbdp.comparing.experiment import LAW, MISSED, Experiment, Interval, Pair, Published, check_loss
+from pbdp.comparing.reach import Reach, ratio_ends
+from pbdp.digits import percent_down, plain
+from pbdp.domains import finite, positive
+from pbdp.errors import InputError
+from pbdp.mechanism.absolute import AbsoluteRegion
+from pbdp.mechanism.coordinates import Coordinates
+from pbdp.mechanism.grid import whole_numbers
+from pbdp.mechanism.neighbors import Neighbors
+from pbdp.mechanism.requirement import Requirement
+from pbdp.mechanism.weights import WeightTable
+from pbdp.noise.kernel import Array
+from pbdp.planning.certification import certified, plan_of
+from pbdp.planning.plan import Plan
+from pbdp.planning.vectors.product_laplace import ProductLaplace
+from pbdp.tables.fixed_point import FixedPoint
+
+_NOT_PROVED = (
+    "How often the interval holds the truth is not proved for a given size: sampling errors are taken for "
+    "normal and independent, and convolved with the law of the noise."
+)
+# A person's change is about so many steps of the published sums: more for a large loss, as tables stay short.
+_MOST_STEPS, _LEAST_STEPS, _STEPS_PER_LOSS = 512, 64, 8192
+
+
+@dataclass(frozen=True, kw_only=True)  # no slots: what is asked for is found once
+class Means(Experiment[Reach]):
+    """The bounds of the numbers, about their standard deviation (`spread`) and about the second group's mean.
+
+    `bits` is how many times the step of a number is doubled to be that of a published sum.
+    """
+
+    bounds: tuple[float, float]
+    spread: float
+    mean: float | None = None
+    guaranteed: bool = False
+    bits: int = 0
+
+    def __post_init__(self) -> None:
+        Experiment.__post_init__(self)
+        given: object = self.bounds
+        if not isinstance(given, list | tuple) or len(given) != 2:
+            raise InputError("bounds", "two numbers, the lower first", ascii(given)[:60])
+        object.__setattr__(self, "bounds", (finite("bounds", given[0]), finite("bounds", given[1])))
+        low, high = self.fixed.low, self.fixed.high
+        positive("spread", self.spread, "About the standard deviation of the numbers; a guess will do.")
+        if self.spread > (high - low) / 2:
+            rule = f"at most half of what is between the bounds, {(high - low) / 2:g}"
+            raise InputError("spread", rule, f"{self.spread:g}")
+        mean = (low + high) / 2 if self.mean is None else finite("mean", self.mean)
+        object.__setattr__(self, "mean", mean)
+        if not low <= mean <= high or not low <= mean + self.lift <= high:
+            raise InputError("mean and lift", "such that both means are within the bounds", f"{mean:g}")
+        if self.measure == "ratio" and (low < 0 or mean <= 0 or mean + self.lift <= 0):
+            raise InputError(
+                "bounds", "0 or more for a ratio, and means above 0", f"{low:g}", "Compare the difference."
+            )
+
+    @property
+    def kind(self) -> Literal["rates", "means"]:
+        return "means"
+
+    @property
+    def planned(self) -> tuple[float, float]:
+        mean = self.mean or 0.0
+        return mean + self.lift, mean
+
+    @property
+    def schedule(self) -> tuple[Pair, ...]:
+        return (self.users,)
+
+    # ------------------------------------------------------------------------------------------- the noise
+
+    @cached_property
+    def fixed(self) -> FixedPoint:
+        """Numbers as whole steps."""
+        return FixedPoint(low=self.bounds[0], high=self.bounds[1])
+
+    @cached_property
+    def furthest(self) -> int:
+        """H: how many steps a number is from the middle at most."""
+        fixed = self.fixed
+        return max(fixed.high_steps - fixed.middle_steps, fixed.middle_steps - fixed.low_steps)
+
+    @property
+    def length(self) -> float:
+        """W: 2H steps, in the numbers' own unit."""
+        return 2 * self.furthest * self.fixed.step
+
+    @property
+    def middle(self) -> float:
+        """Where numbers are counted from."""
+        return self.fixed.middle_steps * self.fixed.step
+
+    @property
+    def unit(self) -> float:
+        """The step of published sums."""
+        return math.ldexp(self.fixed.step, self.bits)
+
+    @property
+    def changed(self) -> int:
+        """How many steps of numbers one person changes all sums by, added up, before they are rounded."""
+        one = 2 * self.furthest if self.neighbors == Neighbors.REPLACE else self.furthest * 3 // 2
+        return 2 * one if self.in_both else one
+
+    @property
+    def touched(self) -> int:
+        """How many sums one person changes."""
+        return 4 if self.in_both else 2
+
+    @property
+    def moved(self) -> int:
+        """How many published steps one person changes all sums by, added up."""
+        # rounding makes ceil(x) of x < ceil(x) + 1 for each sum
+        return -(-self.changed >> self.bits) + self.touched - 1 if self.bits else self.changed
+
+    def prepared(self, loss: float) -> Means:
+        """With published steps that suit a loss."""
+        steps = min(max(_STEPS_PER_LOSS * loss, _LEAST_STEPS), _MOST_STEPS)
+        return replace(self, bits=max(math.floor(math.log2(self.changed / steps)), 0))
+
+    def guess(self, *, wider: float | None, power: float | None) -> float:
+        square = self.spread**2 * sum(1 / n for n in self.users)
+        if wider is not None:
+            room = wider * (2 + wider) * square
+        else:
+            needed = NormalDist().inv_cdf(1 - self.missed / 2) + NormalDist().inv_cdf(power or 0.5)
+            room = max((self.lift / max(needed, 0.1)) ** 2 - square, 1e-4 * square)
+        # Laplace noise has twice the square of its scale for a variance
+        scale = math.sqrt(room / (2 * sum(1 / n**2 for n in self.users)))
+        return self.changed * self.fixed.step / scale
+
+    def table(self, loss: float) -> WeightTable:
+        return self._design(loss).table
+
+    def noise(self, loss: float) -> Plan:
+        design = self._design(loss)
+        requirement = Requirement(
+            region=AbsoluteRegion.even(math.ceil(4 * design.scale_in_steps)),
+            confidence=0.9,
+            sensitivity=self.moved,
+            delta=self.delta,
+            neighbors=self.neighbors,
+            integer=True,
+            coordinates=Coordinates(dimensions=4, norm="linf", touches=self.touched, change_norm="l1"),
+        )
+        entry = certified(requirement, design)
+        if entry is None:
+            raise AssertionError("four numbers are within four scales more often")
+        return plan_of(requirement, entry)
+
+    def _design(self, loss: float) -> ProductLaplace:
+        check_loss(loss)
+        return ProductLaplace(scale_in_steps=self.moved / loss, grid=whole_numbers())
+
+    # ---------------------------------------------------------------------------------------- the analysis
+
+    def analyzed(self, noise: WeightTable | None) -> Reach:
+        return Reach(
+            table=noise,
+            unit=self.unit,
+            step=self.fixed.step,
+            length=self.length,
+            guaranteed=self.guaranteed,
+            in_both=self.in_both,
+        )
+
+    @cached_property
+    def without(self) -> Reach:
+        """The analysis of sums without noise."""
+        return self.analyzed(None)
+
+    def widths(self, analysis: Reach) -> list[float]:
+        if self.measure == "difference":
+            return [self._planned_reach(analysis, 1.0)]
+        first, second = self.planned
+        return [self._planned_reach(analysis, first / second) / first]
+
+    def power(self, analysis: Reach, first: float, second: float) -> float:
+        reach = self._planned_reach(analysis, 1.0)
+        return analysis.beyond(first - second, reach, self.spread, self.users)
+
+    def coverage(self, analysis: Reach, first: float, second: float) -> float | None:  # noqa: ARG002
+        return None
+
+    def _planned_reach(self, analysis: Reach, ratio: float) -> float:
+        """The reach of an interval where all is as planned."""
+        numbers: list[float] = []
+        for n, mean in zip(self.users, self.planned, strict=True):
+            off = mean - self.middle
+            numbers += [off * n / self.unit, (self.spread**2 + off * off) * n / (self.unit * self.length)]
+        squares = analysis.squares(numbers, self.users, self.missed)
+        return analysis.of(squares, self.users, ratio, self.missed)
+
+    def intervals(self, analysis: Reach, published: tuple[Published, ...]) -> list[Interval]:
+        numbers, users = _only(published)
+        first, second = self._means(numbers, users)
+        squares = analysis.squares(numbers, users, self.missed)
+
+        def reach(ratio: float) -> float:
+            return analysis.of(squares, users, ratio, self.missed)
+
+        if self.measure == "difference":
+            estimate = first - second
+            low, high = estimate - reach(1.0), estimate + reach(1.0)
+        else:
+            estimate = first / second if second > 0 else math.inf
+            low, high = ratio_ends(first, second, reach)
+        return [Interval(levels=(first, second), estimate=estimate, low=low, high=high)]
+
+    def p_value(self, analysis: Reach, published: tuple[Published, ...]) -> float:
+        numbers, users = _only(published)
+        first, second = self._means(numbers, users)
+        found = analysis.chance(numbers, users, abs(first - second), self.missed)
+        return min(max(found, MISSED), 1.0)
+
+    def _means(self, numbers: Sequence[float], users: Pair) -> tuple[float, float]:
+        first, second = (
+            self.middle + total * self.unit / n for total, n in zip(numbers[::2], users, strict=True)
+        )
+        return first, second
+
+    # --------------------------------------------------------------------------------------- data and words
+
+    def answers(self, first: object, second: object) -> tuple[list[Any], Pair | None]:
+        sums: list[int] = []
+        sizes = []
+        for group in (first, second):
+            values = numbers_of(group)
+            sums += self.sums(values)
+            sizes.append(len(values))
+        return sums, (sizes[0], sizes[1])
+
+    def sums(self, values: Array) -> list[int]:
+        """The two sums of a group, in published steps."""
+        fixed = self.fixed
+        clamped = np.clip(values, fixed.low, fixed.high)
+        above = np.floor(clamped * fixed.per_unit + 0.5).astype(np.int64) - fixed.middle_steps
+        both = int(above.sum()), int((above * above // (2 * self.furthest)).sum())
+        half = 1 << self.bits >> 1
+        return [(total + half) >> self.bits for total in both]
+
+    def describe(self) -> str:
+        low, high = (plain(end) for end in self.bounds)
+        return f"{self.measure} of two means of numbers from {low} to {high} in groups of {self.sizes}"
+
+    def promise(self) -> str:
+        if self.guaranteed:
+            return (
+                f"The interval holds the truth {percent_down(self.confidence)} of the time: proved for "
+                "numbers of any law within the bounds, and for groups of any size."
+            )
+        if self.in_both:
+            return f"{_NOT_PROVED} Where people have about the same number twice, it is wider than needed."
+        return f"{_NOT_PROVED} Say guaranteed for an interval that holds for any law."
+
+    def record(self) -> dict[str, Any]:
+        return self.shared_record() | {
+            "bounds": list(self.bounds),
+            "spread": self.spread,
+            "mean": self.mean,
+            "guaranteed": self.guaranteed,
+            "bits": self.bits,
+        }
+
+    def noise_record(self, loss: float) -> dict[str, Any]:
+        return {"law": LAW, "scale": self.moved / loss, "step": self.unit, "sensitivity": self.moved}
+
+
+def _only(published: tuple[Published, ...]) -> tuple[list[float], Pair]:
+    """The sums of the only look, and its sizes."""
+    return [float(number) for number in published[-1].numbers], published[-1].users

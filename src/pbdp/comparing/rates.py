@@ -1,0 +1,287 @@
+"""How many say yes in two groups: noisy counts, once or at several looks, and what is exact about them.
+
+One number of each group is published, how many said yes, with Laplace noise on whole numbers, which has the
+least variance of all for its epsilon (Ghosh, Roughgarden and Sundararajan 2009). One person changes one of
+the counts by 1, or both where people may be in both groups.
+
+**Coverage and power** are exact at any rates that are named: sampling and the table that noise is drawn from,
+convolved (`laws`), all looks together (`looks`). Intervals are the narrowest that hold at the planned rates.
+
+**The p-value** holds for all rates: whatever rate both groups share, it is u or less with probability u at
+most, at any look of the schedule. With x the largest ratio of a look's distance from "no difference" to its
+factor c_j so far, it is the chance that the largest ratio over the *whole* schedule reaches x, at the worst
+plausible rate (`nuisance`); for a given rate that is a function of the largest ratio alone, which is what
+makes it hold at every look at once. A difference is found when it is 1 - confidence or less; one above twice
+that is given at the rate of all people together, as it finds nothing.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from functools import cached_property
+from statistics import NormalDist
+from typing import Any, Literal
+
+import numpy as np
+
+from pbdp.comparing.analysis import Analysis
+from pbdp.comparing.data import counted_yes
+from pbdp.comparing.experiment import (
+    LAW,
+    MISSED,
+    MISSED_BY_LOOKS,
+    SPARE,
+    Experiment,
+    Interval,
+    Pair,
+    Published,
+    check_loss,
+)
+from pbdp.comparing.laws import fine_step, rounded_count
+from pbdp.comparing.looks import Procedure
+from pbdp.comparing.nuisance import Total, largest_over, variance_of
+from pbdp.digits import percent_down, plain
+from pbdp.domains import probability, whole
+from pbdp.errors import CannotCertifyError, ContradictionError, InputError
+from pbdp.mechanism.absolute import AbsoluteRegion
+from pbdp.mechanism.design import Design
+from pbdp.mechanism.grid import whole_numbers
+from pbdp.mechanism.requirement import Requirement
+from pbdp.mechanism.weights import TOTAL, WeightTable
+from pbdp.noise.laplace import DiscreteLaplace
+from pbdp.planning.certification import certified, plan_of
+from pbdp.planning.plan import Plan
+
+MOST_LOOKS = 400
+# Rounding steps are such parts of the standard deviations at the end, for one look and for several. They
+# differ between groups, so that differences of rounded counts have many values.
+_FINE, _FINE_LOOKS = (256, 190), (24, 17)
+# p-values are exact to this share of themselves.
+_EXACT = 1e-3
+# Where it is so many times what may be missed at the rate of all people, nothing was found at any rate.
+_CLEAR = 2.0
+
+
+@dataclass(frozen=True, kw_only=True)  # no slots: what is asked for is found once
+class Rates(Experiment[Procedure]):
+    """About which share says yes, and how often it is looked."""
+
+    rate: float
+    looks: int = 1
+
+    def __post_init__(self) -> None:
+        Experiment.__post_init__(self)
+        probability("rate", self.rate, "About how many say yes: 0.05 for 5 %.")
+        if not 0 < self.rate + self.lift < 1:
+            raise InputError("lift", "such that rate + lift is between 0 and 1", f"{self.lift:g}")
+        object.__setattr__(self, "looks", whole("looks", self.looks, remedy="1 looks once, at the end."))
+        if self.looks > MOST_LOOKS:
+            raise InputError("looks", f"at most {MOST_LOOKS}", f"{self.looks:,}")
+        if self.looks > min(self.users):
+            raise InputError("looks", "at most the people of each group", f"{self.looks:,}")
+        if self.looks > 1 and self.in_both:
+            raise ContradictionError(
+                "in_both", "left out with several looks", "both", "A person is counted at one look only."
+            )
+
+    @property
+    def kind(self) -> Literal["rates", "means"]:
+        return "rates"
+
+    @property
+    def planned(self) -> tuple[float, float]:
+        return self.rate + self.lift, self.rate
+
+    @property
+    def schedule(self) -> tuple[Pair, ...]:
+        """As even as whole numbers are."""
+        first, second = (
+            np.diff([size * look // self.looks for look in range(self.looks + 1)]).tolist()
+            for size in self.users
+        )
+        return tuple(zip(first, second, strict=True))
+
+    # ------------------------------------------------------------------------------------------- the noise
+
+    def guess(self, *, wider: float | None, power: float | None) -> float:
+        counts = [n * p for n, p in zip(self.users, self.planned, strict=True)]
+        without = Analysis(users=self.users, variances=(0.0, 0.0), measure=self.measure)
+        noisy = replace(without, variances=(float(self.looks), float(self.looks)))
+        plain_square = without.width(*counts) ** 2
+        each = noisy.width(*counts) ** 2 - plain_square
+        if wider is not None:
+            return _loss_of(wider * (2 + wider) * plain_square / each)
+        needed = NormalDist().inv_cdf(1 - self.missed / 2) + NormalDist().inv_cdf(power or 0.5)
+        room = (self.truth(*self.planned) / max(needed, 0.1)) ** 2 - plain_square
+        return _loss_of(max(room / each, 1e-3))
+
+    def table(self, loss: float) -> WeightTable:
+        return self._design(loss).table_at(0.0)
+
+    def noise(self, loss: float) -> Plan:
+        design = self._design(loss)
+        width = max(round(1 / loss), 1)
+        region = AbsoluteRegion.even(width)
+        inside = design.table_at(0.0).weight_within(width, width) / TOTAL
+        requirement = Requirement(
+            region=region,
+            confidence=inside * (1 - 1e-12),
+            sensitivity=1,
+            delta=self.delta,
+            releases=2 if self.in_both else 1,
+            neighbors=self.neighbors,
+            integer=True,
+        )
+        entry = certified(requirement, design)
+        if entry is None:
+            raise AssertionError("the confidence is the noise's own")
+        return plan_of(requirement, entry)
+
+    def _design(self, loss: float) -> Design:
+        check_loss(loss)
+        region = AbsoluteRegion.even(max(round(1 / loss), 1))
+        return Design(grid=whole_numbers(), kernel=DiscreteLaplace(scale=1 / loss), region=region)
+
+    # ---------------------------------------------------------------------------------------- the analysis
+
+    def analyzed(self, noise: WeightTable | None) -> Procedure:
+        variance = variance_of(noise)
+        first, second = (
+            fine_step(n * p * (1 - p), self.looks * variance, fineness)
+            for n, p, fineness in zip(
+                self.users, self.planned, _FINE if self.looks == 1 else _FINE_LOOKS, strict=True
+            )
+        )
+        made = Procedure(
+            schedule=self.schedule,
+            noise=noise,
+            variance=variance,
+            steps=(first, second + 2 if 1 < first == second else second),
+            measure=self.measure,
+        )
+        cases = {(self.rate, self.rate), self.planned}
+        found = made.calibrated([(rates, self.truth(*rates)) for rates in cases], SPARE * self.missed)
+        if not all(map(math.isfinite, found.factors)):
+            raise CannotCertifyError("So high a confidence cannot be reached. Ask for less.")
+        return found
+
+    @cached_property
+    def without(self) -> Procedure:
+        """The analysis of counts without noise."""
+        return self.analyzed(None)
+
+    def widths(self, analysis: Procedure) -> list[float]:
+        return [
+            look.width(*(n * p for n, p in zip(look.users, self.planned, strict=True)))
+            for look in analysis.analyses
+        ]
+
+    def power(self, analysis: Procedure, first: float, second: float) -> float:
+        return 1 - float(analysis.holds((first, second), 0.0)[-1])
+
+    def coverage(self, analysis: Procedure, first: float, second: float) -> float | None:
+        return float(analysis.holds((first, second), self.truth(first, second))[-1])
+
+    def intervals(self, analysis: Procedure, published: tuple[Published, ...]) -> list[Interval]:
+        actual = self._as_published(analysis, published)
+        found = []
+        for look, rounded, exact in _sums(actual, published):
+            low, high = look.interval(*rounded)
+            center = float(look.estimate(np.array([exact[0]]), np.array([exact[1]]))[0])
+            estimate = center if self.measure == "difference" else math.exp(center)
+            levels = exact[0] / look.users[0], exact[1] / look.users[1]
+            found.append(Interval(levels=levels, estimate=estimate, low=low, high=high))
+        return found
+
+    def p_value(self, analysis: Procedure, published: tuple[Published, ...]) -> float:
+        actual = self._as_published(analysis, published)
+        looks = _sums(actual, published)
+        ratio = max(
+            float(look.distance(np.array([first]), np.array([second]))[0]) / look.factor
+            for look, (first, second), _ in looks
+        )
+        if ratio == 0:
+            return 1.0
+        people = [sum(sizes) for sizes in actual.schedule]
+
+        def chance(rate: float) -> float:
+            # a hair less, so that it counts itself
+            return 1 - float(actual.holds((rate, rate), 0.0, ratio * (1 - 1e-9))[-1])
+
+        known = Total(
+            count=sum(looks[-1][2]),
+            people=sum(people[: len(published)]),
+            noise=actual.noise,
+            copies=2 * len(published),
+        )
+        missed = MISSED if self.looks == 1 else MISSED_BY_LOOKS
+        low, high = known.plausible(missed / self.looks)
+        about = chance(min(max(known.count / known.people, low), high))
+        if about > _CLEAR * self.missed:
+            return about
+        tolerance = max(_EXACT * about, missed)
+        return min(largest_over(chance, low, high, sum(people), tolerance) + missed, 1.0)
+
+    def _as_published(self, analysis: Procedure, published: tuple[Published, ...]) -> Procedure:
+        """With the groups as they were at the looks so far, and as planned at those to come."""
+        sizes = (*(entry.users for entry in published), *analysis.schedule[len(published) :])
+        if sizes == analysis.schedule:
+            return analysis
+        if self.looks > 1:
+            return replace(analysis, schedule=sizes)
+        return replace(self, users=sizes[0]).analyzed(analysis.noise)
+
+    # --------------------------------------------------------------------------------------- data and words
+
+    def answers(self, first: object, second: object) -> tuple[list[Any], Pair | None]:
+        given = [counted_yes(group) for group in (first, second)]
+        counts, sizes = [count for count, _ in given], [size for _, size in given]
+        known = [size for size in sizes if size is not None]
+        if len(known) == 1:
+            raise InputError("groups", "two counts, or two columns", "one of each")
+        return counts, (known[0], known[1]) if known else None
+
+    def describe(self) -> str:
+        looks = f", at {self.looks} looks" if self.looks > 1 else ""
+        return f"{self.measure} of two rates of about {plain(self.rate)} in groups of {self.sizes}{looks}"
+
+    def promise(self) -> str:
+        sure = percent_down(self.confidence)
+        if self.in_both:
+            return (
+                f"The interval holds the truth {sure} of the time: exactly so at the planned rates, for "
+                "people who answer independently in both groups. Where they answer alike, it is wider than "
+                "needed."
+            )
+        return (
+            f"{'All intervals together hold' if self.looks > 1 else 'The interval holds'} the truth {sure} "
+            "of the time, sampling and noise together: exactly so at the planned rates. The p-value holds "
+            "for all rates."
+        )
+
+    def record(self) -> dict[str, Any]:
+        return self.shared_record() | {"rate": self.rate, "looks": self.looks}
+
+    def noise_record(self, loss: float) -> dict[str, Any]:
+        return {"law": LAW, "scale": 1 / loss, "step": 1.0, "sensitivity": 1}
+
+
+def _sums(
+    procedure: Procedure, published: tuple[Published, ...]
+) -> list[tuple[Analysis, tuple[float, float], tuple[float, float]]]:
+    """The analysis of every look so far, and the sums of both groups: rounded, and as they were published."""
+    rounded, exact = np.zeros(2), np.zeros(2)
+    found = []
+    for look, entry in zip(procedure.analyses, published, strict=False):
+        steps = zip(entry.numbers, procedure.steps, strict=True)
+        rounded = rounded + [rounded_count(number, step) * step for number, step in steps]
+        exact = exact + entry.numbers
+        found.append((look, (float(rounded[0]), float(rounded[1])), (float(exact[0]), float(exact[1]))))
+    return found
+
+
+def _loss_of(variance: float) -> float:
+    """Of Laplace noise on whole numbers: its variance is 2a/(1 - a)², a = e^-loss."""
+    # the smaller root of a² v - 2a(v + 1) + v = 0
+    return -math.log(variance / (variance + 1 + math.sqrt(2 * variance + 1)))
