@@ -12,7 +12,7 @@ PINNED := build/lock/bin/uv pip compile --quiet --no-config --universal --python
 
 MAKEFLAGS += --no-print-directory
 .DEFAULT_GOAL := help
-.PHONY: help demo test check soak sbom lint types imports bench docs picture reproduce lock clean
+.PHONY: help demo test check browser soak sbom lint types imports bench docs picture reproduce lock clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 18
@@ -20,15 +20,19 @@ help: ## list the targets
 demo: $(TOUR) ## a guided tour: plan, release, keep a budget, publish a table
 	@$(BIN)/pbdp demo --force
 
-test: lint types imports ## lint, types, import directions, then all tests
+test: lint types imports browser ## lint, types, import directions, then all tests
 	@$(BIN)/pytest -n 2 --dist loadfile
 
 check: test ## the same as `make test`
 
-soak: $(READY) ## the long runs: designs, adversaries, kills, any request, mutations, a million releases timed
+browser: $(READY) ## the Chromium that pages are tested in: installed where that may be, else said
+	@$(BIN)/python -m tests.browser
+
+soak: $(READY) ## the long runs: designs, adversaries, kills, any request, mutations, a million releases timed, the studio fuzzed
 	@for run in ten_million adversaries thousand_kills any_request comparisons mutation; do \
 		echo "== $$run"; PYTHONPATH=. $(BIN)/python tests/soak/$$run.py || exit 1; done
 	@PBDP_CALLS=1000000 $(BIN)/pytest -q tests/release/test_sampler_timing.py
+	@PBDP_FUZZ=500 $(BIN)/pytest -q tests/studio/test_fuzz.py
 	@PBDP_EFFORT=full $(BIN)/pytest -q $$(grep -rl "tests.effort" tests --include="test_*.py")
 	@echo "== advisories"; $(BIN)/python tests/soak/supply_chain.py advisories
 
@@ -55,8 +59,9 @@ docs: $(READY) ## the documentation as a site, in build/docs
 	@$(BIN)/zensical build --clean > build/docs.txt 2>&1 || { cat build/docs.txt; exit 1; }
 	@echo "Open build/docs/index.html"
 
-picture: $(READY) ## draw the picture of the README again
+picture: $(READY) ## draw the pictures of the README and of the studio again
 	@$(BIN)/python docs/epsilon_picture.py docs/epsilon.svg
+	@$(BIN)/python -m tests.studio.pictures docs/studio.png
 
 reproduce: $(READY) ## draw the paper's figures again, half an hour or more; resumes (QUICK=1: a minute or two)
 	@mkdir -p build

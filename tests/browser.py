@@ -1,46 +1,73 @@
-"""A real browser for tests: Debian's Chromium, driven by Playwright, and a Node to run JavaScript with.
+"""The browser that pages are tested in: Debian's Chromium, driven by Playwright; and a Node for JavaScript.
 
-Playwright is a development dependency and brings the Node. Chromium is a package of the system: it is used
-where it is, else installed where that is possible (as root, with apt-get); where it is not, tests say that
-they did not run.
+`python -m tests.browser` installs it where that may be (Debian and its kin, as root), and says so where it
+may not. Tests that need it take the fixture `browser`; without one they are skipped, and `NOT RUN` is printed
+with their names at the end of the run (`tests/conftest.py`).
 """
 
 from __future__ import annotations
 
-import functools
 import os
 import shutil
 import subprocess
+import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
-
-if TYPE_CHECKING:
-    from playwright.sync_api import Browser
+from playwright.sync_api import Browser, sync_playwright
 
 NAMES = ("chromium", "chromium-browser", "google-chrome")
-FLAGS = ["--no-sandbox", "--disable-background-networking"]
-NOT_RUN = "NOT RUN: there is no Chromium, and it could not be installed. On Debian: apt-get install chromium"
+# No sandbox, as tests may run as root; nothing is asked of other machines.
+ARGUMENTS = (
+    "--no-sandbox",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--no-first-run",
+)
+NOT_RUN = "needs Chromium: apt-get install chromium"
 
 
-@functools.cache
 def chromium() -> str | None:
-    """The browser's program; installed if it is missing and that is possible, None if it is not."""
-    found = _found()
-    if found is None and os.geteuid() == 0 and shutil.which("apt-get"):
-        for words in (["update"], ["install", "-y", "--no-install-recommends", "chromium"]):
-            subprocess.run(["apt-get", "-qq", *words], capture_output=True, check=False)  # noqa: S607
-        found = _found()
-    return found
+    """The path of the browser, if this machine has one; PBDP_CHROMIUM names another."""
+    named = os.environ.get("PBDP_CHROMIUM")
+    return named or next((found for name in NAMES if (found := shutil.which(name))), None)
 
 
-def _found() -> str | None:
-    return next((path for name in NAMES if (path := shutil.which(name))), None)
+def install() -> str | None:
+    """Install it where that may be."""
+    if chromium() is None and shutil.which("apt-get") and os.geteuid() == 0:
+        command = ["apt-get", "install", "-y", "--no-install-recommends", "chromium"]
+        for before in ([], ["apt-get", "update"]):
+            if before:
+                subprocess.run(before, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False)
+            quiet = subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False)
+            if quiet.returncode == 0:
+                break
+    return chromium()
+
+
+@contextmanager
+def opened() -> Iterator[Browser]:
+    """A browser without a window, or a skipped test. While it is open, `asyncio.run` does not work."""
+    path = chromium()
+    if path is None:
+        pytest.skip(NOT_RUN)
+    with sync_playwright() as playwright:
+        started = playwright.chromium.launch(executable_path=path, args=list(ARGUMENTS))
+        yield started
+        started.close()
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    """A browser for the tests of a file."""
+    with opened() as started:
+        yield started
 
 
 def node() -> str:
@@ -49,22 +76,6 @@ def node() -> str:
 
     program: str = compute_driver_executable()[0]
     return program
-
-
-@contextmanager
-def browser() -> Iterator[Browser]:
-    """Chromium, or a skipped test that says loudly that it did not run."""
-    program = chromium()
-    if program is None:
-        pytest.skip(NOT_RUN)
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as playwright:
-        started = playwright.chromium.launch(executable_path=program, args=FLAGS)
-        try:
-            yield started
-        finally:
-            started.close()
 
 
 @contextmanager
@@ -87,3 +98,11 @@ def served(folder: Path) -> Iterator[str]:
         server.shutdown()
         server.server_close()
         thread.join()
+
+
+if __name__ == "__main__":
+    if install() is None:
+        sys.stderr.write(
+            "\n*** There is no Chromium, and it may not be installed here: tests of pages will NOT RUN.\n"
+            "*** Install it (apt-get install chromium), or name one in PBDP_CHROMIUM.\n\n"
+        )

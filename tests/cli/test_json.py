@@ -92,8 +92,8 @@ COMMANDS = [
     "plann",
     f"ask 12 {ASK} --ledger l.db --dataset vists",
 ]  # fmt: skip
-# Checked where they are made: reproduction/tests/test_command.py and tests/cli/test_ledger.py.
-ELSEWHERE = {"pbdp-reproduction", "pbdp-ledger-recovery"}
+# Checked where they are made: reproduction/tests/test_command.py, tests/cli/test_ledger.py, tests/studio.
+ELSEWHERE = {"pbdp-reproduction", "pbdp-ledger-recovery", "pbdp-studio"}
 # Printed for a shell, not for a program.
 WITHOUT = {("completion",)}
 

@@ -34,7 +34,7 @@ WRITERS = {
 # Replaced by nothing: what budgets rest on. A ledger that is there gets another dataset.
 NEVER = {"keys.json"}
 NO_FILE = {"ledger.db"}
-# Folders of their own: the paper's figures (taken up again), the tour (test_demo.py), surveys of several questions.
+# Folders of their own: the paper's figures (taken up again), the tour (test_demo.py), several questions.
 FOLDERS = {("reproduce",), ("demo",), ("local", "questions")}
 
 

@@ -26,8 +26,8 @@ VERSIONS = frozenset({"version", "pbdp"})
 EPSILON = re.compile(r"\(([0-9.]+), ")
 
 SAME_MACHINE = reading.index()["arithmetic"] == reading.arithmetic()
-# On the same arithmetic the figures are the same but for the order of a sum, and for a root that is found more
-# closely. On another the last digits differ, and so may all digits of what rounding leaves over.
+# On the same arithmetic the figures are the same but for the order of a sum, and for a root that is found
+# more closely. On another the last digits differ, and so may all digits of what rounding leaves over.
 RELATIVE, ABSOLUTE = (1e-11, 0.0) if SAME_MACHINE else (1e-9, 1e-12)
 # The same in the units of a ledger, 1e-30.
 MISSING_UNITS = 10**18

@@ -24,7 +24,7 @@ from pbdp.local.subset import subset_selection
 from pbdp.local.unary import unary_encoding
 from pbdp.local.wave import square_wave
 from pbdp.spelling import canonical
-from tests.browser import browser, node, served
+from tests.browser import node, opened, served
 from tests.local.channels import MEMBERS
 from tests.local.setups import DOMAINS
 
@@ -102,7 +102,7 @@ def run(request: pytest.FixtureRequest, folder: Path) -> Iterator[Run]:
 
         yield in_node
         return
-    with browser() as started, served(folder) as address:
+    with opened() as started, served(folder) as address:
         page = started.new_page()
         page.goto(f"{address}/index.html")
 

@@ -51,4 +51,4 @@ def lost(first: Sequence[Counter[int]], second: Sequence[Counter[int]], growth: 
             one, two = one * law[output], two * other[output]
         if one > growth * two:
             total += one - growth * two
-    return total / TOTAL ** len(first)
+    return total / Fraction(TOTAL ** len(first))

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
+import numpy.typing as npt
 
 from pbdp.digits import percent_down, percent_up, plus_minus, rounded_down, rounded_up
 from pbdp.figures.svg import Bar, bars, card, columns, dots
 from pbdp.mechanism.design import Design
+from pbdp.noise.kernel import Array
 from pbdp.planning.plan import Certified, Part, Plan
 
 if TYPE_CHECKING:
@@ -19,7 +22,6 @@ if TYPE_CHECKING:
     from pbdp.ledger.budget import Budget
     from pbdp.local.estimate import Estimate
     from pbdp.local.plan import LocalPlan
-    from pbdp.noise.kernel import Array
     from pbdp.tables.plan import TablePlan
     from pbdp.tables.table import ReleasedTable
 
@@ -86,25 +88,56 @@ def _three(digits: str) -> str:
     return f"{float(digits):#.3g}" if 1e-3 <= float(digits) < 100 else digits
 
 
-def noise_picture(part: Part) -> str:
-    """Probabilities of what is published around an answer, those that meet the requirement on a shade."""
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class LawColumns:
+    """The law of a part around an answer in columns of `size` neighboring outputs each.
+
+    `middle` is the output in the middle of a column, `height` its probability, and `inside` whether it meets
+    the requirement, which accepts `accepted`.
+    """
+
+    answer: float
+    size: int
+    middle: Array
+    height: Array
+    inside: npt.NDArray[np.bool]
+    ends: tuple[float, float]
+    accepted: tuple[float, float]
+
+
+def law_columns(part: Part, answer: float | None = None, most: int = MOST_COLUMNS) -> LawColumns:
+    """At most so many columns, as far out as they can be seen; around an answer that is usual if left out."""
     requirement = part.requirement
-    low, high = (requirement.bounds or requirement.region).answers
-    answer = EXAMPLE if low <= EXAMPLE <= high else int((low + high) / 2)
+    if answer is None:
+        low, high = (requirement.bounds or requirement.region).answers
+        answer = EXAMPLE if low <= EXAMPLE <= high else int((low + high) / 2)
     law = part.law_at(answer)
     kept = np.flatnonzero(law.probability > SHOWN * law.probability.max())
     first, last = int(kept[0]), int(kept[-1]) + 1
-    size = -(-(last - first) // MOST_COLUMNS)
+    size = -(-(last - first) // most)
     starts = np.arange(first, last, size)
-    heights = np.add.reduceat(law.probability[:last], starts)
-    middles = law.output[np.minimum(starts + size // 2, last - 1)]
+    middle = law.output[np.minimum(starts + size // 2, last - 1)]
     below, above = (float(offset) for offset in requirement.region.offsets(float(answer)))
-    inside = (middles >= answer - below) & (middles <= answer + above)
+    accepted = answer - below, answer + above
+    return LawColumns(
+        answer=answer,
+        size=size,
+        middle=middle,
+        height=np.add.reduceat(law.probability[:last], starts),
+        inside=(middle >= accepted[0]) & (middle <= accepted[1]),
+        ends=(float(law.output[first]), float(law.output[last - 1])),
+        accepted=accepted,
+    )
+
+
+def noise_picture(part: Part) -> str:
+    """Probabilities of what is published around an answer, those that meet the requirement on a shade."""
+    law = law_columns(part)
     return columns(
-        heights.tolist(),
-        inside.tolist(),
-        title=f"{f'{part.name}: ' if part.name else ''}published when the truth is {answer:,}",
-        ends=(f"{law.output[first]:g}", f"{law.output[last - 1]:g}"),
+        law.height.tolist(),
+        law.inside.tolist(),
+        title=f"{f'{part.name}: ' if part.name else ''}published when the truth is {law.answer:,}",
+        ends=(f"{law.ends[0]:g}", f"{law.ends[1]:g}"),
     )
 
 

@@ -7,8 +7,8 @@ nothing, so every number is mapped to a grid point, by these steps, which are pu
 2. an answer that the plan does not cover, infinite ones included, counts as the nearest one that it does:
    inside its range, 0 where answers are 0 or more, the answers that a function was given for, and at most
    2^52 steps from 0 (on a logarithmic grid 1e300, or 1e300 times tau/theta if that is less);
-3. it is rounded to the nearest grid point, halves up; or down, to the cell of a range that it lies in, where the
-   range and the width are whole numbers of steps.
+3. it is rounded to the nearest grid point, halves up; or down, to the cell of a range that it lies in, where
+   the range and the width are whole numbers of steps.
 
 **Why it costs nothing.** Step 2 is a projection onto an interval: no two numbers are further apart after it.
 Step 3 makes of a distance c at most ceil(c/step) steps, whole numbers being steps of 1, which is what

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
 from functools import cache
@@ -45,7 +46,7 @@ def joint() -> Plan:
 
 
 ANSWERS = {"percentage": range(13), "range": range(10), "clamped": range(4)}
-ACCEPTED = {
+ACCEPTED: dict[str, Callable[[int, int], bool]] = {
     "percentage": lambda truth, output: abs(output - truth) <= Fraction(1, 2) * truth + 2,
     "range": lambda truth, output: abs(output - truth) <= 2 and 0 <= output <= 9,
     "clamped": lambda _, output: 0 <= output <= 3,

@@ -43,7 +43,7 @@ def accepts(name: str, truth: int, output: int) -> bool:
     inside = "range" not in asked or asked["range"][0] <= output <= asked["range"][1]
     width = asked.get("within", 99)
     below, above = width if isinstance(width, tuple) else (width, width)
-    return inside and -below <= error <= above
+    return bool(inside and -below <= error <= above)
 
 
 def answers(name: str) -> range:

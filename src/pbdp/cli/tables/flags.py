@@ -290,7 +290,7 @@ def _measure(kind: str, words: Sequence[str]) -> dict[str, Any]:
         )
     found: dict[str, Any] = {"kind": kind}
     for name, word in zip(leading, words[:plain], strict=False):
-        found[name] = _value(name, word)
+        found[name] = setting_of(name, word)
     for word in words[plain:]:
         name, equals, text = word.partition("=")
         if not equals or name not in _NAMED:
@@ -299,11 +299,11 @@ def _measure(kind: str, words: Sequence[str]) -> dict[str, Any]:
             )
         if name in found:
             raise ContradictionError(f"{name} of --{kind}", "given once", "twice")
-        found[name] = _value(name, text)
+        found[name] = setting_of(name, text)
     return {name: value for name, value in found.items() if value is not None}
 
 
-def _value(name: str, text: str) -> Any:
+def setting_of(name: str, text: str) -> Any:
     """A setting as what it is: text, true or false, or a number; what is none is refused later, by name."""
     if name in _TEXTS:
         return text

@@ -43,7 +43,12 @@ _BY = (
 
 def settings_in(path: Path) -> dict[str, Any]:
     """The settings of a query file, as `asked_of` takes them."""
-    record = names_now(toml_in("query file", path))
+    return settings_from(toml_in("query file", path))
+
+
+def settings_from(given: Mapping[str, Any]) -> dict[str, Any]:
+    """The same of what was read from such a file."""
+    record = names_now(given)
     _check_numbers(record)
     by, select = record.pop("by", None), record.pop("select", None)
     # a measure may be called like these too
