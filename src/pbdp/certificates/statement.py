@@ -29,6 +29,7 @@ from pbdp.planning.pricing import fingerprint
 from pbdp.tables.manifest import bounds_in_words
 from pbdp.tables.numbers import TOUCHED
 from pbdp.tables.plan import SELECTION, TablePlan
+from pbdp.tables.top import TOP
 
 Facts = list[tuple[str, str]]
 BLANK = "_" * 32
@@ -210,7 +211,11 @@ COUNTED = (
     f"Everything else that is published about the same people is paid for from {{dataset}}, except: {BLANK}"
 )
 # Parts of tables that are no measure.
-_NAMES = {TOUCHED: "People, by what bounds cut", SELECTION: "People, to select groups"}
+_NAMES = {
+    TOUCHED: "People, by what bounds cut",
+    SELECTION: "People, to select groups",
+    TOP: "Choice of the top groups",
+}
 DRAWN = "pbdp drew the noise, and the true numbers stayed secret."
 
 
@@ -267,7 +272,7 @@ def _figures(plan: Plan, counted: str = "", accuracy: Callable[[str], str] | Non
     for part in plan.parts[:MOST_ROWS]:
         near = part.requirement.describe() if accuracy is None else accuracy(part.name)
         sure = percent_down(part.confidence)
-        words = f"{near}, {sure} of the time at least; {part.design.name} noise"
+        words = near if part.name == TOP else f"{near}, {sure} of the time at least; {part.design.name} noise"
         rows.append((_NAMES.get(part.name, part.name) or "Accuracy", words))
     if len(plan.parts) > MOST_ROWS:
         rows.append(("", f"and {len(plan.parts) - MOST_ROWS} more; the file lists them"))

@@ -144,6 +144,7 @@ def plan_record(plan: TablePlan) -> Record:
         "fingerprint": fingerprint(plan.noise),
         "numbers": [number.label for number in plan.numbers],
         "threshold": None if plan.threshold is None else plan.threshold.threshold,
+        **({} if plan.top is None else {"top": plan.top.record()}),
         "promised_means": promised_means(plan),
         "laws": laws_record(plan.noise),
         **(

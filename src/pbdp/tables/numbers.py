@@ -198,7 +198,7 @@ def number_of(
         confidence=confidence,
         sensitivity=quantity.sensitivity(query.neighbors),
         delta=query.delta,
-        releases=query.groups_touched if releases is None else releases,
+        releases=query.published_touched if releases is None else releases,
         neighbors=query.neighbors,
         integer=quantity.is_whole,
     )

@@ -17,6 +17,7 @@ from pbdp.tables.measures import Column
 from pbdp.tables.numbers import Number, numbers_of
 from pbdp.tables.query import Query
 from pbdp.tables.selection import Threshold, Thresholds
+from pbdp.tables.top import TOP, Choosing, ways_of
 
 if TYPE_CHECKING:
     from pbdp.ledger.budget import Blocks, Budget
@@ -35,14 +36,15 @@ SELECTION = "(selection)"
 class TablePlan:
     """A query, the numbers that answer it, and the plan whose parts are their noise, in order.
 
-    A selection's threshold has the last part. Several tables follow from the numbers by `strategies`, one for
-    each label of the measures.
+    A selection's threshold has the last part, and the choice of the `top` groups the one before it. Several
+    tables follow from the numbers by `strategies`, one for each label of the measures.
     """
 
     query: Query
     numbers: tuple[Number, ...]
     noise: Plan
     threshold: Threshold | None = None
+    top: Choosing | None = None
     strategies: Mapping[str, Strategy] = field(default_factory=dict)
     _found: dict[tuple[str, int], tuple[Array, float]] = field(
         init=False, default_factory=dict, repr=False, compare=False
@@ -137,8 +139,10 @@ class TablePlan:
     def accuracy(self, label: str) -> str:
         """How near a number is, in words, and to what: bounds may stand between it and the truth.
 
-        `label` is that of a number.
+        `label` is that of a number, or of the choice of the top groups.
         """
+        if self.top is not None and label == TOP:
+            return self.top.describe()
         of = next((of for of, strategy in self.strategies.items() if label in strategy.parts), label)
         words = self.part(label).requirement.describe()
         bounded = any(self.query.is_bounded(one) for one in self.query.measures if of in one.labels)
@@ -188,7 +192,9 @@ def plan_table(query: Query) -> TablePlan:
 
         return plan_several(query)
     thresholds, missing = _thresholds(query)
-    given = {SELECTION: [(option.requirement, option.design) for option in thresholds]} if thresholds else {}
+    ways = [] if query.top is None else ways_of(query)
+    given = {TOP: [(way.requirement, way.design) for way in ways]} if ways else {}
+    given |= {SELECTION: [(option.requirement, option.design) for option in thresholds]} if thresholds else {}
     if query.epsilon is None:
         numbers = numbers_of(query)
         noise = plan_together(_requirements(numbers), given=given, missing=missing)
@@ -207,7 +213,8 @@ def plan_table(query: Query) -> TablePlan:
     if thresholds:
         last = noise.parts[-1]
         chosen = next(option for option in thresholds if option.design == last.design)
-    return TablePlan(query=query, numbers=numbers, noise=noise, threshold=chosen)
+    top = next((way for way in ways if way.design == noise.part(TOP).design), None)
+    return TablePlan(query=query, numbers=numbers, noise=noise, threshold=chosen, top=top)
 
 
 def _requirements(numbers: Sequence[Number]) -> dict[str, Requirement]:

@@ -22,6 +22,7 @@ from pbdp.tables.margins import Margins, check_tables
 from pbdp.tables.measures import Measure, column_name
 from pbdp.tables.quality import check_quality, quality_names
 from pbdp.tables.selection import Selection
+from pbdp.tables.top import Top, top_of
 
 if TYPE_CHECKING:
     from pbdp.tables.plan import TablePlan
@@ -58,6 +59,9 @@ class Query:
     "hour"], ["zone"], []]; the last is the total). People are bounded once, in groups by all columns, so that
     all tables agree, and their numbers add up.
 
+    With `top` only the groups with the highest numbers are published: how many, or a `Top` that says by which
+    measure and how surely. Choosing them pays for itself.
+
     `delta` is what epsilon is for, `neighbors` "add/remove" or "replace"; `bins` and `rest` say by column
     what `Bins` and `Keys` in `by` say.
     """
@@ -83,6 +87,7 @@ class Query:
     minimum_size: int | None = None
     withhold: bool = False
     tables: Sequence[Sequence[str]] | None = None
+    top: Top | Mapping[str, object] | int | None = None
     special: Special = field(init=False)
     derived: Mapping[str, Expression] = field(init=False)
     groups: KeyTable | None = field(init=False)
@@ -123,6 +128,7 @@ class Query:
         object.__setattr__(self, "groups", groups)
         object.__setattr__(self, "only", only)
         object.__setattr__(self, "margins", self._margins())
+        object.__setattr__(self, "top", top_of(self))
         self._check_widths()
         self._check_bounds()
         self._check_touched()
@@ -146,6 +152,16 @@ class Query:
             mine = min(mine, len(self.groups))
         touched = Neighbors(self.neighbors).people * mine
         return touched if self.groups is None else min(touched, len(self.groups))
+
+    @property
+    def published_touched(self) -> int:
+        """The most of the groups that get numbers which differ between neighbors: of the top, if asked."""
+        return self.groups_touched if self.listed is None else min(self.groups_touched, self.listed.groups)
+
+    @property
+    def listed(self) -> Top | None:
+        """What is asked of the top groups, all of it said; None if all groups are published."""
+        return self.top if isinstance(self.top, Top) else None
 
     @property
     def rows_counted(self) -> int:

@@ -37,6 +37,7 @@ _LATER = (
     "minimum_size",
     "withhold",
     "tables",
+    "top",
 )
 # More keys than this are named by their digest; they are in the published table.
 MOST_LISTED = 10_000
@@ -71,6 +72,7 @@ def _later(query: Query) -> Record:
         "minimum_size": query.minimum_size,
         "withhold": query.withhold,
         "tables": None if query.tables is None else [list(table) for table in query.tables],
+        "top": None if query.listed is None else query.listed.record(),
     }
 
 
@@ -160,7 +162,8 @@ def _by_record(query: Query) -> Record:
             record["only"] = [keys_record(table) for table in query.only]
         return record
     record |= {"groups": len(query.groups), "digest": query.groups.digest()}
-    if len(query.groups) <= MOST_LISTED:
+    # of the top groups alone a published table has the keys
+    if len(query.groups) <= MOST_LISTED or query.top is not None:
         record["keys"] = keys_record(query.groups)
     else:
         # a published CSV file has no types, and its keys must be read as what they are

@@ -38,6 +38,7 @@ from pbdp.tables.numbers import TOUCHED
 from pbdp.tables.plan import TablePlan
 from pbdp.tables.query_record import key_of, query_text
 from pbdp.tables.table import Payment, ReleasedTable, SourceName, typed
+from pbdp.tables.top import TOP
 
 # Answers are clamped this many steps from zero, which leaves room for the noise; clamping never adds to what
 # one person can change.
@@ -58,7 +59,8 @@ class Drawn:
 
     def packed(self, plan: TablePlan) -> bytes:
         """As text for the ledger; public groups are part of the request already."""
-        found = None if plan.query.groups is not None else keys_record(self.groups)
+        public = plan.query.groups is not None and plan.top is None
+        found = None if public else keys_record(self.groups)
         values = {label: column.tolist() for label, column in self.values.items()}
         record = {"groups": found, "values": values, "data": self.data}
         return json.dumps(record, separators=(",", ":"), allow_nan=False).encode()
@@ -245,16 +247,34 @@ def draw(plan: TablePlan, source: Source, keystream: Keystream) -> Drawn:
     aggregates = source.aggregate(plan.query.aggregation, secrets.randbits(63))
     if plan.query.groups is not None:
         spread = _spread(aggregates, len(plan.query.groups))
-        drawn = _drawn if plan.query.margins is None else _several
+        drawn = _listed if plan.query.margins is None else _several
         return drawn(plan, plan.query.groups, spread, keystream)
     if plan.threshold is None or aggregates.found is None:
         raise AssertionError("groups of the data come with a selection")
     counts = _noisy(plan.noise.parts[-1], aggregates.people, keystream)
     chosen = np.flatnonzero(counts >= plan.threshold.threshold)
+    if plan.top is not None and len(chosen) > plan.top.options:
+        # what it is chosen from has no more; the noise of these counts is paid for
+        chosen = chosen[np.argsort(-counts[chosen], kind="stable")[: plan.top.options]]
     # in the order of the keys: that of the engine may tell something of the data
     chosen = chosen[key_order(aggregates.found.taken(chosen))]
     groups = plan.query.special.published(aggregates.found.taken(chosen))
-    return _drawn(plan, groups, _taken(aggregates, chosen), keystream)
+    return _listed(plan, groups, _taken(aggregates, chosen), keystream)
+
+
+def _listed(plan: TablePlan, groups: KeyTable, aggregates: Aggregates, keystream: Keystream) -> Drawn:
+    """The numbers of all groups, or of the top ones, the highest first."""
+    if plan.top is None:
+        return _drawn(plan, groups, aggregates, keystream)
+    by = plan.top.top.by
+    ranked = next(number for number in plan.numbers if number.label == by)
+    scores = ranked.quantity.answers(aggregates)
+    places = plan.top.places(scores, plan.part(TOP), keystream)
+    drawn = _drawn(plan, groups.taken(places), _taken(aggregates, places), keystream)
+    order = np.argsort(-drawn.values[by], kind="stable")
+    of_table = {label: column for label, column in drawn.values.items() if label == TOUCHED}
+    values = {label: column[order] for label, column in drawn.values.items() if label not in of_table}
+    return Drawn(groups=drawn.groups.taken(order), values=values | of_table)
 
 
 def _drawn(plan: TablePlan, groups: KeyTable, aggregates: Aggregates, keystream: Keystream) -> Drawn:

@@ -45,6 +45,7 @@ from pbdp.tables.verify_file import (
     keys_in,
 )
 from pbdp.tables.verify_several import check_strategies, check_sums, several_plan
+from pbdp.tables.verify_top import check_top, top_from
 
 if TYPE_CHECKING:
     from pbdp.ledger.ledger import Ledger
@@ -175,6 +176,7 @@ def _verified(record: Record, place: Path, table: Path | None, ledger: Ledger | 
         checked(_EPSILON, lambda: _certificate(record, plan)),
         checked("bounds and accuracy", lambda: _requirements(record, plan)),
         checked("selection", lambda: _selection(record, plan)),
+        *([checked("top", lambda: check_top(plan))] if plan.top is not None else []),
         checked("columns", lambda: check_notes(record, plan.query)),
         *([checked("bounds", lambda: _touched(record, plan))] if plan.query.aggregation.touched else []),
     ]
@@ -219,7 +221,8 @@ def _plan(record: Record, file: PublishedFile | None) -> TablePlan:
     if query.margins is not None:
         return several_plan(query, noise, record)
     numbers, threshold = _numbers(query, noise, record)
-    return TablePlan(query=query, numbers=numbers, noise=noise, threshold=threshold)
+    top = top_from(query, noise, record)
+    return TablePlan(query=query, numbers=numbers, noise=noise, threshold=threshold, top=top)
 
 
 def _noise(record: Record, query: Query) -> Plan:
@@ -237,7 +240,7 @@ def _noise(record: Record, query: Query) -> Plan:
 def _numbers(query: Query, noise: Plan, record: Record) -> tuple[tuple[Number, ...], Threshold | None]:
     """The numbers with the requirements of the plan's parts, and the threshold of the last part."""
     asked = numbers_of(query, 1.0)
-    expected = len(asked) + (query.select is not None)
+    expected = len(asked) + (query.listed is not None) + (query.select is not None)
     if [number.label for number in asked] != record["plan"]["numbers"] or len(noise.parts) != expected:
         raise FaultError("the plan is for other numbers than the query asks for")
     numbers = tuple(

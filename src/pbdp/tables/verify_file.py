@@ -33,6 +33,7 @@ from pbdp.tables.table import (
     unmarked,
     withheld_names,
 )
+from pbdp.tables.top import Top
 
 # Figures may differ in their last digits on another machine.
 SAME = 1e-9
@@ -178,10 +179,18 @@ def check_notes(record: Record, query: Query) -> str:
         if margins is not None and known["table"] != margins.labels[which]:
             raise FaultError("the tables are not those of the query, in their order")
         groups = query.groups if margins is None else margins.tables[which].groups
-        if groups is not None and known["rows"] != len(groups):
+        if query.listed is not None:
+            _check_rows(query.listed, known["rows"], fewer=groups is None)
+        elif groups is not None and known["rows"] != len(groups):
             raise FaultError(f"{len(groups):,} public groups are not {known['rows']} rows")
     counted = [f"{len(known['columns'])} columns, {known['rows']:,} rows" for known in every]
     return "; ".join(counted)
+
+
+def _check_rows(top: Top, rows: int, *, fewer: bool) -> None:
+    """As many groups as were asked for; groups of the data may be fewer."""
+    if rows > top.groups or (rows < top.groups and not fewer):
+        raise FaultError(f"the top {top.groups:,} groups are not {rows} rows")
 
 
 def check_numbers(plan: TablePlan, file: PublishedFile | None) -> str:
@@ -190,6 +199,9 @@ def check_numbers(plan: TablePlan, file: PublishedFile | None) -> str:
         raise MissingError("no table to look at")
     table = _read(plan, file)
     _check_keys(plan.query, table, file)
+    top = plan.query.listed
+    if top is not None and np.any(np.diff(_floats(table[top.by])) > 0):
+        raise FaultError("the top groups are not in the order of their numbers")
     table = table.filter(_shown(plan.query, table))
     labels = whole_labels(plan)
     published = [label for label in labels if label in table.column_names]
@@ -288,7 +300,10 @@ def _check_keys(query: Query, table: Any, file: PublishedFile) -> None:
     keys = key_table(columns, table)
     if query.groups is not None:
         known = query.groups if margins is None else margins.tables[file.which].groups
-        if keys.digest() != known.digest():
+        if query.listed is not None:
+            if not keys.rows() <= known.rows():
+                raise FaultError("the groups in the table are not among those of the query")
+        elif keys.digest() != known.digest():
             raise FaultError("the groups in the table are not those of the query")
         return
     for one in record["query"]["by"].get("only", ()):

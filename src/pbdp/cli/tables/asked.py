@@ -62,7 +62,7 @@ def asked_of(settings: Settings, folder: Path, read: Sequence[Path] = ()) -> Ask
     """The query of the settings; files that they name are looked for in `folder`.
 
     Beside the names in `OWN` there are `by` (columns with their keys or None, or column names alone),
-    `select`, `csv` and `derive` (by name) and `measures` (records as in `query_record`).
+    `select`, `top`, `csv` and `derive` (by name) and `measures` (records as in `query_record`).
     """
     for name in TEXTS:
         if name in settings and not _is_text(settings[name]):
@@ -77,6 +77,7 @@ def asked_of(settings: Settings, folder: Path, read: Sequence[Path] = ()) -> Ask
         measures=_measures(settings.get("measures", ())),
         select=_select(settings.get("select")),
         tables=settings.get("tables"),
+        top=_top(settings.get("top")),
         where=settings.get("where"),
         derive=settings.get("derive"),
         delta=_delta(settings),
@@ -251,6 +252,17 @@ def _select(settings: object) -> Selection | None:
     if "confidence" not in settings:
         return Selection(people=people)
     return Selection(people=people, confidence=as_float(settings["confidence"]))
+
+
+def _top(settings: object) -> Any:
+    """How many groups, or more about them by name."""
+    if not isinstance(settings, Mapping):
+        return None if settings is None else whole("top", settings)
+    counts = ("groups", "among")
+    return {
+        name: whole(f"{name} of top", value) if name in counts else as_float(value)
+        for name, value in settings.items()
+    }
 
 
 def _measures(records: Sequence[Mapping[str, Any]]) -> list[Any]:

@@ -10,7 +10,7 @@ import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from pbdp.cli.options import add, add_neighbors, number, share, whole
+from pbdp.cli.options import add, add_neighbors, number, number_of, share, whole
 from pbdp.errors import ContradictionError, InputError
 
 if TYPE_CHECKING:
@@ -136,6 +136,13 @@ def add_flags(parser: argparse.ArgumentParser) -> None:
         metavar="P",
         help="how often groups of this size are published, at least; default: 0.95",
     )
+    groups.add_argument(
+        "--top",
+        nargs="+",
+        metavar=("N", "SETTING=VALUE"),
+        help="publish only the N groups with the highest numbers; settings: by=MEASURE within= confidence= "
+        "among= (of the first count, people or sum, with its width, unless said)",
+    )
     measures = parser.add_argument_group(
         "which numbers (each may be repeated; WITHIN is 50 or 5%+10; settings: name=, confidence=, ...)"
     )
@@ -214,7 +221,7 @@ def flags_given(options: argparse.Namespace) -> list[str]:
     """The flags of a query that were used."""
     names = [
         name
-        for name in (*QUERY_FLAGS, "by", "tables", "select", "select_confidence", "csv", "derive")
+        for name in (*QUERY_FLAGS, "by", "tables", "top", "select", "select_confidence", "csv", "derive")
         if getattr(options, name) is not None
     ]
     kinds = dict.fromkeys(kind for kind, _ in options.measures or ())
@@ -240,12 +247,28 @@ def settings_of(options: argparse.Namespace) -> dict[str, Any]:
         raise ContradictionError("--select-confidence", "used with --select", "no --select")
     if options.tables is not None:
         settings["tables"] = [_columns(text) for text in options.tables]
+    if options.top is not None:
+        settings["top"] = _top(options.top)
     if options.csv is not None:
         settings["csv"] = _csv(options.csv)
     if options.derive is not None:
         settings["derive"] = dict(_derived(text) for text in options.derive)
     settings["measures"] = [_measure(kind, words) for kind, words in options.measures or ()]
     return settings
+
+
+def _top(words: Sequence[str]) -> dict[str, Any]:
+    """How many groups, and more about them, from `10 by=visits within=50`."""
+    found: dict[str, Any] = {"groups": number_of("--top", words[0])}
+    for word in words[1:]:
+        name, equals, text = word.partition("=")
+        if not equals:
+            raise InputError("settings of --top", "by=, within=, confidence= or among=", repr(word))
+        if name == "by":
+            found[name] = text
+        else:
+            found[name] = number_of("among of --top", text) if name == "among" else setting_of(name, text)
+    return found
 
 
 def _by(given: Sequence[str], as_text: Sequence[str]) -> dict[str, Any]:

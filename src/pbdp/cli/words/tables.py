@@ -52,6 +52,7 @@ def plan_words(plan: TablePlan, budget: Budget | None) -> str:
     lines = [
         ("Groups", _groups(query)),
         *_selection(plan),
+        *([] if plan.top is None else [("Top", f"{plan.top.describe()} {plan.top.how()}")]),
         ("A person", "one row" if query.unit is None else f"all rows with the same {query.unit}"),
         ("Bounds", bounds_in_words(query)),
         ("Privacy", f"{_loss(plan)} (certified)"),
@@ -139,6 +140,7 @@ def plan_facts(plan: TablePlan, budget: Budget | None) -> Record:
         "by": list(query.columns),
         "groups": None if query.groups is None else len(query.groups),
         "selection": selection,
+        **({} if plan.top is None else {"top": plan.top.facts()}),
         "numbers": [fact for measure in query.measures for fact in _facts(plan, measure)],
         **({} if query.margins is None else {"tables": _several_facts(plan)}),
         "means": {
@@ -159,7 +161,8 @@ def _groups(query: Query) -> str:
     """How many groups there are, and by what."""
     by = f" by {', '.join(query.columns)}" if query.columns else ""
     if query.groups is None:
-        return f"those in the data{by}, as far as they are selected"
+        which = "those" if query.listed is None else f"the top {query.listed.groups:,} of those"
+        return f"{which} in the data{by}, as far as they are selected"
     if query.margins is not None:
         each = [
             f"{len(table):,} by {table.label}" if table.columns else "the total"
@@ -167,6 +170,8 @@ def _groups(query: Query) -> str:
         ]
         return f"{', '.join(each)}; empty ones are published as noise around 0"
     count = len(query.groups)
+    if query.listed is not None:
+        return f"the top {query.listed.groups:,} of {count:,} public groups{by}"
     return f"{count:,} public group{'s' if count > 1 else ''}{by}; empty ones are published as noise around 0"
 
 
@@ -388,6 +393,7 @@ def table_notes(table: ReleasedTable, budget: Budget | None, in_words: bool) -> 
     found = []
     if in_words:
         found += [_loss(table.plan), table.plan.risk_words(), table_paid_words(table.payment, budget)]
+        found += [] if table.plan.top is None else [table.plan.top.describe()]
         found += [touched_words(table.bounds_touched[:2])] if table.bounds_touched else []
         if table.bounds_touched and is_coarse(table.bounds_touched):
             found.append(
