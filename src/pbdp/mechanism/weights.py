@@ -103,16 +103,33 @@ class WeightTable:
 
 
 def _concave_above(values: npt.NDArray[np.longdouble]) -> npt.NDArray[np.longdouble]:
-    """The least concave curve that is nowhere below the values, at their places."""
+    """The least concave curve that is nowhere below the values, at their places.
+
+    Most of a table is concave as it is; only where weights are of a few units is it not.
+    """
+    bent = np.flatnonzero(np.diff(values, 2) >= 0) + 1
+    middle = len(values) // 2
+    first = int(np.max(bent[bent < middle], initial=0)) + 1
+    last = int(np.min(bent[bent >= middle], initial=len(values) - 1))
     kept: list[int] = []
-    heights = list(values)
-    for place, height in enumerate(heights):
+
+    def add(place: int) -> bool:
         while len(kept) > 1:
             one, two = kept[-2:]
-            if (heights[two] - heights[one]) * (place - two) > (height - heights[two]) * (two - one):
+            rise = (values[two] - values[one]) * (place - two)
+            if rise > (values[place] - values[two]) * (two - one):
                 break
             kept.pop()
         kept.append(place)
+        return kept[-2:] == [place - 1, place]
+
+    place = 0
+    while place < len(values):
+        # two places of the concave middle next to each other: the rest of it is on the curve as well
+        if add(place) and first < place < last - 1:
+            kept.extend(range(place + 1, last))
+            place = last - 1
+        place += 1
     places, ends = np.arange(len(values)), np.array(kept)
     start = ends[np.clip(np.searchsorted(ends, places, side="right") - 1, 0, max(len(ends) - 2, 0))]
     stop = ends[np.minimum(np.searchsorted(ends, start) + 1, len(ends) - 1)]

@@ -99,8 +99,7 @@ class Mean(Measure):
     def promised(self, plan: TablePlan) -> float | None:
         if self.at_least is None:
             return None
-        # half-widths, which are the same for every answer
-        a, b = (float(plan.part(label).requirement.region.offsets(0.0)[0]) for label in self.labels)
+        a, b = map(plan.cell_width, self.labels)
         if self.at_least <= b:
             return None
         return (a + _furthest_from_middle(self.value(plan.query)) * b) / (self.at_least - b)

@@ -120,12 +120,15 @@ class Measure(ABC):
         return query.confidence_of(self)
 
     def asked(self, query: Query, factor: float | None) -> list[Asked]:
-        """What is asked of its numbers in several tables: open widths are those of the cells."""
+        """What is asked of its numbers in several tables: open widths are those of the cells.
+
+        So are those of numbers that a derived measure follows from.
+        """
         margins = query.margins
         if margins is None:
             raise AssertionError("one table has numbers")
         within = self.within
-        if within is None or isinstance(within, str | tuple | list):
+        if self.derived or within is None or isinstance(within, str | tuple | list):
             cells = [(number, _width_of(number)) for number in self.numbers(query, factor)]
             finest = {at for at, table in enumerate(margins.tables) if table.columns == margins.columns}
             return [

@@ -120,6 +120,21 @@ class TablePlan:
             known = self._found[label, which] = widths, confidence
         return known
 
+    def cell_width(self, label: str) -> float:
+        """How near a number is in every group by all columns, where that is the same for all answers.
+
+        `label` is that of a number.
+        """
+        margins = self.query.margins
+        whole = (
+            []
+            if margins is None
+            else [at for at, t in enumerate(margins.tables) if t.columns == margins.columns]
+        )
+        if whole:
+            return float(np.max(self.widths(label, whole[0])[0]))
+        return float(self.part(label).requirement.region.offsets(0.0)[0])
+
     def tables(self, rows: Mapping[str, Column]) -> list[dict[str, Column]]:
         """The numbers of each of several tables by their labels, from the rows with noise.
 

@@ -58,7 +58,8 @@ def check_strategies(plan: TablePlan) -> str:
             if same != (moves.steps * step, moves.numbers, query.delta, str(query.neighbors), whole):
                 raise FaultError(f"the noise of {name} was planned for something else")
             plain = not (design.offset or design.clamp) and design.decoder is None and design.follows_answer
-            if not plain or design.grid.step != step or (moves.concave and design.boost):
+            plain = plain and design.kernel.joint == strategy.joint and not (moves.concave and design.boost)
+            if not plain or design.grid.step != step:
                 raise FaultError(f"the noise of {name} is of another kind than the strategy's")
         _check_widths(plan, asked)
     if query.aggregation.touched:

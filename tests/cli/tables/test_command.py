@@ -485,3 +485,21 @@ def test_the_top_groups_in_flags(capsys: Capture) -> None:
     assert_refused(top("1", "30"), "--top")
     assert_refused(top("some"), "--top")
     assert_refused(top("1", "among=few"), "among")
+
+
+def test_several_tables_are_written_with_one_manifest_and_paid_for_once(
+    folder: Path, capsys: Capture
+) -> None:
+    asked = [*FLAGS, "--by", "city=Paris,Rome", "--by", "month=1..12", "--count", "80", "name=visits"]
+    asked += ["--table-by", "city,month", "--table-by", "city", "--table-by", "total", "-o", "out.csv"]
+    done = tables(capsys, "visits.parquet", *asked, *with_ledger(capsys))
+    assert done.code == 0, done.err
+    found = [read_csv((folder / name).read_text()) for name in ("out.csv", "out.city.csv", "out.total.csv")]
+    assert [len(rows) for rows in found] == [24, 2, 1]
+    assert len({sum(int(row["visits"]) for row in rows) for rows in found}) == 1
+    assert run(capsys, "ledger", "history", "--ledger", "l.db").out.count("visits") <= 2
+    checked = run(capsys, "verify", "out.csv.manifest.json", "--ledger", "l.db")
+    assert checked.code == 0, checked.out + checked.err
+    assert "sums agree" in checked.out
+    refused = tables(capsys, "visits.parquet", *asked[:-8], "--table-by", "town", "-o", "x.csv")
+    assert_refused(refused, "columns of tables")

@@ -20,7 +20,7 @@ from pbdp.accounting.composition.composed import compose
 from pbdp.errors import CannotCertifyError, InputError, PbdpError
 from pbdp.mechanism.absolute import AbsoluteRegion
 from pbdp.mechanism.design import Design, rounded_down
-from pbdp.mechanism.grid import grid_for, step_of_at_least
+from pbdp.mechanism.grid import step_of_at_least
 from pbdp.mechanism.neighbors import Neighbors
 from pbdp.mechanism.requirement import Requirement
 from pbdp.noise.family import kernel_from, kernel_record, known_families
@@ -337,8 +337,9 @@ def step_of(query: Query, asked: Asked) -> float:
     sensitivity = quantity.sensitivity(query.neighbors)
     widths = [width / int(margins.tables[table].sizes.max()) for table, width in asked.widths.items()]
     least = min([*widths, *([asked.cells] if asked.cells is not None else [])])
-    step = min(2 * FOR_STEPS * least, grid_for(least, sensitivity).step)
-    return step_of_at_least(sensitivity, min(math.ceil(sensitivity / step), MOST_IN_CHANGE))
+    return step_of_at_least(
+        sensitivity, min(math.ceil(sensitivity / (2 * FOR_STEPS * least)), MOST_IN_CHANGE)
+    )
 
 
 def _margins(query: Query) -> Margins:

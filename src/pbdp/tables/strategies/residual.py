@@ -86,6 +86,7 @@ class Residual(Strategy):
     """One part: the rows of all residuals, those of columns B with the weight `weights[B]`."""
 
     kind: ClassVar[str] = "residual"
+    joint: ClassVar[bool] = True
 
     label: str
     margins: Margins

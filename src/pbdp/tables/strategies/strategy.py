@@ -106,6 +106,8 @@ class Strategy(ABC):
     __slots__ = ()
 
     kind: ClassVar[str]
+    # whether its rows are accounted together, by their length: noise of a joint kernel, and of no other
+    joint: ClassVar[bool] = False
     label: str
     margins: Margins
 
