@@ -79,7 +79,9 @@ def test_nothing_is_loaded_from_elsewhere(site: Path, pages: dict[Path, Page]) -
 
 def test_every_page_is_in_the_navigation() -> None:
     navigation = str(tomllib.loads((ROOT / "zensical.toml").read_text(encoding="utf-8"))["project"]["nav"])
-    missing = [page.name for page in DOCS.glob("*.md") if f"'{page.name}'" not in navigation]
+    missing = [
+        page.name for page in DOCS.rglob("*.md") if f"'{page.relative_to(DOCS).as_posix()}'" not in navigation
+    ]
     assert missing == []
 
 
