@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 import math
+import re
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ import numpy as np
 import polars as pl
 import pytest
 
+from pbdp.digits import rounded_up
 from pbdp.errors import PbdpError
 from pbdp.ledger import Ledger
 from pbdp.ledger.budget import Budget
@@ -20,6 +22,7 @@ from pbdp.release.keystream import keystream_from
 from pbdp.tables import Count, Mean, People, Query, Selection, Sum, TablePlan, Top, verify_manifest
 from pbdp.tables.query_record import query_from_record, query_record
 from pbdp.tables.top import PICKS, SCORES, TOP, Choosing, ranked_right, reveals_a_pick, ways_of
+from tests.effort import FULL
 
 CITIES = [f"city {number:02}" for number in range(20)]
 
@@ -206,7 +209,31 @@ def test_the_cheaper_way_is_taken() -> None:
     assert many.part("people").releases == 3
 
 
+def test_the_figures_of_the_page_are_those_of_the_code() -> None:
+    page = (Path(__file__).resolve().parents[2] / "docs" / "tables.md").read_text(encoding="utf-8")
+    rows = re.findall(
+        r"^\| (\d+) \| (\d+) \| ([\d.]+) \| (picks|noise on every number) \|$", page, re.MULTILINE
+    )
+    assert len(rows) == 6
+    for mine, listed, epsilon, way in rows if FULL else rows[:4]:
+        plan = asked(
+            by={"city": range(1000)},
+            measures=[Count(within=50)],
+            groups_per_person=int(mine),
+            rows_per_group=1,
+            top=int(listed),
+        ).plan()
+        assert plan.top is not None
+        assert (rounded_up(plan.epsilon), plan.top.way == PICKS) == (epsilon, way == "picks")
+
+
 # ------------------------------------------------------------------------------------------ tables
+
+
+def test_no_group_at_all_is_a_table_too() -> None:
+    plan = asked(by=["city"], select=Selection(people=60), top=Top(groups=2, within=30)).plan()
+    assert "the top 2 of those selected" in plan.describe()
+    assert len(plan.release(people([1, 2]))) == 0
 
 
 def test_the_highest_groups_are_published_and_checked(tmp_path: Path) -> None:

@@ -81,7 +81,10 @@ class TablePlan:
 
     def _asked(self) -> str:
         query = self.query
-        groups = "" if query.groups is None else f" for {len(query.groups):,} groups"
+        top = "" if query.listed is None else f"the top {query.listed.groups:,} of "
+        groups = f" for {top}{len(query.groups):,} groups" if query.groups is not None else ""
+        if query.groups is None and top:
+            groups = f" for {top}those selected"
         by = f" by {', '.join(query.columns)}" if query.columns else ""
         return f"{', '.join(measure.name for measure in query.measures)}{by}{groups}"
 
