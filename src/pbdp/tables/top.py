@@ -222,7 +222,7 @@ class Choosing:
         top = self.top
         several = f"{top.groups:,} groups" if top.groups > 1 else "group"
         return (
-            f"The {several} with the highest {top.by}. None that is left out is more than {top.within:g} "
+            f"The top {several} by {top.by}. None that is left out is more than {top.within:g} "
             f"above one that is listed, with confidence {percent_down(self.confidence)}."
         )
 
