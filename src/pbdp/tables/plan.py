@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from statistics import NormalDist
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from pbdp.digits import delta_text, rounded_up
+from pbdp.mechanism.absolute import AbsoluteRegion
+from pbdp.mechanism.design import Design, rounded_down
+from pbdp.mechanism.grid import LinearGrid, step_of_at_least
 from pbdp.mechanism.requirement import Requirement
+from pbdp.noise.family import kernel_from
 from pbdp.noise.kernel import Array
 from pbdp.planning.plan import Part, Plan, number_design
 from pbdp.planning.together import narrowest_together, plan_together
+from pbdp.planning.together.search import fitted
+from pbdp.tables.mean import Mean
 from pbdp.tables.measures import Column
 from pbdp.tables.numbers import Number, numbers_of
 from pbdp.tables.query import Query
@@ -27,6 +35,12 @@ if TYPE_CHECKING:
 # The share of delta that pays for groups of one person which a selection publishes. The threshold grows with
 # its logarithm only, and ledgers set little aside for outputs that a neighbor cannot produce.
 SELECTION_SHARE = 0.05
+# How much wider sums and counts of means are planned at first, how near the best they get, in how many plans.
+WIDER, MOST_PLANS = 1.6, 5
+# Gaussian noise can be scaled; other noise is found anew for every width, and counts have whole ones.
+CLOSE, CLOSE_GAUSSIAN = 1e-2, 3e-4
+# Steps of Gaussian noise of a mean's sum are so many times finer than otherwise.
+FINER = 8
 # The part of the plan that a selection's threshold has; no measure can have a name like this.
 SELECTION = "(selection)"
 
@@ -203,21 +217,104 @@ def plan_table(query: Query) -> TablePlan:
 
         return plan_several(query)
     thresholds, missing = _thresholds(query)
-    given = {SELECTION: [(option.requirement, option.design) for option in thresholds]} if thresholds else {}
     if query.epsilon is None:
-        numbers = numbers_of(query)
-        noise = plan_together(_requirements(numbers), given=given, missing=missing)
-    else:
-        noise = narrowest_together(
-            lambda factor: _requirements(numbers_of(query, factor)),
-            query.epsilon,
-            given=given,
-            missing=missing,
-        )
-        numbers = tuple(
-            Number(label=number.label, quantity=number.quantity, requirement=part.requirement)
-            for number, part in zip(numbers_of(query, 1.0), noise.parts, strict=False)
-        )
+        return _nearest_means(query, numbers_of(query), thresholds, missing)
+    noise = narrowest_together(
+        lambda factor: _requirements(numbers_of(query, factor)),
+        query.epsilon,
+        given=_given(thresholds),
+        missing=missing,
+    )
+    numbers = tuple(
+        Number(label=number.label, quantity=number.quantity, requirement=part.requirement)
+        for number, part in zip(numbers_of(query, 1.0), noise.parts, strict=False)
+    )
+    return _made(query, numbers, noise, thresholds)
+
+
+def _nearest_means(
+    query: Query, numbers: Sequence[Number], thresholds: Sequence[Threshold], missing: float
+) -> TablePlan:
+    """The plan for all widths; sums and counts of means are as wide as their errors together allow.
+
+    Both are widened by a factor, which is corrected by what the planned noise gives: the best noise for each
+    of them, and Gaussian noise, which is better for two together where many numbers are released. Where
+    neither will do, they are as near as a mean needs that is off by both at their worst.
+    """
+
+    def planned(factors: Mapping[str, float], gaussian: bool = False) -> TablePlan:
+        wider = [_widened(number, factors.get(number.label, 1.0)) for number in numbers]
+        fixed: dict[str, list[tuple[Requirement, Design]]] = {}
+        if gaussian:
+            shares = dict(share for mean in means for share in mean.shares(query))
+            made = {
+                one.label: _with_gaussian(one, factors[one.label] * shares[one.label])
+                for one in wider
+                if one.label in shares
+            }
+            fixed = {label: [(one.requirement, design)] for label, (one, design) in made.items()}
+            wider = [made[one.label][0] if one.label in made else one for one in wider]
+        open_ones = _requirements([one for one in wider if one.label not in fixed])
+        noise = plan_together(open_ones, given=fixed | _given(thresholds), missing=missing)
+        # in the order of the numbers, whichever way they were chosen
+        order = [*(one.label for one in wider), SELECTION]
+        parts = tuple(sorted(noise.parts, key=lambda part: order.index(part.name)))
+        return _made(query, tuple(wider), replace(noise, parts=parts), thresholds)
+
+    means = [one for one in query.measures if isinstance(one, Mean) and one.within is not None]
+    found: list[TablePlan] = []
+    for gaussian in (False, True) if means else ():
+        factors, close = {mean.name: WIDER for mean in means}, CLOSE_GAUSSIAN if gaussian else CLOSE
+        for _ in range(MOST_PLANS):
+            plan = planned({label: factors[mean.name] for mean in means for label in mean.labels}, gaussian)
+            if not all(mean.is_provable(plan) for mean in means):
+                break
+            room = {mean.name: mean.room(plan) for mean in means}
+            if min(room.values()) > 1:
+                found.append(plan)
+            if all(1 < one < 1 + close for one in room.values()):
+                break
+            factors = {
+                name: max(factor * room[name] * (1 - close / 2), 1.0) for name, factor in factors.items()
+            }
+    return min(found, key=lambda plan: plan.epsilon) if found else planned({})
+
+
+def _half_width(number: Number) -> float:
+    return float(number.requirement.region.offsets(0.0)[0])
+
+
+def _with_gaussian(number: Number, exact: float) -> tuple[Number, Design]:
+    """Gaussian noise that is within this width as often as asked, but for rounding, and what it meets."""
+    asked = number.requirement
+    design = fitted(asked, ("gaussian",))[0]
+    if not number.quantity.is_whole and isinstance(design.grid, LinearGrid):
+        # what is said of means loses a step and a half
+        steps = FINER * design.grid.sensitivity_in_steps(asked.sensitivity)
+        step = step_of_at_least(asked.sensitivity, steps)
+        design = replace(design, grid=replace(design.grid, step=step))
+    sigma = exact / NormalDist().inv_cdf((1 + asked.confidence) / 2) / design.grid.step
+    design = replace(design, kernel=kernel_from("gaussian", {"sigma": sigma}), boost=0.0)
+    inside = rounded_down(design.least_weight(design.grid.region_in_steps(asked.region)))
+    return replace(number, requirement=replace(asked, confidence=inside)), design
+
+
+def _widened(number: Number, factor: float) -> Number:
+    """The number, so many times as wide; whole numbers keep a whole width."""
+    if factor == 1:
+        return number
+    width = factor * _half_width(number)
+    width = float(math.floor(width)) if number.quantity.is_whole else width
+    return replace(number, requirement=replace(number.requirement, region=AbsoluteRegion.even(width)))
+
+
+def _given(thresholds: Sequence[Threshold]) -> dict[str, list[tuple[Requirement, Design]]]:
+    return {SELECTION: [(option.requirement, option.design) for option in thresholds]} if thresholds else {}
+
+
+def _made(
+    query: Query, numbers: tuple[Number, ...], noise: Plan, thresholds: Sequence[Threshold]
+) -> TablePlan:
     chosen = None
     if thresholds:
         last = noise.parts[-1]
