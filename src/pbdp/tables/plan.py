@@ -210,15 +210,18 @@ class TablePlan:
         )
 
 
-def plan_table(query: Query) -> TablePlan:
-    """The plan with the least joint epsilon that was found, or with the narrowest widths for an epsilon."""
+def plan_table(query: Query, *, apart: bool = False) -> TablePlan:
+    """The plan with the least joint epsilon that was found, or with the narrowest widths for an epsilon.
+
+    Earlier versions planned sum and count of means `apart`, each at its worst.
+    """
     if query.margins is not None:
         from pbdp.tables.strategies.planning import plan_several
 
         return plan_several(query)
     thresholds, missing = _thresholds(query)
     if query.epsilon is None:
-        return _nearest_means(query, numbers_of(query), thresholds, missing)
+        return _nearest_means(query, numbers_of(query), thresholds, missing, apart)
     noise = narrowest_together(
         lambda factor: _requirements(numbers_of(query, factor)),
         query.epsilon,
@@ -233,7 +236,7 @@ def plan_table(query: Query) -> TablePlan:
 
 
 def _nearest_means(
-    query: Query, numbers: Sequence[Number], thresholds: Sequence[Threshold], missing: float
+    query: Query, numbers: Sequence[Number], thresholds: Sequence[Threshold], missing: float, apart: bool
 ) -> TablePlan:
     """The plan for all widths; sums and counts of means are as wide as their errors together allow.
 
@@ -261,7 +264,7 @@ def _nearest_means(
         parts = tuple(sorted(noise.parts, key=lambda part: order.index(part.name)))
         return _made(query, tuple(wider), replace(noise, parts=parts), thresholds)
 
-    means = [one for one in query.measures if isinstance(one, Mean) and one.within is not None]
+    means = [one for one in query.measures if isinstance(one, Mean) and one.within is not None and not apart]
     found: list[TablePlan] = []
     for gaussian in (False, True) if means else ():
         factors, close = {mean.name: WIDER for mean in means}, CLOSE_GAUSSIAN if gaussian else CLOSE
@@ -277,6 +280,9 @@ def _nearest_means(
             factors = {
                 name: max(factor * room[name] * (1 - close / 2), 1.0) for name, factor in factors.items()
             }
+        if not found:
+            # never dearer than with both at their worst
+            found.append(planned({}))
     return min(found, key=lambda plan: plan.epsilon) if found else planned({})
 
 
