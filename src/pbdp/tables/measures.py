@@ -83,6 +83,11 @@ class Measure(ABC):
         del plan
         return None
 
+    def is_widened(self, plan: TablePlan) -> bool:
+        """Whether the noise of its numbers was chosen for both of them together."""
+        del plan
+        return False
+
     def value(self, query: Query) -> Value | None:
         """The column that it adds up, with bounds; None if it looks at none."""
         del query
@@ -118,6 +123,18 @@ class Measure(ABC):
     def confidence_each(self, query: Query) -> float:
         """The confidence that each of its released numbers needs."""
         return query.confidence_of(self)
+
+    def confidence_told(self, plan: TablePlan) -> float:
+        """The confidence of its published intervals: that of all its released numbers at once."""
+        several = bool(plan.strategies)
+        own = [plan.widths(one, 0)[1] if several else plan.part(one).confidence for one in self.labels]
+        return math.prod(own) * (1 - 2**-50) if self.derived else own[0]
+
+    def told(
+        self, plan: TablePlan, released: Sequence[tuple[Column, Intervals]]
+    ) -> tuple[Column, Array, Array, float]:
+        """The same as `estimate`, where the noise may be looked at."""
+        return self.estimate(plan.query, released)
 
     def asked(self, query: Query, factor: float | None) -> list[Asked]:
         """What is asked of its numbers in several tables: open widths are those of the cells.

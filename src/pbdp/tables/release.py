@@ -35,7 +35,7 @@ from pbdp.tables.fixed_point import LEAST_ROWS
 from pbdp.tables.keys import KeyTable, key_order, keys_from_record, keys_record
 from pbdp.tables.measures import Column
 from pbdp.tables.numbers import TOUCHED
-from pbdp.tables.plan import TablePlan
+from pbdp.tables.plan import TablePlan, plan_table
 from pbdp.tables.query_record import key_of, query_text
 from pbdp.tables.table import Payment, ReleasedTable, SourceName, typed
 from pbdp.tables.top import TOP
@@ -157,18 +157,27 @@ def release_table(
 
 
 def _as_paid(plan: TablePlan, source: Source, budget: Budget, key: str | None, blocks: Blocks) -> TablePlan:
-    """The plan, or the one of a version that did not tell whom the bounds touched, if that was paid for."""
-    if plan.query.bounds_touched is not None or not plan.query.aggregation.touched:
-        return plan
-    before = replace(plan.query, bounds_touched=False)
-    place = source.place
-    known = key if key is not None or place is None else key_of(before, place)
-    spend = None if known is None else budget.ledger.spend_of(known)
-    chosen = budget.terms.chosen_blocks(blocks)
-    if spend is None or spend.plan == budget.terms.plan_id(plan.noise, chosen):
-        return plan
-    older = before.plan()
-    return older if spend.plan == budget.terms.plan_id(older.noise, chosen) else plan
+    """The plan, or that of an earlier version if it was paid for.
+
+    These did not tell whom the bounds touched, or planned sums and counts of means apart.
+    """
+    query, chosen = plan.query, budget.terms.chosen_blocks(blocks)
+    means = [False, True] if any(measure.is_widened(plan) for measure in query.measures) else [False]
+    queries = [query]
+    if query.bounds_touched is None and query.aggregation.touched:
+        queries.append(replace(query, bounds_touched=False))
+    for before in queries:
+        known = key if key is not None or source.place is None else key_of(before, source.place)
+        spend = None if known is None else budget.ledger.spend_of(known)
+        if spend is not None and spend.plan == budget.terms.plan_id(plan.noise, chosen):
+            return plan
+        for apart in means if spend is not None else ():
+            if before is query and not apart:
+                continue
+            older = plan_table(before, apart=apart)
+            if spend is not None and spend.plan == budget.terms.plan_id(older.noise, chosen):
+                return older
+    return plan
 
 
 def _paid(

@@ -351,7 +351,7 @@ def published_columns(
                 nearest = _intervals(plan, label, near, which, shown)
                 low, high = (np.where(beyond, *ends) for ends in ((nearest.low, low), (nearest.high, high)))
                 released = [(published, replace(found, low=low, high=high))]
-        published, low, high, confidence = measure.estimate(plan.query, released)
+        published, low, high, confidence = measure.told(plan, released)
         told = confidence if clipped else confidence_shown(confidence)
         columns |= _columns(measure, published, low, high, told)
     return columns | (quality_marks(plan.query, columns) if measures is None else {})

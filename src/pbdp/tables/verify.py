@@ -287,15 +287,21 @@ def _requirements(record: Record, plan: TablePlan) -> str:
     """Every part has the sensitivity and the number of groups of the query, and the accuracy asked for."""
     query = plan.query
     if query.margins is not None:
-        return check_strategies(plan)
+        words = check_strategies(plan)
+        _check_promised(record, plan)
+        return words
     asked = numbers_of(query, 1.0)
     found_widths = {label for measure in query.measures if measure.is_open for label in measure.labels}
+    # how near both are of a mean is for the planner to choose, as long as the mean is as near as asked
+    widened = {label for measure in query.measures if measure.is_widened(plan) for label in measure.labels}
     if not isinstance(query.bounds_touched, float) and query.epsilon is not None:
         found_widths.add(TOUCHED)
     for wanted, number, part in zip(asked, plan.numbers, plan.noise.parts, strict=False):
         have, want = number.requirement, wanted.requirement
         if number.label in found_widths:
             want = replace(want, region=have.region)
+        if number.label in widened:
+            want = replace(want, region=have.region, confidence=have.confidence)
         if have != want:
             raise FaultError(f"the noise of {number.label} was planned for something else")
         if part.confidence < have.confidence:
@@ -304,10 +310,19 @@ def _requirements(record: Record, plan: TablePlan) -> str:
         raise FaultError(
             f"the query allows epsilon {epsilon_text(query.epsilon)}, which is less than the plan's"
         )
-    if record["plan"]["promised_means"] != promised_means(plan):
-        raise FaultError("means are promised other widths than the noise gives")
+    _check_promised(record, plan)
     several = "s" if len(asked) > 1 else ""
     return f"{len(asked)} number{several} a group; neighbors differ in {query.groups_touched} of the groups"
+
+
+def _check_promised(record: Record, plan: TablePlan) -> None:
+    promised = promised_means(plan)
+    if record["plan"]["promised_means"] != promised:
+        raise FaultError("means are promised other widths than the noise gives")
+    for measure in plan.query.measures:
+        asked, found = measure.within, promised.get(measure.name)
+        if found is not None and isinstance(asked, int | float) and found > asked * (1 + SAME):
+            raise FaultError(f"{measure.name} is less accurate than promised")
 
 
 def _touched(record: Record, plan: TablePlan) -> str:

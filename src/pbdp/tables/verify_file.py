@@ -315,7 +315,7 @@ def _check_keys(query: Query, table: Any, file: PublishedFile) -> None:
 def _check_derived(plan: TablePlan, measure: Measure, table: Any, *, clipped: bool) -> None:
     """A number within its interval and bounds, the width that follows from both, and the right confidence."""
     value, within, low, high, confidence = (_floats(table[column]) for column in measure.columns)
-    promised = float((1 - 2**-50) * np.prod([plan.part(label).confidence for label in measure.labels]))
+    promised = measure.confidence_told(plan)
     promised = promised if clipped else confidence_shown(promised)
     least, most = measure.ends(plan.query)
     known = ~np.isnan(value)

@@ -213,10 +213,8 @@ def _rows(plan: TablePlan, measure: Measure) -> list[list[str]]:
             if width is None
             else f"within {rounded_up(width)} in groups of {measure.at_least:,} rows or more"
         )
-        both = 1.0
-        for _, part in _parts(plan, measure):
-            both *= part.confidence * SAFE
-        rows.append([measure.name, words, percent_down(both), "of the two above", ""])
+        told = percent_down(measure.confidence_told(plan) * SAFE)
+        rows.append([measure.name, words, told, "of the two above", ""])
     return rows
 
 
