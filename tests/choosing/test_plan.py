@@ -43,8 +43,8 @@ def test_any_two_give_the_third() -> None:
     assert plan_choice(**USUAL, confidence=0.95, epsilon=plan.epsilon * 0.999).within == 51
     real = plan_choice(options=1000, sensitivity=0.3, confidence=0.95, epsilon=0.2)
     assert 0.1998 <= real.epsilon <= 0.2
-    few = plan_choice(**USUAL, within=50, epsilon=1e-9)
-    assert few.epsilon <= 1e-9
+    few = plan_choice(**USUAL, within=50, epsilon=1e-5)
+    assert few.epsilon <= 1e-5
     assert few.confidence >= 0.0009
 
 

@@ -36,6 +36,16 @@ def test_a_plan_is_shown_with_its_rivals_and_the_limit(capsys: Capture) -> None:
     assert "guesses right at most 54.49 %" in done.out
 
 
+def test_a_plan_needs_no_dataset_of_the_usual_ledger(
+    capsys: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PBDP_LEDGER", "pbdp-ledger.db")
+    assert choose(capsys, "--options", "9", *PLAN).code == 0
+    assert choose(capsys, *FILE, *PLAN, "--dry-run").code == 0
+    assert_refused(choose(capsys, *FILE, *PLAN), "--dataset")
+    assert_refused(choose(capsys, "--options", "9", *PLAN, "--ledger", "pbdp-ledger.db"), "--dataset")
+
+
 def test_the_best_is_chosen_paid_and_repeated(capsys: Capture) -> None:
     assert run(capsys, "ledger", "create", "visits", "--epsilon", "3", "--delta", "1e-6").code == 0
     first = choose(capsys, *FILE, *PLAN, *PAID, "--key", "best")

@@ -37,6 +37,14 @@ def test_a_plan_is_shown(capsys: Capture) -> None:
     assert record["wider"] <= 0.05
 
 
+def test_a_plan_needs_no_dataset_of_the_usual_ledger(
+    capsys: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PBDP_LEDGER", "pbdp-ledger.db")
+    assert compare(capsys, *PLAN).code == 0
+    assert_refused(compare(capsys, "210", "400", *PLAN), "--dataset")
+
+
 def test_two_counts_are_published_and_compared(capsys: Capture) -> None:
     create = ["ledger", "create", "signups", "--epsilon", "3", "--delta", "1e-6", "--neighbors", "replace"]
     assert run(capsys, *create).code == 0

@@ -174,7 +174,7 @@ TAMPERED: list[tuple[str, Callable[[Record], object], str]] = [
         put("query", "by", "only", 0, "month", "values", to=[1, 2, 3]),
         "numbers in the table",
     ),
-    ("chosen.parquet", put("plan", "noise", "parts", 1, "sensitivity", to=half), "selection"),
+    ("chosen.parquet", put("plan", "noise", "parts", 2, "sensitivity", to=half), "selection"),
     ("long.csv", put("query", "by", "digest", to="0" * 64), "plan"),
     ("long.csv", put("query", "by", "kinds", "city", to="integer"), "plan"),
     ("long.csv", put("table", "sha256", to="0" * 64), "plan"),

@@ -13,6 +13,7 @@ from pbdp.comparing.means import Means
 from pbdp.comparing.plan import ComparisonPlan, plan_comparison
 from pbdp.errors import InputError
 from pbdp.mechanism.neighbors import Neighbors
+from tests.effort import cases
 
 ASKED: dict[str, Any] = {"users": (300, 200), "bounds": (0.0, 99.0), "spread": 12.0, "mean": 40.0}
 
@@ -85,7 +86,7 @@ def held(plan: ComparisonPlan, size: int, truth: float) -> float:
 @pytest.mark.parametrize("measure", ["difference", "ratio"])
 def test_normal_intervals_hold_about_as_often_as_they_say(measure: str) -> None:
     plan = plan_comparison(**ASKED, wider=0.3, measure=measure)  # type: ignore[arg-type]
-    size = 250 if measure == "difference" else 60
+    size = cases(800 if measure == "difference" else 160)
     often = held(plan, size, 0.0 if measure == "difference" else 1.0)
     assert often == pytest.approx(0.95, abs=4 * math.sqrt(0.05 * 0.95 / size))
 

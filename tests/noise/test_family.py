@@ -39,7 +39,10 @@ def test_the_simplest_family_comes_first() -> None:
 
 def test_families_of_a_scale_are_the_simplest_and_tables_need_asking() -> None:
     assert [name for name, family in known_families().items() if family.of_scale] == ["laplace", "gaussian"]
-    assert [name for name, family in known_families().items() if family.on_request] == ["free form"]
+    assert [name for name, family in known_families().items() if family.on_request] == [
+        "free form",
+        "rounded gaussian",
+    ]
 
 
 @pytest.mark.parametrize("name", PARAMETERS)

@@ -102,15 +102,17 @@ def _exact_sum(numbers: list[float], value: Value) -> int:
     return sum(_steps(x, -furthest, furthest, value) for x in numbers)
 
 
-def touched(rows: Sequence[Row], asked: BoundedAggregation, chosen: Chosen | None = None) -> dict[str, int]:
-    """How many people there are, and how many each bound cuts, from the words of `bounded`."""
+def touched(
+    rows: Sequence[Row], asked: BoundedAggregation, chosen: Chosen | None = None
+) -> dict[frozenset[str], int]:
+    """How many people exactly these bounds cut, from the words of `bounded`."""
     of_person: dict[Hashable, dict[Group, list[Row]]] = defaultdict(lambda: defaultdict(list))
     for number, row in enumerate(rows):
         person = number if asked.unit is None else row[asked.unit]
         group = group_of(row, asked)
         if person is not None and group is not None:
             of_person[person][group].append(row)
-    found: dict[str, int] = defaultdict(int)
+    found: dict[frozenset[str], int] = defaultdict(int)
     for person, groups in of_person.items():
         kept = list(groups)
         cut = set()
@@ -122,9 +124,20 @@ def touched(rows: Sequence[Row], asked: BoundedAggregation, chosen: Chosen | Non
         if asked.unit is not None and asked.rows_per_group is not None:
             cut |= {"rows" for group in kept if len(groups[group]) > asked.rows_per_group}
         cut |= {"values" for group in kept for value in asked.values if _cuts(groups[group], value, asked)}
-        for name in ("people", *cut, *(["touched"] if cut else [])):
-            found[name] += 1
-    return {name: found[name] for name in asked.touched_names}
+        found[frozenset(cut)] += 1
+    return found
+
+
+def touched_told(found: Aggregates, asked: BoundedAggregation) -> dict[frozenset[str], int]:
+    """An engine's answer in the form of `touched`."""
+    bounds = asked.cutting
+    if len(found.touched) != 2 ** len(bounds):
+        raise AssertionError("an engine tells a number for every set of bounds")
+    told = {}
+    for cell, count in enumerate(found.touched.tolist()):
+        if count:
+            told[frozenset(name for bit, name in enumerate(bounds) if cell >> bit & 1)] = count
+    return told
 
 
 def _cuts(rows: list[Row], value: Value, asked: BoundedAggregation) -> bool:

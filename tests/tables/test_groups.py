@@ -116,7 +116,7 @@ def test_conditions_and_derived_columns_are_kept_in_the_record_and_verified(tmp_
 
 
 def test_queries_without_them_have_the_record_of_before() -> None:
-    record = query_record(query([Count(within=5)]))
+    record = query_record(query([Count(within=5)], bounds_touched=None))
     assert not record.keys() & {"where", "derive", "bins", "rest", "bounds_touched"}
 
 

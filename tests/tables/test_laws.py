@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from pbdp.mechanism.log_grid import LogGrid
 from pbdp.noise.family import kernel_from, known_families
 from pbdp.tables import Count, Sum
 from pbdp.tables.laws import FORMULAS, laws_record
@@ -58,3 +59,23 @@ def test_the_laws_of_a_plan_are_those_that_are_drawn() -> None:
             low, high = law["boosted"]
             found = np.where((k >= low) & (k <= high), found, (1 - law["boost"]) * found)
         assert found / found.sum() == pytest.approx(table.probabilities(), rel=1e-6, abs=1e-12)
+
+
+def test_noise_on_a_log_scale_has_a_formula_too() -> None:
+    one_row = {"unit": None, "groups_per_person": None, "rows_per_group": None}
+    plan = query([Sum(column="x", low=0, high=10, within="10%+1")], **one_row).plan()
+    part = plan.noise.parts[0]
+    grid = part.design.grid
+    assert isinstance(grid, LogGrid)
+    (law,) = laws_record(plan.noise)
+    table = part.design.table_at(0.0)
+    found = weights(law["formula"], table.values())
+    assert found / found.sum() == pytest.approx(table.probabilities(), rel=1e-6, abs=1e-12)
+    # one person moves an answer by 10: no two answers are further apart in steps than the law says
+    x = np.concatenate([np.linspace(0, 30, 500), 10.0 ** np.arange(2, 9)])
+    names = {name: getattr(np, name) for name in ("sign", "log1p", "abs")}
+    steps, further = (np.rint(eval(law["scale"], names | {"x": y})) for y in (x, x + 10))  # noqa: S307
+    assert steps.tolist() == grid.steps_of_floats(x).tolist()
+    assert np.max(further - steps) <= law["shift_in_steps"]
+    # earlier versions said nothing of it
+    assert laws_record(plan.noise, log_scales=False)[0]["formula"] is None

@@ -8,7 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from pbdp.errors import InputError
+from pbdp import Budget, Ledger
+from pbdp.errors import ContradictionError, InputError
 from pbdp.tables import Count, Mean, People, Sum, verify_manifest
 from pbdp.tables.quality import quality_marks, quality_names
 from pbdp.tables.query_record import query_from_record, query_record
@@ -60,3 +61,39 @@ def test_marks_are_published_and_verified(tmp_path: Path, ending: str) -> None:
         record["table"]["sha256"] = digest_of(changed)
         manifest.write_text(json.dumps(record))
         assert not verify_manifest(manifest).holds
+
+
+def test_small_groups_are_withheld_on_request(tmp_path: Path) -> None:
+    plan = query([People(within=10), COUNTS], minimum_size=100, withhold=True).plan()
+    assert query_from_record(query_record(plan.query)).withhold
+    with Ledger.create(tmp_path / "ledger.db") as ledger:
+        budget = Budget.create(ledger, "shop", epsilon=20, delta=1e-4)
+        table = plan.release(DATA, budget=budget, key="one")
+    assert table.withheld.tolist() == [False, True, True]
+    assert np.isnan(table.columns["count"]).tolist() == [False, True, True]
+    assert table.to_arrow()["people_bounded_low"].null_count == 2
+    assert table.to_arrow()["count"].type == "int64"
+    table.save(tmp_path / "t.csv")
+    manifest = tmp_path / "t.csv.manifest.json"
+    found = verify_manifest(manifest, ledger=str(tmp_path / "ledger.db"))
+    assert found.holds, [check for check in found.checks if check.holds is False]
+    assert found.is_complete
+    record = json.loads(manifest.read_text())
+    lines = (tmp_path / "t.csv").read_text().splitlines()
+    for changed in (
+        # a number that should be withheld, a mark that is none of a withheld group, another group withheld
+        [*lines[:2], lines[2].replace('"b",,', '"b",3,'), *lines[3:]],
+        [*lines[:2], lines[2].replace("small", "poor"), *lines[3:]],
+        [*lines[:1], '"a"' + lines[2].removeprefix('"b"'), *lines[2:]],
+    ):
+        content = "\n".join([*changed, ""]).encode()
+        (tmp_path / "t.csv").write_bytes(content)
+        manifest.write_text(json.dumps(record | {"table": record["table"] | {"sha256": digest_of(content)}}))
+        assert not verify_manifest(manifest, ledger=str(tmp_path / "ledger.db")).holds
+
+
+def test_withholding_needs_a_minimum_size() -> None:
+    with pytest.raises(ContradictionError, match="minimum_size"):
+        query([COUNTS], withhold=True)
+    with pytest.raises(InputError, match="withhold"):
+        query([COUNTS], minimum_size=5, withhold="yes")

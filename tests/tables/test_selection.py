@@ -26,6 +26,7 @@ def planned(groups: int, neighbors: str = "add/remove", delta: float = 1e-3) -> 
         groups_per_person=groups,
         delta=delta,
         neighbors=neighbors,
+        bounds_touched=False,
     ).plan()
 
 

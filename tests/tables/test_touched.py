@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -13,9 +14,10 @@ from pbdp import Budget, Ledger
 from pbdp.errors import ContradictionError, InputError
 from pbdp.mechanism.neighbors import Neighbors
 from pbdp.tables import Count, People, Query, ReleasedTable, Sum, verify_manifest
-from pbdp.tables.numbers import TOUCHED
+from pbdp.tables.bounded import Aggregates
+from pbdp.tables.numbers import TOUCHED, numbers_of
 from pbdp.tables.query_record import query_from_record, query_record
-from pbdp.tables.touched import touched_words, without_bounds
+from pbdp.tables.touched import touched_counts, touched_released, touched_words, without_bounds
 from tests.tables.asking import query
 
 # 40 people: 10 in three cities, 10 with four rows in one, 10 with a large value, 10 whom nothing touches.
@@ -55,16 +57,80 @@ def test_its_noise_is_a_part_of_the_plan_for_five_numbers_of_sensitivity_one(nei
 
 
 def test_it_costs_more_than_nothing_and_by_itself_little() -> None:
-    alone, cheap, dear = (asked(bounds_touched=width).plan().epsilon for width in (None, True, 3))
-    assert alone < cheap < 1.05 * alone
+    alone, unasked, cheap, dear = (
+        asked(bounds_touched=width).plan().epsilon for width in (False, None, True, 3)
+    )
+    assert alone < unasked <= 1.01 * alone
+    assert unasked < cheap < 1.05 * alone
     assert cheap < dear
 
 
 def test_a_query_without_it_is_what_it_was() -> None:
+    # requests of earlier versions are known by this
     assert "bounds_touched" not in query_record(asked(bounds_touched=None))
-    assert asked(bounds_touched=False).bounds_touched is None
-    for width in (True, 3.0):
+    assert query_from_record(query_record(asked(bounds_touched=None)), touched=False).bounds_touched is False
+    for width in (True, False, None, 3.0):
         assert query_from_record(query_record(asked(bounds_touched=width))).bounds_touched == width
+
+
+@pytest.mark.parametrize("neighbors", list(Neighbors))
+def test_unasked_it_is_parts_of_all_people_of_which_one_person_is_in_one(neighbors: Neighbors) -> None:
+    plan = asked(bounds_touched=None, neighbors=neighbors).plan()
+    assert plan.part(TOUCHED).requirement.releases == neighbors.people
+    table = plan.release(DATA)
+    assert len(table.values[TOUCHED]) == 4
+    told = {one.of: one for one in table.bounds_touched}
+    assert list(told) == list(EXACT)
+    assert told["touched"].value == sum(told[bound].value for bound in ("groups", "rows", "values"))
+    released = touched_released(plan.query, [asdict(one) for one in table.bounds_touched])
+    assert released is not None
+    assert released.tolist() == table.values[TOUCHED].tolist()
+
+
+def test_parts_are_counted_by_the_first_bound_that_cut() -> None:
+    # by set of bounds: none, groups, rows, both, values, ...
+    found = Aggregates(
+        group=np.zeros(0, dtype=np.int64),
+        people=np.zeros(0, dtype=np.int64),
+        rows=np.zeros(0, dtype=np.int64),
+        counts=(),
+        sums=(),
+        touched=np.array([1, 2, 4, 8, 16, 32, 64, 128]),
+    )
+    parts, each = (numbers_of(asked(bounds_touched=width))[-1].quantity for width in (None, True))
+    assert parts.answers(found).tolist() == [1, 2 + 8 + 32 + 128, 4 + 64, 16]
+    assert each.answers(found).tolist() == [255, 254, 170, 204, 240]
+
+
+def test_the_width_of_a_sum_of_parts_is_that_of_the_convolution() -> None:
+    plan = asked(bounds_touched=None).plan()
+    counts = {one.of: one for one in touched_counts(plan, {TOUCHED: np.array([900, 500, 500, 500])})}
+    table = plan.part(TOUCHED).design.table_at(0.0)
+    for name, parts in (("people", 4), ("touched", 3), ("rows", 1)):
+        law = table.probabilities()
+        for _ in range(parts - 1):
+            law = np.convolve(law, table.probabilities())
+        far = np.abs(np.arange(len(law)) + parts * table.start)
+        width = counts[name].high - counts[name].value
+        assert law[far <= width].sum() >= 0.95 - 1e-9
+        assert law[far <= width - 1].sum() < 0.95
+
+
+def test_what_was_paid_without_it_comes_back_without_it(tmp_path: Path) -> None:
+    data = tmp_path / "rows.csv"
+    lines = zip(*DATA.values(), strict=True)
+    data.write_text("who,city,spend\n" + "".join(f"{who},{city},{spend}\n" for who, city, spend in lines))
+    with Ledger.create(str(tmp_path / "ledger.db")) as opened:
+        budget = Budget.create(opened, "shop", epsilon=100, delta=1e-3)
+        for key in (None, "one"):
+            before = asked(bounds_touched=False).plan().release(data, budget=budget, key=key)
+            spent = budget.spent
+            again = asked(bounds_touched=None).plan().release(data, budget=budget, key=key)
+            assert again.payment is not None
+            assert again.payment.repeated
+            assert budget.spent == spent
+            assert again.columns["count"].tolist() == before.columns["count"].tolist()
+            assert again.bounds_touched == ()
 
 
 def test_it_is_refused_where_nothing_is_cut_and_for_no_width() -> None:

@@ -215,7 +215,8 @@ def lines_for(plan: Plan) -> tuple[str, dict[str, Any]] | None:
     if len(plan.parts) == 1 and isinstance(part.design, VectorDesign):
         lines, own = _of_vector(part)
         return lines, common | own
-    if not all(isinstance(part.design, Design) for part in plan.parts):
+    # numbers of a joint kernel are not accounted by the moves of its table
+    if not all(isinstance(part.design, Design) and not part.design.kernel.joint for part in plan.parts):
         return None
     if not all(part.design.follows_answer for part in plan.parts):
         found = _changing(plan) if plan.releases == 1 and plan.delta is not None else None

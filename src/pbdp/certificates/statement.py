@@ -5,7 +5,7 @@ Nothing private is in it: no true answer, no place of a ledger, and of a file it
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -24,10 +24,12 @@ from pbdp.digits import (
 )
 from pbdp.ledger.budget import Budget
 from pbdp.mechanism.neighbors import Neighbors
-from pbdp.planning.plan import Part, Plan
+from pbdp.planning.plan import Plan
 from pbdp.planning.pricing import fingerprint
 from pbdp.tables.manifest import bounds_in_words
-from pbdp.tables.plan import TablePlan
+from pbdp.tables.numbers import TOUCHED
+from pbdp.tables.plan import SELECTION, TablePlan
+from pbdp.tables.top import TOP
 
 Facts = list[tuple[str, str]]
 BLANK = "_" * 32
@@ -145,7 +147,7 @@ def of_table(plan: TablePlan, record: dict[str, Any], name: str) -> Statement:
             "Each published number is as near to the truth (after the bounds) as the table below says.",
             _technical(noise),
         ],
-        numbers=_figures(noise, counted=f"{table['rows']:,} groups"),
+        numbers=_figures(noise, counted=f"{table['rows']:,} groups", accuracy=plan.accuracy),
         conditions=conditions,
         source=source,
         command=f"pbdp verify {name}",
@@ -208,6 +210,12 @@ ELSEWHERE = f"Nothing else about the same people was or will be published, excep
 COUNTED = (
     f"Everything else that is published about the same people is paid for from {{dataset}}, except: {BLANK}"
 )
+# Parts of tables that are no measure.
+_NAMES = {
+    TOUCHED: "People, by what bounds cut",
+    SELECTION: "People, to select groups",
+    TOP: "Choice of the top groups",
+}
 DRAWN = "pbdp drew the noise, and the true numbers stayed secret."
 
 
@@ -246,7 +254,7 @@ def _technical(plan: Plan) -> str:
     )
 
 
-def _figures(plan: Plan, counted: str = "") -> Facts:
+def _figures(plan: Plan, counted: str = "", accuracy: Callable[[str], str] | None = None) -> Facts:
     at = (
         f"order {order_text(plan.rdp_order or 0.0)}"
         if plan.delta is None
@@ -261,15 +269,14 @@ def _figures(plan: Plan, counted: str = "") -> Facts:
         rows.append(("Limit", f"no {plan.limit.subject} this accurate can go below epsilon {least}"))
     if counted:
         rows.append(("Size", counted))
-    rows += [(part.name or "Accuracy", _near(part)) for part in plan.parts[:MOST_ROWS]]
+    for part in plan.parts[:MOST_ROWS]:
+        near = part.requirement.describe() if accuracy is None else accuracy(part.name)
+        sure = percent_down(part.confidence)
+        words = near if part.name == TOP else f"{near}, {sure} of the time at least; {part.design.name} noise"
+        rows.append((_NAMES.get(part.name, part.name) or "Accuracy", words))
     if len(plan.parts) > MOST_ROWS:
         rows.append(("", f"and {len(plan.parts) - MOST_ROWS} more; the file lists them"))
     return rows
-
-
-def _near(part: Part) -> str:
-    sure = percent_down(part.confidence)
-    return f"{part.requirement.describe()}, {sure} of the time at least; {part.design.name} noise"
 
 
 def _assumed(plan: Plan) -> list[str]:

@@ -107,7 +107,7 @@ def run(options: argparse.Namespace) -> Outcome:
 
 def _check(options: argparse.Namespace) -> None:
     """Refuse options that do not belong together before anything is read."""
-    check_budget(options, "query")
+    check_budget(options, "query", spends=(options.input or options.file) is not None and not options.dry_run)
     if options.file is not None:
         if options.input is not None:
             raise ContradictionError("SCORES", "left out with --input", "both")

@@ -113,8 +113,8 @@ class _Asked:
 
 def run(options: argparse.Namespace) -> Outcome:
     """Plan or read the plan, pay, publish, say."""
-    check_budget(options, "query")
     asked = _asked(options)
+    check_budget(options, "query", spends=bool(asked.counts) or options.input is not None)
     target = _target(options, asked)
     picture = picture_of(options)
     groups: tuple[Any, Any] | None = None

@@ -237,9 +237,13 @@ def ledger_place(options: argparse.Namespace, default: str | None = None) -> str
     return options.ledger or os.environ.get(LEDGER_VARIABLE) or default
 
 
-def check_budget(options: argparse.Namespace, *more: str) -> None:
-    """A ledger needs a dataset, and what belongs to a ledger needs one; test seeds are never paid for."""
-    options.ledger = ledger_place(options)
+def check_budget(options: argparse.Namespace, *more: str, spends: bool = True) -> None:
+    """A ledger needs a dataset, and what belongs to a ledger needs one; test seeds are never paid for.
+
+    Whoever only looks at a plan, and `spends` nothing, need not say whose budget that of the environment is.
+    """
+    if spends or options.ledger is not None or options.dataset is not None:
+        options.ledger = ledger_place(options)
     if options.ledger is None:
         for name in ("dataset", "blocks", "key", "trust_ledger", *more):
             if getattr(options, name) not in (None, False):

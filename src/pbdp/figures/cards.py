@@ -146,8 +146,10 @@ def table_plan_card(plan: TablePlan) -> str:
     parts = [
         f"{part.name}: {part.requirement.describe()}, {percent_down(part.confidence)} of the time"
         for part in plan.noise.parts
+        if plan.top is None or part.design != plan.top.design
     ]
-    return card("Table plan", [*plan.describe().split("\n"), *parts[:MOST_ROWS]])
+    top = [] if plan.top is None else [plan.top.describe()]
+    return card("Table plan", [*plan.describe().split("\n"), *top, *parts[:MOST_ROWS]])
 
 
 def table_card(table: ReleasedTable) -> str:

@@ -88,6 +88,7 @@ def _widths(panel: Axes, plan: ComparisonPlan) -> None:
             )
         panel.legend(frameon=False, fontsize=10)
         panel.set(xlabel="look", ylim=(0, None), xlim=(0.5, plan.looks + 0.5))
+        panel.locator_params(axis="x", integer=True)
         return
     rows = [(WITH, noisy[0], COLORS[0]), (WITHOUT, clear[0], "0.7")]
     for place, (_, width, color) in enumerate(rows):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,10 +13,9 @@ from pbdp.digits import delta_text, percent_down, plus_minus, rounded_up
 from pbdp.errors import InputError
 from pbdp.figures.canvas import COLORS, new_figure
 from pbdp.noise.kernel import Array, Index
-from pbdp.tables.numbers import TOUCHED
 from pbdp.tables.quality import FAIR
 from pbdp.tables.table import ReleasedTable
-from pbdp.tables.touched import touched_words, without_bounds
+from pbdp.tables.touched import TouchedCount, without_bounds
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 MOST_ROWS = 120
 MOST_COLUMNS = 3
 LONGEST_NAME = 28
+LONGEST_LINE = 75
 # Inches for a group, and for what is around them.
 ROW, MARGIN, LEAST = 0.23, 1.5, 3.0
 
@@ -39,8 +40,9 @@ def draw_table(table: ReleasedTable, order: str | None = None) -> Figure:
         table = _ordered(table, order)
     if not len(table):
         raise InputError("plot", "of a table with groups", "one without", "None had enough people.")
-    columns = min(len(measures), MOST_COLUMNS)
-    rows = -(-len(measures) // columns)
+    count = len(measures) + bool(table.bounds_touched)
+    columns = min(count, MOST_COLUMNS)
+    rows = -(-count // columns)
     figure, panels = new_figure(rows, columns)
     days = _days(table) if order is None else None
     height = max(LEAST, MARGIN + ROW * (0 if days is not None else min(len(table), MOST_ROWS)))
@@ -51,16 +53,37 @@ def draw_table(table: ReleasedTable, order: str | None = None) -> Figure:
             _dots(panel, table, measure, names)
         else:
             _line(panel, table, measure, days)
-    for panel in panels[len(measures) :]:
+    if table.bounds_touched:
+        _touched(panels[len(measures)], table.bounds_touched)
+    for panel in panels[count:]:
         panel.set_visible(False)
     what = _counted(len(table))
     mark = "; from a test seed, not private" if table.insecure_test_seed is not None else ""
-    touched = f"\n{touched_words(table.bounds_touched[:2])}" if table.bounds_touched else ""
     figure.suptitle(
-        f"{what}: epsilon {rounded_up(table.plan.epsilon)} at delta "
-        f"{delta_text(table.plan.delta)}{mark}{touched}"
+        f"{what}: epsilon {rounded_up(table.plan.epsilon)} at delta {delta_text(table.plan.delta)}{mark}"
     )
     return figure
+
+
+def _touched(panel: Axes, counts: tuple[TouchedCount, ...]) -> None:
+    """A bar for everybody, for those whom the bounds cut and for each bound, with intervals."""
+    places = np.arange(len(counts))[::-1]
+    values = np.array([max(one.value, 0) for one in counts])
+    ends = np.array([[value - one.low, one.high - value] for one, value in zip(counts, values, strict=True)])
+    colors = [COLORS[0], *[COLORS[1]] * (len(counts) - 1)]
+    panel.barh(places, values, height=0.6, color=colors, alpha=0.6)
+    panel.errorbar(values, places, xerr=np.maximum(ends.T, 0), fmt="none", ecolor="black", capsize=3, lw=1)
+    panel.set_yticks(places, [_words(one.meaning) for one in counts], fontsize=9)
+    panel.set_xlim(left=0)
+    panel.set_xlabel(f"lines: {percent_down(counts[0].confidence)} interval each", fontsize=9)
+    panel.set_title("people, and whom the bounds cut")
+
+
+def _words(text: str) -> str:
+    """A label of two short lines."""
+    words = text.split()
+    half = (len(words) + 1) // 2
+    return f"{' '.join(words[:half])}\n{' '.join(words[half:])}"
 
 
 def _ordered(table: ReleasedTable, measure: str) -> ReleasedTable:
@@ -71,11 +94,10 @@ def _ordered(table: ReleasedTable, measure: str) -> ReleasedTable:
     numbers = table.columns[measure].astype(np.float64)
     # numbers that are none come last
     rows = np.argsort(np.where(np.isnan(numbers), np.inf, -numbers), kind="stable")
-    values = {
-        label: column[rows] if len(column) == len(rows) and label != TOUCHED else column
-        for label, column in table.values.items()
-    }
-    return replace(table, groups=table.groups.taken(rows), values=values)
+    made = replace(table, groups=table.groups.taken(rows), others=())
+    # widths may differ from group to group, so the columns are turned as they are
+    made.__dict__["_drawn"] = {name: column[rows] for name, column in table._drawn.items()}
+    return made
 
 
 def _days(table: ReleasedTable) -> Any:
@@ -98,15 +120,21 @@ def _line(panel: Axes, table: ReleasedTable, measure: str, days: Any) -> None:
         table.columns[f"{measure}{suffix}"].astype(np.float64)
         for suffix in ("", "_bounded_low", "_bounded_high")
     )
-    poor = _is_unreliable(values, low, high)
+    poor = _is_unreliable(values, low, high) & ~table.withheld
     confidence = float(table.columns[f"{measure}_confidence"][0])
+    said = f"band: {percent_down(confidence)} interval each"
+    asked = next(one for one in table.plan.query.measures if one.name == measure)
+    if wider := without_bounds(table.plan, table.bounds_touched, asked, low, high):
+        start, end, less = wider
+        end = np.minimum(end, np.nanmax(high) + 0.1 * (np.nanmax(high) - np.nanmin(low)))
+        panel.fill_between(days, start, end, color=COLORS[0], alpha=0.1, lw=0)
+        said += f"; pale: without bounds, {percent_down(round(confidence - less, 12))}"
     panel.fill_between(days, low, high, color=COLORS[0], alpha=0.25, lw=0)
     panel.plot(days, values, "o-", color=COLORS[1], lw=1, ms=4)
     panel.scatter(days[poor], values[poor], s=4, color="white", zorder=3)
     panel.tick_params(axis="x", labelrotation=30)
-    panel.set_xlabel(
-        f"band: {percent_down(confidence)} interval each; hollow: may be off by 30 %", fontsize=9
-    )
+    said += "; hollow: may be off by 30 %" if np.any(poor) else ""
+    panel.set_xlabel(fill(said, LONGEST_LINE), fontsize=9)
     panel.set_title(_short(measure))
 
 
@@ -147,7 +175,7 @@ def _dots(panel: Axes, table: ReleasedTable, measure: str, names: list[str]) -> 
     asked = next(one for one in table.plan.query.measures if one.name == measure)
     if wider := without_bounds(table.plan, table.bounds_touched, asked, low, high):
         start, end, less = wider
-        said += f"; pale: without bounds, {percent_down(confidence - less)}"
+        said += f"; pale: without bounds, {percent_down(round(confidence - less, 12))}"
         end = np.minimum(end, most + 2 * room)
         panel.hlines(places, start, end, color=COLORS[0], lw=6, alpha=0.2)
     panel.hlines(places, low, high, color=COLORS[0], lw=2)
@@ -156,7 +184,7 @@ def _dots(panel: Axes, table: ReleasedTable, measure: str, names: list[str]) -> 
         for end in (low, high):
             panel.plot(end, places, "|", color=COLORS[0], ms=7)
         _digits(panel, places, values, low, high)
-    poor = _is_unreliable(values, low, high)
+    poor = _is_unreliable(values, low, high) & ~table.withheld
     size = 5 if every == 1 else 2
     panel.plot(values, places, "o", ms=size, color=COLORS[1])
     panel.scatter(values[poor], places[poor], s=(size / 2) ** 2, color="white", zorder=3)
@@ -164,7 +192,11 @@ def _dots(panel: Axes, table: ReleasedTable, measure: str, names: list[str]) -> 
     panel.set_xlim(least - room, most + room)
     panel.set_ylim(-0.8, len(names) - 0.2)
     panel.set_yticks(places[::every], names[::every], fontsize=9)
-    panel.set_xlabel(said, fontsize=9)
+    for place in places[table.withheld] if every == 1 else ():
+        panel.annotate("withheld: small", (least, place), va="center", fontsize=9, color="gray")
+    panel.locator_params(axis="x", nbins=6)
+    panel.xaxis.set_major_formatter("{x:,g}")
+    panel.set_xlabel(fill(said, LONGEST_LINE), fontsize=9)
     panel.set_title(_short(measure))
 
 

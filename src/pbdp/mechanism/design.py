@@ -189,10 +189,18 @@ class Design(AnyDesign):
         units = self.kernel.units_added + 1 if self.rounded_up else self.parts
         rounding = units * (2 * self.reach + 2) / TOTAL
         if self.mechanism.follows_answer:
-            return rounding + 2e-12
+            return rounding + self.kernel.mass_error
         constant = self._least_constant()
         slopes = 2 * SLOPE_MARGIN + 2.0**-51 / constant
         return rounding + 2 * (rounding + CENTER_SHARE) / constant + slopes + 2e-12
+
+    def found_error(self) -> float:
+        """The same for noise that moves with the answer, from the table: what was rounded down is at zero."""
+        if self.rounded_up or not self.follows_answer:
+            return self.table_error()
+        table, center = self.table_at(0.0), float(self.kernel.density(np.zeros(1))[0])
+        moved = max(int(table.weights[-table.start]) / TOTAL - center, 0.0)
+        return moved + 1 / TOTAL + self.kernel.mass_error
 
     def _least_constant(self) -> float:
         """A lower bound for C over all answers; it grows with the mass in the region."""
@@ -231,7 +239,7 @@ def _table(design: Design) -> WeightTable:
     masses = design.ideal_masses(0.0, reach)
     if design.rounded_up:
         return weights_rounded_up(masses, -reach, design.kernel.units_added)
-    table = integer_weights(masses, -reach)
+    table = integer_weights(masses, -reach, design.kernel.center_share)
     return table if design.parts == 1 else table.in_multiples(design.parts)
 
 

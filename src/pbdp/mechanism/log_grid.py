@@ -74,6 +74,11 @@ class LogGrid(Grid):
     def _unit(self) -> float:
         return self._offset / self.theta
 
+    @property
+    def formula(self) -> str:
+        """The steps of an answer x before they are rounded, as a Python expression in numpy's names."""
+        return f"sign(x)*log1p(abs(x)/{self._unit!r})/{self.theta!r}/{self.step!r}"
+
     def sensitivity_in_steps(self, sensitivity: float) -> int:
         grown = self.theta * sensitivity / self._offset
         moved = math.log1p(grown) if self.nonnegative else 2 * math.log1p(grown / 2)

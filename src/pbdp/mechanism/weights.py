@@ -20,12 +20,12 @@ import numpy as np
 import numpy.typing as npt
 
 from pbdp.errors import CannotCertifyError
-from pbdp.noise.kernel import Array
+from pbdp.noise.kernel import Array, LatticeKernel
 
 BITS = 62
 TOTAL = 1 << BITS
 # Share given to the center up front, so that rounding of the ideal masses cannot leave it below a neighbor.
-CENTER_SHARE = 2.0**-42
+CENTER_SHARE = LatticeKernel.center_share
 LARGEST_TABLE = 1 << 25
 
 
@@ -78,10 +78,63 @@ class WeightTable:
         center = -self.start
         return bool(np.all(steps[:center] >= 0) and np.all(steps[center:] <= 0))
 
+    def log_concave_error(self) -> float:
+        """The total-variation distance from some law with p(n)² >= p(n-1)·p(n+1), at most.
+
+        That law follows the least concave curve above the logarithms of the weights, but for what noise zero
+        has beyond its neighbors. The curve is nowhere below the weights, so the distance is at most the share
+        that it has above them, and that of zero; logarithms are off by a few units, which is added.
+        """
+        weights, center = self.weights, -self.start
+        if not np.all(weights) or not 1 < center < len(weights) - 2:
+            return 1.0
+        logs = np.log(weights.astype(np.longdouble))
+        sides = (2 * logs[center + 1] - logs[center + 2], 2 * logs[center - 1] - logs[center - 2])
+        most = min(logs[center], *sides)
+        spike = float(-np.expm1(most - logs[center])) * int(weights[center]) / TOTAL
+        logs[center] = most
+        share = float(np.sum(np.expm1(_concave_above(logs) - logs) * np.exp(logs)) / TOTAL)
+        return share + spike + (256 + len(logs)) * float(np.finfo(np.longdouble).eps)
+
     @property
     def is_symmetric(self) -> bool:
         """Whether noise and -noise have the same weight."""
         return self.start == 1 - self.stop and bool(np.array_equal(self.weights, self.weights[::-1]))
+
+
+def _concave_above(values: npt.NDArray[np.longdouble]) -> npt.NDArray[np.longdouble]:
+    """The least concave curve that is nowhere below the values, at their places.
+
+    Most of a table is concave as it is; only where weights are of a few units is it not.
+    """
+    bent = np.flatnonzero(np.diff(values, 2) >= 0) + 1
+    middle = len(values) // 2
+    first = int(np.max(bent[bent < middle], initial=0)) + 1
+    last = int(np.min(bent[bent >= middle], initial=len(values) - 1))
+    kept: list[int] = []
+
+    def add(place: int) -> bool:
+        while len(kept) > 1:
+            one, two = kept[-2:]
+            rise = (values[two] - values[one]) * (place - two)
+            if rise > (values[place] - values[two]) * (two - one):
+                break
+            kept.pop()
+        kept.append(place)
+        return kept[-2:] == [place - 1, place]
+
+    place = 0
+    while place < len(values):
+        # two places of the concave middle next to each other: the rest of it is on the curve as well
+        if add(place) and first < place < last - 1:
+            kept.extend(range(place + 1, last))
+            place = last - 1
+        place += 1
+    places, ends = np.arange(len(values)), np.array(kept)
+    start = ends[np.clip(np.searchsorted(ends, places, side="right") - 1, 0, max(len(ends) - 2, 0))]
+    stop = ends[np.minimum(np.searchsorted(ends, start) + 1, len(ends) - 1)]
+    share = (places - start).astype(np.longdouble) / np.maximum(stop - start, 1)
+    return np.asarray(values[start] + (values[stop] - values[start]) * share)
 
 
 def integer_weights(masses: Array, start: int, center_share: float = CENTER_SHARE) -> WeightTable:

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
+from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -194,9 +195,18 @@ class StepKernel(Kernel):
 
 
 class LatticeKernel(Kernel):
-    """A kernel on the whole numbers."""
+    """A kernel on the whole numbers.
+
+    A table of whole weights gives `center_share` to noise zero up front, so that rounding cannot leave it
+    below a neighbor; `mass_error` bounds that and how far all masses together are off. Numbers with noise of
+    a `joint` kernel are accounted together, by the length of what one person moves them by.
+    """
 
     __slots__ = ()
+
+    center_share: ClassVar[float] = 2.0**-42
+    mass_error: ClassVar[float] = 2e-12
+    joint: ClassVar[bool] = False
 
     @property
     def units_added(self) -> float:

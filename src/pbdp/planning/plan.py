@@ -561,7 +561,8 @@ def _delta_curve(plan: Plan) -> Callable[[float], float]:
     """An upper bound for delta at every epsilon: from the table of one number, else of all composed."""
     part = plan.parts[0]
     design = part.design
-    if isinstance(design, Design) and design.follows_answer and plan.releases == 1 and not plan.missing:
+    plain = isinstance(design, Design) and design.follows_answer and not design.kernel.joint
+    if plain and plan.releases == 1 and not plan.missing:
         steps = design.grid.sensitivity_in_steps(part.requirement.sensitivity)
         table = design.table_at(0.0)
         return lambda epsilon: table_delta(table, steps, epsilon).upper

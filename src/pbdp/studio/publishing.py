@@ -20,8 +20,7 @@ from pbdp.studio.budgets import blocks_in, left_words
 from pbdp.studio.query_form import Base, Form
 from pbdp.studio.table_lines import TABLE_FILE
 from pbdp.studio.tables import planned, request_key
-from pbdp.tables.csvw import ENDING, csvw_bytes
-from pbdp.tables.manifest import manifest_bytes
+from pbdp.tables.manifest import METADATA, written_files
 from pbdp.tables.table import ReleasedTable
 
 Record = dict[str, Any]
@@ -130,15 +129,16 @@ def _shown(table: ReleasedTable) -> list[list[str]]:
 
 
 def _files(table: ReleasedTable) -> list[Record]:
-    """The table, its manifest and its metadata, as `pbdp tables -o table.csv` writes them."""
-    content = table.file_bytes("csv")
+    """The tables, their manifest and their metadata, as `pbdp tables -o table.csv` writes them."""
     manifest = f"{TABLE_FILE}.manifest.json"
-    files = {
-        TABLE_FILE: ("text/csv", content),
-        manifest: ("application/json", manifest_bytes(table, TABLE_FILE, content)),
-        f"{TABLE_FILE}{ENDING}": ("application/json", csvw_bytes(table, TABLE_FILE, manifest)),
-    }
+    record, written = written_files(table, TABLE_FILE, manifest, "csv")
+    found = [(manifest, "application/json", record)]
+    for one in written:
+        found.append((one.name, "text/csv", one.content))
+        if one.metadata is not None:
+            found.append((one.name + METADATA, "application/json", one.metadata))
+    # the first table first
     return [
-        {"name": name, "media": media, "base64": base64.b64encode(written).decode()}
-        for name, (media, written) in files.items()
+        {"name": name, "media": media, "base64": base64.b64encode(content).decode()}
+        for name, media, content in sorted(found, key=lambda file: file[0] != TABLE_FILE)
     ]

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from pbdp.tables.ratio import Ratio
     from pbdp.tables.selection import Selection
     from pbdp.tables.table import ReleasedTable
+    from pbdp.tables.top import Top
     from pbdp.tables.verify import verify_manifest
 
 __all__ = [
@@ -50,6 +51,7 @@ __all__ = [
     "Selection",
     "Sum",
     "TablePlan",
+    "Top",
     "verify_manifest",
 ]
 
@@ -66,6 +68,7 @@ _LATER = {
     "Selection": "selection",
     "Sum": "measures",
     "TablePlan": "plan",
+    "Top": "top",
     "verify_manifest": "verify",
 }
 

@@ -22,16 +22,16 @@ A person in more than `groups_per_person` groups keeps those with the smallest k
 ties are broken by the group. The key is drawn for the query and is the same for all rows, so the choice is a
 function of the person's own rows. Engines may use different hashes.
 
-**Whom the bounds touch.** `touched` holds numbers of people in the whole table: everybody with a row in a
-group, those whose contribution was cut, and, if there is more than one bound, those cut by each: by `groups`
-(somebody is in more groups than `groups_per_person`), by `rows` (more than `rows_per_group` rows in a kept
-group), by `values` (in a kept group a value outside of the bounds of its column, or a sum outside of those of
-a person). Each is a sum over persons of 0 or 1, a function of that person's rows and of the key.
+**Whom the bounds touch.** `touched` counts everybody with a row in a group once, by the bounds that cut them:
+`groups` (they are in more groups than `groups_per_person`), `rows` (more than `rows_per_group` rows in a kept
+group), `values` (in a kept group a value outside of the bounds of its column, or a sum outside of those of a
+person). With bound j of those that may cut standing for 2^j, entry i is the number of people whom exactly the
+bounds in i cut; entry 0 those whom none does.
 
 **Sensitivity.** With or without one person's rows, everybody else's terms are the same, because each is a
 function of that person's own rows and of the key. So at most `groups_per_person` groups change, `people`
 by 1, `rows` and `counts` by r, a sum per row (after adding back low * count) by r * max(|low|, |high|), a sum
-per person by max(|low|, |high|), and each number of `touched` by 1. Nothing here depends on the order of rows
+per person by max(|low|, |high|), and one number of `touched` by 1. Nothing here depends on the order of rows
 or on how they are partitioned, and nothing can overflow: see `fixed_point`.
 """
 
@@ -70,7 +70,8 @@ class BoundedAggregation:
     `unit` is the column that says whose row it is, None if every person has one row. `keys` are the public
     groups, None where every group of the data is wanted (a private selection follows); `only` then holds
     public values that some of the columns are restricted to. `groups_per_person` is None where nobody can be
-    in too many groups; `rows_per_group` where no measure counts rows. `touched` asks whom the bounds touch.
+    in too many groups; `rows_per_group` where no measure counts rows. `touched` asks whom the bounds touch,
+    `tables` how many people are in the groups of other tables: each says for every key which group it is in.
     Rows count where `where` is true; a name in `derived` means that expression, wherever a column is named
     but in expressions.
     """
@@ -83,6 +84,7 @@ class BoundedAggregation:
     rows_per_group: int | None = None
     only: tuple[KeyTable, ...] = ()
     touched: bool = False
+    tables: tuple[Index, ...] = field(default=(), compare=False)
     where: Expression | None = None
     derived: tuple[tuple[str, Expression], ...] = ()
 
@@ -97,11 +99,14 @@ class BoundedAggregation:
         return tuple(name for name, may_cut in bounds.items() if may_cut)
 
     @property
-    def touched_names(self) -> tuple[str, ...]:
-        """What the numbers of `Aggregates.touched` count; none if they are not asked for."""
-        if not self.touched:
-            return ()
-        return ("people", "touched", *(self.cutting if len(self.cutting) > 1 else ()))
+    def cuts(self) -> int:
+        """How many numbers `Aggregates.touched` has: one for each set of bounds; none if it is not asked."""
+        return 1 << len(self.cutting) if self.touched else 0
+
+    @property
+    def parts(self) -> bool:
+        """Whether more than the groups themselves is asked of people with several rows."""
+        return self.unit is not None and (self.touched or bool(self.tables))
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -126,7 +131,8 @@ class Aggregates:
     """One entry for each group that has data, in any order: private numbers, which noise is still to cover.
 
     `group` is the row of the public key table; without one `found` holds the groups that are in the data.
-    `touched` has the numbers of `BoundedAggregation.touched_names`, for the whole table.
+    `touched` has a number of people for each set of bounds (see above), for the whole table. `people_in` has
+    for each of several tables the people in all its groups, where that is asked for.
     """
 
     group: Index
@@ -135,6 +141,7 @@ class Aggregates:
     counts: tuple[Index, ...]
     sums: tuple[Index, ...]
     found: KeyTable | None = None
+    people_in: tuple[Index, ...] = ()
     touched: Index = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
     _length: int = field(init=False, repr=False)
 

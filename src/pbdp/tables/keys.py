@@ -67,8 +67,11 @@ class KeyTable:
         hashes.sort()
         if not np.any(hashes[1:] == hashes[:-1]):
             return False
-        rows = zip(*(column.values.tolist() for column in self.columns.values()), strict=True)
-        return len(set(rows)) < len(self)
+        return len(self.rows()) < len(self)
+
+    def rows(self) -> set[tuple[object, ...]]:
+        """The groups, each by its keys."""
+        return set(zip(*(column.values.tolist() for column in self.columns.values()), strict=True))
 
     def arrow(self, index: str | None = None) -> pa.Table:
         """The keys as an Arrow table; `index` names one more column with the row numbers (int64)."""

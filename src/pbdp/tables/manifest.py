@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import datetime
 import json
-from dataclasses import asdict
+import re
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from pbdp import __version__
@@ -28,29 +30,75 @@ VERSION = 1
 # How intervals are made of numbers that cannot be true; manifests of before say nothing, and clipped them.
 INTERVALS = "of the nearest possible number, confidences rounded down"
 
+# What is said of a column of keys.
+KEY = "the group"
+# What a CSV file's metadata is called after its name, where programs look for it (W3C, CSVW).
+METADATA = "-metadata.json"
 # All that a manifest may have: whatever else is in one was added by somebody else.
 FIELDS = {
     *("format", "version", "pbdp", "created", "certificate", "query", "plan", "engine", "ledger"),
-    *("insecure_test_seed", "table", "bounds_touched", "source", SIGNATURE),
+    *("insecure_test_seed", "table", "tables", "bounds_touched", "source", SIGNATURE),
 }
 
 Record = dict[str, Any]
 
 
-def manifest_bytes(table: ReleasedTable, name: str, content: bytes, signer: Signer | None = None) -> bytes:
-    """The manifest of a table that was written as these bytes into a file of this name; signed if asked."""
-    file: Record = {
-        "file": name,
-        "sha256": digest_of(content),
-        "rows": len(table),
-        "intervals": INTERVALS,
-        "columns": column_notes(table.plan.query),
-    }
-    if table.marked_columns and not content.startswith(PARQUET):
-        file["marked"] = table.marked_columns
-    record = manifest_record(table) | {"table": file}
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WrittenFile:
+    """A table as a file: its name and content, and what describes its columns for programs if it is CSV."""
+
+    table: ReleasedTable
+    name: str
+    content: bytes
+    metadata: bytes | None = None
+
+    def record(self) -> Record:
+        """What the manifest says of it."""
+        made: Record = {
+            "file": self.name,
+            "sha256": digest_of(self.content),
+            "rows": len(self.table),
+            "intervals": INTERVALS,
+            "columns": column_notes(self.table.plan.query, self.table.which),
+        }
+        if self.metadata is not None:
+            made["metadata"] = {"file": self.name + METADATA, "sha256": digest_of(self.metadata)}
+        if self.table.marked_columns and not self.content.startswith(PARQUET):
+            made["marked"] = self.table.marked_columns
+        if self.table.plan.query.margins is not None:
+            made["table"] = self.table.label
+        return made
+
+
+def file_names(name: str, labels: Sequence[str]) -> list[str]:
+    """The names of the files of several tables: the first has this one, the others theirs in it."""
+    stem, dot, ending = name.rpartition(".")
+    short = [re.sub(r"\W+", "-", label).strip("-") or "table" for label in labels]
+    # labels may differ in what a name of a file leaves out
+    told = [f"{one}-{at}" if short.index(one) < at else one for at, one in enumerate(short)]
+    return [name, *(f"{stem}.{one}{dot}{ending}" if dot else f"{name}.{one}" for one in told[1:])]
+
+
+def written_files(
+    table: ReleasedTable, name: str, manifest: str, written: str, signer: Signer | None = None
+) -> tuple[bytes, list[WrittenFile]]:
+    """The manifest of a release, signed if asked, and the files of its tables, of these names and format."""
+    from pbdp.tables.csvw import csvw_bytes
+
+    tables = list(table.tables.values())
+    files = [
+        WrittenFile(
+            table=one,
+            name=file,
+            content=one.file_bytes(written),
+            metadata=csvw_bytes(one, file, manifest) if written == "csv" else None,
+        )
+        for one, file in zip(tables, file_names(name, list(table.tables)), strict=True)
+    ]
+    first, *others = (file.record() for file in files)
+    record = manifest_record(table) | {"table": first} | ({"tables": others} if others else {})
     record = record if signer is None else signer.signed(record)
-    return (json.dumps(record, indent=2, allow_nan=False) + "\n").encode()
+    return (json.dumps(record, indent=2, allow_nan=False) + "\n").encode(), files
 
 
 def manifest_record(table: ReleasedTable) -> Record:
@@ -96,8 +144,14 @@ def plan_record(plan: TablePlan) -> Record:
         "fingerprint": fingerprint(plan.noise),
         "numbers": [number.label for number in plan.numbers],
         "threshold": None if plan.threshold is None else plan.threshold.threshold,
+        **({} if plan.top is None else {"top": plan.top.record()}),
         "promised_means": promised_means(plan),
         "laws": laws_record(plan.noise),
+        **(
+            {"strategies": {label: strategy.record() for label, strategy in plan.strategies.items()}}
+            if plan.strategies
+            else {}
+        ),
     }
 
 
@@ -134,9 +188,10 @@ def bounds_in_words(query: Query) -> str:
     return " ".join(parts) or "People count once."
 
 
-def column_notes(query: Query) -> dict[str, str]:
-    """What every published column means."""
-    notes = dict.fromkeys(query.columns, "the group")
+def column_notes(query: Query, which: int = 0) -> dict[str, str]:
+    """What every published column means, of one of several tables."""
+    by = query.columns if query.margins is None else query.margins.tables[which].columns
+    notes = dict.fromkeys(by, KEY)
     for measure in query.measures:
         words = (
             f"{measure.meaning}, with noise",

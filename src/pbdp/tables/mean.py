@@ -14,11 +14,14 @@ import numpy as np
 
 from pbdp.domains import positive
 from pbdp.errors import ContradictionError, InputError
+from pbdp.mechanism.design import Design
 from pbdp.mechanism.within import region_within
 from pbdp.noise.kernel import Array
+from pbdp.planning.plan import number_design
 from pbdp.spelling import made_by_name
 from pbdp.tables.bounded import Value
 from pbdp.tables.fixed_point import FixedPoint
+from pbdp.tables.mean_error import ends_of_means, is_proved_for, width_at
 from pbdp.tables.measures import Column, Measure, check_bounds, check_measure, column_name
 from pbdp.tables.numbers import Number, Quantity, number_of, open_width
 
@@ -99,11 +102,74 @@ class Mean(Measure):
     def promised(self, plan: TablePlan) -> float | None:
         if self.at_least is None:
             return None
-        # half-widths, which are the same for every answer
-        a, b = (float(plan.part(label).requirement.region.offsets(0.0)[0]) for label in self.labels)
+        if self.within is not None and self.is_widened(plan):
+            # infinite if that is no bound at all, which `verify` finds out
+            width = self._width_at(plan, _furthest_from_middle(self.value(plan.query)) + self.within)
+            return width / self.at_least if width < self.within * self.at_least else math.inf
+        a, b = map(plan.cell_width, self.labels)
         if self.at_least <= b:
             return None
         return (a + _furthest_from_middle(self.value(plan.query)) * b) / (self.at_least - b)
+
+    def is_widened(self, plan: TablePlan) -> bool:
+        """Sum and count are less near than a mean needs that is off by both at their worst."""
+        if self.within is None or plan.strategies:
+            return False
+        apart = self.numbers(plan.query, None)
+        return any(plan.part(one.label).requirement.region != one.requirement.region for one in apart)
+
+    def is_provable(self, plan: TablePlan) -> bool:
+        """Whether its error is known from that of both together."""
+        return is_proved_for(*self._designs(plan))
+
+    def room(self, plan: TablePlan) -> float:
+        """How many times as wide its noise could be, about, for the width that it must have."""
+        if self.within is None or self.at_least is None:
+            raise AssertionError("a mean without a width has room for any noise")
+        width = self._width_at(plan, _furthest_from_middle(self.value(plan.query)) + self.within)
+        return self.within * self.at_least / width
+
+    def shares(self, query: Query) -> list[tuple[str, float]]:
+        """About how near its sum and count should be of Gaussian noise, by label, but for a common factor.
+
+        With the variances x and y of both, M²/x + 1/y is least for a given x + (M + w)²·y.
+        """
+        if self.within is None or self.at_least is None:
+            raise AssertionError("a mean without a width has no shares")
+        most = _furthest_from_middle(self.value(query))
+        far = most + self.within
+        half, both = self.within * self.at_least / 2, (most + far) / 2
+        return list(
+            zip(self.labels, (half * math.sqrt(most / both), half / math.sqrt(far * both)), strict=True)
+        )
+
+    def _designs(self, plan: TablePlan) -> tuple[Design, Design]:
+        total, count = (number_design(plan.part(label).design) for label in self.labels)
+        return total, count
+
+    def _width_at(self, plan: TablePlan, most: float) -> float:
+        return width_at(*self._designs(plan), most, plan.query.confidence_of(self))
+
+    def confidence_told(self, plan: TablePlan) -> float:
+        if self.is_widened(plan):
+            return plan.query.confidence_of(self)
+        return Measure.confidence_told(self, plan)
+
+    def told(
+        self, plan: TablePlan, released: Sequence[tuple[Column, Intervals]]
+    ) -> tuple[Column, Array, Array, float]:
+        """The mean as `estimate` has it; its interval follows from the law of both errors together."""
+        mean, low, high, confidence = self.estimate(plan.query, released)
+        if not self.is_widened(plan):
+            return mean, low, high, confidence
+        query, confidence = plan.query, plan.query.confidence_of(self)
+        value = self.value(query)
+        middle = value.fixed.middle_steps * value.fixed.step
+        sums, counts = (numbers.astype(np.float64) for numbers, _ in released)
+        most = _furthest_from_middle(value)
+        ends = ends_of_means(*self._designs(plan), most, confidence, (sums, counts))
+        low, high = (np.clip(middle + end, *self.ends(query)) for end in ends)
+        return mean, low, high, confidence
 
     def value(self, query: Query) -> Value:
         fixed = FixedPoint(low=self.low, high=self.high, whole=self.whole, most_rows=query.most_rows)
@@ -118,12 +184,16 @@ class Mean(Measure):
         total = Quantity(of="sum from the middle", rows=query.rows_counted, index=index, value=value)
         return total, replace(total, of="values")
 
+    def confidence_each(self, query: Query) -> float:
+        """The square root of the confidence, as noise is independent."""
+        return min(math.sqrt(query.confidence_of(self)) * (1 + 2**-50), math.nextafter(1.0, 0.0))
+
     def numbers(self, query: Query, factor: float | None) -> list[Number]:
         """Its sum and count, each with the square root of the confidence: their noise is independent."""
         total, count = self.quantities(query)
         most = _furthest_from_middle(self.value(query))
         widths = self._widths(most, count.sensitivity(query.neighbors), factor)
-        each = min(math.sqrt(query.confidence_of(self)) * (1 + 2**-50), math.nextafter(1.0, 0.0))
+        each = self.confidence_each(query)
         return [
             number_of(query, label, quantity, region_within(width), each)
             for label, quantity, width in zip(self.labels, (total, count), widths, strict=True)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
@@ -21,7 +21,7 @@ from pbdp.noise.kernel import Array, Index
 from pbdp.spelling import made_by_name
 from pbdp.tables.bounded import Per, Value
 from pbdp.tables.fixed_point import FixedPoint
-from pbdp.tables.numbers import Number, Quantity, number_of, open_width
+from pbdp.tables.numbers import Asked, Number, Quantity, number_of, open_width
 
 if TYPE_CHECKING:
     from pbdp.release.intervals import Intervals
@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     from pbdp.tables.query import Query
 
 Column = Array | Index
+# A width, or those of several tables by their names.
+Width = Within | Mapping[str, float]
 
 PERS: tuple[Per, ...] = ("row", "person")
 # The columns of a measure: the number, its width, the two ends of its interval, its confidence.
@@ -43,7 +45,7 @@ class Measure(ABC):
     kind: ClassVar[str]
     derived: ClassVar[bool] = False
     name: str
-    within: Within | None
+    within: Width | None
     confidence: float | None
 
     @property
@@ -81,6 +83,11 @@ class Measure(ABC):
         del plan
         return None
 
+    def is_widened(self, plan: TablePlan) -> bool:
+        """Whether the noise of its numbers was chosen for both of them together."""
+        del plan
+        return False
+
     def value(self, query: Query) -> Value | None:
         """The column that it adds up, with bounds; None if it looks at none."""
         del query
@@ -104,12 +111,58 @@ class Measure(ABC):
         """The numbers that are released for it; a width that is left open is `factor` sensitivities."""
         (quantity,) = self.quantities(query)
         within = self.within
+        if isinstance(within, Mapping):
+            raise AssertionError("widths by table are for several tables")
         if within is None:
             within = open_width(factor) * quantity.sensitivity(query.neighbors)
             within = max(float(math.floor(within)), 1.0) if quantity.is_whole else within
         relative = isinstance(within, str) and "%" in within
         region = region_within(within, relative and self.ends(query)[0] >= 0)
         return [number_of(query, self.name, quantity, region, query.confidence_of(self))]
+
+    def confidence_each(self, query: Query) -> float:
+        """The confidence that each of its released numbers needs."""
+        return query.confidence_of(self)
+
+    def confidence_told(self, plan: TablePlan) -> float:
+        """The confidence of its published intervals: that of all its released numbers at once."""
+        several = bool(plan.strategies)
+        own = [plan.widths(one, 0)[1] if several else plan.part(one).confidence for one in self.labels]
+        return math.prod(own) * (1 - 2**-50) if self.derived else own[0]
+
+    def told(
+        self, plan: TablePlan, released: Sequence[tuple[Column, Intervals]]
+    ) -> tuple[Column, Array, Array, float]:
+        """The same as `estimate`, where the noise may be looked at."""
+        return self.estimate(plan.query, released)
+
+    def asked(self, query: Query, factor: float | None) -> list[Asked]:
+        """What is asked of its numbers in several tables: open widths are those of the cells.
+
+        So are those of numbers that a derived measure follows from.
+        """
+        margins = query.margins
+        if margins is None:
+            raise AssertionError("one table has numbers")
+        within = self.within
+        if self.derived or within is None or isinstance(within, str | tuple | list):
+            cells = [(number, _width_of(number)) for number in self.numbers(query, factor)]
+            finest = {at for at, table in enumerate(margins.tables) if table.columns == margins.columns}
+            return [
+                Asked(
+                    label=number.label,
+                    quantity=number.quantity,
+                    widths=dict.fromkeys(finest, width),
+                    cells=width,
+                    confidence=number.requirement.confidence,
+                )
+                for number, width in cells
+            ]
+        (quantity,) = self.quantities(query)
+        by_table = within if isinstance(within, Mapping) else dict.fromkeys(margins.labels, within)
+        widths = {margins.labels.index(label): float(width) for label, width in by_table.items()}
+        confidence = query.confidence_of(self)
+        return [Asked(label=self.name, quantity=quantity, widths=widths, confidence=confidence)]
 
     def estimate(
         self, query: Query, released: Sequence[tuple[Column, Intervals]]
@@ -131,7 +184,7 @@ class Count(Measure):
 
     kind: ClassVar[str] = "count"
 
-    within: Within | None = None
+    within: Width | None = None
     confidence: float | None = None
     name: str = "count"
 
@@ -156,12 +209,12 @@ class Count(Measure):
 class People(Measure):
     """How many people have rows in a group.
 
-    `within` is how near the truth, `confidence` how often; `name` is that of the published column.
+    `within` is how near the bounded number, `confidence` how often; `name` is that of the published column.
     """
 
     kind: ClassVar[str] = "people"
 
-    within: Within | None = None
+    within: Width | None = None
     confidence: float | None = None
     name: str = "people"
 
@@ -186,7 +239,7 @@ class Sum(Measure):
     """The sum of a column. `low` and `high` bound every row's value, or with `per="person"` what one person
     adds up to in a group. `whole` says that the column holds whole numbers, and so does the result.
 
-    `within` is how near the truth, `confidence` how often; `name` is that of the published column.
+    `within` is how near the bounded number, `confidence` how often; `name` is that of the published column.
     """
 
     kind: ClassVar[str] = "sum"
@@ -194,7 +247,7 @@ class Sum(Measure):
     column: str
     low: float
     high: float
-    within: Within | None = None
+    within: Width | None = None
     confidence: float | None = None
     per: Per = "row"
     whole: bool = False
@@ -247,13 +300,20 @@ def check_bounds(name: str, low: object, high: object, whole: object) -> None:
         raise InputError(f"whole of {name}", "true or false", repr(whole))
 
 
-def check_measure(name: object, within: Within | None, confidence: float | None) -> None:
+def _width_of(number: Number) -> float:
+    """How near a number must be, on both sides."""
+    return min(map(float, number.requirement.region.offsets(0.0)))
+
+
+def check_measure(name: object, within: Width | None, confidence: float | None) -> None:
     """Refuse what no measure can have."""
     if not isinstance(name, str) or not name.strip() or not name.isprintable():
         raise InputError("name of a measure", "printable text", ascii(name))
-    if within is not None:
+    if isinstance(within, Mapping) and not within:
+        raise InputError(f"within of {name}", "given for one table or more", "none")
+    for width in within.values() if isinstance(within, Mapping) else () if within is None else (within,):
         try:
-            region_within(within)
+            region_within(width)
         except InputError as error:
             raise InputError(f"within of {name}", error.rule, error.value, error.remedy) from None
     if confidence is not None:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 Of = Literal["people", "rows", "values", "sum", "sum from the middle", "touched"]
 # The number of people whom the bounds touch; no measure has a name like this.
 TOUCHED = "(bounds)"
-# What that may cost beside the rest, as a share of epsilon or so.
-_TOUCHED_SHARE = 0.04
+# What that may cost beside the rest, as a share of epsilon or so: where it comes by itself, and where asked.
+_TOUCHED_SHARE, _ASKED_SHARE = 0.008, 0.04
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,6 +34,7 @@ class Quantity:
     rows: int
     index: int = 0
     value: Value | None = None
+    sets: Index | None = field(default=None, compare=False)
 
     @property
     def is_whole(self) -> bool:
@@ -79,7 +80,7 @@ class Quantity:
             case "values":
                 return aggregates.counts[self.index]
             case "touched":
-                return aggregates.touched
+                return aggregates.touched @ (self.sets if self.sets is not None else 1)
         if self.value is None:
             raise AssertionError("a sum is of a value")
         fixed, sums = self.value.fixed, aggregates.sums[self.index]
@@ -101,41 +102,84 @@ class Number:
     requirement: Requirement
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """A number of several tables: how near it must be in some of them, by their places.
+
+    `cells` is how near it is to be in every cell, where nothing is promised of a table.
+    """
+
+    label: str
+    quantity: Quantity
+    widths: Mapping[int, float]
+    confidence: float
+    cells: float | None = None
+
+
 def numbers_of(query: Query, factor: float | None = None) -> tuple[Number, ...]:
     """The numbers of all measures; widths that are left open are `factor` sensitivities."""
     numbers = [number for measure in query.measures for number in measure.numbers(query, factor)]
     numbers = list({number.label: number for number in numbers}.values())
-    return (*numbers, *([_touched(query, numbers)] if query.aggregation.touched else []))
+    others = [number.requirement for number in numbers]
+    return (*numbers, *([touched_number(query, others)] if query.aggregation.touched else []))
 
 
-def _touched(query: Query, others: Sequence[Number]) -> Number:
+def touched_names(query: Query) -> tuple[str, ...]:
+    """The numbers of people whom the bounds touch that are released; none where they are not told.
+
+    Unasked these are parts of all people: whom no bound cut, then by the first bound that did. With a width
+    of their own they are all people, those whom any bound cut, and those whom each did.
+    """
+    bounds = query.aggregation.cutting
+    if not query.aggregation.touched:
+        return ()
+    if query.bounds_touched is None:
+        return ("untouched", *bounds)
+    return ("people", "touched", *(bounds if len(bounds) > 1 else ()))
+
+
+def _sets(query: Query) -> Index:
+    """Which sets of bounds (rows, as in `bounded`) each of these numbers is about."""
+    bounds = query.aggregation.cutting
+    cut = np.arange(query.aggregation.cuts)[:, None] >> np.arange(len(bounds)) & 1
+    if query.bounds_touched is None:
+        first = cut * (np.cumsum(cut, axis=1) == 1)
+        return np.column_stack([1 - cut.max(axis=1), first])
+    every = [np.ones(len(cut), dtype=np.int64), cut.max(axis=1)]
+    return np.column_stack([*every, cut] if len(bounds) > 1 else every)
+
+
+def touched_number(query: Query, others: Sequence[Requirement]) -> Number:
     """Whom the bounds touch: numbers of people for the whole table, each of which one person moves by 1.
 
-    Where a person is replaced, each still moves by 1 at most: one is counted less, another one more.
+    One person is in one part, and two in two at most where a person is replaced. Other numbers may all move,
+    but by 1 as well: where a person is replaced, one is counted less and another one more.
     """
-    count = len(query.aggregation.touched_names)
+    parts = query.bounds_touched is None
+    count = Neighbors(query.neighbors).people if parts else len(touched_names(query))
     width = query.bounds_touched
     if not isinstance(width, float):
-        width = _cheap_width(count, [one.requirement for one in others])
+        share = _TOUCHED_SHARE if parts else _ASKED_SHARE
+        width = _cheap_width(count, share, others)
     return number_of(
         query,
         TOUCHED,
-        Quantity(of="touched", rows=1),
+        Quantity(of="touched", rows=1, sets=_sets(query)),
         AbsoluteRegion.even(width),
         query.confidence,
         releases=count,
     )
 
 
-def _cheap_width(count: int, others: Sequence[Requirement]) -> float:
-    """A width for `count` numbers of sensitivity 1 that adds little to what the others cost.
+def _cheap_width(count: int, share: float, others: Sequence[Requirement]) -> float:
+    """A width for `count` numbers of sensitivity 1 that adds about this share to what the others cost.
 
     With sensitivities of s in a width w, k numbers cost about k s/w if they are few, and the root of
     k (s/w)^2 if they are many. Whichever it is, the share is small.
     """
     loads = [(one.releases, one.sensitivity / min(map(float, one.region.offsets(0.0)))) for one in others]
-    few = count / (_TOUCHED_SHARE * sum(k * load for k, load in loads))
-    many = math.sqrt(count / (_TOUCHED_SHARE * sum(k * load**2 for k, load in loads)))
+    few = count / (share * sum(k * load for k, load in loads))
+    many = math.sqrt(count / (share * sum(k * load**2 for k, load in loads)))
     return float(max(math.ceil(max(few, many)), 1))
 
 
@@ -154,7 +198,7 @@ def number_of(
         confidence=confidence,
         sensitivity=quantity.sensitivity(query.neighbors),
         delta=query.delta,
-        releases=query.groups_touched if releases is None else releases,
+        releases=query.published_touched if releases is None else releases,
         neighbors=query.neighbors,
         integer=quantity.is_whole,
     )

@@ -6,6 +6,8 @@
     small   the group's published number of people (or else of rows) is below the minimum size
 
 They follow from what is published, so they cost nothing, and a small group is small as far as is published.
+Its numbers are withheld if the query says so: that protects nobody (the noise does), but readers from numbers
+that are mostly noise.
 """
 
 from __future__ import annotations
@@ -14,9 +16,10 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import numpy.typing as npt
 
 from pbdp.columns.given import objects
-from pbdp.errors import InputError
+from pbdp.errors import ContradictionError, InputError
 
 if TYPE_CHECKING:
     from pbdp.tables.query import Query
@@ -47,15 +50,24 @@ def check_quality(query: Query) -> None:
         raise InputError(
             "minimum_size", "used with a measure of the size of groups", "no such measure", remedy
         )
+    if not isinstance(query.withhold, bool):
+        raise InputError("withhold", "true or false", repr(query.withhold))
+    if query.withhold and query.minimum_size is None:
+        remedy = "Say below how many people or rows a group is withheld."
+        raise ContradictionError("withhold", "used with a minimum_size", "none", remedy)
+
+
+def small_groups(query: Query, columns: Mapping[str, Any]) -> npt.NDArray[np.bool]:
+    """The groups whose published size is below the minimum, from the published numbers."""
+    size = np.asarray(columns[str(size_of(query))])
+    return np.zeros(len(size), dtype=bool) if query.minimum_size is None else size < query.minimum_size
 
 
 def quality_marks(query: Query, columns: Mapping[str, Any]) -> dict[str, Any]:
     """The columns of marks, from the published numbers and widths."""
     if not quality_names(query):
         return {}
-    small: Any = False
-    if query.minimum_size is not None:
-        small = columns[str(size_of(query))] < query.minimum_size
+    small = small_groups(query, columns) if query.minimum_size is not None else False
     made = {}
     for measure in query.measures:
         value, width = (np.asarray(columns[name], dtype=np.float64) for name in measure.columns[:2])

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, cast
 
 from pbdp.accounting.risk import warn_of_delta
 from pbdp.domains import confidence_level, positive, probability, whole
 from pbdp.errors import ContradictionError, InputError, unchangeable
 from pbdp.mechanism.neighbors import Neighbors
+from pbdp.noise.kernel import Index
 from pbdp.spelling import made_by_name
 from pbdp.tables.bounded import MOST_ROWS_PER_GROUP, BoundedAggregation, Value
 from pbdp.tables.expressions.reading import expression_of
@@ -17,9 +18,11 @@ from pbdp.tables.expressions.tree import Expression
 from pbdp.tables.fixed_point import USUAL_ROWS
 from pbdp.tables.groups import Special, crossed_tables, derived_columns
 from pbdp.tables.keys import KeyColumn, KeyTable, crossed, key_column, key_table
+from pbdp.tables.margins import Margins, check_tables
 from pbdp.tables.measures import Measure, column_name
 from pbdp.tables.quality import check_quality, quality_names
 from pbdp.tables.selection import Selection
+from pbdp.tables.top import Top, top_of
 
 if TYPE_CHECKING:
     from pbdp.tables.plan import TablePlan
@@ -43,13 +46,21 @@ class Query:
 
     Accuracies belong to the measures, or else `epsilon` is given and widths are found. `confidence` is for
     measures that have none of their own. A table of more than `most_rows` rows needs that raised.
-    `bounds_touched` publishes beside the table how many people the bounds touched: within a width, or with
-    True within one that costs about 4 % of epsilon.
+    Where bounds may cut something, how many people they touched is published beside the table, for 1 % of
+    epsilon or less; `bounds_touched` says within how many people instead (True: for about 4 % of epsilon), or
+    False, to leave it out.
 
     Only rows for which `where` is true count ("spend > 0"). `derive` makes columns of others, to group by or
     to sum up ({"rate": "fare / miles"}); `pbdp.tables.expressions` has the language. Keys may be `Bins` of a
     number, or `Keys` with a group for everything else. `quality` marks every number as good, fair or poor,
-    and with a `minimum_size` those of small groups.
+    and with a `minimum_size` those of small groups; `withhold` leaves the numbers of these out.
+
+    With `tables` several tables are published at once, each by some of the columns of `by` ([["zone",
+    "hour"], ["zone"], []]; the last is the total). People are bounded once, in groups by all columns, so that
+    all tables agree, and their numbers add up.
+
+    With `top` only the groups with the highest numbers are published: how many, or a `Top` that says by which
+    measure and how surely. Choosing them pays for itself.
 
     `delta` is what epsilon is for, `neighbors` "add/remove" or "replace"; `bins` and `rest` say by column
     what `Bins` and `Keys` in `by` say.
@@ -74,10 +85,14 @@ class Query:
     rest: Mapping[str, str] | None = None
     quality: bool = False
     minimum_size: int | None = None
+    withhold: bool = False
+    tables: Sequence[Sequence[str]] | None = None
+    top: Top | Mapping[str, object] | int | None = None
     special: Special = field(init=False)
     derived: Mapping[str, Expression] = field(init=False)
     groups: KeyTable | None = field(init=False)
     only: tuple[KeyTable, ...] = field(init=False)
+    margins: Margins | None = field(init=False)
     aggregation: BoundedAggregation = field(init=False)
 
     def __post_init__(self) -> None:
@@ -112,11 +127,17 @@ class Query:
         groups, only = self._groups()
         object.__setattr__(self, "groups", groups)
         object.__setattr__(self, "only", only)
+        object.__setattr__(self, "margins", self._margins())
+        object.__setattr__(self, "top", top_of(self))
+        self._check_widths()
         self._check_bounds()
         self._check_touched()
-        object.__setattr__(self, "aggregation", self._aggregation())
-        if self.aggregation.touched and not self.aggregation.cutting:
+        aggregation = self._aggregation()
+        cuts = bool(aggregation.cutting)
+        if self.bounds_touched and not cuts:
             raise ContradictionError("bounds_touched", "asked where bounds may cut something", "no bound")
+        told = cuts and self.bounds_touched is not False
+        object.__setattr__(self, "aggregation", replace(aggregation, touched=told))
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -131,6 +152,16 @@ class Query:
             mine = min(mine, len(self.groups))
         touched = Neighbors(self.neighbors).people * mine
         return touched if self.groups is None else min(touched, len(self.groups))
+
+    @property
+    def published_touched(self) -> int:
+        """The most of the groups that get numbers which differ between neighbors: of the top, if asked."""
+        return self.groups_touched if self.listed is None else min(self.groups_touched, self.listed.groups)
+
+    @property
+    def listed(self) -> Top | None:
+        """What is asked of the top groups, all of it said; None if all groups are published."""
+        return self.top if isinstance(self.top, Top) else None
 
     @property
     def rows_counted(self) -> int:
@@ -203,6 +234,43 @@ class Query:
             )
         return crossed(listed), ()
 
+    def _margins(self) -> Margins | None:
+        """The several tables, if it is not just one by all columns."""
+        if self.tables is None:
+            return None
+        tables = check_tables(self.tables, self.columns)
+        several = None if tables == (self.columns,) else tables
+        object.__setattr__(self, "tables", several)
+        if several is None:
+            return None
+        if self.groups is None:
+            remedy = "List the public keys of all columns, or ask for one table."
+            raise ContradictionError("tables", "used with public keys", "a selection of groups", remedy)
+        return Margins(cells=self.groups, asked=tables)
+
+    def _check_widths(self) -> None:
+        """Widths of several tables are plain numbers, by the names of the tables if they differ."""
+        for measure in self.measures:
+            within = measure.within
+            if self.margins is None and isinstance(within, Mapping):
+                raise ContradictionError(
+                    f"within of {measure.name}",
+                    "one width for one table",
+                    "widths by table",
+                    "Name the tables.",
+                )
+            if self.margins is None or within is None:
+                continue
+            widths = within if isinstance(within, Mapping) else dict.fromkeys(self.margins.labels, within)
+            if strange := [str(name) for name in widths if name not in self.margins.labels]:
+                rule = f"by the tables ({'; '.join(self.margins.labels)})"
+                raise InputError(f"within of {measure.name}", rule, "; ".join(strange))
+            if any(not isinstance(width, int | float) for width in widths.values()):
+                remedy = "Relative and lopsided widths are for one table."
+                raise InputError(
+                    f"within of {measure.name}", "plain numbers for several tables", within, remedy
+                )
+
     def _check_bounds(self) -> None:
         if self.unit is None:
             for name in ("groups_per_person", "rows_per_group"):
@@ -235,7 +303,6 @@ class Query:
     def _check_touched(self) -> None:
         width = self.bounds_touched
         if width is None or isinstance(width, bool):
-            object.__setattr__(self, "bounds_touched", width or None)
             return
         positive("bounds_touched", width, "Within how many people, or true for a width that costs little.")
         object.__setattr__(self, "bounds_touched", float(width))
@@ -256,8 +323,15 @@ class Query:
             only=tuple(map(special.engine_keys, self.only)),
             where=self.condition,
             derived=(*self.derived.items(), *special.derived(tables, self.derived).items()),
-            touched=self.bounds_touched is not None,
+            tables=self._counted_apart(),
         )
+
+    def _counted_apart(self) -> tuple[Index, ...]:
+        """The tables that people are counted in by themselves, as they may be in several cells."""
+        people = any(measure.kind == "people" for measure in self.measures)
+        if self.margins is None or not people or self.unit is None or (self.groups_per_person or 1) == 1:
+            return ()
+        return tuple(table.of_cell for table in self.margins.tables)
 
     @property
     def condition(self) -> Expression | None:

@@ -27,7 +27,18 @@ _SETTINGS = (
     "neighbors",
     "most_rows",
 )
-_LATER = ("bounds_touched", "where", "derive", "bins", "rest", "quality", "minimum_size")
+_LATER = (
+    "bounds_touched",
+    "where",
+    "derive",
+    "bins",
+    "rest",
+    "quality",
+    "minimum_size",
+    "withhold",
+    "tables",
+    "top",
+)
 # More keys than this are named by their digest; they are in the published table.
 MOST_LISTED = 10_000
 # A ledger takes texts of twice this many characters.
@@ -44,6 +55,7 @@ def query_record(query: Query) -> Record:
         **{name: getattr(query, name) for name in _SETTINGS},
         # left out where they are not used: requests are known by this record
         **{name: value for name, value in _later(query).items() if value},
+        **({"bounds_touched": False} if query.bounds_touched is False and query.aggregation.cutting else {}),
     }
 
 
@@ -58,6 +70,9 @@ def _later(query: Query) -> Record:
         "rest": dict(query.special.rest),
         "quality": query.quality,
         "minimum_size": query.minimum_size,
+        "withhold": query.withhold,
+        "tables": None if query.tables is None else [list(table) for table in query.tables],
+        "top": None if query.listed is None else query.listed.record(),
     }
 
 
@@ -78,12 +93,18 @@ def key_of(query: Query, place: str) -> str:
     return "table " + hashlib.sha256(f"{query_text(query)}\n{place}".encode()).hexdigest()
 
 
-def query_from_record(record: Mapping[str, Any], groups: KeyTable | None = None) -> Query:
-    """The query of `query_record`; `groups` are the public groups where the record only has their digest."""
+def query_from_record(
+    record: Mapping[str, Any], groups: KeyTable | None = None, *, touched: bool = True
+) -> Query:
+    """The query of `query_record`; `groups` are the public groups where the record only has their digest.
+
+    Unless it is asked, earlier versions did not tell whom the bounds `touched`.
+    """
     record = names_now(record)
     by, keys = _by(record["by"], groups)
     select = record.get("select")
     settings = (*_SETTINGS, *_LATER)
+    record = {"bounds_touched": None if touched else False, **record}
     known = {"unit", "by", "measures", "select", *settings}
     if unknown := sorted(set(record) - known):
         raise InputError("names in the query", f"among {', '.join(sorted(known))}", ", ".join(unknown))
@@ -127,7 +148,10 @@ def _made(what: str, kind: type[Any], settings: object) -> Any:
 
 def _measure_record(measure: Measure) -> Record:
     settings = asdict(measure)  # type: ignore[call-overload]  # every kind is a dataclass
-    return {"kind": measure.kind} | {name: value for name, value in settings.items() if value is not None}
+    kept = {name: value for name, value in settings.items() if value is not None}
+    if isinstance(measure.within, Mapping):
+        kept["within"] = {label: float(width) for label, width in measure.within.items()}
+    return {"kind": measure.kind} | kept
 
 
 def _by_record(query: Query) -> Record:
@@ -138,7 +162,8 @@ def _by_record(query: Query) -> Record:
             record["only"] = [keys_record(table) for table in query.only]
         return record
     record |= {"groups": len(query.groups), "digest": query.groups.digest()}
-    if len(query.groups) <= MOST_LISTED:
+    # of the top groups alone a published table has the keys
+    if len(query.groups) <= MOST_LISTED or query.top is not None:
         record["keys"] = keys_record(query.groups)
     else:
         # a published CSV file has no types, and its keys must be read as what they are

@@ -109,9 +109,13 @@ class Ratio(Measure):
             for value in self.values(query)
         )
 
+    def confidence_each(self, query: Query) -> float:
+        """The square root of the confidence, as noise is independent."""
+        return min(math.sqrt(query.confidence_of(self)) * (1 + 2**-50), math.nextafter(1.0, 0.0))
+
     def numbers(self, query: Query, factor: float | None) -> list[Number]:
         """The two sums, each with the square root of the confidence: their noise is independent."""
-        each = min(math.sqrt(query.confidence_of(self)) * (1 + 2**-50), math.nextafter(1.0, 0.0))
+        each = self.confidence_each(query)
         made = []
         for label, quantity, given in zip(
             self.labels, self.quantities(query), (self.of_within, self.over_within), strict=True

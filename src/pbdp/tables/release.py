@@ -15,7 +15,7 @@ import json
 import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
@@ -34,13 +34,17 @@ from pbdp.tables.engines.interface import Source, check_columns, check_readable
 from pbdp.tables.fixed_point import LEAST_ROWS
 from pbdp.tables.keys import KeyTable, key_order, keys_from_record, keys_record
 from pbdp.tables.measures import Column
-from pbdp.tables.plan import TablePlan
+from pbdp.tables.numbers import TOUCHED
+from pbdp.tables.plan import TablePlan, plan_table
 from pbdp.tables.query_record import key_of, query_text
 from pbdp.tables.table import Payment, ReleasedTable, SourceName, typed
+from pbdp.tables.top import TOP
 
 # Answers are clamped this many steps from zero, which leaves room for the noise; clamping never adds to what
 # one person can change.
 _FURTHEST = FURTHEST_STEP // 2
+# The same for cells of several tables, which are added up.
+_FURTHEST_CELL = FURTHEST_STEP >> 20
 # What the key of the ledger is used for here.
 PURPOSE = "table data"
 
@@ -55,7 +59,8 @@ class Drawn:
 
     def packed(self, plan: TablePlan) -> bytes:
         """As text for the ledger; public groups are part of the request already."""
-        found = None if plan.query.groups is not None else keys_record(self.groups)
+        public = plan.query.groups is not None and plan.top is None
+        found = None if public else keys_record(self.groups)
         values = {label: column.tolist() for label, column in self.values.items()}
         record = {"groups": found, "values": values, "data": self.data}
         return json.dumps(record, separators=(",", ":"), allow_nan=False).encode()
@@ -67,7 +72,8 @@ class Drawn:
         groups = plan.query.groups if record["groups"] is None else keys_from_record(record["groups"])
         if groups is None:
             raise PbdpError("The ledger's answer to this request is no table of this query.")
-        whole = {number.label: number.requirement.integer for number in plan.numbers}
+        # rows of several tables are whole numbers of steps
+        whole = {number.label: number.requirement.integer or bool(plan.strategies) for number in plan.numbers}
         values = {label: typed(column, whole[label]) for label, column in record["values"].items()}
         return cls(groups=groups, values=values, data=record.get("data"))
 
@@ -123,17 +129,55 @@ def release_table(
     if budget is None:
         drawn, payment = draw(plan, source, keystream_from(insecure_test_seed)), None
     else:
+        plan = _as_paid(plan, source, budget, key, blocks)
         drawn, payment = _paid(plan, source, budget, key, blocks)
-    return ReleasedTable(
-        plan=plan,
-        groups=drawn.groups,
-        values=drawn.values,
-        engine=source.engine,
-        payment=payment,
-        insecure_test_seed=insecure_test_seed,
-        source=named,
-        data_digest=drawn.data,
+
+    def made(groups: KeyTable, values: Mapping[str, Column], which: int = 0) -> ReleasedTable:
+        return ReleasedTable(
+            plan=plan,
+            groups=groups,
+            values=values,
+            engine=source.engine,
+            payment=payment,
+            insecure_test_seed=insecure_test_seed,
+            source=named,
+            data_digest=drawn.data,
+            which=which,
+        )
+
+    margins = plan.query.margins
+    if margins is None:
+        return made(drawn.groups, drawn.values)
+    told = {label: numbers for label, numbers in drawn.values.items() if label == TOUCHED}
+    first, *others = (
+        made(margin.groups, numbers | told, which)
+        for which, (margin, numbers) in enumerate(zip(margins.tables, plan.tables(drawn.values), strict=True))
     )
+    return replace(first, others=tuple(others))
+
+
+def _as_paid(plan: TablePlan, source: Source, budget: Budget, key: str | None, blocks: Blocks) -> TablePlan:
+    """The plan, or that of an earlier version if it was paid for.
+
+    These did not tell whom the bounds touched, or planned sums and counts of means apart.
+    """
+    query, chosen = plan.query, budget.terms.chosen_blocks(blocks)
+    means = [False, True] if any(measure.is_widened(plan) for measure in query.measures) else [False]
+    queries = [query]
+    if query.bounds_touched is None and query.aggregation.touched:
+        queries.append(replace(query, bounds_touched=False))
+    for before in queries:
+        known = key if key is not None or source.place is None else key_of(before, source.place)
+        spend = None if known is None else budget.ledger.spend_of(known)
+        if spend is not None and spend.plan == budget.terms.plan_id(plan.noise, chosen):
+            return plan
+        for apart in means if spend is not None else ():
+            if before is query and not apart:
+                continue
+            older = plan_table(before, apart=apart)
+            if spend is not None and spend.plan == budget.terms.plan_id(older.noise, chosen):
+                return older
+    return plan
 
 
 def _paid(
@@ -211,15 +255,35 @@ def draw(plan: TablePlan, source: Source, keystream: Keystream) -> Drawn:
     check_readable(source, plan.query.aggregation)
     aggregates = source.aggregate(plan.query.aggregation, secrets.randbits(63))
     if plan.query.groups is not None:
-        return _drawn(plan, plan.query.groups, _spread(aggregates, len(plan.query.groups)), keystream)
+        spread = _spread(aggregates, len(plan.query.groups))
+        drawn = _listed if plan.query.margins is None else _several
+        return drawn(plan, plan.query.groups, spread, keystream)
     if plan.threshold is None or aggregates.found is None:
         raise AssertionError("groups of the data come with a selection")
     counts = _noisy(plan.noise.parts[-1], aggregates.people, keystream)
     chosen = np.flatnonzero(counts >= plan.threshold.threshold)
+    if plan.top is not None and len(chosen) > plan.top.options:
+        # what it is chosen from has no more; the noise of these counts is paid for
+        chosen = chosen[np.argsort(-counts[chosen], kind="stable")[: plan.top.options]]
     # in the order of the keys: that of the engine may tell something of the data
     chosen = chosen[key_order(aggregates.found.taken(chosen))]
     groups = plan.query.special.published(aggregates.found.taken(chosen))
-    return _drawn(plan, groups, _taken(aggregates, chosen), keystream)
+    return _listed(plan, groups, _taken(aggregates, chosen), keystream)
+
+
+def _listed(plan: TablePlan, groups: KeyTable, aggregates: Aggregates, keystream: Keystream) -> Drawn:
+    """The numbers of all groups, or of the top ones, the highest first."""
+    if plan.top is None:
+        return _drawn(plan, groups, aggregates, keystream)
+    by = plan.top.top.by
+    ranked = next(number for number in plan.numbers if number.label == by)
+    scores = ranked.quantity.answers(aggregates)
+    places = plan.top.places(scores, plan.part(TOP), keystream)
+    drawn = _drawn(plan, groups.taken(places), _taken(aggregates, places), keystream)
+    order = np.argsort(-drawn.values[by], kind="stable")
+    of_table = {label: column for label, column in drawn.values.items() if label == TOUCHED}
+    values = {label: column[order] for label, column in drawn.values.items() if label not in of_table}
+    return Drawn(groups=drawn.groups.taken(order), values=values | of_table)
 
 
 def _drawn(plan: TablePlan, groups: KeyTable, aggregates: Aggregates, keystream: Keystream) -> Drawn:
@@ -230,6 +294,28 @@ def _drawn(plan: TablePlan, groups: KeyTable, aggregates: Aggregates, keystream:
             for number, part in zip(plan.numbers, plan.noise.parts, strict=False)
         },
     )
+
+
+def _several(plan: TablePlan, groups: KeyTable, aggregates: Aggregates, keystream: Keystream) -> Drawn:
+    """The rows of every part of every strategy with noise, in steps."""
+    numbers = {number.label: number for number in plan.numbers}
+    values: dict[str, Column] = {}
+    for strategy in plan.strategies.values():
+        quantity = numbers[next(iter(strategy.parts))].quantity
+        for name, rows in strategy.rows_of(quantity, aggregates, partial(_steps, plan)).items():
+            values[name] = plan.part(name).releaser.output_steps(rows, keystream)
+    if TOUCHED in numbers:
+        answers = numbers[TOUCHED].quantity.answers(aggregates)
+        values[TOUCHED] = _noisy(plan.part(TOUCHED), answers, keystream)
+    return Drawn(groups=groups, values={number.label: values[number.label] for number in plan.numbers})
+
+
+def _steps(plan: TablePlan, name: str, answers: Index | Array) -> Index:
+    """Answers in steps of a part, as far as there is room for them."""
+    part = plan.part(name)
+    furthest = _FURTHEST_CELL * part.design.grid.step
+    clipped = typed(np.clip(answers, -furthest, furthest), answers.dtype == np.int64)
+    return part.releaser.publisher.steps_of(clipped)
 
 
 def _noisy(part: Part, answers: Index | Array, keystream: Keystream) -> Column:
@@ -252,22 +338,22 @@ def _spread(aggregates: Aggregates, groups: int) -> Aggregates:
         full[aggregates.group] = column
         return full
 
-    return Aggregates(
+    return replace(
+        aggregates,
         group=np.arange(groups, dtype=np.int64),
         people=spread(aggregates.people),
         rows=spread(aggregates.rows),
         counts=tuple(map(spread, aggregates.counts)),
         sums=tuple(map(spread, aggregates.sums)),
-        touched=aggregates.touched,
     )
 
 
 def _taken(aggregates: Aggregates, rows: Index) -> Aggregates:
-    return Aggregates(
+    return replace(
+        aggregates,
         group=aggregates.group[rows],
         people=aggregates.people[rows],
         rows=aggregates.rows[rows],
         counts=tuple(column[rows] for column in aggregates.counts),
         sums=tuple(column[rows] for column in aggregates.sums),
-        touched=aggregates.touched,
     )

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import numpy.typing as npt
 
 from pbdp.digits import delta_text, rounded_up
 from pbdp.errors import InputError, MissingPackageError, unchangeable
@@ -24,9 +25,8 @@ from pbdp.noise.kernel import Array
 from pbdp.release.intervals import Intervals
 from pbdp.tables.keys import KeyTable
 from pbdp.tables.measures import Column, Measure
-from pbdp.tables.numbers import TOUCHED
 from pbdp.tables.plan import TablePlan
-from pbdp.tables.quality import quality_marks
+from pbdp.tables.quality import quality_marks, small_groups
 from pbdp.tables.touched import TouchedCount, touched_counts
 
 if TYPE_CHECKING:
@@ -34,6 +34,8 @@ if TYPE_CHECKING:
     import polars as pl
     import pyarrow as pa
     from matplotlib.figure import Figure
+
+    from pbdp.tables.query import Query
 
 Columns = dict[str, Column]
 
@@ -82,6 +84,7 @@ class ReleasedTable:
     They speak of the bounded aggregates, as the columns' names say. `insecure_test_seed` is None unless
     the noise came from such a seed, in which case nothing is protected. `source` is what the publisher calls
     the data, and `data_digest` a digest of it under the ledger's secret key, which tells nobody else a thing.
+    Where several tables were asked for, this is the first of them, and `tables` has all by their names.
     """
 
     plan: TablePlan
@@ -92,12 +95,26 @@ class ReleasedTable:
     insecure_test_seed: int | None = None
     source: SourceName | None = None
     data_digest: str | None = None
+    which: int = 0
+    others: tuple[ReleasedTable, ...] = ()
 
     def __len__(self) -> int:
-        return len(next(iter(self.values.values())))
+        return len(self.groups)
+
+    @property
+    def tables(self) -> dict[str, ReleasedTable]:
+        """All tables of the release by their names: their columns, or `total`."""
+        return {table.label: table for table in (self, *self.others)}
+
+    @property
+    def label(self) -> str:
+        """The name of the table among those that were asked for."""
+        margins = self.plan.query.margins
+        return ", ".join(self.plan.query.columns) if margins is None else margins.labels[self.which]
 
     def __repr__(self) -> str:
         groups = f"{len(self):,} group{'' if len(self) == 1 else 's'}"
+        groups += f" and {len(self.others)} more tables" if self.others else ""
         names = ", ".join(measure.name for measure in self.plan.query.measures)
         loss = f"epsilon {rounded_up(self.plan.epsilon)} at delta {delta_text(self.plan.delta)}"
         return f"<ReleasedTable: {names} of {groups}; {loss}{self._mark}>"
@@ -125,8 +142,26 @@ class ReleasedTable:
 
     @cached_property
     def columns(self) -> Columns:
-        """The published columns of the measures."""
-        return published_columns(self.plan, self.values)
+        """The published columns of the measures; what is withheld is NaN."""
+        hidden = self.withheld
+        if not hidden.any():
+            return self._drawn
+        named = withheld_names(self.plan.query)
+        return {
+            name: np.where(hidden, np.nan, column) if name in named else column
+            for name, column in self._drawn.items()
+        }
+
+    @cached_property
+    def _drawn(self) -> Columns:
+        return published_columns(self.plan, self.values, which=self.which)
+
+    @cached_property
+    def withheld(self) -> npt.NDArray[np.bool]:
+        """The groups whose numbers are withheld, because they are small."""
+        if not self.plan.query.withhold:
+            return np.zeros(len(self), dtype=bool)
+        return small_groups(self.plan.query, self._drawn)
 
     @cached_property
     def bounds_touched(self) -> tuple[TouchedCount, ...]:
@@ -134,12 +169,16 @@ class ReleasedTable:
         return touched_counts(self.plan, self.values)
 
     def to_arrow(self) -> pa.Table:
-        """Keys and numbers as an Arrow table; a mean of an empty group is null."""
+        """Keys and numbers as an Arrow table; null where a mean is of nothing and what is withheld."""
         import pyarrow as pa
 
         keys = self.groups.arrow()
         arrays = {name: keys.column(name) for name in keys.column_names}
-        arrays |= {name: pa.array(column, from_pandas=True) for name, column in self.columns.items()}
+        hidden = dict.fromkeys(withheld_names(self.plan.query), self.withheld)
+        arrays |= {
+            name: pa.array(column, from_pandas=True, mask=hidden.get(name))
+            for name, column in self._drawn.items()
+        }
         if self.insecure_test_seed is not None:
             arrays[SEED_COLUMN] = pa.array(np.full(len(self), self.insecure_test_seed, dtype=np.uint64))
         return pa.table(arrays)
@@ -189,10 +228,9 @@ class ReleasedTable:
         if self.plan.query.groups is None:
             return {}
         near_zero = np.ones(len(self), dtype=bool)
-        for number in self.plan.numbers:
-            if len(self.values[number.label]) == len(self) and number.label != TOUCHED:
-                found = _intervals(self.plan, number.label, self.values[number.label])
-                near_zero &= (found.low <= 0) & (found.high >= 0)
+        for label in (label for measure in self.plan.query.measures for label in measure.labels):
+            found = _intervals(self.plan, label, self.values[label], self.which)
+            near_zero &= (found.low <= 0) & (found.high >= 0)
         empty: dict[str, list[object]] = {}
         for name, column in self.groups.columns.items():
             with_some = set(column.values[~near_zero].tolist())
@@ -212,27 +250,29 @@ class ReleasedTable:
     ) -> None:
         """Write a .csv or .parquet file, and beside it the manifest (`NAME.manifest.json` by default).
 
-        Beside a CSV file also its metadata for programs, `NAME.csv-metadata.json`.
+        Beside a CSV file also its metadata for programs, `NAME.csv-metadata.json`. Further tables get files
+        of their own, `NAME.zone.csv`, and are in the same manifest.
 
         `sign` is the file of a private key that `pbdp keys create` made.
 
         `path` names the table.
         """
-        from pbdp.tables.csvw import ENDING, csvw_bytes
-        from pbdp.tables.manifest import manifest_bytes
+        from pbdp.tables.manifest import METADATA, written_files
         from pbdp.tables.signing import signer_at
 
         target = Path(path)
         signer = None if sign is None else signer_at(sign)
         if signer is not None:
             signer.check_apart([target])
-        content = self.file_bytes(target.suffix.lower().lstrip("."))
         beside = target.with_suffix(target.suffix + ".manifest.json") if manifest is None else Path(manifest)
+        written = target.suffix.lower().lstrip(".")
+        content, files = written_files(self, target.name, beside.name, written, signer)
         try:
-            target.write_bytes(content)
-            beside.write_bytes(manifest_bytes(self, target.name, content, signer))
-            if target.suffix.lower() == ".csv":
-                target.with_name(target.name + ENDING).write_bytes(csvw_bytes(self, target.name, beside.name))
+            beside.write_bytes(content)
+            for file in files:
+                target.with_name(file.name).write_bytes(file.content)
+                if file.metadata is not None:
+                    target.with_name(file.name + METADATA).write_bytes(file.metadata)
         except OSError as error:
             raise InputError("output", "a file that can be written", target, f"{error.strerror}.") from None
 
@@ -285,8 +325,12 @@ def published_columns(
     measures: Sequence[Measure] | None = None,
     *,
     clipped: bool = False,
+    which: int = 0,
+    shown: npt.NDArray[np.bool] | None = None,
 ) -> Columns:
     """The columns of these measures (all of them by default), for the released numbers by their labels.
+
+    Of several tables `which` is theirs; `values` may be those of the `shown` groups alone.
 
     A number may be so far below what can be true that its interval holds nothing that can. It gets the
     interval of the nearest number that can be true then, which holds more than nothing. Confidences are
@@ -294,20 +338,28 @@ def published_columns(
     """
     columns: Columns = {}
     for measure in plan.query.measures if measures is None else measures:
-        released = [(values[label], _intervals(plan, label, values[label])) for label in measure.labels]
+        released = [
+            (values[label], _intervals(plan, label, values[label], which)) for label in measure.labels
+        ]
         if not measure.derived and not clipped:
             least, most = measure.ends(plan.query)
             ((published, found),) = released
             low, high = found.low, found.high
             if np.any(beyond := (high < least) | (low > most)):
                 label = measure.labels[0]
-                nearest = _intervals(plan, label, np.clip(published.astype(np.float64), least, most))
+                near = np.clip(published.astype(np.float64), least, most)
+                nearest = _intervals(plan, label, near, which, shown)
                 low, high = (np.where(beyond, *ends) for ends in ((nearest.low, low), (nearest.high, high)))
                 released = [(published, replace(found, low=low, high=high))]
-        published, low, high, confidence = measure.estimate(plan.query, released)
-        shown = confidence if clipped else confidence_shown(confidence)
-        columns |= _columns(measure, published, low, high, shown)
+        published, low, high, confidence = measure.told(plan, released)
+        told = confidence if clipped else confidence_shown(confidence)
+        columns |= _columns(measure, published, low, high, told)
     return columns | (quality_marks(plan.query, columns) if measures is None else {})
+
+
+def withheld_names(query: Query) -> set[str]:
+    """The columns that are empty where a group is withheld: numbers, their widths and intervals."""
+    return {name for measure in query.measures for name in measure.columns[:-1]} if query.withhold else set()
 
 
 def confidence_shown(confidence: float) -> float:
@@ -315,8 +367,22 @@ def confidence_shown(confidence: float) -> float:
     return math.floor(confidence * 1e6) / 1e6 if 1e-6 <= confidence < 1 else confidence
 
 
-def _intervals(plan: TablePlan, label: str, values: Column) -> Intervals:
-    return plan.part(label).releaser.intervals(values.astype(np.float64), None, as_promised=True)
+def _intervals(
+    plan: TablePlan,
+    label: str,
+    values: Column,
+    which: int,
+    shown: npt.NDArray[np.bool] | None = None,
+) -> Intervals:
+    if plan.query.margins is None:
+        return plan.part(label).releaser.intervals(values.astype(np.float64), None, as_promised=True)
+    widths, confidence = plan.widths(label, which)
+    widths = widths if shown is None else widths[shown]
+    # outwards, as sums of doubles are rounded; whole numbers are exact
+    low, high = values - widths, values + widths
+    if values.dtype != np.int64:
+        low, high = np.nextafter(low, -np.inf), np.nextafter(high, np.inf)
+    return Intervals(low=low.astype(np.float64), high=high.astype(np.float64), confidence=confidence)
 
 
 def _columns(measure: Measure, values: Column, low: Array, high: Array, confidence: float) -> Columns:

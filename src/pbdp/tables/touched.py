@@ -6,25 +6,36 @@ Widths and intervals of a table speak of the bounded numbers. These say whether 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from pbdp.digits import percent_down
+from pbdp.mechanism.design import AnyDesign
 from pbdp.noise.kernel import Array
+from pbdp.release.combination import Term, law_of_sum
 from pbdp.tables.measures import Column, Measure
-from pbdp.tables.numbers import TOUCHED
+from pbdp.tables.numbers import TOUCHED, touched_names
 
 if TYPE_CHECKING:
     from pbdp.tables.plan import TablePlan
     from pbdp.tables.query import Query
 
 
+# Intervals of those whom bounds touched that are longer than this share of all people say little.
+COARSE = 0.25
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TouchedCount:
-    """A published number of people, with its interval. `of` is a name of `touched_names`."""
+    """A published number of people, with its interval.
+
+    `of` is `people`, `touched` or a bound that cut them: `groups`, `rows`, `values`.
+    """
 
     of: str
     meaning: str
@@ -40,25 +51,57 @@ class TouchedCount:
 
 
 def touched_counts(plan: TablePlan, values: Mapping[str, Column]) -> tuple[TouchedCount, ...]:
-    """The published numbers with their intervals; none where they were not asked for."""
-    names = plan.query.aggregation.touched_names
+    """The published numbers with their intervals; none where they are not told.
+
+    What is released in parts is added up: the width of a sum follows from the convolution of its parts.
+    """
+    names = touched_names(plan.query)
     if not names:
         return ()
-    released = values[TOUCHED]
-    # of a number that cannot be true, the interval of the nearest one that can
-    near = np.where(released < 0, 0.0, released.astype(np.float64))
-    found = plan.part(TOUCHED).releaser.intervals(near, None)
-    return tuple(
-        TouchedCount(
-            of=name,
-            meaning=touched_meaning(plan.query, name),
-            value=int(value),
-            low=max(int(low), 0),
-            high=max(int(high), 0),
-            confidence=found.confidence,
+    part, released = plan.part(TOUCHED), values[TOUCHED]
+    if plan.query.bounds_touched is not None:
+        # of a number that cannot be true, the interval of the nearest one that can
+        near = np.where(released < 0, 0.0, released.astype(np.float64))
+        found = part.releaser.intervals(near, None)
+        return tuple(
+            _count(plan.query, name, value, (low, high), found.confidence)
+            for name, value, low, high in zip(names, released, found.low, found.high, strict=True)
         )
-        for name, value, low, high in zip(names, released, found.low, found.high, strict=True)
-    )
+    sums = {"people": released, "touched": released[1:]}
+    sums |= {name: released[at : at + 1] for at, name in enumerate(names) if at and len(names) > 2}
+    confidence = plan.query.confidence
+    counts = []
+    for name, added in sums.items():
+        value, width = int(added.sum()), _width(part.design, len(added), confidence)
+        ends = max(value, 0) - width, max(value, 0) + width
+        counts.append(_count(plan.query, name, value, ends, confidence))
+    return tuple(counts)
+
+
+def touched_released(query: Query, counts: Sequence[Mapping[str, Any]]) -> Column | None:
+    """What was released, from the published numbers; None if they are not those of this query."""
+    values = {str(one["of"]): one["value"] for one in counts}
+    bounds = query.aggregation.cutting
+    if list(values) != ["people", "touched", *(bounds if len(bounds) > 1 else ())]:
+        return None
+    if query.bounds_touched is None:
+        values["untouched"] = values["people"] - values["touched"]
+        if len(bounds) == 1:
+            values[bounds[0]] = values["touched"]
+    return np.array([values[name] for name in touched_names(query)], dtype=np.int64)
+
+
+@lru_cache(maxsize=64)
+def _width(design: AnyDesign, count: int, confidence: float) -> int:
+    """How far a sum of so many numbers is off at most, with the confidence."""
+    law = law_of_sum([Term(table=design.table_at(0.0), count=count)])
+    return math.ceil(law.half_width(confidence))
+
+
+def _count(query: Query, name: str, value: int, ends: tuple[float, float], confidence: float) -> TouchedCount:
+    low, high = (max(int(end), 0) for end in ends)
+    meaning = touched_meaning(query, name)
+    return TouchedCount(of=name, meaning=meaning, value=int(value), low=low, high=high, confidence=confidence)
 
 
 def without_bounds(
@@ -78,23 +121,31 @@ def without_bounds(
 
 
 def touched_meaning(query: Query, name: str) -> str:
-    """Who is counted, in words."""
-    match name:
-        case "people":
-            return "people in the table"
-        case "touched":
-            return "people whose contribution the bounds cut"
-        case "groups":
-            return f"people in more than {query.groups_per_person} groups"
-        case "rows":
-            return f"people with more than {query.rows_per_group} rows in a group"
-    return "people with values outside of their bounds"
+    """Who is counted, in words; parts of all people hold nobody twice."""
+    words = {
+        "people": "people in the table",
+        "touched": "people whose contribution the bounds cut",
+        "groups": f"people in more than {query.groups_per_person} groups",
+        "rows": f"people with more than {query.rows_per_group} rows in a group",
+        "values": "people with values outside of their bounds",
+    }[name]
+    before = query.aggregation.cutting
+    if query.bounds_touched is None and name in before[1:]:
+        return f"other {words}"
+    return words
 
 
 def touched_words(counts: tuple[TouchedCount, ...]) -> str:
-    """A sentence on whom the bounds touched."""
+    """A sentence on whom the bounds touched; of these nobody knows more than their intervals say."""
     everyone, cut, *each = counts
-    words = f"The bounds touched about {max(cut.value, 0):,} of {max(everyone.value, 0):,} people"
-    words += f" (between {cut.low:,} and {cut.high:,}, with confidence {percent_down(cut.confidence)})"
-    parts = [f"{one.meaning.removeprefix('people ')}: {max(one.value, 0):,}" for one in each]
+    most = min(cut.high, everyone.high)
+    words = f"The bounds touched {cut.low:,} to {most:,} of {everyone.interval} people"
+    words += f" (with confidence {percent_down(cut.confidence)} each)"
+    parts = [f"{one.meaning.replace('people ', '', 1)}: {one.interval}" for one in each]
     return f"{words}; {'; '.join(parts)}." if parts else f"{words}."
+
+
+def is_coarse(counts: tuple[TouchedCount, ...]) -> bool:
+    """Whether it may still be few or many of the people."""
+    everyone, cut, *_ = counts
+    return cut.high - cut.low > COARSE * max(everyone.value, 1)

@@ -27,8 +27,7 @@ from pbdp.tables.query_record import query_from_record, query_text
 from pbdp.tables.release import Drawn
 from pbdp.tables.selection import Threshold
 from pbdp.tables.signing import SIGNATURE, is_signed, public_key_at
-from pbdp.tables.table import typed
-from pbdp.tables.touched import touched_counts, touched_words
+from pbdp.tables.touched import touched_counts, touched_released, touched_words
 from pbdp.tables.verify_file import (
     SAME,
     Check,
@@ -37,6 +36,7 @@ from pbdp.tables.verify_file import (
     PublishedFile,
     Record,
     UnknownError,
+    check_metadata,
     check_notes,
     check_numbers,
     check_stored,
@@ -44,6 +44,8 @@ from pbdp.tables.verify_file import (
     file_of,
     keys_in,
 )
+from pbdp.tables.verify_several import check_strategies, check_sums, several_plan
+from pbdp.tables.verify_top import check_top, top_from
 
 if TYPE_CHECKING:
     from pbdp.ledger.ledger import Ledger
@@ -174,12 +176,21 @@ def _verified(record: Record, place: Path, table: Path | None, ledger: Ledger | 
         checked(_EPSILON, lambda: _certificate(record, plan)),
         checked("bounds and accuracy", lambda: _requirements(record, plan)),
         checked("selection", lambda: _selection(record, plan)),
+        *([checked("top", lambda: check_top(plan))] if plan.top is not None else []),
         checked("columns", lambda: check_notes(record, plan.query)),
         *([checked("bounds", lambda: _touched(record, plan))] if plan.query.aggregation.touched else []),
-        check_file,
-        checked("numbers in the table", lambda: check_numbers(plan, file)),
-        checked("ledger", lambda: _payment(record, plan, ledger, file)),
     ]
+    files = [file]
+    for which, known in enumerate([record["table"], *record.get("tables", ())]):
+        if which:
+            beside = None if table is None else table.with_name(Path(known["file"]).name)
+            file, check_file = file_of(record, place, beside, which)
+            files.append(file)
+        checks.append(check_file)
+        checks += _checked_file(plan, file, known, place, table)
+    if plan.query.margins is not None:
+        checks.append(checked("sums", lambda: check_sums(plan, files)))
+    checks.append(checked("ledger", lambda: _payment(record, plan, ledger, files)))
     if record["insecure_test_seed"] is not None:
         words = "The noise came from a test seed: nothing is protected. Never publish this table."
         checks.append(Check(name="noise", holds=False, words=words))
@@ -192,12 +203,26 @@ def _verified(record: Record, place: Path, table: Path | None, ledger: Ledger | 
     )
 
 
+def _checked_file(
+    plan: TablePlan, file: PublishedFile | None, known: Record, place: Path, table: Path | None
+) -> list[Check]:
+    """The numbers of a file, and what describes its columns for programs."""
+    found = [checked("numbers in the table", lambda: check_numbers(plan, file))]
+    if "metadata" in known:
+        found.insert(0, checked("metadata", lambda: check_metadata(known["metadata"], place, table)))
+    return found
+
+
 def _plan(record: Record, file: PublishedFile | None) -> TablePlan:
     """The plan that the manifest describes; its epsilon is composed again from the tables of noise."""
-    query = query_from_record(record["query"], None if file is None else keys_in(file))
+    touched = TOUCHED in record["plan"]["numbers"]
+    query = query_from_record(record["query"], None if file is None else keys_in(file), touched=touched)
     noise = _noise(record["plan"], query)
+    if query.margins is not None:
+        return several_plan(query, noise, record)
     numbers, threshold = _numbers(query, noise, record)
-    return TablePlan(query=query, numbers=numbers, noise=noise, threshold=threshold)
+    top = top_from(query, noise, record)
+    return TablePlan(query=query, numbers=numbers, noise=noise, threshold=threshold, top=top)
 
 
 def _noise(record: Record, query: Query) -> Plan:
@@ -215,7 +240,7 @@ def _noise(record: Record, query: Query) -> Plan:
 def _numbers(query: Query, noise: Plan, record: Record) -> tuple[tuple[Number, ...], Threshold | None]:
     """The numbers with the requirements of the plan's parts, and the threshold of the last part."""
     asked = numbers_of(query, 1.0)
-    expected = len(asked) + (query.select is not None)
+    expected = len(asked) + (query.listed is not None) + (query.select is not None)
     if [number.label for number in asked] != record["plan"]["numbers"] or len(noise.parts) != expected:
         raise FaultError("the plan is for other numbers than the query asks for")
     numbers = tuple(
@@ -246,8 +271,9 @@ def _certificate(record: Record, plan: TablePlan) -> str:
     figures = (rounded_up(claim["epsilon"], digits=6), f"{claim['epsilon']:.6g}")
     if word_now(claim["statement"]) not in [statement(plan, figure) for figure in figures]:
         raise FaultError("the statement says something else than the certificate")
-    # manifests of before state no formulas
-    if record["plan"].get("laws") not in (None, laws_record(plan.noise)):
+    # manifests of before state no formulas, or none on logarithmic scales
+    known = [None, laws_record(plan.noise), laws_record(plan.noise, log_scales=False)]
+    if record["plan"].get("laws") not in known:
         raise FaultError("the formulas are not those of the noise")
     if record["plan"]["fingerprint"] != fingerprint(plan.noise):
         raise FaultError("the fingerprint is not that of the plan")
@@ -260,14 +286,22 @@ def _certificate(record: Record, plan: TablePlan) -> str:
 def _requirements(record: Record, plan: TablePlan) -> str:
     """Every part has the sensitivity and the number of groups of the query, and the accuracy asked for."""
     query = plan.query
+    if query.margins is not None:
+        words = check_strategies(plan)
+        _check_promised(record, plan)
+        return words
     asked = numbers_of(query, 1.0)
     found_widths = {label for measure in query.measures if measure.is_open for label in measure.labels}
-    if query.bounds_touched is True and query.epsilon is not None:
+    # how near both are of a mean is for the planner to choose, as long as the mean is as near as asked
+    widened = {label for measure in query.measures if measure.is_widened(plan) for label in measure.labels}
+    if not isinstance(query.bounds_touched, float) and query.epsilon is not None:
         found_widths.add(TOUCHED)
     for wanted, number, part in zip(asked, plan.numbers, plan.noise.parts, strict=False):
         have, want = number.requirement, wanted.requirement
         if number.label in found_widths:
             want = replace(want, region=have.region)
+        if number.label in widened:
+            want = replace(want, region=have.region, confidence=have.confidence)
         if have != want:
             raise FaultError(f"the noise of {number.label} was planned for something else")
         if part.confidence < have.confidence:
@@ -276,17 +310,26 @@ def _requirements(record: Record, plan: TablePlan) -> str:
         raise FaultError(
             f"the query allows epsilon {epsilon_text(query.epsilon)}, which is less than the plan's"
         )
-    if record["plan"]["promised_means"] != promised_means(plan):
-        raise FaultError("means are promised other widths than the noise gives")
+    _check_promised(record, plan)
     several = "s" if len(asked) > 1 else ""
     return f"{len(asked)} number{several} a group; neighbors differ in {query.groups_touched} of the groups"
+
+
+def _check_promised(record: Record, plan: TablePlan) -> None:
+    promised = promised_means(plan)
+    if record["plan"]["promised_means"] != promised:
+        raise FaultError("means are promised other widths than the noise gives")
+    for measure in plan.query.measures:
+        asked, found = measure.within, promised.get(measure.name)
+        if found is not None and isinstance(asked, int | float) and found > asked * (1 + SAME):
+            raise FaultError(f"{measure.name} is less accurate than promised")
 
 
 def _touched(record: Record, plan: TablePlan) -> str:
     """Intervals and words follow from the published numbers of people."""
     known = record["bounds_touched"]
-    values = {TOUCHED: typed([one["value"] for one in known], whole=True)}
-    counts = touched_counts(plan, values) if len(known) == len(plan.query.aggregation.touched_names) else ()
+    released = touched_released(plan.query, known)
+    counts = () if released is None else touched_counts(plan, {TOUCHED: released})
     if [asdict(one) for one in counts] != known:
         raise FaultError("how many people the bounds touched is not what follows from the published numbers")
     return touched_words(counts)
@@ -296,7 +339,7 @@ def _selection(record: Record, plan: TablePlan) -> str:
     """Lone people are hidden as often as `missing` says, and large groups published as often as asked."""
     query, threshold, part = plan.query, plan.threshold, plan.noise.parts[-1]
     if query.select is None or threshold is None:
-        if plan.noise.missing or record["plan"]["threshold"] is not None:
+        if (plan.noise.missing and query.margins is None) or record["plan"]["threshold"] is not None:
             raise FaultError("there is no selection, but a threshold")
         return "not needed: the groups are public"
     design, asked = number_design(part.design), query.select
@@ -321,7 +364,9 @@ def _selection(record: Record, plan: TablePlan) -> str:
     return f"groups of {asked.people} people are published with confidence {percent_down(asked.confidence)}"
 
 
-def _payment(record: Record, plan: TablePlan, ledger: Ledger | None, file: PublishedFile | None) -> str:
+def _payment(
+    record: Record, plan: TablePlan, ledger: Ledger | None, files: list[PublishedFile | None]
+) -> str:
     """The spend is in the ledger, for this query and plan, at this price; and so is the table."""
     paid = record["ledger"]
     if paid is None:
@@ -350,12 +395,17 @@ def _payment(record: Record, plan: TablePlan, ledger: Ledger | None, file: Publi
     ):
         raise FaultError("the ledger has no such spend for this query")
     words = f"paid from {paid['dataset']}, record {paid['sequence']}"
-    if file is None:
+    if not any(files):
         return words
     drawn = _stored(ledger, paid["sequence"], plan)
     if [asdict(one) for one in touched_counts(plan, drawn.values)] != record.get("bounds_touched", []):
         raise FaultError("how many people the bounds touched is not what the ledger stored")
-    check_stored(plan, drawn.groups, drawn.values, file)
+    margins = plan.query.margins
+    numbers = [drawn.values] if margins is None else plan.tables(drawn.values)
+    groups = [drawn.groups] if margins is None else [table.groups for table in margins.tables]
+    for file, own, values in zip(files, groups, numbers, strict=True):
+        if file is not None:
+            check_stored(plan, own, values, file)
     return f"{words}; the table is the one that the ledger stored"
 
 

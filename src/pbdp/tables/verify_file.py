@@ -12,14 +12,15 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from pbdp.errors import InputError, PbdpError
 from pbdp.noise.kernel import Array
 from pbdp.tables.keys import KeyTable, Kind, arrow_types, key_table, keys_from_record
-from pbdp.tables.manifest import INTERVALS, column_notes
+from pbdp.tables.manifest import INTERVALS, KEY, column_notes
 from pbdp.tables.measures import Column, Measure
 from pbdp.tables.plan import TablePlan
-from pbdp.tables.quality import quality_marks, quality_names
+from pbdp.tables.quality import quality_marks, quality_names, small_groups
 from pbdp.tables.query import Query
 from pbdp.tables.table import (
     PARQUET,
@@ -30,7 +31,9 @@ from pbdp.tables.table import (
     published_columns,
     typed,
     unmarked,
+    withheld_names,
 )
+from pbdp.tables.top import Top
 
 # Figures may differ in their last digits on another machine.
 SAME = 1e-9
@@ -76,17 +79,19 @@ def checked(name: str, look: Callable[[], str]) -> Check:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PublishedFile:
-    """The bytes of a table, with its manifest's record of it."""
+    """The bytes of a table, with its manifest, what that says of the file, and which table it is."""
 
     content: bytes
     record: Record
+    known: Record
+    which: int = 0
 
     def read(self, kinds: dict[str, Kind], whole: tuple[str, ...] = (), texts: Sequence[str] = ()) -> Any:
         """An Arrow table. CSV has no types: keys are of these kinds or else text, other columns numbers."""
         import pyarrow as pa
 
         try:
-            if str(self.record["table"]["file"]).lower().endswith(".parquet") or self._is_parquet:
+            if str(self.known["file"]).lower().endswith(".parquet") or self._is_parquet:
                 from pyarrow import parquet
 
                 return parquet.read_table(io.BytesIO(self.content))
@@ -97,7 +102,7 @@ class PublishedFile:
     @property
     def is_clipped(self) -> bool:
         """Whether intervals are those of earlier versions."""
-        known = self.record["table"].get("intervals")
+        known = self.known.get("intervals")
         if known not in (None, INTERVALS):
             raise FaultError("intervals are made in a way that is not known")
         return known is None
@@ -111,20 +116,22 @@ class PublishedFile:
 
         parsing = csv.ParseOptions(newlines_in_values=True)
         types = arrow_types()
-        by = list(self.record["query"]["by"]["columns"])
+        by = [name for name, note in self.known["columns"].items() if note == KEY]
         names = csv.open_csv(io.BytesIO(self.content), parse_options=parsing).schema.names
         columns = {name: pa.int64() if name in whole else pa.float64() for name in names}
         columns |= {name: types[kinds.get(name, "text")] for name in by}
         columns |= {name: pa.string() for name in texts}
         converting = csv.ConvertOptions(column_types=columns)
         table = csv.read_csv(io.BytesIO(self.content), parse_options=parsing, convert_options=converting)
-        return unmarked(table, self.record["table"].get("marked", ()))
+        return unmarked(table, self.known.get("marked", ()))
 
 
-def file_of(record: Record, place: Path, table: Path | None) -> tuple[PublishedFile | None, Check]:
-    """The published file, and whether its bytes are those of the manifest."""
-    name = "table"
-    known = record["table"]
+def file_of(
+    record: Record, place: Path, table: Path | None, which: int = 0
+) -> tuple[PublishedFile | None, Check]:
+    """The published file, one of several perhaps, and whether its bytes are those of the manifest."""
+    known = record["table"] if which == 0 else record["tables"][which - 1]
+    name = f"table {known['table']}" if "table" in known else "table"
     path = place.with_name(Path(known["file"]).name) if table is None else table
     try:
         content = path.read_bytes()
@@ -139,9 +146,20 @@ def file_of(record: Record, place: Path, table: Path | None) -> tuple[PublishedF
         )
     if digest_of(content) != known["sha256"]:
         return None, Check(name=name, holds=False, words=f"{path} is not the file that was published")
-    return PublishedFile(content=content, record=record), Check(
-        name=name, holds=True, words=f"{path}, unchanged"
-    )
+    made = PublishedFile(content=content, record=record, known=known, which=which)
+    return made, Check(name=name, holds=True, words=f"{path}, unchanged")
+
+
+def check_metadata(known: Record, place: Path, table: Path | None) -> str:
+    """The file that describes the columns for programs is the one that was published with the table."""
+    path = (place if table is None else table).with_name(Path(known["file"]).name)
+    try:
+        content = path.read_bytes()
+    except OSError:
+        raise UnknownError(f"{path} is not there") from None
+    if digest_of(content) != known["sha256"]:
+        raise FaultError(f"{path} is not the file that was published")
+    return f"{path}, unchanged"
 
 
 def keys_in(file: PublishedFile) -> KeyTable:
@@ -152,12 +170,27 @@ def keys_in(file: PublishedFile) -> KeyTable:
 
 def check_notes(record: Record, query: Query) -> str:
     """What the manifest says of the columns is what they are."""
-    known = record["table"]
-    if known["columns"] != column_notes(query):
-        raise FaultError("the columns are described as something else than the query's")
-    if query.groups is not None and known["rows"] != len(query.groups):
-        raise FaultError(f"{len(query.groups):,} public groups are not {known['rows']} rows")
-    return f"{len(known['columns'])} columns, {known['rows']:,} rows"
+    margins, every = query.margins, [record["table"], *record.get("tables", ())]
+    if len(every) != (1 if margins is None else len(margins)):
+        raise FaultError("there are more or fewer tables than the query asks for")
+    for which, known in enumerate(every):
+        if known["columns"] != column_notes(query, which):
+            raise FaultError("the columns are described as something else than the query's")
+        if margins is not None and known["table"] != margins.labels[which]:
+            raise FaultError("the tables are not those of the query, in their order")
+        groups = query.groups if margins is None else margins.tables[which].groups
+        if query.listed is not None:
+            _check_rows(query.listed, known["rows"], fewer=groups is None)
+        elif groups is not None and known["rows"] != len(groups):
+            raise FaultError(f"{len(groups):,} public groups are not {known['rows']} rows")
+    counted = [f"{len(known['columns'])} columns, {known['rows']:,} rows" for known in every]
+    return "; ".join(counted)
+
+
+def _check_rows(top: Top, rows: int, *, fewer: bool) -> None:
+    """As many groups as were asked for; groups of the data may be fewer."""
+    if rows > top.groups or (rows < top.groups and not fewer):
+        raise FaultError(f"the top {top.groups:,} groups are not {rows} rows")
 
 
 def check_numbers(plan: TablePlan, file: PublishedFile | None) -> str:
@@ -165,15 +198,20 @@ def check_numbers(plan: TablePlan, file: PublishedFile | None) -> str:
     if file is None:
         raise MissingError("no table to look at")
     table = _read(plan, file)
-    _check_keys(plan.query, table, file.record)
-    labels = {number.label: number.requirement.integer for number in plan.numbers}
+    _check_keys(plan.query, table, file)
+    top = plan.query.listed
+    if top is not None and np.any(np.diff(_floats(table[top.by])) > 0):
+        raise FaultError("the top groups are not in the order of their numbers")
+    table = table.filter(_shown(plan.query, table))
+    labels = whole_labels(plan)
     published = [label for label in labels if label in table.column_names]
     if empty := [label for label in published if table[label].null_count]:
         raise FaultError(f"numbers are missing in column {', '.join(empty)}")
     values: dict[str, Column] = {label: typed(table[label].to_numpy(), labels[label]) for label in published}
     means = [measure for measure in plan.query.measures if measure.derived]
     single = [measure for measure in plan.query.measures if not measure.derived]
-    found = published_columns(plan, values, single, clipped=file.is_clipped)
+    shown = None if plan.query.margins is None else _shown(plan.query, _read(plan, file))
+    found = published_columns(plan, values, single, clipped=file.is_clipped, which=file.which, shown=shown)
     _compare(found, table, "does not follow from the published numbers")
     for mean in means:
         _check_derived(plan, mean, table, clipped=file.is_clipped)
@@ -189,17 +227,27 @@ def check_numbers(plan: TablePlan, file: PublishedFile | None) -> str:
     return f"{len(table.column_names)} columns follow from the query and the numbers{note}"
 
 
+def numbers_in(plan: TablePlan, file: PublishedFile, names: Sequence[str]) -> dict[str, Array]:
+    """These columns of a file; what is withheld is NaN."""
+    table = _read(plan, file)
+    return {name: _floats(table[name]) for name in names}
+
+
 def check_stored(
     plan: TablePlan, groups: KeyTable, values: Mapping[str, Column], file: PublishedFile
 ) -> None:
     """The file holds these numbers of these groups: what a ledger stored."""
     table = _read(plan, file)
-    if table.num_rows != len(next(iter(values.values()))):
+    if table.num_rows != len(groups):
         raise FaultError("the ledger stored another number of groups than the table has")
-    columns = published_columns(plan, values, clipped=file.is_clipped)
-    _compare(columns, table, "is not what the ledger stored")
+    columns = published_columns(plan, values, clipped=file.is_clipped, which=file.which)
+    shown = _shown(plan.query, table)
+    if plan.query.withhold and not np.array_equal(shown, ~small_groups(plan.query, columns)):
+        raise FaultError("other groups are withheld than those that the ledger stored as small")
+    columns = {name: column[shown] for name, column in columns.items()}
+    _compare(columns, table.filter(shown), "is not what the ledger stored")
     keys = groups.arrow()
-    for name in plan.query.columns:
+    for name in groups.columns:
         if list(map(str, keys[name].to_pylist())) != list(map(str, table[name].to_pylist())):
             raise FaultError(f"column {name} is not what the ledger stored")
 
@@ -209,26 +257,53 @@ def _read(plan: TablePlan, file: PublishedFile) -> Any:
     query, record = plan.query, file.record
     known = [query.groups] if query.groups is not None else list(query.only)
     kinds = {name: column.kind for keys in known for name, column in keys.columns.items()}
-    whole = tuple(number.label for number in plan.numbers if number.requirement.integer)
+    whole = tuple(label for label, is_whole in whole_labels(plan).items() if is_whole)
     table = file.read(kinds, whole, quality_names(query))
     seeded = record["insecure_test_seed"] is not None
-    expected = [*column_notes(query), *([SEED_COLUMN] if seeded else [])]
+    expected = [*column_notes(query, file.which), *([SEED_COLUMN] if seeded else [])]
     if table.column_names != expected:
         strange = [name for name in table.column_names if name not in expected]
         what = f"other columns: {', '.join(strange)}" if strange else "fewer columns, or in another order"
         raise FaultError(f"the table has {what}")
-    if table.num_rows != record["table"]["rows"]:
-        raise FaultError(f"the table has {table.num_rows:,} rows, not {record['table']['rows']}")
+    if table.num_rows != file.known["rows"]:
+        raise FaultError(f"the table has {table.num_rows:,} rows, not {file.known['rows']}")
     return table
 
 
-def _check_keys(query: Query, table: Any, record: Record) -> None:
+def whole_labels(plan: TablePlan) -> dict[str, bool]:
+    """The released numbers that stand in the table as they are, and whether these are whole."""
+    if plan.query.margins is None:
+        return {number.label: number.requirement.integer for number in plan.numbers}
+    return {label: strategy.is_whole and plan.step(label) == 1 for label, strategy in plan.strategies.items()}
+
+
+def _shown(query: Query, table: Any) -> npt.NDArray[np.bool]:
+    """The groups that are not withheld: of others nothing is told, but that they are small."""
+    if not query.withhold:
+        return np.ones(table.num_rows, dtype=bool)
+    small = np.array([mark == "small" for mark in table[quality_names(query)[0]].to_pylist()], dtype=bool)
+    named = withheld_names(query)
+    if any(table[name].filter(small).null_count < small.sum() for name in named):
+        raise FaultError("groups are small, but their numbers are not withheld")
+    for name in quality_names(query):
+        if any(mark != "small" for mark in table[name].filter(small).to_pylist()):
+            raise FaultError(f"column {name} has other marks than the numbers that are withheld")
+    return ~small
+
+
+def _check_keys(query: Query, table: Any, file: PublishedFile) -> None:
     """Public groups are those of the query, in order; selected ones keep within what is public of them."""
-    if table.num_rows == 0 or not query.columns:
+    record, margins = file.record, query.margins
+    columns = query.columns if margins is None else margins.tables[file.which].columns
+    if table.num_rows == 0 or not columns:
         return
-    keys = key_table(query.columns, table)
+    keys = key_table(columns, table)
     if query.groups is not None:
-        if keys.digest() != record["query"]["by"]["digest"]:
+        known = query.groups if margins is None else margins.tables[file.which].groups
+        if query.listed is not None:
+            if not keys.rows() <= known.rows():
+                raise FaultError("the groups in the table are not among those of the query")
+        elif keys.digest() != known.digest():
             raise FaultError("the groups in the table are not those of the query")
         return
     for one in record["query"]["by"].get("only", ()):
@@ -240,7 +315,7 @@ def _check_keys(query: Query, table: Any, record: Record) -> None:
 def _check_derived(plan: TablePlan, measure: Measure, table: Any, *, clipped: bool) -> None:
     """A number within its interval and bounds, the width that follows from both, and the right confidence."""
     value, within, low, high, confidence = (_floats(table[column]) for column in measure.columns)
-    promised = float((1 - 2**-50) * np.prod([plan.part(label).confidence for label in measure.labels]))
+    promised = measure.confidence_told(plan)
     promised = promised if clipped else confidence_shown(promised)
     least, most = measure.ends(plan.query)
     known = ~np.isnan(value)

@@ -438,3 +438,68 @@ def test_help_shows_both_ways(capsys: Capture) -> None:
     assert done.code == 0
     for words in ("--by", "[visits]", "--dry-run", "pbdp verify", "5%+500"):
         assert words in done.out
+
+
+def test_the_top_groups_are_planned_published_paid_and_verified(folder: Path, capsys: Capture) -> None:
+    write_query(folder, by={"city": ["Paris", "Rome", "Oslo", "Bonn"]}, top=2, bounds_touched=False)
+    shown = tables(capsys, "query.toml", "--dry-run")
+    assert shown.code == 0
+    assert "the top 2 of 4 public groups by city" in shown.out
+    assert "None that is left out is more than 50" in " ".join(shown.out.split())
+    paid = with_ledger(capsys)
+    done = tables(capsys, "query.toml", *paid, "--key", "top", "-o", "top.csv")
+    assert done.code == 0, done.err
+    assert "None that is left out" in done.err
+    published = read_csv((folder / "top.csv").read_text())
+    assert len(published) == 2
+    assert {row["city"] for row in published} <= {"Paris", "Rome", "Oslo"}
+    again = tables(capsys, "query.toml", *paid, "--key", "top", "-o", "again.csv")
+    assert again.code == 0
+    assert (folder / "again.csv").read_bytes() == (folder / "top.csv").read_bytes()
+    checked = run(capsys, "verify", "top.csv.manifest.json", "--ledger", "l.db")
+    assert checked.code == 0, checked.out
+    assert "the table is the one that the ledger stored" in checked.out
+
+
+@pytest.mark.usefixtures("folder")
+def test_the_top_groups_in_flags(capsys: Capture) -> None:
+    def top(*words: str) -> Done:
+        flags = [
+            *FLAGS,
+            "--by",
+            "city=Paris,Rome,Oslo",
+            "--count",
+            "50",
+            "name=visits",
+            "--no-bounds-touched",
+        ]
+        return tables(capsys, "visits.parquet", *flags, "--top", *words, "--dry-run", "--json")
+
+    shown = top("1", "within=30", "confidence=0.9")
+    assert shown.code == 0, shown.err
+    found = json.loads(shown.out)["top"]
+    assert (found["groups"], found["by"], found["within"], found["of"]) == (1, "visits", 30, 3)
+    assert found["confidence"] >= 0.9
+    assert_refused(top("1", "near=3"), "names in top")
+    assert_refused(top("3"), "top", "below 3")
+    assert_refused(top("1", "30"), "--top")
+    assert_refused(top("some"), "--top")
+    assert_refused(top("1", "among=few"), "among")
+
+
+def test_several_tables_are_written_with_one_manifest_and_paid_for_once(
+    folder: Path, capsys: Capture
+) -> None:
+    asked = [*FLAGS, "--by", "city=Paris,Rome", "--by", "month=1..12", "--count", "80", "name=visits"]
+    asked += ["--table-by", "city,month", "--table-by", "city", "--table-by", "total", "-o", "out.csv"]
+    done = tables(capsys, "visits.parquet", *asked, *with_ledger(capsys))
+    assert done.code == 0, done.err
+    found = [read_csv((folder / name).read_text()) for name in ("out.csv", "out.city.csv", "out.total.csv")]
+    assert [len(rows) for rows in found] == [24, 2, 1]
+    assert len({sum(int(row["visits"]) for row in rows) for rows in found}) == 1
+    assert run(capsys, "ledger", "history", "--ledger", "l.db").out.count("visits") <= 2
+    checked = run(capsys, "verify", "out.csv.manifest.json", "--ledger", "l.db")
+    assert checked.code == 0, checked.out + checked.err
+    assert "sums agree" in checked.out
+    refused = tables(capsys, "visits.parquet", *asked[:-8], "--table-by", "town", "-o", "x.csv")
+    assert_refused(refused, "columns of tables")

@@ -318,3 +318,19 @@ def test_odd_types_are_refused_and_nothing_else_happens(tmp_path: Path) -> None:
             outcomes["refused"] += 1
     # both happen, so that neither is tested in vain
     assert min(outcomes["fine"], outcomes["refused"]) > 20
+
+
+def test_top_is_a_number_or_a_table_and_a_measure_may_be_called_so(tmp_path: Path) -> None:
+    by = {"city": ["Paris", "Rome", "Oslo"]}
+    plain = asked(write_query(tmp_path, by=by, top=2)).query.listed
+    said = asked(
+        write_query(tmp_path, by=by, top={"groups": 2, "by": "visits", "within": 50, "confidence": 0.95})
+    ).query.listed
+    assert plain is not None
+    assert plain == said
+    named = asked(write_query(tmp_path, top={"kind": "count", "within": 50})).query
+    assert named.listed is None
+    assert [measure.name for measure in named.measures] == ["visits", "top"]
+    for wrong in (0, 2.5, "2", [2], {"groups": "2"}, {"groups": 2, "within": "wide"}, {}):
+        with pytest.raises(InputError, match="top"):
+            asked(write_query(tmp_path, by=by, top=wrong))

@@ -20,7 +20,7 @@ from pbdp.mechanism.requirement import Requirement
 from pbdp.planning.certificate import ADDED, noise_delta
 from pbdp.planning.plan import Plan, number_design
 from pbdp.planning.together import plan_together
-from pbdp.planning.together.search import _fitted
+from pbdp.planning.together.search import fitted
 from tests.planning.together.enumeration import hockey_stick, pair_of, product_of, worst
 from tests.planning.together.requirements import FEW, count
 
@@ -214,10 +214,10 @@ def test_noise_without_an_epsilon_is_refused() -> None:
 
 
 def test_alike_requirements_are_fitted_once() -> None:
-    _fitted.cache_clear()
+    fitted.cache_clear()
     joint = plan_together([count(30), count(30.5), count(30, releases=2), count(31)], ("laplace",))
     # three different ones, each at an equal share of delta and at one by its releases
-    assert _fitted.cache_info().misses == 6
+    assert fitted.cache_info().misses == 6
     assert joint.parts[0].design == joint.parts[1].design == joint.parts[2].design != joint.parts[3].design
 
 

@@ -129,9 +129,9 @@ def test_one_person_never_changes_more_than_declared(engine: Engine) -> None:
     assert changed > batches * tables / 2
 
 
-def test_one_person_moves_each_number_of_people_whom_the_bounds_touch_by_one() -> None:
+def test_one_person_moves_one_number_of_people_whom_the_bounds_touch_by_one() -> None:
     rng = np.random.default_rng(14)
-    moved = np.zeros(5, dtype=int)
+    moved = np.zeros(8, dtype=int)
     for _ in range(40):
         case = batch(rng, 1)
         asked = replace(case.asked, touched=True)
@@ -140,9 +140,10 @@ def test_one_person_moves_each_number_of_people_whom_the_bounds_touch_by_one() -
             in_polars(each).aggregate(asked, key) for each in (case, without_one_in_each(case, rng))
         )
         change = one.touched - other.touched
-        assert np.all((change >= 0) & (change <= 1))
+        assert sorted(change)[-2:] in ([0, 0], [0, 1])
+        assert change.min() == 0
         moved += change
-    assert np.all(moved > 0)
+    assert np.count_nonzero(moved) > 4
 
 
 def _with_wider_bounds(asked: BoundedAggregation, place: int) -> BoundedAggregation:

@@ -33,7 +33,7 @@ from tests.tables.expressions.test_engines_agree import HELD, TYPES, drawn, is_c
 from tests.tables.expressions.test_engines_agree import rows as expression_rows
 from tests.tables.forms import as_arrow
 from tests.tables.random_tables import Case, random_case
-from tests.tables.reference import Group, Measured, as_reference, reference, touched
+from tests.tables.reference import Group, Measured, as_reference, reference, touched, touched_told
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -160,8 +160,7 @@ def test_random_tables_give_the_integers_of_the_definition(session: SparkSession
         asked = replace(case.asked, touched=True)
         numbers = SparkSource(in_spark(session, case)).aggregate(asked, CHOICE_KEY)
         assert as_reference(numbers, asked) == found
-        told = dict(zip(asked.touched_names, numbers.touched.tolist(), strict=True))
-        assert told == touched(case.rows, asked)
+        assert touched_told(numbers, asked) == touched(case.rows, asked)
 
 
 def test_order_and_partitioning_of_the_rows_do_not_matter(session: SparkSession) -> None:

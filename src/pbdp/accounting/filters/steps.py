@@ -73,6 +73,7 @@ from pbdp.domains import fraction, non_negative
 from pbdp.errors import CannotCertifyError
 from pbdp.mechanism.design import Design
 from pbdp.noise.kernel import Array
+from pbdp.noise.rounded_gaussian import RoundedGaussian
 
 UNIT = 2.0**-53
 # Finer than this, relative to the reach, no grid need be.
@@ -222,14 +223,37 @@ _SMALL_DELTAS = (1e-9, 1e-6, 1e-3)
 _FURTHEST = 20.0
 # Rounding of the few sums and products here.
 _ROUNDING = 1e-14
+# The row of a Gaussian pair ends where delta is about 1e-17.
+_GAUSSIAN_POINTS = 4096
+_FURTHEST_NORMAL = 8.5
 
 
 def design_release(design: Design, sensitivity: int) -> Release:
-    """What one number reveals in a composition that is fixed in advance."""
+    """What one number reveals in a composition that is fixed in advance.
+
+    Or, of rounded Gaussian noise, what any numbers reveal that one person moves by a Euclidean length of so
+    many steps together: the noise is a function of Gaussian noise (`noise.rounded_gaussian`). Its table is
+    close to that law; whoever draws several numbers from it accounts for the distance.
+    """
+    if isinstance(design.kernel, RoundedGaussian):
+        return Release(covered=(gaussian_law(sensitivity / design.kernel.sigma * (1 + _ROUNDING)),))
     if design.mechanism.follows_answer:
         return table_release(design.table_at(0.0), sensitivity)
     covered = answer_law(design, sensitivity)
     return Release(covered=(covered,), actual=(_worst_pair(design, sensitivity),))
+
+
+@lru_cache(maxsize=64)
+def gaussian_law(mu: float) -> LossLaw:
+    """A pair that dominates N(0, 1) and N(mu, 1), in both directions."""
+    # which itself looks at steps
+    from pbdp.accounting.filters.potential import potential
+
+    furthest = mu * (_FURTHEST_NORMAL + mu / 2)
+    step = furthest / _GAUSSIAN_POINTS
+    epsilons = step * np.arange(_GAUSSIAN_POINTS + 1, dtype=np.float64)
+    found = potential(mu * mu * (1 + _ROUNDING), epsilons)
+    return symmetric_law(step, (found.value + found.error) * (1 + _ROUNDING))
 
 
 def _worst_pair(design: Design, sensitivity: int) -> LossLaw:

@@ -35,6 +35,8 @@ OWN = (
     "neighbors",
     "bounds_touched",
     "quality",
+    "withhold",
+    "tables",
 )
 _PARQUET = (".parquet", ".pq")
 _KEYS = "It is a .csv file with a header, or a .parquet file, with a row for each group."
@@ -60,7 +62,7 @@ def asked_of(settings: Settings, folder: Path, read: Sequence[Path] = ()) -> Ask
     """The query of the settings; files that they name are looked for in `folder`.
 
     Beside the names in `OWN` there are `by` (columns with their keys or None, or column names alone),
-    `select`, `csv` and `derive` (by name) and `measures` (records as in `query_record`).
+    `select`, `top`, `csv` and `derive` (by name) and `measures` (records as in `query_record`).
     """
     for name in TEXTS:
         if name in settings and not _is_text(settings[name]):
@@ -74,13 +76,15 @@ def asked_of(settings: Settings, folder: Path, read: Sequence[Path] = ()) -> Ask
         keys=keys,
         measures=_measures(settings.get("measures", ())),
         select=_select(settings.get("select")),
+        tables=settings.get("tables"),
+        top=_top(settings.get("top")),
         where=settings.get("where"),
         derive=settings.get("derive"),
         delta=_delta(settings),
         **counts,
         **{
             name: as_float(settings[name])
-            for name in ("confidence", "epsilon", "neighbors", "bounds_touched", "quality")
+            for name in ("confidence", "epsilon", "neighbors", "bounds_touched", "quality", "withhold")
             if name in settings
         },
     )
@@ -114,7 +118,9 @@ def _source(settings: object) -> SourceName | None:
 
 
 def as_float(value: Any) -> Any:
-    """Whole numbers as floats, in lists too, everything else as it is: 50 and 50.0 are one."""
+    """Whole numbers as floats, in lists and tables too, everything else as it is: 50 and 50.0 are one."""
+    if isinstance(value, dict):
+        return {name: as_float(part) for name, part in value.items()}
     if isinstance(value, list):
         return [as_float(part) for part in value]
     return float(value) if isinstance(value, int) and not isinstance(value, bool) else value
@@ -246,6 +252,17 @@ def _select(settings: object) -> Selection | None:
     if "confidence" not in settings:
         return Selection(people=people)
     return Selection(people=people, confidence=as_float(settings["confidence"]))
+
+
+def _top(settings: object) -> Any:
+    """How many groups, or more about them by name."""
+    if not isinstance(settings, Mapping):
+        return None if settings is None else whole("top", settings)
+    counts = ("groups", "among")
+    return {
+        name: whole(f"{name} of top", value) if name in counts else as_float(value)
+        for name, value in settings.items()
+    }
 
 
 def _measures(records: Sequence[Mapping[str, Any]]) -> list[Any]:

@@ -21,6 +21,7 @@ from pbdp.errors import ContradictionError, InputError
 if TYPE_CHECKING:
     from pbdp.cli.tables.asked import Asked
     from pbdp.ledger.budget import Budget
+    from pbdp.tables.query import Query
     from pbdp.tables.signing import Signer
     from pbdp.tables.table import ReleasedTable
 
@@ -106,10 +107,9 @@ def run(options: argparse.Namespace) -> Outcome:
     _check(options)
     asked = _asked(options)
     data = [] if asked.data is None or "://" in asked.data else [asked.data]
-    target = target_of(options, FORMATS, read=[*asked.read, *data])
-    manifest = _manifest(options, target, [*asked.read, *data])
-    metadata = _metadata(options, target, [*asked.read, *data])
-    signer = _signer(options, [*data, *(one for one in (target.path, manifest) if one is not None)])
+    files = _files(options, asked.query, [*asked.read, *data])
+    target = files.target
+    signer = _signer(options, [*data, *files.tables, *([files.manifest] if files.manifest else [])])
     picture = picture_of(options)
     measures = [measure.name for measure in asked.query.measures]
     if options.plot_order is not None and (picture is None or options.plot_order not in measures):
@@ -120,7 +120,7 @@ def run(options: argparse.Namespace) -> Outcome:
         if options.dry_run:
             return _dry_run(asked, budget, phases, as_json=options.json)
         release = partial(_released, asked, budget, phases, options)
-        table = _written(_Files(target=target, manifest=manifest, metadata=metadata), phases, release, signer)
+        table = _written(files, phases, release, signer)
         if picture is not None and len(table):
             phases.now("Drawing the picture")
             _draw(table, picture, options.plot_order)
@@ -163,18 +163,32 @@ def _manifest(options: argparse.Namespace, target: Target, read: Sequence[Path |
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Files:
-    """The files of a table: itself, its manifest and its metadata."""
+    """The files of a release: its tables, their metadata if they are CSV, and the manifest of all."""
 
     target: Target
     manifest: Path | None
-    metadata: Path | None
+    tables: tuple[Path, ...]
+    metadata: tuple[Path, ...]
 
 
-def _metadata(options: argparse.Namespace, target: Target, read: Sequence[Path | str]) -> Path | None:
-    """Where the metadata of a CSV file goes: beside it."""
-    if target.path is None or target.written != "csv":
-        return None
-    return checked_target(f"{options.output}-metadata.json", options.force, read)
+def _files(options: argparse.Namespace, query: Query, read: Sequence[Path | str | None]) -> _Files:
+    """Where everything goes; looked at before anything is paid."""
+    from pbdp.tables.manifest import METADATA, file_names
+
+    target = target_of(options, FORMATS, read=read)
+    shown = options.json or options.dry_run or (options.format is None and sys.stdout.isatty())
+    if target.path is None and query.margins is not None and not shown:
+        remedy = "Name the first with -o; the others get names of their own. Or ask for --json."
+        raise InputError("output", "files for several tables", "standard output", remedy)
+    manifest = _manifest(options, target, [one for one in read if one is not None])
+    if target.path is None:
+        return _Files(target=target, manifest=None, tables=(), metadata=())
+    labels = [""] if query.margins is None else query.margins.labels
+    names = [str(target.path.with_name(name)) for name in file_names(target.path.name, labels)]
+    others = [checked_target(name, options.force, read) for name in names[1:]]
+    described = names if target.written == "csv" else []
+    beside = [checked_target(name + METADATA, options.force, read) for name in described]
+    return _Files(target=target, manifest=manifest, tables=(target.path, *others), metadata=tuple(beside))
 
 
 def _dry_run(asked: Asked, budget: Budget | None, phases: Phases, *, as_json: bool) -> Outcome:
@@ -189,23 +203,21 @@ def _dry_run(asked: Asked, budget: Budget | None, phases: Phases, *, as_json: bo
 def _written(
     files: _Files, phases: Phases, release: Callable[[], ReleasedTable], signer: Signer | None
 ) -> ReleasedTable:
-    """The released table, in its file and described by its manifest if there are such."""
-    target, manifest, metadata = files.target, files.manifest, files.metadata
+    """The released table, in its files and described by its manifest if there are such."""
+    target, manifest = files.target, files.manifest
     if target.path is None or manifest is None:
         return release()
-    from pbdp.tables.csvw import csvw_bytes
-    from pbdp.tables.manifest import manifest_bytes
+    from pbdp.tables.manifest import written_files
 
-    # the table is named last: it never stands without its manifest
-    described = [manifest, *([metadata] if metadata is not None else [])]
-    with new_files([*described, target.path], target.force) as (beside, *others, file):
+    # the tables are named last: they never stand without their manifest
+    with new_files([manifest, *files.metadata, *files.tables], target.force) as (beside, *others):
         table = release()
         phases.now("Writing")
-        content = table.file_bytes(target.written)
-        file.write(content)
-        beside.write(manifest_bytes(table, target.path.name, content, signer))
-        for other in others:
-            other.write(csvw_bytes(table, target.path.name, manifest.name))
+        content, made = written_files(table, target.path.name, manifest.name, target.written, signer)
+        beside.write(content)
+        described = [file.metadata for file in made if file.metadata is not None]
+        for opened, written in zip(others, [*described, *(file.content for file in made)], strict=True):
+            opened.write(written)
     return table
 
 
@@ -262,7 +274,8 @@ def _output(table: ReleasedTable, target: Target, options: argparse.Namespace) -
         return json_text("released-table", table_facts(table, options.output, options.manifest))
     if target.path is not None:
         groups = "1 group" if len(table) == 1 else f"{len(table):,} groups"
-        return f"{groups} published in {options.output}, with a manifest in {options.manifest}"
+        more = f" and {len(table.others)} more tables beside it" if table.others else ""
+        return f"{groups} published in {options.output}{more}, with a manifest in {options.manifest}"
     if options.format is None and sys.stdout.isatty():
         # what was drawn without a ledger cannot be had again, so all of it is shown
         return table_words(table, None if table.payment is None else SHOWN)

@@ -10,7 +10,7 @@ import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from pbdp.cli.options import add, add_neighbors, number, share, whole
+from pbdp.cli.options import add, add_neighbors, number, number_of, share, whole
 from pbdp.errors import ContradictionError, InputError
 
 if TYPE_CHECKING:
@@ -31,6 +31,7 @@ _NAMED = (
     "within", "name", "confidence", "per", "whole", "at_least", "count_within", "of_within", "over_within",
 )  # fmt: skip
 _TEXTS = ("column", "name", "per", "of", "over")
+_FLAGS = {"tables": "table_by"}
 _TRUTHS = {"true": True, "false": False}
 QUERY_FLAGS = (
     "unit",
@@ -45,6 +46,7 @@ QUERY_FLAGS = (
     "bounds_touched",
     "quality",
     "minimum_size",
+    "withhold",
     "keys",
     "text_keys",
     "where",
@@ -79,7 +81,15 @@ def add_flags(parser: argparse.ArgumentParser) -> None:
         type=number,
         const=True,
         metavar="WITHIN",
-        help="publish how many people these bounds touched too; without WITHIN for about 4 %% of epsilon",
+        help="within how many people to publish how many these bounds touched; unless it is said, for 1 %% "
+        "of epsilon or less; without WITHIN for about 4 %%",
+    )
+    people.add_argument(
+        "--no-bounds-touched",
+        dest="bounds_touched",
+        action="store_false",
+        default=None,
+        help="leave that out",
     )
     people.add_argument(
         "--csv",
@@ -95,6 +105,13 @@ def add_flags(parser: argparse.ArgumentParser) -> None:
         help="group by a column with these public keys: city=Paris,Rome, month=1..12 or bins, "
         "'fare=0..100 by 5' (may be repeated; "
         "a key in double quotes is text and may hold commas). COLUMN=? with --select",
+    )
+    groups.add_argument(
+        "--table-by",
+        dest="tables",
+        action="append",
+        metavar="COLUMNS",
+        help="publish several tables that add up: zone,hour then zone then total (may be repeated)",
     )
     groups.add_argument("--where", metavar="CONDITION", help="only rows for which this is true: 'spend > 0'")
     groups.add_argument(
@@ -119,6 +136,13 @@ def add_flags(parser: argparse.ArgumentParser) -> None:
         metavar="P",
         help="how often groups of this size are published, at least; default: 0.95",
     )
+    groups.add_argument(
+        "--top",
+        nargs="+",
+        metavar=("N", "SETTING=VALUE"),
+        help="publish only the N groups with the highest numbers; settings: by=MEASURE within= confidence= "
+        "among= (of the first count, people or sum, with its width, unless said)",
+    )
     measures = parser.add_argument_group(
         "which numbers (each may be repeated; WITHIN is 50 or 5%+10; settings: name=, confidence=, ...)"
     )
@@ -129,7 +153,7 @@ def add_flags(parser: argparse.ArgumentParser) -> None:
         (
             "mean",
             ("COLUMN LOW HIGH WITHIN AT_LEAST", "SETTING=VALUE"),
-            "means, near the truth in groups of AT_LEAST rows; or count_within=N instead of the last two",
+            "means, WITHIN holds in groups of AT_LEAST rows; or count_within=N instead of the last two",
         ),
         (
             "ratio",
@@ -152,10 +176,21 @@ def add_flags(parser: argparse.ArgumentParser) -> None:
     measures.add_argument(
         "--minimum-size", type=whole, metavar="N", help="mark numbers of groups with fewer people as small"
     )
+    measures.add_argument(
+        "--withhold",
+        action="store_true",
+        default=None,
+        help="leave the numbers of such groups out of the table",
+    )
     privacy = parser.add_argument_group("how private, how sure")
     add(privacy, "--delta", help="far below one over the number of people")
     add(privacy, "--confidence", help="of every width; default: 0.95")
     add(privacy, "--epsilon", help="find the widths that are left out or ? for this epsilon")
+
+
+def _columns(text: str) -> list[str]:
+    """The columns of a table: `zone,hour`, or none for `total`."""
+    return [] if text.strip() == "total" else [name.strip() for name in text.split(",")]
 
 
 def _derived(text: str) -> tuple[str, str]:
@@ -186,11 +221,11 @@ def flags_given(options: argparse.Namespace) -> list[str]:
     """The flags of a query that were used."""
     names = [
         name
-        for name in (*QUERY_FLAGS, "by", "select", "select_confidence", "csv", "derive")
+        for name in (*QUERY_FLAGS, "by", "tables", "top", "select", "select_confidence", "csv", "derive")
         if getattr(options, name) is not None
     ]
     kinds = dict.fromkeys(kind for kind, _ in options.measures or ())
-    return [f"--{name.replace('_', '-')}" for name in (*names, *kinds)]
+    return [f"--{_FLAGS.get(name, name).replace('_', '-')}" for name in (*names, *kinds)]
 
 
 def settings_of(options: argparse.Namespace) -> dict[str, Any]:
@@ -210,12 +245,30 @@ def settings_of(options: argparse.Namespace) -> dict[str, Any]:
             settings["select"]["confidence"] = options.select_confidence
     elif options.select_confidence is not None:
         raise ContradictionError("--select-confidence", "used with --select", "no --select")
+    if options.tables is not None:
+        settings["tables"] = [_columns(text) for text in options.tables]
+    if options.top is not None:
+        settings["top"] = _top(options.top)
     if options.csv is not None:
         settings["csv"] = _csv(options.csv)
     if options.derive is not None:
         settings["derive"] = dict(_derived(text) for text in options.derive)
     settings["measures"] = [_measure(kind, words) for kind, words in options.measures or ()]
     return settings
+
+
+def _top(words: Sequence[str]) -> dict[str, Any]:
+    """How many groups, and more about them, from `10 by=visits within=50`."""
+    found: dict[str, Any] = {"groups": number_of("--top", words[0])}
+    for word in words[1:]:
+        name, equals, text = word.partition("=")
+        if not equals:
+            raise InputError("settings of --top", "by=, within=, confidence= or among=", repr(word))
+        if name == "by":
+            found[name] = text
+        else:
+            found[name] = number_of("among of --top", text) if name == "among" else setting_of(name, text)
+    return found
 
 
 def _by(given: Sequence[str], as_text: Sequence[str]) -> dict[str, Any]:

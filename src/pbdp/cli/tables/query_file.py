@@ -14,8 +14,9 @@
     kind = "count"
     within = 50
 
-Every table but [by], [select], [derive], [csv] and [source] is a measure, and its name that of its column. A
-measure that has to be called like something else in the file takes another heading and says `name = "by"`.
+Every table but [by], [select], [top], [derive], [csv] and [source] is a measure, and its name that of its
+column. A measure that has to be called like something else in the file takes another heading and says `name =
+"by"`. `top = 10` lists the ten highest groups; [top] says more about them.
 """
 
 from __future__ import annotations
@@ -54,7 +55,7 @@ def settings_from(given: Mapping[str, Any]) -> dict[str, Any]:
     # a measure may be called like these too
     special: dict[str, Any] = {
         name: record.pop(name)
-        for name in ("csv", "derive", "source")
+        for name in ("csv", "derive", "source", "top")
         if name in record and not (isinstance(record[name], dict) and "kind" in record[name])
     }
     settings = {name: value for name, value in record.items() if name in OWN}
@@ -64,8 +65,8 @@ def settings_from(given: Mapping[str, Any]) -> dict[str, Any]:
             remedy = f'A measure of that name is written [another] with name = "{name}".'
             raise InputError(name, "a setting", f"a table [{name}]", remedy)
     if unknown := [name for name, value in tables.items() if not isinstance(value, dict)]:
-        rule = f"among {', '.join((*OWN, 'by'))}"
-        near = did_you_mean(unknown[0], (*OWN, "by"))
+        rule = f"among {', '.join((*OWN, 'by', 'top'))}"
+        near = did_you_mean(unknown[0], (*OWN, "by", "top"))
         raise InputError("names before the first table", rule, ", ".join(unknown), near)
     if by is not None:
         settings["by"] = _by(by)
@@ -130,7 +131,8 @@ def _measure(name: str, table: Mapping[str, Any]) -> dict[str, Any]:
         remedy = (
             f"Measures are not nested: write [{nested[0]}], not [{name}.{nested[0]}]."
             if nested
-            else 'All tables but [by], [select], [derive], [csv], [source] are measures: kind = "count", say.'
+            else "All tables but [by], [select], [top], [derive], [csv], [source] are measures: "
+            'kind = "count", say.'
         )
         raise InputError(f"kind of [{name}]", "count, people, sum, mean or ratio", "nothing", remedy)
     return {"name": name} | dict(table)

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from pbdp.accounting.risk import delta_words
 from pbdp.cli.table_file import json_value
@@ -20,7 +23,7 @@ from pbdp.tables.measures import Measure
 from pbdp.tables.numbers import TOUCHED
 from pbdp.tables.quality import SUFFIX
 from pbdp.tables.query_record import query_text
-from pbdp.tables.touched import touched_words
+from pbdp.tables.touched import is_coarse, touched_words
 
 if TYPE_CHECKING:
     from pbdp.ledger.budget import Budget
@@ -33,10 +36,8 @@ Record = dict[str, Any]
 # Groups that are shown on a terminal where the whole table can be had again.
 SHOWN = 20
 BOUNDED = "Accuracy excludes whatever your bounds cut off."
-NOT_TOLD = (
-    "bounds_touched = true (--bounds-touched) also\npublishes how many people that concerns, "
-    "for about 4 % of epsilon."
-)
+NOT_TOLD = "How many people that concerns is not published (bounds_touched = false)."
+TOLD = "How many people that concerns is published too."
 EMPTY = "No group was published: none had enough people."
 # A product of confidences is rounded by less than this, so that it promises no more than both hold.
 SAFE = 1 - 2**-50
@@ -51,6 +52,7 @@ def plan_words(plan: TablePlan, budget: Budget | None) -> str:
     lines = [
         ("Groups", _groups(query)),
         *_selection(plan),
+        *([] if plan.top is None else [("Top", f"{plan.top.describe()} {plan.top.how()}")]),
         ("A person", "one row" if query.unit is None else f"all rows with the same {query.unit}"),
         ("Bounds", bounds_in_words(query)),
         ("Privacy", f"{_loss(plan)} (certified)"),
@@ -61,18 +63,45 @@ def plan_words(plan: TablePlan, budget: Budget | None) -> str:
     ]
     rows = [["number", "accuracy", "confidence", "noise", "one person"]]
     for measure in query.measures:
-        rows += _rows(plan, measure)
+        rows += _rows(plan, measure) if query.margins is None else _several_rows(plan, measure)
     if query.aggregation.touched:
         part = plan.part(TOUCHED)
         words = [part.requirement.describe(), percent_down(part.confidence), part.design.name]
-        rows.append(["people touched by bounds", *words, f"moves {part.releases} of them by 1 at most"])
+        whose = "people, by the bound that cut them" if query.bounds_touched is None else "people touched"
+        rows.append([whose, *words, f"moves {part.releases} of them by 1 at most"])
     parts = [facts(lines), "", columns(rows, right=(2,)), ""]
     if any(map(query.is_bounded, query.measures)):
-        parts.append(BOUNDED if query.aggregation.touched else f"{BOUNDED} {NOT_TOLD}")
+        parts.append(f"{BOUNDED} {TOLD if query.aggregation.touched else NOT_TOLD}")
     parts += _floors(plan)
     if budget is not None:
         parts += ["", *_budget_words(plan, budget)]
     return "\n".join([*parts, "", "Nothing was read and nothing was spent.", ""])
+
+
+def _several_rows(plan: TablePlan, measure: Measure) -> list[list[str]]:
+    """How near the numbers of each of several tables are, and then the noise that they follow from."""
+    labels = [] if plan.query.margins is None else plan.query.margins.labels
+    rows = []
+    for label in measure.labels:
+        of = "of the bounded number" if plan.query.is_bounded(measure) else "of the truth"
+        for which, table in enumerate(labels):
+            widths, confidence = plan.widths(label, which)
+            words = f"within {_shown(float(np.max(widths)))} {of}"
+            rows.append([f"{label}: {table}", words, percent_down(confidence), "", ""])
+        strategy = plan.strategies[label]
+        for name, moves in strategy.parts.items():
+            part = plan.part(name)
+            moved = f"moves {moves.numbers} of them by {part.requirement.sensitivity:g} at most"
+            if moves.numbers == 1 and moves.laws:
+                moved = f"moves them by {part.requirement.sensitivity:g} in all at most"
+            rows.append([f"  from {name}", "", "", part.design.name, moved])
+    return rows
+
+
+def _shown(width: float) -> str:
+    """A width of four digits, rounded up."""
+    unit = 10.0 ** min(math.floor(math.log10(width)) - 3, 0) if width > 0 else 1.0
+    return f"{math.ceil(width / unit) * unit:,.10g}"
 
 
 def _floors(plan: TablePlan) -> list[str]:
@@ -111,7 +140,9 @@ def plan_facts(plan: TablePlan, budget: Budget | None) -> Record:
         "by": list(query.columns),
         "groups": None if query.groups is None else len(query.groups),
         "selection": selection,
+        **({} if plan.top is None else {"top": plan.top.facts()}),
         "numbers": [fact for measure in query.measures for fact in _facts(plan, measure)],
+        **({} if query.margins is None else {"tables": _several_facts(plan)}),
         "means": {
             measure.name: {"within": measure.promised(plan), "at_least": measure.at_least}
             for measure in query.measures
@@ -130,8 +161,17 @@ def _groups(query: Query) -> str:
     """How many groups there are, and by what."""
     by = f" by {', '.join(query.columns)}" if query.columns else ""
     if query.groups is None:
-        return f"those in the data{by}, as far as they are selected"
+        which = "those" if query.listed is None else f"the top {query.listed.groups:,} of those"
+        return f"{which} in the data{by}, as far as they are selected"
+    if query.margins is not None:
+        each = [
+            f"{len(table):,} by {table.label}" if table.columns else "the total"
+            for table in query.margins.tables
+        ]
+        return f"{', '.join(each)}; empty ones are published as noise around 0"
     count = len(query.groups)
+    if query.listed is not None:
+        return f"the top {query.listed.groups:,} of {count:,} public groups{by}"
     return f"{count:,} public group{'s' if count > 1 else ''}{by}; empty ones are published as noise around 0"
 
 
@@ -149,7 +189,10 @@ def _selection(plan: TablePlan) -> list[tuple[str, str]]:
 
 def _parts(plan: TablePlan, measure: Measure) -> list[tuple[str, Part]]:
     """The released numbers behind a measure."""
-    return [(label, plan.part(label)) for label in measure.labels]
+    if plan.query.margins is None:
+        return [(label, plan.part(label)) for label in measure.labels]
+    names = [name for label in measure.labels for name in plan.strategies[label].parts]
+    return [(name, plan.part(name)) for name in names]
 
 
 def _rows(plan: TablePlan, measure: Measure) -> list[list[str]]:
@@ -170,11 +213,23 @@ def _rows(plan: TablePlan, measure: Measure) -> list[list[str]]:
             if width is None
             else f"within {rounded_up(width)} in groups of {measure.at_least:,} rows or more"
         )
-        both = 1.0
-        for _, part in _parts(plan, measure):
-            both *= part.confidence * SAFE
-        rows.append([measure.name, words, percent_down(both), "of the two above", ""])
+        told = percent_down(measure.confidence_told(plan) * SAFE)
+        rows.append([measure.name, words, told, "of the two above", ""])
     return rows
+
+
+def _several_facts(plan: TablePlan) -> list[Record]:
+    """How near the numbers of each of several tables are."""
+    if plan.query.margins is None:
+        raise AssertionError("one table has no others")
+    found = []
+    for which, table in enumerate(plan.query.margins.tables):
+        known = {label: plan.widths(label, which) for label in plan.strategies}
+        widths = {label: float(np.max(widths)) for label, (widths, _) in known.items()}
+        sure = {label: confidence for label, (_, confidence) in known.items()}
+        made = {"table": table.label, "by": list(table.columns), "groups": len(table)}
+        found.append(made | {"within": widths, "confidence": sure})
+    return found
 
 
 def _facts(plan: TablePlan, measure: Measure) -> list[Record]:
@@ -233,6 +288,9 @@ def _paid_key(plan: TablePlan, budget: Budget) -> str | None:
 
 def table_words(table: ReleasedTable, most: int | None) -> str:
     """Groups, numbers and intervals in aligned columns, the first `most` of them, and what they mean."""
+    if table.others:
+        others = [replace(one, others=()) for one in table.tables.values()]
+        return "\n".join(f"{one.label}:\n{table_words(one, most)}" for one in others)
     query = table.plan.query
     shown = len(table) if most is None else min(most, len(table))
     heads, cells, right = [], [], []
@@ -275,14 +333,17 @@ def table_words(table: ReleasedTable, most: int | None) -> str:
 
 def _empty_words(table: ReleasedTable) -> str:
     """Which public keys may not be in the data at all; it follows from what is published."""
-    empty = {name: keys for name, keys in table.empty_keys.items() if name}
+    query = table.plan.query
+    # bins are not spelled
+    empty = {name: keys for name, keys in table.empty_keys.items() if name not in query.special.bins}
     if not empty:
         return ""
+    condition = "" if query.where is None else ", and the condition"
     every = {name: len(dict.fromkeys(table.groups.columns[name].values.tolist())) for name in empty}
     if any(len(keys) == every[name] for name, keys in empty.items()):
         return (
             f"Every number is compatible with 0: check the spelling of the keys of {', '.join(empty)}, and "
-            "that they are written as in the data."
+            f"that they are written as in the data{condition}."
         )
     told = [
         f"{name} = {', '.join(map(_key, keys[:5]))}{' ...'[: 4 * (len(keys) > 5)]}"
@@ -305,9 +366,9 @@ def table_facts(table: ReleasedTable, written_to: str | None, manifest: str | No
     record = manifest_record(table)
     facts: Record = {"rows": len(table)}
     if written_to is None:
-        facts["table"] = [
-            {name: json_value(value) for name, value in row.items()} for row in table.to_arrow().to_pylist()
-        ]
+        facts["table"] = _json_rows(table)
+        if table.others:
+            facts["tables"] = {one.label: _json_rows(one) for one in table.tables.values()}
     else:
         facts |= {"written_to": written_to, "manifest": manifest}
     return facts | {
@@ -321,12 +382,23 @@ def table_facts(table: ReleasedTable, written_to: str | None, manifest: str | No
     }
 
 
+def _json_rows(table: ReleasedTable) -> list[Record]:
+    return [{name: json_value(value) for name, value in row.items()} for row in table.to_arrow().to_pylist()]
+
+
 def table_notes(table: ReleasedTable, budget: Budget | None, in_words: bool) -> tuple[str, ...]:
     """What holds and who counts, unless an object says it, and always the warning of a test seed."""
     found = []
     if in_words:
         found += [_loss(table.plan), table.plan.risk_words(), table_paid_words(table.payment, budget)]
-        found += [touched_words(table.bounds_touched)] if table.bounds_touched else []
+        found += [] if table.plan.top is None else [table.plan.top.describe()]
+        found += [touched_words(table.bounds_touched[:2])] if table.bounds_touched else []
+        if table.bounds_touched and is_coarse(table.bounds_touched):
+            found.append(
+                "For more precise numbers of these people say within how many: bounds_touched = 100."
+            )
+        hidden = int(table.withheld.sum())
+        found += [f"{hidden:,} small group{'s'[: hidden > 1]} withheld."] if hidden else []
     if words := _empty_words(table):
         found.append(words)
     if not len(table):

@@ -12,7 +12,7 @@ one depends on all the others, because losses add up. The designs to choose from
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import TypeVar
@@ -21,7 +21,7 @@ from pbdp.accounting.composition.loss_law import Release
 from pbdp.digits import percent_down
 from pbdp.errors import CannotCertifyError, InputError
 from pbdp.mechanism.design import AnyDesign, Design
-from pbdp.mechanism.grid import whole_numbers
+from pbdp.mechanism.grid import LinearGrid, whole_numbers
 from pbdp.mechanism.requirement import LARGEST_ORDER, Requirement
 from pbdp.planning.certificate import noise_delta
 from pbdp.planning.certification import is_payable
@@ -37,6 +37,8 @@ from pbdp.planning.together.joint import (
     steps_of,
 )
 
+# Families whose laws are log-concave, as long as they are not boosted.
+CONCAVE = ("laplace", "gaussian", "generalized normal", "huber", "cosine")
 # Laws of each requirement that are tried together with the others, of each kind.
 MOST_OPTIONS = 5
 
@@ -52,6 +54,7 @@ def plan_together(
     *,
     given: Given = (),
     missing: float = 0.0,
+    concave: Collection[str] = (),
 ) -> Plan:
     """The designs with the least joint epsilon that were found, certified.
 
@@ -60,7 +63,7 @@ def plan_together(
     the total; `missing` of it is set aside for outputs that a neighbor can never produce (see `joint`), and
     the noise has the rest.
 
-    `families` limits the noise that is tried, by name.
+    `families` limits the noise that is tried, by name, and parts named in `concave` have log-concave noise.
     """
     named = dict(requirements) if isinstance(requirements, Mapping) else _numbered("part", requirements)
     more = dict(given) if isinstance(given, Mapping) else _numbered("given", given)
@@ -73,7 +76,7 @@ def plan_together(
     splits = splits_of(counts, left)
     known = _Known()
     rows = [
-        known.fitted(name, asked, families, [shares[index] for shares in splits])
+        known.fitted(name, asked, families, [shares[index] for shares in splits], name in concave)
         for index, (name, asked) in enumerate(named.items())
     ]
     rows += [
@@ -85,6 +88,7 @@ def plan_together(
         order = min(1 + 2.0 ** (round(2 * math.log2(tilt)) / 2), LARGEST_ORDER)
         for row, (name, asked) in zip(rows, named.items(), strict=False):
             fitted = _fitted_to_order(_one_of(asked, left), order, families)
+            fitted = tuple(filter(is_concave, fitted)) if name in concave else fitted
             row.options += known.options(name, asked, fitted)
     choosing = _choosing(rows, left)
     found = choosing.best()
@@ -92,6 +96,12 @@ def plan_together(
     return plan_of_parts(
         [one.part for one in chosen], [one.release for one in chosen], missing, split=found.split
     )
+
+
+def is_concave(design: Design) -> bool:
+    """Whether the law of a design is log-concave and moves along with the answer."""
+    plain = not design.boost and design.decoder is None and isinstance(design.grid, LinearGrid)
+    return plain and design.kernel.family in CONCAVE
 
 
 def _numbered(word: str, entries: Sequence[T]) -> dict[str, T]:
@@ -130,16 +140,18 @@ def _one_of(requirement: Requirement, delta: float) -> Requirement:
 
 
 @lru_cache(maxsize=64)
-def _fitted(requirement: Requirement, families: tuple[str, ...]) -> tuple[Design, ...]:
+def fitted(requirement: Requirement, families: tuple[str, ...], concave: bool = False) -> tuple[Design, ...]:
     """The best laws for a requirement, the chosen one first; kept, as measures of a table are often alike.
 
-    Of the others those that budgets can pay for.
+    Of the others those that budgets can pay for, and all of them `concave` if so asked.
     """
-    plan = plan_for(requirement, families, per_answer=False)
+    tried = tuple(family for family in families if family in CONCAVE) if concave else families
+    plan = plan_for(requirement, tried, per_answer=False)
     others = (entry.design for entry in plan.others if is_payable(requirement, entry.design))
     designs = [
         design for design in (plan.mechanism, *others) if isinstance(design, Design) and design.follows_answer
     ]
+    designs = [design for design in designs if is_concave(design)] if concave else designs
     if not designs:
         raise CannotCertifyError(
             f"{requirement.describe()}: no noise that only moves with the answer could be certified."
@@ -180,10 +192,15 @@ class _Known:
         return [self._option(part) for part in parts if part is not None]
 
     def fitted(
-        self, name: str, requirement: Requirement, families: tuple[str, ...], shares: Sequence[float]
+        self,
+        name: str,
+        requirement: Requirement,
+        families: tuple[str, ...],
+        shares: Sequence[float],
+        concave: bool = False,
     ) -> _Row:
-        """The laws that separate plans compare at these shares of delta."""
-        rows = [_fitted(_one_of(requirement, share), families) for share in shares]
+        """The laws that separate plans compare at these shares of delta; only `concave` ones if so asked."""
+        rows = [fitted(_one_of(requirement, share), families, concave) for share in shares]
         designs = list(dict.fromkeys(design for row in rows for design in row))
         options = [self._option(part) for part in _checked(name, [(requirement, each) for each in designs])]
         return _Row(options=options, separate=[designs.index(row[0]) for row in rows])

@@ -35,6 +35,8 @@ class Dialect:
         ("date", "DATE"),
     )
     decimal: str = "."
+    # how a subquery is written that is used twice and computed once
+    kept: str = "MATERIALIZED "
 
     def name(self, identifier: str) -> str:
         """A quoted identifier."""
@@ -48,6 +50,11 @@ class Dialect:
         """A text, compared byte by byte."""
         doubled = text.replace("'", "''")
         return f"('{doubled}' COLLATE C)"
+
+    def nothing(self, kind: Kind) -> str:
+        """Some key of a kind, where none is meant."""
+        written = {"text": "''", "integer": "'0'", "boolean": "'false'", "date": "'2000-01-01'"}[kind]
+        return f"CAST({written} AS {dict(self.types)[kind]})"
 
     def floor(self, number: str) -> str:
         """The whole number at or below a double, as a double."""
@@ -244,5 +251,6 @@ SPARK = _SparkDialect(
     engine="Spark",
     quote="`",
     divided="div",
+    kept="",
     types=(("text", "STRING"), ("integer", "BIGINT"), ("boolean", "BOOLEAN"), ("date", "DATE")),
 )

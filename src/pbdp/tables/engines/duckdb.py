@@ -26,6 +26,7 @@ from pbdp.tables.engines.sql import (
     aggregates_from,
     aggregation_sql,
     digest_sql,
+    key_arrow,
     key_tables,
     row_digest,
     unreadable_sql,
@@ -196,8 +197,9 @@ def _connection(memory_limit: str | None = None, threads: int | None = None) -> 
 def _keys(connection: DuckDBPyConnection, asked: BoundedAggregation) -> list[str]:
     names = []
     for number, table in enumerate(key_tables(asked)):
-        connection.register("listed", table.arrow(index="g"))
-        columns = ", ".join([*table.columns, "CAST(g AS INTEGER) AS g"])
+        connection.register("listed", key_arrow(table, asked))
+        others = [f"CAST(m{place} AS INTEGER) AS m{place}" for place in range(len(asked.tables))]
+        columns = ", ".join([*table.columns, "CAST(g AS INTEGER) AS g", *others])
         connection.execute(f"CREATE TEMP TABLE keys{number} AS SELECT {columns} FROM listed")  # noqa: S608
         connection.unregister("listed")
         names.append(f"keys{number}")

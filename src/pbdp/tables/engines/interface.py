@@ -20,6 +20,8 @@ READ_AS: Mapping[str, tuple[ColumnKind, ...]] = {
     "date": ("date", "time", "untyped"),
     "time": ("time", "untyped"),
 }
+# What an entry under whole-number keys must be.
+WHOLE = "whole numbers"
 GROUPABLE: tuple[ColumnKind, ...] = ("text", "integer", "boolean", "date", "untyped")
 
 
@@ -106,10 +108,11 @@ class UnreadableError(InputError):
         self.counts = dict(counts)
         found = ", ".join(f"{count:,} row{'s'[: count > 1]} of {name}" for name, (_, count) in counts.items())
         wanted = ", ".join(f"{name}: {rule}" for name, (rule, _) in counts.items())
-        remedy = (
-            "Group a column with fractions by bins instead of whole numbers. For a CSV file say how it is "
-            'written, in [csv] (decimal = ",", null = ["NA"], dates.day = "%d.%m.%Y"), or leave such entries '
-            'out (unreadable = "null").'
+        whole = any(rule == WHOLE for rule, _ in counts.values())
+        remedy = "Group a column with fractions by bins instead of whole numbers. " if whole else ""
+        remedy += (
+            'For a CSV file say how it is written, in [csv] (decimal = ",", null = ["NA"], dates.day = '
+            '"%d.%m.%Y"), or leave such entries out (unreadable = "null").'
         )
         super().__init__("entries of the data", f"readable ({wanted})", f"others in {found}", remedy)
 
@@ -121,7 +124,7 @@ def check_readable(source: Source, asked: BoundedAggregation) -> None:
         return
     tables = [*([asked.keys] if asked.keys is not None else []), *asked.only]
     kinds = {name: column.kind for table in tables for name, column in table.columns.items()}
-    rules = {"integer": "whole numbers", "boolean": "true or false", "date": "dates such as 2024-12-31"}
+    rules = {"integer": WHOLE, "boolean": "true or false", "date": "dates such as 2024-12-31"}
     read = {column.name: column.type for one in asked.expressions for column in one.columns()}
     raise UnreadableError(
         {

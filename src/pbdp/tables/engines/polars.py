@@ -5,8 +5,9 @@
              32 bits of the group's number, so that groups have different places and a tie goes to the group
     kept     the rows in each person's first `groups_per_person` places: a dense rank of rows
     pairs    per person and group: n rows, and for each value column c values and their sum w
-    marked   if asked whom the bounds touch: what cut each person, told at the first of their groups alone
     totals   per group: the capped sums over persons
+    cut      if asked whom the bounds touch: the pairs once more, by person, and then by what cut them
+    others   for each other table that people are counted in: the pairs once more, by its groups
 
 Kept and pairs run on one part of the persons after the other, split by a hash: that takes a third of the
 memory that all persons at once would. The number of a group is its row in the public keys, or its rank among
@@ -20,10 +21,13 @@ rows, and a table with more of them is refused.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
+import numpy as np
+
+from pbdp.noise.kernel import Index
 from pbdp.tables.bounded import MOST_STEPS, Aggregates, BoundedAggregation, Value
 from pbdp.tables.engines.interface import ColumnKind, EngineError
 from pbdp.tables.engines.sql import aggregates_from, found_kinds, row_digest
@@ -107,9 +111,22 @@ class PolarsSource:
             groups = _numbered(self._collected(rows.select(keys).unique().sort(keys)), choice_key)
             rows = rows.join(groups.lazy(), on=keys)
         placed = self._collected(_with_places(rows, asked, choice_key))
-        parts = [self._collected(part) for part in _by_parts(placed, asked)]
+        parts, cut = [], []
+        people_in = [np.zeros(int(of_key.max()) + 1, dtype=np.int64) for of_key in asked.tables]
+        for part in _by_parts(placed, asked):
+            pairs = self._collected(part) if asked.parts else part
+            cut += [self._collected(_cut(pairs.lazy(), asked))] if asked.cuts else []
+            kept = _kept(pairs.lazy(), asked)
+            parts.append(self._collected(_totals(kept, asked, ["g"])))
+            for people, of_key in zip(people_in, asked.tables, strict=True):
+                counted = self._collected(_people_in(kept, of_key))
+                np.add.at(people, counted["m"].to_numpy(), counted["people"].to_numpy())
         found = pl.concat(parts).group_by("g").sum()
-        return self._answer(found if groups is None else found.join(groups, on="g").drop("g"), asked, read)
+        found = found if groups is None else found.join(groups, on="g").drop("g")
+        answer = self._answer(found, asked, read)
+        for counted in cut:
+            np.add.at(answer.touched, counted["cut"].to_numpy(), counted["people"].to_numpy())
+        return replace(answer, people_in=tuple(people_in))
 
     def _schema(self) -> pl.Schema:
         """Names and types of the columns."""
@@ -319,7 +336,7 @@ def _value_names(asked: BoundedAggregation) -> list[str]:
 
 
 def _by_parts(placed: pl.DataFrame, asked: BoundedAggregation) -> Iterator[pl.LazyFrame]:
-    """The totals of one part of the persons after the other."""
+    """The pairs of one part of the persons after the other."""
     import polars as pl
 
     parts = min(_MOST_PARTS, -(-placed.height // _ROWS_IN_PART)) or 1
@@ -343,35 +360,47 @@ def _by_parts(placed: pl.DataFrame, asked: BoundedAggregation) -> Iterator[pl.La
             **{o: pl.col(o).any() for o in _outside_names(asked)},
             **({"rank": pl.col("rank").min()} if _is_ranked(asked) and asked.touched else {}),
         )
-        group = (pl.col("place") % (1 << _GROUP_BITS)).cast(pl.UInt32)
-        pairs = _marked(pairs, asked) if asked.touched else pairs
-        yield _totals(pairs.with_columns(g=group), asked, ["g"])
+        yield pairs.with_columns(g=(pl.col("place") % (1 << _GROUP_BITS)).cast(pl.UInt32))
 
 
-def _marked(pairs: pl.LazyFrame, asked: BoundedAggregation) -> pl.LazyFrame:
-    """The pairs that are kept, with b0, b1, ...: at a person's first group, who counts in `touched_names`."""
+def _is_kept(asked: BoundedAggregation) -> pl.Expr:
+    """Whether a pair is of a group that counts."""
     import polars as pl
 
-    kept = pl.col("rank") <= asked.groups_per_person if _is_ranked(asked) else pl.lit(True)
+    return pl.col("rank") <= asked.groups_per_person if _is_ranked(asked) and asked.touched else pl.lit(True)
+
+
+def _kept(pairs: pl.LazyFrame, asked: BoundedAggregation) -> pl.LazyFrame:
+    return pairs.filter(_is_kept(asked)) if asked.touched else pairs
+
+
+def _people_in(pairs: pl.LazyFrame, of_key: Index) -> pl.LazyFrame:
+    """How many people are in each group of another table."""
+    import polars as pl
+
+    keys = pl.LazyFrame({"g": np.arange(len(of_key), dtype=np.uint32), "m": of_key})
+    persons = pairs.select("p", "g").join(keys, on="g").select("p", "m").unique()
+    return persons.group_by("m").agg(people=pl.len().cast(pl.Int64))
+
+
+def _cut(pairs: pl.LazyFrame, asked: BoundedAggregation) -> pl.LazyFrame:
+    """How many people each set of bounds cuts."""
+    import polars as pl
+
+    kept = _is_kept(asked)
     outside = [pl.col(o) for o in _outside_names(asked)]
     for place, value in enumerate(asked.values):
         if value.per == "person":
             total = pl.col(f"w{place}")
             outside.append((total < value.fixed.low_steps) | (total > value.fixed.high_steps))
-    cut = {"groups": ~kept}
+    told = {"groups": ~kept}
     if asked.rows_per_group is not None:
-        cut["rows"] = kept & (pl.col("n") > asked.rows_per_group)
+        told["rows"] = kept & (pl.col("n") > asked.rows_per_group)
     if outside:
-        cut["values"] = kept & pl.any_horizontal(outside)
-    whose = {name: cut[name] for name in asked.cutting}
-    whose = {"people": pl.lit(True), "touched": pl.any_horizontal(*whose.values())} | whose
-    first = pl.col("place") == pl.col("place").min().over("p")
-    return pairs.with_columns(
-        **{
-            f"b{place}": (first & whose[name].any().over("p")).cast(pl.Int64)
-            for place, name in enumerate(asked.touched_names)
-        }
-    ).filter(kept)
+        told["values"] = kept & pl.any_horizontal(outside)
+    each = [told[name].any().cast(pl.Int32) * (1 << bit) for bit, name in enumerate(asked.cutting)]
+    persons = pairs.group_by("p").agg(cut=pl.sum_horizontal(each))
+    return persons.group_by("cut").agg(people=pl.len().cast(pl.Int64))
 
 
 def _single(rows: pl.LazyFrame, asked: BoundedAggregation) -> pl.LazyFrame:
@@ -382,14 +411,7 @@ def _single(rows: pl.LazyFrame, asked: BoundedAggregation) -> pl.LazyFrame:
         n=pl.lit(1, dtype=pl.Int64),
         **{f"c{v[1:]}": pl.col(v).is_not_null().cast(pl.Int64) for v in _value_names(asked)},
         **{f"w{v[1:]}": pl.col(v).cast(pl.Int64).fill_null(0) for v in _value_names(asked)},
-        **(
-            {
-                "b0": pl.lit(1, dtype=pl.Int64),
-                "b1": pl.any_horizontal(*_outside_names(asked)).fill_null(False).cast(pl.Int64),
-            }
-            if asked.touched
-            else {}
-        ),
+        **({"o": pl.any_horizontal(*_outside_names(asked)).fill_null(False)} if asked.cuts else {}),
     )
 
 
@@ -408,7 +430,8 @@ def _totals(pairs: pl.LazyFrame, asked: BoundedAggregation, by: list[str]) -> pl
             part = total // count * most + total % count * most // count
             total = pl.when(count > most).then(part).otherwise(total)
         counted |= {f"c{place}": _capped(f"c{place}", most).sum(), f"s{place}": total.sum()}
-    counted |= {f"b{place}": pl.col(f"b{place}").sum() for place in range(len(asked.touched_names))}
+    if asked.cuts and asked.unit is None:
+        counted["o"] = pl.col("o").sum().cast(pl.Int64)
     return pairs.group_by(by).agg(**counted)
 
 

@@ -28,6 +28,7 @@ from pbdp.tables.engines.sql import (
     aggregation_sql,
     digest_sql,
     found_kinds,
+    key_arrow,
     key_tables,
     name_parts,
     row_digest,
@@ -159,7 +160,9 @@ class PostgresSource:
             types = self._types(connection, oid)
             kinds = _kinds(types)
             connection.execute("SET LOCAL search_path = pg_catalog")
-            keys = [_copied(connection, number, table) for number, table in enumerate(key_tables(asked))]
+            keys = [
+                _copied(connection, number, table, asked) for number, table in enumerate(key_tables(asked))
+            ]
             connection.execute("SET TRANSACTION READ ONLY")
             columns = {name: f"d.{POSTGRES.name(name)}" for name in types}
             query = aggregation_sql(
@@ -227,7 +230,9 @@ def _kinds(types: Mapping[str, str]) -> dict[str, ColumnKind]:
     return {name: _KINDS.get(held, "other") for name, held in types.items()}
 
 
-def _copied(connection: psycopg.Connection[tuple[Any, ...]], number: int, table: KeyTable) -> str:
+def _copied(
+    connection: psycopg.Connection[tuple[Any, ...]], number: int, table: KeyTable, asked: BoundedAggregation
+) -> str:
     """The name of a temporary table with these keys."""
     import pyarrow as pa
     from pyarrow import csv
@@ -236,11 +241,14 @@ def _copied(connection: psycopg.Connection[tuple[Any, ...]], number: int, table:
         raise InputError("keys", "texts that PostgreSQL can hold", "one with the character NUL")
     columns = ", ".join(f"{name} {_TYPES[column.kind]}" for name, column in table.columns.items())
     name = f"pg_temp.keys{number}"
-    connection.execute(f"CREATE TEMPORARY TABLE keys{number} ({columns}, g int) ON COMMIT DROP".encode())
+    columns += "".join(
+        f", {other} int" for other in ["g", *(f"m{place}" for place in range(len(asked.tables)))]
+    )
+    connection.execute(f"CREATE TEMPORARY TABLE keys{number} ({columns}) ON COMMIT DROP".encode())
     # everything is quoted, because an empty field without quotes would be null
     options = csv.WriteOptions(include_header=False, quoting_style="all_valid")
     written = pa.BufferOutputStream()
-    csv.write_csv(table.arrow(index="g"), written, options)
+    csv.write_csv(key_arrow(table, asked), written, options)
     with connection.cursor().copy(f"COPY {name} FROM STDIN (FORMAT csv)".encode()) as copy:
         copy.write(memoryview(written.getvalue()))
     connection.execute(f"ANALYZE {name}".encode())
@@ -259,7 +267,10 @@ def _fetched(
 
     values = range(len(asked.values))
     numbers = ["people", "rows", *(f"{letter}{j}" for j in values for letter in "cs")]
-    numbers += [f"b{j}" for j in range(len(asked.touched_names))]
+    if asked.cuts and asked.unit is None:
+        numbers.append("o")
+    if asked.parts:
+        numbers.append("part")
     read = found_kinds(asked, kinds) if asked.keys is None else {}
     keys = {f"k{place}": kind for place, kind in enumerate(read.values())}
     # days since 1970: dates are written in ways that depend on settings and on the century

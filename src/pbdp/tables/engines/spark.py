@@ -27,6 +27,7 @@ from pbdp.tables.engines.sql import (
     aggregates_from,
     aggregation_sql,
     digest_sql,
+    key_arrow,
     key_tables,
     row_digest,
     unreadable_sql,
@@ -139,7 +140,9 @@ class SparkSource:
     def _result(self, asked: BoundedAggregation, choice_key: int, used: Sequence[str]) -> dict[str, Any]:
         """The query's columns as numpy arrays."""
         session = self.frame.sparkSession
-        keys = [table.arrow(index="g" if asked.keys is not None else None) for table in key_tables(asked)]
+        keys = [
+            table.arrow() if asked.keys is None else key_arrow(table, asked) for table in key_tables(asked)
+        ]
         with _views([self._data(used, asked.by), *(self._keys(table) for table in keys)]) as (data, *names):
             text = aggregation_sql(
                 asked, SPARK, choice_key=choice_key, data=data, keys=names, kinds=self._kinds

@@ -4,16 +4,18 @@
     kept     the rows in each person's first `groups_per_person` groups by (h, group): a rank of rows, so that
              (person, group) pairs are aggregated only once, for the groups that stay
     pairs    per person and group: n rows, and for each value column c values and their sum w
-    marked   if asked whom the bounds touch: what cut each person, told at the first of their groups alone
     last     per group: the capped sums over persons
+    cut      if asked whom the bounds touch: the pairs once more, by person, and then by what cut them
+    others   for each other table that people are counted in: the pairs once more, by its groups
 
 Without a unit each row is a person of its own, and the last step reads the source. The bound on groups does
 not rest on the hash: a person's kept rows have at most `groups_per_person` different (h, group), and so at
 most that many groups, even if an engine hashed equal persons differently. A row has one key at most, because
 keys are different from each other and dialects compare them exactly; so the join repeats no row.
 
-To tell who is in too many groups, rows of one group more are kept until everybody is marked, then left out.
-A person is counted at one of the groups that are kept, so that the sums over groups are numbers of people.
+To tell who is in too many groups, pairs of one group more are made, and left out of the sums. Whom the bounds
+touch comes as rows of the same result: `part` is 0 in the rows of groups, -1 - b in those of people whom the
+bounds in b touch, and 1, 2, ... in those of other tables.
 
 All names that the query makes up stand in subqueries of their own, and columns of the data are always
 written with the alias of the data, so a column may have any name.
@@ -25,17 +27,21 @@ import hashlib
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 import numpy.typing as npt
 
 from pbdp.errors import InputError
+from pbdp.noise.kernel import Index
 from pbdp.tables.bounded import MOST_STEPS, Aggregates, BoundedAggregation, Value
 from pbdp.tables.engines.dialects import DUCKDB, POSTGRES, SPARK, Dialect
 from pbdp.tables.engines.interface import ColumnKind, with_derived
 from pbdp.tables.expressions.to_sql import SqlWriter
 from pbdp.tables.keys import ARRAYS, KeyColumn, KeyTable, Kind
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 __all__ = [
     "DUCKDB",
@@ -46,6 +52,7 @@ __all__ = [
     "aggregation_sql",
     "digest_sql",
     "found_kinds",
+    "key_arrow",
     "key_tables",
     "name_parts",
     "row_digest",
@@ -65,6 +72,14 @@ def key_tables(asked: BoundedAggregation) -> tuple[KeyTable, ...]:
         KeyTable(columns={places[name]: column for name, column in table.columns.items()})
         for table in _public_tables(asked)
     )
+
+
+def key_arrow(table: KeyTable, asked: BoundedAggregation) -> pa.Table:
+    """A key table with the row numbers g, and for the groups in which row of each other table they are."""
+    made = table.arrow(index="g")
+    for number, of_key in enumerate(asked.tables):
+        made = made.append_column(f"m{number}", [of_key])
+    return made
 
 
 def _public_tables(asked: BoundedAggregation) -> list[KeyTable]:
@@ -174,7 +189,19 @@ def aggregates_from(
     columns: Mapping[str, npt.NDArray[Any]], asked: BoundedAggregation, kinds: Mapping[str, ColumnKind]
 ) -> Aggregates:
     """The columns of the query's result, as numpy arrays, as what every engine returns."""
+    touched = np.zeros(asked.cuts, dtype=np.int64)
+    people_in: list[Index] = []
+    if "part" in columns:
+        part, counted = columns["part"].astype(np.int64), columns["people"].astype(np.int64)
+        np.add.at(touched, -1 - part[part < 0], counted[part < 0])
+        for number, table in enumerate(asked.tables, start=1):
+            people = np.zeros(int(table.max()) + 1, dtype=np.int64)
+            people[columns["g"][part == number].astype(np.int64)] = counted[part == number]
+            people_in.append(people)
+        columns = {name: column[part == 0] for name, column in columns.items()}
     whole = {name: column.astype(np.int64) for name, column in columns.items() if name[0] != "k"}
+    if "o" in whole:
+        touched[:] = [(whole["people"] - whole["o"]).sum(), whole["o"].sum()]
     people, values = whole["people"], range(len(asked.values))
     found = None
     if asked.keys is None:
@@ -192,7 +219,8 @@ def aggregates_from(
         counts=tuple(whole[f"c{j}"] for j in values),
         sums=tuple(whole[f"s{j}"] for j in values),
         found=found,
-        touched=np.array([whole[f"b{j}"].sum() for j in range(len(asked.touched_names))], dtype=np.int64),
+        touched=touched,
+        people_in=tuple(people_in),
     )
 
 
@@ -225,11 +253,13 @@ class _Text:
             rank = f"dense_rank() OVER (PARTITION BY p ORDER BY h, {group})"
             ranked = f"SELECT {columns}, {rank} AS place FROM {source}"  # noqa: S608
             source = f"({ranked}) AS kept WHERE place <= {self.most_groups + asked.touched}"
-        pairs = f"({self.pairs(source)}) AS pairs"
-        if asked.touched:
-            pairs = f"({self.marked(pairs)}) AS marked"
-            pairs += f" WHERE place <= {self.most_groups}" if self.ranked else ""
-        return self.last(pairs, self.numbers_of_pairs())
+        pairs = self.pairs(source)
+        if not asked.parts:
+            return self.last(f"({pairs}) AS pairs", self.numbers_of_pairs())
+        kept = f"pairs WHERE place <= {self.most_groups}" if self.ranked and asked.touched else "pairs"
+        groups = self.last(kept, {"part": "0"} | self.numbers_of_pairs())
+        others = [*([self.cut()] if asked.touched else []), *self.others(kept)]
+        return f"WITH pairs AS {self.dialect.kept}({pairs}) {' UNION ALL '.join([groups, *others])}"
 
     @property
     def most_groups(self) -> int:
@@ -335,24 +365,36 @@ class _Text:
         keys = ", ".join(["p", *self.group])
         return f"SELECT {', '.join([keys, *made])} FROM {source} GROUP BY {keys}"  # noqa: S608
 
-    def marked(self, pairs: str) -> str:
-        """Pairs with b0, b1, ...: at a person's first group, who counts in `touched_names`."""
-        kept = f"place <= {self.most_groups}" if self.ranked else "1 = 1"
-        cut = {
+    def cut(self) -> str:
+        """How many people each set of bounds cuts, in the columns of the result: the others hold nothing."""
+        kept = f"place <= {self.most_groups} AND " if self.ranked else ""
+        told = {
             "groups": f"place > {self.most_groups}",
-            "rows": f"{kept} AND n > {self.asked.rows_per_group}",
-            "values": f"{kept} AND ({' OR '.join(f'{flag} = 1' for flag in self.flags)})",
+            "rows": f"{kept}n > {self.asked.rows_per_group}",
+            "values": f"{kept}({' OR '.join(f'{flag} = 1' for flag in self.flags)})",
         }
-        whose = {name: cut[name] for name in self.asked.cutting}
-        whose = {"people": "1 = 1", "touched": " OR ".join(f"({one})" for one in whose.values())} | whose
-        order = ", ".join([*(["place"] * self.ranked), *self.group])
-        first = f"row_number() OVER (PARTITION BY p ORDER BY {order}) = 1"
-        made = [
-            f"CASE WHEN {first} THEN max(CASE WHEN {whose[name]} THEN 1 ELSE 0 END) OVER (PARTITION BY p) "
-            f"ELSE 0 END AS b{j}"
-            for j, name in enumerate(self.asked.touched_names)
+        each = [
+            f"{1 << bit} * max(CASE WHEN {told[name]} THEN 1 ELSE 0 END)"
+            for bit, name in enumerate(self.asked.cutting)
         ]
-        return f"SELECT pairs.*, {', '.join(made)} FROM {pairs}"  # noqa: S608
+        people = f"(SELECT -1 - ({' + '.join(each)}) AS part FROM pairs GROUP BY p) AS persons"  # noqa: S608
+        read = found_kinds(self.asked, self.kinds)
+        none = ["CAST(0 AS BIGINT)"] if self.group == ["g"] else map(self.dialect.nothing, read.values())
+        columns = ", ".join([*none, "part", "count(*)", *self._nothing()])
+        return f"SELECT {columns} FROM {people} GROUP BY part"  # noqa: S608
+
+    def _nothing(self) -> list[str]:
+        return ["0"] * (len(self.numbers_of_pairs()) - 1)
+
+    def others(self, kept: str) -> list[str]:
+        """How many people are in the groups of other tables, in the same columns."""
+        made = []
+        for number in range(len(self.asked.tables)):
+            of = f"(SELECT DISTINCT kept.p AS p, t.m{number} AS m FROM (SELECT p, g FROM {kept}) AS kept "  # noqa: S608
+            of += f"JOIN {self.keys[0]} AS t ON kept.g = t.g) AS persons"
+            columns = ", ".join(["CAST(m AS BIGINT)", str(number + 1), "count(*)", *self._nothing()])
+            made.append(f"SELECT {columns} FROM {of} GROUP BY m")  # noqa: S608
+        return made
 
     @property
     def flags(self) -> list[str]:
@@ -375,7 +417,7 @@ class _Text:
                 part = f"(({w} {over} {c}) * {most} + (({w} % {c}) * {most}) {over} {c})"
                 w = f"CASE WHEN {c} > {most} THEN {part} ELSE {w} END"
             made[f"s{j}"] = total(w)
-        return made | {f"b{j}": total(f"b{j}") for j in range(len(self.asked.touched_names))}
+        return made
 
     def numbers_of_rows(self) -> dict[str, str]:
         """The last columns, where every row is a person."""
@@ -386,7 +428,7 @@ class _Text:
                 v if value.per == "row" else _clamped(f"coalesce({v}, 0)", value)
             )
         if self.asked.touched:
-            made |= {"b0": "count(*)", "b1": self.dialect.total("o") if self.outside else "0"}
+            made["o"] = self.dialect.total("o")
         return made
 
     def last(self, source: str, numbers: Mapping[str, str]) -> str:

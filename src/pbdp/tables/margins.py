@@ -1,0 +1,152 @@
+"""Several group-bys of one table: the groups of each, and which of the cells each of them is made of.
+
+A *cell* is a group by all columns of the query together. Contributions of people are bounded there, once, so
+that every number of a coarser table is the sum of bounded numbers of cells, and all tables agree before any
+noise is added.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+
+import numpy as np
+
+from pbdp.errors import InputError
+from pbdp.noise.kernel import Index
+from pbdp.tables.keys import KeyTable
+
+TOTAL = "total"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Margin:
+    """One of several tables: its columns, its groups, and for each cell the row of its group."""
+
+    label: str
+    columns: tuple[str, ...]
+    groups: KeyTable
+    of_cell: Index
+
+    def __len__(self) -> int:
+        return len(self.groups)
+
+    @property
+    def sizes(self) -> Index:
+        """How many cells each group has."""
+        return np.bincount(self.of_cell, minlength=len(self)).astype(np.int64)
+
+    def sums(self, cells: Index) -> Index:
+        """Numbers of the cells, added up."""
+        found = np.zeros(len(self), dtype=np.int64)
+        np.add.at(found, self.of_cell, cells)
+        return found
+
+    def is_finer(self, other: Margin) -> bool:
+        """Whether its groups are parts of those of the other table."""
+        return set(self.columns) >= set(other.columns)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Margins:
+    """The tables of a query, by their columns, in the order in which they were asked for.
+
+    `cells` are the groups by all columns. `codes` says for each column which of its keys a cell has, and
+    `lengths` how many keys there are.
+    """
+
+    cells: KeyTable
+    asked: tuple[tuple[str, ...], ...]
+    codes: tuple[Index, ...] = field(init=False, repr=False)
+    lengths: tuple[int, ...] = field(init=False)
+    tables: tuple[Margin, ...] = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        codes, lengths = [], []
+        for column in self.cells.columns.values():
+            values = column.values.astype(str) if column.kind == "text" else column.values
+            kept, code = np.unique(values, return_inverse=True)
+            codes.append(code.reshape(-1).astype(np.int64))
+            lengths.append(len(kept))
+        object.__setattr__(self, "codes", tuple(codes))
+        object.__setattr__(self, "lengths", tuple(lengths))
+        object.__setattr__(self, "tables", tuple(map(self.margin, self.asked)))
+
+    def __len__(self) -> int:
+        return len(self.tables)
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """All columns."""
+        return tuple(self.cells.columns)
+
+    @property
+    def labels(self) -> list[str]:
+        """What the tables are called: by their columns, or `total`."""
+        return [table.label for table in self.tables]
+
+    @property
+    def is_grid(self) -> bool:
+        """Whether every combination of keys is a cell."""
+        return math.prod(self.lengths) == len(self.cells)
+
+    @property
+    def chain(self) -> list[int] | None:
+        """The tables from the coarsest to the finest, if each is made of groups of the next; else None."""
+        order = sorted(range(len(self.tables)), key=lambda at: len(self.tables[at].columns))
+        nested = all(self.tables[fine].is_finer(self.tables[coarse]) for coarse, fine in pairwise(order))
+        return order if nested else None
+
+    def margin(self, columns: Iterable[str]) -> Margin:
+        """The table by some of the columns; its groups come in the order of their first cells."""
+        named = set(columns)
+        of_cell = np.zeros(len(self.cells), dtype=np.int64)
+        for name, code, length in zip(self.columns, self.codes, self.lengths, strict=True):
+            if name in named:
+                # numbered anew for every column, so that no number is above that of the cells
+                of_cell = np.unique(of_cell * length + code, return_inverse=True)[1].reshape(-1)
+        first = np.unique(of_cell, return_index=True)[1]
+        place = np.empty(len(first), dtype=np.int64)
+        place[np.argsort(first, kind="stable")] = np.arange(len(first))
+        taken = self.cells.taken(np.sort(first).astype(np.int64)).columns
+        kept = tuple(name for name in self.columns if name in named)
+        return Margin(
+            label=label_of(kept, self.columns),
+            columns=kept,
+            groups=KeyTable(columns={name: taken[name] for name in kept}),
+            of_cell=place[of_cell],
+        )
+
+
+def label_of(columns: Sequence[str], among: Sequence[str]) -> str:
+    """A name for a table: its columns, or `total` (which a column may be called, too)."""
+    if columns:
+        return ", ".join(columns)
+    return TOTAL if TOTAL not in among else f"grand {TOTAL}"
+
+
+def check_tables(tables: object, columns: Sequence[str]) -> tuple[tuple[str, ...], ...]:
+    """The columns of each table, in the order of the query's; refused if they are none or twice the same."""
+    how = f'Write tables = [["{columns[0]}"], []]: a list of columns for each table.' if columns else ""
+    if isinstance(tables, str) or not isinstance(tables, Sequence) or not tables:
+        raise InputError("tables", "a list of tables", ascii(tables), how)
+    found: list[tuple[str, ...]] = []
+    for table in tables:
+        if isinstance(table, str) or not isinstance(table, Sequence):
+            raise InputError("tables", "lists of columns", ascii(table), how)
+        if strange := [str(name) for name in table if name not in columns]:
+            raise InputError(
+                "columns of tables", f"among those of by ({', '.join(columns)})", ", ".join(strange)
+            )
+        if len(set(table)) < len(table):
+            raise InputError("columns of a table", "different", ", ".join(table))
+        found.append(tuple(name for name in columns if name in table))
+    if len(set(found)) < len(found):
+        raise InputError("tables", "different from each other", "some twice")
+    used = {name for table in found for name in table}
+    if unused := [name for name in columns if name not in used]:
+        remedy = "Leave it out of by: contributions are bounded in groups by all columns of by."
+        raise InputError("columns of by", "used by a table", ", ".join(unused), remedy)
+    return tuple(found)

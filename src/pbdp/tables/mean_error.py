@@ -1,0 +1,92 @@
+"""How far a mean is off: the law of its sum's and its count's errors together, not each at its worst.
+
+A group of n rows has the sum S, counted from the middle of the bounds, and the mean m = S/n, |m| <= M. With
+the errors e of the sum and f of the count, both symmetric and independent, S + e and n + f are released, and
+
+    (S + e) - m·(n + f) = e - m·f.                                                                        (1)
+
+**One size for all means.** Let h(a) be such that |e - a·f| <= h(a) with the confidence c. Then |e - m·f| <=
+h(a) with the confidence c for every |m| <= a. *Proof.* Let the law of e be symmetric and never rise away from
+zero, on multiples of a step s, and let u be uniform on -s/2 to s/2: so is the law of e + u, which has a
+density. P(|e + u - t| <= w) falls with |t| (Anderson 1955), so that for every f
+
+    P(|e - m·f| <= w + s/2) >= P(|e + u - m·f| <= w) >= P(|e + u - a·f| <= w) >= P(|e - a·f| <= w - s/2).
+
+`width_at` is w - s/2 for the confidence, by convolution of the two tables (`release.combination`), and s, and
+s/2 more as sums are rounded to steps before they get noise.                                               ∎
+
+**Intervals.** By (1) all m with |S + e - m·(n + f)| <= h(|m|) hold the mean with the confidence c, whatever n
+is (Fieller 1940). h is taken at a few sizes of m, each for those up to it.
+
+**A promise.** With g = n + f the mean (S + e)/g is within w of m if
+
+    e - (m + w)·f <= w·n    and    e - (m - w)·f >= -w·n,
+
+strictly at least once, as then g > 0. Both errors are symmetric, so each fails half as often as its size
+exceeds w·n, and as |m + w| and |m - w| are at most M + w: if h(M + w) < w·N, groups of N rows or more are
+within w with the confidence c.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+from functools import lru_cache
+
+import numpy as np
+
+from pbdp.mechanism.design import Design
+from pbdp.mechanism.grid import LinearGrid
+from pbdp.noise.kernel import Array
+from pbdp.release.combination import Term, law_of_sum
+
+# Sizes of means that have widths of their own.
+SIZES = 4
+# Rounding of quotients and of ends.
+SAFE = 1 + 1e-12
+
+
+def is_proved_for(total: Design, count: Design) -> bool:
+    """Whether the noise of the two is of the kind that this is about."""
+    tables = [design.table_at(0.0) for design in (total, count) if isinstance(design.grid, LinearGrid)]
+    plain = all(one.follows_answer and one.decoder is None and not one.offset for one in (total, count))
+    return plain and len(tables) == 2 and all(one.is_symmetric for one in tables) and tables[0].is_unimodal
+
+
+@lru_cache(maxsize=256)
+def width_at(total: Design, count: Design, most: float, confidence: float) -> float:
+    """h(most): how far e - m·f is from 0 with the confidence, for all |m| up to it."""
+    step = Fraction(total.grid.step)
+    terms = [
+        Term(table=total.table_at(0.0), weight=step),
+        Term(table=count.table_at(0.0), weight=Fraction(most) * Fraction(count.grid.step)),
+    ]
+    return float(law_of_sum(terms).half_width(confidence) + 3 * step / 2) * SAFE
+
+
+def ends_of_means(
+    total: Design, count: Design, most: float, confidence: float, released: Sequence[Array]
+) -> tuple[Array, Array]:
+    """The ends of intervals that hold the means, from the middle of the bounds, by sums and counts."""
+    sums, counts = released
+    sizes = most * np.arange(SIZES + 1) / SIZES
+    below = np.maximum(counts, 1.0)
+    low, high = np.full(len(sums), np.inf), np.full(len(sums), -np.inf)
+    for inner, outer in zip(sizes[:-1].tolist(), sizes[1:].tolist(), strict=True):
+        width = width_at(total, count, outer, confidence)
+        ends = (sums - width) / below, (sums + width) / below
+        for first, last in ((inner, outer), (-outer, -inner)):
+            one, other = np.maximum(ends[0], first), np.minimum(ends[1], last)
+            some = one <= other
+            low, high = (
+                np.where(some, np.minimum(low, one), low),
+                np.where(some, np.maximum(high, other), high),
+            )
+    # none is possible: those next to the bounds, which is more than nothing
+    near = np.clip(sums / below, -most, most)
+    far = width_at(total, count, most, confidence) / below
+    none = low > high
+    low, high = np.where(none, near - far, low), np.where(none, near + far, high)
+    nothing = counts < 1
+    margin = most * (SAFE - 1)
+    return np.where(nothing, -most, low - margin), np.where(nothing, most, high + margin)

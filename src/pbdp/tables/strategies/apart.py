@@ -1,0 +1,67 @@
+"""Noise of its own for every table, whose numbers do not add up: people who are in several groups.
+
+Whoever was in two hours of a zone counts in both hours, and once in the zone. So the number of people in a
+zone is not the sum of those in its hours, and every table has its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from pbdp.noise.kernel import Array, Index
+from pbdp.tables.bounded import Aggregates
+from pbdp.tables.margins import Margins
+from pbdp.tables.numbers import Quantity
+from pbdp.tables.strategies.cells import width_of_sum
+from pbdp.tables.strategies.strategy import Change, Designs, Moves, Record, Strategy
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Apart(Strategy):
+    """A part for each table: one person moves as many groups as they have cells, each by one."""
+
+    kind: ClassVar[str] = "apart"
+
+    label: str
+    margins: Margins
+    change: Change
+
+    @property
+    def parts(self) -> Mapping[str, Moves]:
+        most = self.change.people * self.change.cells
+        return {
+            self.name(at): Moves(numbers=min(most, len(table)), steps=self.change.steps)
+            for at, table in enumerate(self.margins.tables)
+        }
+
+    def answers(self, cells: Index) -> dict[str, Index]:
+        del cells
+        raise AssertionError("people are counted for every table by itself")
+
+    def rows_of(
+        self, quantity: Quantity, aggregates: Aggregates, steps: Callable[[str, Index | Array], Index]
+    ) -> dict[str, Index]:
+        del quantity
+        names = [self.name(at) for at in range(len(self.margins))]
+        return {name: steps(name, people) for name, people in zip(names, aggregates.people_in, strict=True)}
+
+    def tables(self, rows: Mapping[str, Index]) -> list[Array | Index]:
+        return [rows[self.name(at)] for at in range(len(self.margins))]
+
+    def widths(self, designs: Designs, table: int, confidence: float) -> Array:
+        width = width_of_sum(designs[self.name(table)], 1, confidence)
+        return np.full(len(self.margins.tables[table]), width)
+
+    def record(self) -> Record:
+        return {"kind": self.kind}
+
+    def follows(self, table: int) -> str:
+        return self.name(table)
+
+    def rows(self, table: int) -> int:
+        del table
+        return 1

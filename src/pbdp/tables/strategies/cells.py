@@ -1,0 +1,80 @@
+"""Noise on the cells alone: every number of a coarser table is a sum of published cells."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import ClassVar
+
+import numpy as np
+
+from pbdp.mechanism.design import Design
+from pbdp.noise.kernel import Array, Index
+from pbdp.release.combination import Term, law_of_sum
+from pbdp.tables.margins import Margins
+from pbdp.tables.strategies.strategy import Change, Designs, Moves, Record, Strategy, spread
+
+# Groups of so many different sizes have widths of their own; of more, those of the next larger size.
+MOST_SIZES = 64
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cells(Strategy):
+    """One part: the cells. Sums over cells have the widths of sums of independent noises."""
+
+    kind: ClassVar[str] = "cells"
+
+    label: str
+    margins: Margins
+    change: Change
+    # answers of cells that are rounded to steps are off by half a step each
+    rounded: bool = False
+
+    @property
+    def parts(self) -> Mapping[str, Moves]:
+        cells = min(self.change.people * self.change.cells, len(self.margins.cells))
+        return {self.label: Moves(numbers=cells, steps=self.change.steps)}
+
+    def answers(self, cells: Index) -> dict[str, Index]:
+        return {self.label: cells}
+
+    def tables(self, rows: Mapping[str, Index]) -> list[Array | Index]:
+        return [table.sums(rows[self.label]) for table in self.margins.tables]
+
+    def widths(self, designs: Designs, table: int, confidence: float) -> Array:
+        sizes = self.margins.tables[table].sizes
+        kept = few(sizes)
+        design, half = designs[self.label], 0.5 if self.rounded else 0.0
+        found = {
+            size: width_of_sum(design, size, confidence) + half * size for size in np.unique(kept).tolist()
+        }
+        return spread(kept, found)
+
+    def record(self) -> Record:
+        return {"kind": self.kind}
+
+    def follows(self, table: int) -> str:
+        del table
+        return self.label
+
+    def rows(self, table: int) -> int:
+        return int(self.margins.tables[table].sizes.max())
+
+
+def few(sizes: Index) -> Index:
+    """The sizes, each made the next larger of a few: sums of more numbers are never nearer."""
+    kept = np.unique(sizes)
+    if len(kept) <= MOST_SIZES:
+        return sizes
+    chosen = np.unique(np.geomspace(kept[0], kept[-1], MOST_SIZES).astype(np.int64) + 1)
+    chosen[-1] = kept[-1]
+    return np.asarray(chosen[np.searchsorted(chosen, sizes)])
+
+
+@lru_cache(maxsize=1024)
+def width_of_sum(design: Design, count: int, confidence: float) -> float:
+    """How far a sum of so many numbers is off, in steps."""
+    law = law_of_sum([Term(table=design.table_at(0.0), count=count)])
+    return float(math.ceil(law.half_width(confidence)))

@@ -1,0 +1,222 @@
+"""Noise of its own for each of several nested tables, which are then made to add up.
+
+Tables t_0, t_1, ... from the coarsest to the finest; some of them are *measured*, the finest always. A table
+that is not has the sums of the next finer one that is. From the coarsest on, the parts of every group share
+equally in what their sum lacks of the group's number.
+
+**Error.** Let v be a group of a table with rows of the measured table j, N of them, and u the group of the
+next coarser measured table that v is in, with M such rows. What u lacks is shared out level by level, so that
+v gets the share f = 1/n_1·1/n_2·..., n_i how many parts each group on the way from u to v has. With e the
+noise of the measured rows, all independent,
+
+    E_v = (1 - f)·(sum of N of e_j) - f·(sum of the other M - N) + f·E_u,
+
+and E_v is the sum of N of e_j where no coarser table is measured. The numbers of the coarsest table are whole
+as they are. Others are rounded, by less than 1; if that, and what was moved before, makes a group's number
+differ by r from what is said above, its n parts differ by r/n before they are rounded themselves.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
+from typing import ClassVar
+
+import numpy as np
+
+from pbdp.mechanism.design import Design
+from pbdp.noise.kernel import Array, Index
+from pbdp.release.combination import Term, law_of_sum
+from pbdp.tables.margins import Margin, Margins
+from pbdp.tables.strategies.rounding import below
+from pbdp.tables.strategies.strategy import Change, Designs, Moves, Record, Strategy
+
+# Noises of one design with one weight: the design, the weight, and how many there are.
+Noises = tuple[Design, Fraction, int]
+# Groups that differ in more ways than this would take long to find the widths of.
+MOST_KINDS = 256
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Separate(Strategy):
+    """A part for each measured table (by its place among the tables), the others follow."""
+
+    kind: ClassVar[str] = "separate"
+
+    label: str
+    margins: Margins
+    change: Change
+    measured: tuple[int, ...]
+    rounded: bool = False
+
+    @property
+    def order(self) -> list[int]:
+        """The tables from the coarsest to the finest."""
+        found = self.margins.chain
+        if found is None:
+            raise AssertionError("tables that are not nested have another strategy")
+        return found
+
+    def source(self, table: int) -> int:
+        """The measured table whose rows a table is the sum of."""
+        order = self.order
+        return next(at for at in order[order.index(table) :] if at in self.measured)
+
+    @property
+    def parts(self) -> Mapping[str, Moves]:
+        return {self.name(at): moves_of(self.margins.tables[at], self.change) for at in self.measured}
+
+    def answers(self, cells: Index) -> dict[str, Index]:
+        return {self.name(at): self.margins.tables[at].sums(cells) for at in self.measured}
+
+    def tables(self, rows: Mapping[str, Index]) -> list[Array | Index]:
+        made: dict[int, Index] = {}
+        above: int | None = None
+        for at in self.order:
+            table, source = self.margins.tables[at], self.source(at)
+            raw = _sums(table, self.margins.tables[source], rows[self.name(source)])
+            made[at] = raw if above is None else below(made[above], self._inside(above, at), raw)
+            above = at
+        return [made[at] for at in range(len(self.margins))]
+
+    def _inside(self, coarse: int, fine: int) -> Index:
+        """For each group of the finer table the group of the coarser one that it is in."""
+        return parents(self.margins.tables[coarse], self.margins.tables[fine])
+
+    @property
+    def kinds(self) -> int:
+        """How many kinds of groups there are, each with a width of its own."""
+        return max(len(kinds) for kinds, _ in self._groups().values())
+
+    def widths(self, designs: Designs, table: int, confidence: float) -> Array:
+        kinds, of_group = self._groups()[table]
+        named = {at: designs[self.name(at)] for at in self.measured}
+        sizes = self.margins.tables[table].sizes
+        found = []
+        for kind in kinds:
+            noises = tuple((named[at], weight, count) for at, weight, count in kind.terms)
+            # the number is whole, and next to one that is as near
+            found.append(float(math.ceil(width_of(noises, confidence) + kind.moved)))
+        return np.array(found)[of_group] + (0.5 * sizes if self.rounded else 0.0)
+
+    def _groups(self) -> dict[int, tuple[list[_Kind], Index]]:
+        """For each table the kinds of its groups, and which kind each group is."""
+        found: dict[int, tuple[list[_Kind], Index]] = {}
+        above: int | None = None
+        for at in self.order:
+            table, source = self.margins.tables[at], self.source(at)
+            rows = self.margins.tables[source]
+            every = np.ones(len(rows), dtype=np.int64)
+            own = _sums(table, rows, every)
+            if above is None:
+                kept, where = np.unique(own, return_inverse=True)
+                made = [_Kind(source=source, rows=int(count)) for count in kept]
+            else:
+                coarse, inside = self.margins.tables[above], self._inside(above, at)
+                parts = np.bincount(inside, minlength=len(coarse))[inside]
+                kinds, of_group = found[above]
+                within = _sums(coarse, rows, every)[inside]
+                signs = np.column_stack([own, parts, within, of_group[inside]])
+                kept, where = np.unique(signs, axis=0, return_inverse=True)
+                made = [kinds[kind].part(source, int(n), int(split), int(m)) for n, split, m, kind in kept]
+            found[at] = made, where.reshape(-1).astype(np.int64)
+            above = at
+        return found
+
+    def record(self) -> Record:
+        return {"kind": self.kind, "measured": [self.margins.labels[at] for at in self.measured]}
+
+    def follows(self, table: int) -> str:
+        return self.name(self.source(table))
+
+    def rows(self, table: int) -> int:
+        kinds, _ = self._groups()[table]
+        return max(kind.rows for kind in kinds)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Kind:
+    """A kind of group: rows of its source in it, and what its number is off by beyond these.
+
+    `source` and `rows` are its own; `anchor` is the nearest coarser measured group's error (terms), `inside`
+    how many rows of this source that group has, and `share` what the group gets of what that one lacks.
+    Rounding may have moved its exact value by `moved`, and its number by `off`.
+    """
+
+    source: int
+    rows: int
+    anchor: tuple[tuple[int, Fraction, int], ...] = ()
+    inside: int = 0
+    share: Fraction = Fraction(0)
+    moved: Fraction = Fraction(0)
+    off: Fraction = Fraction(0)
+
+    @property
+    def terms(self) -> tuple[tuple[int, Fraction, int], ...]:
+        """Measured tables with weights and counts of their noise."""
+        own = [(self.source, 1 - self.share, self.rows)]
+        if self.share:
+            own.append((self.source, -self.share, self.inside - self.rows))
+        far = [(at, self.share * weight, count) for at, weight, count in self.anchor]
+        return tuple(term for term in (*own, *far) if term[1] and term[2])
+
+    def part(self, source: int, rows: int, parts: int, within: int) -> _Kind:
+        """A part of such a group, which has so many, and so many rows of the source in all of them."""
+        same = source == self.source
+        if same and not self.share:
+            # nothing coarser is measured, so that nothing lacks
+            return _Kind(source=source, rows=rows)
+        return _Kind(
+            source=source,
+            rows=rows,
+            anchor=self.anchor if same else self.terms,
+            inside=self.inside if same else within,
+            share=(self.share if same else Fraction(1)) / parts,
+            moved=self.off / parts,
+            off=1 + self.off / parts,
+        )
+
+
+def moves_of(table: Margin, change: Change) -> Moves:
+    """What one person moves of a table whose rows have noise of their own; proved in `strategy`."""
+    largest = int(table.sizes.max())
+    cells = min(change.cells, len(table.of_cell))
+    if largest == 1:
+        return Moves(numbers=min(change.people * cells, len(table)), steps=change.steps)
+    if len(table) == 1:
+        # where a person is replaced, one adds to it and the other takes away
+        both = change.people if change.signed else 1
+        return Moves(numbers=1, steps=change.steps * cells * both)
+    if cells == 1:
+        return Moves(numbers=min(change.people, len(table)), steps=change.steps)
+    return Moves(
+        numbers=change.people,
+        steps=change.steps * cells,
+        laws=change.people * (cells + 1),
+        concave=True,
+    )
+
+
+def parents(coarse: Margin, fine: Margin) -> Index:
+    """For each group of a finer table its group in a coarser one."""
+    found = np.zeros(len(fine), dtype=np.int64)
+    found[fine.of_cell] = coarse.of_cell
+    return found
+
+
+def _sums(coarse: Margin, fine: Margin, rows: Index) -> Index:
+    if len(coarse) == len(fine):
+        return rows
+    made = np.zeros(len(coarse), dtype=np.int64)
+    np.add.at(made, parents(coarse, fine), rows)
+    return made
+
+
+@lru_cache(maxsize=4096)
+def width_of(noises: tuple[Noises, ...], confidence: float) -> Fraction:
+    """How far a weighted sum of noises is from 0 at most, with the confidence."""
+    terms = [Term(table=design.table_at(0.0), weight=weight, count=count) for design, weight, count in noises]
+    return law_of_sum(terms).half_width(confidence)

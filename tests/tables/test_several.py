@@ -1,0 +1,190 @@
+"""Several tables of one query: released, paid for once, written with one manifest, and verified."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.csv as pa_csv
+import pytest
+
+from pbdp import Budget, Ledger
+from pbdp.tables import Count, Mean, People, Query, Sum
+from pbdp.tables.plan import TablePlan
+from pbdp.tables.table import ReleasedTable, digest_of
+from pbdp.tables.verify import VerifiedTable, verify_manifest
+
+pytestmark = pytest.mark.filterwarnings("ignore::pbdp.release.keystream.InsecureTestSeedWarning")
+
+ZONES = ["a", "b", "c"]
+RNG = np.random.default_rng(2)
+ROWS = 3000
+DATA = pa.table(
+    {
+        "who": RNG.integers(0, 1000, ROWS),
+        "zone": RNG.choice(ZONES, ROWS),
+        "hour": RNG.integers(0, 4, ROWS),
+        "fare": RNG.uniform(0, 40, ROWS),
+    }
+)
+
+
+def asked(**changes: Any) -> Query:
+    settings: dict[str, Any] = {
+        "unit": "who",
+        "by": {"zone": ZONES, "hour": range(4)},
+        "tables": [["zone", "hour"], ["zone"], []],
+        "groups_per_person": 2,
+        "rows_per_group": 1,
+        "measures": [Count(within={"zone, hour": 60, "zone": 100, "total": 80})],
+        "delta": 1e-6,
+        "bounds_touched": False,
+    }
+    return Query(**(settings | changes))
+
+
+@pytest.fixture(scope="module")
+def plan() -> TablePlan:
+    return asked().plan()
+
+
+@pytest.fixture(scope="module")
+def crossed() -> TablePlan:
+    """Tables of a grid both ways, which have the residual strategy."""
+    return asked(
+        unit=None,
+        groups_per_person=None,
+        rows_per_group=None,
+        by={"zone": ZONES, "hour": range(24)},
+        tables=[["zone", "hour"], ["zone"], ["hour"], []],
+        measures=[Count(within=30)],
+    ).plan()
+
+
+@pytest.fixture
+def budget(tmp_path: Path) -> Iterator[Budget]:
+    with Ledger.create(tmp_path / "ledger.db") as ledger:
+        yield Budget.create(ledger, "trips", epsilon=20, delta=1e-5)
+
+
+def frames(table: ReleasedTable) -> dict[str, Any]:
+    return {label: one.to_arrow().to_pandas() for label, one in table.tables.items()}
+
+
+def checks(found: VerifiedTable) -> dict[str, bool | None]:
+    return {check.name: check.holds for check in found.checks}
+
+
+def test_one_payment_is_for_all_tables_and_brings_all_of_them_back(plan: TablePlan, budget: Budget) -> None:
+    first = plan.release(DATA, budget=budget, key="trips in May")
+    spent = budget.spent
+    assert list(first.tables) == ["zone, hour", "zone", "total"]
+    again = plan.release(DATA, budget=budget, key="trips in May")
+    assert budget.spent == spent > 0
+    for one, other in zip(frames(first).values(), frames(again).values(), strict=True):
+        assert one.equals(other)
+    found = frames(first)
+    cells, zones, total = (found[label] for label in first.tables)
+    assert cells.groupby("zone")["count"].sum().loc[zones["zone"]].tolist() == zones["count"].tolist()
+    assert zones["count"].sum() == total["count"][0]
+    assert zones["count_bounded_within"].tolist() <= [100] * 3
+    assert len({one.payment.sequence for one in first.tables.values() if one.payment is not None}) == 1
+
+
+def test_one_manifest_has_all_tables_and_their_sums_are_checked(
+    plan: TablePlan, budget: Budget, tmp_path: Path
+) -> None:
+    place = tmp_path / "trips.csv"
+    plan.release(DATA, budget=budget, key="trips").save(place)
+    manifest = tmp_path / "trips.csv.manifest.json"
+    named = [one["file"] for one in [json.loads(manifest.read_text())["table"]]]
+    named += [one["file"] for one in json.loads(manifest.read_text())["tables"]]
+    assert named == ["trips.csv", "trips.zone.csv", "trips.total.csv"]
+    found = verify_manifest(manifest, ledger=str(tmp_path / "ledger.db"))
+    assert found.holds
+    assert found.is_complete, checks(found)
+    assert checks(found)["sums"]
+    # numbers that do not add up are found out even where the digests agree
+    zones = tmp_path / "trips.zone.csv"
+    table = pa_csv.read_csv(zones)
+    counts = table["count"].to_numpy().copy()
+    counts[0] += 1
+    for name in ("count_bounded_low", "count_bounded_high"):
+        ends = table[name].to_numpy().copy()
+        ends[0] += 1
+        table = table.set_column(table.column_names.index(name), name, pa.array(ends))
+    table = table.set_column(table.column_names.index("count"), "count", pa.array(counts))
+    pa_csv.write_csv(table, zones, pa_csv.WriteOptions(quoting_style="needed"))
+    record = json.loads(manifest.read_text())
+    record["tables"][0]["sha256"] = digest_of(zones.read_bytes())
+    manifest.write_text(json.dumps(record))
+    assert checks(verify_manifest(manifest))["sums"] is False
+    zones.unlink()
+    assert not verify_manifest(manifest).is_complete
+
+
+def verified(plan: TablePlan, folder: Path, change: Any) -> VerifiedTable:
+    """What is found of a manifest with some fields changed."""
+    place = folder / "t.parquet"
+    plan.release(DATA).save(place)
+    manifest = folder / "t.parquet.manifest.json"
+    record = json.loads(manifest.read_text())
+    change(record["plan"])
+    manifest.write_text(json.dumps(record))
+    return verify_manifest(manifest)
+
+
+def test_tables_both_ways_hold_and_other_weights_do_not(crossed: TablePlan, tmp_path: Path) -> None:
+    assert crossed.strategies["count"].kind == "residual"
+    assert verified(crossed, tmp_path, lambda _: None).holds
+
+    def heavier(plan: dict[str, Any]) -> None:
+        plan["strategies"]["count"]["weights"][0][1] += 7
+
+    def other_kind(plan: dict[str, Any]) -> None:
+        plan["strategies"]["count"] = {"kind": "cells"}
+
+    for change in (heavier, other_kind):
+        assert not verified(crossed, tmp_path, change).holds
+
+
+def test_noise_that_is_not_gaussian_is_none_of_a_residual_strategy(
+    crossed: TablePlan, tmp_path: Path
+) -> None:
+    def laplace(plan: dict[str, Any]) -> None:
+        text = json.dumps(plan["noise"])
+        sigma = crossed.noise.parts[0].design.kernel.sigma  # type: ignore[attr-defined]
+        text = text.replace('"rounded gaussian"', '"laplace"').replace('"sigma"', '"scale"')
+        assert repr(sigma) in text
+        plan["noise"] = json.loads(text)
+
+    found = verified(crossed, tmp_path, laplace)
+    assert not found.holds
+
+
+def test_people_in_several_groups_are_counted_for_every_table() -> None:
+    query = asked(measures=[People(within=60), Mean(column="fare", low=0, high=40, within=9, at_least=400)])
+    plan = query.plan()
+    assert plan.strategies["people"].kind == "apart"
+    found = frames(plan.release(DATA, insecure_test_seed=1))
+    zones = DATA.to_pandas().groupby("zone")["who"].nunique()
+    # at most two groups of each person count
+    assert np.all(found["zone"]["people"] < zones.loc[ZONES].to_numpy() + 60)
+    assert found["total"]["people"][0] < found["zone"]["people"].sum()
+    middle = found["total"]
+    assert middle["mean_fare_bounded_low"][0] <= 20.5
+    assert middle["mean_fare_bounded_high"][0] >= 19.5
+
+
+def test_an_epsilon_gives_the_cells_their_widths_and_the_others_theirs() -> None:
+    query = asked(epsilon=2.0, measures=[Count(), Sum(column="fare", low=0, high=40)])
+    plan = query.plan()
+    assert plan.epsilon <= 2.0
+    cells, zones, total = (float(np.max(plan.widths("count", at)[0])) for at in range(3))
+    assert cells < zones < total
+    found = frames(plan.release(DATA, insecure_test_seed=1))
+    assert found["zone"]["sum_fare"].sum() == pytest.approx(found["total"]["sum_fare"][0], rel=1e-12)
