@@ -39,7 +39,7 @@ class Surveyed:
     server: float
 
 
-def errors(shares: Sequence[Sequence[float]], truth: Array) -> tuple[float, float]:
+def errors(shares: Sequence[Sequence[float] | Array], truth: Array) -> tuple[float, float]:
     """Root mean square error of a value's share, and the area between the cumulative curves."""
     gaps = np.asarray(shares) - truth
     return float(np.sqrt(np.mean(gaps**2))), float(np.mean(np.abs(np.cumsum(gaps, axis=1)).sum(axis=1)))
@@ -73,10 +73,10 @@ def section(quick: bool) -> Section:
         least = plan_local(domain, LeastError(category=0), epsilon=epsilon)
         spread = plan_local(domain, LeastShapeError(kind=DISTRIBUTION, users=len(ages)), epsilon=epsilon)
         found = {
-            f"pbdp for values: {least.chosen.name}": ours(
+            f"pbdp for values: {least.chosen.family}": ours(
                 least.mechanism, ages, truth, own_repeats, shape=False
             ),
-            f"pbdp for the distribution: {spread.chosen.name}": ours(
+            f"pbdp for the distribution: {spread.chosen.family}": ours(
                 spread.mechanism, ages, truth, own_repeats, shape=True
             ),
         }
