@@ -16,6 +16,7 @@ from tests.tables.asking import query
 
 EXAMPLES: dict[str, dict[str, Any]] = {
     "laplace": {"scale": 3.2},
+    "rounded gaussian": {"sigma": 7.5},
     "gaussian": {"sigma": 4.5},
     "staircase": {"loss": 0.4, "width": 3, "center": 2},
     "huber": {"sigma": 3.0, "knee": 4.0},

@@ -142,7 +142,7 @@ def test_published_means_are_verified_and_wider_noise_is_found_out(tmp_path: Pat
 
 
 def test_many_rows_a_person_cost_what_gaussian_noise_on_both_needs() -> None:
-    """30 groups of 5 rows each, within 1 in groups of 2,000: 28.7 with both at their worst."""
+    """30 groups of 5 rows each, within 1 in groups of 2,000: 28.5 with both at their worst."""
     plan = planned(
         by={"zone": tuple(range(300))},
         groups_per_person=30,

@@ -79,6 +79,29 @@ def test_engines_agree_on_whom_the_bounds_touch(engine: Engine) -> None:
     assert all(cut.values())
 
 
+def test_engines_agree_on_people_of_several_tables(engine: Engine) -> None:
+    """Whoever is in several cells of a group counts once there, in the cells that were kept of them."""
+    name, holding = engine
+    looked, several = 0, 0
+    for seed in range(TABLES[name]):
+        case = random_case(np.random.default_rng(seed), exceeding=bool(seed % 2), unit=True)
+        if case.asked.keys is None or len(case.asked.keys) < 3 or looked == TABLES[name] // 10:
+            continue
+        cells = np.arange(len(case.asked.keys))
+        asked = replace(case.asked, tables=(cells, cells % 2, cells * 0))
+        found = holding(case).aggregate(asked, CHOICE_KEY).people_in
+        expected = [np.zeros(int(of_cell.max()) + 1, dtype=int) for of_cell in asked.tables]
+        for person in {row[str(asked.unit)] for row in case.rows} - {None}:
+            own = holding(replace(case, rows=_rows_of(case, person))).aggregate(case.asked, CHOICE_KEY).group
+            for people, of_cell in zip(expected, asked.tables, strict=True):
+                people[np.unique(of_cell[own])] += 1
+            several += len(own) > len(np.unique(own % 2))
+        assert [people.tolist() for people in found] == [people.tolist() for people in expected]
+        looked += 1
+    assert looked
+    assert several
+
+
 def _rows_of(case: Case, person: object) -> list[dict[str, object]]:
     return [row for row in case.rows if row[str(case.asked.unit)] == person]
 

@@ -28,6 +28,7 @@ from pbdp.tables.fixed_point import FixedPoint
 from pbdp.tables.keys import crossed, key_column
 from tests.java import java_home, packaged_home
 from tests.tables.engines.changes import ASKED, OTHERS, ROWS, Row
+from tests.tables.engines.holding import in_polars
 from tests.tables.expressions.interpreter import value_of
 from tests.tables.expressions.test_engines_agree import HELD, TYPES, drawn, is_comparable, same
 from tests.tables.expressions.test_engines_agree import rows as expression_rows
@@ -184,6 +185,17 @@ def test_a_person_keeps_groups_that_their_own_rows_alone_decide(session: SparkSe
         assert len(kept[person]) == 3
     expected = reference(few.rows, few.asked, lambda person, _: kept[int(str(person))])
     assert answered(in_spark(session, few), few.asked) == expected
+
+
+def test_people_of_several_tables_are_counted_as_elsewhere(session: SparkSession) -> None:
+    case = visits(np.random.default_rng(3), 400)
+    cells = np.arange(len(case.asked.keys or ()))
+    # nobody exceeds the groups, so that engines need not choose the same ones
+    asked = replace(case.asked, groups_per_person=None, tables=(cells, cells // 5, cells * 0))
+    found = SparkSource(in_spark(session, case)).aggregate(asked, CHOICE_KEY).people_in
+    expected = in_polars(case).aggregate(asked, CHOICE_KEY).people_in
+    assert [people.tolist() for people in found] == [people.tolist() for people in expected]
+    assert found[0].sum() > found[1].sum() > found[2].sum() > 100
 
 
 def test_the_choice_of_groups_is_even_and_depends_on_the_key(session: SparkSession) -> None:
