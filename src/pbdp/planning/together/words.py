@@ -1,7 +1,4 @@
-"""Requirements as they are given: made beforehand, or in the words of `pbdp.plan`.
-
-    plan_together({"visits": {"within": 20, "confidence": 0.9, "sensitivity": 1}}, delta=1e-6)
-"""
+"""Requirements as they are given: made beforehand, or in the words of `pbdp.plan`, one dict per part."""
 
 from __future__ import annotations
 
