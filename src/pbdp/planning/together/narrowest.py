@@ -154,10 +154,10 @@ def narrowest_together(
     """The joint plan for `make(s)` with the smallest factor s that costs at most epsilon, to 0.1 %.
 
     `make(s)` gives the requirements, with widths that grow with s; it may round them, and requirements that
-    were asked for before are not planned again. They, `delta`, `given` and `missing` are as in `plan_together`,
-    the last three the same for all s. The plan's epsilon is certified and at most the one given; that no smaller factor fits rests on
-    prices that fall as widths grow. The widths of whole-number answers grow by whole steps, so that factors
-    between two steps are all one.
+    were asked for before are not planned again. What they are, and `delta`, `given` and `missing`, is as in
+    `plan_together`. The plan's epsilon is certified and at most the one given; that no smaller factor fits
+    rests on prices that fall as widths grow. The widths of whole-number answers grow by whole steps, so that
+    factors between two steps are all one.
 
     `epsilon` is what can be afforded, and `families` limits the noise that is tried, by name.
     """
