@@ -30,7 +30,7 @@ def test_words_plan_what_requirements_plan() -> None:
     told = pbdp.plan_together({"visits": VISITS, "nights": NIGHTS}, ("laplace",), delta=1e-6)
     assert told == pbdp.plan_together(made, ("laplace",))
     each = [VISITS | {"delta": 1e-6}, NIGHTS | {"delta": 1e-6}]
-    assert [part.name for part in pbdp.plan_together(each, "laplace").parts] == ["part 1", "part 2"]
+    assert [part.name for part in pbdp.plan_together(each, ("laplace",)).parts] == ["part 1", "part 2"]
 
 
 @pytest.mark.parametrize(
