@@ -111,9 +111,9 @@ def test_a_step_is_nearly_a_power_of_two(step: object) -> None:
     refused("^step must be .*power of two", integer=False, step=step)
 
 
-@pytest.mark.parametrize("step", [0.5, 2])
-def test_whole_numbers_have_no_other_step(step: float) -> None:
-    refused(r"^step must be 1 \(or left out\).*Drop `integer`", step=step)
+@pytest.mark.parametrize("step", [0.5, 2.5])
+def test_whole_numbers_have_whole_steps(step: float) -> None:
+    refused(r"^step must be a whole number \(or left out\).*Drop `integer`", step=step)
 
 
 @pytest.mark.parametrize("families", [("uniform",), ("laplace", "uniform"), (), "uniform"], ids=repr)

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 import pbdp
+from pbdp.errors import CannotCertifyError
 from pbdp.mechanism.requirement import Requirement
 from pbdp.mechanism.within import region_within
 from pbdp.planning.explain import explanation
@@ -139,3 +140,17 @@ def test_the_explanation_names_the_winner_and_the_losers() -> None:
     assert "gaussian needs" in text
     assert "Boosting takes gaussian noise" in text
     assert "No mechanism can go below" in text
+
+
+def test_losses_so_large_that_a_cell_holds_more_than_a_double_does() -> None:
+    """The step of such a composition is hundreds, and e to it overflowed."""
+    with pytest.raises(CannotCertifyError, match="costs more than epsilon"):
+        pbdp.plan(
+            within=13,
+            sensitivity=224,
+            delta=0.0098,
+            releases=23_454_859,
+            simultaneous=True,
+            epsilon=5.1e-5,
+            integer=True,
+        )

@@ -197,7 +197,11 @@ def _pair_at(plan: Plan, start: int, shift: int) -> AnswerPair:
         # x -> start and x + most -> start + shift for all x in a stretch of this length; its middle is taken
         spare = min(most - (abs(shift) - 1) * step, step)
         moved = Fraction(first) + sign * (step - spare) / 2
-        near = AnswerPair(first=float(moved), second=float(moved + sign * most))
+        if plan.grid.whole:
+            moved, most = Fraction(math.floor(moved)), Fraction(math.floor(most))
+        near = AnswerPair(
+            first=as_planned(plan, float(moved)), second=as_planned(plan, float(moved + sign * most))
+        )
         if (plan.answer_in_steps(near.first), plan.answer_in_steps(near.second)) == (start, start + shift):
             return near
     return AnswerPair(first=first, second=second)

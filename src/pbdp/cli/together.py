@@ -36,8 +36,9 @@ EXAMPLE = """the file, in TOML:
   sensitivity = 0.01
 """
 COMMON = {"delta", "neighbors"}
-WIDTH = {"within", "below", "above", "nonnegative", "range"}
-OWN = WIDTH | {"confidence", "sensitivity", "integer", "releases", "simultaneous", "step", "scale"}
+SIDES = {"below", "above"}
+NOISE = {"confidence", "sensitivity", "integer", "releases", "simultaneous", "step", "scale"}
+OWN = SIDES | NOISE | {"within", "nonnegative", "range"}
 
 
 def declare(parser: Parser) -> None:
@@ -73,26 +74,10 @@ def _requirements(path: str) -> dict[str, Requirement]:
 
 
 def _requirement(name: str, table: dict[str, Any], common: dict[str, Any]) -> Requirement:
-    from pbdp.mechanism.requirement import Requirement
-    from pbdp.planning.ask import capped, fixed_region, region_of
+    from pbdp.planning.together.words import requirement_of
 
     if unknown := sorted(set(table) - OWN):
         rule = f"among {', '.join(sorted(OWN))}"
         raise InputError(f"names in [{name}]", rule, ", ".join(unknown), did_you_mean(unknown[0], OWN))
-    width, ends = width_of(table), table.get("range")
-    for needed, given in (
-        ("within", ends if width is None else width),
-        *((key, table.get(key)) for key in ("confidence", "sensitivity")),
-    ):
-        if given is None:
-            raise InputError(f"{needed} of [{name}]", "given", "nothing")
-    bounds = None if ends is None else fixed_region(ends)
-    rest = {key: value for key, value in table.items() if key not in WIDTH}
-    return capped(
-        Requirement(
-            region=region_of(width, bounds, None, table.get("nonnegative", False)),
-            bounds=None if width is None else bounds,
-            **rest,
-            **common,
-        )
-    )
+    words = {word: value for word, value in table.items() if word not in SIDES}
+    return requirement_of(f"[{name}]", words | {"within": width_of(table)}, common)

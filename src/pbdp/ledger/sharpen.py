@@ -27,7 +27,7 @@ from pbdp.looks.combined import Combined, next_sigma
 from pbdp.looks.procedure import Procedure, gaussian_plan, half_width_of
 from pbdp.mechanism.absolute import AbsoluteRegion
 from pbdp.mechanism.design import Design
-from pbdp.mechanism.grid import LinearGrid, step_of_at_least
+from pbdp.mechanism.grid import LinearGrid, step_of_at_least, whole_grid_for
 from pbdp.mechanism.requirement import Requirement
 from pbdp.noise.gaussian import DiscreteGaussian
 from pbdp.planning.plan import Plan
@@ -51,7 +51,10 @@ def sharpenable_plan(requirement: Requirement) -> Plan:
     region = requirement.region
     if not isinstance(region, AbsoluteRegion) or region.below != region.above:
         raise InputError("sharpenable", "used with one width on both sides", region.describe())
-    if not requirement.integer and requirement.step is None:
+    if requirement.integer and requirement.step is None:
+        grid = whole_grid_for(region.below, requirement.sensitivity)
+        requirement = replace(requirement, step=grid.step if grid.rounded else None)
+    elif requirement.step is None:
         steps = math.ceil(STEPS_IN_WIDTH * requirement.sensitivity / region.below)
         requirement = replace(requirement, step=step_of_at_least(requirement.sensitivity, steps))
     return gaussian_plan(requirement)
@@ -215,7 +218,10 @@ class Sharpening:
         """A number of steps as users count; ends of intervals allow for rounding."""
         if not self.grid.rounded:
             return int(steps)
-        return (steps + 0.5 * side) * self.grid.step
+        number = (steps + 0.5 * side) * self.grid.step
+        if not self.grid.whole:
+            return number
+        return math.ceil(number) if side < 0 else math.floor(number)
 
 
 def _key(key: str, number: int) -> str:
@@ -238,7 +244,7 @@ def sharpening(
         sensitivity=first.requirement.sensitivity,
         delta=first.requirement.delta,
         integer=first.requirement.integer,
-        step=None if first.requirement.integer else grid.step,
+        step=grid.step if grid.rounded else None,
         neighbors=first.requirement.neighbors,
     )
     sigmas, values = ([], []) if look is None else ([look[0]], [look[1]])

@@ -29,7 +29,7 @@ from pbdp.domains import positive, probability
 from pbdp.errors import CannotCertifyError, InputError
 from pbdp.mechanism.absolute import AbsoluteRegion
 from pbdp.mechanism.design import Design
-from pbdp.mechanism.grid import LinearGrid, step_of_at_least, whole_numbers
+from pbdp.mechanism.grid import LinearGrid, grid_of_step, step_of_at_least, whole_grid_for
 from pbdp.mechanism.neighbors import Neighbors
 from pbdp.mechanism.requirement import Requirement
 from pbdp.noise.gaussian import DiscreteGaussian
@@ -85,11 +85,11 @@ class Asked:
     @property
     def grid(self) -> LinearGrid:
         """The grid of all looks: fine against the floor, with a whole number of steps to the sensitivity."""
-        if self.integer:
-            return whole_numbers()
         if self.step is not None:
-            return LinearGrid(step=self.step, rounded=True)
+            return grid_of_step(self.step, self.integer)
         sensitivity = positive("sensitivity", self.sensitivity)
+        if self.integer:
+            return whole_grid_for(self.width.floor, sensitivity)
         steps = -int(-STEPS_IN_FLOOR * sensitivity // self.width.floor)
         return LinearGrid(step=step_of_at_least(sensitivity, max(steps, 1)), rounded=True)
 
@@ -103,7 +103,7 @@ class Asked:
             sensitivity=self.sensitivity,
             delta=self.delta,
             integer=self.integer,
-            step=None if self.integer else grid.step,
+            step=grid.step if grid.rounded else None,
             neighbors=self.neighbors,
         )
 
@@ -242,7 +242,7 @@ def half_width_of(sigma: float, confidence: float) -> int:
 def gaussian_plan(requirement: Requirement, sigma: float | None = None) -> Plan:
     """The plan with Gaussian-type noise for an even width; the largest sigma, unless one is given."""
     whole = requirement.integer or requirement.step is None
-    grid = whole_numbers() if whole else LinearGrid(step=requirement.step or 1.0, rounded=True)
+    grid = grid_of_step(requirement.step or 1.0, whole)
     region = grid.region_in_steps(requirement.region)
     if sigma is None:
         sigma = sigma_for(int(np.min(region.offsets(0.0))), requirement.confidence)

@@ -82,7 +82,10 @@ def procedure_for(asked: Asked, expected: tuple[float, float] | None = None) -> 
     floor = asked.width.floor
     low, high = (floor * USUAL[0], floor * USUAL[1]) if expected is None else expected
     if not 0 < low <= high < math.inf:
-        raise InputError("expect", "two numbers above 0, the smaller one first", f"{low:g} and {high:g}")
+        remedy = "They are taken as spread evenly in log: for counts from 0 on start at 1."
+        raise InputError(
+            "expect", "two numbers above 0, the smaller one first", f"{low:g} and {high:g}", remedy
+        )
     return _procedure(asked, float(f"{low:.6g}"), float(f"{high:.6g}"))
 
 

@@ -100,12 +100,14 @@ class LinearGrid(Grid):
     """Outputs are multiples of `step`; `rounded` says that answers are rounded to them first.
 
     They are rounded to the nearest, or `down`: then the cells of a range lie flush with its ends, and a
-    width of W steps holds 2W outputs, where rounding to the nearest leaves 2W - 1.
+    width of W steps holds 2W outputs, where rounding to the nearest leaves 2W - 1. `whole` says that whole
+    answers are rounded to multiples of a whole number, as noise over millions of them needs no single ones.
     """
 
     step: float
     rounded: bool
     down: bool = False
+    whole: bool = False
     # m and k of the step, the last grid point, the answers that are furthest out on either side, and what
     # `steps_of_floats` adds and multiplies by
     _factor: int = field(init=False, repr=False, compare=False)
@@ -129,6 +131,8 @@ class LinearGrid(Grid):
                 f"{self.step:.17g}",
                 "Multiples of it are then exact in floating point.",
             )
+        if self.whole and not (self.rounded and power >= 0):
+            raise InputError("step", "a whole number to round whole answers to", f"{self.step:.17g}")
         object.__setattr__(self, "_factor", factor)
         object.__setattr__(self, "_power", power)
         object.__setattr__(self, "_last", FURTHEST_STEP // factor)
@@ -185,7 +189,7 @@ class LinearGrid(Grid):
 
     @property
     def whole_outputs(self) -> bool:
-        return not self.rounded
+        return self.whole or not self.rounded
 
     def values_of(self, steps: npt.NDArray[np.int64]) -> Array:
         return np.asarray(steps.astype(np.float64) * self.step)
@@ -216,6 +220,23 @@ def between(answers: Array, lowest: Array, highest: Array) -> Array:
 def whole_numbers() -> LinearGrid:
     """Whole-number answers, used as they are."""
     return LinearGrid(step=1.0, rounded=False)
+
+
+def grid_of_step(step: float, integer: bool) -> LinearGrid:
+    """Multiples of a step that is given, to which answers are rounded; a step of 1 leaves whole ones."""
+    return whole_numbers() if integer and step == 1 else LinearGrid(step=step, rounded=True, whole=integer)
+
+
+def whole_grid_for(width: float, sensitivity: float) -> LinearGrid:
+    """A grid for whole answers: all of them, or multiples of a whole number where that does as well.
+
+    Noise over millions of values would take minutes; on these a width is as many steps as for real answers.
+    """
+    if width <= MOST_STEPS and sensitivity <= MOST_OF_ALL:
+        return whole_numbers()
+    step = grid_for(width, sensitivity).step
+    # below this the last bits of a step may be fractions; a whole number as small is one with few bits
+    return grid_of_step(step if step >= LARGEST_FACTOR else float(math.ceil(step)), integer=True)
 
 
 def grid_for(width: float, sensitivity: float) -> LinearGrid:

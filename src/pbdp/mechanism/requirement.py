@@ -66,10 +66,10 @@ class Requirement:
         object.__setattr__(self, "neighbors", Neighbors(self.neighbors))
         if self.step is not None:
             positive("step", self.step, "It is the grid for real answers, a power of two; 0.25, say.")
-        if self.integer and self.step not in (None, 1):
+        if self.integer and self.step is not None and self.step != math.floor(self.step):
             raise ContradictionError(
                 "step",
-                "1 (or left out) for whole-number answers",
+                "a whole number (or left out) for whole-number answers",
                 self.step,
                 "Drop `integer` to publish on another grid.",
             )
@@ -295,7 +295,7 @@ class Requirement:
                 "within",
                 "one number where errors or changes are measured over the whole vector",
                 self.describe(),
-                "The truth may be 0, so a percentage would cost what its floor costs: ask for that. "
+                "Ask for the floor, which meets the percentage too. "
                 "Percentages, ranges and two sides are for the error norm linf, every coordinate by itself.",
             )
         if not SMALLEST <= float(width[0]) <= LARGEST:
@@ -312,6 +312,8 @@ class Requirement:
                 "given",
                 "A vector is one release, and its confidence is joint for all of it.",
             )
+        if self.integer and self.step not in (None, 1):
+            raise ContradictionError("step", "1 (or left out) for vectors of whole numbers", self.step)
         if not self.is_one_by_one:
             self._check_one_width()
         if not self.is_one_by_one and self.delta is None:

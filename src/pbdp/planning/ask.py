@@ -98,7 +98,7 @@ def plan(
     warn_of_delta(delta)
     from pbdp.planning.planner import plan_for
 
-    chosen = _families(families)
+    chosen = families_of(families)
     if epsilon is None:
         made = plan_for(requirement, chosen, every=families is not None)
     else:
@@ -194,7 +194,8 @@ def region_of(
     return bounds
 
 
-def _families(families: object) -> tuple[str, ...]:
+def families_of(families: object) -> tuple[str, ...]:
+    """The families that are named, all that are tried unasked if none is."""
     from pbdp.noise.family import known_families
     from pbdp.planning.planner import FAMILIES
 

@@ -23,7 +23,8 @@ as long as the region.
 
 **No end of answers.** Where a relative region is wide enough, noisy numbers are published as they are (see
 `pbdp.mechanism.decoder` for the proof that covers all answers beyond). That is asked from three times as far
-out as the noise alone would need it, which leaves the least solution room to come back there.
+out as the noise alone would need it, and from many regions on, which leaves the least solution room to come
+back there: with less room noise that is hardly wider than a region has no decoder, where wider noise has one.
 
 The search runs on floats, many scales fast. The decoder that is returned comes from the integer weights that
 are drawn, by the same functions in whole numbers, and the certificate checks its confidence again.
@@ -72,6 +73,8 @@ FEW_RUNS, MOST_RUNS = 16, 128
 # A region without ends is to have grown so much after these runs.
 WORTH = 1.02
 MOST_ANSWERS = 1 << 18
+# Noisy numbers are published as they are from so many regions on, or from further out.
+ROOM = 16
 # The widest noise that is looked at, in parts; and scales from which on few families are, for one release and
 # for several.
 FURTHEST, WIDE, WIDE_FOR_SEVERAL, FEW = 1 << 19, 1 << 11, 1 << 13, 3
@@ -392,6 +395,7 @@ class _Runs:
         if first is None or last is None:
             tau = float(min(region.offsets(0.0)))
             settled = region.settled_from(tau + 3 * max(0.0, law.half_width / line.parts + 1 - tau))
+            settled = max(settled, min(ROOM * line.points, MOST_ANSWERS // 4))
             if settled > MOST_ANSWERS:
                 return None
             end = (math.ceil(settled / line.block) + 1) * line.block

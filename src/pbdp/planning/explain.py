@@ -137,7 +137,7 @@ def width_words(requirement: Requirement) -> str | None:
 def better_step(plan: Plan) -> Plan | None:
     """The plan on the grid that would have been found, where the step asked for costs much more."""
     asked = plan.requirement
-    if asked.step is None or asked.integer or not isinstance(plan.mechanism, Design):
+    if asked.step is None or (asked.integer and asked.step == 1) or not isinstance(plan.mechanism, Design):
         return None
     from pbdp.planning.planner import grids_of, plan_for
 

@@ -7,7 +7,15 @@ from collections.abc import Iterator
 
 from pbdp.errors import CannotCertifyError
 from pbdp.mechanism.design import AnyDesign, Design
-from pbdp.mechanism.grid import Grid, LinearGrid, binary_grid_for, grid_for, whole_numbers
+from pbdp.mechanism.grid import (
+    Grid,
+    LinearGrid,
+    binary_grid_for,
+    grid_for,
+    grid_of_step,
+    whole_grid_for,
+    whole_numbers,
+)
 from pbdp.mechanism.log_grid import log_grid_for
 from pbdp.mechanism.region import Region
 from pbdp.mechanism.requirement import Requirement
@@ -42,12 +50,15 @@ MOST_RENYI_STEPS, WIDEST_RENYI = 4, 1 << 8
 
 def grids_of(requirement: Requirement) -> list[Grid]:
     """The grids that designs for a requirement may live on."""
-    if requirement.integer:
-        grids: list[Grid] = [whole_numbers()]
-    elif requirement.step is not None:
-        grids = [LinearGrid(step=requirement.step, rounded=True)]
+    free = requirement.region.follows_answer and requirement.bounds is None
+    if requirement.step is not None:
+        grids: list[Grid] = [grid_of_step(requirement.step, requirement.integer)]
+    elif requirement.integer:
+        wide = free and math.isfinite(requirement.region.width)
+        grids = [
+            whole_grid_for(requirement.region.width, requirement.sensitivity) if wide else whole_numbers()
+        ]
     else:
-        free = requirement.region.follows_answer and requirement.bounds is None
         maker = grid_for if free else binary_grid_for
         grids = [maker(requirement.region.width, requirement.sensitivity)]
     if requirement.lies_flush(grids[0].step):

@@ -161,8 +161,9 @@ def _grid_record(grid: Grid) -> Record:
     kind = {LinearGrid: "linear", LogGrid: "log"}[type(grid)]
     names = [field.name for field in fields(grid) if field.init]  # type: ignore[arg-type]
     record = {"kind": kind} | {name: getattr(grid, name) for name in names}
-    # left out as before, where answers are rounded to the nearest
-    return {name: value for name, value in record.items() if name != "down" or value}
+    # left out as before, where answers are rounded to the nearest, and whole ones are taken as they are
+    left_out = {"down", "whole"} if kind == "linear" else set()
+    return {name: value for name, value in record.items() if name not in left_out or value}
 
 
 def _grid(record: Record, requirement: Requirement) -> Grid:
@@ -176,9 +177,10 @@ def _grid(record: Record, requirement: Requirement) -> Grid:
             )
         return log
     grid = LinearGrid(**values)
-    asked = 1 if requirement.integer else requirement.step
-    rounding = _flag(grid.rounded), _flag(grid.down) and not requirement.lies_flush(grid.step)
-    if rounding != (not requirement.integer, False) or asked not in {None, grid.step}:
+    whole = requirement.integer and _flag(grid.rounded)
+    asked = 1 if requirement.integer and not whole else requirement.step
+    marks = _flag(grid.rounded), _flag(grid.whole), _flag(grid.down) and not requirement.lies_flush(grid.step)
+    if marks != (whole or not requirement.integer, whole, False) or asked not in {None, grid.step}:
         raise PlanFileError(
             "grid", "the one that the requirement asks for", grid.describe(), "Make the plan again."
         )

@@ -177,7 +177,7 @@ def confidence_intervals(weights: Weights, published: Array, confidence: float) 
     moves = publisher.design.follows_answer and publisher.design.decoder is None
     moved = weights.kept_range(least) if moves else None
     if moved is not None and isinstance(grid, LinearGrid) and publisher.is_unclamped:
-        half = 0.0 if grid.whole_outputs else 0.5
+        half = 0.5 if grid.rounded else 0.0
         low = moved_down(published, (half - moved[0]) * grid.step)
         high = -moved_down(-published, (half + moved[1]) * grid.step)
         return _answers(publisher, low, high, confidence)

@@ -130,7 +130,7 @@ class Publisher:
         low, high = self._limits
         unbounded = self.requirement.bounds is None
         grid = self.design.output_grid
-        if grid.whole_outputs and isinstance(grid, LinearGrid):
+        if isinstance(grid, LinearGrid) and not grid.rounded:
             return outputs if unbounded else np.minimum(np.maximum(outputs, int(low)), int(high))
         values = grid.values_of(outputs)
         return values if unbounded else _clipped(values, low, high)

@@ -1,9 +1,12 @@
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
 import scipy.fft
 
+from pbdp.accounting.composition import curve
 from pbdp.accounting.composition.curve import convolution, transform_error
 from pbdp.noise.kernel import Array
 
@@ -44,3 +47,14 @@ def test_the_stated_error_notices_a_wrong_power() -> None:
     values = law(1 << 12, 50, 5)
     right, wrong = convolution([(values, 100)]), convolution([(values, 101)])
     assert np.linalg.norm(right.masses - wrong.masses) > 1e6 * right.error
+
+
+@pytest.mark.parametrize("rate", [1e-3, 0.7, 1.7, 2.3, 599.0, -1.7, -2.3, 800.0])
+def test_factors_of_long_steps_are_floats(rate: float) -> None:
+    """Blocks of 512 cells overflowed from a step of 1.39 on, which very many releases have."""
+    reach = math.floor(600 / abs(rate))
+    values = np.ones(min(2 * reach + 1, 3000))
+    start = -min(reach, 1500)
+    curve._scale(values, rate, start)
+    exact = np.exp(rate * (start + np.arange(len(values))))
+    assert np.allclose(values, exact, rtol=1e-12, atol=0)

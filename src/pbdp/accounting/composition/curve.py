@@ -250,7 +250,8 @@ def _sums(masses: Array, grid: Window) -> _Sums:
     sums[:] = beyond
     _scale(sums, grid.step, first - grid.center)
     np.cumsum(sums[::-1], out=sums[::-1])
-    sums *= math.expm1(grid.step)
+    # a longer step leaves one cell, with nothing beyond it
+    sums *= math.expm1(min(grid.step, _LARGEST_EXPONENT))
     rest = float(np.sum(_stretch(masses, stop, end)))
     return _Sums(
         first=first,
@@ -272,13 +273,15 @@ def _stretch(masses: Array, first: int, stop: int) -> Array:
 
 def _scale(values: Array, rate: float, start: int) -> None:
     """Multiply the values by e^(rate·k), k = start, start + 1, ...: in blocks, each by two factors."""
-    fine = np.exp(rate * np.arange(_BLOCK))
-    whole = len(values) // _BLOCK
-    blocks = values[: whole * _BLOCK].reshape(whole, _BLOCK)
+    # over very many releases a step is so long that the factors of a usual block would be no floats
+    block = max(min(_BLOCK, math.floor(_LARGEST_EXPONENT / abs(rate))), 1)
+    fine = np.exp(rate * np.arange(block))
+    whole = len(values) // block
+    blocks = values[: whole * block].reshape(whole, block)
     blocks *= fine
-    blocks *= np.exp(rate * (start + _BLOCK * np.arange(whole)))[:, None]
-    tail = values[whole * _BLOCK :]
-    tail *= fine[: len(tail)] * math.exp(rate * (start + whole * _BLOCK))
+    blocks *= np.exp(rate * (start + block * np.arange(whole)))[:, None]
+    tail = values[whole * block :]
+    tail *= fine[: len(tail)] * math.exp(min(rate * (start + whole * block), _LARGEST_EXPONENT))
 
 
 def _peak(tilt: float) -> float:

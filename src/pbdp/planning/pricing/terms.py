@@ -45,6 +45,8 @@ EARLIER = ("renyi", "sum", "batch")
 KINDS = ("variance", "reach", "reserve")
 # A composition may set aside so much of the reserve that is left, in powers of two to meet the same again.
 _ASIDE = 2.0**-14
+# How many fit is counted in leaps of a sixth of them; at once where there are more losses than so many.
+LEAPS, LONG = 6, 1 << 18
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -155,9 +157,12 @@ class Terms:
     def times(self, plans: Plans, left: Left) -> tuple[int | None, bool]:
         """About how many such steps fit, one after the other, and whether that was counted one by one.
 
-        None if there is no end to it. While many fit, several at a time are taken to cost what one does.
+        None if there is no end to it. While many fit, several at a time are taken to cost what one does; more
+        of them where the noise is spread over so many values that each step takes long.
         """
         count, exact = 0, True
+        values = max((len(law.losses) for law in losses_of(plans, _aside(left)).laws), default=0)
+        leaps = LEAPS if values <= LONG else 1
         while (after := self.after(plans, left)) is not None:
             used = left.variance - after.variance, after.reach - left.reach, left.reserve - after.reserve
             if used == (0, 0, 0):
@@ -167,7 +172,7 @@ class Terms:
                 ahead.append(left.reserve // used[2])
             if left.variance == 0 and used[1]:
                 ahead.append(int(self.epsilon * NATS - left.reach) // used[1])
-            leap = max(min(ahead, default=0) // 6, 1)
+            leap = max(min(ahead, default=0) // leaps, 1)
             exact = exact and leap == 1
             left = Left(
                 variance=max(left.variance - leap * used[0], 0),

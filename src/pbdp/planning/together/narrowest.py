@@ -15,7 +15,7 @@ in steps. A factor without a plan counts as too narrow below those that have one
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
@@ -25,7 +25,8 @@ from pbdp.errors import CannotCertifyError, ContradictionError, InputError, Pbdp
 from pbdp.mechanism.design import Design
 from pbdp.planning.plan import Plan
 from pbdp.planning.planner import FAMILIES
-from pbdp.planning.together.search import Given, Requirements, plan_together
+from pbdp.planning.together.search import Given, plan_together
+from pbdp.planning.together.words import Requirements, named_requirements
 
 # Beyond it from the start nothing is looked for, and one look is at most this far from the last.
 _FURTHEST = math.log(1e12)
@@ -146,16 +147,17 @@ def narrowest_together(
     epsilon: float,
     families: tuple[str, ...] = FAMILIES,
     *,
+    delta: float | None = None,
     given: Given = (),
     missing: float = 0.0,
 ) -> Plan:
     """The joint plan for `make(s)` with the smallest factor s that costs at most epsilon, to 0.1 %.
 
     `make(s)` gives the requirements, with widths that grow with s; it may round them, and requirements that
-    were asked for before are not planned again. `given` and `missing` are as in `plan_together` and the same
-    for all s. The plan's epsilon is certified and at most the one given; that no smaller factor fits rests on
-    prices that fall as widths grow. The widths of whole-number answers grow by whole steps, so that factors
-    between two steps are all one.
+    were asked for before are not planned again. What they are, and `delta`, `given` and `missing`, is as in
+    `plan_together`. The plan's epsilon is certified and at most the one given; that no smaller factor fits
+    rests on prices that fall as widths grow. The widths of whole-number answers grow by whole steps, so that
+    factors between two steps are all one.
 
     `epsilon` is what can be afforded, and `families` limits the noise that is tried, by name.
     """
@@ -166,9 +168,8 @@ def narrowest_together(
 
     def plan(factor: float, tried: tuple[str, ...]) -> Plan | None:
         try:
-            asked = make(factor)
-            named = tuple(asked.items() if isinstance(asked, Mapping) else enumerate(asked))
-            key = named, tried
+            asked = named_requirements(make(factor), delta)
+            key = tuple(asked.items()), tried
             if key not in known:
                 known[key] = plan_together(asked, tried, given=given, missing=missing)
             return known[key]

@@ -15,7 +15,6 @@ import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import TypeVar
 
 from pbdp.accounting.composition.loss_law import Release
 from pbdp.digits import percent_down
@@ -23,6 +22,7 @@ from pbdp.errors import CannotCertifyError, InputError
 from pbdp.mechanism.design import AnyDesign, Design
 from pbdp.mechanism.grid import LinearGrid, whole_numbers
 from pbdp.mechanism.requirement import LARGEST_ORDER, Requirement
+from pbdp.planning.ask import families_of
 from pbdp.planning.certificate import noise_delta
 from pbdp.planning.certification import is_payable
 from pbdp.planning.plan import Part, Plan, common_delta
@@ -36,14 +36,13 @@ from pbdp.planning.together.joint import (
     splits_of,
     steps_of,
 )
+from pbdp.planning.together.words import Requirements, named_requirements, numbered
 
 # Families whose laws are log-concave, as long as they are not boosted.
 CONCAVE = ("laplace", "gaussian", "generalized normal", "huber", "cosine")
 # Laws of each requirement that are tried together with the others, of each kind.
 MOST_OPTIONS = 5
 
-T = TypeVar("T")
-Requirements = Mapping[str, Requirement] | Sequence[Requirement]
 Row = Sequence[tuple[Requirement, Design]]
 Given = Mapping[str, Row] | Sequence[Row]
 
@@ -52,25 +51,26 @@ def plan_together(
     requirements: Requirements,
     families: tuple[str, ...] = FAMILIES,
     *,
+    delta: float | None = None,
     given: Given = (),
     missing: float = 0.0,
     concave: Collection[str] = (),
 ) -> Plan:
     """The designs with the least joint epsilon that were found, certified.
 
-    `requirements` have names, or get numbers. `given` are further parts, after those of `requirements`: for
-    each the requirements and designs to choose from, already fitted. All requirements carry the same delta,
-    the total; `missing` of it is set aside for outputs that a neighbor can never produce (see `joint`), and
-    the noise has the rest.
+    `requirements` have names, or get numbers; each is a dict in the words of `pbdp.plan`, or a `Requirement`.
+    `delta` is the total, one for all of them, given here or in each; `missing` of it is set aside for outputs
+    that a neighbor can never produce (see `joint`), and the noise has the rest. `given` are further parts,
+    after those of `requirements`: for each the requirements and designs to choose from, already fitted.
 
     `families` limits the noise that is tried, by name, and parts named in `concave` have log-concave noise.
     """
-    named = dict(requirements) if isinstance(requirements, Mapping) else _numbered("part", requirements)
-    more = dict(given) if isinstance(given, Mapping) else _numbered("given", given)
-    delta = common_delta([*named.values(), *(asked for row in more.values() for asked, _ in row)])
-    if delta is None:
+    named, families = named_requirements(requirements, delta), families_of(families)
+    more = dict(given) if isinstance(given, Mapping) else numbered("given", given)
+    total = common_delta([*named.values(), *(asked for row in more.values() for asked, _ in row)])
+    if total is None:
         raise AssertionError("requirements that are planned together have a delta")
-    left = noise_delta(delta, missing)
+    left = noise_delta(total, missing)
     fixed = [_checked(name, row) for name, row in more.items()]
     counts = [asked.releases for asked in named.values()] + [row[0].releases for row in fixed]
     splits = splits_of(counts, left)
@@ -102,10 +102,6 @@ def is_concave(design: Design) -> bool:
     """Whether the law of a design is log-concave and moves along with the answer."""
     plain = not design.boost and design.decoder is None and isinstance(design.grid, LinearGrid)
     return plain and design.kernel.family in CONCAVE
-
-
-def _numbered(word: str, entries: Sequence[T]) -> dict[str, T]:
-    return {f"{word} {number}": entry for number, entry in enumerate(entries, start=1)}
 
 
 def _checked(name: str, row: Sequence[tuple[Requirement, Design]]) -> list[Part]:
