@@ -104,4 +104,4 @@ def test_a_table_without_groups_has_no_picture() -> None:
     table = released(["a"])
     empty = {name: values[:0] for name, values in table.values.items()}
     with pytest.raises(InputError, match="None had enough people"):
-        draw_table(replace(table, values=empty, groups=table.groups.slice(0, 0)))
+        draw_table(replace(table, values=empty, groups=table.groups.taken(np.arange(0))))
