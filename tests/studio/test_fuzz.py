@@ -39,7 +39,7 @@ CHECKS = [
     checks.response_schema_conformance,
 ]
 # For each kind of request, beside those that the description itself suggests; `make soak` asks for more.
-EACH = int(os.environ.get("PBDP_FUZZ", "12"))
+EACH = int(os.environ.get("PBDP_FUZZ", "8"))
 # A job is looked at so often, a second each.
 LOOKS = 5
 
