@@ -154,3 +154,17 @@ def test_losses_so_large_that_a_cell_holds_more_than_a_double_does() -> None:
             epsilon=5.1e-5,
             integer=True,
         )
+
+
+def test_a_joint_confidence_of_so_many_numbers_that_none_may_miss() -> None:
+    """What each may miss is below what floats tell from nothing; tables of free form divided by it."""
+    plan = pbdp.plan(
+        within=433.0,
+        sensitivity=2.4,
+        delta=2e-6,
+        releases=188_208_184,
+        simultaneous=True,
+        confidence=1 - 1.3e-8,
+    )
+    assert plan.confidence >= 1 - 1.3e-8
+    assert plan.requirement.confidence_each > 1 - 1e-15
