@@ -159,7 +159,7 @@ def test_losses_so_large_that_a_cell_holds_more_than_a_double_does() -> None:
 def test_a_joint_confidence_is_met_or_refused() -> None:
     """Below what floats tell from nothing each number missed more than it may, and tables divided by it."""
     asked: dict[str, Any] = {"within": 433.0, "sensitivity": 2.4, "delta": 2e-6, "releases": 188_208_184}
-    with pytest.raises(InputError, match="at most 0.999999916419 for 188,208,184 numbers at once"):
+    with pytest.raises(InputError, match=r"at most 0\.999999916419 for 188,208,184 numbers at once"):
         pbdp.plan(**asked, simultaneous=True, confidence=1 - 1.3e-8)
     for confidence in (0.9999999164, 1 - 1e-7):
         plan = pbdp.plan(**asked, simultaneous=True, confidence=confidence, families=("gaussian",))
