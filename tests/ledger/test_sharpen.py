@@ -152,6 +152,24 @@ def test_real_answers(budget: Budget) -> None:
     assert found.high > 12.5 - 3
 
 
+@pytest.mark.parametrize("sharpenable", [True, False])
+def test_wide_whole_numbers_are_sharpened_on_their_own_grid(budget: Budget, sharpenable: bool) -> None:
+    """Noise on multiples of a whole number: single ones took minutes, and could not be combined."""
+    given: dict[str, Any] = {"sensitivity": 10_000, "confidence": 0.9, "integer": True}
+    first = budget.ask(answer=12_345_678, within=1e6, sharpenable=sharpenable, key="cents", **given)
+    step = round(first.plan.grid.step)
+    assert first.plan.grid.whole_outputs
+    assert step > 1
+    assert budget.sharpening("cents", within=2e5).full_price is not sharpenable
+    found = budget.sharpen("cents", within=2e5, answer=12_345_678)
+    assert [type(number) for number in (found.value, found.low, found.high)] == [int] * 3
+    assert found.high - found.low <= 400_000
+    assert len(found.looks) == 1 + sharpenable
+    assert abs(found.value - 12_345_678) < 2_000_000
+    assert not sharpenable or found.looks[0][0] == first.value
+    assert budget.sharpen("cents", within=2e5, answer=12_345_678).repeated
+
+
 def test_another_confidence(budget: Budget) -> None:
     ask(budget, 20)
     found = sharpen(budget, 20, confidence=0.99)

@@ -11,6 +11,7 @@ from pbdp.errors import InputError
 from pbdp.looks.procedure import NEXT, Asked, Procedure, Scout, Width, half_width_of, sigma_for
 from pbdp.looks.tuning import MOST, procedure_for
 from pbdp.noise.gaussian import DiscreteGaussian
+from tests.effort import cases
 
 WIDTH = Width(theta=0.05, floor=50, confidence=0.95)
 COUNT = Asked(width=WIDTH, sensitivity=1, delta=1e-6, integer=True)
@@ -141,10 +142,10 @@ def test_expected_answers_change_the_cost_and_never_the_promise() -> None:
     "asked",
     [
         Asked(width=Width(theta=0.2, floor=50, confidence=0.9), sensitivity=1, delta=1e-6, integer=True),
-        Asked(width=Width(theta=0.5, floor=2, confidence=0.8), sensitivity=1, delta=1e-6, integer=True),
         Asked(width=Width(theta=0.1, floor=0.5, confidence=0.95), sensitivity=3, delta=1e-6),
+        Asked(width=Width(theta=0.5, floor=2, confidence=0.8), sensitivity=1, delta=1e-6, integer=True),
         Asked(width=Width(theta=0.05, floor=5000, confidence=0.99), sensitivity=1, delta=1e-6, integer=True),
-    ],
+    ][: cases(8)],
     ids=str,
 )
 def test_any_width_has_a_procedure_of_at_most_so_much(asked: Asked) -> None:
@@ -153,6 +154,24 @@ def test_any_width_has_a_procedure_of_at_most_so_much(asked: Asked) -> None:
     assert procedure.scouts
     assert sum(sigma**-2 for sigma in procedure.longest()) <= MOST * fixed
     assert procedure.precision_at(1e4 * asked.width.floor / asked.grid.step) < 0.05 * fixed
+
+
+def test_looks_at_wide_whole_numbers_keep_the_promise() -> None:
+    """Each answer is rounded to a multiple of a whole number first; drawn at and around the worst spots."""
+    width = Width(theta=0.05, floor=1e6, confidence=0.9)
+    asked = Asked(width=width, sensitivity=10_000, delta=1e-6, integer=True)
+    procedure, step, draw = procedure_for(asked), round(asked.grid.step), np.random.default_rng(7)
+    assert procedure.scouts
+    assert asked.grid.whole_outputs
+    for answer in (0, step // 2, 20_000_000 + step // 2, 24_500_123, 300_000_001):
+        kept = 0
+        for _ in range(1000):
+            values: list[int] = []
+            place = (2 * answer + step) // (2 * step)
+            while (sigma := procedure.next_look(values)) is not None:
+                values.append(place + round(sigma * float(draw.standard_normal())))
+            kept += abs(values[-1] * step - answer) <= max(0.05 * answer, 1e6)
+        assert kept >= 1000 * 0.9 - 4 * 9.5
 
 
 @pytest.mark.parametrize("expected", [(0.0, 5.0), (5.0, 2.0), (1.0, float("inf")), (float("nan"), 5.0)])

@@ -20,6 +20,7 @@ from pbdp.planning import affordable, planner
 from pbdp.planning.explain import better_step, remarks
 from pbdp.planning.plan import Plan, number_design
 from pbdp.planning.store import plan_from_record, plan_record
+from tests.effort import cases
 from tests.planning.requests import comes_near, drawn
 
 USUAL: dict[str, Any] = {"within": 5, "confidence": 0.9, "sensitivity": 1, "delta": 1e-6}
@@ -195,7 +196,7 @@ def test_what_is_claimed_at_a_very_small_delta_holds_in_fractions() -> None:
         {"within": None, "confidence": 0.012, "releases": 4, "simultaneous": True, "epsilon": 57.0},
         {"confidence": None, "epsilon": 0.37},
         {"within": None, "epsilon": 2.5, "delta": 6e-15, "confidence": 0.03},
-    ],
+    ][: cases(12)],
 )
 def test_what_an_epsilon_pays_for_never_costs_more(more: dict[str, Any]) -> None:
     plan = pbdp.plan(**USUAL | more)

@@ -116,7 +116,7 @@ def test_a_decoder_in_blocks_is_no_longer_than_tables_may_be() -> None:
     plan = pbdp.plan(
         within="30%+1000", confidence=0.9, sensitivity=20, delta=1e-6, integer=True, families=("laplace",)
     )
-    assert plan.epsilon <= 0.02751
+    assert plan.epsilon <= 0.02753
     assert plan.mechanism.decoder is not None
 
 

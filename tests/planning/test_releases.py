@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import pbdp
-from pbdp.errors import CannotCertifyError
+from pbdp.errors import CannotCertifyError, InputError
 from pbdp.mechanism.requirement import Requirement
 from pbdp.mechanism.within import region_within
 from pbdp.planning.explain import explanation
@@ -154,3 +154,13 @@ def test_losses_so_large_that_a_cell_holds_more_than_a_double_does() -> None:
             epsilon=5.1e-5,
             integer=True,
         )
+
+
+def test_a_joint_confidence_is_met_or_refused() -> None:
+    """Below what floats tell from nothing each number missed more than it may, and tables divided by it."""
+    asked: dict[str, Any] = {"within": 433.0, "sensitivity": 2.4, "delta": 2e-6, "releases": 188_208_184}
+    with pytest.raises(InputError, match=r"at most 0\.999999916419 for 188,208,184 numbers at once"):
+        pbdp.plan(**asked, simultaneous=True, confidence=1 - 1.3e-8)
+    for confidence in (0.9999999164, 1 - 1e-7):
+        plan = pbdp.plan(**asked, simultaneous=True, confidence=confidence, families=("gaussian",))
+        assert plan.confidence >= confidence

@@ -73,6 +73,7 @@ class Requirement:
                 self.step,
                 "Drop `integer` to publish on another grid.",
             )
+        self._check_joint_confidence()
         self._check_scale()
         self._check_bounds()
         self._check_coordinates()
@@ -219,6 +220,12 @@ class Requirement:
                 "0",
                 "Noise falls on either side of the truth; allow a little on this one too.",
             )
+
+    def _check_joint_confidence(self) -> None:
+        """What each of very many numbers may miss has to be a float."""
+        if self.joint_confidence(self.confidence_each) < self.confidence:
+            rule = f"at most {1 - 2.0**-51 * self.releases:.12g} for {self.releases:,} numbers at once"
+            raise InputError("confidence", rule, f"{self.confidence:.12g}", "Or ask for fewer numbers.")
 
     def _check_privacy(self) -> None:
         if (self.delta is None) == (self.rdp_order is None):

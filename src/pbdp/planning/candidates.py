@@ -284,9 +284,12 @@ def _linear_program(problem: Problem, delta: float) -> Found:
 
 
 def _free_form(problem: Problem, delta: float) -> Found:
-    """The table for this number of releases; none for a region with fewer values than the sensitivity."""
+    """The table for this number of releases; none for a region with fewer values than the sensitivity.
+
+    Nor for a joint confidence of so many numbers that floats do not tell half of what each may miss.
+    """
     goal = problem.goal
-    if goal.sensitivity > problem.below + problem.above + 1:
+    if goal.sensitivity > problem.below + problem.above + 1 or (1 + goal.confidence) / 2 == 1:
         return None
     from pbdp.planning.free_form.search import free_form_law
 

@@ -73,8 +73,8 @@ FEW_RUNS, MOST_RUNS = 16, 128
 # A region without ends is to have grown so much after these runs.
 WORTH = 1.02
 MOST_ANSWERS = 1 << 18
-# Noisy numbers are published as they are from so many regions on, or from further out.
-ROOM = 16
+# Noisy numbers are published as they are from so many regions on, fewer where those are long, or further out.
+ROOM, LEAST_ROOM, LONG = 16, 4, 1 << 13
 # The widest noise that is looked at, in parts; and scales from which on few families are, for one release and
 # for several.
 FURTHEST, WIDE, WIDE_FOR_SEVERAL, FEW = 1 << 19, 1 << 11, 1 << 13, 3
@@ -395,7 +395,8 @@ class _Runs:
         if first is None or last is None:
             tau = float(min(region.offsets(0.0)))
             settled = region.settled_from(tau + 3 * max(0.0, law.half_width / line.parts + 1 - tau))
-            settled = max(settled, min(ROOM * line.points, MOST_ANSWERS // 4))
+            room = min(ROOM * line.points, max(LONG, LEAST_ROOM * line.points))
+            settled = max(settled, min(room, MOST_ANSWERS // 4))
             if settled > MOST_ANSWERS:
                 return None
             end = (math.ceil(settled / line.block) + 1) * line.block

@@ -33,6 +33,8 @@ TILTS = 2.0 ** np.arange(-2.0, 2.5, 0.5)
 # Laws of each part that are exchanged for one another, and how often all parts are gone through.
 MOST_TRIALS = 3
 MOST_ROUNDS = 4
+# Losses of an option for estimates; only what is certified takes all of them.
+MOST_CELLS = 1 << 12
 
 Choice = tuple[int, ...]
 
@@ -53,7 +55,19 @@ class Option:
         """The finite losses of all its numbers, for estimates; the rarest ends of tables are left out."""
         law = max(self.release.covered, key=lambda law: float(law.masses @ law.losses))
         kept = law.without_extremes(neglected)
-        return kept.losses, kept.masses, self.part.releases
+        return *_merged(kept.losses, kept.masses), self.part.releases
+
+
+def _merged(losses: Array, masses: Array) -> tuple[Array, Array]:
+    """Losses in cells, each with the mean of those in it: long tables are estimated as fast as short ones."""
+    if len(losses) <= MOST_CELLS:
+        return losses, masses
+    low, high = float(losses.min()), float(losses.max())
+    cells = ((losses - low) * (MOST_CELLS - 1) / max(high - low, math.ulp(high))).astype(np.int64)
+    total = np.bincount(cells, masses, MOST_CELLS)
+    mean = np.bincount(cells, masses * losses, MOST_CELLS)
+    filled = total > 0
+    return mean[filled] / total[filled], total[filled]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
