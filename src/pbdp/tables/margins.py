@@ -14,7 +14,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from pbdp.errors import InputError
+from pbdp.errors import ContradictionError, InputError
 from pbdp.noise.kernel import Index
 from pbdp.tables.keys import KeyTable
 
@@ -50,15 +50,50 @@ class Margin:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class RunningMargin(Margin):
+    """Totals up to each key of one column ("day"), in every series by the others.
+
+    `series` and `day` say for each cell which series it is of and which place it has in it, from 0 on. Every
+    series has every day.
+    """
+
+    series: Index
+    day: Index
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """How many series there are, and how many days."""
+        return int(self.series.max()) + 1, int(self.day.max()) + 1
+
+    @property
+    def sizes(self) -> Index:
+        return self.day + 1
+
+    def sums(self, cells: Index) -> Index:
+        return self.listed(np.cumsum(self.by_day(cells), axis=1))
+
+    def by_day(self, cells: Index) -> Index:
+        """Numbers of the cells, with a row for each series and a column for each day."""
+        grid = np.zeros(self.shape, dtype=np.int64)
+        grid[self.series, self.day] = cells
+        return grid
+
+    def listed(self, grid: Index) -> Index:
+        """Back in the order of the cells."""
+        return np.asarray(grid[self.series, self.day])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Margins:
     """The tables of a query, by their columns, in the order in which they were asked for.
 
     `cells` are the groups by all columns. `codes` says for each column which of its keys a cell has, and
-    `lengths` how many keys there are.
+    `lengths` how many keys there are. With a `running` column there is one table, of the totals so far.
     """
 
     cells: KeyTable
     asked: tuple[tuple[str, ...], ...]
+    running: str | None = None
     codes: tuple[Index, ...] = field(init=False, repr=False)
     lengths: tuple[int, ...] = field(init=False)
     tables: tuple[Margin, ...] = field(init=False, repr=False)
@@ -72,7 +107,8 @@ class Margins:
             lengths.append(len(kept))
         object.__setattr__(self, "codes", tuple(codes))
         object.__setattr__(self, "lengths", tuple(lengths))
-        object.__setattr__(self, "tables", tuple(map(self.margin, self.asked)))
+        tables = tuple(map(self.margin, self.asked)) if self.running is None else (self._so_far(),)
+        object.__setattr__(self, "tables", tables)
 
     def __len__(self) -> int:
         return len(self.tables)
@@ -98,6 +134,20 @@ class Margins:
         order = sorted(range(len(self.tables)), key=lambda at: len(self.tables[at].columns))
         nested = all(self.tables[fine].is_finer(self.tables[coarse]) for coarse, fine in pairwise(order))
         return order if nested else None
+
+    def _so_far(self) -> RunningMargin:
+        """The table of running totals: the keys of a column come in their own order."""
+        whole = self.margin(self.columns)
+        series = self.margin(name for name in self.columns if name != self.running).of_cell
+        day = self.codes[self.columns.index(str(self.running))]
+        return RunningMargin(
+            label=whole.label,
+            columns=whole.columns,
+            groups=whole.groups,
+            of_cell=whole.of_cell,
+            series=series,
+            day=day,
+        )
 
     def margin(self, columns: Iterable[str]) -> Margin:
         """The table by some of the columns; its groups come in the order of their first cells."""
@@ -125,6 +175,23 @@ def label_of(columns: Sequence[str], among: Sequence[str]) -> str:
     if columns:
         return ", ".join(columns)
     return TOTAL if TOTAL not in among else f"grand {TOTAL}"
+
+
+def check_running(running: object, groups: KeyTable | None, columns: Sequence[str]) -> str:
+    """The column of running totals; refused if its public keys have no order, or not in every group."""
+    how = 'Name one of the columns of by, with dates or whole numbers as keys: running="day".'
+    if not isinstance(running, str) or running not in columns:
+        raise InputError("running", f"a column of by ({', '.join(columns)})", ascii(running), how)
+    if groups is None:
+        remedy = "List the public keys of all columns, the days to come as well."
+        raise ContradictionError("running", "used with public keys", "a selection of groups", remedy)
+    kind = groups.columns[running].kind
+    if kind not in ("date", "integer"):
+        raise InputError(f"keys of {running}", "dates or whole numbers, which have an order", kind, how)
+    if not Margins(cells=groups, asked=(tuple(columns),)).is_grid:
+        remedy = "List the keys by column, or give the table of keys a row for every combination."
+        raise InputError(f"keys of {running}", "the same for all other keys", "some left out", remedy)
+    return running
 
 
 def check_tables(tables: object, columns: Sequence[str]) -> tuple[tuple[str, ...], ...]:

@@ -52,6 +52,12 @@ class Cells(Strategy):
         }
         return spread(kept, found)
 
+    def room(self, designs: Designs, table: int, confidence: float, width: float) -> float:
+        # the largest sum is the widest one: noise is even and never more likely further out (Anderson 1955)
+        largest = int(self.margins.tables[table].sizes.max())
+        half = 0.5 * largest if self.rounded else 0.0
+        return width / max(width_of_sum(designs[self.label], largest, confidence) + half, 0.5)
+
     def record(self) -> Record:
         return {"kind": self.kind}
 
