@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, cast
@@ -18,7 +19,7 @@ from pbdp.tables.expressions.tree import Expression
 from pbdp.tables.fixed_point import USUAL_ROWS
 from pbdp.tables.groups import Special, crossed_tables, derived_columns
 from pbdp.tables.keys import KeyColumn, KeyTable, crossed, key_column, key_table
-from pbdp.tables.margins import Margins, check_running, check_tables
+from pbdp.tables.margins import Margins, check_running, check_tables, check_through
 from pbdp.tables.measures import Measure, column_name
 from pbdp.tables.quality import check_quality, quality_names
 from pbdp.tables.selection import Selection
@@ -61,7 +62,8 @@ class Query:
 
     With `running` ("day", a column whose keys are dates or whole numbers) every number is a total up to
     and with its day, for each of the other keys. Noise is shared between days, so that a year of totals costs
-    little more than a few of them.
+    little more than a few of them. List the days to come as well, and publish the totals `through` a day: a
+    budget pays once for all of them, and later days are added under the same key.
 
     With `top` only the groups with the highest numbers are published: how many, or a `Top` that says by which
     measure and how surely. Choosing them pays for itself.
@@ -93,6 +95,7 @@ class Query:
     tables: Sequence[Sequence[str]] | None = None
     top: Top | Mapping[str, object] | int | None = None
     running: str | None = None
+    through: datetime.date | int | str | None = None
     special: Special = field(init=False)
     derived: Mapping[str, Expression] = field(init=False)
     groups: KeyTable | None = field(init=False)
@@ -143,6 +146,7 @@ class Query:
             raise ContradictionError("bounds_touched", "asked where bounds may cut something", "no bound")
         told = cuts and self.bounds_touched is not False
         object.__setattr__(self, "aggregation", replace(aggregation, touched=told))
+        self._check_through()
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -272,10 +276,40 @@ class Query:
         several = self.unit is not None and (self.groups_per_person or 1) > 1
         if several and (people := [one.name for one in self.measures if one.kind == "people"]):
             remedy = "Who comes on two days would count twice: groups_per_person=1, or count rows."
-            raise ContradictionError("running", "used with people of one group each", ", ".join(people), remedy)
+            raise ContradictionError(
+                "running", "used with people of one group each", ", ".join(people), remedy
+            )
         if self.groups is None:
             raise AssertionError("groups are public here")
-        return Margins(cells=self.groups, asked=(self.columns,), running=running)
+        if self.through is not None:
+            object.__setattr__(self, "through", check_through(self.through, self.groups.columns[running]))
+        return Margins(cells=self.groups, asked=(self.columns,), running=running, through=self.through)  # type: ignore[arg-type]  # no text any more
+
+    @property
+    def is_extended(self) -> bool:
+        """Whether running totals can be published as days go by: nobody's part in earlier days changes.
+
+        Where people count in some of their groups alone, which ones is chosen among all that are in the data.
+        """
+        bounded = self.aggregation.groups_per_person is not None
+        return self.running is not None and not bounded and not self.aggregation.touched
+
+    def _check_through(self) -> None:
+        if self.through is None:
+            return
+        if self.running is None:
+            raise ContradictionError("through", "used with running totals", "none", 'Say running="day".')
+        if self.aggregation.groups_per_person is not None:
+            raise ContradictionError(
+                "through",
+                "used where nobody's choice of groups can change",
+                f"groups_per_person = {self.groups_per_person}",
+                "Days to come change which groups of a person are kept. Publish all days at once, or prepare "
+                "data with one row per person (unit=None).",
+            )
+        if self.aggregation.touched:
+            remedy = "Leave these out: bounds_touched=False."
+            raise ContradictionError("through", "used without counts of whom bounds touch", "both", remedy)
 
     def _check_widths(self) -> None:
         """Widths of several tables are plain numbers, by the names of the tables if they differ."""

@@ -39,6 +39,7 @@ _LATER = (
     "tables",
     "top",
     "running",
+    "through",
 )
 # More keys than this are named by their digest; they are in the published table.
 MOST_LISTED = 10_000
@@ -75,6 +76,7 @@ def _later(query: Query) -> Record:
         "tables": None if query.tables is None else [list(table) for table in query.tables],
         "top": None if query.listed is None else query.listed.record(),
         "running": query.running,
+        "through": query.through if isinstance(query.through, int) else query.through and str(query.through),
     }
 
 

@@ -344,7 +344,7 @@ def step_of(query: Query, asked: Asked) -> float:
     if quantity.is_whole:
         return 1.0
     sensitivity = quantity.sensitivity(query.neighbors)
-    widths = [width / int(margins.tables[table].sizes.max()) for table, width in asked.widths.items()]
+    widths = [width / margins.tables[table].largest for table, width in asked.widths.items()]
     least = min([*widths, *([asked.cells] if asked.cells is not None else [])])
     return step_of_at_least(
         sensitivity, min(math.ceil(sensitivity / (2 * FOR_STEPS * least)), MOST_IN_CHANGE)

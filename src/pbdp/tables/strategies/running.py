@@ -1,14 +1,14 @@
-"""Running totals: noise on weighted sums of the days so far, so that totals of a year are near at little cost.
+"""Running totals: noise on weighted sums of the days so far, so that a year of totals costs little.
 
 **Setting.** x_1, ..., x_n are the days of one series (a zone, or everything), and X_t = x_1 + ... + x_t the
 totals that are published. a_0 >= a_1 >= ... >= a_(n-1) >= 0 are whole numbers, a_0 >= 1. Asked are
 
     y_t = a_0·x_t + a_1·x_(t-1) + ... + a_(t-1)·x_1 + z_t,
 
-with independent rounded Gaussian noise z of one σ. y_t knows nothing of the days after t. As power series, y =
-a·x + z and X = x/(1 - q) = b·(a·x) with b = 1/((1 - q)·a), so that X is about b·y, and off by b·z. The best
-a and b are about equal, both 1/sqrt(1 - q) = 1 + q/2 + 3q²/8 + ... times a constant (Fichtenberger, Henzinger
-and Upadhyay 2023; Henzinger, Upadhyay and Upadhyay 2023); a is that times a number and rounded.
+with independent rounded Gaussian noise z of one σ. y_t knows nothing of the days after t. As power series,
+y = a·x + z and X = x/(1 - q) = b·(a·x) with b = 1/((1 - q)·a), so that X is about b·y, and off by b·z. Good a
+and b are equal but for a constant, both 1/sqrt(1 - q) = 1 + q/2 + 3q²/8 + ... (Fichtenberger, Henzinger and
+Upadhyay 2023; Henzinger, Upadhyay and Upadhyay 2023); a is that times a number and rounded.
 
 **One person.** Let g(d, e) be the inner product of what one step on day d moves and one on day e. For d <= e,
 with m = n + 1 - e days from e on and l = e - d,
@@ -24,10 +24,18 @@ have the inner product 0. So of all ways to be in at most k days of one series, 
   with a_i = 0 for i < 0, times s². That is exact, and holds whether values may be negative or not.
 - *Several series.* j of the days in one series are at most f(j) <= j·(largest f(i)/i, i <= min(k, n)), so
   that k days in all are at most k times that ratio.
-- *A person is replaced.* |u - v|² = |u|² + |v|² - 2·(u, v) <= |u|² + |v|², as (u, v) >= 0 where values are not
-  negative: twice the above; four times where they may be. For one day each in one series, |α·(column d) -
-  β·(column e)|² is convex in α and β, so it is largest where both are 0 or s: s² times the largest of g(1, 1)
-  and of g(d, d) + g(e, e) - 2·g(d, e).
+- *A person is replaced.* |u - v|² = |u|² + |v|² - 2·(u, v) <= |u|² + |v|², as (u, v) >= 0 where values are
+  not negative: twice the above; four times where they may be. For one day d < e each in one series, rows
+  before e move by what the first does, and the others by the larger of both, a_(t-e)·s, at most: in all
+  s²·(S(e - d) + S(n + 1 - e)), S(m) = a_0² + ... + a_(m-1)². S is concave and rises, so that is at most S at
+  n/2 rounded up and S at n/2 rounded down; if d = e it is at most S(n), which is no more.
+
+**As it goes.** Rows are published day by day, when their days are over, and what is known of earlier days may
+have changed by then. Nothing above needs it to be the same: v_i may be another number for every row, as long
+as one person has no more than k cells in all of them. As Gaussian noise it is private also if the days to
+come depend on what was published (Denisov, McMahan, Rush, Smith and Thakurta 2022): the noise of
+a row is independent of all before, so losses add up as a sum of Gaussian steps whose squared lengths add up
+to no more than that of the worst person.
 
 All rows together are one release of rounded Gaussian noise by that length (`strategy`).
 
@@ -35,8 +43,8 @@ All rows together are one release of rounded Gaussian noise by that length (`str
 a·b = 2^P/(1 - q) - r with 0 <= r_t < a_0, and with days of at most `FURTHEST` steps, which is where they are
 clamped, a total is off by less than n·a_0·FURTHEST/2^P besides its noise; `BIAS` covers it.
 
-**Error.** b_0·z_t + b_1·z_(t-1) + ... is a weighted sum of independent noises (`joint`). A total is rounded to
-the nearest whole number. For a whole width w and a whole truth that costs nothing.
+**Error.** b_0·z_t + b_1·z_(t-1) + ... is a weighted sum of independent noises (`joint`). A total is rounded
+to the nearest whole number. For a whole width w and a whole truth that costs nothing.
 """
 
 from __future__ import annotations
@@ -46,6 +54,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
+from itertools import pairwise
 from typing import Any, ClassVar
 
 import numpy as np
@@ -98,9 +107,7 @@ class Running(Strategy):
     def parts(self) -> Mapping[str, Moves]:
         series, days = self.margin.shape
         touched = min(self.change.people * self.change.cells, series) * days
-        return {
-            self.label: Moves(numbers=1, steps=math.isqrt(self.squared_length() - 1) + 1, laws=touched)
-        }
+        return {self.label: Moves(numbers=1, steps=math.isqrt(self.squared_length() - 1) + 1, laws=touched)}
 
     def squared_length(self) -> int:
         """Of what one person moves all rows by, in steps, at most."""
@@ -120,7 +127,8 @@ class Running(Strategy):
         totals = np.empty_like(grid)
         for day in range(grid.shape[1]):
             totals[:, day] = grid[:, : day + 1] @ inverse[day::-1]
-        return [self.margin.listed(rounded(totals, 1 << PRECISION).astype(np.int64))]
+        found = self.margin.listed(rounded(totals, 1 << PRECISION).astype(np.int64))
+        return [found[self.margin.shown]]
 
     def widths(self, designs: Designs, table: int, confidence: float) -> Array:
         del table
@@ -128,7 +136,7 @@ class Running(Strategy):
         widths = np.array(
             [float(math.ceil(width + BIAS)) for width in self._widths_by_day(design, confidence)]
         )
-        return widths[self.margin.day] + (0.5 * self.margin.sizes if self.rounded else 0.0)
+        return widths[self.margin.sizes - 1] + (0.5 * self.margin.sizes if self.rounded else 0.0)
 
     def _widths_by_day(self, design: Design, confidence: float) -> list[float]:
         squares = squares_of(self.weights)
@@ -176,7 +184,8 @@ def squared_length(weights: Weights, change: Change, series: int) -> int:
     elif change.signed:
         length = 4 * alone
     elif series == 1 and change.cells == 1:
-        length = _one_day_to_another(own)
+        half = len(own) // 2
+        length = int(np.sum(own[:half] ** 2) + np.sum(own[: len(own) - half] ** 2))
     else:
         length = 2 * alone
     return change.steps**2 * length
@@ -188,16 +197,6 @@ def _first_days(weights: Index, days: int) -> int:
     moved = sums - np.concatenate([np.zeros(days, dtype=np.int64), sums[:-days]])
     # whole numbers of any length
     return int(np.sum(moved.astype(object) ** 2))
-
-
-def _one_day_to_another(weights: Index) -> int:
-    """The largest squared length of one step that is taken from a day, put on another, or both."""
-    squares = np.cumsum(weights**2)
-    longest = int(squares[-1])
-    for lag in range(1, len(weights)):
-        both = np.cumsum(weights[:-lag] * weights[lag:])
-        longest = max(longest, int(np.max(squares[lag:] + squares[:-lag] - 2 * both)))
-    return longest
 
 
 # ---- what follows
@@ -234,7 +233,7 @@ def is_sound(weights: object, days: int) -> bool:
     whole = all(isinstance(one, int) and not isinstance(one, bool) for one in weights)
     if not whole or weights[0] < 1 or weights[-1] < 0 or sum(weights) > MOST_WEIGHT:
         return False
-    return all(one >= after for one, after in zip(weights, weights[1:], strict=False))
+    return all(one >= after for one, after in pairwise(weights))
 
 
 def root_weights(margin: RunningMargin, change: Change, spread: float) -> Weights | None:
