@@ -192,9 +192,10 @@ def column_notes(query: Query, which: int = 0) -> dict[str, str]:
     """What every published column means, of one of several tables."""
     by = query.columns if query.margins is None else query.margins.tables[which].columns
     notes = dict.fromkeys(by, KEY)
+    so_far = "" if query.running is None else f", from the first {query.running} to this one"
     for measure in query.measures:
         words = (
-            f"{measure.meaning}, with noise",
+            f"{measure.meaning}{so_far}, with noise",
             "how far the number is from the bounded aggregate at most",
             "lower end of an interval for the bounded aggregate",
             "upper end of that interval",

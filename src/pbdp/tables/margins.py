@@ -7,6 +7,7 @@ noise is added.
 
 from __future__ import annotations
 
+import datetime
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
@@ -14,11 +15,12 @@ from itertools import pairwise
 
 import numpy as np
 
-from pbdp.errors import InputError
+from pbdp.errors import ContradictionError, InputError
 from pbdp.noise.kernel import Index
-from pbdp.tables.keys import KeyTable
+from pbdp.tables.keys import KeyColumn, KeyTable
 
 TOTAL = "total"
+Key = datetime.date | int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -38,6 +40,11 @@ class Margin:
         """How many cells each group has."""
         return np.bincount(self.of_cell, minlength=len(self)).astype(np.int64)
 
+    @property
+    def largest(self) -> int:
+        """How many cells the largest group has, whether it is published yet or not."""
+        return int(self.sizes.max())
+
     def sums(self, cells: Index) -> Index:
         """Numbers of the cells, added up."""
         found = np.zeros(len(self), dtype=np.int64)
@@ -50,15 +57,57 @@ class Margin:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class RunningMargin(Margin):
+    """Totals up to each key of one column ("day"), in every series by the others.
+
+    `series` and `day` say for each cell which series it is of and which place it has in it, from 0 on. Every
+    series has every day. The groups are those of the cells in `shown`, all days up to the last that is told.
+    """
+
+    series: Index
+    day: Index
+    shown: Index
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """How many series there are, and how many days."""
+        return int(self.series.max()) + 1, int(self.day.max()) + 1
+
+    @property
+    def sizes(self) -> Index:
+        return self.day[self.shown] + 1
+
+    @property
+    def largest(self) -> int:
+        return self.shape[1]
+
+    def sums(self, cells: Index) -> Index:
+        return self.listed(np.cumsum(self.by_day(cells), axis=1))[self.shown]
+
+    def by_day(self, cells: Index) -> Index:
+        """Numbers of the cells, with a row for each series and a column for each day."""
+        grid = np.zeros(self.shape, dtype=np.int64)
+        grid[self.series, self.day] = cells
+        return grid
+
+    def listed(self, grid: Index) -> Index:
+        """Back in the order of the cells."""
+        return np.asarray(grid[self.series, self.day])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Margins:
     """The tables of a query, by their columns, in the order in which they were asked for.
 
     `cells` are the groups by all columns. `codes` says for each column which of its keys a cell has, and
-    `lengths` how many keys there are.
+    `lengths` how many keys there are. With a `running` column there is one table, of the totals so far,
+    up to the key `through` if that is not the last.
     """
 
     cells: KeyTable
     asked: tuple[tuple[str, ...], ...]
+    running: str | None = None
+    through: Key | None = None
     codes: tuple[Index, ...] = field(init=False, repr=False)
     lengths: tuple[int, ...] = field(init=False)
     tables: tuple[Margin, ...] = field(init=False, repr=False)
@@ -72,7 +121,8 @@ class Margins:
             lengths.append(len(kept))
         object.__setattr__(self, "codes", tuple(codes))
         object.__setattr__(self, "lengths", tuple(lengths))
-        object.__setattr__(self, "tables", tuple(map(self.margin, self.asked)))
+        tables = tuple(map(self.margin, self.asked)) if self.running is None else (self._so_far(),)
+        object.__setattr__(self, "tables", tables)
 
     def __len__(self) -> int:
         return len(self.tables)
@@ -98,6 +148,27 @@ class Margins:
         order = sorted(range(len(self.tables)), key=lambda at: len(self.tables[at].columns))
         nested = all(self.tables[fine].is_finer(self.tables[coarse]) for coarse, fine in pairwise(order))
         return order if nested else None
+
+    def _so_far(self) -> RunningMargin:
+        """The table of running totals: the keys of a column come in their own order."""
+        whole = self.margin(self.columns)
+        series = self.margin(name for name in self.columns if name != self.running).of_cell
+        keys = self.cells.columns[str(self.running)].values
+        told = (
+            np.ones(len(keys), dtype=bool)
+            if self.through is None
+            else keys <= np.array(self.through, keys.dtype)
+        )
+        shown = np.flatnonzero(told).astype(np.int64)
+        return RunningMargin(
+            label=whole.label,
+            columns=whole.columns,
+            groups=self.cells.taken(shown),
+            of_cell=whole.of_cell,
+            series=series,
+            day=self.codes[self.columns.index(str(self.running))],
+            shown=shown,
+        )
 
     def margin(self, columns: Iterable[str]) -> Margin:
         """The table by some of the columns; its groups come in the order of their first cells."""
@@ -125,6 +196,39 @@ def label_of(columns: Sequence[str], among: Sequence[str]) -> str:
     if columns:
         return ", ".join(columns)
     return TOTAL if TOTAL not in among else f"grand {TOTAL}"
+
+
+def check_running(running: object, groups: KeyTable | None, columns: Sequence[str]) -> str:
+    """The column of running totals; refused if its public keys have no order, or not in every group."""
+    how = 'Name one of the columns of by, with dates or whole numbers as keys: running="day".'
+    if not isinstance(running, str) or running not in columns:
+        raise InputError("running", f"a column of by ({', '.join(columns)})", ascii(running), how)
+    if groups is None:
+        remedy = "List the public keys of all columns, the days to come as well."
+        raise ContradictionError("running", "used with public keys", "a selection of groups", remedy)
+    kind = groups.columns[running].kind
+    if kind not in ("date", "integer"):
+        raise InputError(f"keys of {running}", "dates or whole numbers, which have an order", kind, how)
+    if not Margins(cells=groups, asked=(tuple(columns),)).is_grid:
+        remedy = "List the keys by column, or give the table of keys a row for every combination."
+        raise InputError(f"keys of {running}", "the same for all other keys", "some left out", remedy)
+    return running
+
+
+def check_through(through: object, keys: KeyColumn) -> Key | None:
+    """The last key of running totals that is told, None if all are; text is read as what the keys are."""
+    found: object = through
+    if isinstance(through, str):
+        try:
+            found = datetime.date.fromisoformat(through) if keys.kind == "date" else int(through)
+        except ValueError:
+            found = None
+    every = keys.values.tolist()
+    is_key = isinstance(found, datetime.date | int) and not isinstance(found, bool) and found in every
+    if not is_key:
+        remedy = "Totals are told up to and with it; the days to come are published later."
+        raise InputError("through", "one of the keys of the running column", ascii(through), remedy)
+    return None if found == max(every) else found  # type: ignore[return-value]  # a key
 
 
 def check_tables(tables: object, columns: Sequence[str]) -> tuple[tuple[str, ...], ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, cast
@@ -18,7 +19,7 @@ from pbdp.tables.expressions.tree import Expression
 from pbdp.tables.fixed_point import USUAL_ROWS
 from pbdp.tables.groups import Special, crossed_tables, derived_columns
 from pbdp.tables.keys import KeyColumn, KeyTable, crossed, key_column, key_table
-from pbdp.tables.margins import Margins, check_tables
+from pbdp.tables.margins import Margins, check_running, check_tables, check_through
 from pbdp.tables.measures import Measure, column_name
 from pbdp.tables.quality import check_quality, quality_names
 from pbdp.tables.selection import Selection
@@ -59,6 +60,11 @@ class Query:
     "hour"], ["zone"], []]; the last is the total). People are bounded once, in groups by all columns, so that
     all tables agree, and their numbers add up.
 
+    With `running` ("day", a column whose keys are dates or whole numbers) every number is a total up to
+    and with its day, for each of the other keys. Noise is shared between days, so that a year of totals costs
+    little more than a few of them. List the days to come as well, and publish the totals `through` a day: a
+    budget pays once for all of them, and later days are added under the same key.
+
     With `top` only the groups with the highest numbers are published: how many, or a `Top` that says by which
     measure and how surely. Choosing them pays for itself.
 
@@ -88,6 +94,8 @@ class Query:
     withhold: bool = False
     tables: Sequence[Sequence[str]] | None = None
     top: Top | Mapping[str, object] | int | None = None
+    running: str | None = None
+    through: datetime.date | int | str | None = None
     special: Special = field(init=False)
     derived: Mapping[str, Expression] = field(init=False)
     groups: KeyTable | None = field(init=False)
@@ -138,6 +146,7 @@ class Query:
             raise ContradictionError("bounds_touched", "asked where bounds may cut something", "no bound")
         told = cuts and self.bounds_touched is not False
         object.__setattr__(self, "aggregation", replace(aggregation, touched=told))
+        self._check_through()
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -235,7 +244,9 @@ class Query:
         return crossed(listed), ()
 
     def _margins(self) -> Margins | None:
-        """The several tables, if it is not just one by all columns."""
+        """The several tables, if it is not just one by all columns, or that of running totals."""
+        if self.running is not None:
+            return self._running()
         if self.tables is None:
             return None
         tables = check_tables(self.tables, self.columns)
@@ -247,6 +258,58 @@ class Query:
             remedy = "List the public keys of all columns, or ask for one table."
             raise ContradictionError("tables", "used with public keys", "a selection of groups", remedy)
         return Margins(cells=self.groups, asked=tables)
+
+    def _running(self) -> Margins:
+        """The table of running totals, refused where these are not sums of what the days have."""
+        running = check_running(self.running, self.groups, self.columns)
+        for name in ("tables", "top", "epsilon"):
+            if getattr(self, name) is not None:
+                remedy = "Give the measures a width." if name == "epsilon" else "Ask for it in another query."
+                raise ContradictionError("running", f"used without {name}", "both", remedy)
+        if strange := [one.name for one in self.measures if one.kind not in ("count", "people", "sum")]:
+            raise ContradictionError(
+                "running",
+                "used with counts and sums",
+                ", ".join(strange),
+                "Ask for the running sum and count.",
+            )
+        several = self.unit is not None and (self.groups_per_person or 1) > 1
+        if several and (people := [one.name for one in self.measures if one.kind == "people"]):
+            remedy = "Who comes on two days would count twice: groups_per_person=1, or count rows."
+            raise ContradictionError(
+                "running", "used with people of one group each", ", ".join(people), remedy
+            )
+        if self.groups is None:
+            raise AssertionError("groups are public here")
+        if self.through is not None:
+            object.__setattr__(self, "through", check_through(self.through, self.groups.columns[running]))
+        return Margins(cells=self.groups, asked=(self.columns,), running=running, through=self.through)  # type: ignore[arg-type]  # no text any more
+
+    @property
+    def is_extended(self) -> bool:
+        """Whether running totals can be published as days go by: nobody's part in earlier days changes.
+
+        Where people count in some of their groups alone, which ones is chosen among all that are in the data.
+        """
+        bounded = self.aggregation.groups_per_person is not None
+        return self.running is not None and not bounded and not self.aggregation.touched
+
+    def _check_through(self) -> None:
+        if self.through is None:
+            return
+        if self.running is None:
+            raise ContradictionError("through", "used with running totals", "none", 'Say running="day".')
+        if self.aggregation.groups_per_person is not None:
+            raise ContradictionError(
+                "through",
+                "used where nobody's choice of groups can change",
+                f"groups_per_person = {self.groups_per_person}",
+                "Days to come change which groups of a person are kept. Publish all days at once, or prepare "
+                "data with one row per person (unit=None).",
+            )
+        if self.aggregation.touched:
+            remedy = "Leave these out: bounds_touched=False."
+            raise ContradictionError("through", "used without counts of whom bounds touch", "both", remedy)
 
     def _check_widths(self) -> None:
         """Widths of several tables are plain numbers, by the names of the tables if they differ."""

@@ -38,6 +38,8 @@ _LATER = (
     "withhold",
     "tables",
     "top",
+    "running",
+    "through",
 )
 # More keys than this are named by their digest; they are in the published table.
 MOST_LISTED = 10_000
@@ -73,6 +75,8 @@ def _later(query: Query) -> Record:
         "withhold": query.withhold,
         "tables": None if query.tables is None else [list(table) for table in query.tables],
         "top": None if query.listed is None else query.listed.record(),
+        "running": query.running,
+        "through": query.through if isinstance(query.through, int) else query.through and str(query.through),
     }
 
 

@@ -33,9 +33,11 @@ from pbdp.tables.bounded import Aggregates
 from pbdp.tables.engines.interface import Source, check_columns, check_readable
 from pbdp.tables.fixed_point import LEAST_ROWS
 from pbdp.tables.keys import KeyTable, key_order, keys_from_record, keys_record
+from pbdp.tables.margins import RunningMargin
 from pbdp.tables.measures import Column
 from pbdp.tables.numbers import TOUCHED
 from pbdp.tables.plan import TablePlan, plan_table
+from pbdp.tables.query import Query
 from pbdp.tables.query_record import key_of, query_text
 from pbdp.tables.table import Payment, ReleasedTable, SourceName, typed
 from pbdp.tables.top import TOP
@@ -51,18 +53,23 @@ PURPOSE = "table data"
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Drawn:
-    """The published groups and, by label, the released numbers; `data` is the keyed digest of their data."""
+    """The published groups and, by label, the released numbers; `data` is the keyed digest of their data.
+
+    Of running totals that go on, `days` is how many days have rows that were drawn; others are 0.
+    """
 
     groups: KeyTable
     values: Mapping[str, Column]
     data: str | None = None
+    days: int | None = None
 
     def packed(self, plan: TablePlan) -> bytes:
         """As text for the ledger; public groups are part of the request already."""
         public = plan.query.groups is not None and plan.top is None
         found = None if public else keys_record(self.groups)
         values = {label: column.tolist() for label, column in self.values.items()}
-        record = {"groups": found, "values": values, "data": self.data}
+        record: dict[str, Any] = {"groups": found, "values": values, "data": self.data}
+        record |= {} if self.days is None else {"days": self.days}
         return json.dumps(record, separators=(",", ":"), allow_nan=False).encode()
 
     @classmethod
@@ -75,7 +82,7 @@ class Drawn:
         # rows of several tables are whole numbers of steps
         whole = {number.label: number.requirement.integer or bool(plan.strategies) for number in plan.numbers}
         values = {label: typed(column, whole[label]) for label, column in record["values"].items()}
-        return cls(groups=groups, values=values, data=record.get("data"))
+        return cls(groups=groups, values=values, data=record.get("data"), days=record.get("days"))
 
 
 class PaidFailureError(PbdpError):
@@ -162,6 +169,8 @@ def _as_paid(plan: TablePlan, source: Source, budget: Budget, key: str | None, b
     These did not tell whom the bounds touched, or planned sums and counts of means apart.
     """
     query, chosen = plan.query, budget.terms.chosen_blocks(blocks)
+    if query.running is not None:
+        return plan
     means = [False, True] if any(measure.is_widened(plan) for measure in query.measures) else [False]
     queries = [query]
     if query.bounds_touched is None and query.aggregation.touched:
@@ -188,7 +197,9 @@ def _paid(
         if source.place is None:
             remedy = "Give one that says which data it is, such as key='visits in March'."
             raise InputError("key", "given for data in memory, which has no name", "nothing", remedy)
-        key = key_of(plan.query, source.place)
+        key = key_of(whole_query(plan.query), source.place)
+    if plan.query.is_extended:
+        return _extended(plan, source, budget, key, blocks)
 
     @cache
     def content() -> bytes:
@@ -216,6 +227,80 @@ def _paid(
         if not hmac.compare_digest(now, drawn.data):
             raise DataChangedError(key)
     return drawn, _payment(budget, reservation, blocks)
+
+
+def whole_query(query: Query) -> Query:
+    """Running totals of all days, whichever are told: that is what is paid for."""
+    return query if query.through is None else replace(query, through=None)
+
+
+def part_key(key: str, part: int) -> str:
+    """The request key of one of the releases that running totals come in, as days go by."""
+    return f"{key}, part {part}"
+
+
+def is_part_of(key: str | None, whole: str) -> bool:
+    """Whether a request key is one of those."""
+    found, comma, number = (key or "").rpartition(", part ")
+    return bool(comma) and found == whole and number.isdecimal()
+
+
+def _extended(
+    plan: TablePlan, source: Source, budget: Budget, key: str, blocks: Blocks
+) -> tuple[Drawn, Payment]:
+    """Running totals whose earlier days may be published already: their rows stay, later ones are added.
+
+    Every part has all rows so far, and is stored under a key of its own. Whoever comes second with a part
+    gets what the first one stored, so that no row is ever drawn twice and shown. The first part pays for all.
+    """
+    days = running_days(plan)
+    before: Drawn | None = None
+    for part in range(1, days.largest + 1):
+
+        def packed(before: Drawn | None = before) -> bytes:
+            try:
+                return _added(plan, source, SECURE, before).packed(plan)
+            except PbdpError as error:
+                failure = error
+            raise PaidFailureError(key, budget.dataset, failure)
+
+        stored, reservation = budget.answered(
+            plan.noise,
+            1,
+            packed,
+            key=part_key(key, part),
+            query=query_text(whole_query(plan.query)),
+            again=part == 1,
+            blocks=blocks,
+            parts=days.largest,
+            whole=key,
+        )
+        before = Drawn.unpacked(plan, stored)
+        if (before.days or 0) >= int(days.sizes.max()):
+            # the key of all parts, to go on with
+            return before, replace(_payment(budget, reservation, blocks), key=key)
+    raise PbdpError("The ledger's answers to this request are no running totals of this query.")
+
+
+def _added(plan: TablePlan, source: Source, keystream: Keystream, before: Drawn | None) -> Drawn:
+    """The rows of earlier days as they are, and those of the days up to the last that is told with noise."""
+    days = running_days(plan)
+    known, last = (0 if before is None else before.days or 0), int(days.sizes.max())
+    fresh = draw(plan, source, keystream)
+    of_known, of_later = days.day < known, days.day >= last
+    values = {}
+    for label, rows in fresh.values.items():
+        old = np.zeros_like(rows) if before is None else before.values[label]
+        values[label] = np.where(of_known, old, np.where(of_later, 0, rows))
+    return Drawn(groups=fresh.groups, values=values, days=last)
+
+
+def running_days(plan: TablePlan) -> RunningMargin:
+    """The table of running totals."""
+    found = None if plan.query.margins is None else plan.query.margins.tables[0]
+    if not isinstance(found, RunningMargin):
+        raise AssertionError("these are no running totals")
+    return found
 
 
 def _advice(plan: TablePlan, budget: Budget, blocks: Blocks) -> str:

@@ -225,7 +225,8 @@ class ReleasedTable:
 
         It follows from what is published, so it costs nothing.
         """
-        if self.plan.query.groups is None:
+        # totals of the first days are near 0
+        if self.plan.query.groups is None or self.plan.query.running is not None:
             return {}
         near_zero = np.ones(len(self), dtype=bool)
         for label in (label for measure in self.plan.query.measures for label in measure.labels):

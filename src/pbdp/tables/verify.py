@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from pbdp.digits import delta_text, epsilon_text, percent_down, rounded_up
 from pbdp.errors import InputError, PbdpError
+from pbdp.ledger.budget import part_id
 from pbdp.mechanism.grid import LinearGrid
 from pbdp.planning.plan import Plan, number_design
 from pbdp.planning.pricing import Terms, fingerprint
@@ -24,7 +25,7 @@ from pbdp.tables.numbers import TOUCHED, Number, numbers_of
 from pbdp.tables.plan import SELECTION, TablePlan
 from pbdp.tables.query import Query
 from pbdp.tables.query_record import query_from_record, query_text
-from pbdp.tables.release import Drawn
+from pbdp.tables.release import Drawn, is_part_of, running_days, whole_query
 from pbdp.tables.selection import Threshold
 from pbdp.tables.signing import SIGNATURE, is_signed, public_key_at
 from pbdp.tables.touched import touched_counts, touched_released, touched_words
@@ -188,7 +189,7 @@ def _verified(record: Record, place: Path, table: Path | None, ledger: Ledger | 
             files.append(file)
         checks.append(check_file)
         checks += _checked_file(plan, file, known, place, table)
-    if plan.query.margins is not None:
+    if plan.query.margins is not None and plan.query.running is None:
         checks.append(checked("sums", lambda: check_sums(plan, files)))
     checks.append(checked("ledger", lambda: _payment(record, plan, ledger, files)))
     if record["insecure_test_seed"] is not None:
@@ -386,12 +387,22 @@ def _payment(
         (entry for entry in ledger.history(paid["dataset"]) if entry.sequence == paid["sequence"]), None
     )
     terms = Terms.from_record(paid["rule"])
-    if entry is None or (entry.kind, entry.key, entry.plan, entry.query, dict(entry.cost)) != (
-        "spend",
-        paid["key"],
-        terms.plan_id(plan.noise, terms.chosen_blocks(paid.get("blocks"))),
-        query_text(plan.query),
-        paid["charged"],
+    bought = terms.plan_id(plan.noise, terms.chosen_blocks(paid.get("blocks")))
+    if plan.query.is_extended:
+        bought = part_id(bought, running_days(plan).largest, paid["key"])
+    known = entry is not None and (
+        is_part_of(entry.key, paid["key"]) if plan.query.is_extended else entry.key == paid["key"]
+    )
+    if (
+        entry is None
+        or not known
+        or (entry.kind, entry.plan, entry.query, dict(entry.cost))
+        != (
+            "spend",
+            bought,
+            query_text(whole_query(plan.query)),
+            paid["charged"],
+        )
     ):
         raise FaultError("the ledger has no such spend for this query")
     words = f"paid from {paid['dataset']}, record {paid['sequence']}"

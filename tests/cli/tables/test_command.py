@@ -503,3 +503,34 @@ def test_several_tables_are_written_with_one_manifest_and_paid_for_once(
     assert "sums agree" in checked.out
     refused = tables(capsys, "visits.parquet", *asked[:-8], "--table-by", "town", "-o", "x.csv")
     assert_refused(refused, "columns of tables")
+
+
+def test_running_totals_go_on_under_one_key(folder: Path, capsys: Capture) -> None:
+    asked = ["--one-row-per-person", "--by", "month=1..12", "--running", "month", "--delta", "1e-6"]
+    asked += ["--count", "80", "name=visits"]
+    paid = with_ledger(capsys)
+    found = []
+    for last in (3, 7):
+        written = ["--through", str(last), "-o", f"{last}.csv"]
+        done = tables(capsys, "visits.parquet", *asked, *written, *paid)
+        assert done.code == 0, done.err
+        found.append([row["visits"] for row in read_csv((folder / f"{last}.csv").read_text())])
+        checked = run(capsys, "verify", f"{last}.csv.manifest.json", "--ledger", "l.db")
+        assert checked.code == 0, checked.out + checked.err
+        assert ("nothing; " in done.err + done.out) == (last == 7)
+    assert [len(one) for one in found] == [3, 7]
+    assert found[1][:3] == found[0]
+    planned = tables(capsys, "visits.parquet", *asked, "--dry-run")
+    assert "every number is the total up to its month" in planned.out
+    assert_refused(tables(capsys, "visits.parquet", *asked, "--through", "13"), "one of the keys")
+
+
+def test_the_last_day_of_a_query_file_may_be_a_flag(folder: Path, capsys: Capture) -> None:
+    (folder / "running.toml").write_text(
+        'data = "visits.parquet"\none_row_per_person = true\ndelta = 1e-6\nrunning = "month"\n'
+        'through = 2\n[by]\nmonth = "1..12"\n[visits]\nkind = "count"\nwithin = 80\n'
+    )
+    for more, count in (((), 2), (("--through", "5"), 5)):
+        done = tables(capsys, "running.toml", *more, "-o", "r.csv", "--force")
+        assert done.code == 0, done.err
+        assert len(read_csv((folder / "r.csv").read_text())) == count

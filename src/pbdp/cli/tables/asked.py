@@ -22,7 +22,7 @@ from pbdp.tables.table import SourceName
 
 Settings = Mapping[str, Any]
 
-TEXTS = ("data", "table", "unit", "keys", "where")
+TEXTS = ("data", "table", "unit", "keys", "where", "running")
 COUNTS = ("groups_per_person", "rows_per_group", "most_rows", "minimum_size")
 OWN = (
     *TEXTS,
@@ -37,6 +37,7 @@ OWN = (
     "quality",
     "withhold",
     "tables",
+    "through",
 )
 _PARQUET = (".parquet", ".pq")
 _KEYS = "It is a .csv file with a header, or a .parquet file, with a row for each group."
@@ -79,6 +80,8 @@ def asked_of(settings: Settings, folder: Path, read: Sequence[Path] = ()) -> Ask
         tables=settings.get("tables"),
         top=_top(settings.get("top")),
         where=settings.get("where"),
+        running=settings.get("running"),
+        through=settings.get("through"),
         derive=settings.get("derive"),
         delta=_delta(settings),
         **counts,

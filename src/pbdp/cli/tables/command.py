@@ -299,7 +299,8 @@ def _asked(options: argparse.Namespace) -> Asked:
     options.elsewhere = QUERY_FLAGS
     path = Path(options.asked)
     settings, folder = settings_in(path), path.parent
-    given = {name: getattr(options, name) for name in ("data", "table") if getattr(options, name) is not None}
+    own = ("data", "table", "through")
+    given = {name: getattr(options, name) for name in own if getattr(options, name) is not None}
     if "data" in given and "://" not in given["data"]:
         given["data"] = str(Path(given["data"]).absolute())
     return asked_of(settings | given, folder, read=[path])

@@ -50,6 +50,8 @@ QUERY_FLAGS = (
     "keys",
     "text_keys",
     "where",
+    "running",
+    "through",
 )
 
 
@@ -112,6 +114,16 @@ def add_flags(parser: argparse.ArgumentParser) -> None:
         action="append",
         metavar="COLUMNS",
         help="publish several tables that add up: zone,hour then zone then total (may be repeated)",
+    )
+    groups.add_argument(
+        "--running",
+        metavar="COLUMN",
+        help="totals up to each key of this column of --by, whose keys are dates or whole numbers",
+    )
+    groups.add_argument(
+        "--through",
+        metavar="KEY",
+        help="tell running totals up to this key; a ledger pays once, and later ones come under the same key",
     )
     groups.add_argument("--where", metavar="CONDITION", help="only rows for which this is true: 'spend > 0'")
     groups.add_argument(
@@ -218,10 +230,10 @@ def _csv(given: Sequence[str]) -> dict[str, Any]:
 
 
 def flags_given(options: argparse.Namespace) -> list[str]:
-    """The flags of a query that were used."""
+    """The flags of a query that were used, but for the last day, which changes from one time to the next."""
     names = [
         name
-        for name in (*QUERY_FLAGS, "by", "tables", "top", "select", "select_confidence", "csv", "derive")
+        for name in (*QUERY_FLAGS[:-1], "by", "tables", "top", "select", "select_confidence", "csv", "derive")
         if getattr(options, name) is not None
     ]
     kinds = dict.fromkeys(kind for kind, _ in options.measures or ())

@@ -163,6 +163,9 @@ def _groups(query: Query) -> str:
     if query.groups is None:
         which = "those" if query.listed is None else f"the top {query.listed.groups:,} of those"
         return f"{which} in the data{by}, as far as they are selected"
+    if query.running is not None and query.margins is not None:
+        (table,) = query.margins.tables
+        return f"{len(table):,} by {table.label}; every number is the total up to its {query.running}"
     if query.margins is not None:
         each = [
             f"{len(table):,} by {table.label}" if table.columns else "the total"

@@ -52,6 +52,12 @@ class Cells(Strategy):
         }
         return spread(kept, found)
 
+    def room(self, designs: Designs, table: int, confidence: float, width: float) -> float:
+        # the largest sum is the widest one: noise is even and never more likely further out (Anderson 1955)
+        largest = self.margins.tables[table].largest
+        half = 0.5 * largest if self.rounded else 0.0
+        return width / max(width_of_sum(designs[self.label], largest, confidence) + half, 0.5)
+
     def record(self) -> Record:
         return {"kind": self.kind}
 
@@ -60,7 +66,7 @@ class Cells(Strategy):
         return self.label
 
     def rows(self, table: int) -> int:
-        return int(self.margins.tables[table].sizes.max())
+        return self.margins.tables[table].largest
 
 
 def few(sizes: Index) -> Index:

@@ -29,7 +29,7 @@ from pbdp.planning.planner import FAMILIES
 from pbdp.planning.together import narrowest_together, plan_together
 from pbdp.planning.together.joint import release_of
 from pbdp.planning.together.search import fitted, is_concave
-from pbdp.tables.margins import Margins
+from pbdp.tables.margins import Margins, RunningMargin
 from pbdp.tables.numbers import Asked, Number, touched_number
 from pbdp.tables.plan import TablePlan
 from pbdp.tables.query import Query
@@ -42,6 +42,7 @@ from pbdp.tables.strategies.residual import (
     best_weights,
     residuals_of,
 )
+from pbdp.tables.strategies.running import Running, Weights, is_sound, root_weights
 from pbdp.tables.strategies.separate import MOST_KINDS, Separate
 from pbdp.tables.strategies.strategy import Change, Moves, Strategy
 
@@ -161,7 +162,14 @@ class Several:
 
     @staticmethod
     def _met(asked: Requirement, design: Design) -> Requirement:
-        """The requirement that a design just meets, within the same width."""
+        """The requirement that a design just meets: within the same width, or one as wide as joint noise is.
+
+        Rows of joint noise are in other units than the tables.
+        """
+        if design.kernel.joint:
+            far = NormalDist().inv_cdf((1 + asked.confidence) / 2)
+            width = math.ceil(far * float(design.kernel.sigma)) * design.grid.step  # type: ignore[attr-defined]  # always rounded Gaussian noise
+            asked = replace(asked, region=AbsoluteRegion.even(width))
         inside = rounded_down(design.least_weight(design.grid.region_in_steps(asked.region)))
         return replace(asked, confidence=min(max(inside, 1e-6), 1 - 1e-12))
 
@@ -217,7 +225,8 @@ Way = tuple[Strategy, Options]
 def _ways(query: Query, asked: Asked, reasons: list[PbdpError]) -> dict[str, Way]:
     """The strategies of one number by their kinds, each with the designs that its parts may have."""
     apart = _apart(query, asked)
-    tried = [apart] if apart is not None else [kind(query, asked) for kind in KINDS]
+    kinds = KINDS if query.running is None else RUNNING_KINDS
+    tried = [apart] if apart is not None else [kind(query, asked) for kind in kinds]
     made = [strategy for strategy in tried if strategy is not None]
     step = step_of(query, asked)
     widths = {table: width / step for table, width in asked.widths.items()}
@@ -335,7 +344,7 @@ def step_of(query: Query, asked: Asked) -> float:
     if quantity.is_whole:
         return 1.0
     sensitivity = quantity.sensitivity(query.neighbors)
-    widths = [width / int(margins.tables[table].sizes.max()) for table, width in asked.widths.items()]
+    widths = [width / margins.tables[table].largest for table, width in asked.widths.items()]
     least = min([*widths, *([asked.cells] if asked.cells is not None else [])])
     return step_of_at_least(
         sensitivity, min(math.ceil(sensitivity / (2 * FOR_STEPS * least)), MOST_IN_CHANGE)
@@ -398,6 +407,8 @@ def _apart(query: Query, asked: Asked) -> Strategy | None:
 def strategy_from(query: Query, asked: Asked, record: Mapping[str, Any]) -> Strategy:
     """The strategy of a record, for a number of a query; refused if it cannot be one."""
     margins = _margins(query)
+    if query.running is not None and record.get("kind") not in ("cells", "running"):
+        record = {}
     match record:
         case {"kind": "cells"}:
             made: Strategy | None = _apart(query, asked) or _cells(query, asked)
@@ -407,6 +418,9 @@ def strategy_from(query: Query, asked: Asked, record: Mapping[str, Any]) -> Stra
             made = _apart(query, asked)
         case {"kind": "residual", "weights": [*listed]} if margins.is_grid:
             made = _with_weights(query, asked, _weights_from(margins, listed))
+        case {"kind": "running", "weights": [*listed]} if query.running is not None:
+            days = _so_far(query).shape[1]
+            made = _running_with(query, asked, tuple(listed)) if is_sound(listed, days) else None
         case _:
             made = None
     if made is None or made.record() != dict(record):
@@ -454,8 +468,34 @@ def _weights_from(margins: Margins, listed: Sequence[Any]) -> dict[frozenset[int
     return found
 
 
-# The kinds of strategies that are compared.
+def _running(query: Query, asked: Asked) -> Strategy | None:
+    """Gaussian noise on weighted sums of the days so far."""
+    normal = NormalDist().inv_cdf((1 + asked.confidence) / 2)
+    spread = min(asked.widths.values()) / step_of(query, asked) / normal
+    weights = root_weights(_so_far(query), change_of(query, asked), spread)
+    return None if weights is None else _running_with(query, asked, weights)
+
+
+def _running_with(query: Query, asked: Asked, weights: Weights) -> Running:
+    return Running(
+        label=asked.label,
+        margins=_margins(query),
+        change=change_of(query, asked),
+        weights=weights,
+        rounded=not asked.quantity.is_whole,
+    )
+
+
+def _so_far(query: Query) -> RunningMargin:
+    (table,) = _margins(query).tables
+    if not isinstance(table, RunningMargin):
+        raise AssertionError("running totals have a table of their own")
+    return table
+
+
+# The kinds of strategies that are compared, of several tables and of running totals.
 KINDS: tuple[Kind, ...] = (_cells, _separate, _residual)
+RUNNING_KINDS: tuple[Kind, ...] = (_cells, _running)
 
 # ---- what is set aside
 

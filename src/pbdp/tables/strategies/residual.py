@@ -30,10 +30,7 @@ with |G(E)| where cells may move either way. A replaced person at most doubles t
 move up the squares add up, and twice the most negative G(E) for every pair of cells. Everything is one
 release of rounded Gaussian noise by that length (`strategy`).
 
-**Error.** (1) is a sum of independent noises, each Gaussian noise of the same σ and a rounding of at most
-1/2: a Gaussian number of variance σ²·c, c the sum of the squares of all weights, plus by Hoeffding's
-inequality at most sqrt(ln(2/h)·c/2) but for a probability of h. Tables differ from that law by η for each
-noise.
+**Error.** (1) is a weighted sum of independent noises (`joint`).
 
 **Which noise.** The least sum of cost_B/s_B for which all tables have their variances, s_B the variance of a
 row over a_B²: s_B = sqrt(cost_B / sum of l_T·K_TB), K_TB what s_B adds to the variance of T, and l_T are
@@ -51,14 +48,16 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from pbdp import special
-from pbdp.errors import CannotCertifyError
-from pbdp.mechanism.absolute import AbsoluteRegion
 from pbdp.mechanism.design import Design
-from pbdp.mechanism.grid import LinearGrid
 from pbdp.noise.kernel import Array, Index
-from pbdp.noise.rounded_gaussian import RoundedGaussian
 from pbdp.tables.margins import Margins
+from pbdp.tables.strategies.joint import (
+    FIRST_SIGMA,
+    LARGEST_SIGMA,
+    MOST_TOUCHED,
+    gaussian_design,
+    gaussian_width,
+)
 from pbdp.tables.strategies.rounding import below, rounded, two_way
 from pbdp.tables.strategies.strategy import Change, Designs, Moves, Record, Strategy
 
@@ -70,13 +69,7 @@ MOST_ROWS = 1 << 22
 MOST_COLUMNS, MOST_RESIDUALS = 12, 1 << 12
 # Numbers that cannot be whole are multiples of one over this.
 FINE = 1 << 20
-# About the sigma of noise in steps: rounding to whole steps and tables of whole weights cost nothing then.
-FIRST_SIGMA = 1 << 12
-LEAST_WEIGHT, LARGEST_SIGMA = 160, 1 << 17
-# The same times the rows that one person moves: tables differ from their laws by as much for each of them.
-MOST_TOUCHED = 3e8
-# Hoeffding's h.
-DOUBT = 1e-9
+LEAST_WEIGHT = 160
 ROUNDS, MOST_PASSES = 400, 20
 SIGMAS = np.linspace(0.7, 1.0, 32)
 
@@ -273,14 +266,8 @@ class Residual(Strategy):
 
     def _width(self, design: Design, columns: Columns, confidence: float) -> float:
         """How far a number is off before anything is rounded."""
-        sigma = float(design.kernel.sigma)  # type: ignore[attr-defined]  # always rounded Gaussian noise
-        factor = self.factor(columns) * (1 + 1e-12)
         noises = sum(math.prod(self._rows_of(part)) for part in self.weights if part <= columns)
-        short = 1 - confidence - DOUBT - noises * design.table_error()
-        if short <= 0:
-            raise CannotCertifyError("The confidence is too close to one for these tables. Ask for less.")
-        far = -float(special.ndtri(short / 2)) * (1 + 1e-12)
-        return far * sigma * math.sqrt(factor) + math.sqrt(math.log(2 / DOUBT) * factor / 2)
+        return gaussian_width(design, self.factor(columns), noises, confidence)
 
     def room(self, designs: Designs, table: int, confidence: float, width: float) -> float:
         columns = self._axes(table)
@@ -332,9 +319,7 @@ class Residual(Strategy):
 
     def own_designs(self, step: float, whole: bool) -> list[Design]:
         """Rounded Gaussian noise; how much of it there may be is found by its widths."""
-        grid = LinearGrid(step=step, rounded=not whole)
-        kernel = RoundedGaussian(sigma=float(FIRST_SIGMA))
-        return [Design(grid=grid, kernel=kernel, region=AbsoluteRegion.even(float(FIRST_SIGMA)))]
+        return [gaussian_design(step, whole)]
 
     def follows(self, table: int) -> str:
         del table
