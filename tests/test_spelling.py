@@ -131,3 +131,10 @@ def test_depth_is_counted_in_lists_and_objects() -> None:
         json_of(nested(DEEPEST + 2))
     assert json_of(b"[1, {}, []]") == [1, {}, []]
     assert json_of(b"1") == 1
+
+
+def test_a_name_stands_once_in_an_object() -> None:
+    assert json_of(b'[{"a": 1}, {"a": {"a": 2}}]') == [{"a": 1}, {"a": {"a": 2}}]
+    for text in (b'{"a": 1, "a": 1}', b'[{"b": {"a": 1, "c": 2, "\\u0061": 3}}]'):
+        with pytest.raises(NotJsonError, match="twice"):
+            json_of(text)

@@ -141,7 +141,7 @@ def neighbours_too(function: Callable[P, R]) -> Callable[P, R]:
 
 
 class NotJsonError(Exception):
-    """The text is not JSON, or not of a usual depth."""
+    """The text is not JSON, or not of a usual depth; its words, if any, say why not."""
 
 
 def content_of(what: str, path: Path | str, refused: type[InputError] = InputError) -> bytes:
@@ -170,9 +170,13 @@ def _near(path: Path) -> str:
 
 
 def json_of(content: bytes) -> Any:
-    """What a JSON text says; refused also where it is too deep for what will walk through it."""
+    """What a JSON text says; refused also where it is too deep for what will walk through it.
+
+    A name that an object has twice is refused: programs differ in which one they take, so that one text, with
+    one signature, would say two things.
+    """
     try:
-        read = json.loads(content.decode("utf-8-sig"))
+        read = json.loads(content.decode("utf-8-sig"), object_pairs_hook=_each_once)
     except (ValueError, RecursionError):  # a number of thousands of digits is a ValueError
         raise NotJsonError from None
     level: list[Any] = [read]
@@ -182,6 +186,13 @@ def json_of(content: bytes) -> Any:
     if level:
         raise NotJsonError
     return read
+
+
+def _each_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    made = dict(pairs)
+    if len(made) < len(pairs):
+        raise NotJsonError("a file that says something twice, under one name")
+    return made
 
 
 _KNOWN_FORMATS = {
@@ -204,8 +215,8 @@ def kind_of(content: bytes) -> str:
         return "a Parquet file"
     try:
         record = json_of(content)
-    except NotJsonError:
-        return "a file that is not JSON"
+    except NotJsonError as error:
+        return str(error) or "a file that is not JSON"
     return kind_of_record(record)
 
 

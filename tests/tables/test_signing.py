@@ -102,10 +102,27 @@ def test_fields_that_no_manifest_has_are_found_without_a_signature(made: Path) -
     assert verdict(made, name="bare.json") is False
 
 
-def test_a_key_beside_table_or_open_to_others_is_refused(made: Path, tmp_path: Path) -> None:
+def test_no_name_stands_twice_in_what_is_signed(made: Path) -> None:
+    written = (made / "t.csv.manifest.json").read_text()
+    (made / "twice.json").write_text(written.replace('"epsilon": ', '"epsilon": 0.001, "epsilon": ', 1))
+    with pytest.raises(InputError, match="twice, under one name"):
+        verdict(made, name="twice.json")
+
+
+def test_a_key_beside_data_or_table_or_open_to_others_is_refused(
+    made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     signer = signer_at(made / "keys" / "office")
     with pytest.raises(InputError, match="another folder"):
         signer.check_apart([made / "keys" / "data.csv"])
+    for where in (".", "keys", "keys/*.csv", "*/2024/*.csv", "k[e]ys/**/*.csv"):
+        with pytest.raises(InputError, match="another folder"):
+            signer.check_apart([made / where])
+    (made / "data").mkdir(exist_ok=True)
+    signer.check_apart([made / "data", made / "*.csv", made / "data/**/*.csv"])
+    monkeypatch.setenv("HOME", str(made))
+    with pytest.raises(InputError, match="another folder"):
+        signer.check_apart(["~/keys/data.csv"])
     signer.check_apart([made / "data.csv", "postgresql://somewhere/x"])
     loose = tmp_path / "loose"
     loose.write_bytes((made / "keys" / "office").read_bytes())

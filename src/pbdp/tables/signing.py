@@ -46,9 +46,20 @@ class Signer:
         """Refuse to use a key that lies with the data or with what is published."""
         folder = self.path.resolve().parent
         for file in files:
-            if "://" not in str(file) and Path(file).resolve().parent == folder:
+            if "://" not in str(file) and _lies_with(folder, Path(file).expanduser()):
                 remedy = "Move it to a folder of its own: who may read the data must not be able to sign."
                 raise InputError("signing key", "in another folder than data and table", str(folder), remedy)
+
+
+def _lies_with(folder: Path, files: Path) -> bool:
+    """Whether a folder is that of a file, or in one whose files are all meant, as a whole or by a pattern."""
+    if files.is_dir():
+        return folder.is_relative_to(files.resolve())
+    parent = files.absolute().parent
+    patterns = [place for place in (parent, *parent.parents) if set("*?[") & set(place.name)]
+    if patterns and not parent.exists():
+        return folder.is_relative_to(patterns[-1].parent.resolve())
+    return parent.resolve() == folder
 
 
 def create_pair(path: Path) -> Path:

@@ -20,11 +20,11 @@ from pbdp.planning.pricing import Terms, fingerprint
 from pbdp.planning.store import plan_from_record
 from pbdp.spelling import NotJsonError, content_of, json_of, kind_of, kind_of_record, read_now, word_now
 from pbdp.tables.laws import laws_record
-from pbdp.tables.manifest import FIELDS, FORMAT, VERSION, promised_means, statement
+from pbdp.tables.manifest import FIELDS, FORMAT, VERSION, plan_record, promised_means, statement
 from pbdp.tables.numbers import TOUCHED, Number, numbers_of
 from pbdp.tables.plan import SELECTION, TablePlan
 from pbdp.tables.query import Query
-from pbdp.tables.query_record import query_from_record, query_text
+from pbdp.tables.query_record import query_from_record, query_record, query_text
 from pbdp.tables.release import Drawn, is_part_of, running_days, whole_query
 from pbdp.tables.selection import Threshold
 from pbdp.tables.signing import SIGNATURE, is_signed, public_key_at
@@ -40,6 +40,7 @@ from pbdp.tables.verify_file import (
     check_metadata,
     check_notes,
     check_numbers,
+    check_said,
     check_stored,
     checked,
     file_of,
@@ -261,6 +262,8 @@ def _numbers(query: Query, noise: Plan, record: Record) -> tuple[tuple[Number, .
 def _certificate(record: Record, plan: TablePlan) -> str:
     """The joint epsilon was computed again when the plan was read; the manifest must say the same."""
     claim = read_now(record["certificate"])
+    if strange := sorted(set(claim) - {"epsilon", "delta", "neighbors", "statement"}):
+        raise FaultError(f"fields that no certificate has: {', '.join(strange)}")
     if not math.isclose(claim["epsilon"], plan.epsilon, rel_tol=SAME) or claim["delta"] != plan.delta:
         raise FaultError(
             f"the noise has epsilon {rounded_up(plan.epsilon)} at delta {delta_text(plan.delta)}, not "
@@ -278,6 +281,10 @@ def _certificate(record: Record, plan: TablePlan) -> str:
         raise FaultError("the formulas are not those of the noise")
     if record["plan"]["fingerprint"] != fingerprint(plan.noise):
         raise FaultError("the fingerprint is not that of the plan")
+    check_said(read_now(record["query"]), query_record(plan.query), "query")
+    if "noise" in record["plan"]:
+        # the formulas were compared above
+        check_said(record["plan"] | {"laws": None}, plan_record(plan) | {"laws": None}, "plan")
     return (
         f"epsilon {rounded_up(plan.epsilon)} at delta {delta_text(plan.delta)}, composed again from "
         "the noise tables"

@@ -6,6 +6,7 @@ A check ends in one of three ways: the claim holds, it does not, or it cannot be
 from __future__ import annotations
 
 import io
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -148,6 +149,26 @@ def file_of(
         return None, Check(name=name, holds=False, words=f"{path} is not the file that was published")
     made = PublishedFile(content=content, record=record, known=known, which=which)
     return made, Check(name=name, holds=True, words=f"{path}, unchanged")
+
+
+def check_said(said: object, meant: object, name: str) -> None:
+    """All that a part of the manifest says is what was made out of it; earlier versions said less.
+
+    What is read into a query or a plan is written again (`meant`), so that nothing stands beside it unread.
+    """
+    match said, meant:
+        case dict(), dict():
+            if strange := sorted(set(said) - set(meant)):
+                raise FaultError(f"{name} has fields that no manifest has: {', '.join(strange)}")
+            for field, value in said.items():
+                check_said(value, meant[field], f"{name}.{field}")
+        case list(), list() | tuple() if len(said) == len(meant):
+            for at, (value, other) in enumerate(zip(said, meant, strict=True)):
+                check_said(value, other, f"{name}[{at}]")
+        case float(), float() if math.isclose(said, meant, rel_tol=SAME):
+            pass
+        case _ if said != meant:
+            raise FaultError(f"{name} is not what the rest of the manifest says")
 
 
 def check_metadata(known: Record, place: Path, table: Path | None) -> str:

@@ -8,18 +8,20 @@ from __future__ import annotations
 import datetime
 import subprocess
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 import pytest
 
+from pbdp import Budget, Ledger
 from pbdp.errors import InputError
-from pbdp.tables.bounded import BoundedAggregation, Per, Value
+from pbdp.tables import Count, Query, Sum
+from pbdp.tables.bounded import Aggregates, BoundedAggregation, Per, Value
 from pbdp.tables.engines import spark as spark_engine
 from pbdp.tables.engines.interface import EngineError, check_columns
 from pbdp.tables.engines.spark import SparkSource
@@ -76,6 +78,10 @@ def session(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
         "spark.task.maxFailures": "2",
         # rows that were collected would not fit into this
         "spark.driver.maxResultSize": "1m",
+        # the same cluster for sessions of Spark Connect
+        "spark.plugins": "org.apache.spark.sql.connect.SparkConnectPlugin",
+        "spark.connect.grpc.binding.address": "127.0.0.1",
+        "spark.connect.grpc.binding.port": "0",
     }
     with pytest.MonkeyPatch.context() as patch:
         if (java := java_home(folder)) is not None:
@@ -89,6 +95,18 @@ def session(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
         started.sparkContext.setLogLevel("OFF")
         yield started
         started.stop()
+
+
+@pytest.fixture(scope="module")
+def remote(session: SparkSession) -> Iterator[SparkSession]:
+    """A session of Spark Connect, whose server is the driver of the other one."""
+    from pyspark.sql.connect.session import SparkSession as ConnectSession
+
+    service = getattr(session._jvm, "org.apache.spark.sql.connect.service.SparkConnectService$")
+    port = getattr(service, "MODULE$").localPort()
+    started = ConnectSession.builder.remote(f"sc://127.0.0.1:{port}").create()
+    yield cast("SparkSession", started)
+    started.client.close()
 
 
 def test_the_java_of_the_package_index_starts_as_spark_starts_it(tmp_path: Path) -> None:
@@ -241,6 +259,88 @@ def test_two_executors_work_and_tasks_that_fail_halfway_are_run_again_with_the_s
     }
     assert len({executor for executor, _, _ in tasks}) == EXECUTORS
     assert found == answered(calm, case.asked)
+
+
+def dying_once(marks: str) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
+    """Rows as they are, but the executor of the last part is killed when all others are done.
+
+    `marks` is a folder: it tells when the aggregation begins, and is told which executor has done which part.
+    """
+
+    def dying(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        import os
+        import signal
+        import time
+        from pathlib import Path
+
+        from pyspark import TaskContext
+
+        task, folder = TaskContext.get(), Path(marks)
+        if task is None:
+            raise AssertionError("this runs in a task")
+        # a task is a child of the daemon that the executor's Java process has started
+        executor = int(Path(f"/proc/{os.getppid()}/stat").read_text().rpartition(")")[2].split()[1])
+        for batch in batches:
+            yield batch.slice(0, batch.num_rows // 2)
+            if task.partitionId() == 3 and (folder / "aggregating").exists():
+                while len(list(folder.glob("done-*"))) < 3:
+                    time.sleep(0.02)
+                if not (folder / "killed").exists():
+                    if b"CoarseGrainedExecutorBackend" not in Path(f"/proc/{executor}/cmdline").read_bytes():
+                        raise AssertionError("this is not an executor")
+                    (folder / "killed").touch()
+                    os.kill(executor, signal.SIGKILL)
+                    time.sleep(10)
+            yield batch.slice(batch.num_rows // 2)
+        if (folder / "aggregating").exists():
+            (folder / f"done-{task.partitionId()}-{executor}").touch()
+
+    return dying
+
+
+def test_an_executor_that_dies_changes_no_number_and_nothing_is_paid_or_drawn_twice(
+    session: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    case = visits(np.random.default_rng(8), 3000)
+    calm = in_spark(session, case).repartition(4)
+    folder = tmp_path / "tasks"
+    folder.mkdir()
+    asked: list[tuple[BoundedAggregation, int, Aggregates]] = []
+    aggregate = SparkSource.aggregate
+
+    def watched(self: SparkSource, query: BoundedAggregation, choice_key: int) -> Aggregates:
+        (folder / "aggregating").touch()
+        asked.append((query, choice_key, aggregate(self, query, choice_key)))
+        return asked[-1][-1]
+
+    plan = Query(
+        unit="person",
+        by={"city": [f"city {x}" for x in range(12)]},
+        measures=[Count(within=50), Sum(column="spend", low=-5, high=90.5, within=2000)],
+        groups_per_person=3,
+        rows_per_group=2,
+        delta=1e-6,
+    ).plan()
+    monkeypatch.setenv("PBDP_STATE", str(tmp_path / "state"))
+    monkeypatch.setattr(SparkSource, "aggregate", watched)
+    with Ledger.create(tmp_path / "ledger.db") as ledger:
+        budget = Budget.create(ledger, "visits", epsilon=20, delta=1e-5)
+        table = plan.release(
+            calm.mapInArrow(dying_once(str(folder)), calm.schema), budget=budget, key="visits"
+        )
+        again = plan.release(calm, budget=budget, key="visits")
+        kinds = [entry.kind for entry in ledger.history("visits")]
+    assert (folder / "killed").exists()
+    # what the lost executor had done before is done once more in another one
+    assert len(list(folder.glob("done-*"))) > 4
+    ((query, choice_key, found),) = asked
+    undisturbed = aggregate(SparkSource(calm), query, choice_key)
+    assert as_reference(found, query) == as_reference(undisturbed, query)
+    assert touched_told(found, query) == touched_told(undisturbed, query)
+    assert kinds.count("spend") == 1
+    assert again.payment is not None
+    assert again.payment.repeated
+    assert again.to_arrow().equals(table.to_arrow())
 
 
 def test_rows_are_not_collected(session: SparkSession) -> None:
@@ -494,6 +594,51 @@ def test_rows_have_one_digest_in_any_order_and_other_rows_another(session: Spark
     assert digest(ROWS[::-1]) == digest(ROWS)
     for change in ("another column", "zero for none", "two rows have each other's value", "no rows"):
         assert digest(OTHERS[change]) != digest(ROWS), change
+
+
+@pytest.mark.parametrize("number", range(10, 14))
+def test_spark_connect_gives_the_integers_of_the_definition(remote: SparkSession, number: int) -> None:
+    case = random_case(np.random.default_rng(number))
+    asked = replace(case.asked, touched=bool(case.asked.cutting))
+    with with_settings(remote, {"spark.sql.ansi.enabled": ("true", "false")[number % 2]}):
+        found = SparkSource(in_spark(remote, case)).aggregate(asked, CHOICE_KEY)
+    assert as_reference(found, asked) == reference(case.rows, asked)
+    if asked.touched:
+        assert touched_told(found, asked) == touched(case.rows, asked)
+
+
+def test_spark_connect_answers_as_the_classic_session(session: SparkSession, remote: SparkSession) -> None:
+    case = visits(np.random.default_rng(9), 1000)
+    here, there = (SparkSource(in_spark(one, case)) for one in (session, remote))
+    assert type(there.frame).__module__.startswith("pyspark.sql.connect")
+    assert as_reference(there.aggregate(case.asked, CHOICE_KEY), case.asked) == answered(
+        here.frame, case.asked
+    )
+    assert (there.digest(case.asked), there.kinds(), there.engine) == (
+        here.digest(case.asked),
+        here.kinds(),
+        here.engine,
+    )
+    one = Query(
+        unit="person", by={"city": ["city 1"]}, measures=[Count(within=50)], rows_per_group=2, delta=1e-6
+    )
+    assert one.plan().release(there.frame).engine.startswith("Spark 4")
+    assert remote.catalog.listTables() == []
+
+
+def test_errors_of_spark_connect_are_told_without_the_data(remote: SparkSession) -> None:
+    value = Value(column="v", fixed=FixedPoint(low=0, high=2.0**50, whole=True, most_rows=4096))
+    asked = BoundedAggregation(unit="one", by=(), keys=None, values=(value,))
+    with pytest.raises(EngineError, match="more rows than most_rows"):
+        answered(remote.range(8192).selectExpr("1 AS one", f"{2**50} AS v"), asked)
+    broken = remote.sql("SELECT 1 AS one, raise_error('4711 is a secret') AS g")
+    with pytest.raises(EngineError) as caught:
+        answered(broken.selectExpr("one", "cast(g AS string) AS g"), replace(asked, by=("g",), values=()))
+    assert "4711" not in str(caught.value)
+    assert caught.value.__context__ is None
+    assert remote.catalog.listTables() == []
+    with pytest.raises(InputError, match="a stream"):
+        SparkSource(remote.readStream.format("rate").load())
 
 
 def test_expressions_and_fractions_are_as_everywhere(session: SparkSession) -> None:
