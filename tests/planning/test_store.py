@@ -469,7 +469,8 @@ def test_any_changed_leaf_is_refused_or_changes_nothing(
         assert loaded.epsilon == pytest.approx(plan.epsilon, rel=1e-12), place
         assert loaded.confidence == pytest.approx(plan.confidence, rel=1e-12), place
         assert _stated(loaded) == _stated(plan), place
-        if place[:2] != ("requirement", "bounds"):  # epsilon and confidence are the same inside any bounds
+        # epsilon and confidence are the same inside any bounds, and with any map that loses no answer
+        if place[:2] != ("requirement", "bounds") and place[:3] != ("mechanism", "decoder", "outputs"):
             ours, theirs = plan.law_at(3), loaded.law_at(3)
             assert np.array_equal(ours.output, theirs.output), place
             assert np.allclose(ours.probability, theirs.probability, rtol=1e-9, atol=1e-17), place

@@ -83,6 +83,15 @@ def test_wide_widths_come_within_a_per_cent_with_noise_that_budgets_pay(
     assert within < 1000 or is_payable(plan.requirement, plan.mechanism)
 
 
+def test_the_limit_of_very_wide_widths_is_near_too() -> None:
+    """On lattices that the sensitivity is no whole number of steps of, it was 7 % too low."""
+    plan = pbdp.plan(
+        within=374_547 * 106_532, sensitivity=106_532, confidence=1 - 3.8e-9, delta=8.2e-12, integer=True
+    )
+    assert plan.limit is not None
+    assert plan.limit.epsilon <= plan.epsilon <= 1.003 * plan.limit.epsilon
+
+
 def test_whole_numbers_are_published_and_kept(tmp_path: Path) -> None:
     plan = pbdp.plan(within=1e6, sensitivity=10_000, families=("laplace",), **WIDE)
     step = round(plan.grid.step)

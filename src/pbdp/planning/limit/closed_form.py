@@ -132,11 +132,12 @@ def _block(question: Question) -> int | None:
     """The lattice that loses least of those on which the weights are few enough to be written out.
 
     What counts is the sensitivity against the width of the region. On a lattice it is largest where the
-    region is a whole number of points, and on a fine lattice.
+    region is a whole number of points, or the sensitivity one of steps, and on a fine lattice.
     """
     points, width = question.points, question.sensitivity
     finest = max(-(-points // LARGEST_REGION), -(-(width + 1) // (math.isqrt(LARGEST_BLOCK // 4) + 1)))
     blocks = {1, finest, *(-(-points // few) for few in range(1, min(points, FEW_POINTS) + 1))}
+    blocks |= {width // few for few in range(1, min(width, FEW_POINTS) + 1)}
     lattices = {block: question.coarsened(block) for block in sorted(blocks) if block <= width}
     fitting = [block for block, lattice in lattices.items() if _fits(lattice)]
     ratio = {block: lattices[block].sensitivity / lattices[block].points for block in fitting}

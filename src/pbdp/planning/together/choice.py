@@ -64,7 +64,7 @@ def _merged(losses: Array, masses: Array) -> tuple[Array, Array]:
         return losses, masses
     low, high = float(losses.min()), float(losses.max())
     cells = ((losses - low) * (MOST_CELLS - 1) / max(high - low, math.ulp(high))).astype(np.int64)
-    total = np.bincount(cells, masses, MOST_CELLS)
+    total = np.asarray(np.bincount(cells, masses, MOST_CELLS), dtype=np.float64)
     mean = np.bincount(cells, masses * losses, MOST_CELLS)
     filled = total > 0
     return mean[filled] / total[filled], total[filled]
