@@ -20,6 +20,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from pbdp.accounting import Bounds
+from pbdp.accounting.composition.case import outlined
 from pbdp.accounting.composition.loss_law import Release
 from pbdp.accounting.composition.window import Part as Losses
 from pbdp.accounting.composition.window import log_moment, tilt_for_delta
@@ -52,8 +54,7 @@ class Option:
     def finite_losses(self, neglected: float) -> Losses:
         """The finite losses of all its numbers, for estimates; the rarest ends of tables are left out."""
         law = max(self.release.covered, key=lambda law: float(law.masses @ law.losses))
-        kept = law.without_extremes(neglected)
-        return kept.losses, kept.masses, self.part.releases
+        return outlined((law.without_extremes(neglected),), self.part.releases)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,7 +76,8 @@ class Choosing:
     options: Sequence[Sequence[Option]]
     separate: Sequence[Choice]
     delta: float
-    _known: dict[Choice, float] = field(init=False, default_factory=dict)
+    _known: dict[Choice, tuple[Bounds, str]] = field(init=False, default_factory=dict)
+    _seen: dict[int, Losses] = field(init=False, default_factory=dict)
 
     def best(self) -> Found:
         """The choice of least epsilon that was found, never above that of the separate plans.
@@ -98,15 +100,26 @@ class Choosing:
 
     def tilt(self, choice: Choice) -> float:
         """About the tilt at which the composed loss of a choice has to be looked at."""
-        return tilt_for_delta(
-            [option.finite_losses(self._neglected) for option in self._taken(choice)], self.delta
-        )
+        return tilt_for_delta([self._losses(option) for option in self._taken(choice)], self.delta)
+
+    def ranked(self, row: Sequence[Option], tilt: float) -> list[int]:
+        """The places of options that may be in a row, those of least moment at a tilt first."""
+        return [int(at) for at in np.argsort(self._moments(row, np.array([tilt]))[:, 0], kind="stable")]
+
+    def bounds(self, choice: Choice) -> tuple[Bounds, str]:
+        """Bounds for the epsilon of a choice, and how they were found; the upper one may be infinite."""
+        if choice not in self._known:
+            self._known[choice] = noise_epsilon(self._counted(choice), self.delta)
+        return self._known[choice]
 
     def epsilon(self, choice: Choice) -> float:
         """The certified epsilon of a choice; may be infinite."""
-        if choice not in self._known:
-            self._known[choice] = noise_epsilon(self._counted(choice), self.delta)[0].upper
-        return self._known[choice]
+        return self.bounds(choice)[0].upper
+
+    def _losses(self, option: Option) -> Losses:
+        if id(option) not in self._seen:
+            self._seen[id(option)] = option.finite_losses(self._neglected)
+        return self._seen[id(option)]
 
     def _found(self, choice: Choice) -> Found:
         return Found(choice=choice, epsilon=self.epsilon(choice))
@@ -141,7 +154,7 @@ class Choosing:
         values = np.full((len(row), len(tilts)), math.inf)
         for index, option in enumerate(row):
             if option.unhidden <= RESERVE * self.delta:
-                losses = option.finite_losses(self._neglected)
+                losses = self._losses(option)
                 values[index] = [log_moment([losses], float(tilt)) for tilt in tilts]
         return values
 
