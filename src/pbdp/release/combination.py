@@ -194,9 +194,9 @@ def _reach(start: int, masses: Array, count: int) -> int:
     """R with P(|sum of so many noises| > R) <= `TAIL`; long tables are looked at in groups for it."""
     whole = count * max(-start, start + len(masses) - 1, 0)
     if count == 1:
-        sizes = np.abs(start + np.arange(len(masses)))
-        beyond = np.cumsum(cell_sums(sizes, masses, int(sizes.max()) + 1)[::-1])[::-1]
-        return max(int(np.searchsorted(-beyond, -TAIL)) - 1, 0)
+        # half of it on either side
+        below, above = (int(np.searchsorted(np.cumsum(one), TAIL / 2)) for one in (masses, masses[::-1]))
+        return min(max(-(start + below), start + len(masses) - 1 - above, 0), whole)
     width = -(-len(masses) // LOOKED_AT)
     first, _, grouped = _grouped(start, masses, width)
     noise = width * (first + np.arange(len(grouped), dtype=np.float64))

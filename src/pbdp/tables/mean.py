@@ -118,16 +118,21 @@ class Mean(Measure):
         apart = self.numbers(plan.query, None)
         return any(plan.part(one.label).requirement.region != one.requirement.region for one in apart)
 
-    def is_provable(self, plan: TablePlan) -> bool:
-        """Whether its error is known from that of both together."""
-        return is_proved_for(*self._designs(plan))
+    def room(self, query: Query, total: Design, count: Design) -> float | None:
+        """How many times as wide the noise of both could be, about, for the width that it must have.
 
-    def room(self, plan: TablePlan) -> float:
-        """How many times as wide its noise could be, about, for the width that it must have."""
+        None where its error is not known from that of both together.
+        """
         if self.within is None or self.at_least is None:
             raise AssertionError("a mean without a width has room for any noise")
-        width = self._width_at(plan, _furthest_from_middle(self.value(plan.query)) + self.within)
-        return self.within * self.at_least / width
+        if not is_proved_for(total, count):
+            return None
+        far = _furthest_from_middle(self.value(query)) + self.within
+        return self.within * self.at_least / width_at(total, count, far, query.confidence_of(self))
+
+    def room_in(self, plan: TablePlan) -> float | None:
+        """The same for the noise of a plan."""
+        return self.room(plan.query, *self._designs(plan))
 
     def shares(self, query: Query) -> list[tuple[str, float]]:
         """About how near its sum and count should be of Gaussian noise, by label, but for a common factor.

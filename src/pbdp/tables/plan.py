@@ -18,7 +18,9 @@ from pbdp.mechanism.requirement import Requirement
 from pbdp.noise.family import kernel_from
 from pbdp.noise.kernel import Array
 from pbdp.planning.plan import Part, Plan, number_design
+from pbdp.planning.planner import FAMILIES
 from pbdp.planning.together import narrowest_together, plan_together
+from pbdp.planning.together.narrowest import families_of_plan
 from pbdp.planning.together.search import fitted
 from pbdp.tables.mean import Mean
 from pbdp.tables.measures import Column
@@ -40,6 +42,8 @@ SELECTION_SHARE = 0.05
 WIDER, MOST_PLANS = 1.6, 5
 # Gaussian noise can be scaled; other noise is found anew for every width, and counts have whole ones.
 CLOSE, CLOSE_GAUSSIAN = 1e-2, 3e-4
+# Plans that would cost so many times as much as the best one are not brought near what is asked.
+FAR = 1.03
 # Steps of Gaussian noise of a mean's sum are so many times finer than otherwise.
 FINER = 8
 # The part of the plan that a selection's threshold has; no measure can have a name like this.
@@ -275,6 +279,7 @@ def plan_table(query: Query, *, apart: bool = False) -> TablePlan:
         query.epsilon,
         given=groups.given,
         missing=groups.missing,
+        quick=True,
     )
     numbers = tuple(
         Number(label=number.label, quantity=number.quantity, requirement=part.requirement)
@@ -290,46 +295,76 @@ def _nearest_means(query: Query, numbers: Sequence[Number], groups: _Groups, apa
     of them, and Gaussian noise, which is better for two together where many numbers are released. Where
     neither will do, they are as near as a mean needs that is off by both at their worst.
     """
+    means = [one for one in query.measures if isinstance(one, Mean) and one.within is not None and not apart]
 
-    def planned(factors: Mapping[str, float], gaussian: bool = False) -> TablePlan:
+    def planned(
+        factors: Mapping[str, float],
+        families: tuple[str, ...] = FAMILIES,
+        gaussians: Mapping[str, tuple[Number, Design]] | None = None,
+    ) -> TablePlan:
+        made = gaussians or {}
         wider = [_widened(number, factors.get(number.label, 1.0)) for number in numbers]
-        fixed: dict[str, list[tuple[Requirement, Design]]] = {}
-        if gaussian:
-            shares = dict(share for mean in means for share in mean.shares(query))
-            made = {
-                one.label: _with_gaussian(one, factors[one.label] * shares[one.label])
-                for one in wider
-                if one.label in shares
-            }
-            fixed = {label: [(one.requirement, design)] for label, (one, design) in made.items()}
-            wider = [made[one.label][0] if one.label in made else one for one in wider]
+        wider = [made[one.label][0] if one.label in made else one for one in wider]
+        fixed = {label: [(one.requirement, design)] for label, (one, design) in made.items()}
         open_ones = _requirements([one for one in wider if one.label not in fixed])
-        noise = plan_together(open_ones, given=fixed | groups.given, missing=groups.missing)
+        noise = plan_together(
+            open_ones, families, given=fixed | groups.given, missing=groups.missing, quick=True
+        )
         # in the order of the numbers, whichever way they were chosen
         order = [*(one.label for one in wider), TOP, SELECTION]
         parts = tuple(sorted(noise.parts, key=lambda part: order.index(part.name)))
         return groups.plan(query, tuple(wider), replace(noise, parts=parts))
 
-    means = [one for one in query.measures if isinstance(one, Mean) and one.within is not None and not apart]
     found: list[TablePlan] = []
-    for gaussian in (False, True) if means else ():
-        factors, close = {mean.name: WIDER for mean in means}, CLOSE_GAUSSIAN if gaussian else CLOSE
-        for _ in range(MOST_PLANS):
-            plan = planned({label: factors[mean.name] for mean in means for label in mean.labels}, gaussian)
-            if not all(mean.is_provable(plan) for mean in means):
-                break
-            room = {mean.name: mean.room(plan) for mean in means}
-            if min(room.values()) > 1:
-                found.append(plan)
-            if all(1 < one < 1 + close for one in room.values()):
-                break
-            factors = {
-                name: max(factor * room[name] * (1 - close / 2), 1.0) for name, factor in factors.items()
-            }
-        if not found:
+    factors, families = {mean.name: WIDER for mean in means}, FAMILIES
+    gaussians = _gaussian_means(query, numbers, means)
+    if gaussians is not None:
+        found.append(planned({}, gaussians=gaussians))
+    for _ in range(MOST_PLANS if means else 0):
+        plan = planned({label: factors[mean.name] for mean in means for label in mean.labels}, families)
+        # those that won once win again
+        families = families_of_plan(plan.noise, FAMILIES)
+        rooms = {mean.name: mean.room_in(plan) for mean in means}
+        room = {name: one for name, one in rooms.items() if one is not None}
+        if len(room) < len(means):
             # never dearer than with both at their worst
             found.append(planned({}))
-    return min(found, key=lambda plan: plan.epsilon) if found else planned({})
+            break
+        # losses fall about as widths grow
+        if found and plan.epsilon > FAR * found[0].epsilon * max(room.values()):
+            break
+        if min(room.values()) > 1:
+            found.append(plan)
+        if all(1 < one < 1 + CLOSE for one in room.values()):
+            break
+        factors = {name: max(factor * room[name] * (1 - CLOSE / 2), 1.0) for name, factor in factors.items()}
+    return min(found or [planned({})], key=lambda plan: plan.epsilon)
+
+
+def _gaussian_means(
+    query: Query, numbers: Sequence[Number], means: Sequence[Mean]
+) -> dict[str, tuple[Number, Design]] | None:
+    """Gaussian noise for sums and counts of means, as wide as these allow; None where none was found."""
+    named = {number.label: number for number in numbers}
+    found: dict[str, tuple[Number, Design]] = {}
+    for mean in means:
+        factor, best = WIDER, None
+        for _ in range(MOST_PLANS):
+            made = {
+                label: _with_gaussian(_widened(named[label], factor), factor * share)
+                for label, share in mean.shares(query)
+            }
+            room = mean.room(query, *(design for _, design in made.values()))
+            if room is None:
+                break
+            best = made if room > 1 else best
+            if 1 < room < 1 + CLOSE_GAUSSIAN:
+                break
+            factor = max(factor * room * (1 - CLOSE_GAUSSIAN / 2), 1.0)
+        if best is None:
+            return None
+        found |= best
+    return found or None
 
 
 def _half_width(number: Number) -> float:

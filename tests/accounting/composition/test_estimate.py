@@ -5,27 +5,38 @@ import math
 import numpy as np
 import pytest
 
+from pbdp.accounting.composition import estimate
 from pbdp.accounting.composition.composed import compose
 from pbdp.accounting.composition.estimate import approximate_epsilon
 from pbdp.accounting.composition.loss_law import table_release
 from pbdp.errors import InputError
+from pbdp.mechanism.weights import WeightTable
 from tests.accounting.composition.laws import GAUSSIAN_20, LAPLACE_20, gaussian_table, laplace_table
 
 
 @pytest.mark.parametrize("count", [1, 2, 10, 100, 10_000])
 def test_a_gaussian_is_estimated_to_two_parts_in_ten_thousand(count: int) -> None:
     table = gaussian_table(GAUSSIAN_20)
-    estimate = approximate_epsilon(table.probabilities(), 1, count, 1e-6)
+    found = approximate_epsilon(table.probabilities(), 1, count, 1e-6)
     certified = compose([(table_release(table, 1), count)]).epsilon_at(1e-6).upper
-    assert estimate[0] == pytest.approx(certified, rel=2e-4)
+    assert found[0] == pytest.approx(certified, rel=2e-4)
 
 
 @pytest.mark.parametrize("count", [1, 5, 10, 20, 30, 100])
 def test_a_laplace_is_estimated_to_two_percent(count: int) -> None:
     table = laplace_table(LAPLACE_20)
-    estimate = approximate_epsilon(table.probabilities(), 1, count, 1e-6)
+    found = approximate_epsilon(table.probabilities(), 1, count, 1e-6)
     certified = compose([(table_release(table, 1), count)]).epsilon_at(1e-6).upper
-    assert estimate[0] == pytest.approx(certified, rel=2e-2)
+    assert found[0] == pytest.approx(certified, rel=2e-2)
+
+
+@pytest.mark.parametrize("table", [gaussian_table(600.0), laplace_table(400.0)])
+def test_many_losses_are_estimated_in_cells(table: WeightTable, monkeypatch: pytest.MonkeyPatch) -> None:
+    masses = table.probabilities()
+    assert len(masses) > 2 * estimate.CELLS
+    cells = approximate_epsilon(masses, 50, 10, 1e-6)[0]
+    monkeypatch.setattr(estimate, "CELLS", len(masses))
+    assert cells == pytest.approx(approximate_epsilon(masses, 50, 10, 1e-6)[0], rel=1e-5)
 
 
 def test_candidates_together_are_estimated_as_one_by_one() -> None:

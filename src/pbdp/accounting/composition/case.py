@@ -107,11 +107,11 @@ def _case(
     counts = tuple(count for _, count in parts)
     share = neglected / sum(counts)
     covered = tuple(tuple(law.without_extremes(share) for law in release.covered) for release, _ in parts)
-    outlines = tuple(_outline(laws, count) for laws, count in zip(covered, counts, strict=True))
+    outlines = tuple(outlined(laws, count) for laws, count in zip(covered, counts, strict=True))
     return Case(covered=covered, counts=counts, outlines=outlines, tilt=tilt_of(outlines))
 
 
-def _outline(laws: Laws, count: int) -> Part:
+def outlined(laws: Laws, count: int) -> Part:
     """Finite losses of a release; one that has none contributes a certain loss of zero."""
     if len(laws) == 1 and 0 < len(laws[0].losses) <= _OUTLINE:
         return laws[0].losses, laws[0].masses, count

@@ -21,6 +21,8 @@ from pbdp.errors import InputError
 from pbdp.noise.kernel import Array
 
 _WIDENINGS, _STEPS = 12, 14
+# Rows with many more losses are looked at in so many cells.
+CELLS = 2048
 # Log-tilts looked at, in units of one over the standard deviation of the composed loss.
 _LOW, _HIGH = math.log(1e-4), math.log(1e3)
 
@@ -54,11 +56,33 @@ def _rows(first: Array, second: Array, releases: int, delta: float) -> Array:
         losses = np.clip(np.where(shared, np.log(first / second), 0.0), -LARGEST_LOSS, LARGEST_LOSS)
     finite = np.where(shared, first, 0.0)
     infinite = np.sum(np.where(shared, 0.0, first), axis=1)
+    if losses.shape[1] > 2 * CELLS:
+        losses, finite = _in_cells(losses, finite)
     room = delta + np.expm1(releases * np.log1p(-np.minimum(infinite, 0.5)))
     possible = room > 0
     finite = _without_largest(losses, finite, NEGLECTED_SHARE * np.where(possible, room, 1.0) / releases)
     found = _saddle(losses, finite, releases, np.log(np.where(possible, room, delta)))
     return np.where(possible, np.maximum(found, 0.0), math.inf)
+
+
+def _in_cells(losses: Array, masses: Array) -> tuple[Array, Array]:
+    """Losses put together with those near them, at the mean of each cell.
+
+    Cells are even in arsinh(loss/s), s the spread of the row: fine near 0, and wide only where losses are.
+    """
+    total = np.maximum(np.sum(masses, axis=1, keepdims=True), 1e-300)
+    spread = np.sqrt(np.sum(masses * losses**2, axis=1, keepdims=True) / total)
+    places = np.arcsinh(losses / np.maximum(spread, 1e-12))
+    low, high = (np.asarray(end(places, axis=1, keepdims=True)) for end in (np.min, np.max))
+    cells = np.minimum((places - low) * (CELLS / np.maximum(high - low, 1e-12)), CELLS - 1).astype(np.int64)
+    cells += CELLS * np.arange(len(losses))[:, None]
+
+    def sums(weights: Array) -> Array:
+        found = np.bincount(cells.ravel(), weights=weights.ravel(), minlength=CELLS * len(losses))
+        return np.asarray(found.reshape(len(losses), CELLS), dtype=np.float64)
+
+    put = sums(masses)
+    return np.where(put > 0, sums(masses * losses) / np.where(put > 0, put, 1.0), 0.0), put
 
 
 def _without_largest(losses: Array, masses: Array, allowed: Array) -> Array:

@@ -20,6 +20,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from pbdp.accounting import Bounds
+from pbdp.accounting.composition.case import outlined
 from pbdp.accounting.composition.loss_law import Release
 from pbdp.accounting.composition.window import Part as Losses
 from pbdp.accounting.composition.window import log_moment, tilt_for_delta
@@ -33,8 +35,6 @@ TILTS = 2.0 ** np.arange(-2.0, 2.5, 0.5)
 # Laws of each part that are exchanged for one another, and how often all parts are gone through.
 MOST_TRIALS = 3
 MOST_ROUNDS = 4
-# Losses of an option for estimates; only what is certified takes all of them.
-MOST_CELLS = 1 << 12
 
 Choice = tuple[int, ...]
 
@@ -54,20 +54,7 @@ class Option:
     def finite_losses(self, neglected: float) -> Losses:
         """The finite losses of all its numbers, for estimates; the rarest ends of tables are left out."""
         law = max(self.release.covered, key=lambda law: float(law.masses @ law.losses))
-        kept = law.without_extremes(neglected)
-        return *_merged(kept.losses, kept.masses), self.part.releases
-
-
-def _merged(losses: Array, masses: Array) -> tuple[Array, Array]:
-    """Losses in cells, each with the mean of those in it: long tables are estimated as fast as short ones."""
-    if len(losses) <= MOST_CELLS:
-        return losses, masses
-    low, high = float(losses.min()), float(losses.max())
-    cells = ((losses - low) * (MOST_CELLS - 1) / max(high - low, math.ulp(high))).astype(np.int64)
-    total = np.asarray(np.bincount(cells, masses, MOST_CELLS), dtype=np.float64)
-    mean = np.bincount(cells, masses * losses, MOST_CELLS)
-    filled = total > 0
-    return mean[filled] / total[filled], total[filled]
+        return outlined((law.without_extremes(neglected),), self.part.releases)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,7 +76,8 @@ class Choosing:
     options: Sequence[Sequence[Option]]
     separate: Sequence[Choice]
     delta: float
-    _known: dict[Choice, float] = field(init=False, default_factory=dict)
+    _known: dict[Choice, tuple[Bounds, str]] = field(init=False, default_factory=dict)
+    _seen: dict[int, Losses] = field(init=False, default_factory=dict)
 
     def best(self) -> Found:
         """The choice of least epsilon that was found, never above that of the separate plans.
@@ -112,15 +100,26 @@ class Choosing:
 
     def tilt(self, choice: Choice) -> float:
         """About the tilt at which the composed loss of a choice has to be looked at."""
-        return tilt_for_delta(
-            [option.finite_losses(self._neglected) for option in self._taken(choice)], self.delta
-        )
+        return tilt_for_delta([self._losses(option) for option in self._taken(choice)], self.delta)
+
+    def ranked(self, row: Sequence[Option], tilt: float) -> list[int]:
+        """The places of options that may be in a row, those of least moment at a tilt first."""
+        return [int(at) for at in np.argsort(self._moments(row, np.array([tilt]))[:, 0], kind="stable")]
+
+    def bounds(self, choice: Choice) -> tuple[Bounds, str]:
+        """Bounds for the epsilon of a choice, and how they were found; the upper one may be infinite."""
+        if choice not in self._known:
+            self._known[choice] = noise_epsilon(self._counted(choice), self.delta)
+        return self._known[choice]
 
     def epsilon(self, choice: Choice) -> float:
         """The certified epsilon of a choice; may be infinite."""
-        if choice not in self._known:
-            self._known[choice] = noise_epsilon(self._counted(choice), self.delta)[0].upper
-        return self._known[choice]
+        return self.bounds(choice)[0].upper
+
+    def _losses(self, option: Option) -> Losses:
+        if id(option) not in self._seen:
+            self._seen[id(option)] = option.finite_losses(self._neglected)
+        return self._seen[id(option)]
 
     def _found(self, choice: Choice) -> Found:
         return Found(choice=choice, epsilon=self.epsilon(choice))
@@ -155,7 +154,7 @@ class Choosing:
         values = np.full((len(row), len(tilts)), math.inf)
         for index, option in enumerate(row):
             if option.unhidden <= RESERVE * self.delta:
-                losses = option.finite_losses(self._neglected)
+                losses = self._losses(option)
                 values[index] = [log_moment([losses], float(tilt)) for tilt in tilts]
         return values
 

@@ -106,14 +106,22 @@ def joint_plan(
 
 
 def plan_of_parts(
-    parts: Sequence[Part], releases: Sequence[Release], missing: float, *, split: bool = False
+    parts: Sequence[Part],
+    releases: Sequence[Release],
+    missing: float,
+    *,
+    split: bool = False,
+    known: tuple[Bounds, str] | None = None,
 ) -> Plan:
-    """The plan of parts that meet their requirements, with what one number of each reveals."""
+    """The plan of parts that meet their requirements, with what one number of each reveals.
+
+    `known` are the bounds of the epsilon of their noise, and how they were found, if that was done.
+    """
     delta = common_delta([part.requirement for part in parts])
     if delta is None:
         raise AssertionError("a joint plan has a delta")
     counted = [(release, part.releases) for release, part in zip(releases, parts, strict=True)]
-    bounds, method = joint_epsilon(counted, delta, missing)
+    bounds, method = joint_epsilon(counted, delta, missing, known)
     if split:
         simple = split_epsilon(counted, noise_delta(delta, missing))
         bounds, method = Bounds(lower=min(bounds.lower, simple), upper=simple), SPLIT
@@ -181,13 +189,18 @@ def alone_epsilon(release: Release, count: int, delta: float) -> float:
     return compose([(release, count)]).epsilon_at(delta).upper
 
 
-def joint_epsilon(parts: Sequence[tuple[Release, int]], delta: float, missing: float) -> tuple[Bounds, str]:
+def joint_epsilon(
+    parts: Sequence[tuple[Release, int]],
+    delta: float,
+    missing: float,
+    known: tuple[Bounds, str] | None = None,
+) -> tuple[Bounds, str]:
     """Bounds for the epsilon of a joint plan at its whole delta, and how it was found.
 
     The upper one is that of the noise at what is left of delta, by the theorem above. The lower one is that
     of the noise at the whole of delta: whoever sees all outputs sees those of the noise.
     """
-    found, method = noise_epsilon(parts, noise_delta(delta, missing))
+    found, method = known or noise_epsilon(parts, noise_delta(delta, missing))
     if missing == 0:
         return found, method
     lower = noise_epsilon(parts, delta)[0].lower

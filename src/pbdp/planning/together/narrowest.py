@@ -1,9 +1,9 @@
 """Planning together, run backwards: the narrowest widths, all in one proportion, that an epsilon pays for.
 
 The price falls about as one over the widths, so in logarithms it is close to a straight line, and a few
-plans find where it crosses the epsilon. While looking only families that won before are fitted; the plan at
-the end is looked for among all of them. It is certified as any other: its epsilon holds whatever the search
-may have missed.
+plans find where it crosses the epsilon: first roughly with simple families, then with those that win there.
+The plan at the end is looked for among all of them. It is certified as any other: its epsilon holds whatever
+the search may have missed.
 
 **Crossing.** Where a price that falls with a factor crosses a goal is found in few looks, each of which is a
 plan. A price is counted from a floor below which it cannot fall. In x = log(factor) and y = log(price/goal)
@@ -25,7 +25,7 @@ from pbdp.errors import CannotCertifyError, ContradictionError, InputError, Pbdp
 from pbdp.mechanism.design import Design
 from pbdp.planning.plan import Plan
 from pbdp.planning.planner import FAMILIES
-from pbdp.planning.together.search import Given, plan_together
+from pbdp.planning.together.search import Given, plan_together, simple
 from pbdp.planning.together.words import Requirements, named_requirements
 
 # Beyond it from the start nothing is looked for, and one look is at most this far from the last.
@@ -136,6 +136,8 @@ class Crossing:
 
 # How close (relative) the factor comes to the least one, or the epsilon to the one that may be spent.
 TOLERANCE = 1e-3
+# The same for a first search, with simple families.
+ROUGH = 0.05
 # Factors among which a first one that has a plan at all is looked for.
 _FIRST_FACTORS = (1.0, *(factor for power in range(1, 11) for factor in (8.0**power, 8.0**-power)))
 # With other families a narrower width may fit; then it is looked for again.
@@ -150,14 +152,15 @@ def narrowest_together(
     delta: float | None = None,
     given: Given = (),
     missing: float = 0.0,
+    quick: bool = False,
 ) -> Plan:
     """The joint plan for `make(s)` with the smallest factor s that costs at most epsilon, to 0.1 %.
 
     `make(s)` gives the requirements, with widths that grow with s; it may round them, and requirements that
-    were asked for before are not planned again. What they are, and `delta`, `given` and `missing`, is as in
-    `plan_together`. The plan's epsilon is certified and at most the one given; that no smaller factor fits
-    rests on prices that fall as widths grow. The widths of whole-number answers grow by whole steps, so that
-    factors between two steps are all one.
+    were asked for before are not planned again. What they are, and `delta`, `given`, `missing` and `quick`,
+    is as in `plan_together`. The plan's epsilon is certified and at most the one given; that no smaller
+    factor fits rests on prices that fall as widths grow. The widths of whole-number answers grow by whole
+    steps, so that factors between two steps are all one.
 
     `epsilon` is what can be afforded, and `families` limits the noise that is tried, by name.
     """
@@ -171,7 +174,7 @@ def narrowest_together(
             asked = named_requirements(make(factor), delta)
             key = tuple(asked.items()), tried
             if key not in known:
-                known[key] = plan_together(asked, tried, given=given, missing=missing)
+                known[key] = plan_together(asked, tried, given=given, missing=missing, quick=quick)
             return known[key]
         except ContradictionError:
             raise
@@ -179,9 +182,9 @@ def narrowest_together(
             reasons.append(error)
             return None  # a width that no requirement can have, or no noise
 
-    factor, best = _first(partial(plan, tried=families), reasons)
+    factor, best = _near(plan, families, Crossing(goal=epsilon, tolerance=ROUGH, floor=floor), reasons)
     for _ in range(_MOST_ROUNDS):
-        few = _families_of(best, families)
+        few = families_of_plan(best, families)
         crossing = Crossing(goal=epsilon, tolerance=TOLERANCE, floor=floor)
         found = crossing.search(factor, best, partial(plan, tried=few))
         if found is None:
@@ -223,7 +226,25 @@ def _first(plan: Callable[[float], Plan | None], reasons: Sequence[PbdpError]) -
     raise reasons[0]
 
 
-def _families_of(joint: Plan, families: tuple[str, ...]) -> tuple[str, ...]:
+def _near(
+    plan: Callable[[float, tuple[str, ...]], Plan | None],
+    families: tuple[str, ...],
+    crossing: Crossing,
+    reasons: list[PbdpError],
+) -> tuple[float, Plan]:
+    """A factor near the narrowest, and the plan of all families there: simple ones come close in no time."""
+    few = simple(families)
+    first = plan(_FIRST_FACTORS[0], few)
+    found = (
+        None if first is None else crossing.search(_FIRST_FACTORS[0], first, lambda factor: plan(factor, few))
+    )
+    made = None if found is None else plan(found[0], families)
+    if found is None or made is None:
+        return _first(lambda factor: plan(factor, families), reasons)
+    return found[0], made
+
+
+def families_of_plan(joint: Plan, families: tuple[str, ...]) -> tuple[str, ...]:
     """The families that the plan uses, in their usual order; all of them if it uses none."""
     used = {part.design.kernel.family for part in joint.parts if isinstance(part.design, Design)}
     return tuple(family for family in families if family in used) or families

@@ -16,9 +16,12 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
+import numpy as np
+
 from pbdp.accounting.composition.loss_law import Release
 from pbdp.digits import percent_down
 from pbdp.errors import CannotCertifyError, InputError
+from pbdp.mechanism.absolute import AbsoluteRegion
 from pbdp.mechanism.design import AnyDesign, Design
 from pbdp.mechanism.grid import LinearGrid, whole_numbers
 from pbdp.mechanism.requirement import LARGEST_ORDER, Requirement
@@ -40,6 +43,10 @@ from pbdp.planning.together.words import Requirements, named_requirements, numbe
 
 # Families whose laws are log-concave, as long as they are not boosted.
 CONCAVE = ("laplace", "gaussian", "generalized normal", "huber", "cosine")
+# Parts with a smaller share of the cost than this have one of these families.
+LIGHT, SIMPLE = 0.015, ("laplace", "gaussian")
+# Parts that are like another (in no respect so many times as large) have as many of its best families.
+ALIKE, MOST_FOLLOWED = 4.0, 3
 # Laws of each requirement that are tried together with the others, of each kind.
 MOST_OPTIONS = 5
 
@@ -55,6 +62,7 @@ def plan_together(
     given: Given = (),
     missing: float = 0.0,
     concave: Collection[str] = (),
+    quick: bool = False,
 ) -> Plan:
     """The designs with the least joint epsilon that were found, certified.
 
@@ -64,6 +72,8 @@ def plan_together(
     after those of `requirements`: for each the requirements and designs to choose from, already fitted.
 
     `families` limits the noise that is tried, by name, and parts named in `concave` have log-concave noise.
+    `quick` looks less closely at parts that hardly count and at those that are like another: what such plans
+    cost more is a few ten-thousandths, but they are not compared with separate plans at all shares of delta.
     """
     named, families = named_requirements(requirements, delta), families_of(families)
     more = dict(given) if isinstance(given, Mapping) else numbered("given", given)
@@ -75,27 +85,95 @@ def plan_together(
     counts = [asked.releases for asked in named.values()] + [row[0].releases for row in fixed]
     splits = splits_of(counts, left)
     known = _Known()
-    rows = [
-        known.fitted(name, asked, families, [shares[index] for shares in splits], name in concave)
-        for index, (name, asked) in enumerate(named.items())
-    ]
+    light = _light_parts(named, [row[0].requirement for row in fixed]) if quick else set()
+    alike = [None if name in light else (asked, name in concave) for name, asked in named.items()]
+    leaders = _leaders(alike) if quick else list(range(len(named)))
+    rows: list[_Row] = []
+    for index, (name, asked) in enumerate(named.items()):
+        tried = simple(families) if name in light else families
+        if leaders[index] != index:
+            tried = rows[leaders[index]].families(families, range(MOST_FOLLOWED))
+        shares = [split[index] for split in splits]
+        # laws hardly depend on delta
+        fits = shares[:1] if quick else shares
+        rows.append(
+            known.fitted(name, asked, tried, fits, others=shares[len(fits) :], concave=name in concave)
+        )
     rows += [
         known.given(row, [shares[len(named) + index] for shares in splits]) for index, row in enumerate(fixed)
     ]
     if len(rows) > 1:
-        tilt = _choosing(rows, left).tilt(tuple(row.separate[0] for row in rows))
+        choosing = _choosing(rows, left)
+        tilt = choosing.tilt(tuple(row.separate[0] for row in rows))
         # rounded, so that requirements which are alike are fitted once
         order = min(1 + 2.0 ** (round(2 * math.log2(tilt)) / 2), LARGEST_ORDER)
-        for row, (name, asked) in zip(rows, named.items(), strict=False):
-            fitted = _fitted_to_order(_one_of(asked, left), order, families)
+        for index, (row, (name, asked)) in enumerate(zip(rows, named.items(), strict=False)):
+            if name in light:
+                continue  # simple laws are the same at every order
+            tried = families
+            if leaders[index] != index:
+                leader = rows[leaders[index]]
+                tried = leader.families(families, choosing.ranked(leader.options, tilt)[:MOST_FOLLOWED])
+            fitted = _fitted_to_order(_one_of(asked, left), order, tried)
             fitted = tuple(filter(is_concave, fitted)) if name in concave else fitted
             row.options += known.options(name, asked, fitted)
     choosing = _choosing(rows, left)
     found = choosing.best()
     chosen = [row[at] for row, at in zip(choosing.options, found.choice, strict=True)]
     return plan_of_parts(
-        [one.part for one in chosen], [one.release for one in chosen], missing, split=found.split
+        [one.part for one in chosen],
+        [one.release for one in chosen],
+        missing,
+        split=found.split,
+        known=choosing.bounds(found.choice),
     )
+
+
+def _light_parts(named: Mapping[str, Requirement], given: Sequence[Requirement]) -> set[str]:
+    """Parts that hardly count beside the others, so that any good law will do for them.
+
+    With sensitivities of s in a width w, k numbers cost about k·s/w if they are few, and the root of k·(s/w)²
+    if they are many; a law that is a tenth dearer adds a tenth of a share of this.
+    """
+    asked = [*named.values(), *given]
+    widths = [float(np.min(one.region.offsets(0.0))) for one in asked]
+    loads = np.array([one.sensitivity for one in asked]) / np.maximum(widths, 1e-300)
+    costs = [np.array([one.releases for one in asked]) * loads**power for power in (1, 2)]
+    shares = np.maximum(*(cost / np.sum(cost) for cost in costs))
+    plain = (isinstance(one.region, AbsoluteRegion) for one in named.values())
+    return {name for name, ok, share in zip(named, plain, shares, strict=False) if ok and share < LIGHT}
+
+
+def _leaders(parts: Sequence[tuple[Requirement, bool] | None]) -> list[int]:
+    """For each part, and whether it is concave, the place of the first one that is like it; None is not.
+
+    Where widths are as many sensitivities, about, and numbers as many, the same families do well.
+    """
+    found: list[int] = []
+    for index, part in enumerate(parts):
+        like = (at for at in found if part is not None and _is_like(part, parts[at]))
+        found.append(next(like, index))
+    return found
+
+
+def _is_like(one: tuple[Requirement, bool], other: tuple[Requirement, bool] | None) -> bool:
+    if other is None or one[1] != other[1]:
+        return False
+    sizes = []
+    for asked, _ in (one, other):
+        below, above = map(float, asked.region.offsets(0.0))
+        if not isinstance(asked.region, AbsoluteRegion) or asked.bounds is not None or below != above:
+            return False
+        sizes.append((below / asked.sensitivity, asked.releases, 1 - asked.confidence))
+    narrow = sizes[0][0] < 1, sizes[1][0] < 1
+    return narrow[0] == narrow[1] and all(
+        1 / ALIKE <= mine / theirs <= ALIKE for mine, theirs in zip(*sizes, strict=True)
+    )
+
+
+def simple(families: tuple[str, ...]) -> tuple[str, ...]:
+    """Those of the families that take next to no time, or all of them where none does."""
+    return tuple(name for name in SIMPLE if name in families) or families
 
 
 def is_concave(design: Design) -> bool:
@@ -169,6 +247,12 @@ class _Row:
     options: list[Option]
     separate: list[int]
 
+    def families(self, known: tuple[str, ...], which: Iterable[int]) -> tuple[str, ...]:
+        """Those of the known families that some of its options have; all of them if another one does."""
+        designs = [self.options[at].part.design for at in which if at < len(self.options)]
+        used = {design.kernel.family for design in designs if isinstance(design, Design)}
+        return tuple(name for name in known if name in used) if used and used <= set(known) else known
+
 
 class _Known:
     """The options of all parts: one release for each design, so that equal ones are composed as one."""
@@ -193,13 +277,19 @@ class _Known:
         requirement: Requirement,
         families: tuple[str, ...],
         shares: Sequence[float],
+        *,
+        others: Sequence[float] = (),
         concave: bool = False,
     ) -> _Row:
-        """The laws that separate plans compare at these shares of delta; only `concave` ones if so asked."""
-        rows = [fitted(_one_of(requirement, share), families, concave) for share in shares]
-        designs = list(dict.fromkeys(design for row in rows for design in row))
-        options = [self._option(part) for part in _checked(name, [(requirement, each) for each in designs])]
-        return _Row(options=options, separate=[designs.index(row[0]) for row in rows])
+        """The laws that separate plans compare at these shares of delta; only `concave` ones if so asked.
+
+        At `others` the cheapest of them is what a separate plan has.
+        """
+        fits = [fitted(_one_of(requirement, share), families, concave) for share in shares]
+        designs = list(dict.fromkeys(design for row in fits for design in row))
+        row = self.given(_checked(name, [(requirement, each) for each in designs]), others)
+        row.separate[:0] = [designs.index(best) for best, *_ in fits]
+        return row
 
     def given(self, parts: Sequence[Part], shares: Sequence[float]) -> _Row:
         """Parts as they are given."""

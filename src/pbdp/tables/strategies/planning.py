@@ -95,7 +95,7 @@ class Several:
             requirements[touched.label] = touched.requirement
         aside = ASIDE * self.query.delta if any(self.laws.values()) else 0.0
         while True:
-            plan = plan_together(requirements, given=given, missing=aside)
+            plan = plan_together(requirements, given=given, missing=aside, quick=True)
             needed = set_aside(plan, self.laws)
             if needed <= aside:
                 break
@@ -289,7 +289,7 @@ def _narrowest(query: Query, epsilon: float) -> TablePlan:
             made[touched.label] = touched.requirement
         return made
 
-    plan = narrowest_together(requirements, epsilon)
+    plan = narrowest_together(requirements, epsilon, quick=True)
     return several(1.0).table_plan(plan)
 
 
