@@ -141,17 +141,18 @@ def _draw_lines(panel: Axes, table: ReleasedTable, measure: str, lines: dict[str
     confidence = float(table.columns[f"{measure}_confidence"][0])
     said = f"band: {percent_down(confidence)} interval each"
     asked = next(one for one in table.plan.query.measures if one.name == measure)
+    pale: tuple[Array, Array] | None = None
     if wider := without_bounds(table.plan, table.bounds_touched, asked, low, high):
         start, end, less = wider
-        end = np.minimum(end, np.nanmax(high) + 0.1 * (np.nanmax(high) - np.nanmin(low)))
+        pale = start, np.minimum(end, np.nanmax(high) + 0.1 * (np.nanmax(high) - np.nanmin(low)))
         said += f"; pale: without bounds, {percent_down(round(confidence - less, 12))}"
     for at, (name, (rows, days)) in enumerate(lines.items()):
         band, dots = COLORS[:2] if len(lines) == 1 else [COLORS[at]] * 2
-        if wider:
+        if pale is not None:
+            start, end = pale
             panel.fill_between(days, start[rows], end[rows], color=band, alpha=0.1 / len(lines), lw=0)
         panel.fill_between(days, low[rows], high[rows], color=band, alpha=0.25 / len(lines), lw=0)
-        drawn = {"color": dots, "ls": DASHES[at], "lw": 1, "marker": "o", "ms": 4}
-        panel.plot(days, values[rows], label=_short(name), **drawn)
+        panel.plot(days, values[rows], color=dots, ls=DASHES[at], lw=1, marker="o", ms=4, label=_short(name))
         hollow = poor[rows]
         panel.scatter(days[hollow], values[rows][hollow], s=4, color="white", zorder=3)
     if len(lines) > 1:
