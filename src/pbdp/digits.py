@@ -90,15 +90,18 @@ def outward(low: float, high: float) -> tuple[str, str]:
 
 
 def plus_minus(value: float, off: float) -> str:
-    """A number with how far it may be off, without the digits that are far below that.
+    """A number with how far it may be off, both without the digits that are far below that.
 
-    What rounding the number takes from the interval is added to its width.
+    What rounding the number takes from the interval is added to its width, which is rounded up.
     """
     fine = 0 < off < math.inf and (off < 1 or value != round(value))
     places = max(0, 2 - math.floor(math.log10(off))) if fine else 0
     shown = f"{value:,.{places}f}"
     moved = abs(float(shown.replace(",", "")) - value)
-    return f"{shown} ± {plain(float(rounded_up(off + moved)))}"
+    if not off + moved < math.inf:
+        return f"{shown} ± {off}"
+    width = Decimal(repr(off + moved)).quantize(Decimal(1).scaleb(-places), rounding=ROUND_CEILING)
+    return f"{shown} ± {width:,f}"
 
 
 def _rounded(figure: float, direction: str, *, places: int = 0, digits: int = DIGITS) -> str:

@@ -95,6 +95,32 @@ def test_dates_are_a_line(tmp_path: Path) -> None:
     assert "band: 95 %" in text_of(figure, tmp_path)
 
 
+def test_dates_are_a_line_for_each_of_a_few_other_groups(tmp_path: Path) -> None:
+    days = [datetime.date(2024, 1, day) for day in range(1, 4)]
+    cities = ["Paris", "Rome", "Oslo", "Bern", "Bonn", "Trier"]
+
+    def drawn(*columns: str) -> Figure:
+        by = {name: {"day": days, "city": cities[:2], "town": cities}[name] for name in columns}
+        query = Query(unit=None, by=by, measures=[Count(within=5, name="visits")], delta=1e-6)
+        assert query.groups is not None
+        numbers = {"visits": np.arange(len(query.groups))}
+        return draw_table(
+            ReleasedTable(plan=query.plan(), groups=query.groups, values=numbers, engine="none")
+        )
+
+    for columns, expected in (
+        (("day", "city"), [[0, 2, 4], [1, 3, 5]]),
+        (("city", "day"), [[0, 1, 2], [3, 4, 5]]),
+    ):
+        figure = drawn(*columns)
+        assert [np.asarray(line.get_ydata()).tolist() for line in figure.axes[0].lines] == expected
+        text = text_of(figure, tmp_path)
+        assert "Paris" in text
+        assert "Rome" in text
+    # six lines are not told apart: every group has a row of its own
+    assert len(np.asarray(drawn("day", "town").axes[0].lines[-1].get_xdata())) == 18
+
+
 def test_a_test_seed_is_marked(tmp_path: Path) -> None:
     table = released(["a"], insecure_test_seed=1)
     assert "from a test seed, not private" in text_of(draw_table(table), tmp_path)

@@ -102,6 +102,34 @@ def test_fields_that_no_manifest_has_are_found_without_a_signature(made: Path) -
     assert verdict(made, name="bare.json") is False
 
 
+@pytest.mark.parametrize(
+    ("place", "value"),
+    [
+        (("certificate", "approved"), True),
+        (("table", "approved"), True),
+        (("table", "metadata", "approved"), True),
+        (("query", "by", "groups"), 1000),
+        (("query", "by", "checked"), "by the office"),
+        (("plan", "noise", "assumptions"), ["none"]),
+        (("plan", "noise", "certificate", "table_error"), 0.5),
+        (("plan", "noise", "parts", 0, "mechanism", "checked"), "yes"),
+        (("plan", "numbers", 0), "another"),
+    ],
+    ids=lambda part: ".".join(map(str, part)) if isinstance(part, tuple) else "",
+)
+def test_query_and_plan_say_nothing_else_without_a_signature(
+    made: Path, place: tuple[str | int, ...], value: object
+) -> None:
+    record = json.loads((made / "t.csv.manifest.json").read_text())
+    del record[SIGNATURE]
+    part = record
+    for name in place[:-1]:
+        part = part[name]
+    part[place[-1]] = value
+    (made / "said.json").write_text(json.dumps(record))
+    assert not verify_manifest(made / "said.json").holds
+
+
 def test_no_name_stands_twice_in_what_is_signed(made: Path) -> None:
     written = (made / "t.csv.manifest.json").read_text()
     (made / "twice.json").write_text(written.replace('"epsilon": ', '"epsilon": 0.001, "epsilon": ', 1))

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from pbdp.digits import delta_text, percent_down, plus_minus, rounded_up
 from pbdp.errors import InputError
-from pbdp.figures.canvas import COLORS, new_figure
+from pbdp.figures.canvas import COLORS, DASHES, new_figure
 from pbdp.noise.kernel import Array, Index
 from pbdp.tables.quality import FAIR
 from pbdp.tables.table import ReleasedTable
@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 # Up to so many groups each has a row with its name and its number; of more all are drawn, and some are named.
 MOST_ROWS = 120
 MOST_COLUMNS = 3
+# More lines than this are not told apart by their colors.
+MOST_LINES = 5
 LONGEST_NAME = 28
 LONGEST_LINE = 75
 # Inches for a group, and for what is around them.
@@ -33,7 +35,8 @@ ROW, MARGIN, LEAST = 0.23, 1.5, 3.0
 def draw_table(table: ReleasedTable, order: str | None = None) -> Figure:
     """A panel for each measure: a dot and an interval for every group, in their order or by a measure.
 
-    Groups of one column of dates are a line along them. Numbers that may be off by more than 30 % are hollow.
+    Dates are a line along them, for each of the groups by other columns if these are few. Numbers that may be
+    off by more than 30 % are hollow.
     """
     measures = [measure.name for measure in table.plan.query.measures]
     if order is not None:
@@ -44,15 +47,15 @@ def draw_table(table: ReleasedTable, order: str | None = None) -> Figure:
     columns = min(count, MOST_COLUMNS)
     rows = -(-count // columns)
     figure, panels = new_figure(rows, columns)
-    days = _days(table) if order is None else None
-    height = max(LEAST, MARGIN + ROW * (0 if days is not None else min(len(table), MOST_ROWS)))
+    lines = _lines(table) if order is None else {}
+    height = max(LEAST, MARGIN + ROW * (0 if lines else min(len(table), MOST_ROWS)))
     figure.set_size_inches(6.4 * columns, rows * height)
     names = group_names(table, len(table))
     for panel, measure in zip(panels, measures, strict=False):
-        if days is None:
-            _dots(panel, table, measure, names)
+        if lines:
+            _draw_lines(panel, table, measure, lines)
         else:
-            _line(panel, table, measure, days)
+            _dots(panel, table, measure, names)
     if table.bounds_touched:
         _touched(panels[len(measures)], table.bounds_touched)
     for panel in panels[count:]:
@@ -100,12 +103,26 @@ def _ordered(table: ReleasedTable, measure: str) -> ReleasedTable:
     return made
 
 
-def _days(table: ReleasedTable) -> Any:
-    """The dates that the groups are, if they are dates in order and there are several."""
-    (column, *others) = table.groups.columns.values() or (None,)
-    if column is None or others or column.kind != "date" or len(table) < 2:
-        return None
-    return column.values if np.all(np.diff(column.values).astype(int) > 0) else None
+def _lines(table: ReleasedTable) -> dict[str, tuple[Index, Any]]:
+    """The rows of each line and their dates, by the name of the line; none without dates in order.
+
+    The groups by the other columns are the lines, if they are not too many to tell apart.
+    """
+    columns = table.groups.columns
+    dates = [column.values for column in columns.values() if column.kind == "date"]
+    if len(dates) != 1:
+        return {}
+    others = [column.values.astype(str) for column in columns.values() if column.kind != "date"]
+    labels = [", ".join(keys) for keys in zip(*others, strict=True)] if others else [""] * len(table)
+    names = list(dict.fromkeys(labels))
+    if len(names) > MOST_LINES:
+        return {}
+    each = np.array([names.index(label) for label in labels])
+    found = {name: np.flatnonzero(each == at) for at, name in enumerate(names)}
+    in_order = all(
+        len(rows) > 1 and np.all(np.diff(dates[0][rows]).astype(int) > 0) for rows in found.values()
+    )
+    return {name: (rows, dates[0][rows]) for name, rows in found.items()} if in_order else {}
 
 
 def _is_unreliable(values: Array, low: Array, high: Array) -> npt.NDArray[np.bool]:
@@ -114,7 +131,7 @@ def _is_unreliable(values: Array, low: Array, high: Array) -> npt.NDArray[np.boo
     return ~(off <= FAIR * np.abs(values))
 
 
-def _line(panel: Axes, table: ReleasedTable, measure: str, days: Any) -> None:
+def _draw_lines(panel: Axes, table: ReleasedTable, measure: str, lines: dict[str, tuple[Index, Any]]) -> None:
     """Published numbers along the dates, with a band of their intervals."""
     values, low, high = (
         table.columns[f"{measure}{suffix}"].astype(np.float64)
@@ -124,14 +141,22 @@ def _line(panel: Axes, table: ReleasedTable, measure: str, days: Any) -> None:
     confidence = float(table.columns[f"{measure}_confidence"][0])
     said = f"band: {percent_down(confidence)} interval each"
     asked = next(one for one in table.plan.query.measures if one.name == measure)
+    pale: tuple[Array, Array] | None = None
     if wider := without_bounds(table.plan, table.bounds_touched, asked, low, high):
         start, end, less = wider
-        end = np.minimum(end, np.nanmax(high) + 0.1 * (np.nanmax(high) - np.nanmin(low)))
-        panel.fill_between(days, start, end, color=COLORS[0], alpha=0.1, lw=0)
+        pale = start, np.minimum(end, np.nanmax(high) + 0.1 * (np.nanmax(high) - np.nanmin(low)))
         said += f"; pale: without bounds, {percent_down(round(confidence - less, 12))}"
-    panel.fill_between(days, low, high, color=COLORS[0], alpha=0.25, lw=0)
-    panel.plot(days, values, "o-", color=COLORS[1], lw=1, ms=4)
-    panel.scatter(days[poor], values[poor], s=4, color="white", zorder=3)
+    for at, (name, (rows, days)) in enumerate(lines.items()):
+        band, dots = COLORS[:2] if len(lines) == 1 else [COLORS[at]] * 2
+        if pale is not None:
+            start, end = pale
+            panel.fill_between(days, start[rows], end[rows], color=band, alpha=0.1 / len(lines), lw=0)
+        panel.fill_between(days, low[rows], high[rows], color=band, alpha=0.25 / len(lines), lw=0)
+        panel.plot(days, values[rows], color=dots, ls=DASHES[at], lw=1, marker="o", ms=4, label=_short(name))
+        hollow = poor[rows]
+        panel.scatter(days[hollow], values[rows][hollow], s=4, color="white", zorder=3)
+    if len(lines) > 1:
+        panel.legend(fontsize=9, loc="upper left", bbox_to_anchor=(1.0, 1.0), frameon=False)
     panel.tick_params(axis="x", labelrotation=30)
     said += "; hollow: may be off by 30 %" if np.any(poor) else ""
     panel.set_xlabel(fill(said, LONGEST_LINE), fontsize=9)

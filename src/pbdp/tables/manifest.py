@@ -39,6 +39,8 @@ FIELDS = {
     *("format", "version", "pbdp", "created", "certificate", "query", "plan", "engine", "ledger"),
     *("insecure_test_seed", "table", "tables", "bounds_touched", "source", SIGNATURE),
 }
+FILE_FIELDS = {"file", "sha256", "rows", "intervals", "columns", "metadata", "marked", "table"}
+SOURCE_FIELDS = {"name", "version", "keyed_digest"}
 
 Record = dict[str, Any]
 

@@ -20,7 +20,16 @@ from pbdp.planning.pricing import Terms, fingerprint
 from pbdp.planning.store import plan_from_record
 from pbdp.spelling import NotJsonError, content_of, json_of, kind_of, kind_of_record, read_now, word_now
 from pbdp.tables.laws import laws_record
-from pbdp.tables.manifest import FIELDS, FORMAT, VERSION, plan_record, promised_means, statement
+from pbdp.tables.manifest import (
+    FIELDS,
+    FILE_FIELDS,
+    FORMAT,
+    SOURCE_FIELDS,
+    VERSION,
+    plan_record,
+    promised_means,
+    statement,
+)
 from pbdp.tables.numbers import TOUCHED, Number, numbers_of
 from pbdp.tables.plan import SELECTION, TablePlan
 from pbdp.tables.query import Query
@@ -134,7 +143,8 @@ def verify_manifest(
     with nullcontext() if ledger is None else Ledger.open(ledger) as opened:
         try:
             found = _verified(record, place, None if table is None else Path(table), opened)
-            added = [checked("fields", lambda: _fields(record))] if set(record) - FIELDS else []
+            strange = _strange(record)
+            added = [checked("fields", lambda: _fields(strange))] if strange else []
             if key is not None or SIGNATURE in record:
                 added.append(checked("signature", lambda: _signature(record, key)))
             return replace(found, checks=(*found.checks, *added))
@@ -142,8 +152,20 @@ def verify_manifest(
             raise InputError("manifest", "complete", f"{place}, with missing or broken fields") from None
 
 
-def _fields(record: Record) -> str:
-    raise FaultError(f"fields that no manifest has: {', '.join(sorted(set(record) - FIELDS))}")
+def _strange(record: Record) -> set[str]:
+    """Fields that somebody else added; those of query, plan and certificate are compared one by one."""
+    files = [record["table"], *record.get("tables", ())]
+    described = [file["metadata"] for file in files if "metadata" in file]
+    return (
+        (set(record) - FIELDS)
+        | (set(record.get("source", ())) - SOURCE_FIELDS)
+        | {name for file in files for name in set(file) - FILE_FIELDS}
+        | {name for file in described for name in set(file) - {"file", "sha256"}}
+    )
+
+
+def _fields(strange: set[str]) -> str:
+    raise FaultError(f"fields that no manifest has: {', '.join(sorted(strange))}")
 
 
 def _signature(record: Record, key: str | None) -> str:

@@ -3,8 +3,11 @@ from __future__ import annotations
 import datetime
 import gzip
 from pathlib import Path
+from urllib.parse import quote
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from pbdp.errors import InputError
@@ -117,3 +120,18 @@ def test_a_file_name_with_signs_of_patterns_means_itself(tmp_path: Path) -> None
     for name in ("x[1].csv", "x*.csv", "x?.csv", "it's.csv", "[.csv"):
         source = source_of(_csv(tmp_path, "user\n1\n", name))
         assert people(answered(source, asking({}, unit="user"))) == {(): 1}
+
+
+def test_folders_of_parquet_files_are_columns(tmp_path: Path) -> None:
+    held = {("Köln", "01234"): [1, 2], ("Köln", "50667"): [3], ("Bonn", "01234"): [1]}
+    for (city, code), who in held.items():
+        folder = tmp_path / f"city={quote(city)}" / f"code={code}"
+        folder.mkdir(parents=True)
+        pq.write_table(pa.table({"user": who}), folder / "rows.parquet")
+    # a code with a zero in front stays a text
+    found = answered(
+        source_of(tmp_path), asking({"city": ["Köln", "Bonn"], "code": ["01234", "50667"]}, unit="user")
+    )
+    assert people(found) == {key: len(who) for key, who in held.items()}
+    only = source_of(tmp_path / "city=Bonn" / "*" / "*.parquet")
+    assert people(answered(only, asking({"code": ["01234"]}, unit="user"))) == {("01234",): 1}
