@@ -45,8 +45,9 @@ from pbdp.planning.together.words import Requirements, named_requirements, numbe
 CONCAVE = ("laplace", "gaussian", "generalized normal", "huber", "cosine")
 # Parts with a smaller share of the cost than this have one of these families.
 LIGHT, SIMPLE = 0.015, ("laplace", "gaussian")
-# Parts that are like another (in no respect so many times as large) have as many of its best families.
-ALIKE, MOST_FOLLOWED = 4.0, 3
+# Parts that are like another (in no respect so many times as large) have as many of its best families; its
+# best alone where widths are below the sensitivity, as laws differ by far there.
+ALIKE, MOST_FOLLOWED = 4.0, 2
 # Laws of each requirement that are tried together with the others, of each kind.
 MOST_OPTIONS = 5
 
@@ -92,7 +93,7 @@ def plan_together(
     for index, (name, asked) in enumerate(named.items()):
         tried = simple(families) if name in light else families
         if leaders[index] != index:
-            tried = rows[leaders[index]].families(families, range(MOST_FOLLOWED))
+            tried = rows[leaders[index]].families(families, range(_followed(asked)))
         shares = [split[index] for split in splits]
         # laws hardly depend on delta
         fits = shares[:1] if quick else shares
@@ -113,7 +114,7 @@ def plan_together(
             tried = families
             if leaders[index] != index:
                 leader = rows[leaders[index]]
-                tried = leader.families(families, choosing.ranked(leader.options, tilt)[:MOST_FOLLOWED])
+                tried = leader.families(families, choosing.ranked(leader.options, tilt)[: _followed(asked)])
             fitted = _fitted_to_order(_one_of(asked, left), order, tried)
             fitted = tuple(filter(is_concave, fitted)) if name in concave else fitted
             row.options += known.options(name, asked, fitted)
@@ -169,6 +170,11 @@ def _is_like(one: tuple[Requirement, bool], other: tuple[Requirement, bool] | No
     return narrow[0] == narrow[1] and all(
         1 / ALIKE <= mine / theirs <= ALIKE for mine, theirs in zip(*sizes, strict=True)
     )
+
+
+def _followed(requirement: Requirement) -> int:
+    narrow = float(np.min(requirement.region.offsets(0.0))) < requirement.sensitivity
+    return 1 if narrow else MOST_FOLLOWED
 
 
 def simple(families: tuple[str, ...]) -> tuple[str, ...]:
