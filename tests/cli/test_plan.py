@@ -188,7 +188,7 @@ REFUSED: dict[str, tuple[list[str], list[str]]] = {
     "scale 0": (["--range", "0", "9", "--scale", "0", *RANGE_REST], ["scale must be"]),
     "nonnegative": ([*WIDTH, *REST, "--nonnegative"], ["nonnegative must be left out"]),
     "step 0.3": ([*WIDTH, *RANGE_REST, "--step", "0.3"], ["step must be a power of two"]),
-    "step of whole numbers": ([*WIDTH, *REST, "--step", "0.5"], ["step must be 1"]),
+    "step of whole numbers": ([*WIDTH, *REST, "--step", "0.5"], ["step must be a whole number"]),
     "releases 0": ([*WIDTH, *REST, "--releases", "0"], ["releases must be"]),
     "releases 1.5": ([*WIDTH, *REST, "--releases", "1.5"], ["--releases"]),
     "family": ([*WIDTH, *REST, "--family", "uniform"], ["--family", "uniform"]),

@@ -119,7 +119,7 @@ class Mean(Measure):
         return any(plan.part(one.label).requirement.region != one.requirement.region for one in apart)
 
     def room(self, query: Query, total: Design, count: Design) -> float | None:
-        """How many times as wide the noise of both could be, about, for the width that it must have.
+        """How many times as wide the noise of its `total` and its `count` could be, about, in a `query`.
 
         None where its error is not known from that of both together.
         """
@@ -131,11 +131,11 @@ class Mean(Measure):
         return self.within * self.at_least / width_at(total, count, far, query.confidence_of(self))
 
     def room_in(self, plan: TablePlan) -> float | None:
-        """The same for the noise of a plan."""
+        """The same for the noise of a `plan`."""
         return self.room(plan.query, *self._designs(plan))
 
     def shares(self, query: Query) -> list[tuple[str, float]]:
-        """About how near its sum and count should be of Gaussian noise, by label, but for a common factor.
+        """About how near its sum and count should be in a `query`, by label, but for a common factor.
 
         With the variances x and y of both, M²/x + 1/y is least for a given x + (M + w)²·y.
         """

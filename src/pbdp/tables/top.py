@@ -108,7 +108,7 @@ class Top:
         if self.among is not None:
             whole("among of top", self.among)
 
-    def record(self) -> dict[str, Any]:
+    def record(self) -> dict[str, object]:
         """What was said, by name."""
         return {name: value for name, value in asdict(self).items() if value not in (None, "")}
 

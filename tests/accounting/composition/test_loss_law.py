@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import math
-
-import numpy as np
 import pytest
 
 from pbdp.accounting.composition.composed import compose
-from pbdp.accounting.composition.loss_law import law_delta, pair_release, table_loss_law, table_release
+from pbdp.accounting.composition.loss_law import law_delta, pair_release, table_release
 from pbdp.accounting.exact.tables import table_delta, table_epsilon
 from pbdp.errors import InputError
-from pbdp.mechanism.weights import integer_weights
 from tests.accounting.composition.laws import GAUSSIAN_20, LAWS, gaussian_table, laplace_table
 
 
@@ -44,19 +40,3 @@ def test_one_release_has_the_tables_delta() -> None:
 def test_probabilities_that_do_not_add_up_are_refused() -> None:
     with pytest.raises(InputError, match="add up to 1"):
         pair_release([0.5, 0.4], [0.5, 0.5])
-
-
-def test_equal_losses_are_one_with_the_sum_of_their_masses() -> None:
-    """A staircase of wide steps has as few losses as steps, and the same delta as its table."""
-    steps = np.ceil(np.maximum(np.abs(np.arange(-20_000, 20_001)) - 50, 0) / 400)
-    masses = np.exp(-0.5 * steps)
-    table = integer_weights(masses / masses.sum(), -20_000)
-    law = table_loss_law(table, 400)
-    assert len(law.losses) < len(table.weights) / 100
-    assert np.all(np.diff(law.losses) > 0)
-    assert math.fsum(law.masses) + law.infinite + law.neglected == pytest.approx(1, abs=1e-15)
-    for epsilon in (0.0, 0.1, 0.4999, 0.5):
-        exact = table_delta(table, 400, epsilon)
-        found = law_delta(law, epsilon)
-        assert found.lower <= exact.upper
-        assert exact.lower <= found.upper

@@ -37,8 +37,6 @@ UNIT = 2.0**-53
 # Finite losses beyond this are neglected: they count as infinite above and not at all below.
 LARGEST_LOSS = 600.0
 _TOTAL_TOLERANCE = 1e-12
-# Equal losses are merged where there are so many times fewer of them.
-_RUNS = 8
 
 
 def loss_margin(losses: Array) -> Array:
@@ -128,18 +126,12 @@ def _law(p: Array, q: Array) -> LossLaw:
         losses = np.log(p / q)
     kept = np.abs(losses) < LARGEST_LOSS
     order = np.argsort(losses[kept], kind="stable")
-    losses, masses = _merged(losses[kept][order], p[kept][order])
-    return LossLaw(losses=losses, masses=masses, infinite=infinite, neglected=math.fsum(p[~kept]))
-
-
-def _merged(losses: Array, masses: Array) -> tuple[Array, Array]:
-    """Equal losses once, with the sum of their masses, where that is far fewer: staircases have few."""
-    starts = np.flatnonzero(np.diff(losses, prepend=-math.inf))
-    if len(starts) * _RUNS >= len(losses):
-        return losses, masses
-    ends = [*starts[1:].tolist(), len(losses)]
-    sums = [math.fsum(masses[start:end]) for start, end in zip(starts.tolist(), ends, strict=True)]
-    return losses[starts], np.array(sums)
+    return LossLaw(
+        losses=losses[kept][order],
+        masses=p[kept][order],
+        infinite=infinite,
+        neglected=math.fsum(p[~kept]),
+    )
 
 
 def law_delta(law: LossLaw, epsilon: float) -> Bounds:
