@@ -225,7 +225,7 @@ class Requirement:
         """What each of very many numbers may miss has to be a float."""
         if self.joint_confidence(self.confidence_each) < self.confidence:
             rule = f"at most {1 - 2.0**-51 * self.releases:.12g} for {self.releases:,} numbers at once"
-            raise InputError("confidence", rule, f"{self.confidence:.12g}", "Or ask for fewer numbers.")
+            raise InputError("confidence", rule, repr(self.confidence), "Or ask for fewer numbers.")
 
     def _check_privacy(self) -> None:
         if (self.delta is None) == (self.rdp_order is None):
