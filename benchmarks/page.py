@@ -89,7 +89,7 @@ def draw(one: Section, path: Path) -> None:
     ends = []
     for index, curve in enumerate(sorted(one.curves, key=lambda curve: not curve.own)):
         xs, ys = zip(*curve.points, strict=True)
-        color = COLORS[index]
+        color = COLORS[index % len(COLORS)]
         panel.plot(xs, ys, color=color, marker=".", lw=2.5 if curve.own else 1.3)
         ends.append((xs[-1], ys[-1], curve.name, color))
     panel.set(xlabel=one.axes[0], ylabel=one.axes[1], xscale="log", yscale="log", title=one.title)
