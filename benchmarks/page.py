@@ -92,7 +92,11 @@ def draw(one: Section, path: Path) -> None:
         color = COLORS[index % len(COLORS)]
         panel.plot(xs, ys, color=color, marker=".", lw=2.5 if curve.own else 1.3)
         ends.append((xs[-1], ys[-1], curve.name, color))
+    places = sorted({x for curve in one.curves for x, _ in curve.points})
     panel.set(xlabel=one.axes[0], ylabel=one.axes[1], xscale="log", yscale="log", title=one.title)
+    if places[-1] < 100 * places[0]:  # a decade or two: the places themselves say more than powers of ten
+        panel.set_xticks(places, [f"{place:g}" for place in places])
+        panel.set_xticks([], minor=True)
     name_ends(panel, ends)
     save(figure, path)
 

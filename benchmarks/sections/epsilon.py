@@ -9,6 +9,7 @@ import opendp.prelude as dp
 
 import pbdp
 from benchmarks.measuring import Curve, Section
+from pbdp.digits import rounded_up
 from pbdp.mechanism.design import Design
 from pbdp.published.figure import published_figures
 
@@ -56,7 +57,7 @@ def section(quick: bool) -> Section:
                 f"{laplace:.3g}",
                 f"{as_published[0]:.3g}" if as_published else "",
                 f"{found['boosted gaussian']:.3g}" if "boosted gaussian" in found else "",
-                f"**{plan.epsilon:.3g}** ({plan.mechanism.name})",
+                f"**{rounded_up(plan.epsilon, 3)}** ({plan.mechanism.name})",
                 f"{plan.limit.epsilon:.3g}" if plan.limit else "",
                 f"{gains[-1]:.2f} ×",
             ]

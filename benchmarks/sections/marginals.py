@@ -10,6 +10,7 @@ import opendp.prelude as dp
 
 import pbdp
 from benchmarks.measuring import Section, duration, ratio
+from pbdp.digits import rounded_up
 from pbdp.tables import Count, Query
 
 DELTA, WITHIN, CONFIDENCE = 1e-6, 50, 0.95
@@ -83,12 +84,14 @@ def section(quick: bool) -> Section:
                 f"{laplace:.3g}",
                 f"{gaussian:.3g}",
                 f"{alone:.3g}",
-                f"**{ours:.3g}** ({way})",
+                f"**{rounded_up(ours, 3)}** ({way})",
                 duration(took),
             ]
         )
         other = f"OpenDP, one query per table: {ratio(min(laplace, gaussian), ours)}"
-        shown = [(f"epsilon of {len(tables)} tables that add up, all within {WITHIN}", f"{ours:.3g}", other)]
+        shown = [
+            (f"epsilon of {len(tables)} tables that add up, all within {WITHIN}", rounded_up(ours, 3), other)
+        ]
     return Section(
         title="Several tables at once",
         words=f"Counts, one row per person, every number of every table within {WITHIN}, "
