@@ -45,9 +45,10 @@ def query(**changed: Any) -> Query:
 
 
 def paid_twice() -> None:
-    budget = Budget.create(Ledger.create("twice.db"), "visits", epsilon=3, delta=1e-6)
-    budget.release(plan(), 5)
-    budget.release(plan(), 5)
+    with Ledger.create("twice.db") as ledger:
+        budget = Budget.create(ledger, "visits", epsilon=3, delta=1e-6)
+        budget.release(plan(), 5)
+        budget.release(plan(), 5)
 
 
 MISTAKES: dict[str, tuple[Callable[[], Any], list[str]]] = {

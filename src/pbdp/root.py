@@ -69,7 +69,6 @@ def least_enough(
     to either side in turn, and halves the rest every third time, where the function is far from a line.
     """
     x, factor = start, beside
-    low = high = 0.0
     before = after = short(x)
     is_enough = after <= 0
     low, high = (0.0, x) if is_enough else (x, math.inf)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -17,9 +18,10 @@ SCORES = {"north": 1200, "south": 1350, "west": 700, "east": 1349}
 
 
 @pytest.fixture
-def budget(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Budget:
+def budget(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Budget]:
     monkeypatch.setenv("PBDP_STATE", str(tmp_path / "state"))
-    return Budget.create(Ledger.create(tmp_path / "budget.db"), "visits", epsilon=3, delta=1e-6)
+    with Ledger.create(tmp_path / "budget.db") as ledger:
+        yield Budget.create(ledger, "visits", epsilon=3, delta=1e-6)
 
 
 def choose(budget: Budget, key: str | None = None, top: int = 1, scores: object = None) -> Chosen:

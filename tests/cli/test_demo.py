@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -37,6 +38,22 @@ def test_every_step_works_and_its_files_stay(
     monkeypatch.setenv("PBDP_STATE", str(folder / "state"))
     with Ledger.open(folder / "ledger.db") as ledger:
         assert ledger.verify().sound
+
+
+def test_what_comes_next_can_be_typed(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(demo, "TOUR", demo.TOUR[1:2])
+    monkeypatch.setenv("PATH", "/usr/bin:/bin")  # as after `make demo`, where pbdp is in .venv/bin
+    assert main(["demo"]) == 0
+    *_, studio, last = (line for line in capsys.readouterr().out.splitlines() if ": " in line)
+    shown = last.partition(": ")[2]
+    assert subprocess.run(shown, shell=True, capture_output=True, check=False).returncode == 0  # noqa: S602
+    place, command = studio.partition(": ")[2].split("&&")
+    status = command.replace("studio adult.toml", "ledger verify")
+    # with the key of the tour: there is nothing that this machine does not know
+    done = subprocess.run(f"{place}&&{status}", shell=True, capture_output=True, text=True, check=False)  # noqa: S602
+    assert (done.returncode, done.stderr) == (0, "")
 
 
 def test_without_an_engine_for_tables_the_rest_is_shown(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -25,9 +26,9 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 @pytest.fixture
-def budget(file: Path) -> Budget:
-    ledger = Ledger.create(file)
-    return Budget.create(ledger, "visits", epsilon=3, delta=1e-6)
+def budget(file: Path) -> Iterator[Budget]:
+    with Ledger.create(file) as ledger:
+        yield Budget.create(ledger, "visits", epsilon=3, delta=1e-6)
 
 
 def ask(budget: Budget, answer: object = 1234, **more: Any) -> Any:

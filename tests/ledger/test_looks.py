@@ -6,6 +6,7 @@ import json
 import subprocess
 import sys
 import threading
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -31,8 +32,9 @@ QUESTION: dict[str, Any] = {
 
 
 @pytest.fixture
-def budget(file: Path) -> Budget:
-    return Budget.create(Ledger.create(file), "visits", epsilon=3, delta=1e-6)
+def budget(file: Path) -> Iterator[Budget]:
+    with Ledger.create(file) as ledger:
+        yield Budget.create(ledger, "visits", epsilon=3, delta=1e-6)
 
 
 def ask(budget: Budget, answer: object = 3000, **more: Any) -> Looked:
@@ -170,12 +172,13 @@ def test_what_may_not_fit_is_refused_before_the_first_look(file: Path) -> None:
 
 
 def test_if_others_spend_in_between_the_looks_so_far_are_returned(
-    file: Path, monkeypatch: pytest.MonkeyPatch
+    file: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
 ) -> None:
     from pbdp.release.keystream import SecureKeystream
 
-    budget = Budget.create(Ledger.create(file), "visits", epsilon=0.3, delta=1e-6)
-
+    ledger = Ledger.create(file)
+    request.addfinalizer(ledger.close)
+    budget = Budget.create(ledger, "visits", epsilon=0.3, delta=1e-6)
     drawn: list[int] = []
     with monkeypatch.context() as patch:
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 import threading
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -19,8 +20,9 @@ from pbdp.looks.procedure import sigma_for
 
 
 @pytest.fixture
-def budget(file: Path) -> Budget:
-    return Budget.create(Ledger.create(file), "visits", epsilon=8, delta=1e-6)
+def budget(file: Path) -> Iterator[Budget]:
+    with Ledger.create(file) as ledger:
+        yield Budget.create(ledger, "visits", epsilon=8, delta=1e-6)
 
 
 def ask(budget: Budget, within: Any = 50, *, key: str = "march", **more: Any) -> Any:

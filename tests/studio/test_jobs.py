@@ -58,6 +58,13 @@ def test_a_worker_that_dies_is_replaced(own: Studio) -> None:
     assert own.answer("/api/plan", {"requirement": COUNT}).status == 200
 
 
+def test_workers_that_died_while_nothing_was_asked_cost_no_answer(own: Studio) -> None:
+    for within in ("5", "6", "7"):
+        for worker in own.workers():
+            os.kill(worker, signal.SIGKILL)
+        assert own.answer("/api/plan", {"requirement": COUNT | {"within": within}}).status == 200
+
+
 # ------------------------------------------------------------------------------------------ without processes
 
 

@@ -119,12 +119,19 @@ def run(options: argparse.Namespace) -> Outcome:
     lines = [f"\nFiles are in {options.output}; open certificate.html there."]
     if left_out:
         lines.append("The steps with tables need an extra: pip install 'pbdp[tables]'")
-    studio = "pbdp studio adult.toml --ledger ledger.db"
-    lines.append(f"Move the numbers yourself, on a page: cd {options.output} && {studio}")
+    there, program = shlex.quote(options.output), _program()
+    studio = f"PBDP_STATE=state {program} studio adult.toml --ledger ledger.db"
+    lines.append(f"Move the numbers yourself, on a page: cd {there} && {studio}")
     if any(find_spec(name) is None for name in ("starlette", "uvicorn")):
         lines.append("The page needs an extra: pip install 'pbdp[studio]'")
-    lines.append(f"Try it on your own data: cd {options.output} && pbdp --help")
+    lines.append(f"Try it on your own data: {program} --help")
     return Outcome(output="\n".join(lines))
+
+
+def _program() -> str:
+    """What to type: the command's place where the shell would not find it, as after `make demo`."""
+    beside = Path(sys.executable).parent / "pbdp"
+    return shlex.quote(str(beside)) if shutil.which("pbdp") is None and beside.exists() else "pbdp"
 
 
 def _folder(folder: Path, *, force: bool) -> Path:

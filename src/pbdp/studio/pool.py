@@ -35,14 +35,21 @@ class Worker:
         await worker._send(opened.record())
         return worker
 
-    async def ask(self, task: str, given: Mapping[str, Any]) -> Answer:
-        """The answer to one request."""
+    async def ask(self, task: str, given: Mapping[str, Any]) -> Answer | None:
+        """The answer to one request; None if the process had died before it took the request."""
+        answers = self._process.stdout
+        if answers is None:
+            raise AssertionError("workers answer on their standard output")
         try:
             await self._send({"task": task, "given": given})
-            if self._process.stdout is None:
-                raise AssertionError("workers answer on their standard output")
-            head = json.loads(await self._process.stdout.readline())
-            content = await self._process.stdout.readexactly(head.pop("length"))
+            taken = await answers.readline()
+        except ConnectionError:
+            return None
+        if not taken:
+            return None
+        try:
+            head = json.loads(await answers.readline())
+            content = await answers.readexactly(head.pop("length"))
         except (json.JSONDecodeError, asyncio.IncompleteReadError, ConnectionError):
             return Answer.refusal(DIED, DEAD)
         return Answer(content=content, **head)
@@ -52,11 +59,6 @@ class Worker:
             raise AssertionError("workers are asked on their standard input")
         self._process.stdin.write(json.dumps(record).encode() + b"\n")
         await self._process.stdin.drain()
-
-    @property
-    def lives(self) -> bool:
-        """Whether it can be asked."""
-        return self._process.returncode is None
 
     async def end(self) -> None:
         """End the process, whatever it does; once, as a signal would take its end from who waits for it."""
@@ -90,20 +92,25 @@ class Pool:
         await asyncio.gather(*(worker.end() for worker in self._workers))
 
     async def ask(self, task: str, given: Mapping[str, Any], longest: float) -> Answer:
-        """The answer of the first worker that is free; a `TimeoutError` if it takes longer than so long."""
-        while not (worker := await self._free.get()).lives:
+        """The answer of the first worker that is free; a `TimeoutError` if it takes longer than so long.
+
+        Who died without taking the request has begun nothing, so that another one is asked.
+        """
+        for _ in range(self._size + 1):
+            worker = await self._free.get()
+            try:
+                async with asyncio.timeout(longest):
+                    answer = await worker.ask(task, given)
+            except BaseException:
+                self._replace(worker)
+                raise
+            if answer is not None and answer.status != DEAD:
+                self._free.put_nowait(worker)
+                return answer
             self._replace(worker)
-        try:
-            async with asyncio.timeout(longest):
-                answer = await worker.ask(task, given)
-        except BaseException:
-            self._replace(worker)
-            raise
-        if answer.status == DEAD:
-            self._replace(worker)
-        else:
-            self._free.put_nowait(worker)
-        return answer
+            if answer is not None:
+                return answer
+        return Answer.refusal(DIED, DEAD)
 
     async def _add(self) -> None:
         worker = await Worker.started(self._opened)

@@ -1,4 +1,4 @@
-"""A process that computes: it reads a request in a line, and writes the answer, until its input ends.
+"""A process that computes: it reads a request in a line, says that it took it, and writes the answer.
 
 It can be ended at any moment, which is how a computation is cancelled: it holds nothing that is not in the
 ledger, whose records are whole whatever dies.
@@ -20,6 +20,9 @@ from pbdp.studio.tasks import answer_to
 # Loads what most requests need, so that the first one does not wait for it.
 FIRST = {"requirement": {"within": 5, "confidence": 0.9, "sensitivity": 1, "delta": 1e-6, "integer": True}}
 
+# Comes before every answer: whose worker ends without it has begun nothing, and may ask another.
+TAKEN = b"taken\n"
+
 
 def main() -> None:
     """Serve requests from standard input. What libraries print goes to standard error."""
@@ -29,6 +32,8 @@ def main() -> None:
     opened = Opened(**json.loads(requests.readline()))
     answer_to(opened, "plan", FIRST)
     for line in requests:
+        answers.write(TAKEN)
+        answers.flush()
         _write(answers, _answered(opened, line))
 
 

@@ -154,9 +154,14 @@ class Query:
         return tuple(self.by)
 
     @property
+    def groups_of_one(self) -> int:
+        """The most groups that one person counts in: one, if every row is a person or there is one group."""
+        return 1 if self.unit is None else self.groups_per_person or 1
+
+    @property
     def groups_touched(self) -> int:
         """The most groups that differ between neighbors: those of one person, or of two if replaced."""
-        mine = self.groups_per_person if self.unit is not None and self.groups_per_person else 1
+        mine = self.groups_of_one
         if self.groups is not None:
             mine = min(mine, len(self.groups))
         touched = Neighbors(self.neighbors).people * mine
@@ -273,8 +278,7 @@ class Query:
                 ", ".join(strange),
                 "Ask for the running sum and count.",
             )
-        several = self.unit is not None and (self.groups_per_person or 1) > 1
-        if several and (people := [one.name for one in self.measures if one.kind == "people"]):
+        if self.groups_of_one > 1 and (people := [one.name for one in self.measures if one.kind == "people"]):
             remedy = "Who comes on two days would count twice: groups_per_person=1, or count rows."
             raise ContradictionError(
                 "running", "used with people of one group each", ", ".join(people), remedy
@@ -392,7 +396,7 @@ class Query:
     def _counted_apart(self) -> tuple[Index, ...]:
         """The tables that people are counted in by themselves, as they may be in several cells."""
         people = any(measure.kind == "people" for measure in self.measures)
-        if self.margins is None or not people or self.unit is None or (self.groups_per_person or 1) == 1:
+        if self.margins is None or not people or self.groups_of_one == 1:
             return ()
         return tuple(table.of_cell for table in self.margins.tables)
 

@@ -9,6 +9,9 @@ sqrt(ln(2/h)·c/2) but for a probability of h. Tables differ from the law by η 
 from __future__ import annotations
 
 import math
+from abc import abstractmethod
+from collections.abc import Mapping
+from typing import ClassVar
 
 from pbdp import special
 from pbdp.errors import CannotCertifyError
@@ -16,6 +19,7 @@ from pbdp.mechanism.absolute import AbsoluteRegion
 from pbdp.mechanism.design import Design
 from pbdp.mechanism.grid import LinearGrid
 from pbdp.noise.rounded_gaussian import RoundedGaussian
+from pbdp.tables.strategies.strategy import Moves, Strategy
 
 # About the sigma of noise in steps: rounding to whole steps and tables of whole weights cost nothing then.
 FIRST_SIGMA, LARGEST_SIGMA = 1 << 12, 1 << 17
@@ -27,16 +31,48 @@ DOUBT = 1e-9
 SAFE = 1 + 1e-12
 
 
-def gaussian_design(step: float, whole: bool) -> Design:
-    """Rounded Gaussian noise to begin with; how much of it there may be is found by its widths."""
-    grid = LinearGrid(step=step, rounded=not whole)
-    kernel = RoundedGaussian(sigma=float(FIRST_SIGMA))
-    return Design(grid=grid, kernel=kernel, region=AbsoluteRegion.even(float(FIRST_SIGMA)))
+class JointStrategy(Strategy):
+    """One part: all rows, with noise of one σ, which is one release by the length that one person moves."""
+
+    __slots__ = ()
+
+    joint: ClassVar[bool] = True
+
+    @abstractmethod
+    def squared_length(self) -> int:
+        """Of what one person moves all rows by, in steps, at most."""
+
+    @property
+    @abstractmethod
+    def touched(self) -> int:
+        """How many rows one person moves, or two where one is replaced, at most."""
+
+    @property
+    def parts(self) -> Mapping[str, Moves]:
+        length = math.isqrt(self.squared_length() - 1) + 1
+        return {self.label: Moves(numbers=1, steps=length, laws=self.touched)}
+
+    def own_designs(self, step: float, whole: bool) -> list[Design]:
+        """Rounded Gaussian noise to begin with; how much of it there may be is found by its widths."""
+        grid = LinearGrid(step=step, rounded=not whole)
+        kernel = RoundedGaussian(sigma=float(FIRST_SIGMA))
+        return [Design(grid=grid, kernel=kernel, region=AbsoluteRegion.even(float(FIRST_SIGMA)))]
+
+    def follows(self, table: int) -> str:
+        del table
+        return self.label
+
+
+def sigma_of(design: Design) -> float:
+    """The σ of rounded Gaussian noise, in steps."""
+    if not isinstance(design.kernel, RoundedGaussian):
+        raise AssertionError("rows that are accounted together have rounded Gaussian noise")
+    return float(design.kernel.sigma)
 
 
 def gaussian_width(design: Design, squares: float, noises: int, confidence: float) -> float:
     """How far a sum of so many noises with weights of this sum of squares is from 0; rounded up."""
-    sigma = float(design.kernel.sigma)  # type: ignore[attr-defined]  # always rounded Gaussian noise
+    sigma = sigma_of(design)
     squares = squares * SAFE
     short = 1 - confidence - DOUBT - noises * design.table_error()
     if short <= 0:

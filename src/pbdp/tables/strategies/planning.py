@@ -20,7 +20,7 @@ from pbdp.accounting.composition.composed import compose
 from pbdp.errors import CannotCertifyError, InputError, PbdpError
 from pbdp.mechanism.absolute import AbsoluteRegion
 from pbdp.mechanism.design import Design, rounded_down
-from pbdp.mechanism.grid import step_of_at_least
+from pbdp.mechanism.grid import LinearGrid, step_of_at_least
 from pbdp.mechanism.neighbors import Neighbors
 from pbdp.mechanism.requirement import Requirement
 from pbdp.noise.family import kernel_from, kernel_record, known_families
@@ -35,6 +35,7 @@ from pbdp.tables.plan import TablePlan
 from pbdp.tables.query import Query
 from pbdp.tables.strategies.apart import Apart
 from pbdp.tables.strategies.cells import Cells
+from pbdp.tables.strategies.joint import sigma_of
 from pbdp.tables.strategies.residual import (
     MOST_COLUMNS,
     MOST_RESIDUALS,
@@ -168,7 +169,7 @@ class Several:
         """
         if design.kernel.joint:
             far = NormalDist().inv_cdf((1 + asked.confidence) / 2)
-            width = math.ceil(far * float(design.kernel.sigma)) * design.grid.step  # type: ignore[attr-defined]  # always rounded Gaussian noise
+            width = math.ceil(far * sigma_of(design)) * design.grid.step
             asked = replace(asked, region=AbsoluteRegion.even(width))
         inside = rounded_down(design.least_weight(design.grid.region_in_steps(asked.region)))
         return replace(asked, confidence=min(max(inside, 1e-6), 1 - 1e-12))
@@ -326,13 +327,12 @@ def _first(strategy: Strategy, asked: Asked) -> dict[str, float]:
 
 def change_of(query: Query, asked: Asked) -> Change:
     """What one person can do to the cells of a number, in steps."""
-    cells = 1 if query.unit is None else query.groups_per_person or 1
-    sensitivity = asked.quantity.sensitivity(query.neighbors)
-    value = asked.quantity.value
-    signed = value is not None and (asked.quantity.of == "sum from the middle" or value.fixed.low < 0)
+    quantity, value = asked.quantity, asked.quantity.value
+    grid = LinearGrid(step=step_of(query, asked), rounded=not quantity.is_whole)
+    signed = value is not None and (quantity.of == "sum from the middle" or value.fixed.low < 0)
     return Change(
-        cells=min(cells, len(_margins(query).cells)),
-        steps=math.ceil(sensitivity / step_of(query, asked) * (1 - 2.0**-50)),
+        cells=min(query.groups_of_one, len(_margins(query).cells)),
+        steps=grid.sensitivity_in_steps(quantity.sensitivity(query.neighbors)),
         people=Neighbors(query.neighbors).people,
         signed=signed,
     )
@@ -398,8 +398,7 @@ def _measured(query: Query, asked: Asked, measured: Sequence[int]) -> Separate |
 
 def _apart(query: Query, asked: Asked) -> Strategy | None:
     """People who may be in several cells do not add up."""
-    alone = query.unit is None or (query.groups_per_person or 1) == 1
-    if asked.quantity.of != "people" or alone:
+    if asked.quantity.of != "people" or query.groups_of_one == 1:
         return None
     return Apart(label=asked.label, margins=_margins(query), change=change_of(query, asked))
 

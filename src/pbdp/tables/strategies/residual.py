@@ -55,11 +55,11 @@ from pbdp.tables.strategies.joint import (
     FIRST_SIGMA,
     LARGEST_SIGMA,
     MOST_TOUCHED,
-    gaussian_design,
+    JointStrategy,
     gaussian_width,
 )
 from pbdp.tables.strategies.rounding import below, rounded, two_way
-from pbdp.tables.strategies.strategy import Change, Designs, Moves, Record, Strategy
+from pbdp.tables.strategies.strategy import Change, Designs, Record
 
 Columns = frozenset[int]
 # Columns of up to so many keys have all their differences asked.
@@ -75,11 +75,10 @@ SIGMAS = np.linspace(0.7, 1.0, 32)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Residual(Strategy):
-    """One part: the rows of all residuals, those of columns B with the weight `weights[B]`."""
+class Residual(JointStrategy):
+    """The rows of all residuals, those of columns B with the weight `weights[B]`."""
 
     kind: ClassVar[str] = "residual"
-    joint: ClassVar[bool] = True
 
     label: str
     margins: Margins
@@ -97,19 +96,12 @@ class Residual(Strategy):
     # ---- what is asked
 
     @property
-    def parts(self) -> Mapping[str, Moves]:
+    def touched(self) -> int:
         change = self.change
-        touched = sum(math.prod(_moved_rows(columns, self.margins.lengths)) for columns in self.weights)
-        return {
-            self.label: Moves(
-                numbers=1,
-                steps=math.isqrt(self.squared_length() - 1) + 1,
-                laws=change.people * min(change.cells, len(self.margins.cells)) * touched,
-            )
-        }
+        each = sum(math.prod(_moved_rows(columns, self.margins.lengths)) for columns in self.weights)
+        return change.people * min(change.cells, len(self.margins.cells)) * each
 
     def squared_length(self) -> int:
-        """Of what one person moves all rows by, in steps, at most."""
         change, everywhere = self.change, frozenset(range(len(self.margins.lengths)))
         single = self.gram(everywhere)
         others = [
@@ -168,7 +160,7 @@ class Residual(Strategy):
             return self._nested(order, found)
         if len(self.margins.lengths) == 2:
             return self._two_way(tables, found)
-        exact = _added_up(found, self.margins.lengths)
+        exact = _added_up(found)
         return [self._listed(at, exact[columns]) / FINE for at, columns in enumerate(tables)]
 
     @property
@@ -317,14 +309,6 @@ class Residual(Strategy):
         far = max(self.factor(self._axes(table)) / width**2 for table, width in widths.items())
         return self.squared_length() * far
 
-    def own_designs(self, step: float, whole: bool) -> list[Design]:
-        """Rounded Gaussian noise; how much of it there may be is found by its widths."""
-        return [gaussian_design(step, whole)]
-
-    def follows(self, table: int) -> str:
-        del table
-        return self.label
-
     def rows(self, table: int) -> int:
         return int(self.margins.tables[table].sizes.max())
 
@@ -444,7 +428,7 @@ def _along(matrix: Index, array: Any, axis: int) -> Any:
     return np.moveaxis(np.tensordot(matrix.astype(array.dtype), array, axes=(1, axis)), 0, axis)
 
 
-def _added_up(found: Mapping[Columns, Index], lengths: tuple[int, ...]) -> dict[Columns, Index]:
+def _added_up(found: Mapping[Columns, Index]) -> dict[Columns, Index]:
     """Margins that add up exactly: along each column the last key has what the others leave."""
     made: dict[Columns, Index] = {}
     for columns in sorted(found, key=len):
@@ -453,7 +437,6 @@ def _added_up(found: Mapping[Columns, Index], lengths: tuple[int, ...]) -> dict[
             rest = np.moveaxis(numbers, axis, 0)
             rest[-1] = made[columns - {i}] - rest[:-1].sum(axis=0)
         made[columns] = numbers
-    del lengths
     return made
 
 

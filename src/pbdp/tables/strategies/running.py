@@ -63,9 +63,9 @@ from pbdp.mechanism.design import Design
 from pbdp.mechanism.grid import FURTHEST_STEP
 from pbdp.noise.kernel import Array, Index
 from pbdp.tables.margins import Margins, RunningMargin
-from pbdp.tables.strategies.joint import LARGEST_SIGMA, MOST_TOUCHED, SAFE, gaussian_design, gaussian_width
+from pbdp.tables.strategies.joint import LARGEST_SIGMA, MOST_TOUCHED, SAFE, JointStrategy, gaussian_width
 from pbdp.tables.strategies.rounding import rounded
-from pbdp.tables.strategies.strategy import Change, Designs, Moves, Record, Strategy
+from pbdp.tables.strategies.strategy import Change, Designs, Record
 
 Weights = tuple[int, ...]
 # Days of one series, and products of days with days in all series, that are worked through.
@@ -83,11 +83,10 @@ LEAST_FIRST = 4
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Running(Strategy):
-    """One part: a row for each day of each series, all days up to it with the `weights`, the latest first."""
+class Running(JointStrategy):
+    """A row for each day of each series, all days up to it with the `weights`, the latest first."""
 
     kind: ClassVar[str] = "running"
-    joint: ClassVar[bool] = True
 
     label: str
     margins: Margins
@@ -104,13 +103,10 @@ class Running(Strategy):
         return table
 
     @property
-    def parts(self) -> Mapping[str, Moves]:
-        series, days = self.margin.shape
-        touched = min(self.change.people * self.change.cells, series) * days
-        return {self.label: Moves(numbers=1, steps=math.isqrt(self.squared_length() - 1) + 1, laws=touched)}
+    def touched(self) -> int:
+        return touched_rows(self.margin, self.change)
 
     def squared_length(self) -> int:
-        """Of what one person moves all rows by, in steps, at most."""
         return squared_length(self.weights, self.change, self.margin.shape[0])
 
     def answers(self, cells: Index) -> dict[str, Index]:
@@ -155,19 +151,18 @@ class Running(Strategy):
     def rough_cost(self, widths: Mapping[int, float]) -> float:
         return float(self.squared_length()) * squares_of(self.weights)[-1] / min(widths.values()) ** 2
 
-    def own_designs(self, step: float, whole: bool) -> list[Design]:
-        return [gaussian_design(step, whole)]
-
-    def follows(self, table: int) -> str:
-        del table
-        return self.label
-
     def rows(self, table: int) -> int:
         del table
         return self.margin.shape[1]
 
 
 # ---- one person
+
+
+def touched_rows(margin: RunningMargin, change: Change) -> int:
+    """The rows that one person moves, or two where one is replaced: all days of as many series, at most."""
+    series, days = margin.shape
+    return min(change.people * change.cells, series) * days
 
 
 def squared_length(weights: Weights, change: Change, series: int) -> int:
@@ -243,8 +238,7 @@ def root_weights(margin: RunningMargin, change: Change, spread: float) -> Weight
         return None
     root = np.cumprod(np.concatenate([[1.0], 1 - 0.5 / np.arange(1, days)]))
     length = math.sqrt(float(np.sum(root**2)))
-    touched = min(change.people * change.cells, series) * days
-    sigma = min(LARGEST_SIGMA, MOST_TOUCHED / touched)
+    sigma = min(LARGEST_SIGMA, MOST_TOUCHED / touched_rows(margin, change))
     first = min(sigma * length / spread, (MOST_WEIGHT - days) / float(root.sum()))
     tried = {tuple(np.rint(share * first * root).astype(int).tolist()) for share in SHARES}
     fine = [weights for weights in tried if weights[0] >= LEAST_FIRST]

@@ -4,7 +4,8 @@
 most k cells of it, each by at most s steps, or two people do where one is replaced. A strategy asks A·x, A a
 matrix of whole numbers, adds noise z to every row, all of it independent and drawn from tables of whole
 weights, and publishes tables that are functions of y = A·x + z. Rows come in parts: rows of one part have
-noise of one design. What follows is post-processing, so privacy is that of y.
+noise of one design. What follows is post-processing, so privacy is that of y; and so is what becomes of rows
+that do not fit into 64 bits, of which the lowest 64 are kept.
 
 **Privacy.** Let one person move the rows by c = A·(x - x'). The noise is independent, so the pair of laws of
 y is the product over the rows. If every factor, or every group of factors, is dominated by another pair, so
