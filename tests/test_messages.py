@@ -126,7 +126,7 @@ def test_intervals_of_several_numbers_come_together() -> None:
 
 
 def test_a_large_delta_is_told_with_what_it_means_for_people() -> None:
-    for delta, people in ((1e-4, "1 of 10,000"), (0.1, "1,000 of 10,000")):
+    for delta, people in ((1e-4, "1 in 10,000"), (0.1, "1,000 in 10,000")):
         with pytest.warns(LargeDeltaWarning, match=f"everything about {people} people") as told:
             plan(delta=delta)
         assert told[0].filename == __file__

@@ -60,7 +60,7 @@ def test_words_for_a_reviewer() -> None:
 
     assert text.splitlines() == audit.lines()
     for words in (
-        "PASS: nothing that was drawn contradicts the plan.",
+        "PASS: no draw contradicts the plan.",
         "Drawn 100,000 times at each of the hypothetical answers 1000 and 1001",
         "With 99.9 % confidence all of the following holds.",
         f"the loss at delta 1e-06 is at least {rounded_down(audit.loss.epsilon_lower)};",

@@ -40,7 +40,9 @@ def test_a_number_is_published_with_its_interval_and_its_cost() -> None:
     assert first.code == 0
     assert re.fullmatch(r"-?\d+\n", first.out)
     told = first.err.replace("\n", " ")
-    low, high = map(int, re.findall(r"The truth is from (-?\d+) to (-?\d+), with confidence", told)[0])
+    low, high = map(
+        int, re.findall(r"The true answer is between (-?\d+) and (-?\d+), with confidence", told)[0]
+    )
     assert high - low == 100
     assert low + 50 == int(first.out)
     assert re.search(r"Cost \S+ % of the budget; \S+ % is spent now\. Request key: march", told)
@@ -64,7 +66,7 @@ def test_json_holds_everything(capsys: Capture) -> None:
 def test_a_price_spends_nothing_and_is_the_one_that_is_paid(capsys: Capture) -> None:
     told = run(capsys, "ask", "--price", *ASK)
     assert told.code == 0
-    assert "more of the same would fit then" in told.out
+    assert "more like it would fit" in told.out
     price = json.loads(run(capsys, "ask", "--price", *ASK, "--json").out)
     assert spent(capsys) == 0
     assert json.loads(asked(capsys, "--json").out)["share"] == price["share"]

@@ -83,6 +83,7 @@ CASES: dict[str, tuple[list[str], list[str]]] = {
     "--eps": ([*PLAN, "--eps", "1"], ["no option --eps", "Did you mean --epsilon?", "pbdp plan --help"]),
     "--neighbors": ([*PLAN, "--neighbors", "add-remove"], ["--neighbors", "Did you mean add/remove?"]),
     "--neighbors alone": ([*PLAN, "--neighbors"], ["--neighbors needs a value", "one person is added or removed"]),
+    "--floor": (["plan", "--within", "5%", "--floor", "50"], ["no option --floor", "--within 5%+50", "pbdp ask"]),
     "--sens": (["plan", "--within", "5", "--sens", "1"], ["no option --sens", "Did you mean --sensitivity?"]),
     "plann": (["plann", "--within", "5"], ["no command 'plann'", "Did you mean plan?"]),
     "1,234 as an answer": (["release", "plan.json", "1,234"], ["NUMBER must be a number", "no commas"]),
@@ -210,7 +211,7 @@ def test_what_people_write_otherwise_is_understood(made: Path, capsys: pytest.Ca
 
 def test_what_is_allowed_and_odd_is_told(made: Path, capsys: pytest.CaptureFixture[str]) -> None:
     large = run(capsys, *PLAN[:-4], "--delta", "0.1")
-    assert "publishing everything about 1,000 of 10,000 people" in " ".join(large.out.split())
+    assert "publishing everything about 1,000 in 10,000 people" in " ".join(large.out.split())
     assert "epsilon next to 0 (at most 1e-15)" in large.out
     assert "is large" in run(capsys, *PLAN[:-4], "--delta", "1e-4").out
     assert "is large" not in run(capsys, *PLAN[:-4], "--delta", "9e-5").out

@@ -176,9 +176,9 @@ def test_more_numbers_than_the_plan_covers_are_refused(plans: Plans, capsys: Cap
 
 
 def test_the_note_says_how_many_releases_were_taken(plans: Plans, capsys: Capture) -> None:
-    assert "takes the one release of the plan" in release(capsys, plans["whole"], "1").err
-    assert "takes 2 of the 3 releases" in release(capsys, plans["three"], "1", "2").err
-    assert "takes 1 of the 3 releases" in release(capsys, plans["three"], "1", "2", "--disjoint").err
+    assert "uses the plan's one release" in release(capsys, plans["whole"], "1").err
+    assert "uses 2 of the plan's 3 releases" in release(capsys, plans["three"], "1", "2").err
+    assert "uses 1 of the plan's 3 releases" in release(capsys, plans["three"], "1", "2", "--disjoint").err
 
 
 def test_several_numbers_are_a_table(plans: Plans, capsys: Capture) -> None:

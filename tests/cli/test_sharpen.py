@@ -28,7 +28,7 @@ def test_the_price_first_and_then_the_difference(capsys: Capture) -> None:
     sharpen = ["sharpen", "march", "--within", "20", "--dataset", "visits"]
     told = run(capsys, *sharpen, "--price")
     assert told.code == 0
-    assert "That is the difference" in told.out
+    assert "only the difference" in told.out
     price = json.loads(run(capsys, *sharpen, "--price", "--json").out)
     assert (price["needed"], price["full_price"]) == (True, False)
     done = run(capsys, "sharpen", "march", "1234", *sharpen[2:])

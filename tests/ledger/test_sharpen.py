@@ -48,7 +48,7 @@ def test_sharpening_costs_the_difference(url: str) -> None:
         at_once = ask(direct, 8, key="direct")
         first = ask(budget, 50)
         price = budget.sharpening("march", within=20)
-        assert "That is the difference" in price.describe()
+        assert "only the difference" in price.describe()
         spent = budget.spent
         second = sharpen(budget, 20)
         assert price.price is not None

@@ -453,8 +453,8 @@ def test_a_price_says_what_is_left_and_how_many_more_fit() -> None:
     assert (found.fits, found.times) == (True, (2, True))
     assert (found.spent_before, found.share, found.spent_after) == pytest.approx((0.2, 0.3, 0.5))
     assert found.describe().splitlines() == [
-        "survey costs 30 % of the budget; 50 % would be spent after it.",
-        "1 more of the same would fit then.",
+        "survey costs 30 % of the budget; afterwards 50 % is spent.",
+        "After that, 1 more like it would fit.",
     ]
     record = json.loads(json.dumps(found.record()))
     assert (record["times"], record["fits"], record["advice"]) == (2, True, None)
@@ -465,7 +465,7 @@ def test_the_last_unit_counts() -> None:
     claim = Claim(epsilon=0.5)
     half = {"variance": 0, "reach": 5 * 10**11, "reserve": 0}
     assert one(claim, terms, half).times == (1, True)
-    assert "No more of the same" in one(claim, terms, half).describe()
+    assert "no more like it" in one(claim, terms, half).describe()
     assert not one(claim, terms, half | {"reach": 5 * 10**11 + 1}).fits
 
 
@@ -473,8 +473,8 @@ def test_any_number_of_nothing_fits() -> None:
     free = one(Claim(epsilon=0.0), Terms(epsilon=1, delta=0))
     assert free.times == (None, True)
     assert free.describe().splitlines() == [
-        "claim costs next to nothing; 0 % would be spent after it.",
-        "Any number of the same fit.",
+        "claim costs next to nothing; afterwards 0 % is spent.",
+        "Any number of the same would fit.",
     ]
 
 

@@ -71,7 +71,7 @@ def delta_words(delta: float | None) -> str | None:
         return None
     exposed = math.ceil(delta * PEOPLE)
     return (
-        f"delta {delta_text(delta)} is large: it allows for publishing everything about {exposed:,} of "
+        f"delta {delta_text(delta)} is large: it would allow publishing everything about {exposed:,} in "
         f"{PEOPLE:,} "
         "people. Choose one far below one over the number of people; 1e-6, say."
     )

@@ -156,7 +156,7 @@ class Audit:
     def verdict(self) -> str:
         """PASS or FAIL, and what it means."""
         if self.passed:
-            return "PASS: nothing that was drawn contradicts the plan."
+            return "PASS: no draw contradicts the plan."
         broken = ", ".join(self.failures)
         return f"FAIL: the numbers drawn contradict the plan ({broken}). Do not publish with this sampler."
 

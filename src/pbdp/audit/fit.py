@@ -85,9 +85,13 @@ class FitFinding:
     @property
     def rows(self) -> tuple[tuple[str, str, str], tuple[str, str, str]]:
         """What was looked at, seen and claimed: of the law, and of the outputs that the plan lists."""
-        outside = f"{self.outside:,} of {self.numbers:,} are not listed" if self.outside else "all are listed"
+        outside = (
+            f"{self.outside:,} of {self.numbers:,} are not in it"
+            if self.outside
+            else "all in the plan's table"
+        )
         law = "law", f"p-value {self.p_value:.2g}", f"above {self.error:.2g}"
-        return law, ("outputs", outside, "all are listed")
+        return law, ("outputs", outside, "all in the plan's table")
 
     def lines(self) -> list[str]:
         """The finding in sentences."""

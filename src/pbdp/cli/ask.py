@@ -236,7 +236,7 @@ def _outcome(asked: Asked, options: argparse.Namespace, notes: tuple[str, ...]) 
     words = (
         f"{plan.summary()}.",
         plan.risk_words(),
-        f"The truth is from {plain(asked.low)} to {plain(asked.high)}, with confidence "
+        f"The true answer is between {plain(asked.low)} and {plain(asked.high)}, with confidence "
         f"{percent_down(asked.confidence)}.",
         f"{paid[0].upper()}{paid[1:]}; {percent_up(asked.spent)} is spent now. Request key: {asked.key}",
     )

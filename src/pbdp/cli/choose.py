@@ -25,7 +25,7 @@ EXAMPLES = """examples:
   pbdp choose visits.csv --column visits --names region --top 10 --within 50 --confidence 0.95 \\
       --sensitivity 1 --integer --rising
 
-Without scores the plan is shown: what a choice from so many options costs. The names of the options are
+Without scores the plan is shown: what choosing among that many options costs. The names of the options are
 public; their scores are not.
 """
 

@@ -367,7 +367,7 @@ def _words(plan: ComparisonPlan, after: Compared | None) -> str:
         power = percent_down(plan.power(*asked.planned))
         lines.append(f"{exactly} power to find a lift of {asked.lift:g}: {power}.")
     smaller, other = (f"{users:,}" for users in plan.users)
-    lines.append(f"Without noise, groups smaller by {smaller} and {other} people would do as well.")
+    lines.append(f"Without noise, groups with {smaller} and {other} fewer people would do as well.")
     lines.append(asked.promise())
     if plan.looks > 1:
         new, more = asked.schedule[0]

@@ -40,7 +40,7 @@ TOUR = (
         command="plan --within 5 --confidence 0.9 --sensitivity 1 --delta 1e-6 --integer -o visits.json",
     ),
     Step(
-        words="Give the people in the data a budget of privacy, once.",
+        words="Set a privacy budget for the people in the data, once.",
         command="ledger create visits --epsilon 3 --delta 1e-6",
     ),
     Step(
@@ -62,11 +62,11 @@ TOUR = (
     ),
     Step(words="What is left?", command="ledger status"),
     Step(
-        words="Can the sampler be trusted? A million draws, held against the certificate.",
+        words="Can the sampler be trusted? A million draws, checked against the certificate.",
         command="audit visits.json --confidence 0.999999",
     ),
     Step(
-        words="A whole table of 48,842 people of a census. They get a budget of their own.",
+        words="A whole table: 48,842 people from a census, with their own budget.",
         command="ledger create census --epsilon 5 --delta 1e-5",
         needs=("duckdb",),
     ),

@@ -135,6 +135,6 @@ def _words(published: float, intervals: list[tuple[str, Intervals]], curve: Like
             columns(rows, right=(0, 1)),
             "",
             f"The likelihood is how often {shown} is published when that is the true answer.",
-            "It is no probability of the answer itself, which depends on what else is known.",
+            "It is not the probability of that answer, which depends on what else you know.",
         ]
     )

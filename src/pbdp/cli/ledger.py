@@ -190,7 +190,7 @@ def _create(options: argparse.Namespace) -> Outcome:
         if options.json:
             return Outcome(output=json_text("budget", _record(budget)), notes=ledger.notes)
         where = f"{'New ledger' if made else 'Ledger'} {ledger.place}"
-        kept = "\nOnly who has its key can spend. Keep a copy: pbdp ledger key export." if made else ""
+        kept = "\nYou need its key to spend from it. Keep a copy: pbdp ledger key export." if made else ""
         return Outcome(
             output=f"{where}: {options.dataset} has epsilon {epsilon_text(options.epsilon)} at delta "
             f"{delta_text(options.delta)}.\n"
@@ -314,7 +314,7 @@ def _reserve(options: argparse.Namespace) -> Outcome:
 def _verify(options: argparse.Namespace) -> Outcome:
     from pbdp.ledger.ledger import verify_ledger
 
-    against = None if options.against is None else lines_in("export", options.against)
+    against = None if options.against is None else lines_in("--against", options.against)
     found = verify_ledger(_place(options), everything=options.all, against=against)
     output = (
         json_text("ledger-verification", asdict(found) | {"sound": found.sound})

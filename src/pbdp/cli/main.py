@@ -39,7 +39,7 @@ COMMANDS = {
     "keys": "make a key pair to sign published tables with",
     "certificate": "write a page for people: what is claimed, what it rests on, how to check it",
     "verify": "check the manifest of a table: its guarantee, its numbers, who paid",
-    "studio": "open a local page to move accuracy against privacy, and to build tables",
+    "studio": "open a local page to trade accuracy against privacy and to build tables",
     "local": "surveys in which people randomize their answers before they are sent",
     "reproduce": "draw the paper's figures again and report what holds",
     "completion": "print a script that completes commands and options in a shell",

@@ -146,7 +146,7 @@ _SHARED: dict[str, dict[str, Any]] = {
     "--insecure-test-seed": {
         "type": whole,
         "metavar": "N",
-        "help": "FOR TESTS ONLY: noise that anyone can take off again; the output is marked",
+        "help": "FOR TESTS ONLY: noise that anyone can subtract; the output is marked",
     },
 }
 _SHORT = {"--output": "-o"}

@@ -41,11 +41,13 @@ class Parser(argparse.ArgumentParser):
 
     A `private` command takes true answers: no message repeats a value, and options may stand anywhere
     between the numbers (argparse on its own takes numbers after an option for strays, and prints them).
+    `instead` says what to do in place of options that people expect here and that are not.
     """
 
     def __init__(self, *, module: str | None = None, **settings: Any) -> None:
         super().__init__(formatter_class=argparse.RawDescriptionHelpFormatter, allow_abbrev=False, **settings)
         self.private = False
+        self.instead: dict[str, str] = {}
         self._module = module
         self._inside = False
         self._negative_number_matcher = re.compile(r"-(\.?\d|(inf|infinity|s?nan)$)", re.IGNORECASE)
@@ -139,7 +141,8 @@ class Parser(argparse.ArgumentParser):
                 ]
                 if self.private and not name.startswith("--"):
                     name = "with a single dash but -o and -h"
-                self.error(_joined(f"{self.prog} has no option {name}.", did_you_mean(name, shown)))
+                advice = self.instead.get(name) or did_you_mean(name, shown)
+                self.error(_joined(f"{self.prog} has no option {name}.", advice))
 
     def _check_value(self, action: argparse.Action, value: Any) -> None:
         """Refuse what is not among the choices, with the one that is nearest."""

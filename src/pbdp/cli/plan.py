@@ -30,6 +30,7 @@ def declare(parser: Parser) -> None:
     parser.set_defaults(doing="Planning")
     parser.description = "Find the noise with the least privacy loss that meets an accuracy, and certify it."
     parser.epilog = EXAMPLES
+    parser.instead["--floor"] = "Add it to the width (--within 5%+50), or use pbdp ask, which has one."
     accuracy = parser.add_argument_group("accuracy")
     add(accuracy, "--within", "--below", "--above", "--range", "--scale", "--confidence")
     answers = parser.add_argument_group("answers")

@@ -138,7 +138,7 @@ class Compared:
     def cost(self) -> str:
         """What privacy cost in people."""
         first, second = self.users
-        return f"Without noise, groups smaller by {first:,} and {second:,} people would have done as well"
+        return f"Without noise, groups with {first:,} and {second:,} fewer people would have done as well"
 
     def __repr__(self) -> str:
         return f"<Compared: {self.summary()}>"

@@ -250,13 +250,13 @@ class Rates(Experiment[Procedure]):
         sure = percent_down(self.confidence)
         if self.in_both:
             return (
-                f"The interval holds the truth {sure} of the time: exactly so at the planned rates, for "
+                f"The interval holds the truth {sure} of the time. This is exact at the planned rates, for "
                 "people who answer independently in both groups. Where they answer alike, it is wider than "
                 "needed."
             )
         return (
             f"{'All intervals together hold' if self.looks > 1 else 'The interval holds'} the truth {sure} "
-            "of the time, sampling and noise together: exactly so at the planned rates. The p-value holds "
+            "of the time, sampling and noise together. This is exact at the planned rates. The p-value holds "
             "for all rates."
         )
 

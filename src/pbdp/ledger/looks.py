@@ -97,9 +97,9 @@ class Looked:
         count = f"{len(self.looks)} look{'s' if len(self.looks) > 1 else ''} (within {widths})"
         paid = "paid for before" if self.repeated else f"{percent_up(self.cost)} of the budget"
         paid += "" if self.most is None else f" (it could have been {percent_up(self.most)})"
-        ends = f"from {plain(self.low)} to {plain(self.high)}"
+        ends = f"between {plain(self.low)} and {plain(self.high)}"
         lines = [
-            f"The truth is {ends}, with confidence {percent_down(self.confidence)}.",
+            f"The true answer is {ends}, with confidence {percent_down(self.confidence)}.",
             f"{count}: {paid}; {percent_up(self.spent)} is spent now. Request key: {self.key}",
         ]
         return lines if self.complete else [*lines, INCOMPLETE]
@@ -211,7 +211,7 @@ class LookPrice:
             return f"{text}: looking first saves {saved} at the answers you expect. Ask for --within {floor}."
         if self.saves_from is None:
             return f"{text}."
-        return f"{text}; looking first saves from answers of about {self.saves_from:,.12g} on."
+        return f"{text}; looking first is cheaper for answers above about {self.saves_from:,.12g}."
 
     def record(self) -> dict[str, Any]:
         """For a program to read."""

@@ -98,14 +98,16 @@ class Sharpened:
         if not self.repeated:
             paid = f"Cost {percent_up(self.share)} of the budget"
             paid += (
-                ", the full price, as the first answer has another kind of noise" if self.full_price else ""
+                ", the full price, because the first answer has another kind of noise"
+                if self.full_price
+                else ""
             )
         joint = (
             "" if len(self.looks) == 1 else f" {JOINT} {plain(self.joint_low)} to {plain(self.joint_high)}."
         )
-        ends = f"from {plain(self.low)} to {plain(self.high)}"
+        ends = f"between {plain(self.low)} and {plain(self.high)}"
         return [
-            f"The truth is {ends}, with confidence {percent_down(self.confidence)}. {BY_ITSELF}{joint}",
+            f"The true answer is {ends}, with confidence {percent_down(self.confidence)}. {BY_ITSELF}{joint}",
             f"{paid}; {percent_up(self.spent)} is spent now.",
         ]
 
@@ -161,11 +163,11 @@ class Sharpening:
         if self.price is None:
             return "The answer is as precise already; nothing is to be paid."
         how = (
-            "the full price, as the first answer has another kind of noise"
+            "That is the full price, because the first answer has another kind of noise."
             if self.full_price
-            else "the difference"
+            else "You pay only the difference."
         )
-        return f"{self.price.describe()}\nThat is {how}."
+        return f"{self.price.describe()}\n{how}"
 
     def record(self) -> dict[str, Any]:
         """The same for a program to read."""

@@ -123,7 +123,7 @@ class SubsetSelection(LocalMechanism):
         least, most = min(self.sizes), max(self.sizes)
         ones = f"{most:,}" if least == most else f"{least:,} to {most:,}"
         where = ", all of one category" if self.by_category else ""
-        return f"a text of hexadecimal digits, a bit for each value, {ones} of them 1{where}"
+        return f"a hexadecimal string, one bit per value, {ones} of them 1{where}"
 
     @classmethod
     def of_record(cls, domain: Domain, record: dict[str, Any]) -> SubsetSelection:

@@ -67,7 +67,7 @@ class UnaryEncoding(LocalMechanism):
 
     @property
     def report_words(self) -> str:
-        return "a text of hexadecimal digits, a bit for each value"
+        return "a hexadecimal string, one bit per value"
 
     @classmethod
     def of_record(cls, domain: Domain, record: dict[str, Any]) -> UnaryEncoding:

@@ -95,7 +95,7 @@ class Releaser:
             numbers = "one number" if covered == 1 else f"at most {covered} numbers"
             raise InputError(
                 "what is released",
-                f"{numbers}, as the plan is for {'one' if covered == 1 else f'{covered} releases'}",
+                f"{numbers}, because the plan is for {'one' if covered == 1 else f'{covered} releases'}",
                 f"{count} numbers",
                 f"Make a plan for {count} releases, or say disjoint=True if no person affects more than one "
                 "of the numbers.",

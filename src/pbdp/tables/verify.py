@@ -342,7 +342,7 @@ def _requirements(record: Record, plan: TablePlan) -> str:
         )
     _check_promised(record, plan)
     several = "s" if len(asked) > 1 else ""
-    return f"{len(asked)} number{several} a group; neighbors differ in {query.groups_touched} of the groups"
+    return f"{len(asked)} number{several} per group; neighbors differ in {query.groups_touched} of the groups"
 
 
 def _check_promised(record: Record, plan: TablePlan) -> None:

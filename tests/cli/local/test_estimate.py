@@ -238,7 +238,7 @@ def test_false_reports_raise_an_alarm_and_those_who_did_not_answer_are_counted(
     assert local(capsys, folder, "randomize", out, "--input", "@ages.txt", "-o", str(made)).code == 0
     honest = run(capsys, "local", "estimate", out, "--input", str(made), "--asked", "50000")
     assert "ALARM" not in honest.err
-    assert "50,000 people, 90.44 % reported; nothing is said about the other 4,778" in " ".join(
+    assert "50,000 people, 90.44 % reported; nothing is estimated about the other 4,778" in " ".join(
         honest.out.split()
     )
     rows = made.read_text().splitlines()

@@ -33,7 +33,7 @@ def test_words_name_the_mechanism_its_cost_and_its_rivals(capsys: Capture) -> No
     made = plan_local(in_blocks(range(10, 101), 10), LeastError(category=0.5), epsilon=5.0)
     assert made.chosen.category_error is not None
     assert "91 whole numbers, 10 to 100; 10 categories of 1 to 10 values" in done.out
-    assert "epsilon 5 for each report" in done.out
+    assert "epsilon 5 per report" in done.out
     shown = next(line for line in done.out.splitlines() if line.startswith("*")).split()
     assert float(shown[-4]) == pytest.approx(100 * made.chosen.category_error / 45222**0.5, rel=1e-3)
     for other in made.others:
@@ -142,7 +142,7 @@ def test_every_plan_prints_the_confidence_of_a_report(capsys: Capture, extra: li
     assert "at this epsilon" in " ".join(done.out.split())
     assert "Poisoning" in done.out
     if "value" in extra:
-        assert "people of a value" in done.out
+        assert "people in a value" in done.out
 
 
 def test_a_scale_whose_neighborhoods_cannot_all_be_estimated_is_refused(capsys: Capture) -> None:

@@ -110,7 +110,7 @@ def table_paid_words(payment: Payment | None, budget: Budget | None) -> str:
     """The same for a table."""
     if payment is None or budget is None:
         return (
-            "No ledger counts this release: every further one of the same people adds to its epsilon "
+            "No ledger: every other release about the same people adds to this epsilon "
             "(--ledger and --dataset keep an account)."
         )
     if payment.repeated:

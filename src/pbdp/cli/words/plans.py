@@ -198,8 +198,8 @@ def interval_words(intervals: Intervals) -> str:
 def uncounted_words(plan: Plan, taken: int) -> str:
     """What a release without a ledger has to say: nobody counts it."""
     covered = plan.package
-    share = "the one release" if covered == 1 else f"{taken} of the {covered} releases"
-    return f"No ledger: other releases are not counted. This call takes {share} of the plan."
+    share = "the plan's one release" if covered == 1 else f"{taken} of the plan's {covered} releases"
+    return f"No ledger: other releases are not counted. This call uses {share}."
 
 
 def insecure_words(seed: int, never: str = "publish") -> str:

@@ -49,7 +49,7 @@ def survey_words(plan: LocalPlan, users: int, *, stated: bool, central: Shuffled
         ("Answers", domain_words(plan.domain)),
         ("Goal", _goal(goal)),
         ("Mechanism", _mechanism(chosen, goal)),
-        ("Privacy", f"epsilon {rounded_up(plan.epsilon)} for each report of a person   (certified)"),
+        ("Privacy", f"epsilon {rounded_up(plan.epsilon)} per report   (certified)"),
         ("", plan.mechanism.risk_words()),
         *_shuffled(central),
         ("One report", _report(plan)),
@@ -57,7 +57,7 @@ def survey_words(plan: LocalPlan, users: int, *, stated: bool, central: Shuffled
         *_limit(plan, users, shuffled=central is not None),
         *_false(plan),
         ("A report is", plan.mechanism.report_words),
-        ("Survey", f"{plan.mechanism.fingerprint}, which every report carries"),
+        ("Survey", f"{plan.mechanism.fingerprint} (sent with every report)"),
     ]
     head = f"{facts(lines)}\n\nCompared (* is this plan), the best first:"
     return f"{head}\n{_table(plan, users)}\n\n{paragraph(_assumed(goal))}\n"
@@ -140,7 +140,8 @@ def _report(plan: LocalPlan) -> str:
     most = percent_up(plan.most_confidence)
     where = plan.region.words if int(plan.region.size.max()) > 1 else "the true answer"
     if plan.chosen.near is None:
-        return f"is no answer by itself; none could be {where} more than {most} of the time at this epsilon"
+        none = f"at this epsilon no report could be {where} more than {most} of the time"
+        return f"is not an answer by itself; {none}"
     near = percent_down(plan.chosen.near)
     return f"is {where} with confidence {near}; at this epsilon no more than {most} is possible"
 
@@ -199,7 +200,7 @@ def _in_error(plan: LocalPlan, value: float, users: int) -> str:
     if isinstance(plan.goal, LeastMeanError):
         return f"of {rounded_down(figure)}"
     weighed = isinstance(plan.goal, LeastError) and 0 < plan.goal.category < 1
-    return f"of {percent_down(figure)}{' in the mean of both, so weighed' if weighed else ''}"
+    return f"of {percent_down(figure)}{' averaged over both with these weights' if weighed else ''}"
 
 
 def _false(plan: LocalPlan) -> Facts:
@@ -217,7 +218,7 @@ def _false(plan: LocalPlan) -> Facts:
     if kind == "mean":
         few = f"{percent_up(FALSE)} of false reports move the mean by up to {rounded_up(FALSE * moves[kind])}"
         return [("Poisoning", few)]
-    each = f"a false report counts like up to {rounded_up(moves[kind], 3)} people of a {kind}"
+    each = f"a false report counts as up to {rounded_up(moves[kind], 3)} people in a {kind}"
     few = f"{percent_up(FALSE)} of them move its share by up to {percent_up(FALSE * moves[kind])}"
     return [("Poisoning", f"{each}; {few}")]
 
@@ -337,7 +338,8 @@ def estimate_words(
         lines.append(
             (
                 "Asked",
-                f"{read.asked:,} people, {answered} reported; nothing is said about the other {missing:,}",
+                f"{read.asked:,} people, {answered} reported; "
+                f"nothing is estimated about the other {missing:,}",
             )
         )
     lines.append(("Intervals", f"hold the truth {sure}"))
@@ -361,7 +363,13 @@ def _shape_words(found: Distribution) -> str:
 def _people_rows(found: Estimate) -> list[list[str]]:
     rows = [[found.kind, "estimate", "low", "high", "share"]]
     rows += [
-        [str(name), f"{people:,.0f}", f"{math.floor(low):,}", f"{math.ceil(high):,}", f"{100 * share:.2f} %"]
+        [
+            str(name),
+            f"{round(people):,}",
+            f"{math.floor(low):,}",
+            f"{math.ceil(high):,}",
+            f"{100 * share:z.2f} %",
+        ]
         for name, people, low, high, share in zip(
             found.names,
             found.people.tolist(),

@@ -36,8 +36,8 @@ Record = dict[str, Any]
 # Groups that are shown on a terminal where the whole table can be had again.
 SHOWN = 20
 BOUNDED = "Accuracy excludes whatever your bounds cut off."
-NOT_TOLD = "How many people that concerns is not published (bounds_touched = false)."
-TOLD = "How many people that concerns is published too."
+NOT_TOLD = "The number of people affected is not published (bounds_touched = false)."
+TOLD = "The number of people affected is published too."
 EMPTY = "No group was published: none had enough people."
 # A product of confidences is rounded by less than this, so that it promises no more than both hold.
 SAFE = 1 - 2**-50
@@ -67,8 +67,8 @@ def plan_words(plan: TablePlan, budget: Budget | None) -> str:
     if query.aggregation.touched:
         part = plan.part(TOUCHED)
         words = [part.requirement.describe(), percent_down(part.confidence), part.design.name]
-        whose = "people, by the bound that cut them" if query.bounds_touched is None else "people touched"
-        rows.append([whose, *words, f"moves {part.releases} of them by 1 at most"])
+        whose = "people cut, per bound" if query.bounds_touched is None else "people touched"
+        rows.append([whose, *words, f"changes at most {part.releases} of them, by at most 1"])
     parts = [facts(lines), "", columns(rows, right=(2,)), ""]
     if any(map(query.is_bounded, query.measures)):
         parts.append(f"{BOUNDED} {TOLD if query.aggregation.touched else NOT_TOLD}")
@@ -91,9 +91,9 @@ def _several_rows(plan: TablePlan, measure: Measure) -> list[list[str]]:
         strategy = plan.strategies[label]
         for name, moves in strategy.parts.items():
             part = plan.part(name)
-            moved = f"moves {moves.numbers} of them by {part.requirement.sensitivity:g} at most"
+            moved = f"changes at most {moves.numbers} of them, by at most {part.requirement.sensitivity:g}"
             if moves.numbers == 1 and moves.laws:
-                moved = f"moves them by {part.requirement.sensitivity:g} in all at most"
+                moved = f"changes them by at most {part.requirement.sensitivity:g} in all"
             rows.append([f"  from {name}", "", "", part.design.name, moved])
     return rows
 
@@ -205,7 +205,7 @@ def _rows(plan: TablePlan, measure: Measure) -> list[list[str]]:
             plan.accuracy(label),
             percent_down(part.confidence),
             part.design.name,
-            f"moves {part.releases} of them by {part.requirement.sensitivity:g} at most",
+            f"changes at most {part.releases} of them, by at most {part.requirement.sensitivity:g}",
         ]
         for label, part in _parts(plan, measure)
     ]
@@ -217,7 +217,7 @@ def _rows(plan: TablePlan, measure: Measure) -> list[list[str]]:
             else f"within {rounded_up(width)} in groups of {measure.at_least:,} rows or more"
         )
         told = percent_down(measure.confidence_told(plan) * SAFE)
-        rows.append([measure.name, words, told, "of the two above", ""])
+        rows.append([measure.name, words, told, "from the two above", ""])
     return rows
 
 

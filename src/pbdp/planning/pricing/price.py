@@ -69,7 +69,7 @@ class Price:
             spent = percent_up(self.spent_before)
             return f"{self.label} does not fit: {spent} of the budget is spent. {self.advice()}"
         share = f"{percent_up(self.share)} of the budget" if self.share > 0 else "next to nothing"
-        lines = [f"{self.label} costs {share}; {percent_up(self.spent_after)} would be spent after it."]
+        lines = [f"{self.label} costs {share}; afterwards {percent_up(self.spent_after)} is spent."]
         return "\n".join([*lines, self._more()])
 
     def advice(self) -> str:
@@ -112,11 +112,11 @@ class Price:
     def _more(self) -> str:
         times, counted = self.times
         if times is None:
-            return "Any number of the same fit."
+            return "Any number of the same would fit."
         more = times - 1
         if not more:
-            return "No more of the same would fit then."
-        return f"{'' if counted else 'About '}{more:,} more of the same would fit then."
+            return "After that, no more like it would fit."
+        return f"After that, {'' if counted else 'about '}{more:,} more like it would fit."
 
 
 def price(terms: Terms, plans: Plans, spent: Amounts | None = None, blocks: object = None) -> Price:

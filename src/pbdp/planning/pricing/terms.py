@@ -206,7 +206,7 @@ class Terms:
             "However releases are chosen, even after seeing answers, all of them together are "
             f"({epsilon_text(self.epsilon)}, {delta_text(self.delta)})-DP. A potential that starts at "
             "delta and bounds what may "
-            "still happen never grows in the mean: each release takes as much of it as it can raise it by, "
+            "still happen never grows on average: each release pays for the most that it can add, "
             "whatever the answers were. Sums of epsilons and exact compositions of packages are contained in "
             f"this. {self.reserve:.3g} of delta is reserved for outputs that a neighbor cannot have."
         )
