@@ -130,7 +130,7 @@ def test_a_large_delta_is_told_with_what_it_means_for_people() -> None:
         with pytest.warns(LargeDeltaWarning, match=f"everything about {people} people") as told:
             plan(delta=delta)
         assert told[0].filename == __file__
-    with pytest.warns(LargeDeltaWarning, match="10 of 10,000") as told:
+    with pytest.warns(LargeDeltaWarning, match="10 in 10,000") as told:
         query(delta=1e-3).plan()
     assert told[0].filename == __file__
     with warnings.catch_warnings():
