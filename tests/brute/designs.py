@@ -75,7 +75,7 @@ def huber(rng: Random) -> Noise:
 
 
 def generalized_normal(rng: Random) -> Noise:
-    scale, shape = log_uniform(rng, 0.6, 5), rng.choice([1.0, 1.5, 2.0, rng.uniform(1, 4)])
+    scale, shape = log_uniform(rng, 0.6, 5), float(rng.choice([1.0, 1.5, 2.0, rng.uniform(1, 4)]))
     return Noise(
         family="generalized normal",
         kernel=GeneralizedNormal(scale=scale, shape=shape).on_grid(),

@@ -67,8 +67,8 @@ def _one_code(report: object, count: int, ones: int | None) -> int:
 
 def unpacked(reports: npt.NDArray[Any], count: int) -> Iterator[tuple[slice, npt.NDArray[np.uint8]]]:
     """The bits of good reports, some rows at a time, with the rows they are."""
-    packed = np.frombuffer(bytes.fromhex("".join(reports.tolist())), dtype=np.uint8)
-    packed = packed.reshape(len(reports), digits_of(count) // 2)
+    joined = np.frombuffer(bytes.fromhex("".join(reports.tolist())), dtype=np.uint8)
+    packed = joined.reshape(len(reports), digits_of(count) // 2)
     step = max(1, BLOCK // count)
     for start in range(0, len(packed), step):
         rows = slice(start, start + step)

@@ -189,7 +189,7 @@ def _ends(
         half = guaranteed_half_width(users * spread.worst, squares, spread.reach, miss)
     if kind == MEAN:
         numbers = np.array(mechanism.domain.values, dtype=np.float64)
-        ends = users * numbers.min(), users * numbers.max()
+        ends = users * float(numbers.min()), users * float(numbers.max())
     else:
         ends = 0.0, float(users)
     return np.clip(people - half, *ends), np.clip(people + half, *ends)

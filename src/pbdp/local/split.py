@@ -104,7 +104,7 @@ class UserSplit(LocalMechanism):
 
     def draw(self, codes: Codes, words: Words) -> npt.NDArray[Any]:
         """Texts; both parts are drawn for everyone, so that time does not tell who was asked what."""
-        texts = []
+        texts: list[npt.NDArray[Any]] = []
         for mark, part, held in zip(
             MARKS, self._parts, (self.domain.category_of[codes], codes), strict=False
         ):

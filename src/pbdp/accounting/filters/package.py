@@ -134,7 +134,8 @@ def _centered(good: Step, step: float) -> _Centered:
         parts = [split(law, step) for law in good.laws]
         first = min(0, *(int(np.min(part.indices, initial=0)) for part in parts))
         last = max(1, *(int(np.max(part.indices, initial=1)) for part in parts))
-        deltas = np.max([grid_curve(part, first, last) for part in parts], axis=0)
+        curves = np.array([grid_curve(part, first, last) for part in parts], dtype=np.float64)
+        deltas = curves.max(axis=0)
         # each curve is summed to within 4 units a cell, its exponentials to one unit per unit of loss
         deltas *= 1 + 8 * (last - first + 8 + step * (last - first)) * UNIT
         law = symmetric_law(step, deltas[-first:])
