@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pbdp.choosing.plan import ChoicePlan
+from pbdp.choosing.plan import ChoicePlan, plan_choice, plans_for
 from pbdp.choosing.scores import Given, read_scores
+from pbdp.choosing.way import Asked
 from pbdp.digits import percent_up
 from pbdp.ledger.errors import KeyReusedError
 from pbdp.release.keystream import SECURE
@@ -45,6 +46,36 @@ class Chosen:
         )
 
 
+def plan_within(
+    budget: Budget,
+    asked: Asked,
+    *,
+    within: float | None = None,
+    confidence: float | None = None,
+    epsilon: float | None = None,
+    key: str | None = None,
+    blocks: Blocks = None,
+) -> ChoicePlan:
+    """The plan that costs least of a budget, or the one that was paid for under this key.
+
+    With an accuracy every law is priced, at the budget's own delta. If none of them fits, it is the one with
+    the least epsilon, so that the refusal says what would.
+    """
+    if within is None or confidence is None or epsilon is not None or asked.picks < 2:
+        return plan_choice(**asdict(asked), within=within, confidence=confidence, epsilon=epsilon)
+    priced = replace(asked, delta=budget.terms.delta)
+    first = plan_choice(**asdict(priced), within=within, confidence=confidence)
+    plans = plans_for(priced, within, confidence)
+    before = None if key is None else budget.ledger.spend_of(key)
+    if before is not None:
+        chosen = budget.terms.chosen_blocks(blocks)
+        known = [plan for plan in plans if budget.terms.plan_id(plan.claim, chosen) == before.plan]
+        return known[0] if known else first
+    shares = [budget.price((plan.claim, plan.times), blocks=blocks).share for plan in plans]
+    fitting = [(share, place) for place, share in enumerate(shares) if share is not None]
+    return plans[min(fitting)[1]] if fitting else first
+
+
 def choose_paid(
     budget: Budget,
     plan: ChoicePlan,
@@ -66,7 +97,7 @@ def choose_paid(
         query=f"{words}; {query}" if query else words,
         again=True,
         blocks=blocks,
-        times=plan.asked.picks,
+        times=plan.times,
     )
     repeated = paid.stored_answer is not None
     return Chosen(
