@@ -49,6 +49,8 @@ _ROUNDING = 1e-11
 class IndependentNoise(Way):
     """Gaussian noise of this sigma, in steps, or in half steps where D is odd."""
 
+    is_pure = False
+
     sigma: float
 
     @property

@@ -63,9 +63,10 @@ def plan_within(
     """
     if within is None or confidence is None or epsilon is not None or asked.picks < 2:
         return plan_choice(**asdict(asked), within=within, confidence=confidence, epsilon=epsilon)
-    priced = replace(asked, delta=budget.terms.delta)
-    first = plan_choice(**asdict(priced), within=within, confidence=confidence)
-    plans = plans_for(priced, within, confidence)
+    found = plans_for(replace(asked, delta=budget.terms.delta), within, confidence)
+    # what needs no delta is known, and paid for, without one
+    plans = [replace(plan, asked=asked) if plan.way.is_pure else plan for plan in found]
+    first = min(plans, key=lambda plan: plan.epsilon)
     before = None if key is None else budget.ledger.spend_of(key)
     if before is not None:
         chosen = budget.terms.chosen_blocks(blocks)

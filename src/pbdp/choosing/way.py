@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 from pbdp.choosing.scores import Scale
 from pbdp.domains import fraction, positive, whole
@@ -61,6 +61,9 @@ class Asked:
 
 class Way(ABC):
     """A law that chooses, made for one request: what it costs, how often it is right, and how it is drawn."""
+
+    # whether what a budget pays for has no delta
+    is_pure: ClassVar[bool] = True
 
     @property
     @abstractmethod

@@ -75,6 +75,8 @@ class Curve(NamedTuple):
 class Weighted(Way):
     """The exponential mechanism with the weights of these coins."""
 
+    is_pure = False
+
     coins: Coins
 
     @property
