@@ -6,10 +6,11 @@ from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from pbdp.choosing.paid import Chosen, choose_paid
-from pbdp.choosing.plan import plan_picks, plans_for
+from pbdp.choosing.plan import ChoicePlan, plan_picks, plans_for
 from pbdp.choosing.way import Asked
 from pbdp.errors import InputError
 from pbdp.ledger import Ledger
@@ -62,6 +63,18 @@ def test_of_all_laws_the_one_that_costs_least_is_paid_for(budget: Budget) -> Non
     paid = choose(budget, top=3, key="three")
     assert paid.share == min(price for price in prices if price is not None)
     assert choose(budget, top=3, key="three").repeated
+
+
+@pytest.mark.parametrize("plan", ALL, ids=lambda plan: plan.law)
+def test_every_choice_is_paid_for_anew(budget: Budget, plan: ChoicePlan) -> None:
+    spent = [0.0]
+    for key in (None, None, "own", None):
+        assert choose_paid(budget, plan, SCORES, key=key).repeated is False
+        spent.append(budget.spent)
+    assert np.all(np.diff(spent) > 0.9 * spent[1])
+    assert choose_paid(budget, plan, SCORES, key="own").repeated
+    assert budget.spent == spent[-1]
+    assert budget.ledger.verify().sound
 
 
 def test_a_budget_without_delta_pays_for_what_needs_none(budget: Budget) -> None:

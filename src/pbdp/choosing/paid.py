@@ -13,6 +13,7 @@ from pbdp.choosing.scores import Given, read_scores
 from pbdp.choosing.way import Asked
 from pbdp.digits import percent_up
 from pbdp.ledger.errors import KeyReusedError
+from pbdp.planning.plan import Plan
 from pbdp.release.keystream import SECURE
 from pbdp.spelling import digest
 
@@ -89,10 +90,11 @@ def choose_paid(
     """Pay, draw, store. Of the scores only types and number are looked at before they are paid for."""
     given = read_scores(scores, plan.asked.options)
     options = _identity(given)
-    words = plan.describe()
+    words, claim = plan.describe(), plan.claim
     stored, paid = budget.answered(
-        plan.claim,
-        1,
+        claim,
+        # all numbers of a package are used up: another choice pays again
+        claim.package if isinstance(claim, Plan) else 1,
         lambda: _packed(options, plan.drawn(given, SECURE).tolist()),
         key=key,
         query=f"{words}; {query}" if query else words,

@@ -333,9 +333,10 @@ def plan_choice(
 
     `options` is how many there are; `sensitivity` the most by which one person changes any score, where one
     person may change all of them; `integer` says that scores are whole numbers; `rising` that adding a person
-    never lowers one, as with counts, which halves epsilon; `top` how many are chosen, one after the other,
-    each within `within` of the best that is left, with the confidence for all of them. With a `delta` the
-    epsilon of several picks is that of their composition. Give two of within, confidence and epsilon.
+    never lowers one, as with counts, which halves epsilon; `top` how many are chosen, best first, each within
+    `within` of the best that is left, with the confidence for all of them. As many as there are options give
+    an order. Of all laws that can do it the one with the least epsilon is taken, at the `delta`; without one
+    there are fewer. Give two of within, confidence and epsilon.
 
     `neighbors` is "add/remove" or "replace".
     """
@@ -380,6 +381,7 @@ def choose(
     integer: bool = False,
     rising: bool = False,
     top: int = 1,
+    delta: float = 0.0,
     column: str | None = None,
     names: str | None = None,
     neighbors: str = Neighbors.ADD_REMOVE,
@@ -390,7 +392,7 @@ def choose(
     options are their places, or a pandas, polars or Arrow frame: `column` has the scores then, and `names`
     the options. Nothing counts what is spent: `Budget.choose` does.
 
-    `sensitivity`, `within`, `confidence`, `epsilon`, `integer`, `rising` and `neighbors` are as in
+    `sensitivity`, `within`, `confidence`, `epsilon`, `integer`, `rising`, `delta` and `neighbors` are as in
     `plan_choice`.
     """
     given = read_scores(scores, column=column, names=names)
@@ -403,6 +405,7 @@ def choose(
         integer=integer,
         rising=rising,
         top=top,
+        delta=delta,
         neighbors=neighbors,
     )
     return plan.choose(given)

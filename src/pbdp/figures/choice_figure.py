@@ -33,9 +33,16 @@ def choice_figure(plan: ChoicePlan) -> Figure:
         title=title, xlabel=unit, xlim=(0, max(shown[-1] * plan.scale.step, plan.within)), ylim=(0, 1.02)
     )
     bars(panels[1], choice_bars(plan))
-    best = "the best" if plan.asked.top == 1 else f"the best {plan.asked.top}"
+    asked = plan.asked
+    best = (
+        "the best"
+        if asked.top == 1
+        else "an order"
+        if asked.top == asked.options
+        else f"the best {asked.top}"
+    )
     figure.suptitle(
-        f"{best} of {plan.asked.options:,}, within {plan.within:g}, {percent_down(plan.confidence)} of the "
+        f"{best} of {asked.options:,}, within {plan.within:g}, {percent_down(plan.confidence)} of the "
         f"time: epsilon {rounded_up(plan.epsilon)}"
     )
     return figure
