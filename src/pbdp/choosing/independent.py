@@ -41,8 +41,8 @@ from pbdp.root import least_enough
 
 # What stands in the plan of the noise for its accuracy; that of the order is computed here.
 _NOMINAL = 0.5
-# What sums of products of probabilities may be off by.
-_ROUNDING = 1e-11
+# What sums of products of probabilities may be off by, and a power for each time that it multiplies.
+_ROUNDING, _POWER = 1e-11, 2.0**-50
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -104,7 +104,7 @@ def ordered(table: WeightTable, options: int, top: int, gap: int) -> float:
     ends = np.minimum(np.arange(len(below)) + gap - 1, len(below) - 1)
     least = (below[ends] - below + table.weights) / TOTAL
     inside = np.sum(least**options - ((below[ends] - below) / TOTAL) ** options)
-    return max(1 - by_pairs, float(inside)) - _ROUNDING
+    return max(1 - by_pairs, float(inside)) - _ROUNDING - options * _POWER
 
 
 def _apart(table: WeightTable, steps: int) -> float:

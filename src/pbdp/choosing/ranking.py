@@ -48,7 +48,7 @@ from pbdp.mechanism.grid import DEAREST, STEPS_IN_WIDTH
 from pbdp.noise.kernel import Index
 
 # No width has more steps, for noisy scores: tables would get long.
-MOST_STEPS = 1 << 14
+MOST_STEPS = 1 << 16
 
 
 class Pairs(NamedTuple):
@@ -70,13 +70,13 @@ def sorted_places(noisy: Index, top: int) -> Index:
     return np.argsort(-noisy, kind="stable")[:top]
 
 
-def score_scale(within: float, asked: Question) -> Scale:
+def score_scale(within: float, asked: Question, most: int = MOST_STEPS) -> Scale:
     """Steps for noisy scores: larger than those of picks where scores are not whole, as tables get long."""
     change, width = Fraction(asked.sensitivity), Fraction(within)
-    if asked.integer and within < MOST_STEPS:
+    if asked.integer and within < most:
         return scale_for(within, asked)
     step = 2.0 ** math.floor(math.log2(width / STEPS_IN_WIDTH))
-    finest = float(width / MOST_STEPS)
+    finest = float(width / most)
     if not asked.integer:
         finest = max(scale_for(within, asked).step, finest)
     while step > finest and math.ceil(change / Fraction(step)) * Fraction(step) > DEAREST * change:

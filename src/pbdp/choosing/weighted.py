@@ -39,12 +39,15 @@ from pbdp.choosing.coins import Coins, coins_for
 from pbdp.choosing.draw import weighed
 from pbdp.choosing.scores import Scale, scale_for
 from pbdp.choosing.way import Asked, Way
+from pbdp.errors import CannotCertifyError
 from pbdp.noise.kernel import Array, Index
 from pbdp.planning.pricing.priced import Measured
 from pbdp.release.keystream import Keystream
 
 # The range is cut into so many parts, or as many as so much work allows.
 _PARTS, _FEWEST, _WORK = 400, 8, 2e8
+# Picks whose losses spread further are of no use.
+_WIDEST = 100.0
 # The grid ends so many standard deviations out.
 _FAR = 16.0
 # Of a budget's curve.
@@ -142,6 +145,10 @@ def weighted_for(asked: Asked, within: float, confidence: float) -> Weighted | N
     if not low:
         return None
     way = Weighted(coins=coins_for(low * (1 - 1e-9), scale.gap, scale.moved))
+    try:
+        way.curve(asked, scale)
+    except CannotCertifyError:
+        return None
     return way if way.right(asked, scale) >= confidence else None
 
 
@@ -153,7 +160,8 @@ def composed(spread: float, picks: int) -> Curve:
     # all of them, or as far as losses are likely to get
     ranges = min(float(picks), picks * spread / 2 + _FAR * math.sqrt(picks) / 2 + 2)
     parts = min(_PARTS, math.floor(math.sqrt(_WORK / (2 * ranges * picks))))
-    parts = max(parts, _FEWEST)
+    if parts < _FEWEST or spread > _WIDEST:
+        raise CannotCertifyError("So many picks, or such dear ones, are not composed. Ask for less.")
     step, wide = spread / parts * (1 + 2.0**-50), parts + 1
     points = math.ceil(ranges * wide)
     x = step * np.arange(-points, points + 1)

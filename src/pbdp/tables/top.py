@@ -44,7 +44,7 @@ import numpy as np
 from pbdp.choosing.coins import Coins
 from pbdp.choosing.draw import chosen
 from pbdp.choosing.plan import ChoicePlan, plan_picks
-from pbdp.choosing.ranking import MOST_STEPS, score_scale
+from pbdp.choosing.ranking import score_scale
 from pbdp.choosing.scores import Scale
 from pbdp.choosing.way import Asked
 from pbdp.digits import percent_down
@@ -72,6 +72,8 @@ RANKED = ("count", "people", "sum")
 SCORES, PICKS = "noisy scores", "picks"
 # From how many groups of the data the top is chosen at most, unless it is said.
 USUAL_AMONG = 10_000
+# No width has more steps, for noisy scores: tables would get long.
+MOST_STEPS = 1 << 14
 _NARROWEST, _FINENESS = 0.05, 1e-3
 # Rounding of a sum of products of powers, absolute.
 _ROUNDING = 1e-9
@@ -265,7 +267,7 @@ def ways_of(query: Query) -> list[Choosing]:
     """All ways to choose the top groups of a query: picks, and of each kind of noise the most."""
     plan = pick_plan(query)
     families = [family.name for family in known_families().values() if family.of_scale]
-    scale = score_scale(plan.within, plan.asked)
+    scale = score_scale(plan.within, plan.asked, MOST_STEPS)
     picks = [] if plan.coins is None else [picks_with(query, plan, plan.coins)]
     found = [*picks, *(_widest(query, scale, name) for name in families)]
     ways = [way for way in found if way is not None]

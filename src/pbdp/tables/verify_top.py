@@ -12,6 +12,7 @@ from pbdp.planning.plan import Plan, number_design
 from pbdp.tables.plan import TablePlan
 from pbdp.tables.query import Query
 from pbdp.tables.top import (
+    MOST_STEPS,
     PICKS,
     SCORES,
     TOP,
@@ -32,7 +33,7 @@ def top_from(query: Query, noise: Plan, record: Record) -> Choosing | None:
     if not isinstance(known, dict) or known.get("way") not in (SCORES, PICKS):
         raise FaultError("it is not said how the top groups were chosen")
     part = noise.part(TOP)
-    made = scores_with(query, score_scale(plan.within, plan.asked), number_design(part.design))
+    made = scores_with(query, score_scale(plan.within, plan.asked, MOST_STEPS), number_design(part.design))
     if known["way"] == SCORES:
         return made
     coins = known["coins"]
