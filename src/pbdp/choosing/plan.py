@@ -126,10 +126,17 @@ class ChoicePlan:
 
     @cached_property
     def limit(self) -> float | None:
-        """An epsilon that no mechanism can go below, for one pick at delta 0; proved in `limits`."""
-        if self.asked.picks != 1:
-            return None
-        return limits.limit(self.asked.options, self.confidence, *self.scale.losing(self.within, self.asked))
+        """An epsilon that no mechanism can go below, at delta 0; proved in `limits`.
+
+        None for several at another delta.
+        """
+        asked = self.asked
+        losing = self.scale.losing(self.within, asked)
+        if asked.picks > 1:
+            if asked.delta:
+                return None
+            return limits.limit_of_several(asked.options, asked.picks, self.confidence, *losing)
+        return limits.limit(asked.options, self.confidence, *losing) if asked.picks else None
 
     def risk(self, prior: float = 0.5) -> float:
         """How often the best attacker with this prior guesses right, at most, seeing all that is chosen."""
@@ -225,8 +232,9 @@ class ChoicePlan:
         """The plan as one JSON object."""
         asked, picks = self.asked, isinstance(self.way, Picks)
         own = {**self.way.record(), "step": self.scale.step}
-        # as the first version has it: picks say nothing of other laws, unless there is one pick
-        others = () if picks and asked.picks > 1 else self.alternatives
+        # as the first version has it: picks say nothing of other laws and limits, unless there is one pick
+        plain = picks and asked.picks > 1
+        others = () if plain else self.alternatives
         return {
             "format": FORMAT,
             "version": VERSION if picks else _OTHERS,
@@ -244,7 +252,7 @@ class ChoicePlan:
             "guessed_right": self.risk(),
             **({"coins": own} if picks else {"way": own}),
             "alternatives": [rival._asdict() for rival in others],
-            "limit": self.limit,
+            "limit": None if plain else self.limit,
         }
 
     def save(self, path: Path | str) -> None:
