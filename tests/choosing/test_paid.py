@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 from pbdp.choosing.paid import Chosen, choose_paid
-from pbdp.choosing.plan import ChoicePlan, plan_picks, plans_for
+from pbdp.choosing.plan import ChoicePlan, plan_picks, plans_for, plans_of_epsilon
 from pbdp.choosing.way import Asked
 from pbdp.errors import InputError
 from pbdp.ledger import Ledger
@@ -88,6 +89,12 @@ def test_what_was_paid_for_as_picks_comes_back(budget: Budget) -> None:
     first = choose_paid(budget, picks, SCORES, key="old")
     again = choose(budget, top=3, key="old")
     assert (again.option, again.repeated, again.plan.law) == (first.option, True, "permute and flip")
+    given: dict[str, Any] = {"sensitivity": 1, "integer": True, "rising": True, "top": 3, "epsilon": 0.1}
+    spent = plans_of_epsilon(replace(ASKED, delta=0.0), 50, None, 0.1)[0]
+    bought = choose_paid(budget, spent, SCORES, key="bought")
+    again = budget.choose(SCORES, within=50, **given, key="bought")
+    assert (again.option, again.repeated) == (bought.option, True)
+    assert budget.choose(SCORES, within=50, **given).plan.confidence > spent.confidence
 
 
 def test_a_key_stands_for_the_same_options(budget: Budget) -> None:

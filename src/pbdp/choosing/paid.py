@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pbdp.choosing.plan import ChoicePlan, plan_choice, plans_for
+from pbdp.choosing.plan import ChoicePlan, plan_choice, plans_for, plans_of_epsilon
 from pbdp.choosing.scores import Given, read_scores
 from pbdp.choosing.way import Asked
 from pbdp.digits import percent_up
@@ -62,13 +62,17 @@ def plan_within(
     With an accuracy every law is priced, at the budget's own delta. If none of them fits, it is the one with
     the least epsilon, so that the refusal says what would.
     """
-    if within is None or confidence is None or epsilon is not None or asked.picks < 2:
-        return plan_choice(**asdict(asked), within=within, confidence=confidence, epsilon=epsilon)
-    found = plans_for(replace(asked, delta=budget.terms.delta), within, confidence)
-    # what needs no delta is known, and paid for, without one
-    plans = [replace(plan, asked=asked) if plan.way.is_pure else plan for plan in found]
-    first = min(plans, key=lambda plan: plan.epsilon)
     before = None if key is None else budget.ledger.spend_of(key)
+    if within is None or confidence is None or epsilon is not None or asked.picks < 2:
+        first = plan_choice(**asdict(asked), within=within, confidence=confidence, epsilon=epsilon)
+        if before is None or epsilon is None or asked.picks < 2:
+            return first
+        plans = plans_of_epsilon(asked, within, confidence, epsilon)
+    else:
+        found = plans_for(replace(asked, delta=budget.terms.delta), within, confidence)
+        # what needs no delta is known, and paid for, without one
+        plans = [replace(plan, asked=asked) if plan.way.is_pure else plan for plan in found]
+        first = min(plans, key=lambda plan: plan.epsilon)
     if before is not None:
         chosen = budget.terms.chosen_blocks(blocks)
         known = [plan for plan in plans if budget.terms.plan_id(plan.claim, chosen) == before.plan]

@@ -371,11 +371,10 @@ def plan_choice(
         if within is None or confidence is None:
             raise AssertionError("two are given")
         return _cheapest(plans_for(asked, within, confidence))
+    plans = plans_of_epsilon(asked, within, confidence, epsilon)
     if within is not None:
-        return max(_most_confident(asked, within, epsilon), key=lambda plan: plan.confidence)
-    if confidence is None:
-        raise AssertionError("two are given")
-    return min(_narrowest(asked, confidence, epsilon), key=lambda plan: (plan.within, plan.epsilon))
+        return max(plans, key=lambda plan: plan.confidence)
+    return min(plans, key=lambda plan: (plan.within, plan.epsilon))
 
 
 @neighbours_too
@@ -464,6 +463,17 @@ def plans_for(asked: Asked, within: float, confidence: float) -> list[ChoicePlan
 def _cheapest(plans: list[ChoicePlan]) -> ChoicePlan:
     """The least epsilon; permute and flip, which comes first, among equals."""
     return min(plans, key=lambda plan: plan.epsilon)
+
+
+def plans_of_epsilon(
+    asked: Asked, within: float | None, confidence: float | None, epsilon: float
+) -> list[ChoicePlan]:
+    """The best plan of an epsilon by each law, permute and flip first, for a width or for a confidence."""
+    if within is not None:
+        return _most_confident(asked, within, epsilon)
+    if confidence is None:
+        raise AssertionError("two are given")
+    return _narrowest(asked, confidence, epsilon)
 
 
 def _most_confident(asked: Asked, within: float, epsilon: float) -> list[ChoicePlan]:
