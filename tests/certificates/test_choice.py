@@ -10,13 +10,16 @@ import pytest
 from pbdp.certificates.choice import of_choice
 from pbdp.certificates.independent import data_text
 from pbdp.certificates.page import certificate_page
-from pbdp.choosing.plan import ChoicePlan, plan_choice
+from pbdp.choosing.plan import ChoicePlan, plan_choice, plans_for
+from pbdp.choosing.way import Asked
 from tests.certificates.printed import run_lines
 
 PLANS: list[dict[str, Any]] = [
     {"options": 1000, "within": 50, "sensitivity": 1, "integer": True, "rising": True},
     {"options": 7, "within": 3, "sensitivity": 2, "integer": True, "top": 3},
     {"options": 3, "within": 20, "sensitivity": 0.25},
+    {"options": 12, "within": 9, "sensitivity": 1, "integer": True, "top": 12},
+    {"options": 200, "within": 60, "sensitivity": 1, "integer": True, "top": 9, "delta": 1e-6},
 ]
 
 
@@ -32,7 +35,18 @@ def found(plan: ChoicePlan, folder: Path, **forged: object) -> str:
 def test_the_lines_agree_and_find_claims_that_are_too_good(asked: dict[str, Any], tmp_path: Path) -> None:
     plan = plan_choice(**asked, confidence=0.9)
     assert found(plan, tmp_path).endswith("\nHOLDS\n")
-    assert "DOES NOT HOLD" in found(plan, tmp_path, each=plan.epsilon_each * (1 - 1e-6))
+    each = 1.0 if plan.epsilon_each is None else plan.epsilon_each * (1 - 1e-6)
+    assert "DOES NOT HOLD" in found(plan, tmp_path, each=each, epsilon=plan.epsilon * (1 - 1e-6))
+    assert "DOES NOT HOLD" in found(plan, tmp_path, confidence=plan.confidence + 1e-6)
+
+
+def test_the_lines_of_gaussian_noise_know_its_epsilon_up_to_a_grid(tmp_path: Path) -> None:
+    asked = Asked(options=40, sensitivity=1, integer=True, rising=True, top=40, delta=1e-6)
+    (plan,) = (plan for plan in plans_for(asked, 90, 0.9) if plan.law.startswith("Gaussian"))
+    said = found(plan, tmp_path)
+    assert "AGREES" in said
+    assert "DOES NOT HOLD" not in said
+    assert "DOES NOT HOLD" in found(plan, tmp_path, epsilon=plan.epsilon * 0.9)
     assert "DOES NOT HOLD" in found(plan, tmp_path, confidence=plan.confidence + 1e-6)
 
 
@@ -45,3 +59,5 @@ def test_the_page_says_what_must_be_true() -> None:
 def test_long_tables_have_no_lines() -> None:
     plan = plan_choice(options=10, within=10**6, confidence=0.9, sensitivity=1, integer=True)
     assert of_choice(plan, "choice.json").data is None
+    long = plan_choice(options=900, top=900, within=16000, confidence=0.9, sensitivity=1, integer=True)
+    assert of_choice(long, "choice.json").data is None

@@ -12,6 +12,8 @@ from scipy.optimize import linprog
 
 from pbdp.choosing import limits
 from pbdp.choosing.coins import coins_for, largest_coin
+from pbdp.choosing.plan import plans_for
+from pbdp.choosing.way import Asked
 
 
 def best_confidence(epsilon: float, options: int, gap: int, moved: int, furthest: int) -> float:
@@ -80,7 +82,7 @@ def test_of_many_options_it_is_within_three_per_cent() -> None:
 
 def test_growth_step_by_step() -> None:
     for options, confidence, gap in [(1000, 0.95, 51), (5, 0.5, 7), (3, 0.99, 2)]:
-        epsilon = limits._growing(options, confidence, gap, 2)
+        epsilon = limits._growing(math.log(options), confidence, gap, 2)
 
         def grown(epsilon: float, options: int = options, gap: int = gap) -> float:
             p = 1 / options
@@ -93,7 +95,7 @@ def test_growth_step_by_step() -> None:
 
 def test_the_program_proves_more_where_neighbors_do_not_divide_the_gap() -> None:
     for options in (2, 3, 4):
-        simple = max(limits._growing(options, 0.9, 3, 2), limits._pairs(options, 0.9, 3, 2))
+        simple = max(limits._growing(math.log(options), 0.9, 3, 2), limits._pairs(options, 0.9, 3, 2))
         assert limits.limit(options, 0.9, 3, 2) > 1.1 * simple
 
 
@@ -117,3 +119,37 @@ def test_the_solver_is_not_believed(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_blind_choice_needs_nothing() -> None:
     assert limits.limit(4, 0.2, 3, 2) == 0.0
+
+
+def test_sets_of_options_take_the_place_of_options() -> None:
+    """From 1/C(k, h) to the confidence in m neighbors, one by one."""
+    for options, top, confidence, gap in ((20, 20, 0.9, 51), (1000, 10, 0.95, 51), (6, 2, 0.6, 3)):
+        epsilon = limits.limit_of_several(options, top, confidence, gap, 2)
+        half = min(top, options // 2)
+
+        def gets(epsilon: float, start: float, steps: int) -> float:
+            chance = start
+            for _ in range(steps):
+                chance = min(math.exp(epsilon) * chance, 1 - math.exp(-epsilon) * (1 - chance))
+            return chance
+
+        start, steps = 1 / math.comb(options, half), -(-gap // 2)
+        assert gets(epsilon, start, steps) <= confidence
+        assert gets(epsilon * 1.001, start, steps) > confidence or epsilon == limits.limit(
+            options, confidence, gap, 2
+        )
+
+
+def test_no_law_goes_below_the_limit_of_several() -> None:
+    for options in (2, 3, 5, 30):
+        for top in {2, options // 2, options} - {0, 1}:
+            for within in (0, 1, 4, 40):
+                for rising in (False, True):
+                    asked = Asked(options=options, sensitivity=1, integer=True, rising=rising, top=top)
+                    plans = plans_for(asked, within, 0.9)
+                    assert all(plan.limit is None or plan.limit <= plan.epsilon for plan in plans)
+                    assert all(plan.limit for plan in plans)
+
+
+def test_very_many_sets_are_counted_by_logarithms() -> None:
+    assert 0 < limits.limit_of_several(10**8, 10**7, 0.9, 10**6, 2) < 100

@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 
 from pbdp.choosing.paid import Chosen, choose_paid
-from pbdp.choosing.plan import plan_choice
+from pbdp.choosing.plan import ChoicePlan, plan_picks, plans_for, plans_of_epsilon
+from pbdp.choosing.way import Asked
 from pbdp.errors import InputError
 from pbdp.ledger import Ledger
 from pbdp.ledger.budget import Budget
 from pbdp.ledger.errors import BudgetExceededError, KeyReusedError
 
 SCORES = {"north": 1200, "south": 1350, "west": 700, "east": 1349}
+ASKED = Asked(options=4, sensitivity=1, integer=True, rising=True, top=3, delta=1e-6)
+ALL = plans_for(ASKED, 50, 0.95)
 
 
 @pytest.fixture
@@ -44,11 +50,51 @@ def test_it_is_paid_stored_and_repeated(budget: Budget) -> None:
 
 
 def test_it_costs_what_its_claims_cost_together(budget: Budget) -> None:
-    plan = plan_choice(options=4, within=50, confidence=0.95, sensitivity=1, integer=True, rising=True, top=3)
-    price = budget.price((plan.claim, 3))
-    paid = choose_paid(budget, plan, SCORES)
-    assert isinstance(paid.option, list)
-    assert budget.state.spent == price.cost
+    for plan in ALL:
+        price, before = budget.price((plan.claim, plan.times)), budget.state.spent
+        paid = choose_paid(budget, plan, SCORES)
+        assert isinstance(paid.option, list)
+        assert price.cost is not None
+        assert budget.state.spent == {name: before[name] + cost for name, cost in price.cost.items()}
+    assert sorted(plan.times for plan in ALL) == [1, 1, 1, 3]
+
+
+def test_of_all_laws_the_one_that_costs_least_is_paid_for(budget: Budget) -> None:
+    prices = [budget.price((plan.claim, plan.times)).share for plan in ALL]
+    paid = choose(budget, top=3, key="three")
+    assert paid.share == min(price for price in prices if price is not None)
+    assert choose(budget, top=3, key="three").repeated
+
+
+@pytest.mark.parametrize("plan", ALL, ids=lambda plan: plan.law)
+def test_every_choice_is_paid_for_anew(budget: Budget, plan: ChoicePlan) -> None:
+    spent = [0.0]
+    for key in (None, None, "own", None):
+        assert choose_paid(budget, plan, SCORES, key=key).repeated is False
+        spent.append(budget.spent)
+    assert np.all(np.diff(spent) > 0.9 * spent[1])
+    assert choose_paid(budget, plan, SCORES, key="own").repeated
+    assert budget.spent == spent[-1]
+    assert budget.ledger.verify().sound
+
+
+def test_a_budget_without_delta_pays_for_what_needs_none(budget: Budget) -> None:
+    pure = Budget.create(budget.ledger, "pure", epsilon=3, delta=0)
+    assert choose(pure, top=3).plan.law == "uniform noise of a random width"
+
+
+def test_what_was_paid_for_as_picks_comes_back(budget: Budget) -> None:
+    """Earlier versions knew of no other law; nor does it matter what would be cheaper by now."""
+    picks = plan_picks(replace(ASKED, delta=0.0), 50, 0.95)
+    first = choose_paid(budget, picks, SCORES, key="old")
+    again = choose(budget, top=3, key="old")
+    assert (again.option, again.repeated, again.plan.law) == (first.option, True, "permute and flip")
+    given: dict[str, Any] = {"sensitivity": 1, "integer": True, "rising": True, "top": 3, "epsilon": 0.1}
+    spent = plans_of_epsilon(replace(ASKED, delta=0.0), 50, None, 0.1)[0]
+    bought = choose_paid(budget, spent, SCORES, key="bought")
+    again = budget.choose(SCORES, within=50, **given, key="bought")
+    assert (again.option, again.repeated) == (bought.option, True)
+    assert budget.choose(SCORES, within=50, **given).plan.confidence > spent.confidence
 
 
 def test_a_key_stands_for_the_same_options(budget: Budget) -> None:

@@ -13,9 +13,10 @@ import pyarrow as pa
 import pytest
 
 import pbdp
-from pbdp.choosing.plan import ChoicePlan, plan_choice
+from pbdp.choosing.plan import ChoicePlan, plan_choice, plan_picks
+from pbdp.choosing.way import Asked
 from pbdp.digits import rounded_down, rounded_up
-from pbdp.errors import CannotCertifyError, ContradictionError, InputError, PlanFileError
+from pbdp.errors import CannotCertifyError, ContradictionError, InputError, PbdpError, PlanFileError
 
 USUAL: dict[str, Any] = {"options": 1000, "sensitivity": 1, "integer": True}
 
@@ -50,19 +51,87 @@ def test_any_two_give_the_third() -> None:
 
 def test_several_picks_are_composed() -> None:
     three = plan_choice(**USUAL, within=50, confidence=0.95, top=3)
+    assert three.epsilon_each is not None
     assert three.epsilon == pytest.approx(3 * three.epsilon_each)
-    many = plan_choice(**USUAL, within=500, confidence=0.95, top=100, delta=1e-6)
-    assert many.epsilon < 0.7 * 100 * many.epsilon_each
-    again = plan_choice(**USUAL, within=500, epsilon=many.epsilon, top=100, delta=1e-6)
-    assert again.epsilon <= many.epsilon
-    assert again.confidence == pytest.approx(0.95, abs=1e-3)
-    assert many.limit is None
-    assert many.alternatives == ()
+    asked = Asked(**USUAL, top=100, delta=1e-6)
+    picks = plan_picks(asked, 500, 0.95)
+    assert picks.epsilon_each is not None
+    assert picks.epsilon < 0.7 * 100 * picks.epsilon_each
+    assert picks.limit is None
+    assert picks.record()["alternatives"] == []
     # the last option that is left is no choice
     four: dict[str, Any] = USUAL | {"options": 4, "within": 5, "confidence": 0.9}
     every = plan_choice(**four, top=4)
     assert every.epsilon == plan_choice(**four, top=3).epsilon
     assert every.choose({"a": 100, "b": 300, "c": 200, "d": 0}) == ["b", "c", "a", "d"]
+
+
+# What each law is the best for, and what picks alone cost before there were others.
+ORDERING: dict[str, Any] = {"options": 20, "top": 20, "within": 50, "confidence": 0.9}
+SEVERAL: list[tuple[dict[str, Any], str, float, float]] = [
+    (ORDERING, "uniform noise of a random width", 0.9648, 5.069),
+    (ORDERING | {"delta": 1e-6}, "uniform noise of a random width", 0.9648, 5.019),
+    (ORDERING | {"rising": True}, "uniform noise of a random width", 0.4824, 2.535),
+    ({"options": 1000, "top": 10, "within": 50, "confidence": 0.95}, "permute and flip", 4.503, 4.503),
+    (
+        {"options": 1000, "top": 10, "within": 50, "confidence": 0.95, "delta": 1e-6},
+        "exponential mechanism, pick by pick",
+        3.412,
+        4.503,
+    ),
+    (
+        {"options": 300, "top": 300, "within": 200, "confidence": 0.9, "delta": 1e-6},
+        "Gaussian noise on every score",
+        2.467,
+        11.602,
+    ),
+]
+
+
+@pytest.mark.parametrize(("asked", "law", "epsilon", "before"), SEVERAL)
+def test_several_are_chosen_by_the_law_that_loses_least(
+    asked: dict[str, Any], law: str, epsilon: float, before: float, tmp_path: Path
+) -> None:
+    plan = plan_choice(**asked, sensitivity=1, integer=True)
+    assert plan.law == law
+    assert plan.confidence >= asked["confidence"]
+    assert plan.epsilon == pytest.approx(epsilon, rel=1e-3)
+    assert plan.epsilon <= epsilon
+    costs = {plan.law: plan.epsilon} | {rival.name: rival.epsilon for rival in plan.alternatives}
+    assert costs["permute and flip"] == pytest.approx(before, rel=1e-3)
+    assert plan.epsilon == min(costs.values())
+    assert len(costs) == (4 if plan.delta else 2)
+    plan.save(tmp_path / "plan.json")
+    again = ChoicePlan.load(tmp_path / "plan.json")
+    assert again.record() == plan.record()
+    scores = [1000 * place for place in range(plan.asked.options)]
+    assert again.choose(scores) == list(range(plan.asked.options))[::-1][: plan.asked.top]
+
+
+@pytest.mark.parametrize("asked", [SEVERAL[0][0], SEVERAL[4][0]])
+def test_any_two_give_the_third_for_several(asked: dict[str, Any]) -> None:
+    plan = plan_choice(**asked, sensitivity=1, integer=True)
+    rest = {name: value for name, value in asked.items() if name not in ("within", "confidence")}
+    given: dict[str, Any] = rest | {"sensitivity": 1, "integer": True, "epsilon": plan.epsilon * (1 + 1e-6)}
+    confident = plan_choice(**given, within=50)
+    assert (confident.law, confident.within) == (plan.law, 50)
+    assert confident.epsilon <= plan.epsilon * (1 + 1e-6)
+    assert confident.confidence == pytest.approx(plan.confidence, abs=1e-3)
+    narrow = plan_choice(**given, confidence=asked["confidence"])
+    assert (narrow.law, narrow.within) == (plan.law, 50)
+
+
+def test_real_scores_and_very_wide_widths_are_ordered_too() -> None:
+    for within in (0.02, 300.0, 1e6):
+        for integer in (False, True):
+            if integer and within < 1:
+                continue
+            plan = plan_choice(
+                options=9, top=9, within=within, confidence=0.9, sensitivity=within / 40, integer=integer
+            )
+            assert plan.law == "uniform noise of a random width"
+            scores = [within * 50 * place for place in range(9)]
+            assert plan.choose(scores) == list(range(9))[::-1]
 
 
 def test_one_option_is_free() -> None:
@@ -76,7 +145,7 @@ def test_files_come_back_and_are_not_believed(tmp_path: Path) -> None:
     file = tmp_path / "choice.json"
     for plan in (
         plan_choice(**USUAL, within=50, confidence=0.95),
-        plan_choice(options=7, sensitivity=0.1, within=2, confidence=0.8, top=3, delta=1e-6),
+        plan_picks(Asked(options=7, sensitivity=0.1, top=3, delta=1e-6), 2, 0.8),
     ):
         plan.save(file)
         loaded = ChoicePlan.load(file)
@@ -94,6 +163,7 @@ def test_files_come_back_and_are_not_believed(tmp_path: Path) -> None:
         {"options": 8},
         {"options": "many"},
         {"version": 2},
+        {"version": 3},
         {"format": "pbdp-plan"},
     ]
     for change in tampered:
@@ -103,6 +173,28 @@ def test_files_come_back_and_are_not_believed(tmp_path: Path) -> None:
     file.write_text("[]")
     with pytest.raises(PlanFileError, match="pbdp choose"):
         ChoicePlan.load(file)
+
+
+def test_files_of_other_laws_are_not_believed(tmp_path: Path) -> None:
+    file = tmp_path / "choice.json"
+    plan_choice(**SEVERAL[0][0], sensitivity=1, integer=True).save(file)
+    record = json.loads(file.read_text())
+    tampered: tuple[dict[str, Any], ...] = (
+        {"epsilon": record["epsilon"] * 0.99},
+        {"confidence": 0.99},
+        {"version": 1},
+        {"top": 3},
+        {"way": record["way"] | {"fall": record["way"]["fall"] / 2}},
+        {"way": record["way"] | {"last": 60}},
+        {"way": record["way"] | {"step": 0.5}},
+        {"way": record["way"] | {"kind": "independent"}},
+        {"way": record["way"] | {"kind": "of tomorrow"}},
+        {"way": {}},
+    )
+    for change in tampered:
+        file.write_text(json.dumps(record | change))
+        with pytest.raises(PbdpError):
+            ChoicePlan.load(file)
 
 
 def test_words() -> None:

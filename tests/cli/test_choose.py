@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.commands import Done, assert_refused, run
+from tests.cli.schema import checked
 
 PLAN = ["--within", "50", "--confidence", "0.95", "--sensitivity", "1", "--integer", "--rising"]
 FILE = ["--input", "visits.csv", "--column", "visits", "--names", "region"]
@@ -131,3 +132,53 @@ def test_a_plan_is_verified_and_gets_a_certificate(capsys: Capture, here: Path) 
     assert_refused(run(capsys, "verify", "choice.json"), "Make it again")
     assert_refused(run(capsys, "certificate", "choice.json"), "Make it again")
     assert_refused(run(capsys, "verify", "choice.json", "--table", "x"), "--table must be used with")
+
+
+SURE = ["--confidence", "0.9", "--sensitivity", "1", "--integer", "--delta", "1e-6"]
+LAWS = [
+    (
+        ["--options", "20", "--top", "20", "--within", "50"],
+        "0.9648   uniform noise of a random width (chosen)",
+    ),
+    (
+        ["--options", "300", "--top", "9", "--within", "50"],
+        "2.62     exponential mechanism, pick by pick (chosen)",
+    ),
+    (
+        ["--options", "300", "--top", "300", "--within", "200"],
+        "2.467    Gaussian noise on every score (chosen)",
+    ),
+]
+
+
+@pytest.mark.parametrize(("asked", "words"), LAWS)
+def test_every_law_is_planned_verified_and_gets_a_certificate(
+    capsys: Capture, here: Path, asked: list[str], words: str
+) -> None:
+    shown = choose(capsys, *asked, *SURE, "-o", "choice.json", "--plot", "choice.png")
+    assert words in shown.out
+    assert "   permute and flip\n" in shown.out
+    record = checked(choose(capsys, *asked, *SURE, "--json").out)
+    assert record == json.loads((here / "choice.json").read_text())
+    verified = run(capsys, "verify", "choice.json")
+    assert verified.code == 0
+    assert "computed again from the noise" in verified.out
+    assert run(capsys, "certificate", "choice.json", "-o", "choice.html").code == 0
+    assert f"epsilon {words.split(maxsplit=1)[0]} at delta" in (here / "choice.html").read_text(
+        encoding="utf-8"
+    )
+    (here / "choice.json").write_text(json.dumps(record | {"confidence": 0.99}))
+    assert_refused(run(capsys, "verify", "choice.json"), "Make it again")
+
+
+def test_an_order_is_paid_for_by_the_law_that_costs_least(capsys: Capture, here: Path) -> None:
+    assert run(capsys, "ledger", "create", "visits", "--epsilon", "3", "--delta", "1e-6").code == 0
+    asked = [*FILE, *PLAN, *PAID, "--top", "4", "--json"]
+    first = checked(choose(capsys, *asked, "--key", "order", "-o", "order.json").out)
+    assert first["chosen"][0] == "south"
+    assert (first["version"], first["way"]["family"]) == (2, "gaussian")
+    assert json.loads((here / "order.json").read_text())["epsilon"] == first["epsilon"]
+    again = checked(choose(capsys, *asked, "--key", "order").out)
+    assert (again["repeated"], again["chosen"]) == (True, first["chosen"])
+    other = checked(choose(capsys, *asked, "--key", "again").out)
+    assert other["spent"] > 1.9 * first["spent"] > 0

@@ -6,7 +6,9 @@ from pathlib import Path
 
 import numpy as np
 
-from pbdp.choosing.plan import plan_choice
+from pbdp.choosing.plan import plan_choice, plans_for
+from pbdp.choosing.way import Asked
+from pbdp.figures.cards import FAR
 from pbdp.figures.choice_figure import choice_figure
 
 
@@ -24,8 +26,22 @@ def test_the_coins_and_what_else_would_cost(tmp_path: Path) -> None:
     assert (tmp_path / "choice.svg").stat().st_size > 1000
 
 
-def test_several_picks_have_one_bar() -> None:
-    plan = plan_choice(options=10, within=5, confidence=0.9, sensitivity=1, integer=True, top=3)
-    figure = choice_figure(plan)
-    assert len(figure.axes[1].patches) == 1
-    assert "the best 3 of 10" in figure.get_suptitle()
+def test_every_law_has_its_bar_and_its_chances() -> None:
+    asked = Asked(options=10, sensitivity=1, integer=True, top=3, delta=1e-6)
+    titles = set()
+    for plan in plans_for(asked, 5, 0.9):
+        figure = choice_figure(plan)
+        chances, costs = figure.axes
+        titles.add(chances.get_title())
+        shown = np.asarray(chances.lines[0].get_ydata())
+        assert np.all(np.diff(shown) <= 0)
+        assert 0.5 <= shown[0] <= 1
+        assert len(costs.patches) == 1 + sum(
+            rival.epsilon <= FAR * plan.epsilon for rival in plan.alternatives
+        )
+        assert "the best 3 of 10" in figure.get_suptitle()
+    assert titles == {
+        "How likely an option's coin shows heads",
+        "How likely an option is, against the best",
+        "How likely two options are exchanged",
+    }

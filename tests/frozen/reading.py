@@ -19,6 +19,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import special
 
+from pbdp.choosing.plan import ChoicePlan
 from pbdp.cli.main import main
 from pbdp.cli.tables.asked import asked_of
 from pbdp.cli.tables.query_file import settings_in
@@ -90,6 +91,23 @@ def arithmetic() -> str:
 
 
 # ------------------------------------------------------------------------------------------ plans
+
+
+def choice_facts(path: Path) -> Record:
+    """What a plan that chooses claims, what a budget pays for, and what it chooses from these scores."""
+    plan = ChoicePlan.load(path)
+    scores = [(37 * place) % 101 * 1.5 for place in range(plan.asked.options)]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", InsecureTestSeedWarning)
+        drawn = [plan.choose(scores, insecure_test_seed=seed) for seed in range(5)]
+    return {
+        "describe": plan.describe(),
+        "epsilon": plan.epsilon,
+        "confidence": plan.confidence,
+        "claim": fingerprint(plan.claim),
+        "chosen": drawn,
+        "record": plan.record(),
+    }
 
 
 def plan_facts(path: Path, answers: Sequence[float]) -> Record:

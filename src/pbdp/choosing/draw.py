@@ -1,10 +1,11 @@
-"""Permute and flip, drawn: one coin for each option, then one of those that show heads.
+"""Picks, drawn. Permute and flip: one coin for each option, then one of those that show heads.
 
 The first of those that show heads in a random order is any of them with the same chance, so no order is
 needed: one is taken at random, exactly evenly. A coin shows heads if 62 random bits are below its weight. The
 first eight of them decide for all but one option in 256, whatever its weight; the others get their 54 bits
 then. Every option is looked at for every pick, all steps are the same for all scores, and how many need more
-bits is a matter of luck alone: the time tells how many options there are, and nothing else.
+bits is a matter of luck alone: the time tells how many options there are, and nothing else. The exponential
+mechanism adds up all weights and takes the first option whose sum is above a random number below the last.
 """
 
 from __future__ import annotations
@@ -22,6 +23,9 @@ _FIRST = 8
 _REST = BITS - _FIRST
 # Options are counted in rows of so many.
 _ROW = 1 << 10
+# Sums of weights are kept in two parts, the lower of so many bits.
+_LOW_BITS = 31
+_LOW = 2**_LOW_BITS - 1
 # Below every score, and without a chance.
 _TAKEN = np.int64(-(2**62))
 
@@ -34,6 +38,12 @@ def chosen(steps: Index, top: int, coins: Coins, keystream: Keystream) -> Index:
     """The places of the options that are chosen, one after the other; the last one left is no choice."""
     drawing = _Drawing(steps, coins, keystream.stream())
     return np.array([drawing.take() for _ in range(top)], dtype=np.int64)
+
+
+def weighed(steps: Index, top: int, coins: Coins, keystream: Keystream) -> Index:
+    """The same by the exponential mechanism: each with a chance in proportion to its weight."""
+    drawing = _Drawing(steps, coins, keystream.stream())
+    return np.array([drawing.take_weighed(coins.weights) for _ in range(top)], dtype=np.int64)
 
 
 class _Drawing:
@@ -63,7 +73,21 @@ class _Drawing:
         more = self._random(len(tied), WORD, np.dtype("<u8")) >> np.uint64(64 - _REST)
         heads[tied] = more < self.rest.take(gaps[tied], mode="clip")
         heads &= self.open
-        place = self._any(heads)
+        return self._taken(self._any(heads))
+
+    def take_weighed(self, weights: Index) -> int:
+        """Choose one by its weight, and take it away: the first whose running sum is above a random number.
+
+        Sums have more than 64 bits, so they are in two parts, the lower one of 31 bits.
+        """
+        each = np.where(self.open, weights.take(self.steps.max() - self.steps, mode="clip"), 0)
+        low = np.cumsum(each & _LOW)
+        high, low = np.cumsum(each >> _LOW_BITS) + (low >> _LOW_BITS), low & _LOW
+        number = self._below(int(high[-1]) << _LOW_BITS | int(low[-1]), words=2)
+        above, rest = number >> _LOW_BITS, number & _LOW
+        return self._taken(int(np.argmax((high > above) | (high == above) & (low > rest))))
+
+    def _taken(self, place: int) -> int:
         self.steps[place], self.open[place] = _TAKEN, False
         return place
 
@@ -76,13 +100,13 @@ class _Drawing:
         inside = number - int(before[row] - rows[row])
         return row * _ROW + int(np.flatnonzero(heads[row * _ROW : (row + 1) * _ROW])[inside])
 
-    def _below(self, count: int) -> int:
-        """A whole number below `count`, evenly: words beyond the last multiple of it are drawn again."""
-        limit = 2**64 - 2**64 % count
+    def _below(self, count: int, words: int = 1) -> int:
+        """A whole number below `count`, evenly: numbers beyond the last multiple of it are drawn again."""
+        limit = 2 ** (64 * words) - 2 ** (64 * words) % count
         while True:
-            word = int(self._random(1, WORD, np.dtype("<u8"))[0])
-            if word < limit:
-                return word % count
+            number = int.from_bytes(self._random(words, WORD, np.dtype("<u8")).tobytes(), "little")
+            if number < limit:
+                return number % count
 
     def _random(self, count: int, size: int, kind: npt.DTypeLike) -> npt.NDArray[np.unsignedinteger]:
         buffer = bytearray(count * size + SLACK)

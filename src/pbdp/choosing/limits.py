@@ -9,6 +9,11 @@ of the options) nothing is lost if options are treated alike.
 After m neighbors it is the only good one, and chosen with probability c at least. But from one neighbor to
 the next a probability p gets at most to min(e^epsilon·p, 1 - e^-epsilon·(1 - p)).
 
+**Several at once.** If `top` are chosen, best first, let h be at most `top`. When h options are n above all
+others, the first h that are listed have to be these. So of all sets of h options, C(k, h) in number, each is
+listed first with probability c at least once its own are raised, and some set is with 1/C(k, h) at most when
+all scores are equal, m neighbors away: the same with so many sets in place of k options.
+
 **From two best to one.** Let i and j be best and all others lose: one of the two is chosen with probability c
 at least. After m neighbors j loses too, and is still chosen with e^(-m·epsilon) times the probability it had.
 Added up over all ordered pairs, with k(k - 1)/2 pairs that are best together, and at most 1 - c for all
@@ -35,7 +40,7 @@ import numpy as np
 from pbdp.noise.kernel import Array
 
 # Sizes of programs that take about a second in all.
-_MOST_STATES, _MOST_MOVES = 60, 3**4
+_MOST_STATES, _MOST_OPTIONS = 60, 4
 # Searches end this near; what sums of floats may be off by.
 _CLOSE, _ROUNDING = 1e-4, 1e-9
 
@@ -44,22 +49,33 @@ Gaps = tuple[int, ...]
 
 def limit(options: int, confidence: float, gap: int, moved: int) -> float:
     """An epsilon below which no mechanism is right often enough, rounded down."""
-    found = max(_growing(options, confidence, gap, moved), _pairs(options, confidence, gap, moved))
+    found = max(_growing(math.log(options), confidence, gap, moved), _pairs(options, confidence, gap, moved))
     return max(found, _program(options, confidence, gap, moved, found))
 
 
-def _growing(options: int, confidence: float, gap: int, moved: int) -> float:
-    """From all alike to one best."""
+def limit_of_several(options: int, top: int, confidence: float, gap: int, moved: int) -> float:
+    """The same where so many are chosen; what holds of the first of them holds of all."""
+    half = min(top, options // 2)
+    every = math.lgamma(options + 1)
+    sets = every - math.lgamma(half + 1) - math.lgamma(options - half + 1)
+    # a hair less, as logarithms of factorials are off by a few units
+    found = _growing(sets - every * 2.0**-48, confidence, gap, moved) * (1 - _ROUNDING)
+    return max(found, limit(options, confidence, gap, moved))
+
+
+def _growing(kinds: float, confidence: float, gap: int, moved: int) -> float:
+    """From all alike to one best; `kinds` is the logarithm of how many can be it."""
     steps = -(-gap // moved)
 
     def gets_there(epsilon: float) -> bool:
         # up to where both ways of growing are equal by powers, then the rest by powers as well
         turn = 1 / (1 + math.exp(epsilon))
-        p = 1 / options
+        p = math.exp(-kinds)
         growing = 0
         if p < turn:
-            growing = min(math.floor(math.log(turn / p) / epsilon) if epsilon > 0 else steps, steps)
-            p *= math.exp(growing * epsilon)
+            room = math.log(turn) + kinds
+            growing = min(math.floor(room / epsilon) if epsilon > 0 else steps, steps)
+            p = math.exp(min(growing * epsilon - kinds, 0.0))
             if growing < steps:
                 p, growing = min(p * math.exp(epsilon), 1 - math.exp(-epsilon) * (1 - p)), growing + 1
         return 1 - math.exp(-(steps - growing) * epsilon) * (1 - p) >= confidence * (1 - 1e-12)
@@ -83,10 +99,12 @@ def _pairs(options: int, confidence: float, gap: int, moved: int) -> float:
 
 def _program(options: int, confidence: float, gap: int, moved: int, known: float) -> float:
     """The same from linear programs, if they are small; 0 if not."""
+    if not 2 <= options <= _MOST_OPTIONS or moved > 2:
+        return 0.0
     states = math.comb(gap + options - 1, options - 1)
     # where D divides n the proof by pairs is as strong, but for two options
     proved = gap % moved == 0 and options > 2
-    if options < 2 or moved > 2 or states > _MOST_STATES or 3**options > _MOST_MOVES or proved:
+    if states > _MOST_STATES or proved:
         return 0.0
     program = _Program(options, gap, moved)
     low, high = known, 2 * known + 1.0

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pbdp.choosing.plan import ChoicePlan
+from pbdp.choosing.plan import ChoicePlan, plan_choice, plans_for, plans_of_epsilon
 from pbdp.choosing.scores import Given, read_scores
+from pbdp.choosing.way import Asked
 from pbdp.digits import percent_up
 from pbdp.ledger.errors import KeyReusedError
+from pbdp.planning.plan import Plan
 from pbdp.release.keystream import SECURE
 from pbdp.spelling import digest
 
@@ -45,6 +47,41 @@ class Chosen:
         )
 
 
+def plan_within(
+    budget: Budget,
+    asked: Asked,
+    *,
+    within: float | None = None,
+    confidence: float | None = None,
+    epsilon: float | None = None,
+    key: str | None = None,
+    blocks: Blocks = None,
+) -> ChoicePlan:
+    """The plan that costs least of a budget, or the one that was paid for under this key.
+
+    With an accuracy every law is priced, at the budget's own delta. If none of them fits, it is the one with
+    the least epsilon, so that the refusal says what would.
+    """
+    before = None if key is None else budget.ledger.spend_of(key)
+    if within is None or confidence is None or epsilon is not None or asked.picks < 2:
+        first = plan_choice(**asdict(asked), within=within, confidence=confidence, epsilon=epsilon)
+        if before is None or epsilon is None or asked.picks < 2:
+            return first
+        plans = plans_of_epsilon(asked, within, confidence, epsilon)
+    else:
+        found = plans_for(replace(asked, delta=budget.terms.delta), within, confidence)
+        # what needs no delta is known, and paid for, without one
+        plans = [replace(plan, asked=asked) if plan.way.is_pure else plan for plan in found]
+        first = min(plans, key=lambda plan: plan.epsilon)
+    if before is not None:
+        chosen = budget.terms.chosen_blocks(blocks)
+        known = [plan for plan in plans if budget.terms.plan_id(plan.claim, chosen) == before.plan]
+        return known[0] if known else first
+    shares = [budget.price((plan.claim, plan.times), blocks=blocks).share for plan in plans]
+    fitting = [(share, place) for place, share in enumerate(shares) if share is not None]
+    return plans[min(fitting)[1]] if fitting else first
+
+
 def choose_paid(
     budget: Budget,
     plan: ChoicePlan,
@@ -57,16 +94,17 @@ def choose_paid(
     """Pay, draw, store. Of the scores only types and number are looked at before they are paid for."""
     given = read_scores(scores, plan.asked.options)
     options = _identity(given)
-    words = plan.describe()
+    words, claim = plan.describe(), plan.claim
     stored, paid = budget.answered(
-        plan.claim,
-        1,
+        claim,
+        # all numbers of a package are used up: another choice pays again
+        claim.package if isinstance(claim, Plan) else 1,
         lambda: _packed(options, plan.drawn(given, SECURE).tolist()),
         key=key,
         query=f"{words}; {query}" if query else words,
         again=True,
         blocks=blocks,
-        times=plan.asked.picks,
+        times=plan.times,
     )
     repeated = paid.stored_answer is not None
     return Chosen(

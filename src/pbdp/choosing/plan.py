@@ -4,21 +4,23 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from pbdp.accounting.composition.composed import compose
-from pbdp.accounting.filters.steps import claimed_release
 from pbdp.accounting.risk import guarantee_curve, guessed_right, risk_words
 from pbdp.choosing import limits, rivals
-from pbdp.choosing.coins import MOST_GAPS, Coins, coins_for, largest_coin
-from pbdp.choosing.draw import chosen
-from pbdp.choosing.scores import Given, Scale, read_scores, scale_for
+from pbdp.choosing.coins import Coins, largest_coin
+from pbdp.choosing.independent import independent_for, independent_from
+from pbdp.choosing.picks import BLIND, Picks, coins_from, picks_for, together
+from pbdp.choosing.scores import Given, Scale, read_scores
+from pbdp.choosing.uniform import uniform_for, uniform_from
+from pbdp.choosing.way import Asked, Way
+from pbdp.choosing.weighted import Weighted, weighted_for
 from pbdp.digits import delta_text, percent_down, rounded_up
-from pbdp.domains import confidence_level, fraction, non_negative, positive, whole
+from pbdp.domains import confidence_level, non_negative, positive
 from pbdp.errors import (
     CannotCertifyError,
     ContradictionError,
@@ -28,7 +30,7 @@ from pbdp.errors import (
 )
 from pbdp.mechanism.neighbors import Neighbors
 from pbdp.noise.kernel import Index
-from pbdp.planning.pricing.priced import Claim
+from pbdp.planning.pricing.priced import Priced
 from pbdp.release.keystream import Keystream, keystream_from
 from pbdp.spelling import NotJsonError, content_of, json_of, neighbours_too
 
@@ -36,10 +38,10 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 FORMAT = "pbdp-choice"
-VERSION = 1
-MOST_OPTIONS = 10**8
+# Of plans that pick by permute and flip, and of all others.
+VERSION, _OTHERS = 1, 2
 # Searches end this near to what they look for; the figures of what is found are exact.
-_CLOSE = 1e-9
+_CLOSE, _NEAR = 1e-9, 1e-4
 
 
 class Rival(NamedTuple):
@@ -50,63 +52,36 @@ class Rival(NamedTuple):
     delta: float = 0.0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
-    """What is chosen from what, and how scores move: the public side of a request."""
-
-    options: int
-    sensitivity: float
-    integer: bool = False
-    rising: bool = False
-    top: int = 1
-    delta: float = 0.0
-    neighbors: str = Neighbors.ADD_REMOVE
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "options", whole("options", self.options))
-        if self.options > MOST_OPTIONS:
-            raise InputError("options", f"at most {MOST_OPTIONS:,}", f"{self.options:,}")
-        positive("sensitivity", self.sensitivity, "1 if one person changes every score by at most 1.")
-        object.__setattr__(self, "top", whole("top", self.top))
-        if self.top > self.options:
-            raise InputError("top", f"at most {self.options}, the number of options", f"{self.top}")
-        fraction("delta", self.delta, "Leave it out: choosing needs none.")
-        object.__setattr__(self, "neighbors", Neighbors(self.neighbors))
-        if self.rising and self.neighbors != Neighbors.ADD_REMOVE:
-            raise ContradictionError(
-                "rising",
-                "used with add/remove neighbors",
-                self.neighbors,
-                "Whoever replaces another may raise one score and lower another; leave it out.",
-            )
-
-    @property
-    def picks(self) -> int:
-        """How often something is chosen: the last option that is left is no choice."""
-        return min(self.top, self.options - 1)
-
-
 @unchangeable("A plan", "What it promises follows from what it is: make another plan.")
 @dataclass(frozen=True, kw_only=True)  # no slots: what is asked for is found once
 class ChoicePlan:
-    """Permute-and-flip with certified coins: `choose` takes scores and gives an option, or the `top` ones."""
+    """A certified way of choosing: `choose` takes scores and gives an option, or the `top` ones."""
 
     asked: Asked
     within: float
-    scale: Scale
-    coins: Coins
+    way: Way
 
     # ------------------------------------------------------------------------------------- what it claims
 
     @cached_property
-    def epsilon_each(self) -> float:
-        """The loss of one pick, at delta 0."""
-        return 0.0 if not self.asked.picks else self.coins.epsilon(self.scale.moved)
+    def scale(self) -> Scale:
+        """The steps that scores are counted in."""
+        return self.way.scale(self.within, self.asked)
+
+    @property
+    def coins(self) -> Coins | None:
+        """What permute and flip draws with; None for other laws."""
+        return self.way.coins if isinstance(self.way, Picks) else None
+
+    @cached_property
+    def epsilon_each(self) -> float | None:
+        """The loss of one pick by permute and flip, at delta 0; None for laws that choose all at once."""
+        return self.way.each(self.asked, self.scale) if isinstance(self.way, Picks) else None
 
     @cached_property
     def epsilon(self) -> float:
-        """The loss of all picks together, at `delta`."""
-        return _together(self.epsilon_each, self.asked.picks, self.asked.delta)
+        """The loss of all that is chosen, at `delta`."""
+        return self.way.epsilon(self.asked, self.scale)
 
     @property
     def delta(self) -> float:
@@ -116,13 +91,22 @@ class ChoicePlan:
     @cached_property
     def confidence(self) -> float:
         """How often every pick is within `within` of the best that is left, at least, whatever the scores."""
-        return self.coins.right(self.asked.options, self.scale.gap, self.asked.picks)
+        return self.way.right(self.asked, self.scale)
 
     @cached_property
     def alternatives(self) -> tuple[Rival, ...]:
-        """Other laws for one pick with this confidence."""
-        if self.asked.picks != 1:
-            return ()
+        """Other laws with this confidence."""
+        if self.asked.picks > 1:
+            others = plans_for(self.asked, self.within, self.confidence)
+            found = [Rival(plan.law, plan.epsilon, plan.delta) for plan in others if plan.law != self.law]
+        else:
+            found = self._for_one()
+        return tuple(sorted(found, key=lambda rival: rival.epsilon))
+
+    def _for_one(self) -> list[Rival]:
+        """Other laws for one pick."""
+        if not self.asked.picks:
+            return []
         question = rivals.Question(
             options=self.asked.options,
             confidence=self.confidence,
@@ -138,14 +122,21 @@ class ChoicePlan:
             epsilon = rivals.noisy_maximum(family, question, delta)
             if epsilon is not None:
                 found.append(Rival(f"{family.capitalize()} noise, largest score", epsilon, delta))
-        return tuple(sorted(found, key=lambda rival: rival.epsilon))
+        return found
 
     @cached_property
     def limit(self) -> float | None:
-        """An epsilon that no mechanism can go below, for one pick at delta 0; proved in `limits`."""
-        if self.asked.picks != 1:
-            return None
-        return limits.limit(self.asked.options, self.confidence, *self.scale.losing(self.within, self.asked))
+        """An epsilon that no mechanism can go below, at delta 0; proved in `limits`.
+
+        None for several at another delta.
+        """
+        asked = self.asked
+        losing = self.scale.losing(self.within, asked)
+        if asked.picks > 1:
+            if asked.delta:
+                return None
+            return limits.limit_of_several(asked.options, asked.picks, self.confidence, *losing)
+        return limits.limit(asked.options, self.confidence, *losing) if asked.picks else None
 
     def risk(self, prior: float = 0.5) -> float:
         """How often the best attacker with this prior guesses right, at most, seeing all that is chosen."""
@@ -158,16 +149,17 @@ class ChoicePlan:
     @property
     def law(self) -> str:
         """What chooses."""
-        return "permute and flip"
+        return self.way.name
 
     @property
-    def claim(self) -> Claim:
-        """What a budget pays for, once for each pick."""
-        return Claim(
-            epsilon=self.epsilon_each,
-            neighbors=self.asked.neighbors,
-            label=f"choice of {self.asked.top} of {self.asked.options}",
-        )
+    def claim(self) -> Priced:
+        """What a budget pays for, `times` times: each pick by permute and flip, or all at once."""
+        return self.way.paid(self.asked, self.scale)[0]
+
+    @property
+    def times(self) -> int:
+        """How often a budget pays for it."""
+        return self.way.paid(self.asked, self.scale)[1]
 
     # --------------------------------------------------------------------------------------- what it does
 
@@ -195,7 +187,7 @@ class ChoicePlan:
 
         `given` are scores that were read, and `keystream` is what draws.
         """
-        return chosen(self.scale.steps(given.scores), self.asked.top, self.coins, keystream)
+        return self.way.places(self.scale.steps(given.scores), self.asked, self.scale, keystream)
 
     def named(self, given: Given, places: Index) -> object:
         """The option at the only place, or the list of those at several.
@@ -238,10 +230,14 @@ class ChoicePlan:
 
     def record(self) -> dict[str, object]:
         """The plan as one JSON object."""
-        asked = self.asked
+        asked, picks = self.asked, isinstance(self.way, Picks)
+        own = {**self.way.record(), "step": self.scale.step}
+        # as the first version has it: picks say nothing of other laws and limits, unless there is one pick
+        plain = picks and asked.picks > 1
+        others = () if plain else self.alternatives
         return {
             "format": FORMAT,
-            "version": VERSION,
+            "version": VERSION if picks else _OTHERS,
             "epsilon": self.epsilon,
             "delta": self.delta,
             "confidence": self.confidence,
@@ -252,17 +248,11 @@ class ChoicePlan:
             "integer": asked.integer,
             "rising": asked.rising,
             "neighbors": str(asked.neighbors),
-            "epsilon_each": self.epsilon_each,
+            **({"epsilon_each": self.epsilon_each} if picks else {}),
             "guessed_right": self.risk(),
-            "coins": {
-                "law": "2^62 c(g) = ceil(2^62 exp(-fall * ceil(g / stride))), g = min(gap / step, last)",
-                "fall": self.coins.fall,
-                "stride": self.coins.stride,
-                "last": self.coins.last,
-                "step": self.scale.step,
-            },
-            "alternatives": [rival._asdict() for rival in self.alternatives],
-            "limit": self.limit,
+            **({"coins": own} if picks else {"way": own}),
+            "alternatives": [rival._asdict() for rival in others],
+            "limit": None if plain else self.limit,
         }
 
     def save(self, path: Path | str) -> None:
@@ -296,8 +286,9 @@ def plan_from_record(record: object, name: str = "record") -> ChoicePlan:
     """The plan of a record, certified again."""
     if not isinstance(record, Mapping) or record.get("format") != FORMAT:
         raise PlanFileError(name, "a plan for choosing", "other JSON", _HOW)
-    if record.get("version") != VERSION:
-        raise PlanFileError(f"version of {name}", f"{VERSION}", record.get("version"), "Make it again.")
+    if record.get("version") not in (VERSION, _OTHERS):
+        rule = f"{VERSION} or {_OTHERS}"
+        raise PlanFileError(f"version of {name}", rule, record.get("version"), "Make it again.")
     try:
         asked = Asked(
             **{
@@ -306,16 +297,10 @@ def plan_from_record(record: object, name: str = "record") -> ChoicePlan:
             neighbors=record["neighbors"],
         )
         within = non_negative("within", record["within"])
-        law = record["coins"]
-        coins = Coins(
-            fall=non_negative("fall", law["fall"]),
-            stride=whole("stride", law["stride"]),
-            last=whole("last", law["last"], least=0),
-        )
+        law = record["coins" if record["version"] == VERSION else "way"]
+        way = Picks(coins=coins_from(law, name)) if record["version"] == VERSION else _way(law, asked, name)
+        plan = ChoicePlan(asked=asked, within=within, way=way)
         claims = record["epsilon"], record["confidence"]
-        if coins.last > 2 * MOST_GAPS:
-            raise PlanFileError(f"last of {name}", f"at most {2 * MOST_GAPS:,}", coins.last, _HOW)
-        plan = ChoicePlan(asked=asked, within=within, scale=scale_for(within, asked), coins=coins)
         agrees = math.isclose(plan.epsilon, claims[0], rel_tol=_CLOSE, abs_tol=1e-15) and math.isclose(
             plan.confidence, claims[1], rel_tol=_CLOSE
         )
@@ -324,6 +309,18 @@ def plan_from_record(record: object, name: str = "record") -> ChoicePlan:
     if not agrees or plan.scale.step != law.get("step"):
         raise PlanFileError(name, "as it was made", "one whose claims do not hold", "Make it again.")
     return plan
+
+
+def _way(law: Mapping[str, Any], asked: Asked, name: str) -> Way:
+    match law["kind"]:
+        case "uniform":
+            return uniform_from(law, asked)
+        case "independent":
+            return independent_from(law)
+        case "exponential mechanism":
+            return Weighted(coins=coins_from(law, name))
+        case _:
+            raise PlanFileError(name, "one of a known law", "another one", "Use a newer pbdp.")
 
 
 @neighbours_too
@@ -344,9 +341,10 @@ def plan_choice(
 
     `options` is how many there are; `sensitivity` the most by which one person changes any score, where one
     person may change all of them; `integer` says that scores are whole numbers; `rising` that adding a person
-    never lowers one, as with counts, which halves epsilon; `top` how many are chosen, one after the other,
-    each within `within` of the best that is left, with the confidence for all of them. With a `delta` the
-    epsilon of several picks is that of their composition. Give two of within, confidence and epsilon.
+    never lowers one, as with counts, which halves epsilon; `top` how many are chosen, best first, each within
+    `within` of the best that is left, with the confidence for all of them. As many as there are options give
+    an order. Of all laws that can do it the one with the least epsilon is taken, at the `delta`; without one
+    there are fewer. Give two of within, confidence and epsilon.
 
     `neighbors` is "add/remove" or "replace".
     """
@@ -368,18 +366,15 @@ def plan_choice(
     if epsilon is not None:
         positive("epsilon", epsilon)
     if asked.options == 1:
-        only = scale_for(within or 0.0, asked)
-        return ChoicePlan(asked=asked, within=within or 0.0, scale=only, coins=_BLIND)
+        return ChoicePlan(asked=asked, within=within or 0.0, way=BLIND)
     if epsilon is None:
         if within is None or confidence is None:
             raise AssertionError("two are given")
-        return _for_accuracy(asked, within, confidence)
-    each = _each(epsilon, asked)
+        return _cheapest(plans_for(asked, within, confidence))
+    plans = plans_of_epsilon(asked, within, confidence, epsilon)
     if within is not None:
-        return _for_width(asked, within, each)
-    if confidence is None:
-        raise AssertionError("two are given")
-    return _for_confidence(asked, confidence, each)
+        return max(plans, key=lambda plan: plan.confidence)
+    return min(plans, key=lambda plan: (plan.within, plan.epsilon))
 
 
 @neighbours_too
@@ -393,6 +388,7 @@ def choose(
     integer: bool = False,
     rising: bool = False,
     top: int = 1,
+    delta: float = 0.0,
     column: str | None = None,
     names: str | None = None,
     neighbors: str = Neighbors.ADD_REMOVE,
@@ -403,7 +399,7 @@ def choose(
     options are their places, or a pandas, polars or Arrow frame: `column` has the scores then, and `names`
     the options. Nothing counts what is spent: `Budget.choose` does.
 
-    `sensitivity`, `within`, `confidence`, `epsilon`, `integer`, `rising` and `neighbors` are as in
+    `sensitivity`, `within`, `confidence`, `epsilon`, `integer`, `rising`, `delta` and `neighbors` are as in
     `plan_choice`.
     """
     given = read_scores(scores, column=column, names=names)
@@ -416,68 +412,145 @@ def choose(
         integer=integer,
         rising=rising,
         top=top,
+        delta=delta,
         neighbors=neighbors,
     )
     return plan.choose(given)
 
 
-_BLIND = Coins(fall=0.0, stride=1, last=0)
+Make = Callable[[Asked, float, float], Way | None]
 
 
-def _for_accuracy(asked: Asked, within: float, confidence: float) -> ChoicePlan:
-    scale = scale_for(within, asked)
-    coin = largest_coin(asked.options, confidence, asked.picks)
-    coins = coins_for(coin, scale.gap, scale.moved)
-    plan = ChoicePlan(asked=asked, within=within, scale=scale, coins=coins)
-    if plan.confidence < confidence:
+def _picks(asked: Asked, within: float, confidence: float) -> Way:
+    way = picks_for(asked, within, confidence)
+    if way.right(asked, way.scale(within, asked)) < confidence:
         raise CannotCertifyError(
             "So many options and so high a confidence need coins finer than can be drawn. Ask for a lower "
             "confidence, or for fewer options."
         )
-    return plan
+    return way
 
 
-def _for_width(asked: Asked, within: float, each: float) -> ChoicePlan:
-    """The most confident plan of an epsilon: what is asked for is met by less and less until none is left."""
+def _other_ways(asked: Asked) -> list[Make]:
+    """What else than permute and flip may cost less: nothing for one pick, and less without a delta."""
+    if asked.picks < 2:
+        return []
+    return [uniform_for, *((weighted_for, independent_for) if asked.delta else ())]
+
+
+def plan_picks(asked: Asked, within: float, confidence: float) -> ChoicePlan:
+    """The plan by permute and flip."""
+    return ChoicePlan(asked=asked, within=within, way=_picks(asked, within, confidence))
+
+
+def plans_for(asked: Asked, within: float, confidence: float) -> list[ChoicePlan]:
+    """A plan by each law that can do it: permute and flip first, unless only others can."""
+    found: list[ChoicePlan] = []
+    refusal: CannotCertifyError | None = None
+    for make in (_picks, *_other_ways(asked)):
+        try:
+            way = make(asked, within, confidence)
+        except CannotCertifyError as problem:
+            refusal = refusal or problem
+            continue
+        if way is not None:
+            found.append(ChoicePlan(asked=asked, within=within, way=way))
+    if not found:
+        raise refusal or CannotCertifyError("No law was found. Ask for a wider width.")
+    return found
+
+
+def _cheapest(plans: list[ChoicePlan]) -> ChoicePlan:
+    """The least epsilon; permute and flip, which comes first, among equals."""
+    return min(plans, key=lambda plan: plan.epsilon)
+
+
+def plans_of_epsilon(
+    asked: Asked, within: float | None, confidence: float | None, epsilon: float
+) -> list[ChoicePlan]:
+    """The best plan of an epsilon by each law, permute and flip first, for a width or for a confidence."""
+    if within is not None:
+        return _most_confident(asked, within, epsilon)
+    if confidence is None:
+        raise AssertionError("two are given")
+    return _narrowest(asked, confidence, epsilon)
+
+
+def _most_confident(asked: Asked, within: float, epsilon: float) -> list[ChoicePlan]:
+    """The most confident plan of an epsilon by each law."""
+    each = _each(epsilon, asked)
+    blind = ChoicePlan(asked=asked, within=within, way=BLIND)
+    found = [_for_width(_picks, blind, lambda plan: (plan.epsilon_each or 0.0) <= each, _CLOSE)]
+    others = _other_ways(asked)
+    return found + [_for_width(make, blind, lambda plan: plan.epsilon <= epsilon, _NEAR) for make in others]
+
+
+def _for_width(make: Make, blind: ChoicePlan, fits: Callable[[ChoicePlan], bool], close: float) -> ChoicePlan:
+    """What is asked for is met by less and less until none is left; blind chance, if nothing fits."""
+    asked, within = blind.asked, blind.within
     low, high = 1 / asked.options, 1.0
-    best = ChoicePlan(asked=asked, within=within, scale=scale_for(within, asked), coins=_BLIND)
+    best = blind
     for _ in range(60):
         middle = 1 - math.sqrt((1 - low) * max(1 - high, (1 - low) * 1e-6))
         if not low < middle < high:
             break
-        try:
-            plan = _for_accuracy(asked, within, middle)
-        except CannotCertifyError:
-            high = middle
-            continue
-        if plan.epsilon_each <= each:
+        plan = _made(make, asked, within, middle)
+        if plan is not None and fits(plan):
             best, low = plan, middle
         else:
             high = middle
-        if high - low <= _CLOSE * (1 - high):
+        if high - low <= close * (1 - high):
             break
     return best
 
 
-def _for_confidence(asked: Asked, confidence: float, each: float) -> ChoicePlan:
-    """The narrowest plan of an epsilon."""
+def _narrowest(asked: Asked, confidence: float, epsilon: float) -> list[ChoicePlan]:
+    """The narrowest plan of an epsilon by each law; permute and flip has one."""
+    each = _each(epsilon, asked)
     coin = largest_coin(asked.options, confidence, asked.picks)
     people = 1 if asked.rising else 2
     needed = math.log(1 / coin) if coin < 1 else 0.0
-    width = needed * people * asked.sensitivity / each
-    low, high = 0.0, 2 * width + asked.sensitivity
-    best: ChoicePlan | None = None
+    widest = 2 * needed * people * asked.sensitivity / each + asked.sensitivity
+
+    def by_picks(width: float) -> ChoicePlan | None:
+        plan = plan_picks(asked, width, confidence)
+        return plan if (plan.epsilon_each or 0.0) <= each else None
+
+    found = [_for_confidence(by_picks, asked, widest, 1e-6) or plan_picks(asked, widest, confidence)]
+    for make in _other_ways(asked):
+
+        def by_this(width: float, make: Make = make) -> ChoicePlan | None:
+            plan = _made(make, asked, width, confidence)
+            return plan if plan is not None and plan.epsilon <= epsilon else None
+
+        # wider than by permute and flip is of no use
+        other = _for_confidence(by_this, asked, found[0].within, _NEAR)
+        found += [] if other is None else [other]
+    return found
+
+
+def _for_confidence(
+    at: Callable[[float], ChoicePlan | None], asked: Asked, high: float, close: float
+) -> ChoicePlan | None:
+    low, best = 0.0, None
     for _ in range(60):
         middle = (low + high) / 2
-        width = float(math.floor(middle)) if asked.integer else middle
-        plan = _for_accuracy(asked, width, confidence)
-        if plan.epsilon_each <= each:
+        plan = at(float(math.floor(middle)) if asked.integer else middle)
+        if plan is not None:
             best, high = plan, middle
         else:
             low = middle
-        if high - low <= (0.25 if asked.integer else 1e-6 * high):
+        if high - low <= (0.25 if asked.integer else close * high):
             break
-    return best if best is not None else _for_accuracy(asked, high, confidence)
+    return best
+
+
+def _made(make: Make, asked: Asked, within: float, confidence: float) -> ChoicePlan | None:
+    try:
+        way = make(asked, within, confidence)
+    except CannotCertifyError:
+        return None
+    return None if way is None else ChoicePlan(asked=asked, within=within, way=way)
 
 
 def _each(epsilon: float, asked: Asked) -> float:
@@ -488,16 +561,8 @@ def _each(epsilon: float, asked: Asked) -> float:
         return low
     while high - low > 1e-4 * high:
         middle = (low + high) / 2
-        low, high = (middle, high) if _together(middle, picks, asked.delta) <= epsilon else (low, middle)
+        low, high = (middle, high) if together(middle, picks, asked.delta) <= epsilon else (low, middle)
     return low
-
-
-def _together(each: float, picks: int, delta: float) -> float:
-    """Picks that may depend on those before: randomized response stands for each of them."""
-    total = each * picks * (1 + 2.0**-50)
-    if picks < 2 or not delta or not each:
-        return total
-    return min(total, compose([(claimed_release(each, 0.0), picks)]).epsilon_at(delta).upper)
 
 
 def _given(within: float | None, confidence: float | None, epsilon: float | None) -> str:

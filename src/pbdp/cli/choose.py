@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import argparse
 import json
+from collections.abc import Callable
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from pbdp.cli.files import Outcome, picture_of, target_of
@@ -15,6 +17,7 @@ from pbdp.errors import ContradictionError, InputError
 
 if TYPE_CHECKING:
     from pbdp.choosing.plan import ChoicePlan
+    from pbdp.choosing.way import Asked
 
 FORMATS = ("csv", "json", "parquet")
 
@@ -58,7 +61,7 @@ def declare(parser: Parser) -> None:
     accuracy.add_argument(
         "--top", type=whole, default=1, metavar="N", help="choose so many, each near the best that is left"
     )
-    add(accuracy, "--delta", default=0.0, help="for --top: epsilon of all picks together at this delta")
+    add(accuracy, "--delta", default=0.0, help="for --top: epsilon of all that is chosen at this delta")
     add_neighbors(accuracy)
     budget = parser.add_argument_group("who counts")
     add(budget, "--ledger", "--dataset", "--blocks", "--key", "--trust-ledger")
@@ -77,30 +80,33 @@ def run(options: argparse.Namespace) -> Outcome:
     picture = picture_of(options)
     scores = None if options.input is None else _scores(options)
 
-    from pbdp.choosing.plan import plan_choice
+    def write(plan: ChoicePlan) -> None:
+        with target.opened() as file:
+            if file is not None:
+                file.write((json.dumps(plan.record(), indent=2, allow_nan=False) + "\n").encode())
+        if picture is not None:
+            plan.plot(picture)
 
-    plan = plan_choice(
+    from pbdp.choosing.plan import plan_choice
+    from pbdp.choosing.way import Asked
+
+    asked = Asked(
         options=options.options if scores is None else len(scores),
         sensitivity=options.sensitivity,
-        within=options.within,
-        confidence=options.confidence,
-        epsilon=options.epsilon,
         integer=options.integer,
         rising=options.rising,
         top=options.top,
         delta=options.delta,
         neighbors=options.neighbors,
     )
-    with target.opened() as file:
-        if file is not None:
-            file.write((json.dumps(plan.record(), indent=2, allow_nan=False) + "\n").encode())
-    if picture is not None:
-        plan.plot(picture)
+    accuracy = {name: getattr(options, name) for name in ("within", "confidence", "epsilon")}
+    if scores is not None and options.ledger is not None and not options.dry_run:
+        return _paid(asked, accuracy, scores, write, options)
+    plan = plan_choice(**asdict(asked), **accuracy)
+    write(plan)
     if scores is None or options.dry_run:
         record = plan.record()
         return Outcome(output=json.dumps(record, allow_nan=False) if options.json else _plan_words(plan))
-    if options.ledger is not None:
-        return _paid(plan, scores, options)
     option = plan.choose(scores, insecure_test_seed=options.insecure_test_seed)
     return _outcome(plan, option, {}, ("No ledger: other releases are not counted.",), options)
 
@@ -145,16 +151,23 @@ def _scores(options: argparse.Namespace) -> dict[Any, Any]:
     return scores
 
 
-def _paid(plan: ChoicePlan, scores: dict[Any, Any], options: argparse.Namespace) -> Outcome:
-    from pbdp.choosing.paid import choose_paid
+def _paid(
+    asked: Asked,
+    accuracy: dict[str, float | None],
+    scores: dict[Any, Any],
+    write: Callable[[ChoicePlan], None],
+    options: argparse.Namespace,
+) -> Outcome:
+    from pbdp.choosing.paid import choose_paid, plan_within
     from pbdp.ledger import Ledger
     from pbdp.ledger.budget import Budget
 
     with Ledger.open(options.ledger, trust=options.trust_ledger) as ledger:
         budget = Budget.of(ledger, options.dataset)
-        paid = choose_paid(
-            budget, plan, scores, key=options.key, query=options.query, blocks=blocks_of(options)
-        )
+        blocks = blocks_of(options)
+        plan = plan_within(budget, asked, **accuracy, key=options.key, blocks=blocks)
+        write(plan)
+        paid = choose_paid(budget, plan, scores, key=options.key, query=options.query, blocks=blocks)
         cost = "Paid for before" if paid.repeated else f"Cost {percent_up(paid.share)} of the budget"
         words = f"{cost}; {percent_up(paid.spent)} is spent now. Request key: {paid.key}"
         record = {"share": paid.share, "spent": paid.spent, "repeated": paid.repeated, "key": paid.key}
@@ -189,11 +202,12 @@ def _plan_words(plan: ChoicePlan) -> str:
     lines = [f"{words[0].upper()}{words[1:]}.", plan.risk_words(), "", "epsilon"]
     rows = [(rounded_up(plan.epsilon), f"{plan.law} (chosen)")]
     for rival in plan.alternatives:
-        at = f" (at delta {delta_text(rival.delta)})" if rival.delta else ""
+        # all of them are at the plan's own, if it has one
+        at = f" (at delta {delta_text(rival.delta)})" if rival.delta and not plan.delta else ""
         rows.append((rounded_up(rival.epsilon), f"{rival.name}{at}"))
     if plan.limit is not None:
         rows.append((rounded_down(plan.limit), "no mechanism can do with less"))
-    if asked.picks > 1:
+    if asked.picks > 1 and plan.epsilon_each is not None:
         rows.append((rounded_up(plan.epsilon_each), f"each of the {asked.picks} picks"))
     lines += [f"  {figure:<9}{name}" for figure, name in rows]
     lines += [

@@ -141,7 +141,8 @@ def _choice(path: Path) -> VerifiedTable:
     from pbdp.tables.verify_file import Check
 
     plan = ChoicePlan.load(path)
-    loss = f"epsilon {rounded_up(plan.epsilon)}, computed again from the coins"
+    drawn = "noise" if plan.coins is None else "coins"
+    loss = f"epsilon {rounded_up(plan.epsilon)}, computed again from the {drawn}"
     right = f"{percent_down(plan.confidence)} for any scores, computed again"
     checks = (
         Check(name="certificate", holds=True, words=loss),

@@ -1,4 +1,4 @@
-"""A plan that chooses: the coins of options behind the best, and its epsilon against others."""
+"""A plan that chooses: what an option's distance from another means, and its epsilon against others."""
 
 from __future__ import annotations
 
@@ -6,35 +6,63 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from pbdp.choosing.independent import IndependentNoise
+from pbdp.choosing.picks import Picks
 from pbdp.choosing.plan import ChoicePlan
+from pbdp.choosing.uniform import UniformNoise
+from pbdp.choosing.weighted import Weighted
 from pbdp.digits import percent_down, rounded_up
 from pbdp.figures.canvas import COLORS, new_figure
 from pbdp.figures.cards import choice_bars
 from pbdp.figures.plan_figure import bars
 from pbdp.mechanism.weights import TOTAL
+from pbdp.noise.kernel import Array, Index
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
 def choice_figure(plan: ChoicePlan) -> Figure:
-    """What an option's distance from the best means for it, and what that costs."""
+    """What an option's distance from the best, or from another, means for it, and what that costs."""
     figure, panels = new_figure(1, 2)
-    shown = min(2 * plan.scale.gap, plan.coins.last)
-    gaps = np.unique(np.linspace(0, shown, 500).astype(np.int64))
+    title, unit, shown, chances = _chances(plan)
     panels[0].axvspan(0, plan.within, color=COLORS[0], alpha=0.12, lw=0)
     panels[0].annotate("near enough", (plan.within / 2, 0.97), ha="center", va="top")
-    panels[0].plot(gaps * plan.scale.step, plan.coins.weights[gaps] / TOTAL, color=COLORS[0])
+    panels[0].plot(shown * plan.scale.step, chances, color=COLORS[0])
     panels[0].set(
-        title="How likely an option's coin shows heads",
-        xlabel="distance from the best score",
-        xlim=(0, max(shown * plan.scale.step, plan.within)),
-        ylim=(0, 1.02),
+        title=title, xlabel=unit, xlim=(0, max(shown[-1] * plan.scale.step, plan.within)), ylim=(0, 1.02)
     )
     bars(panels[1], choice_bars(plan))
-    best = "the best" if plan.asked.top == 1 else f"the best {plan.asked.top}"
+    asked = plan.asked
+    best = (
+        "the best"
+        if asked.top == 1
+        else "an order"
+        if asked.top == asked.options
+        else f"the best {asked.top}"
+    )
     figure.suptitle(
-        f"{best} of {plan.asked.options:,}, within {plan.within:g}, {percent_down(plan.confidence)} of the "
+        f"{best} of {asked.options:,}, within {plan.within:g}, {percent_down(plan.confidence)} of the "
         f"time: epsilon {rounded_up(plan.epsilon)}"
     )
     return figure
+
+
+def _chances(plan: ChoicePlan) -> tuple[str, str, Index, Array]:
+    """What is shown over distances in steps: how likely a coin is heads, or two options are exchanged."""
+    way, furthest = plan.way, 2 * plan.scale.gap
+    if isinstance(way, UniformNoise | IndependentNoise):
+        gaps = np.unique(np.linspace(0, furthest, 500).astype(np.int64))
+        return (
+            "How likely two options are exchanged",
+            "distance between them",
+            gaps,
+            way.exchanged(gaps, plan.scale),
+        )
+    if not isinstance(way, Picks | Weighted):
+        raise AssertionError("a way picks, or adds noise")
+    gaps = np.unique(np.linspace(0, min(furthest, way.coins.last), 500).astype(np.int64))
+    title = "How likely an option's coin shows heads"
+    if isinstance(way, Weighted):
+        title = "How likely an option is, against the best"
+    return title, "distance from the best score", gaps, way.coins.weights[gaps] / TOTAL

@@ -529,21 +529,21 @@ class Budget:
         `scores`, `column`, `names`, `sensitivity`, `within`, `confidence`, `epsilon`, `integer` and `rising`
         are as in `pbdp.choose`; `key`, `query` and `blocks` as in `release`.
         """
-        from pbdp.choosing.paid import choose_paid
-        from pbdp.choosing.plan import plan_choice
+        from pbdp.choosing.paid import choose_paid, plan_within
         from pbdp.choosing.scores import read_scores
+        from pbdp.choosing.way import Asked as Options
 
         given = read_scores(scores, column=column, names=names)
-        plan = plan_choice(
+        asked = Options(
             options=len(given.options),
             sensitivity=sensitivity,
-            within=within,
-            confidence=confidence,
-            epsilon=epsilon,
             integer=integer,
             rising=rising,
             top=top,
             neighbors=self.terms.neighbors,
+        )
+        plan = plan_within(
+            self, asked, within=within, confidence=confidence, epsilon=epsilon, key=key, blocks=blocks
         )
         return choose_paid(self, plan, given, key=key, query=query, blocks=blocks)
 

@@ -43,14 +43,16 @@ import numpy as np
 
 from pbdp.choosing.coins import Coins
 from pbdp.choosing.draw import chosen
-from pbdp.choosing.plan import ChoicePlan, plan_choice
+from pbdp.choosing.plan import ChoicePlan, plan_picks
+from pbdp.choosing.ranking import score_scale
 from pbdp.choosing.scores import Scale
+from pbdp.choosing.way import Asked
 from pbdp.digits import percent_down
 from pbdp.domains import confidence_level, positive, whole
 from pbdp.errors import CannotCertifyError, ContradictionError, InputError, did_you_mean
 from pbdp.mechanism.absolute import AbsoluteRegion
 from pbdp.mechanism.design import Design
-from pbdp.mechanism.grid import DEAREST, STEPS_IN_WIDTH, LinearGrid
+from pbdp.mechanism.grid import LinearGrid
 from pbdp.mechanism.neighbors import Neighbors
 from pbdp.mechanism.requirement import Requirement
 from pbdp.mechanism.weights import TOTAL, WeightTable
@@ -71,7 +73,7 @@ SCORES, PICKS = "noisy scores", "picks"
 # From how many groups of the data the top is chosen at most, unless it is said.
 USUAL_AMONG = 10_000
 # No width has more steps, for noisy scores: tables would get long.
-_MOST_STEPS = 1 << 14
+MOST_STEPS = 1 << 14
 _NARROWEST, _FINENESS = 0.05, 1e-3
 # Rounding of a sum of products of powers, absolute.
 _ROUNDING = 1e-9
@@ -265,8 +267,9 @@ def ways_of(query: Query) -> list[Choosing]:
     """All ways to choose the top groups of a query: picks, and of each kind of noise the most."""
     plan = pick_plan(query)
     families = [family.name for family in known_families().values() if family.of_scale]
-    scale = score_scale(plan)
-    found = [picks_with(query, plan, plan.coins), *(_widest(query, scale, name) for name in families)]
+    scale = score_scale(plan.within, plan.asked, MOST_STEPS)
+    picks = [] if plan.coins is None else [picks_with(query, plan, plan.coins)]
+    found = [*picks, *(_widest(query, scale, name) for name in families)]
     ways = [way for way in found if way is not None]
     if not ways:
         raise CannotCertifyError(
@@ -281,16 +284,16 @@ def pick_plan(query: Query) -> ChoicePlan:
     (quantity,) = _ranked(query, top.by).quantities(query)
     fixed = None if quantity.value is None else quantity.value.fixed
     one_way = fixed is None or fixed.low >= 0 or fixed.high <= 0
-    return plan_choice(
+    within = top.within or 0.0
+    asked = Asked(
         options=_options(query, top)[1],
         sensitivity=quantity.sensitivity(query.neighbors),
-        within=top.within,
-        confidence=top.confidence,
-        integer=quantity.is_whole and (top.within or 0.0) < _MOST_STEPS,
+        integer=quantity.is_whole and within < MOST_STEPS,
         rising=one_way and query.neighbors == Neighbors.ADD_REMOVE,
         top=top.groups,
         neighbors=query.neighbors,
     )
+    return plan_picks(asked, within, top.confidence or 0.0)
 
 
 def picks_with(query: Query, plan: ChoicePlan, coins: Coins) -> Choosing | None:
@@ -319,20 +322,6 @@ def picks_with(query: Query, plan: ChoicePlan, coins: Coins) -> Choosing | None:
         except CannotCertifyError:
             break
     return None
-
-
-def score_scale(plan: ChoicePlan) -> Scale:
-    """Steps for noisy scores: larger than those of picks where scores are not whole, as tables get long."""
-    within, change = Fraction(plan.within), Fraction(plan.asked.sensitivity)
-    if plan.asked.integer:
-        return plan.scale
-    step = 2.0 ** math.floor(math.log2(within / STEPS_IN_WIDTH))
-    finest = max(plan.scale.step, float(within / _MOST_STEPS))
-    while step > finest and math.ceil(change / Fraction(step)) * Fraction(step) > DEAREST * change:
-        step /= 2
-    people = 1 if plan.asked.rising else 2
-    moved = people * math.ceil(change / Fraction(step))
-    return Scale(step=step, moved=moved, gap=math.floor(within / Fraction(step)))
 
 
 def scores_with(query: Query, scale: Scale, design: Design) -> Choosing:

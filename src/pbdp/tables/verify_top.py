@@ -5,12 +5,14 @@ from __future__ import annotations
 from dataclasses import replace
 
 from pbdp.choosing.coins import MOST_GAPS, Coins
+from pbdp.choosing.ranking import score_scale
 from pbdp.digits import percent_down
 from pbdp.domains import non_negative, whole
 from pbdp.planning.plan import Plan, number_design
 from pbdp.tables.plan import TablePlan
 from pbdp.tables.query import Query
 from pbdp.tables.top import (
+    MOST_STEPS,
     PICKS,
     SCORES,
     TOP,
@@ -18,7 +20,6 @@ from pbdp.tables.top import (
     is_right,
     pick_plan,
     reveals_a_pick,
-    score_scale,
     scores_with,
 )
 from pbdp.tables.verify_file import FaultError, Record
@@ -32,7 +33,7 @@ def top_from(query: Query, noise: Plan, record: Record) -> Choosing | None:
     if not isinstance(known, dict) or known.get("way") not in (SCORES, PICKS):
         raise FaultError("it is not said how the top groups were chosen")
     part = noise.part(TOP)
-    made = scores_with(query, score_scale(plan), number_design(part.design))
+    made = scores_with(query, score_scale(plan.within, plan.asked, MOST_STEPS), number_design(part.design))
     if known["way"] == SCORES:
         return made
     coins = known["coins"]

@@ -1,0 +1,87 @@
+"""Picks, one after the other, by permute and flip (`coins`): the way for one pick, and for few of many."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from pbdp.accounting.composition.composed import compose
+from pbdp.accounting.filters.steps import claimed_release
+from pbdp.choosing.coins import MOST_GAPS, Coins, coins_for, largest_coin
+from pbdp.choosing.draw import chosen
+from pbdp.choosing.scores import Scale, scale_for
+from pbdp.choosing.way import Asked, Way
+from pbdp.domains import non_negative, whole
+from pbdp.errors import PlanFileError
+from pbdp.noise.kernel import Index
+from pbdp.planning.pricing.priced import Claim
+from pbdp.release.keystream import Keystream
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Picks(Way):
+    """Permute and flip with these coins."""
+
+    coins: Coins
+
+    @property
+    def name(self) -> str:
+        return "permute and flip"
+
+    def scale(self, within: float, asked: Asked) -> Scale:
+        return scale_for(within, asked)
+
+    def each(self, asked: Asked, scale: Scale) -> float:
+        """The loss of one pick, at delta 0."""
+        return 0.0 if not asked.picks else self.coins.epsilon(scale.moved)
+
+    def epsilon(self, asked: Asked, scale: Scale) -> float:
+        return together(self.each(asked, scale), asked.picks, asked.delta)
+
+    def right(self, asked: Asked, scale: Scale) -> float:
+        return self.coins.right(asked.options, scale.gap, asked.picks)
+
+    def paid(self, asked: Asked, scale: Scale) -> tuple[Claim, int]:
+        epsilon = self.each(asked, scale)
+        return Claim(epsilon=epsilon, neighbors=asked.neighbors, label=asked.words), asked.picks
+
+    def places(self, steps: Index, asked: Asked, scale: Scale, keystream: Keystream) -> Index:  # noqa: ARG002 - steps are enough
+        return chosen(steps, asked.top, self.coins, keystream)
+
+    def record(self) -> dict[str, Any]:
+        return {
+            "law": "2^62 c(g) = ceil(2^62 exp(-fall * ceil(g / stride))), g = min(gap / step, last)",
+            "fall": self.coins.fall,
+            "stride": self.coins.stride,
+            "last": self.coins.last,
+        }
+
+
+BLIND = Picks(coins=Coins(fall=0.0, stride=1, last=0))
+
+
+def coins_from(record: Any, name: str) -> Coins:
+    """The coins of a record."""
+    coins = Coins(
+        fall=non_negative("fall", record["fall"]),
+        stride=whole("stride", record["stride"]),
+        last=whole("last", record["last"], least=0),
+    )
+    if coins.last > 2 * MOST_GAPS:
+        raise PlanFileError(f"last of {name}", f"at most {2 * MOST_GAPS:,}", coins.last, "Make it again.")
+    return coins
+
+
+def picks_for(asked: Asked, within: float, confidence: float) -> Picks:
+    """Picks that are right so often, as far as coins can be drawn."""
+    scale = scale_for(within, asked)
+    coin = largest_coin(asked.options, confidence, asked.picks)
+    return Picks(coins=coins_for(coin, scale.gap, scale.moved))
+
+
+def together(each: float, picks: int, delta: float) -> float:
+    """Picks that may depend on those before: randomized response stands for each of them."""
+    total = each * picks * (1 + 2.0**-50)
+    if picks < 2 or not delta or not each:
+        return total
+    return min(total, compose([(claimed_release(each, 0.0), picks)]).epsilon_at(delta).upper)

@@ -1,0 +1,262 @@
+"""Uniform noise of one random width on every score, sorted: the way to a whole ordering at delta 0.
+
+Draw one width R, then give every one of the k scores noise of its own that is 0, 1, ..., R steps, each with
+the same chance, and sort (`ranking`). R follows a table of whole-number weights q, made after
+
+    q(r) = (r + 1)^k·e^(-r·fall),  up to a constant.
+
+**Privacy, for any q.** Only the order is published, and it does not change if all scores move alike. So let
+vectors of noise that differ by the same number of steps everywhere be one, and call the largest minus the
+smallest noise its range, x. Of the (r + 1)^k vectors that R = r allows, r - x + 1 are the same as one of
+range x <= r. So the probability of noise is a function of its range alone,
+
+    G(x) = sum over r >= x of (r - x + 1)·h(r),    h(r) = q(r)/(r + 1)^k,
+
+which never rises. Let neighbors move scores by whole numbers of steps of which the largest is at most D above
+the smallest: 2s if every score moves by s or less, s if all rise (`moved`). What gives an order to one of
+them gives it to the other with the same vector less these moves. This changes its range by D at most, hence
+
+    epsilon = max over x of ln G(x) - ln G(x + D).
+
+The ideal law has G(x) = e^(-x·fall) up to a constant, and epsilon = D·fall. It is the K-norm mechanism (Hardt
+and Talwar 2010) for what an order depends on.
+
+**No end.** A table ends, and then no range beyond its end would be possible. So R is L + 1 + J with the last
+weight b, where J is the number of heads before the first tail of a coin a: q(L + 1 + j) = b·(1 - a)·a^j. From
+L + 1 on h(r + 1)/h(r) = a·((r + 1)/(r + 2))^k, which grows, so that for x > L
+
+    ln G(x) - ln G(x + D) <= -D·ln(a·((L + 2)/(L + 3))^k).
+
+Below, G is summed as far as it matters; what is left out is bounded by a geometric sum.
+
+**Accuracy.** Given R all noise is independent and uniform, and it is right for sure if R is below the gap g
+of a loser. Else the bounds (2) and (3) of `ranking` hold for every R, with
+
+    q(x) = n(n + 1)/(2(R + 1)^2),   n = R + 1 - x,
+    P(range < g) = (R + 2 - g)·(g^k - (g - 1)^k)/(R + 1)^k + ((g - 1)/(R + 1))^k,
+
+and their smaller one is averaged over R.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from pbdp.choosing.ranking import pairs_of, score_scale, sorted_places
+from pbdp.choosing.scores import Scale
+from pbdp.choosing.way import Asked, Way
+from pbdp.domains import positive, whole
+from pbdp.errors import CannotCertifyError, PlanFileError
+from pbdp.mechanism.weights import BITS, TOTAL, WeightTable
+from pbdp.noise.kernel import Array, Index
+from pbdp.planning.pricing.priced import Claim
+from pbdp.release.keystream import SLACK, WORD, Keystream, Stream
+from pbdp.release.sampler import alias_table
+from pbdp.root import least_enough
+
+# The table ends where the ideal law has this share of its largest weight: weights are whole numbers.
+_END = 2.0**-36
+# Sums go on until what follows is so small a share of them.
+_REST = 2.0**-60
+# Rounding of the coin that goes on, relative, and of a sum of products of powers, absolute.
+_ROUNDING, _SUMMED = 2.0**-40, 1e-12
+_LEAST_WEIGHT = 2.0**26
+MOST_WIDTHS = 1 << 20
+# Noise so narrow would only be for more options than anybody would order within so few steps.
+_STEEPEST = 30.0
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)  # no slots: the table is made once
+class UniformNoise(Way):
+    """Noise for so many options, of a width whose law falls by `fall` a step, in a table up to `last`."""
+
+    options: int
+    fall: float
+    last: int
+
+    @property
+    def name(self) -> str:
+        return "uniform noise of a random width"
+
+    def scale(self, within: float, asked: Asked) -> Scale:
+        return score_scale(within, asked)
+
+    @cached_property
+    def coin(self) -> int:
+        """The coin of widths beyond the table: heads in so many of 2^62 cases."""
+        ideal = math.exp(self.options * math.log1p(1 / (self.last + 2)) - self.fall)
+        heads = math.ceil(ideal * (1 + _ROUNDING) * TOTAL)
+        if heads >= TOTAL:
+            raise CannotCertifyError("The table of widths ends too early.")
+        return heads
+
+    @cached_property
+    def weights(self) -> Index:
+        """Of the widths 0 to last, then of all beyond."""
+        ideal = np.exp(_logs(self.options, self.fall, self.last + 1))
+        ideal[-1] /= 1 - self.coin / TOTAL
+        ideal = ideal * (TOTAL * (1 - 2.0**-40) / float(ideal.sum()))
+        # narrow widths of a few units, whose ratios are those of rounding: none is as good, as G is a sum
+        narrow = np.arange(len(ideal)) < int(np.argmax(ideal))
+        ideal[narrow & (ideal < _LEAST_WEIGHT)] = 0.0
+        weights: Index = np.floor(ideal).astype(np.int64)
+        # a hair of it, to the widths that are likely
+        weights[int(np.argmax(weights))] += TOTAL - int(weights.sum())
+        return weights
+
+    def epsilon(self, asked: Asked, scale: Scale) -> float:  # noqa: ARG002 - none of it depends on delta
+        return self.loss(scale.moved)
+
+    def loss(self, moved: int) -> float:
+        """The largest ln G(x) - ln G(x + moved), rounded up."""
+        k, last, heads = self.options, self.last, self.coin / TOTAL
+        slope = -math.log(heads)
+        beyond = slope - k * math.log((last + 2) / (last + 3))
+        more = moved + math.ceil((math.log(1 / _REST) + 4 * math.log(last + 4)) / slope) + 2
+        tail = np.arange(more)
+        with np.errstate(divide="ignore"):
+            shares = np.log(self.weights / TOTAL)
+        masses = np.concatenate([shares[:-1], shares[-1] + math.log1p(-heads) - slope * tail])
+        logs = masses - k * np.log(np.arange(1.0, last + 2 + more))
+        # G is a sum of sums, from the end
+        sums = np.logaddexp.accumulate(np.logaddexp.accumulate(logs[::-1]))[::-1]
+        loss = float(np.max(sums[: last + 1] - sums[moved : last + 1 + moved]))
+        # the widths left out have h(r) <= h(end)·a^j, each counted at most r + 1 times
+        rest = math.exp(float(logs[-1] - sums[last])) * (last + 2 + more) / (1 - heads) ** 2
+        size = float(np.max(np.abs(logs[np.isfinite(logs)]))) + float(np.max(np.abs(sums))) + 8
+        rounding = 8 * (len(logs) + k) * size * 2.0**-53
+        return max(loss + rest, moved * beyond) + rounding
+
+    def right(self, asked: Asked, scale: Scale) -> float:
+        gap = scale.gap
+        if asked.options == 1 or gap > self.last:
+            return 1.0 if asked.options == 1 else _down(int(self.weights[:gap].sum()))
+        sure = int(self.weights[:gap].sum())
+        widths = np.arange(gap, self.last + 1, dtype=np.float64)
+        right = 1 - wrong(widths, asked.options, asked.top, gap)
+        return max(_down(sure) + float(self.weights[gap:-1] / TOTAL @ right) - _SUMMED, 0.0)
+
+    def paid(self, asked: Asked, scale: Scale) -> tuple[Claim, int]:
+        return Claim(epsilon=self.loss(scale.moved), neighbors=asked.neighbors, label=asked.words), 1
+
+    def places(self, steps: Index, asked: Asked, scale: Scale, keystream: Keystream) -> Index:  # noqa: ARG002 - steps are enough
+        width = self.width(keystream)
+        return sorted_places(steps + _evenly(len(steps), width + 1, keystream.stream()), asked.top)
+
+    def width(self, keystream: Keystream) -> int:
+        """One width."""
+        table = alias_table(WeightTable(start=0, weights=self.weights))
+        width = table.value_of(keystream.word())
+        if width > self.last:
+            while keystream.word() >> (64 - BITS) < self.coin:
+                width += 1
+        return width
+
+    def exchanged(self, gaps: Index, scale: Scale) -> Array:  # noqa: ARG002 - steps are those of the scale
+        """About how likely two options so far apart are listed in the wrong order."""
+        values = np.arange(1.0, self.last + 2)
+        likely = self.weights[:-1] / TOTAL / (2 * values**2)
+        beyond = (np.maximum(values - gap, 0.0) for gap in gaps.tolist())
+        return np.array([float(np.sum(likely * n * (n + 1))) for n in beyond])
+
+    def record(self) -> dict[str, Any]:
+        return {
+            "kind": "uniform",
+            "law": "every score plus one of 0..R steps, R with weights (R + 1)^options exp(-fall R), sorted",
+            "fall": self.fall,
+            "last": self.last,
+        }
+
+
+def wrong(widths: Array, options: int, top: int, gap: int) -> Array:
+    """P(some pair is in the wrong order) for widths of at least the gap, at most."""
+    values = widths + 1
+    pairs = pairs_of(options, top)
+    near, far = (np.maximum(values - apart, 0.0) for apart in (gap, 2 * gap))
+    by_pairs = (pairs.near * near * (near + 1) + pairs.far * far * (far + 1)) / (2 * values**2)
+    # of all numbers of noise in a window of `gap` values those that leave out its first one
+    ends = -math.expm1(options * math.log1p(-1 / gap)) if gap > 1 else 1.0
+    inside = np.exp(options * np.log(gap / values)) * ((values - gap) * ends + 1)
+    found: Array = np.clip(np.minimum(by_pairs * (1 + 1e-14), 1 - inside * (1 - 1e-12)), 0.0, 1.0)
+    return found
+
+
+def uniform_for(asked: Asked, within: float, confidence: float) -> UniformNoise | None:
+    """The widest noise that is right so often; None if no table will do."""
+    scale = score_scale(within, asked)
+    about = asked.options / scale.gap
+    if about > _STEEPEST or scale.moved > MOST_WIDTHS:
+        return None
+
+    def at(fall: float) -> UniformNoise | None:
+        last = _last(asked.options, fall)
+        return None if last is None else UniformNoise(options=asked.options, fall=fall, last=last)
+
+    def short(fall: float) -> float:
+        way = at(fall)
+        return 1.0 if way is None else confidence - way.right(asked, scale)
+
+    found = least_enough(short, about, close=1e-7, beside=1.2)
+    way = at(found) if math.isfinite(found) else None
+    return None if way is None or way.right(asked, scale) < confidence else way
+
+
+def uniform_from(record: Any, asked: Asked) -> UniformNoise:
+    """The noise of a record."""
+    last = whole("last", record["last"])
+    if last > MOST_WIDTHS:
+        raise PlanFileError("last", f"at most {MOST_WIDTHS:,}", last, "Make it again.")
+    return UniformNoise(options=asked.options, fall=positive("fall", record["fall"]), last=last)
+
+
+def _logs(options: int, fall: float, last: int) -> Array:
+    """The logarithms of the ideal weights, the largest of which is about 1."""
+    widths = np.arange(last + 1.0)
+    mode = max(options / fall - 1, 0.0)
+    logs: Array = options * np.log((widths + 1) / (mode + 1)) - fall * (widths - mode)
+    return logs
+
+
+def _last(options: int, fall: float) -> int | None:
+    """The first width beyond the likely ones whose ideal weight is small; None if that is too far."""
+    mode = max(options / fall - 1, 0.0)
+    low, high = mode, mode + 1
+
+    def weight(width: float) -> float:
+        return options * math.log((width + 1) / (mode + 1)) - fall * (width - mode)
+
+    while weight(high) > math.log(_END):
+        low, high = high, high + 2 * (high - mode)
+        if high > 4 * MOST_WIDTHS:
+            return None
+    while high - low > 0.5:
+        middle = (low + high) / 2
+        low, high = (middle, high) if weight(middle) > math.log(_END) else (low, middle)
+    last = math.ceil(high)
+    return last if last <= MOST_WIDTHS else None
+
+
+def _evenly(count: int, values: int, stream: Stream) -> Index:
+    """So many of 0 to values - 1, each as likely: words beyond the last multiple are drawn again."""
+    limit = 2**64 - 2**64 % values
+    found = _words(count, stream)
+    # which are drawn again is a matter of luck alone
+    while len(again := np.flatnonzero(found > np.uint64(limit - 1))):
+        found[again] = _words(len(again), stream)
+    return (found % np.uint64(values)).astype(np.int64)
+
+
+def _words(count: int, stream: Stream) -> npt.NDArray[np.uint64]:
+    buffer = bytearray(count * WORD + SLACK)
+    stream.fill(buffer, memoryview(bytes(count * WORD)))
+    return np.frombuffer(buffer, dtype="<u8", count=count).copy()
+
+
+def _down(weight: int) -> float:
+    return weight / TOTAL * (1 - 2.0**-52)
