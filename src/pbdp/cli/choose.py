@@ -213,7 +213,7 @@ def _plan_words(plan: ChoicePlan) -> str:
     lines += [
         "",
         f"Holds for any scores of which one person changes each by at most {asked.sensitivity:g}"
-        f"{', all upwards when added' if asked.rising else ''}. Exact confidence: "
+        f"{', all upwards when added' if asked.rising else ''}. Certified confidence: "
         f"{percent_down(plan.confidence)}.",
     ]
     return "\n".join(lines)
