@@ -18,6 +18,7 @@ from pbdp.mechanism.neighbors import Neighbors
 from pbdp.planning.pricing import fingerprint
 from pbdp.planning.store import plan_record as noise_record
 from pbdp.tables.laws import laws_record
+from pbdp.tables.nonnegative import nonnegative_names, nonnegative_note
 from pbdp.tables.plan import TablePlan
 from pbdp.tables.quality import NOTE, quality_names
 from pbdp.tables.query import Query
@@ -204,4 +205,5 @@ def column_notes(query: Query, which: int = 0) -> dict[str, str]:
             "how often the interval holds the bounded aggregate, at least",
         )
         notes |= dict(zip(measure.columns, words, strict=True))
-    return notes | dict.fromkeys(quality_names(query), NOTE)
+    notes |= dict.fromkeys(quality_names(query), NOTE)
+    return notes | {name: nonnegative_note(query, name) for name in nonnegative_names(query)}

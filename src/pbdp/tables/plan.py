@@ -24,6 +24,7 @@ from pbdp.planning.together.narrowest import families_of_plan
 from pbdp.planning.together.search import fitted
 from pbdp.tables.mean import Mean
 from pbdp.tables.measures import Column
+from pbdp.tables.nonnegative import nonnegative_tables
 from pbdp.tables.numbers import Number, numbers_of
 from pbdp.tables.query import Query
 from pbdp.tables.selection import Threshold, Thresholds
@@ -159,6 +160,8 @@ class TablePlan:
     def tables(self, rows: Mapping[str, Column]) -> list[dict[str, Column]]:
         """The numbers of each of several tables by their labels, from the rows with noise.
 
+        Beside them are those that are not negative, if asked for and if they add up.
+
         `rows` are those of all parts, in steps.
         """
         if self.query.margins is None:
@@ -170,7 +173,8 @@ class TablePlan:
             for numbers, made in zip(found, strategy.tables(own), strict=True):
                 whole = step == 1 and made.dtype == np.int64
                 numbers[label] = made if whole else made.astype(np.float64) * step
-        return found
+        above_zero = nonnegative_tables(self, found)
+        return [numbers | more for numbers, more in zip(found, above_zero, strict=True)]
 
     def accuracy(self, label: str) -> str:
         """How near a number is, in words, and to what: bounds may stand between it and the truth.

@@ -21,6 +21,7 @@ from pbdp.tables.groups import Special, crossed_tables, derived_columns
 from pbdp.tables.keys import KeyColumn, KeyTable, crossed, key_column, key_table
 from pbdp.tables.margins import Margins, check_running, check_tables, check_through
 from pbdp.tables.measures import Measure, column_name
+from pbdp.tables.nonnegative import check_nonnegative, nonnegative_names
 from pbdp.tables.quality import check_quality, quality_names
 from pbdp.tables.selection import Selection
 from pbdp.tables.top import Top, top_of
@@ -54,7 +55,8 @@ class Query:
     Only rows for which `where` is true count ("spend > 0"). `derive` makes columns of others, to group by or
     to sum up ({"rate": "fare / miles"}); `pbdp.tables.expressions` has the language. Keys may be `Bins` of a
     number, or `Keys` with a group for everything else. `quality` marks every number as good, fair or poor,
-    and with a `minimum_size` those of small groups; `withhold` leaves the numbers of these out.
+    and with a `minimum_size` those of small groups; `withhold` leaves the numbers of these out. `nonnegative`
+    adds a number beside each count or sum that is never below 0, for which no width is certified.
 
     With `tables` several tables are published at once, each by some of the columns of `by` ([["zone",
     "hour"], ["zone"], []]; the last is the total). People are bounded once, in groups by all columns, so that
@@ -92,6 +94,7 @@ class Query:
     quality: bool = False
     minimum_size: int | None = None
     withhold: bool = False
+    nonnegative: bool = False
     tables: Sequence[Sequence[str]] | None = None
     top: Top | Mapping[str, object] | int | None = None
     running: str | None = None
@@ -136,6 +139,7 @@ class Query:
         object.__setattr__(self, "groups", groups)
         object.__setattr__(self, "only", only)
         object.__setattr__(self, "margins", self._margins())
+        check_nonnegative(self)
         object.__setattr__(self, "top", top_of(self))
         self._check_widths()
         self._check_bounds()
@@ -196,7 +200,7 @@ class Query:
     def _check_measures(self) -> None:
         _check_kinds(self.measures)
         published = [*self.by, *(column for measure in self.measures for column in measure.columns)]
-        published += quality_names(self)
+        published += [*quality_names(self), *nonnegative_names(self)]
         if doubles := sorted({name for name in published if published.count(name) > 1}):
             raise InputError("names", "different for every column", ", ".join(doubles), "Name the measures.")
         left_open = [measure.name for measure in self.measures if measure.is_open]

@@ -20,6 +20,7 @@ from pbdp.noise.kernel import Array
 from pbdp.tables.keys import KeyTable, Kind, arrow_types, key_table, keys_from_record
 from pbdp.tables.manifest import INTERVALS, KEY, column_notes
 from pbdp.tables.measures import Column, Measure
+from pbdp.tables.nonnegative import SUFFIX, nonnegative_columns, nonnegative_names
 from pbdp.tables.plan import TablePlan
 from pbdp.tables.quality import quality_marks, quality_names, small_groups
 from pbdp.tables.query import Query
@@ -240,12 +241,21 @@ def check_numbers(plan: TablePlan, file: PublishedFile | None) -> str:
     for name, marks in quality_marks(plan.query, numbers).items():
         if table[name].to_pylist() != marks.tolist():
             raise FaultError(f"column {name} does not follow from the published numbers")
+    _compare(_above_zero(plan, values), table, "does not follow from the published numbers")
     note = (
         "; sums and counts behind means are not in the table, so these are checked for consistency alone"
         if means
         else ""
     )
     return f"{len(table.column_names)} columns follow from the query and the numbers{note}"
+
+
+def _above_zero(plan: TablePlan, values: Mapping[str, Column]) -> Columns:
+    """The non-negative numbers that follow from those beside them; others follow from several tables."""
+    apart = [label for label, strategy in plan.strategies.items() if strategy.kind == "apart"]
+    alone = plan.query.margins is None or plan.query.running is not None
+    found = nonnegative_columns(plan.query, values)
+    return {name: column for name, column in found.items() if alone or name.removesuffix(SUFFIX) in apart}
 
 
 def numbers_in(plan: TablePlan, file: PublishedFile, names: Sequence[str]) -> dict[str, Array]:
@@ -278,7 +288,9 @@ def _read(plan: TablePlan, file: PublishedFile) -> Any:
     query, record = plan.query, file.record
     known = [query.groups] if query.groups is not None else list(query.only)
     kinds = {name: column.kind for keys in known for name, column in keys.columns.items()}
-    whole = tuple(label for label, is_whole in whole_labels(plan).items() if is_whole)
+    labels = [label for label, is_whole in whole_labels(plan).items() if is_whole]
+    made = [name for name in nonnegative_names(query) if name.removesuffix(SUFFIX) in labels]
+    whole = (*labels, *made)
     table = file.read(kinds, whole, quality_names(query))
     seeded = record["insecure_test_seed"] is not None
     expected = [*column_notes(query, file.which), *([SEED_COLUMN] if seeded else [])]

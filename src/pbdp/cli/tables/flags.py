@@ -47,6 +47,7 @@ QUERY_FLAGS = (
     "quality",
     "minimum_size",
     "withhold",
+    "nonnegative",
     "keys",
     "text_keys",
     "where",
@@ -193,6 +194,12 @@ def add_flags(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         default=None,
         help="leave the numbers of such groups out of the table",
+    )
+    measures.add_argument(
+        "--nonnegative",
+        action="store_true",
+        default=None,
+        help="beside each count and sum a number that is never below 0; no width is certified for it",
     )
     privacy = parser.add_argument_group("how private, how sure")
     add(privacy, "--delta", help="far below one over the number of people")

@@ -20,6 +20,7 @@ from pbdp.mechanism.relative import RelativeRegion
 from pbdp.planning.pricing import fingerprint
 from pbdp.tables.manifest import bounds_in_words, column_notes, manifest_record, statement
 from pbdp.tables.measures import Measure
+from pbdp.tables.nonnegative import SUFFIX as NONNEGATIVE
 from pbdp.tables.numbers import TOUCHED
 from pbdp.tables.quality import SUFFIX
 from pbdp.tables.query_record import query_text
@@ -38,6 +39,7 @@ SHOWN = 20
 BOUNDED = "Accuracy excludes whatever your bounds cut off."
 NOT_TOLD = "How many people that concerns is not published (bounds_touched = false)."
 TOLD = "How many people that concerns is published too."
+NOT_CERTIFIED = "Of numbers made not to be below 0 no width is certified."
 EMPTY = "No group was published: none had enough people."
 # A product of confidences is rounded by less than this, so that it promises no more than both hold.
 SAFE = 1 - 2**-50
@@ -310,6 +312,12 @@ def table_words(table: ReleasedTable, most: int | None) -> str:
         if (marks := table.columns.get(measure.name + SUFFIX)) is not None:
             heads.append("")
             cells.append(list(map(str, marks[:shown].tolist())))
+        if (above := table.columns.get(measure.name + NONNEGATIVE)) is not None:
+            right.append(len(heads))
+            heads.append("not below 0")
+            widths = table.columns[f"{measure.name}_bounded_within"]
+            both = zip(above[:shown].tolist(), widths[:shown].tolist(), strict=True)
+            cells.append([_rounded(number, 2 * width) for number, width in both])
     if not shown:
         return f"{EMPTY}\n"
     rows = [heads, *(list(row) for row in zip(*cells, strict=True))]
@@ -324,6 +332,8 @@ def table_words(table: ReleasedTable, most: int | None) -> str:
     )
     bounded = any(map(query.is_bounded, query.measures))
     tail = f"The {'bounded' if bounded else 'true'} number of a group is between the two ends {sure}."
+    if query.nonnegative:
+        tail = f"{tail} {NOT_CERTIFIED}"
     if table.bounds_touched:
         tail = f"{tail}\n{_touched_bars(table)}"
     if shown < len(table):
