@@ -149,6 +149,7 @@ def plan_record(plan: TablePlan) -> Record:
         "threshold": None if plan.threshold is None else plan.threshold.threshold,
         **({} if plan.top is None else {"top": plan.top.record()}),
         "promised_means": promised_means(plan),
+        **({"follows": {name: list(of) for name, of in plan.follows.items()}} if plan.follows else {}),
         "laws": laws_record(plan.noise),
         **(
             {"strategies": {label: strategy.record() for label, strategy in plan.strategies.items()}}
@@ -159,8 +160,9 @@ def plan_record(plan: TablePlan) -> Record:
 
 
 def promised_means(plan: TablePlan) -> dict[str, float | None]:
-    """The widths that means have in groups of their least size."""
-    return {measure.name: measure.promised(plan) for measure in plan.query.measures if measure.derived}
+    """The widths that means have in groups of their least size, and others that follow from two numbers."""
+    made = [one for one in plan.query.measures if one.derived or one.name in plan.follows]
+    return {measure.name: measure.promised(plan) for measure in made}
 
 
 def statement(plan: TablePlan, epsilon: str) -> str:

@@ -203,6 +203,9 @@ class Query:
         published += [*quality_names(self), *nonnegative_names(self)]
         if doubles := sorted({name for name in published if published.count(name) > 1}):
             raise InputError("names", "different for every column", ", ".join(doubles), "Name the measures.")
+        for measure in self.measures:
+            # refuses a count of values that nothing adds up
+            measure.value(self)
         left_open = [measure.name for measure in self.measures if measure.is_open]
         if self.epsilon is None and left_open:
             raise ContradictionError(

@@ -230,7 +230,7 @@ class ReleasedTable:
         if self.plan.query.groups is None or self.plan.query.running is not None:
             return {}
         near_zero = np.ones(len(self), dtype=bool)
-        for label in (label for measure in self.plan.query.measures for label in measure.labels):
+        for label in (label for one in self.plan.query.measures for label in self.plan.labels(one)):
             found = _intervals(self.plan, label, self.values[label], self.which)
             near_zero &= (found.low <= 0) & (found.high >= 0)
         empty: dict[str, list[object]] = {}
@@ -341,9 +341,9 @@ def published_columns(
     columns: Columns = {}
     for measure in plan.query.measures if measures is None else measures:
         released = [
-            (values[label], _intervals(plan, label, values[label], which)) for label in measure.labels
+            (values[label], _intervals(plan, label, values[label], which)) for label in plan.labels(measure)
         ]
-        if not measure.derived and not clipped:
+        if len(released) == 1 and not clipped:
             least, most = measure.ends(plan.query)
             ((published, found),) = released
             low, high = found.low, found.high

@@ -17,6 +17,7 @@ import numpy.typing as npt
 
 from pbdp.errors import InputError, PbdpError
 from pbdp.noise.kernel import Array
+from pbdp.tables.centered import centered_of
 from pbdp.tables.keys import KeyTable, Kind, arrow_types, key_table, keys_from_record
 from pbdp.tables.manifest import INTERVALS, KEY, column_notes
 from pbdp.tables.measures import Column, Measure
@@ -230,8 +231,10 @@ def check_numbers(plan: TablePlan, file: PublishedFile | None) -> str:
     if empty := [label for label in published if table[label].null_count]:
         raise FaultError(f"numbers are missing in column {', '.join(empty)}")
     values: dict[str, Column] = {label: typed(table[label].to_numpy(), labels[label]) for label in published}
-    means = [measure for measure in plan.query.measures if measure.derived]
-    single = [measure for measure in plan.query.measures if not measure.derived]
+    values |= _centered(plan, table, values)
+    # a mean that follows from numbers in the table is made again
+    single = [one for one in plan.query.measures if all(label in values for label in plan.labels(one))]
+    means = [one for one in plan.query.measures if one not in single]
     shown = None if plan.query.margins is None else _shown(plan.query, _read(plan, file))
     found = published_columns(plan, values, single, clipped=file.is_clipped, which=file.which, shown=shown)
     _compare(found, table, "does not follow from the published numbers")
@@ -241,13 +244,28 @@ def check_numbers(plan: TablePlan, file: PublishedFile | None) -> str:
     for name, marks in quality_marks(plan.query, numbers).items():
         if table[name].to_pylist() != marks.tolist():
             raise FaultError(f"column {name} does not follow from the published numbers")
-    _compare(_above_zero(plan, values), table, "does not follow from the published numbers")
+    _compare(_above_zero(plan, numbers), table, "does not follow from the published numbers")
     note = (
         "; sums and counts behind means are not in the table, so these are checked for consistency alone"
         if means
         else ""
     )
     return f"{len(table.column_names)} columns follow from the query and the numbers{note}"
+
+
+def _centered(plan: TablePlan, table: Any, values: Mapping[str, Column]) -> dict[str, Column]:
+    """Sums from the middle, which are not in the table: of the sums and counts that follow from them."""
+    found = {}
+    for one in centered_of(plan.query) if plan.follows else ():
+        label, count = one.labels
+        fixed, step = one.value.fixed, plan.part(label).design.grid.step
+        if table[one.total.name].null_count:
+            raise FaultError(f"numbers are missing in column {one.total.name}")
+        # a difference of doubles is next to the multiple of the step that was drawn
+        middle = fixed.middle_steps * fixed.step
+        steps = np.rint((_floats(table[one.total.name]) - values[count] * middle) / step)
+        found[label] = typed(steps * step, fixed.whole)
+    return found
 
 
 def _above_zero(plan: TablePlan, values: Mapping[str, Column]) -> Columns:

@@ -28,7 +28,8 @@ _LEADING: dict[str, tuple[tuple[str, ...], int]] = {
     "ratio": (("of", "of_low", "of_high", "over", "over_low", "over_high"), 6),
 }
 _NAMED = (
-    "within", "name", "confidence", "per", "whole", "at_least", "count_within", "of_within", "over_within",
+    "within", "name", "confidence", "column", "per", "whole", "at_least", "count_within",
+    "of_within", "over_within",
 )  # fmt: skip
 _TEXTS = ("column", "name", "per", "of", "over")
 _FLAGS = {"tables": "table_by"}

@@ -195,7 +195,11 @@ def _selection(plan: TablePlan) -> list[tuple[str, str]]:
 def _parts(plan: TablePlan, measure: Measure) -> list[tuple[str, Part]]:
     """The released numbers behind a measure."""
     if plan.query.margins is None:
-        return [(label, plan.part(label)) for label in measure.labels]
+        own = plan.labels(measure)
+        if measure.name in plan.follows:
+            # the count has a row of its own, and means share that of the sum
+            own = () if measure.derived else own[:1]
+        return [(label, plan.part(label)) for label in own]
     names = [name for label in measure.labels for name in plan.strategies[label].parts]
     return [(name, plan.part(name)) for name in names]
 
@@ -211,15 +215,21 @@ def _rows(plan: TablePlan, measure: Measure) -> list[list[str]]:
         ]
         for label, part in _parts(plan, measure)
     ]
-    if measure.derived:
+    if measure.derived or measure.name in plan.follows:
         width = measure.promised(plan)
         words = (
             "an interval of its own for each group"
             if width is None
             else f"within {rounded_up(width)} in groups of {measure.at_least:,} rows or more"
+            if measure.at_least is not None
+            else f"within {rounded_up(width)} of the bounded number"
         )
-        told = percent_down(measure.confidence_told(plan) * SAFE)
-        rows.append([measure.name, words, told, "of the two above", ""])
+        of = plan.follows.get(measure.name)
+        # of both together it is as asked, and else a product
+        safe = 1.0 if of is not None or measure.is_widened(plan) else SAFE
+        told = percent_down(measure.confidence_told(plan) * safe)
+        noise = "of the two above" if of is None else f"of {of[0]} and {of[1]}"
+        rows.append([measure.name, words, told, noise, ""])
     return rows
 
 
