@@ -198,9 +198,10 @@ def column_notes(query: Query, which: int = 0) -> dict[str, str]:
     by = query.columns if query.margins is None else query.margins.tables[which].columns
     notes = dict.fromkeys(by, KEY)
     so_far = "" if query.running is None else f", from the first {query.running} to this one"
+    noise = "with noise" if query.add_up else "with noise; tables need not add up"
     for measure in query.measures:
         words = (
-            f"{measure.meaning}{so_far}, with noise",
+            f"{measure.meaning}{so_far}, {noise}",
             "how far the number is from the bounded aggregate at most",
             "lower end of an interval for the bounded aggregate",
             "upper end of that interval",

@@ -46,7 +46,7 @@ def _measures(query: Query) -> list[Measure]:
 
 
 def _adds_up(query: Query) -> bool:
-    return query.margins is not None and query.running is None
+    return query.margins is not None and query.running is None and query.add_up
 
 
 def check_nonnegative(query: Query) -> None:
@@ -79,7 +79,7 @@ def nonnegative_tables(plan: TablePlan, tables: Sequence[Mapping[str, Column]]) 
     if query.margins is None or not query.nonnegative or not _adds_up(query):
         return found
     for measure in _measures(query):
-        if plan.strategies[measure.name].kind == "apart":
+        if not plan.strategies[measure.name].adds_up:
             continue
         step = plan.step(measure.name)
         # a number divided by its step may be off in its last digits

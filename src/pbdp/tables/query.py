@@ -60,7 +60,8 @@ class Query:
 
     With `tables` several tables are published at once, each by some of the columns of `by` ([["zone",
     "hour"], ["zone"], []]; the last is the total). People are bounded once, in groups by all columns, so that
-    all tables agree, and their numbers add up.
+    all tables agree, and their numbers add up; with `add_up=False` they need not after noise is added, which
+    can cost less for a few tables that are not nested.
 
     With `running` ("day", a column whose keys are dates or whole numbers) every number is a total up to
     and with its day, for each of the other keys. Noise is shared between days, so that a year of totals costs
@@ -96,6 +97,7 @@ class Query:
     withhold: bool = False
     nonnegative: bool = False
     tables: Sequence[Sequence[str]] | None = None
+    add_up: bool = True
     top: Top | Mapping[str, object] | int | None = None
     running: str | None = None
     through: datetime.date | int | str | None = None
@@ -140,6 +142,7 @@ class Query:
         object.__setattr__(self, "only", only)
         object.__setattr__(self, "margins", self._margins())
         check_nonnegative(self)
+        self._check_add_up()
         object.__setattr__(self, "top", top_of(self))
         self._check_widths()
         self._check_bounds()
@@ -343,6 +346,27 @@ class Query:
                 remedy = "Relative and lopsided widths are for one table."
                 raise InputError(
                     f"within of {measure.name}", "plain numbers for several tables", within, remedy
+                )
+
+    def _check_add_up(self) -> None:
+        if not isinstance(self.add_up, bool):
+            raise InputError("add_up", "true or false", repr(self.add_up))
+        if self.add_up:
+            return
+        if self.margins is None or self.running is not None:
+            what = "none" if self.running is None else "running totals"
+            raise ContradictionError("add_up", "left out unless there are several tables", what)
+        if self.epsilon is not None:
+            raise ContradictionError("add_up", "used without epsilon", "both", "Give the measures a width.")
+        if derived := [one.name for one in self.measures if one.derived]:
+            remedy = "Ask for it in another query, or for tables that add up."
+            raise ContradictionError("add_up", "used with counts and sums", ", ".join(derived), remedy)
+        for measure in self.measures:
+            every = measure.within if isinstance(measure.within, Mapping) else self.margins.labels
+            if missing := [label for label in self.margins.labels if label not in every]:
+                remedy = "It does not follow from other tables if these need not add up."
+                raise InputError(
+                    f"within of {measure.name}", "given for all tables", f"none for {missing[0]}", remedy
                 )
 
     def _check_bounds(self) -> None:

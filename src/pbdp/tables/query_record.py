@@ -38,6 +38,7 @@ _LATER = (
     "withhold",
     "nonnegative",
     "tables",
+    "add_up",
     "top",
     "running",
     "through",
@@ -58,6 +59,7 @@ def query_record(query: Query) -> Record:
         **{name: getattr(query, name) for name in _SETTINGS},
         # left out where they are not used: requests are known by this record
         **{name: value for name, value in _later(query).items() if value},
+        **({} if query.add_up else {"add_up": False}),
         **({"bounds_touched": False} if query.bounds_touched is False and query.aggregation.cutting else {}),
     }
 

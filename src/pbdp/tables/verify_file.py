@@ -270,8 +270,8 @@ def _centered(plan: TablePlan, table: Any, values: Mapping[str, Column]) -> dict
 
 def _above_zero(plan: TablePlan, values: Mapping[str, Column]) -> Columns:
     """The non-negative numbers that follow from those beside them; others follow from several tables."""
-    apart = [label for label, strategy in plan.strategies.items() if strategy.kind == "apart"]
-    alone = plan.query.margins is None or plan.query.running is not None
+    apart = [label for label, strategy in plan.strategies.items() if not strategy.adds_up]
+    alone = plan.query.margins is None or plan.query.running is not None or not plan.query.add_up
     found = nonnegative_columns(plan.query, values)
     return {name: column for name, column in found.items() if alone or name.removesuffix(SUFFIX) in apart}
 

@@ -32,7 +32,7 @@ _NAMED = (
     "of_within", "over_within",
 )  # fmt: skip
 _TEXTS = ("column", "name", "per", "of", "over")
-_FLAGS = {"tables": "table_by"}
+_FLAGS = {"tables": "table_by", "add_up": "no_add_up"}
 _TRUTHS = {"true": True, "false": False}
 QUERY_FLAGS = (
     "unit",
@@ -49,6 +49,7 @@ QUERY_FLAGS = (
     "minimum_size",
     "withhold",
     "nonnegative",
+    "add_up",
     "keys",
     "text_keys",
     "where",
@@ -116,6 +117,13 @@ def add_flags(parser: argparse.ArgumentParser) -> None:
         action="append",
         metavar="COLUMNS",
         help="publish several tables that add up: zone,hour then zone then total (may be repeated)",
+    )
+    groups.add_argument(
+        "--no-add-up",
+        dest="add_up",
+        action="store_false",
+        default=None,
+        help="these tables need not add up: noise for each by itself, which can cost less for a few of them",
     )
     groups.add_argument(
         "--running",

@@ -34,6 +34,8 @@ if TYPE_CHECKING:
     from pbdp.tables.table import ReleasedTable
 
 Record = dict[str, Any]
+# What noise on each table by itself must save to be worth a word.
+CHEAPER = 0.98
 # Groups that are shown on a terminal where the whole table can be had again.
 SHOWN = 20
 BOUNDED = "Accuracy excludes whatever your bounds cut off."
@@ -74,7 +76,7 @@ def plan_words(plan: TablePlan, budget: Budget | None) -> str:
     parts = [facts(lines), "", columns(rows, right=(2,)), ""]
     if any(map(query.is_bounded, query.measures)):
         parts.append(f"{BOUNDED} {TOLD if query.aggregation.touched else NOT_TOLD}")
-    parts += _floors(plan)
+    parts += [*_floors(plan), *_alone(plan)]
     if budget is not None:
         parts += ["", *_budget_words(plan, budget)]
     return "\n".join([*parts, "", "Nothing was read and nothing was spent.", ""])
@@ -104,6 +106,21 @@ def _shown(width: float) -> str:
     """A width of four digits, rounded up."""
     unit = 10.0 ** min(math.floor(math.log10(width)) - 3, 0) if width > 0 else 1.0
     return f"{math.ceil(width / unit) * unit:,.10g}"
+
+
+def _alone(plan: TablePlan) -> list[str]:
+    """What it costs that several tables add up, where that is something."""
+    if plan.query.margins is None or plan.query.running is not None or not plan.query.add_up:
+        return []
+    from pbdp.tables.strategies.planning import epsilon_alone
+
+    alone = epsilon_alone(plan.query)
+    if alone is None or alone >= plan.epsilon * CHEAPER:
+        return []
+    return [
+        f"Noise on each table by itself would cost epsilon {rounded_up(alone)}, but then the tables would "
+        "not add up (add_up = false)."
+    ]
 
 
 def _floors(plan: TablePlan) -> list[str]:
@@ -173,7 +190,8 @@ def _groups(query: Query) -> str:
             f"{len(table):,} by {table.label}" if table.columns else "the total"
             for table in query.margins.tables
         ]
-        return f"{', '.join(each)}; empty ones are published as noise around 0"
+        agree = "" if query.add_up else "; tables need not add up"
+        return f"{', '.join(each)}; empty ones are published as noise around 0{agree}"
     count = len(query.groups)
     if query.listed is not None:
         return f"the top {query.listed.groups:,} of {count:,} public groups{by}"
