@@ -17,7 +17,7 @@ from pbdp.errors import InputError
 from pbdp.planning.plan import number_design
 from pbdp.tables import Count, Mean, Query, Sum, verify_manifest
 from pbdp.tables.centered import centered_of
-from pbdp.tables.mean_planning import _nearest
+from pbdp.tables.mean_planning import plan_of_numbers
 from pbdp.tables.measures import Measure
 from pbdp.tables.numbers import numbers_of
 from pbdp.tables.plan import Groups, TablePlan
@@ -32,7 +32,7 @@ MEAN = Mean(column="x", low=0, high=100, within=1, at_least=2000)
 
 def separate(asked: Query) -> TablePlan:
     """The plan with noise of its own for every number."""
-    return _nearest(asked, numbers_of(asked), Groups.of(asked))
+    return plan_of_numbers(asked, numbers_of(asked), Groups.of(asked))
 
 
 @pytest.fixture(scope="module")

@@ -47,7 +47,7 @@ def plan_measures(query: Query, groups: Groups, *, apart: bool) -> TablePlan:
 
     Earlier versions planned sum and count of means `apart`.
     """
-    own = _nearest(query, numbers_of(query), groups, apart=apart)
+    own = plan_of_numbers(query, numbers_of(query), groups, apart=apart)
     centered = [] if apart else centered_of(query)
     if not centered:
         return own
@@ -65,13 +65,13 @@ def _shared(query: Query, groups: Groups, centered: Sequence[Centered]) -> list[
     if len(made) == len(centered):
         fixed = {label: entry for one in made for label, entry in one.items()}
         own = numbers | {label: number for label, (number, _) in fixed.items()}
-        found.append(_nearest(query, in_order(own), groups, follows=follows, fixed=fixed))
+        found.append(plan_of_numbers(query, in_order(own), groups, follows=follows, fixed=fixed))
     goals = {one.total.name: [1.0] * (1 + len(one.means)) for one in centered}
     for _ in range(MOST_PLANS):
         own = numbers.copy()
         for one in centered:
             own |= _near(query, one, numbers[one.count.name], goals[one.total.name])
-        plan = _nearest(query, in_order(own), groups, follows=follows)
+        plan = plan_of_numbers(query, in_order(own), groups, follows=follows)
         rooms = {one.total.name: _rooms_in(plan, one) for one in centered}
         known = [room for every in rooms.values() for room in every if room is not None]
         if len(known) < sum(map(len, rooms.values())):
@@ -137,7 +137,7 @@ def _gaussian(query: Query, centered: Centered, count: Number) -> dict[str, tupl
     return best
 
 
-def _nearest(
+def plan_of_numbers(
     query: Query,
     numbers: Sequence[Number],
     groups: Groups,

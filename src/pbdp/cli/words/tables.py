@@ -165,7 +165,7 @@ def plan_facts(plan: TablePlan, budget: Budget | None) -> Record:
         "means": {
             measure.name: {"within": measure.promised(plan), "at_least": measure.at_least}
             for measure in query.measures
-            if measure.derived
+            if measure.derived or measure.name in plan.follows
         },
         "plan": fingerprint(plan.noise),
         "budget": None if budget is None else _budget_facts(plan, budget),
