@@ -169,6 +169,28 @@ def test_a_count_of_values_leaves_out_rows_without_one() -> None:
         assert np.all(np.abs(columns["count_x"] - [600, 0, 600]) < 150)
 
 
+def test_an_epsilon_gives_narrower_widths(tmp_path: Path) -> None:
+    left_open: list[Measure] = [
+        Sum(column="x", low=0, high=20),
+        Count(column="x"),
+        Mean(column="x", low=0, high=20),
+    ]
+    plan = query(left_open, epsilon=1.0).plan()
+    assert set(plan.follows) == {"sum_x", "mean_x"}
+    assert 0.95 < plan.epsilon <= 1
+    # a count of rows has no part in it, so that there are four numbers
+    other = query([left_open[0], Count(), left_open[2]], epsilon=1.0).plan()
+    assert not other.follows
+    width = left_open[0].promised(plan)
+    assert width is not None
+    assert width < 0.6 * other.cell_width("sum_x")
+    assert plan.cell_width("count_x") < 0.8 * other.cell_width("count")
+    data = {"who": list(range(900)), "city": ["a", "b", "c"] * 300, "x": [7.3] * 900}
+    plan.release(data).save(tmp_path / "t.csv")
+    found = verify_manifest(tmp_path / "t.csv.manifest.json")
+    assert found.holds, [(check.name, check.words) for check in found.checks if check.holds is False]
+
+
 def test_which_queries_have_it() -> None:
     assert [one.labels for one in centered_of(query([SUM, COUNT]))] == [("sum_x: from the middle", "count_x")]
     for measures, changes in (
@@ -177,6 +199,7 @@ def test_which_queries_have_it() -> None:
         ([SUM, COUNT], {"top": 2}),
         ([SUM, COUNT], {"by": {"city": ["a", "b"], "hour": [1, 2]}, "tables": [["city", "hour"], []]}),
         ([Sum(column="x", low=0, high=9), COUNT], {"epsilon": 1.0}),
+        ([SUM, Count(column="x")], {"epsilon": 1.0}),
     ):
         assert centered_of(query(measures, **changes)) == []
     # other bounds are other numbers

@@ -24,7 +24,7 @@ from pbdp.mechanism.absolute import AbsoluteRegion
 from pbdp.tables.bounded import Value
 from pbdp.tables.mean import Mean
 from pbdp.tables.measures import Count, Sum
-from pbdp.tables.numbers import TOUCHED, Number, Quantity, number_of
+from pbdp.tables.numbers import TOUCHED, Number, Quantity, number_of, numbers_of
 
 if TYPE_CHECKING:
     from pbdp.tables.query import Query
@@ -98,22 +98,29 @@ def normal_width(confidence: float) -> float:
 def centered_of(query: Query) -> list[Centered]:
     """The columns of a query whose sum, count and means can share two numbers; none where they cannot.
 
-    That is where a sum and a count of values have plain widths, in one table of all groups.
+    That is where a sum and a count of values have plain widths, or both are left open for an epsilon, in one
+    table of all groups.
     """
-    if query.margins is not None or query.epsilon is not None or query.top is not None:
+    if query.margins is not None or query.top is not None:
         return []
     found = []
-    sums = [one for one in query.measures if isinstance(one, Sum) and _is_plain(one.within)]
-    counts = [one for one in query.measures if isinstance(one, Count) and _is_plain(one.within)]
+    is_open = query.epsilon is not None
+    plain = type(None) if is_open else int | float
+    sums = [one for one in query.measures if isinstance(one, Sum) and isinstance(one.within, plain)]
+    counts = [one for one in query.measures if isinstance(one, Count) and isinstance(one.within, plain)]
     for column in dict.fromkeys(one.column for one in sums):
         total = next(one for one in sums if one.column == column)
         count = next((one for one in counts if one.column == column), None)
         value = total.value(query)
         if count is None or value.per != "row":
             continue
-        means = [one for one in query.measures if isinstance(one, Mean) and one.within is not None]
-        same = tuple(mean for mean in means if mean.value(query) == value)
-        found.append(Centered(value=value, total=total, count=count, means=same))
+        means = [one for one in query.measures if isinstance(one, Mean) and one.value(query) == value]
+        # what is promised of a mean must be known from both errors together
+        if is_open:
+            means = [one for one in means if one.is_open and one.at_least is None]
+        else:
+            means = [one for one in means if one.within is not None]
+        found.append(Centered(value=value, total=total, count=count, means=tuple(means)))
     return found
 
 
@@ -122,10 +129,17 @@ def followers_of(centered: Sequence[Centered]) -> dict[str, tuple[str, str]]:
     return {name: labels for one in centered for name, labels in one.follows.items()}
 
 
+def open_numbers(query: Query, factor: float, centered: Sequence[Centered]) -> list[Number]:
+    """The numbers of a query whose widths are left open, so many sensitivities wide."""
+    own = {one.label: one for one in numbers_of(query, factor, without=followers_of(centered))}
+    for one in centered:
+        quantity = one.quantity(query)
+        width = factor * quantity.sensitivity(query.neighbors)
+        number = one.number(query, max(float(math.floor(width)), 1.0) if quantity.is_whole else width)
+        own[number.label] = number
+    return in_order(own)
+
+
 def in_order(numbers: Mapping[str, Number]) -> list[Number]:
     """Numbers as a plan has them: the people whom bounds touch come last."""
     return sorted(numbers.values(), key=lambda number: number.label == TOUCHED)
-
-
-def _is_plain(within: object) -> bool:
-    return isinstance(within, int | float)

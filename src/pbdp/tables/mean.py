@@ -114,10 +114,10 @@ class Mean(Measure):
 
     def is_widened(self, plan: TablePlan) -> bool:
         """Sum and count are less near than if it were off by both at their worst, or they are not its own."""
-        if self.within is None or plan.strategies:
-            return False
         if self.name in plan.follows:
             return True
+        if self.within is None or plan.strategies:
+            return False
         apart = self.numbers(plan.query, None)
         return any(plan.part(one.label).requirement.region != one.requirement.region for one in apart)
 

@@ -14,9 +14,11 @@ from pbdp.mechanism.requirement import Requirement
 from pbdp.noise.kernel import Array
 from pbdp.planning.plan import Part, Plan, number_design
 from pbdp.planning.together import narrowest_together
+from pbdp.tables.centered import Centered, centered_of, followers_of, open_numbers
+from pbdp.tables.mean_error import is_proved_for
 from pbdp.tables.measures import Column, Measure
 from pbdp.tables.nonnegative import nonnegative_tables
-from pbdp.tables.numbers import Number, numbers_of
+from pbdp.tables.numbers import Number
 from pbdp.tables.query import Query
 from pbdp.tables.selection import Threshold, Thresholds
 from pbdp.tables.top import TOP, Choosing, ways_of
@@ -280,18 +282,28 @@ def plan_table(query: Query, *, apart: bool = False) -> TablePlan:
         from pbdp.tables.mean_planning import plan_measures
 
         return plan_measures(query, groups, apart=apart)
+    centered = centered_of(query)
+    plan = _narrowest(query, query.epsilon, groups, centered)
+    known = all(
+        is_proved_for(*(number_design(plan.part(label).design) for label in one.labels)) for one in centered
+    )
+    return plan if known else _narrowest(query, query.epsilon, groups, [])
+
+
+def _narrowest(query: Query, epsilon: float, groups: Groups, centered: Sequence[Centered]) -> TablePlan:
+    """The plan with the narrowest widths for an epsilon."""
     noise = narrowest_together(
-        lambda factor: requirements_of(numbers_of(query, factor)),
-        query.epsilon,
+        lambda factor: requirements_of(open_numbers(query, factor, centered)),
+        epsilon,
         given=groups.given,
         missing=groups.missing,
         quick=True,
     )
     numbers = tuple(
         Number(label=number.label, quantity=number.quantity, requirement=part.requirement)
-        for number, part in zip(numbers_of(query, 1.0), noise.parts, strict=False)
+        for number, part in zip(open_numbers(query, 1.0, centered), noise.parts, strict=False)
     )
-    return groups.plan(query, numbers, noise)
+    return groups.plan(query, numbers, noise, followers_of(centered))
 
 
 def requirements_of(numbers: Sequence[Number]) -> dict[str, Requirement]:
