@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,9 @@ import pyarrow.csv as pa_csv
 import pytest
 
 from pbdp import Budget, Ledger
+from pbdp.cli.words.tables import plan_words
+from pbdp.digits import rounded_up
+from pbdp.errors import InputError
 from pbdp.tables import Count, Mean, People, Query, Sum
 from pbdp.tables.plan import TablePlan
 from pbdp.tables.table import ReleasedTable, digest_of
@@ -188,3 +192,71 @@ def test_an_epsilon_gives_the_cells_their_widths_and_the_others_theirs() -> None
     assert cells < zones < total
     found = frames(plan.release(DATA, insecure_test_seed=1))
     assert found["zone"]["sum_fare"].sum() == pytest.approx(found["total"]["sum_fare"][0], rel=1e-12)
+
+
+def crossed_ways(tables: list[list[str]], **changes: Any) -> Query:
+    """Tables of a grid that is large enough for noise on each of them to cost less."""
+    settings: dict[str, Any] = {"unit": None, "groups_per_person": None, "rows_per_group": None}
+    by = {"zone": list("abcdefghijkl"), "hour": range(24)}
+    return asked(by=by, tables=tables, **(settings | changes))
+
+
+def test_tables_need_not_add_up_if_the_query_says_so(tmp_path: Path) -> None:
+    measures = [Count(within=60), Sum(column="fare", low=0, high=40, within=2400.0)]
+    both = crossed_ways([["zone"], ["hour"]], measures=measures)
+    agree, alone = both.plan(), replace(both, add_up=False).plan()
+    # a sixth less or so, and the dry run says it
+    assert alone.epsilon < 0.85 * agree.epsilon
+    assert f"by itself would cost epsilon {rounded_up(alone.epsilon)}" in plan_words(agree, None)
+    assert "tables need not add" in plan_words(alone, None)
+    assert "would cost" not in plan_words(alone, None)
+    with Ledger.create(tmp_path / "ledger.db") as ledger:
+        budget = Budget.create(ledger, "trips", epsilon=20, delta=1e-5)
+        alone.release(DATA, budget=budget, key="alone").save(tmp_path / "t.csv")
+    manifest = tmp_path / "t.csv.manifest.json"
+    found = verify_manifest(manifest, ledger=str(tmp_path / "ledger.db"))
+    assert found.holds, [(check.name, check.words) for check in found.checks if check.holds is False]
+    assert found.is_complete
+    record = json.loads(manifest.read_text())
+    assert record["query"]["add_up"] is False
+    assert "need not add up" in record["tables"][0]["columns"]["count"]
+    # what is said to add up must
+    del record["query"]["add_up"]
+    manifest.write_text(json.dumps(record))
+    assert not verify_manifest(manifest).holds
+
+
+def test_numbers_of_tables_alone_are_as_near_as_asked() -> None:
+    plan = crossed_ways([["zone"], ["hour"]], measures=[Count(within=30)], add_up=False).plan()
+    assert plan.strategies["count"].kind == "alone"
+    rows, inside = DATA.to_pandas(), []
+    for _ in range(10):
+        found = plan.release(rows).tables
+        for by in ("zone", "hour"):
+            one = found[by].to_pandas().set_index(by)["count"]
+            inside += ((one - rows.groupby(by).size().reindex(one.index, fill_value=0)).abs() <= 30).tolist()
+    # 4 standard deviations of a share of 95 % in 360 numbers
+    assert 0.95 - 4 * 0.0115 < np.mean(inside) < 1
+
+
+def test_tables_that_need_not_add_up_do_where_that_costs_less() -> None:
+    tables = [["zone", "hour"], ["zone"], ["hour"]]
+    agree = asked(tables=tables, measures=[Count(within=60)])
+    alone = replace(agree, add_up=False).plan()
+    assert alone.strategies["count"].kind == "cells"
+    assert alone.epsilon == agree.plan().epsilon
+
+
+@pytest.mark.parametrize(
+    ("changes", "match"),
+    [
+        ({"tables": None}, "several tables"),
+        ({"measures": [Count(within={"zone": 5})]}, "all tables"),
+        ({"measures": [Count()], "epsilon": 1.0}, "epsilon"),
+        ({"measures": [Mean(column="fare", low=0, high=1, count_within=5)]}, "counts and sums"),
+        ({"add_up": "no"}, "true or false"),
+    ],
+)
+def test_where_tables_must_add_up(changes: dict[str, Any], match: str) -> None:
+    with pytest.raises(InputError, match=match):
+        asked(**({"add_up": False} | changes))

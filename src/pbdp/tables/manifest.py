@@ -18,6 +18,7 @@ from pbdp.mechanism.neighbors import Neighbors
 from pbdp.planning.pricing import fingerprint
 from pbdp.planning.store import plan_record as noise_record
 from pbdp.tables.laws import laws_record
+from pbdp.tables.nonnegative import nonnegative_names, nonnegative_note
 from pbdp.tables.plan import TablePlan
 from pbdp.tables.quality import NOTE, quality_names
 from pbdp.tables.query import Query
@@ -148,6 +149,7 @@ def plan_record(plan: TablePlan) -> Record:
         "threshold": None if plan.threshold is None else plan.threshold.threshold,
         **({} if plan.top is None else {"top": plan.top.record()}),
         "promised_means": promised_means(plan),
+        **({"follows": {name: list(of) for name, of in plan.follows.items()}} if plan.follows else {}),
         "laws": laws_record(plan.noise),
         **(
             {"strategies": {label: strategy.record() for label, strategy in plan.strategies.items()}}
@@ -158,8 +160,9 @@ def plan_record(plan: TablePlan) -> Record:
 
 
 def promised_means(plan: TablePlan) -> dict[str, float | None]:
-    """The widths that means have in groups of their least size."""
-    return {measure.name: measure.promised(plan) for measure in plan.query.measures if measure.derived}
+    """The widths that means have in groups of their least size, and others that follow from two numbers."""
+    made = [one for one in plan.query.measures if one.derived or one.name in plan.follows]
+    return {measure.name: measure.promised(plan) for measure in made}
 
 
 def statement(plan: TablePlan, epsilon: str) -> str:
@@ -195,13 +198,15 @@ def column_notes(query: Query, which: int = 0) -> dict[str, str]:
     by = query.columns if query.margins is None else query.margins.tables[which].columns
     notes = dict.fromkeys(by, KEY)
     so_far = "" if query.running is None else f", from the first {query.running} to this one"
+    noise = "with noise" if query.add_up else "with noise; tables need not add up"
     for measure in query.measures:
         words = (
-            f"{measure.meaning}{so_far}, with noise",
+            f"{measure.meaning}{so_far}, {noise}",
             "how far the number is from the bounded aggregate at most",
             "lower end of an interval for the bounded aggregate",
             "upper end of that interval",
             "how often the interval holds the bounded aggregate, at least",
         )
         notes |= dict(zip(measure.columns, words, strict=True))
-    return notes | dict.fromkeys(quality_names(query), NOTE)
+    notes |= dict.fromkeys(quality_names(query), NOTE)
+    return notes | {name: nonnegative_note(query, name) for name in nonnegative_names(query)}

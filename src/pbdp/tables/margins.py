@@ -191,6 +191,22 @@ class Margins:
         )
 
 
+def parents(coarse: Margin, fine: Margin) -> Index:
+    """For each group of a finer table its group in a coarser one."""
+    found = np.zeros(len(fine), dtype=np.int64)
+    found[fine.of_cell] = coarse.of_cell
+    return found
+
+
+def summed(coarse: Margin, fine: Margin, numbers: Index) -> Index:
+    """Whole numbers of a finer table, added up to a coarser one."""
+    if len(coarse) == len(fine):
+        return numbers
+    found = np.zeros(len(coarse), dtype=np.int64)
+    np.add.at(found, parents(coarse, fine), numbers)
+    return found
+
+
 def label_of(columns: Sequence[str], among: Sequence[str]) -> str:
     """A name for a table: its columns, or `total` (which a column may be called, too)."""
     if columns:

@@ -1,6 +1,7 @@
 """The mean of a column: a sum and a count that are both released with noise, and their quotient.
 
-The sum is counted from the middle of the bounds, so that one person moves it as little as possible.
+The sum is counted from the middle of the bounds, so that one person moves it as little as possible. Where the
+query publishes a sum and a count of the column's values too, all of them may share these two (`centered`).
 """
 
 from __future__ import annotations
@@ -106,13 +107,15 @@ class Mean(Measure):
             # infinite if that is no bound at all, which `verify` finds out
             width = self._width_at(plan, _furthest_from_middle(self.value(plan.query)) + self.within)
             return width / self.at_least if width < self.within * self.at_least else math.inf
-        a, b = map(plan.cell_width, self.labels)
+        a, b = map(plan.cell_width, plan.labels(self))
         if self.at_least <= b:
             return None
         return (a + _furthest_from_middle(self.value(plan.query)) * b) / (self.at_least - b)
 
     def is_widened(self, plan: TablePlan) -> bool:
-        """Sum and count are less near than a mean needs that is off by both at their worst."""
+        """Sum and count are less near than if it were off by both at their worst, or they are not its own."""
+        if self.name in plan.follows:
+            return True
         if self.within is None or plan.strategies:
             return False
         apart = self.numbers(plan.query, None)
@@ -129,6 +132,12 @@ class Mean(Measure):
             return None
         far = _furthest_from_middle(self.value(query)) + self.within
         return self.within * self.at_least / width_at(total, count, far, query.confidence_of(self))
+
+    def both_within(self, query: Query) -> tuple[float, float]:
+        """The weight of the count's error in what must be small, and how small, in a `query`."""
+        if self.within is None or self.at_least is None:
+            raise AssertionError("a mean without a width has no bound")
+        return _furthest_from_middle(self.value(query)) + self.within, self.within * self.at_least
 
     def room_in(self, plan: TablePlan) -> float | None:
         """The same for the noise of a `plan`."""
@@ -149,7 +158,7 @@ class Mean(Measure):
         )
 
     def _designs(self, plan: TablePlan) -> tuple[Design, Design]:
-        total, count = (number_design(plan.part(label).design) for label in self.labels)
+        total, count = (number_design(plan.part(label).design) for label in plan.labels(self))
         return total, count
 
     def _width_at(self, plan: TablePlan, most: float) -> float:

@@ -25,6 +25,10 @@ is (Fieller 1940). h is taken at a few sizes of m, each for those up to it.
 strictly at least once, as then g > 0. Both errors are symmetric, so each fails half as often as its size
 exceeds w·n, and as |m + w| and |m - w| are at most M + w: if h(M + w) < w·N, groups of N rows or more are
 within w with the confidence c.
+
+**A sum.** With c the middle of the bounds the sum from 0 is S + c·n, and S + e + c·(n + f) is off by e + c·f,
+whose law is the convolution of the two tables (`sum_width`). S is rounded to steps before it gets noise, and
+S + c·n to the unit that sums have: half a step and a unit more, unless all of it is whole.
 """
 
 from __future__ import annotations
@@ -62,6 +66,20 @@ def width_at(total: Design, count: Design, most: float, confidence: float) -> fl
         Term(table=count.table_at(0.0), weight=Fraction(most) * Fraction(count.grid.step)),
     ]
     return float(law_of_sum(terms).half_width(confidence) + 3 * step / 2) * SAFE
+
+
+@lru_cache(maxsize=256)
+def sum_width(total: Design, count: Design, middle: float, unit: float, confidence: float) -> float:
+    """How far e + c·f is from 0 with the confidence, and what rounding adds; `unit` is 0 for whole sums."""
+    step = Fraction(total.grid.step)
+    terms = [
+        Term(table=total.table_at(0.0), weight=step),
+        Term(table=count.table_at(0.0), weight=Fraction(middle) * Fraction(count.grid.step)),
+    ]
+    if middle == 0:
+        terms = terms[:1]
+    found = law_of_sum(terms).half_width(confidence)
+    return float(found + step / 2 + Fraction(unit)) * SAFE if unit else float(found)
 
 
 def ends_of_means(

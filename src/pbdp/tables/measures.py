@@ -16,11 +16,14 @@ import numpy as np
 
 from pbdp.domains import confidence_level, finite
 from pbdp.errors import InputError
+from pbdp.mechanism.design import Design
 from pbdp.mechanism.within import Within, region_within
 from pbdp.noise.kernel import Array, Index
+from pbdp.planning.plan import number_design
 from pbdp.spelling import made_by_name
 from pbdp.tables.bounded import Per, Value
 from pbdp.tables.fixed_point import FixedPoint
+from pbdp.tables.mean_error import is_proved_for, sum_width
 from pbdp.tables.numbers import Asked, Number, Quantity, number_of, open_width
 
 if TYPE_CHECKING:
@@ -127,7 +130,8 @@ class Measure(ABC):
     def confidence_told(self, plan: TablePlan) -> float:
         """The confidence of its published intervals: that of all its released numbers at once."""
         several = bool(plan.strategies)
-        own = [plan.widths(one, 0)[1] if several else plan.part(one).confidence for one in self.labels]
+        labels = plan.labels(self)
+        own = [plan.widths(one, 0)[1] if several else plan.part(one).confidence for one in labels]
         return math.prod(own) * (1 - 2**-50) if self.derived else own[0]
 
     def told(
@@ -179,6 +183,9 @@ class Measure(ABC):
 class Count(Measure):
     """How many rows a group has. `within` is left out if the query gives an epsilon instead.
 
+    With `column` only rows with a value there count, as in count(x) of SQL, of a column that the query sums
+    up or averages. Its sum and its means may then follow from two numbers, and cost less (`centered`).
+
     `confidence` is how often it is within the width, and `name` the published column.
     """
 
@@ -186,20 +193,49 @@ class Count(Measure):
 
     within: Width | None = None
     confidence: float | None = None
-    name: str = "count"
+    column: str | None = None
+    name: str = ""
 
     def __post_init__(self) -> None:
+        if self.column is not None:
+            column_name("column of a count", self.column)
+        if not self.name:
+            object.__setattr__(self, "name", "count" if self.column is None else f"count_{self.column}")
         check_measure(self.name, self.within, self.confidence)
 
     @property
     def meaning(self) -> str:
-        return "rows"
+        return "rows" if self.column is None else f"rows with a value of {self.column}"
 
     @property
     def counts_rows(self) -> bool:
         return True
 
+    def value(self, query: Query) -> Value | None:
+        """The values that are counted: those that another measure of the query adds up, row by row."""
+        if self.column is None:
+            return None
+        same = [one for one in query.measures if getattr(one, "column", None) == self.column]
+        made = [one.value(query) for one in same if not isinstance(one, Count)]
+        found = next((value for value in made if value is not None and value.per == "row"), None)
+        if found is None:
+            raise InputError(
+                f"column of {self.name}",
+                "one that the query sums up or averages by rows",
+                self.column,
+                f"Add a sum or mean of it, or count rows where '{self.column} is not null'.",
+            )
+        return found
+
+    def values(self, query: Query) -> tuple[Value, ...]:
+        """None of its own: bounds of values do not change how many there are."""
+        del query
+        return ()
+
     def quantities(self, query: Query) -> tuple[Quantity, ...]:
+        if self.column is not None:
+            index, value = query.value_of(self)
+            return (Quantity(of="values", rows=query.rows_counted, index=index, value=value),)
         # without people with several rows, rows are people
         return (Quantity(of="rows" if query.unit is not None else "people", rows=query.rows_counted),)
 
@@ -279,6 +315,64 @@ class Sum(Measure):
     def ends(self, query: Query) -> tuple[float, float]:
         del query
         return (0.0 if self.low >= 0 else -math.inf), math.inf
+
+    def both_within(self, query: Query) -> tuple[float, float]:
+        """The weight of the count's error and the limit, if it follows from a count in a `query`."""
+        if not isinstance(self.within, int | float):
+            raise AssertionError("a sum that follows has a plain width")
+        return abs(self._middle(query)), float(self.within)
+
+    def room(self, query: Query, total: Design, count: Design) -> float | None:
+        """How many times as wide the noise of a `total` from the middle and a `count` of a `query` could be.
+
+        None where its error is not known from theirs.
+        """
+        return (
+            None
+            if not is_proved_for(total, count)
+            else self.both_within(query)[1] / self.width_of(query, total, count)
+        )
+
+    def width_of(self, query: Query, total: Design, count: Design) -> float:
+        """How near it is if it follows from such a `total` and `count` in a `query`."""
+        fixed = self.value(query).fixed
+        unit = 0.0 if fixed.whole else fixed.step * fixed.steps_in_sum_step
+        return sum_width(total, count, abs(self._middle(query)), unit, query.confidence_of(self))
+
+    def _middle(self, query: Query) -> float:
+        fixed = self.value(query).fixed
+        return fixed.middle_steps * fixed.step
+
+    def confidence_told(self, plan: TablePlan) -> float:
+        if self.name in plan.follows:
+            return plan.query.confidence_of(self)
+        return Measure.confidence_told(self, plan)
+
+    def promised(self, plan: TablePlan) -> float | None:
+        """Its width in every group, if it follows from other numbers."""
+        if self.name not in plan.follows:
+            return None
+        return self.width_of(plan.query, *(number_design(plan.part(one).design) for one in plan.labels(self)))
+
+    def told(
+        self, plan: TablePlan, released: Sequence[tuple[Column, Intervals]]
+    ) -> tuple[Column, Array, Array, float]:
+        """As `estimate` has it, or from the sum from the middle and the count."""
+        width = self.promised(plan)
+        if width is None:
+            return self.estimate(plan.query, released)
+        (total, _), (count, _) = released
+        ends = self.ends(plan.query)
+        middle = self._middle(plan.query)
+        whole = total.dtype == np.int64
+        values: Column = total + count * int(middle) if whole else total + count * middle  # type: ignore[assignment]
+        # a number that cannot be true has the interval of the nearest one that can
+        beyond = (values + width < ends[0]) | (values - width > ends[1])
+        near = np.where(beyond, np.clip(values, *ends), values)
+        # doubles are rounded, the number and its ends
+        far = width + (0.0 if whole else 2 * np.spacing(np.abs(values) + width))
+        low, high = (np.clip(end, *ends) for end in (near - far, near + far))
+        return values, low, high, plan.query.confidence_of(self)
 
     def quantities(self, query: Query) -> tuple[Quantity, ...]:
         index, value = query.value_of(self)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
@@ -116,9 +116,12 @@ class Asked:
     cells: float | None = None
 
 
-def numbers_of(query: Query, factor: float | None = None) -> tuple[Number, ...]:
-    """The numbers of all measures; widths that are left open are `factor` sensitivities."""
-    numbers = [number for measure in query.measures for number in measure.numbers(query, factor)]
+def numbers_of(
+    query: Query, factor: float | None = None, *, without: Collection[str] = ()
+) -> tuple[Number, ...]:
+    """The numbers of all measures but those named; widths that are left open are `factor` sensitivities."""
+    measures = [measure for measure in query.measures if measure.name not in without]
+    numbers = [number for measure in measures for number in measure.numbers(query, factor)]
     numbers = list({number.label: number for number in numbers}.values())
     others = [number.requirement for number in numbers]
     return (*numbers, *([touched_number(query, others)] if query.aggregation.touched else []))

@@ -2,29 +2,23 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from statistics import NormalDist
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from pbdp.digits import delta_text, rounded_up
-from pbdp.mechanism.absolute import AbsoluteRegion
-from pbdp.mechanism.design import Design, rounded_down
-from pbdp.mechanism.grid import LinearGrid, step_of_at_least
+from pbdp.mechanism.design import Design
 from pbdp.mechanism.requirement import Requirement
-from pbdp.noise.family import kernel_from
 from pbdp.noise.kernel import Array
 from pbdp.planning.plan import Part, Plan, number_design
-from pbdp.planning.planner import FAMILIES
-from pbdp.planning.together import narrowest_together, plan_together
-from pbdp.planning.together.narrowest import families_of_plan
-from pbdp.planning.together.search import fitted
-from pbdp.tables.mean import Mean
-from pbdp.tables.measures import Column
-from pbdp.tables.numbers import Number, numbers_of
+from pbdp.planning.together import narrowest_together
+from pbdp.tables.centered import Centered, centered_of, followers_of, open_numbers
+from pbdp.tables.mean_error import is_proved_for
+from pbdp.tables.measures import Column, Measure
+from pbdp.tables.nonnegative import nonnegative_tables
+from pbdp.tables.numbers import Number
 from pbdp.tables.query import Query
 from pbdp.tables.selection import Threshold, Thresholds
 from pbdp.tables.top import TOP, Choosing, ways_of
@@ -38,14 +32,6 @@ if TYPE_CHECKING:
 # The share of delta that pays for groups of one person which a selection publishes. The threshold grows with
 # its logarithm only, and ledgers set little aside for outputs that a neighbor cannot produce.
 SELECTION_SHARE = 0.05
-# How much wider sums and counts of means are planned at first, how near the best they get, in how many plans.
-WIDER, MOST_PLANS = 1.6, 5
-# Gaussian noise can be scaled; other noise is found anew for every width, and counts have whole ones.
-CLOSE, CLOSE_GAUSSIAN = 1e-2, 3e-4
-# Plans that would cost so many times as much as the best one are not brought near what is asked.
-FAR = 1.03
-# Steps of Gaussian noise of a mean's sum are so many times finer than otherwise.
-FINER = 8
 # The part of the plan that a selection's threshold has; no measure can have a name like this.
 SELECTION = "(selection)"
 
@@ -55,7 +41,8 @@ class TablePlan:
     """A query, the numbers that answer it, and the plan whose parts are their noise, in order.
 
     A selection's threshold has the last part, and the choice of the `top` groups the one before it. Several
-    tables follow from the numbers by `strategies`, one for each label of the measures.
+    tables follow from the numbers by `strategies`, one for each label of the measures. `follows` has the
+    measures that follow from two numbers of one column (`centered`), by name, and which these are.
     """
 
     query: Query
@@ -64,6 +51,7 @@ class TablePlan:
     threshold: Threshold | None = None
     top: Choosing | None = None
     strategies: Mapping[str, Strategy] = field(default_factory=dict)
+    follows: Mapping[str, tuple[str, str]] = field(default_factory=dict)
     _found: dict[tuple[str, int], tuple[Array, float]] = field(
         init=False, default_factory=dict, repr=False, compare=False
     )
@@ -110,6 +98,13 @@ class TablePlan:
         """What is asked and what the whole table costs in a sentence, and what that means in another."""
         loss = f"epsilon {rounded_up(self.epsilon)} at delta {delta_text(self.delta)} for the whole table"
         return f"{self._asked()}; {loss}.\n{self.risk_words()}"
+
+    def labels(self, measure: Measure) -> tuple[str, ...]:
+        """The numbers that a measure is made of.
+
+        `measure` is one of the query's.
+        """
+        return self.follows.get(measure.name, measure.labels)
 
     def part(self, label: str) -> Part:
         """The noise of one number.
@@ -159,6 +154,8 @@ class TablePlan:
     def tables(self, rows: Mapping[str, Column]) -> list[dict[str, Column]]:
         """The numbers of each of several tables by their labels, from the rows with noise.
 
+        Beside them are those that are not negative, if asked for and if they add up.
+
         `rows` are those of all parts, in steps.
         """
         if self.query.margins is None:
@@ -170,7 +167,8 @@ class TablePlan:
             for numbers, made in zip(found, strategy.tables(own), strict=True):
                 whole = step == 1 and made.dtype == np.int64
                 numbers[label] = made if whole else made.astype(np.float64) * step
-        return found
+        above_zero = nonnegative_tables(self, found)
+        return [numbers | more for numbers, more in zip(found, above_zero, strict=True)]
 
     def accuracy(self, label: str) -> str:
         """How near a number is, in words, and to what: bounds may stand between it and the truth.
@@ -181,7 +179,7 @@ class TablePlan:
             return self.top.describe()
         of = next((of for of, strategy in self.strategies.items() if label in strategy.parts), label)
         words = self.part(label).requirement.describe()
-        bounded = any(self.query.is_bounded(one) for one in self.query.measures if of in one.labels)
+        bounded = any(self.query.is_bounded(one) for one in self.query.measures if of in self.labels(one))
         return words.replace("of the truth", "of the bounded number") if bounded else words
 
     def release(
@@ -222,7 +220,7 @@ class TablePlan:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Groups:
+class Groups:
     """What decides which groups are published: the laws that a selection and the choice of the top may have.
 
     `missing` is the part of delta that a selection takes.
@@ -233,7 +231,7 @@ class _Groups:
     missing: float = 0.0
 
     @classmethod
-    def of(cls, query: Query) -> _Groups:
+    def of(cls, query: Query) -> Groups:
         """Those of a query."""
         ways = () if query.listed is None else ways_of(query)
         if query.select is None:
@@ -254,12 +252,20 @@ class _Groups:
         rows: dict[str, Sequence[Choosing | Threshold]] = {TOP: self.ways, SELECTION: self.thresholds}
         return {name: [(one.requirement, one.design) for one in row] for name, row in rows.items() if row}
 
-    def plan(self, query: Query, numbers: tuple[Number, ...], noise: Plan) -> TablePlan:
+    def plan(
+        self,
+        query: Query,
+        numbers: tuple[Number, ...],
+        noise: Plan,
+        follows: Mapping[str, tuple[str, str]] | None = None,
+    ) -> TablePlan:
         """The plan of a table, with those of them that its noise has."""
         chosen = {part.name: part.design for part in noise.parts}
         threshold = next((one for one in self.thresholds if one.design == chosen[SELECTION]), None)
         top = next((one for one in self.ways if one.design == chosen[TOP]), None)
-        return TablePlan(query=query, numbers=numbers, noise=noise, threshold=threshold, top=top)
+        return TablePlan(
+            query=query, numbers=numbers, noise=noise, threshold=threshold, top=top, follows=follows or {}
+        )
 
 
 def plan_table(query: Query, *, apart: bool = False) -> TablePlan:
@@ -271,129 +277,35 @@ def plan_table(query: Query, *, apart: bool = False) -> TablePlan:
         from pbdp.tables.strategies.planning import plan_several
 
         return plan_several(query)
-    groups = _Groups.of(query)
+    groups = Groups.of(query)
     if query.epsilon is None:
-        return _nearest_means(query, numbers_of(query), groups, apart)
+        from pbdp.tables.mean_planning import plan_measures
+
+        return plan_measures(query, groups, apart=apart)
+    centered = centered_of(query)
+    plan = _narrowest(query, query.epsilon, groups, centered)
+    known = all(
+        is_proved_for(*(number_design(plan.part(label).design) for label in one.labels)) for one in centered
+    )
+    return plan if known else _narrowest(query, query.epsilon, groups, [])
+
+
+def _narrowest(query: Query, epsilon: float, groups: Groups, centered: Sequence[Centered]) -> TablePlan:
+    """The plan with the narrowest widths for an epsilon."""
     noise = narrowest_together(
-        lambda factor: _requirements(numbers_of(query, factor)),
-        query.epsilon,
+        lambda factor: requirements_of(open_numbers(query, factor, centered)),
+        epsilon,
         given=groups.given,
         missing=groups.missing,
         quick=True,
     )
     numbers = tuple(
         Number(label=number.label, quantity=number.quantity, requirement=part.requirement)
-        for number, part in zip(numbers_of(query, 1.0), noise.parts, strict=False)
+        for number, part in zip(open_numbers(query, 1.0, centered), noise.parts, strict=False)
     )
-    return groups.plan(query, numbers, noise)
+    return groups.plan(query, numbers, noise, followers_of(centered))
 
 
-def _nearest_means(query: Query, numbers: Sequence[Number], groups: _Groups, apart: bool) -> TablePlan:
-    """The plan for all widths; sums and counts of means are as wide as their errors together allow.
-
-    Both are widened by a factor, which is corrected by what the planned noise gives: the best noise for each
-    of them, and Gaussian noise, which is better for two together where many numbers are released. Where
-    neither will do, they are as near as a mean needs that is off by both at their worst.
-    """
-    means = [one for one in query.measures if isinstance(one, Mean) and one.within is not None and not apart]
-
-    def planned(
-        factors: Mapping[str, float],
-        families: tuple[str, ...] = FAMILIES,
-        gaussians: Mapping[str, tuple[Number, Design]] | None = None,
-    ) -> TablePlan:
-        made = gaussians or {}
-        wider = [_widened(number, factors.get(number.label, 1.0)) for number in numbers]
-        wider = [made[one.label][0] if one.label in made else one for one in wider]
-        fixed = {label: [(one.requirement, design)] for label, (one, design) in made.items()}
-        open_ones = _requirements([one for one in wider if one.label not in fixed])
-        noise = plan_together(
-            open_ones, families, given=fixed | groups.given, missing=groups.missing, quick=True
-        )
-        # in the order of the numbers, whichever way they were chosen
-        order = [*(one.label for one in wider), TOP, SELECTION]
-        parts = tuple(sorted(noise.parts, key=lambda part: order.index(part.name)))
-        return groups.plan(query, tuple(wider), replace(noise, parts=parts))
-
-    found: list[TablePlan] = []
-    factors, families = {mean.name: WIDER for mean in means}, FAMILIES
-    gaussians = _gaussian_means(query, numbers, means)
-    if gaussians is not None:
-        found.append(planned({}, gaussians=gaussians))
-    for _ in range(MOST_PLANS if means else 0):
-        plan = planned({label: factors[mean.name] for mean in means for label in mean.labels}, families)
-        # those that won once win again
-        families = families_of_plan(plan.noise, FAMILIES)
-        rooms = {mean.name: mean.room_in(plan) for mean in means}
-        room = {name: one for name, one in rooms.items() if one is not None}
-        if len(room) < len(means):
-            # never dearer than with both at their worst
-            found.append(planned({}))
-            break
-        # losses fall about as widths grow
-        if found and plan.epsilon > FAR * found[0].epsilon * max(room.values()):
-            break
-        if min(room.values()) > 1:
-            found.append(plan)
-        if all(1 < one < 1 + CLOSE for one in room.values()):
-            break
-        factors = {name: max(factor * room[name] * (1 - CLOSE / 2), 1.0) for name, factor in factors.items()}
-    return min(found or [planned({})], key=lambda plan: plan.epsilon)
-
-
-def _gaussian_means(
-    query: Query, numbers: Sequence[Number], means: Sequence[Mean]
-) -> dict[str, tuple[Number, Design]] | None:
-    """Gaussian noise for sums and counts of means, as wide as these allow; None where none was found."""
-    named = {number.label: number for number in numbers}
-    found: dict[str, tuple[Number, Design]] = {}
-    for mean in means:
-        factor, best = WIDER, None
-        for _ in range(MOST_PLANS):
-            made = {
-                label: _with_gaussian(_widened(named[label], factor), factor * share)
-                for label, share in mean.shares(query)
-            }
-            room = mean.room(query, *(design for _, design in made.values()))
-            if room is None:
-                break
-            best = made if room > 1 else best
-            if 1 < room < 1 + CLOSE_GAUSSIAN:
-                break
-            factor = max(factor * room * (1 - CLOSE_GAUSSIAN / 2), 1.0)
-        if best is None:
-            return None
-        found |= best
-    return found or None
-
-
-def _half_width(number: Number) -> float:
-    return float(number.requirement.region.offsets(0.0)[0])
-
-
-def _with_gaussian(number: Number, exact: float) -> tuple[Number, Design]:
-    """Gaussian noise that is within this width as often as asked, but for rounding, and what it meets."""
-    asked = number.requirement
-    design = fitted(asked, ("gaussian",))[0]
-    if not number.quantity.is_whole and isinstance(design.grid, LinearGrid):
-        # what is said of means loses a step and a half
-        steps = FINER * design.grid.sensitivity_in_steps(asked.sensitivity)
-        step = step_of_at_least(asked.sensitivity, steps)
-        design = replace(design, grid=replace(design.grid, step=step))
-    sigma = exact / NormalDist().inv_cdf((1 + asked.confidence) / 2) / design.grid.step
-    design = replace(design, kernel=kernel_from("gaussian", {"sigma": sigma}), boost=0.0)
-    inside = rounded_down(design.least_weight(design.grid.region_in_steps(asked.region)))
-    return replace(number, requirement=replace(asked, confidence=inside)), design
-
-
-def _widened(number: Number, factor: float) -> Number:
-    """The number, so many times as wide; whole numbers keep a whole width."""
-    if factor == 1:
-        return number
-    width = factor * _half_width(number)
-    width = float(math.floor(width)) if number.quantity.is_whole else width
-    return replace(number, requirement=replace(number.requirement, region=AbsoluteRegion.even(width)))
-
-
-def _requirements(numbers: Sequence[Number]) -> dict[str, Requirement]:
+def requirements_of(numbers: Sequence[Number]) -> dict[str, Requirement]:
+    """What is required of the numbers, by their labels."""
     return {number.label: number.requirement for number in numbers}

@@ -21,6 +21,7 @@ from pbdp.tables.groups import Special, crossed_tables, derived_columns
 from pbdp.tables.keys import KeyColumn, KeyTable, crossed, key_column, key_table
 from pbdp.tables.margins import Margins, check_running, check_tables, check_through
 from pbdp.tables.measures import Measure, column_name
+from pbdp.tables.nonnegative import check_nonnegative, nonnegative_names
 from pbdp.tables.quality import check_quality, quality_names
 from pbdp.tables.selection import Selection
 from pbdp.tables.top import Top, top_of
@@ -54,11 +55,13 @@ class Query:
     Only rows for which `where` is true count ("spend > 0"). `derive` makes columns of others, to group by or
     to sum up ({"rate": "fare / miles"}); `pbdp.tables.expressions` has the language. Keys may be `Bins` of a
     number, or `Keys` with a group for everything else. `quality` marks every number as good, fair or poor,
-    and with a `minimum_size` those of small groups; `withhold` leaves the numbers of these out.
+    and with a `minimum_size` those of small groups; `withhold` leaves the numbers of these out. `nonnegative`
+    adds a number beside each count or sum that is never below 0, for which no width is certified.
 
     With `tables` several tables are published at once, each by some of the columns of `by` ([["zone",
     "hour"], ["zone"], []]; the last is the total). People are bounded once, in groups by all columns, so that
-    all tables agree, and their numbers add up.
+    all tables agree, and their numbers add up; with `add_up=False` they need not after noise is added, which
+    can cost less for a few tables that are not nested.
 
     With `running` ("day", a column whose keys are dates or whole numbers) every number is a total up to
     and with its day, for each of the other keys. Noise is shared between days, so that a year of totals costs
@@ -92,7 +95,9 @@ class Query:
     quality: bool = False
     minimum_size: int | None = None
     withhold: bool = False
+    nonnegative: bool = False
     tables: Sequence[Sequence[str]] | None = None
+    add_up: bool = True
     top: Top | Mapping[str, object] | int | None = None
     running: str | None = None
     through: datetime.date | int | str | None = None
@@ -136,6 +141,8 @@ class Query:
         object.__setattr__(self, "groups", groups)
         object.__setattr__(self, "only", only)
         object.__setattr__(self, "margins", self._margins())
+        check_nonnegative(self)
+        self._check_add_up()
         object.__setattr__(self, "top", top_of(self))
         self._check_widths()
         self._check_bounds()
@@ -196,9 +203,12 @@ class Query:
     def _check_measures(self) -> None:
         _check_kinds(self.measures)
         published = [*self.by, *(column for measure in self.measures for column in measure.columns)]
-        published += quality_names(self)
+        published += [*quality_names(self), *nonnegative_names(self)]
         if doubles := sorted({name for name in published if published.count(name) > 1}):
             raise InputError("names", "different for every column", ", ".join(doubles), "Name the measures.")
+        for measure in self.measures:
+            # refuses a count of values that nothing adds up
+            measure.value(self)
         left_open = [measure.name for measure in self.measures if measure.is_open]
         if self.epsilon is None and left_open:
             raise ContradictionError(
@@ -336,6 +346,27 @@ class Query:
                 remedy = "Relative and lopsided widths are for one table."
                 raise InputError(
                     f"within of {measure.name}", "plain numbers for several tables", within, remedy
+                )
+
+    def _check_add_up(self) -> None:
+        if not isinstance(self.add_up, bool):
+            raise InputError("add_up", "true or false", repr(self.add_up))
+        if self.add_up:
+            return
+        if self.margins is None or self.running is not None:
+            what = "none" if self.running is None else "running totals"
+            raise ContradictionError("add_up", "left out unless there are several tables", what)
+        if self.epsilon is not None:
+            raise ContradictionError("add_up", "used without epsilon", "both", "Give the measures a width.")
+        if derived := [one.name for one in self.measures if one.derived]:
+            remedy = "Ask for it in another query, or for tables that add up."
+            raise ContradictionError("add_up", "used with counts and sums", ", ".join(derived), remedy)
+        for measure in self.measures:
+            every = measure.within if isinstance(measure.within, Mapping) else self.margins.labels
+            if missing := [label for label in self.margins.labels if label not in every]:
+                remedy = "It does not follow from other tables if these need not add up."
+                raise InputError(
+                    f"within of {measure.name}", "given for all tables", f"none for {missing[0]}", remedy
                 )
 
     def _check_bounds(self) -> None:

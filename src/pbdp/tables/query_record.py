@@ -36,7 +36,9 @@ _LATER = (
     "quality",
     "minimum_size",
     "withhold",
+    "nonnegative",
     "tables",
+    "add_up",
     "top",
     "running",
     "through",
@@ -57,6 +59,7 @@ def query_record(query: Query) -> Record:
         **{name: getattr(query, name) for name in _SETTINGS},
         # left out where they are not used: requests are known by this record
         **{name: value for name, value in _later(query).items() if value},
+        **({} if query.add_up else {"add_up": False}),
         **({"bounds_touched": False} if query.bounds_touched is False and query.aggregation.cutting else {}),
     }
 
@@ -73,6 +76,7 @@ def _later(query: Query) -> Record:
         "quality": query.quality,
         "minimum_size": query.minimum_size,
         "withhold": query.withhold,
+        "nonnegative": query.nonnegative,
         "tables": None if query.tables is None else [list(table) for table in query.tables],
         "top": None if query.listed is None else query.listed.record(),
         "running": query.running,

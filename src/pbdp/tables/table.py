@@ -25,6 +25,7 @@ from pbdp.noise.kernel import Array
 from pbdp.release.intervals import Intervals
 from pbdp.tables.keys import KeyTable
 from pbdp.tables.measures import Column, Measure
+from pbdp.tables.nonnegative import nonnegative_columns, nonnegative_names
 from pbdp.tables.plan import TablePlan
 from pbdp.tables.quality import quality_marks, small_groups
 from pbdp.tables.touched import TouchedCount, touched_counts
@@ -229,7 +230,7 @@ class ReleasedTable:
         if self.plan.query.groups is None or self.plan.query.running is not None:
             return {}
         near_zero = np.ones(len(self), dtype=bool)
-        for label in (label for measure in self.plan.query.measures for label in measure.labels):
+        for label in (label for one in self.plan.query.measures for label in self.plan.labels(one)):
             found = _intervals(self.plan, label, self.values[label], self.which)
             near_zero &= (found.low <= 0) & (found.high >= 0)
         empty: dict[str, list[object]] = {}
@@ -340,9 +341,9 @@ def published_columns(
     columns: Columns = {}
     for measure in plan.query.measures if measures is None else measures:
         released = [
-            (values[label], _intervals(plan, label, values[label], which)) for label in measure.labels
+            (values[label], _intervals(plan, label, values[label], which)) for label in plan.labels(measure)
         ]
-        if not measure.derived and not clipped:
+        if len(released) == 1 and not clipped:
             least, most = measure.ends(plan.query)
             ((published, found),) = released
             low, high = found.low, found.high
@@ -355,12 +356,17 @@ def published_columns(
         published, low, high, confidence = measure.told(plan, released)
         told = confidence if clipped else confidence_shown(confidence)
         columns |= _columns(measure, published, low, high, told)
-    return columns | (quality_marks(plan.query, columns) if measures is None else {})
+    if measures is not None:
+        return columns
+    numbers = columns | {name: values[name] for name in nonnegative_names(plan.query) if name in values}
+    return columns | quality_marks(plan.query, columns) | nonnegative_columns(plan.query, numbers)
 
 
 def withheld_names(query: Query) -> set[str]:
     """The columns that are empty where a group is withheld: numbers, their widths and intervals."""
-    return {name for measure in query.measures for name in measure.columns[:-1]} if query.withhold else set()
+    if not query.withhold:
+        return set()
+    return {name for one in query.measures for name in one.columns[:-1]} | {*nonnegative_names(query)}
 
 
 def confidence_shown(confidence: float) -> float:

@@ -5,20 +5,26 @@ from __future__ import annotations
 import base64
 import json
 import math
+from collections.abc import Collection
 from contextlib import nullcontext
 from dataclasses import asdict, dataclass, replace
 from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from pbdp.digits import delta_text, epsilon_text, percent_down, rounded_up
 from pbdp.errors import InputError, PbdpError
 from pbdp.ledger.budget import part_id
+from pbdp.mechanism.absolute import AbsoluteRegion
 from pbdp.mechanism.grid import LinearGrid
+from pbdp.mechanism.region import Region
 from pbdp.planning.plan import Plan, number_design
 from pbdp.planning.pricing import Terms, fingerprint
 from pbdp.planning.store import plan_from_record
 from pbdp.spelling import NotJsonError, content_of, json_of, kind_of, kind_of_record, read_now, word_now
+from pbdp.tables.centered import centered_of, followers_of, in_order
 from pbdp.tables.laws import laws_record
 from pbdp.tables.manifest import (
     FIELDS,
@@ -244,9 +250,25 @@ def _plan(record: Record, file: PublishedFile | None) -> TablePlan:
     noise = _noise(record["plan"], query)
     if query.margins is not None:
         return several_plan(query, noise, record)
-    numbers, threshold = _numbers(query, noise, record)
+    follows = _follows(query, record)
+    numbers, threshold = _numbers(query, noise, record, follows)
     top = top_from(query, noise, record)
-    return TablePlan(query=query, numbers=numbers, noise=noise, threshold=threshold, top=top)
+    return TablePlan(query=query, numbers=numbers, noise=noise, threshold=threshold, top=top, follows=follows)
+
+
+def _follows(query: Query, record: Record) -> dict[str, tuple[str, str]]:
+    """The measures that follow from two numbers, as the manifest says: all that can, or none."""
+    known, possible = record["plan"].get("follows", {}), followers_of(centered_of(query))
+    if known and {name: tuple(labels) for name, labels in known.items()} != possible:
+        raise FaultError("measures follow from other numbers than those of their columns")
+    return possible if known else {}
+
+
+def _asked(query: Query, follows: Collection[str]) -> list[Number]:
+    """What is asked of the numbers of a plan in which these measures follow from others."""
+    own = {number.label: number for number in numbers_of(query, 1.0, without=follows)}
+    totals = [one.number(query, 1.0) for one in centered_of(query) if follows]
+    return in_order(own | {number.label: number for number in totals})
 
 
 def _noise(record: Record, query: Query) -> Plan:
@@ -261,9 +283,11 @@ def _noise(record: Record, query: Query) -> Plan:
     return replace(plan, parts=named)
 
 
-def _numbers(query: Query, noise: Plan, record: Record) -> tuple[tuple[Number, ...], Threshold | None]:
+def _numbers(
+    query: Query, noise: Plan, record: Record, follows: Collection[str]
+) -> tuple[tuple[Number, ...], Threshold | None]:
     """The numbers with the requirements of the plan's parts, and the threshold of the last part."""
-    asked = numbers_of(query, 1.0)
+    asked = _asked(query, follows)
     expected = len(asked) + (query.listed is not None) + (query.select is not None)
     if [number.label for number in asked] != record["plan"]["numbers"] or len(noise.parts) != expected:
         raise FaultError("the plan is for other numbers than the query asks for")
@@ -320,10 +344,13 @@ def _requirements(record: Record, plan: TablePlan) -> str:
         words = check_strategies(plan)
         _check_promised(record, plan)
         return words
-    asked = numbers_of(query, 1.0)
+    asked = _asked(query, plan.follows)
     found_widths = {label for measure in query.measures if measure.is_open for label in measure.labels}
     # how near both are of a mean is for the planner to choose, as long as the mean is as near as asked
     widened = {label for measure in query.measures if measure.is_widened(plan) for label in measure.labels}
+    # the same of measures that follow from two numbers; counts may be nearer than asked
+    widened |= {total for total, _ in plan.follows.values()}
+    shared = {count for _, count in plan.follows.values()}
     if not isinstance(query.bounds_touched, float) and query.epsilon is not None:
         found_widths.add(TOUCHED)
     for wanted, number, part in zip(asked, plan.numbers, plan.noise.parts, strict=False):
@@ -332,6 +359,8 @@ def _requirements(record: Record, plan: TablePlan) -> str:
             want = replace(want, region=have.region)
         if number.label in widened:
             want = replace(want, region=have.region, confidence=have.confidence)
+        if number.label in shared and _is_nearer(have.region, want.region):
+            want = replace(want, region=have.region)
         if have != want:
             raise FaultError(f"the noise of {number.label} was planned for something else")
         if part.confidence < have.confidence:
@@ -343,6 +372,12 @@ def _requirements(record: Record, plan: TablePlan) -> str:
     _check_promised(record, plan)
     several = "s" if len(asked) > 1 else ""
     return f"{len(asked)} number{several} per group; neighbors differ in {query.groups_touched} of the groups"
+
+
+def _is_nearer(one: Region, other: Region) -> bool:
+    """Whether a width is at most another one, both the same for all answers."""
+    plain = isinstance(one, AbsoluteRegion) and isinstance(other, AbsoluteRegion)
+    return plain and bool(np.all(one.offsets(0.0) <= other.offsets(0.0)))
 
 
 def _check_promised(record: Record, plan: TablePlan) -> None:

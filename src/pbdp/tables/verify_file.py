@@ -17,9 +17,11 @@ import numpy.typing as npt
 
 from pbdp.errors import InputError, PbdpError
 from pbdp.noise.kernel import Array
+from pbdp.tables.centered import centered_of
 from pbdp.tables.keys import KeyTable, Kind, arrow_types, key_table, keys_from_record
 from pbdp.tables.manifest import INTERVALS, KEY, column_notes
 from pbdp.tables.measures import Column, Measure
+from pbdp.tables.nonnegative import SUFFIX, nonnegative_columns, nonnegative_names
 from pbdp.tables.plan import TablePlan
 from pbdp.tables.quality import quality_marks, quality_names, small_groups
 from pbdp.tables.query import Query
@@ -229,8 +231,10 @@ def check_numbers(plan: TablePlan, file: PublishedFile | None) -> str:
     if empty := [label for label in published if table[label].null_count]:
         raise FaultError(f"numbers are missing in column {', '.join(empty)}")
     values: dict[str, Column] = {label: typed(table[label].to_numpy(), labels[label]) for label in published}
-    means = [measure for measure in plan.query.measures if measure.derived]
-    single = [measure for measure in plan.query.measures if not measure.derived]
+    values |= _centered(plan, table, values)
+    # a mean that follows from numbers in the table is made again
+    single = [one for one in plan.query.measures if all(label in values for label in plan.labels(one))]
+    means = [one for one in plan.query.measures if one not in single]
     shown = None if plan.query.margins is None else _shown(plan.query, _read(plan, file))
     found = published_columns(plan, values, single, clipped=file.is_clipped, which=file.which, shown=shown)
     _compare(found, table, "does not follow from the published numbers")
@@ -240,12 +244,36 @@ def check_numbers(plan: TablePlan, file: PublishedFile | None) -> str:
     for name, marks in quality_marks(plan.query, numbers).items():
         if table[name].to_pylist() != marks.tolist():
             raise FaultError(f"column {name} does not follow from the published numbers")
+    _compare(_above_zero(plan, numbers), table, "does not follow from the published numbers")
     note = (
         "; sums and counts behind means are not in the table, so these are checked for consistency alone"
         if means
         else ""
     )
     return f"{len(table.column_names)} columns follow from the query and the numbers{note}"
+
+
+def _centered(plan: TablePlan, table: Any, values: Mapping[str, Column]) -> dict[str, Column]:
+    """Sums from the middle, which are not in the table: of the sums and counts that follow from them."""
+    found = {}
+    for one in centered_of(plan.query) if plan.follows else ():
+        label, count = one.labels
+        fixed, step = one.value.fixed, plan.part(label).design.grid.step
+        if table[one.total.name].null_count:
+            raise FaultError(f"numbers are missing in column {one.total.name}")
+        # a difference of doubles is next to the multiple of the step that was drawn
+        middle = fixed.middle_steps * fixed.step
+        steps = np.rint((_floats(table[one.total.name]) - values[count] * middle) / step)
+        found[label] = typed(steps * step, fixed.whole)
+    return found
+
+
+def _above_zero(plan: TablePlan, values: Mapping[str, Column]) -> Columns:
+    """The non-negative numbers that follow from those beside them; others follow from several tables."""
+    apart = [label for label, strategy in plan.strategies.items() if not strategy.adds_up]
+    alone = plan.query.margins is None or plan.query.running is not None or not plan.query.add_up
+    found = nonnegative_columns(plan.query, values)
+    return {name: column for name, column in found.items() if alone or name.removesuffix(SUFFIX) in apart}
 
 
 def numbers_in(plan: TablePlan, file: PublishedFile, names: Sequence[str]) -> dict[str, Array]:
@@ -278,7 +306,9 @@ def _read(plan: TablePlan, file: PublishedFile) -> Any:
     query, record = plan.query, file.record
     known = [query.groups] if query.groups is not None else list(query.only)
     kinds = {name: column.kind for keys in known for name, column in keys.columns.items()}
-    whole = tuple(label for label, is_whole in whole_labels(plan).items() if is_whole)
+    labels = [label for label, is_whole in whole_labels(plan).items() if is_whole]
+    made = [name for name in nonnegative_names(query) if name.removesuffix(SUFFIX) in labels]
+    whole = (*labels, *made)
     table = file.read(kinds, whole, quality_names(query))
     seeded = record["insecure_test_seed"] is not None
     expected = [*column_notes(query, file.which), *([SEED_COLUMN] if seeded else [])]

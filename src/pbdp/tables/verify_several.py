@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from itertools import combinations
 
 import numpy as np
@@ -9,12 +10,13 @@ import numpy as np
 from pbdp.accounting.composition.loss_distribution import cell_sums
 from pbdp.noise.kernel import Array
 from pbdp.planning.plan import Plan, number_design
-from pbdp.tables.margins import Margin
+from pbdp.tables.margins import Margin, parents
+from pbdp.tables.measures import Column
+from pbdp.tables.nonnegative import nonnegative_tables
 from pbdp.tables.numbers import TOUCHED, Asked, Number, touched_number
 from pbdp.tables.plan import TablePlan
 from pbdp.tables.query import Query
 from pbdp.tables.strategies.planning import asked_of, designs_of, set_aside, step_of, strategy_from
-from pbdp.tables.strategies.separate import parents
 from pbdp.tables.verify_file import SAME, FaultError, MissingError, PublishedFile, Record, numbers_in
 
 # Numbers with fractions may differ in their last digits after they are added up.
@@ -97,7 +99,7 @@ def check_sums(plan: TablePlan, files: list[PublishedFile | None]) -> str:
         raise AssertionError("one table adds up with no other")
     if any(file is None for file in files):
         raise MissingError("not all tables are there")
-    apart = [label for label, strategy in plan.strategies.items() if strategy.kind == "apart"]
+    apart = [label for label, strategy in plan.strategies.items() if not strategy.adds_up]
     named = [
         measure.name for measure in plan.query.measures if not measure.derived and measure.name not in apart
     ]
@@ -111,7 +113,21 @@ def check_sums(plan: TablePlan, files: list[PublishedFile | None]) -> str:
             if not np.allclose(sums[0][known], sums[1][known], rtol=ADDED, atol=1e-6):
                 raise FaultError(f"{name} of the tables {one.label} and {two.label} do not add up")
             looked += int(known.sum())
-    return f"{looked:,} sums agree"
+    above_zero = nonnegative_tables(plan, found)
+    for file, own in zip(files, above_zero, strict=True):
+        if file is not None:
+            _check_above_zero(plan, file, own)
+    more = ", and those of the non-negative numbers" if any(above_zero) else ""
+    if not named:
+        return "tables need not add up"
+    return f"{looked:,} sums agree{more}"
+
+
+def _check_above_zero(plan: TablePlan, file: PublishedFile, found: Mapping[str, Column]) -> None:
+    """The non-negative numbers of a table are those that follow from the numbers of all tables."""
+    for name, numbers in numbers_in(plan, file, list(found)).items():
+        if not np.array_equal(numbers, found[name].astype(np.float64)):
+            raise FaultError(f"column {name} of {file.known['table']} does not follow from the tables")
 
 
 def _summed(table: Margin, common: Margin, numbers: Array) -> Array:

@@ -13,7 +13,7 @@ from pbdp.noise.kernel import Index
 from pbdp.planning.together.joint import joint_plan
 from pbdp.tables.keys import crossed, key_column, key_table
 from pbdp.tables.margins import Margins
-from pbdp.tables.strategies.apart import Apart
+from pbdp.tables.strategies.apart import Alone, Apart
 from pbdp.tables.strategies.cells import Cells, few
 from pbdp.tables.strategies.planning import set_aside
 from pbdp.tables.strategies.separate import Separate, moves_of
@@ -30,6 +30,7 @@ TREE = key_table(
     },
 )
 IN_SQUARE = Margins(cells=SQUARE, asked=(("zone", "hour"), ("zone",), ()))
+BOTH_WAYS = Margins(cells=SQUARE, asked=(("zone", "hour"), ("zone",), ("hour",)))
 IN_TREE = Margins(cells=TREE, asked=(("region", "part", "town"), (), ("region",), ("region", "part")))
 
 
@@ -60,6 +61,21 @@ def test_no_neighbor_is_told_better_than_certified(
 ) -> None:
     change = Change(cells=2, steps=steps, people=people)
     strategy = Separate(label="n", margins=IN_SQUARE, change=change, measured=measured)
+    check_neighbors(strategy, noise, change)
+
+
+@pytest.mark.parametrize("people", [1, 2])
+@pytest.mark.parametrize("steps", [1, 2])
+def test_nor_where_tables_need_not_add_up(steps: int, people: int) -> None:
+    change = Change(cells=2, steps=steps, people=people)
+    strategy = Alone(label="n", margins=BOTH_WAYS, change=change)
+    assert strategy.parts["n (zone)"].concave
+    check_neighbors(strategy, ("laplace", {"scale": 4.0}), change)
+
+
+def check_neighbors(strategy: Strategy, noise: tuple[str, dict[str, float]], change: Change) -> None:
+    """The certified epsilon covers what every neighbor is told, all probabilities summed up."""
+    steps, people = change.steps, change.people
     designs = {name: design(noise[0], **noise[1]) for name in strategy.parts}
     neighbors = "add/remove" if people == 1 else "replace"
     requirement: dict[str, Any] = {"confidence": 1e-3, "delta": 1e-3, "integer": True, "neighbors": neighbors}

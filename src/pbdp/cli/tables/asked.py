@@ -24,18 +24,18 @@ Settings = Mapping[str, Any]
 
 TEXTS = ("data", "table", "unit", "keys", "where", "running")
 COUNTS = ("groups_per_person", "rows_per_group", "most_rows", "minimum_size")
+# Settings that a query takes as they are, whole numbers as floats.
+PLAIN = (
+    *("confidence", "epsilon", "neighbors", "bounds_touched"),
+    *("quality", "withhold", "nonnegative", "add_up"),
+)
 OWN = (
     *TEXTS,
     "one_row_per_person",
     "text_keys",
     *COUNTS,
     "delta",
-    "confidence",
-    "epsilon",
-    "neighbors",
-    "bounds_touched",
-    "quality",
-    "withhold",
+    *PLAIN,
     "tables",
     "through",
 )
@@ -85,11 +85,7 @@ def asked_of(settings: Settings, folder: Path, read: Sequence[Path] = ()) -> Ask
         derive=settings.get("derive"),
         delta=_delta(settings),
         **counts,
-        **{
-            name: as_float(settings[name])
-            for name in ("confidence", "epsilon", "neighbors", "bounds_touched", "quality", "withhold")
-            if name in settings
-        },
+        **{name: as_float(settings[name]) for name in PLAIN if name in settings},
     )
     return Asked(
         query=query,

@@ -28,10 +28,11 @@ _LEADING: dict[str, tuple[tuple[str, ...], int]] = {
     "ratio": (("of", "of_low", "of_high", "over", "over_low", "over_high"), 6),
 }
 _NAMED = (
-    "within", "name", "confidence", "per", "whole", "at_least", "count_within", "of_within", "over_within",
+    "within", "name", "confidence", "column", "per", "whole", "at_least", "count_within",
+    "of_within", "over_within",
 )  # fmt: skip
 _TEXTS = ("column", "name", "per", "of", "over")
-_FLAGS = {"tables": "table_by"}
+_FLAGS = {"tables": "table_by", "add_up": "no_add_up"}
 _TRUTHS = {"true": True, "false": False}
 QUERY_FLAGS = (
     "unit",
@@ -47,6 +48,8 @@ QUERY_FLAGS = (
     "quality",
     "minimum_size",
     "withhold",
+    "nonnegative",
+    "add_up",
     "keys",
     "text_keys",
     "where",
@@ -114,6 +117,13 @@ def add_flags(parser: argparse.ArgumentParser) -> None:
         action="append",
         metavar="COLUMNS",
         help="publish several tables that add up: zone,hour then zone then total (may be repeated)",
+    )
+    groups.add_argument(
+        "--no-add-up",
+        dest="add_up",
+        action="store_false",
+        default=None,
+        help="these tables need not add up: noise for each by itself, which can cost less for a few of them",
     )
     groups.add_argument(
         "--running",
@@ -193,6 +203,12 @@ def add_flags(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         default=None,
         help="leave the numbers of such groups out of the table",
+    )
+    measures.add_argument(
+        "--nonnegative",
+        action="store_true",
+        default=None,
+        help="beside each count and sum a number that is never below 0; no width is certified for it",
     )
     privacy = parser.add_argument_group("how private, how sure")
     add(privacy, "--delta", help="far below one over the number of people")

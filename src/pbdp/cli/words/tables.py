@@ -20,6 +20,7 @@ from pbdp.mechanism.relative import RelativeRegion
 from pbdp.planning.pricing import fingerprint
 from pbdp.tables.manifest import bounds_in_words, column_notes, manifest_record, statement
 from pbdp.tables.measures import Measure
+from pbdp.tables.nonnegative import SUFFIX as NONNEGATIVE
 from pbdp.tables.numbers import TOUCHED
 from pbdp.tables.quality import SUFFIX
 from pbdp.tables.query_record import query_text
@@ -33,11 +34,14 @@ if TYPE_CHECKING:
     from pbdp.tables.table import ReleasedTable
 
 Record = dict[str, Any]
+# What noise on each table by itself must save to be worth a word.
+CHEAPER = 0.98
 # Groups that are shown on a terminal where the whole table can be had again.
 SHOWN = 20
 BOUNDED = "Accuracy excludes whatever your bounds cut off."
 NOT_TOLD = "The number of people affected is not published (bounds_touched = false)."
 TOLD = "The number of people affected is published too."
+NOT_CERTIFIED = "No width is certified for the numbers that are kept at 0 or above."
 EMPTY = "No group was published: none had enough people."
 # A product of confidences is rounded by less than this, so that it promises no more than both hold.
 SAFE = 1 - 2**-50
@@ -72,7 +76,7 @@ def plan_words(plan: TablePlan, budget: Budget | None) -> str:
     parts = [facts(lines), "", columns(rows, right=(2,)), ""]
     if any(map(query.is_bounded, query.measures)):
         parts.append(f"{BOUNDED} {TOLD if query.aggregation.touched else NOT_TOLD}")
-    parts += _floors(plan)
+    parts += [*_floors(plan), *_alone(plan)]
     if budget is not None:
         parts += ["", *_budget_words(plan, budget)]
     return "\n".join([*parts, "", "Nothing was read and nothing was spent.", ""])
@@ -102,6 +106,21 @@ def _shown(width: float) -> str:
     """A width of four digits, rounded up."""
     unit = 10.0 ** min(math.floor(math.log10(width)) - 3, 0) if width > 0 else 1.0
     return f"{math.ceil(width / unit) * unit:,.10g}"
+
+
+def _alone(plan: TablePlan) -> list[str]:
+    """What it costs that several tables add up, where that is something."""
+    if plan.query.margins is None or plan.query.running is not None or not plan.query.add_up:
+        return []
+    from pbdp.tables.strategies.planning import epsilon_alone
+
+    alone = epsilon_alone(plan.query)
+    if alone is None or alone >= plan.epsilon * CHEAPER:
+        return []
+    return [
+        f"Noise on each table by itself would cost epsilon {rounded_up(alone)}, but then the tables would "
+        "not add up (add_up = false)."
+    ]
 
 
 def _floors(plan: TablePlan) -> list[str]:
@@ -146,7 +165,7 @@ def plan_facts(plan: TablePlan, budget: Budget | None) -> Record:
         "means": {
             measure.name: {"within": measure.promised(plan), "at_least": measure.at_least}
             for measure in query.measures
-            if measure.derived
+            if measure.derived or measure.name in plan.follows
         },
         "plan": fingerprint(plan.noise),
         "budget": None if budget is None else _budget_facts(plan, budget),
@@ -171,7 +190,8 @@ def _groups(query: Query) -> str:
             f"{len(table):,} by {table.label}" if table.columns else "the total"
             for table in query.margins.tables
         ]
-        return f"{', '.join(each)}; empty ones are published as noise around 0"
+        agree = "" if query.add_up else "; tables need not add up"
+        return f"{', '.join(each)}; empty ones are published as noise around 0{agree}"
     count = len(query.groups)
     if query.listed is not None:
         return f"the top {query.listed.groups:,} of {count:,} public groups{by}"
@@ -193,7 +213,11 @@ def _selection(plan: TablePlan) -> list[tuple[str, str]]:
 def _parts(plan: TablePlan, measure: Measure) -> list[tuple[str, Part]]:
     """The released numbers behind a measure."""
     if plan.query.margins is None:
-        return [(label, plan.part(label)) for label in measure.labels]
+        own = plan.labels(measure)
+        if measure.name in plan.follows:
+            # the count has a row of its own, and means share that of the sum
+            own = () if measure.derived else own[:1]
+        return [(label, plan.part(label)) for label in own]
     names = [name for label in measure.labels for name in plan.strategies[label].parts]
     return [(name, plan.part(name)) for name in names]
 
@@ -209,15 +233,21 @@ def _rows(plan: TablePlan, measure: Measure) -> list[list[str]]:
         ]
         for label, part in _parts(plan, measure)
     ]
-    if measure.derived:
+    if measure.derived or measure.name in plan.follows:
         width = measure.promised(plan)
         words = (
             "an interval of its own for each group"
             if width is None
             else f"within {rounded_up(width)} in groups of {measure.at_least:,} rows or more"
+            if measure.at_least is not None
+            else f"within {rounded_up(width)} of the bounded number"
         )
-        told = percent_down(measure.confidence_told(plan) * SAFE)
-        rows.append([measure.name, words, told, "from the two above", ""])
+        of = plan.follows.get(measure.name)
+        # of both together it is as asked, and else a product
+        safe = 1.0 if of is not None or measure.is_widened(plan) else SAFE
+        told = percent_down(measure.confidence_told(plan) * safe)
+        noise = "from the two above" if of is None else f"from {of[0]} and {of[1]}"
+        rows.append([measure.name, words, told, noise, ""])
     return rows
 
 
@@ -310,6 +340,12 @@ def table_words(table: ReleasedTable, most: int | None) -> str:
         if (marks := table.columns.get(measure.name + SUFFIX)) is not None:
             heads.append("")
             cells.append(list(map(str, marks[:shown].tolist())))
+        if (above := table.columns.get(measure.name + NONNEGATIVE)) is not None:
+            right.append(len(heads))
+            heads.append("not below 0")
+            widths = table.columns[f"{measure.name}_bounded_within"]
+            both = zip(above[:shown].tolist(), widths[:shown].tolist(), strict=True)
+            cells.append([_rounded(number, 2 * width) for number, width in both])
     if not shown:
         return f"{EMPTY}\n"
     rows = [heads, *(list(row) for row in zip(*cells, strict=True))]
@@ -324,6 +360,8 @@ def table_words(table: ReleasedTable, most: int | None) -> str:
     )
     bounded = any(map(query.is_bounded, query.measures))
     tail = f"The {'bounded' if bounded else 'true'} number of a group is between the two ends {sure}."
+    if query.nonnegative:
+        tail = f"{tail} {NOT_CERTIFIED}"
     if table.bounds_touched:
         tail = f"{tail}\n{_touched_bars(table)}"
     if shown < len(table):

@@ -1,7 +1,9 @@
-"""Noise of its own for every table, whose numbers do not add up: people who are in several groups.
+"""Noise of its own for every table, whose numbers do not add up: people in several groups, or on request.
 
 Whoever was in two hours of a zone counts in both hours, and once in the zone. So the number of people in a
-zone is not the sum of those in its hours, and every table has its own.
+zone is not the sum of those in its hours, and every table has its own. Rows and sums do add up before noise
+is added; where a query says that they need not afterwards (`add_up`), each table has noise of its own, which
+can cost less for a few tables that are not nested.
 """
 
 from __future__ import annotations
@@ -17,6 +19,7 @@ from pbdp.tables.bounded import Aggregates
 from pbdp.tables.margins import Margins
 from pbdp.tables.numbers import Quantity
 from pbdp.tables.strategies.cells import width_of_sum
+from pbdp.tables.strategies.separate import moves_of
 from pbdp.tables.strategies.strategy import Change, Designs, Moves, Record, Strategy
 
 
@@ -25,6 +28,7 @@ class Apart(Strategy):
     """A part for each table: one person moves as many groups as they have cells, each by one."""
 
     kind: ClassVar[str] = "apart"
+    adds_up: ClassVar[bool] = False
 
     label: str
     margins: Margins
@@ -65,3 +69,30 @@ class Apart(Strategy):
     def rows(self, table: int) -> int:
         del table
         return 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Alone(Apart):
+    """The same for rows and sums, on request; what one person moves of a table is proved in `strategy`."""
+
+    kind: ClassVar[str] = "alone"
+
+    # answers of cells that are rounded to steps are off by half a step each
+    rounded: bool = False
+
+    @property
+    def parts(self) -> Mapping[str, Moves]:
+        tables = enumerate(self.margins.tables)
+        return {self.name(at): moves_of(table, self.change) for at, table in tables}
+
+    def answers(self, cells: Index) -> dict[str, Index]:
+        return {self.name(at): table.sums(cells) for at, table in enumerate(self.margins.tables)}
+
+    def rows_of(
+        self, quantity: Quantity, aggregates: Aggregates, steps: Callable[[str, Index | Array], Index]
+    ) -> dict[str, Index]:
+        return Strategy.rows_of(self, quantity, aggregates, steps)
+
+    def widths(self, designs: Designs, table: int, confidence: float) -> Array:
+        widths = Apart.widths(self, designs, table, confidence)
+        return widths + (0.5 * self.margins.tables[table].sizes if self.rounded else 0.0)

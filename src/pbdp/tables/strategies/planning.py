@@ -33,7 +33,7 @@ from pbdp.tables.margins import Margins, RunningMargin
 from pbdp.tables.numbers import Asked, Number, touched_number
 from pbdp.tables.plan import TablePlan
 from pbdp.tables.query import Query
-from pbdp.tables.strategies.apart import Apart
+from pbdp.tables.strategies.apart import Alone, Apart
 from pbdp.tables.strategies.cells import Cells
 from pbdp.tables.strategies.joint import sigma_of
 from pbdp.tables.strategies.residual import (
@@ -220,6 +220,15 @@ def plan_several(query: Query) -> TablePlan:
     return several.table_plan(plan)
 
 
+def epsilon_alone(query: Query) -> float | None:
+    """What it would cost if tables need not add up; None where they must."""
+    try:
+        alone = replace(query, add_up=False)
+    except InputError:
+        return None
+    return plan_several(alone).epsilon
+
+
 Way = tuple[Strategy, Options]
 
 
@@ -227,7 +236,7 @@ def _ways(query: Query, asked: Asked, reasons: list[PbdpError]) -> dict[str, Way
     """The strategies of one number by their kinds, each with the designs that its parts may have."""
     apart = _apart(query, asked)
     kinds = KINDS if query.running is None else RUNNING_KINDS
-    tried = [apart] if apart is not None else [kind(query, asked) for kind in kinds]
+    tried = [apart] if apart is not None else [kind(query, asked) for kind in (*kinds, _alone)]
     made = [strategy for strategy in tried if strategy is not None]
     step = step_of(query, asked)
     widths = {table: width / step for table, width in asked.widths.items()}
@@ -403,6 +412,15 @@ def _apart(query: Query, asked: Asked) -> Strategy | None:
     return Apart(label=asked.label, margins=_margins(query), change=change_of(query, asked))
 
 
+def _alone(query: Query, asked: Asked) -> Strategy | None:
+    """Others need not add up if the query says so."""
+    if query.add_up:
+        return None
+    rounded = not asked.quantity.is_whole
+    change = change_of(query, asked)
+    return Alone(label=asked.label, margins=_margins(query), change=change, rounded=rounded)
+
+
 def strategy_from(query: Query, asked: Asked, record: Mapping[str, Any]) -> Strategy:
     """The strategy of a record, for a number of a query; refused if it cannot be one."""
     margins = _margins(query)
@@ -415,6 +433,8 @@ def strategy_from(query: Query, asked: Asked, record: Mapping[str, Any]) -> Stra
             made = _measured(query, asked, [margins.labels.index(label) for label in labels])
         case {"kind": "apart"}:
             made = _apart(query, asked)
+        case {"kind": "alone"} if _apart(query, asked) is None:
+            made = _alone(query, asked)
         case {"kind": "residual", "weights": [*listed]} if margins.is_grid:
             made = _with_weights(query, asked, _weights_from(margins, listed))
         case {"kind": "running", "weights": [*listed]} if query.running is not None:

@@ -30,7 +30,7 @@ import numpy as np
 from pbdp.mechanism.design import Design
 from pbdp.noise.kernel import Array, Index
 from pbdp.release.combination import Term, law_of_sum
-from pbdp.tables.margins import Margin, Margins
+from pbdp.tables.margins import Margin, Margins, parents, summed
 from pbdp.tables.strategies.rounding import below
 from pbdp.tables.strategies.strategy import Change, Designs, Moves, Record, Strategy
 
@@ -77,7 +77,7 @@ class Separate(Strategy):
         above: int | None = None
         for at in self.order:
             table, source = self.margins.tables[at], self.source(at)
-            raw = _sums(table, self.margins.tables[source], rows[self.name(source)])
+            raw = summed(table, self.margins.tables[source], rows[self.name(source)])
             made[at] = raw if above is None else below(made[above], self._inside(above, at), raw)
             above = at
         return [made[at] for at in range(len(self.margins))]
@@ -110,7 +110,7 @@ class Separate(Strategy):
             table, source = self.margins.tables[at], self.source(at)
             rows = self.margins.tables[source]
             every = np.ones(len(rows), dtype=np.int64)
-            own = _sums(table, rows, every)
+            own = summed(table, rows, every)
             if above is None:
                 kept, where = np.unique(own, return_inverse=True)
                 made = [_Kind(source=source, rows=int(count)) for count in kept]
@@ -118,7 +118,7 @@ class Separate(Strategy):
                 coarse, inside = self.margins.tables[above], self._inside(above, at)
                 parts = np.bincount(inside, minlength=len(coarse))[inside]
                 kinds, of_group = found[above]
-                within = _sums(coarse, rows, every)[inside]
+                within = summed(coarse, rows, every)[inside]
                 signs = np.column_stack([own, parts, within, of_group[inside]])
                 kept, where = np.unique(signs, axis=0, return_inverse=True)
                 made = [kinds[kind].part(source, int(n), int(split), int(m)) for n, split, m, kind in kept]
@@ -198,21 +198,6 @@ def moves_of(table: Margin, change: Change) -> Moves:
         laws=change.people * (cells + 1),
         concave=True,
     )
-
-
-def parents(coarse: Margin, fine: Margin) -> Index:
-    """For each group of a finer table its group in a coarser one."""
-    found = np.zeros(len(fine), dtype=np.int64)
-    found[fine.of_cell] = coarse.of_cell
-    return found
-
-
-def _sums(coarse: Margin, fine: Margin, rows: Index) -> Index:
-    if len(coarse) == len(fine):
-        return rows
-    made = np.zeros(len(coarse), dtype=np.int64)
-    np.add.at(made, parents(coarse, fine), rows)
-    return made
 
 
 @lru_cache(maxsize=4096)

@@ -109,6 +109,8 @@ class Strategy(ABC):
     kind: ClassVar[str]
     # whether its rows are accounted together, by their length: noise of a joint kernel, and of no other
     joint: ClassVar[bool] = False
+    # whether its tables agree wherever they are about the same rows
+    adds_up: ClassVar[bool] = True
     label: str
     margins: Margins
 

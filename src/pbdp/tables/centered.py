@@ -1,0 +1,145 @@
+"""A sum, a count and means of one column from two numbers: a sum from the middle, and a count.
+
+A query that asks for the sum of a column and for the count of its values (`Count(column="x")`) has a choice.
+Each may have noise of its own. Or the sum S is published from the middle c of the bounds, T = S - c·n, which
+one person moves by less, and S = T + c·n follows from it and the count, and so does every mean, c + T/n. How
+far these are off is in `mean_error`.
+
+How near both must be is found as if their noise were Gaussian, with variances x and y: all bounds are of the
+form x + w²·y <= (limit/z)², and Δ²/x + r²/y, about the variance of the privacy loss, is to be small. Limits
+are corrected by what the planned noise gives.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from statistics import NormalDist
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from pbdp.mechanism.absolute import AbsoluteRegion
+from pbdp.tables.bounded import Value
+from pbdp.tables.mean import Mean
+from pbdp.tables.measures import Count, Sum
+from pbdp.tables.numbers import TOUCHED, Number, Quantity, number_of, numbers_of
+
+if TYPE_CHECKING:
+    from pbdp.tables.query import Query
+
+# Variances that are tried for the count, among those that leave something to the sum.
+TRIED = 512
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Centered:
+    """Measures of a query that may follow from two numbers of a column; the `count` is published as it is."""
+
+    value: Value
+    total: Sum
+    count: Count
+    means: tuple[Mean, ...]
+
+    @property
+    def labels(self) -> tuple[str, str]:
+        """The labels of the sum from the middle and of the count."""
+        return f"{self.total.name}: from the middle", self.count.name
+
+    @property
+    def follows(self) -> dict[str, tuple[str, str]]:
+        """The measures that have no numbers of their own, and what they follow from."""
+        return {one.name: self.labels for one in self.followers}
+
+    @property
+    def followers(self) -> tuple[Sum | Mean, ...]:
+        """The measures that follow."""
+        return self.total, *self.means
+
+    def quantity(self, query: Query) -> Quantity:
+        """The sum from the middle."""
+        index = query.aggregation.values.index(self.value)
+        return Quantity(of="sum from the middle", rows=query.rows_counted, index=index, value=self.value)
+
+    def number(self, query: Query, width: float) -> Number:
+        """The sum from the middle, within a width."""
+        confidence, region = query.confidence_of(self.total), AbsoluteRegion.even(width)
+        return number_of(query, self.labels[0], self.quantity(query), region, confidence)
+
+    def spreads(self, query: Query, goals: Sequence[float]) -> tuple[float, float]:
+        """Standard deviations of both numbers: good ones for the limits of followers, times their goals."""
+        moved = self.quantity(query).sensitivity(query.neighbors)
+        rows = float(query.rows_counted)
+        asked = [(query.confidence_of(one), *one.both_within(query)) for one in self.followers]
+        weights = np.array([weight**2 for _, weight, _ in asked])[:, None]
+        spreads = [limit / normal_width(confidence) for confidence, _, limit in asked]
+        limits = np.array([(goal * one) ** 2 for goal, one in zip(goals, spreads, strict=True)])[:, None]
+        with np.errstate(divide="ignore"):
+            most = min(self._widest(query) ** 2, float(np.min(limits / weights)))
+            tried = most * np.geomspace(1e-4, 1.0, TRIED)
+            left = np.min(limits - weights * tried, axis=0)
+            cost = np.where(left > 0, moved**2 / np.maximum(left, 0.0) + rows**2 / tried, np.inf)
+        best = int(np.argmin(cost))
+        return math.sqrt(float(left[best])), math.sqrt(float(tried[best]))
+
+    def _widest(self, query: Query) -> float:
+        """The standard deviation of Gaussian noise with which the count is as near as asked."""
+        if not isinstance(self.count.within, int | float):
+            raise AssertionError("a count that others follow from has a plain width")
+        return self.count.within / normal_width(query.confidence_of(self.count))
+
+
+def normal_width(confidence: float) -> float:
+    """How many standard deviations Gaussian noise is within, this often."""
+    return NormalDist().inv_cdf((1 + confidence) / 2)
+
+
+def centered_of(query: Query) -> list[Centered]:
+    """The columns of a query whose sum, count and means can share two numbers; none where they cannot.
+
+    That is where a sum and a count of values have plain widths, or both are left open for an epsilon, in one
+    table of all groups.
+    """
+    if query.margins is not None or query.top is not None:
+        return []
+    found = []
+    is_open = query.epsilon is not None
+    plain = type(None) if is_open else int | float
+    sums = [one for one in query.measures if isinstance(one, Sum) and isinstance(one.within, plain)]
+    counts = [one for one in query.measures if isinstance(one, Count) and isinstance(one.within, plain)]
+    for column in dict.fromkeys(one.column for one in sums):
+        total = next(one for one in sums if one.column == column)
+        count = next((one for one in counts if one.column == column), None)
+        value = total.value(query)
+        if count is None or value.per != "row":
+            continue
+        means = [one for one in query.measures if isinstance(one, Mean) and one.value(query) == value]
+        # what is promised of a mean must be known from both errors together
+        if is_open:
+            means = [one for one in means if one.is_open and one.at_least is None]
+        else:
+            means = [one for one in means if one.within is not None]
+        found.append(Centered(value=value, total=total, count=count, means=tuple(means)))
+    return found
+
+
+def followers_of(centered: Sequence[Centered]) -> dict[str, tuple[str, str]]:
+    """All measures that follow, by name, and what they follow from."""
+    return {name: labels for one in centered for name, labels in one.follows.items()}
+
+
+def open_numbers(query: Query, factor: float, centered: Sequence[Centered]) -> list[Number]:
+    """The numbers of a query whose widths are left open, so many sensitivities wide."""
+    own = {one.label: one for one in numbers_of(query, factor, without=followers_of(centered))}
+    for one in centered:
+        quantity = one.quantity(query)
+        width = factor * quantity.sensitivity(query.neighbors)
+        number = one.number(query, max(float(math.floor(width)), 1.0) if quantity.is_whole else width)
+        own[number.label] = number
+    return in_order(own)
+
+
+def in_order(numbers: Mapping[str, Number]) -> list[Number]:
+    """Numbers as a plan has them: the people whom bounds touch come last."""
+    return sorted(numbers.values(), key=lambda number: number.label == TOUCHED)
