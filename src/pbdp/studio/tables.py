@@ -161,7 +161,7 @@ def table_view(base: Base, form: Form) -> Record:
                 "accuracy": number["accuracy"],
                 "confidence_text": percent_down(number["confidence"]),
                 "noise": noise_words(number["noise"]),
-                "person": f"moves {number['groups_touched']} of them by {number['sensitivity']:g} at most",
+                "person": f"changes at most {number['groups_touched']} of them, by at most {number['sensitivity']:g}",
             }
             for number in facts["numbers"]
         ],
