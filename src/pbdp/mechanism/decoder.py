@@ -59,7 +59,7 @@ class Decoder:
     def __post_init__(self) -> None:
         ends = [end for end in (self.first, self.last) if end is not None]
         numbers = (self.parts, *self.edges, *self.outputs, *ends)
-        if any(type(number) is not int or abs(number) > _FURTHEST for number in numbers):
+        if set(map(type, numbers)) != {int} or max(numbers) > _FURTHEST or min(numbers) < -_FURTHEST:
             raise InputError("decoder", "a table of whole numbers", "something else")
         if not 1 <= self.parts <= MOST_PARTS or self.parts & (self.parts - 1):
             raise InputError("decoder", f"of 1 to {MOST_PARTS} parts, a power of two", self.parts)

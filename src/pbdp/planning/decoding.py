@@ -41,7 +41,7 @@ from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import lru_cache, partial
 
 import numpy as np
 import numpy.typing as npt
@@ -60,7 +60,7 @@ from pbdp.noise.kernel import Index, LatticeKernel
 from pbdp.noise.laplace import LAPLACE
 from pbdp.noise.staircase import STAIRCASE
 from pbdp.planning.candidates import problem_of, shapes_for
-from pbdp.planning.scales import best_shape, distance_to_tail, plain_scale
+from pbdp.planning.scales import best_shape, distance_to_tail, estimated_loss, plain_scale
 
 # A region is split into about this many parts: more of them gain less than 0.2 %.
 PARTS_IN_REGION = 160
@@ -78,8 +78,11 @@ ROOM, LEAST_ROOM, LONG = 16, 4, 1 << 13
 # The widest noise that is looked at, in parts; and scales from which on few families are, for one release and
 # for several.
 FURTHEST, WIDE, WIDE_FOR_SEVERAL, FEW = 1 << 19, 1 << 11, 1 << 13, 3
-# Relative steps in which wider noise is tried first, how close the search comes, what a float may be off by.
-FIRST_STEP, CLOSE, MARGIN = 0.02, 1e-5, 1e-12
+# Relative steps in which wider noise is tried first, and around a scale that is likely; how close the search
+# comes, what a float may be off by.
+FIRST_STEP, NEAR_STEP, CLOSE, MARGIN = 0.02, 0.01, 1e-5, 1e-12
+# A shape that needs so many times the loss of another for one release is not looked at closely.
+BEHIND = 1.01
 # Plateaus of staircases that are tried first, how finely, how close; and where, as a region in sensitivities.
 CENTERS, FINEST, ROUGH, NARROW = 6, 64, 1e-3, 8
 # How much smaller a scale is tried where the table of whole weights just fails.
@@ -96,10 +99,10 @@ def decoded_candidates(
     if line is None:
         return
     problem = line.problem(goal)
-    laplace = LAPLACE.shapes
-    if laplace is None:
+    if LAPLACE.shapes is None:
         raise AssertionError("Laplace noise is planned with")
-    widest = line.widest(laplace(problem).shape(0.0), problem)
+    laplace = LAPLACE.shapes(problem).shape(0.0)
+    widest = line.widest(laplace, problem)
     if widest == 0:
         return
     # families fit their shapes to a width: the one that this noise keeps with the confidence
@@ -112,11 +115,12 @@ def decoded_candidates(
         families = tuple(name for name in families if name in few) or families
     elif widest * line.parts > WIDE_FOR_SEVERAL:
         families = families[:FEW]  # the most promising ones come first
+    known = _Known(problem=fitted, laplace=laplace, widest=widest, among=LAPLACE.name in families)
     if STAIRCASE.name in families and 1 < goal.sensitivity > line.points / NARROW:
         families = tuple(name for name in families if name != STAIRCASE.name)
-        yield from _decoded(line, grid, partial(_best_staircase, line, fitted.goal))
+        yield from _decoded(line, grid, partial(known.best_staircase, line))
     for shapes in shapes_for(fitted, families):
-        yield from _decoded(line, grid, partial(_best_shape, line, shapes, fitted))
+        yield from _decoded(line, grid, partial(known.best, line, shapes))
 
 
 def constant_candidate(
@@ -145,37 +149,73 @@ def _decoded(line: _Line, grid: Grid, search: Callable[[], tuple[Shape, float]])
                 break
 
 
-def _best_shape(line: _Line, shapes: Shapes, problem: Problem) -> tuple[Shape, float]:
-    """The shape of least loss, found with rough scales, and its own."""
-    shape, scale = best_shape(shapes, problem, partial(line.widest, close=ROUGH))
-    return shape, line.widest(shape, problem) if scale > 0 else 0.0
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class _Known:
+    """The widest Laplace noise, which tells where other shapes are looked for, and which not to look at long.
 
-
-def _best_staircase(line: _Line, goal: Goal) -> tuple[Shape, float]:
-    """The staircase of least loss, and where its edges lie: no longer on the edge of a region.
-
-    Its loss is one over its scale. Some plateaus are tried first, then those around the best.
+    It counts as one to be beaten if it is `among` the families.
     """
 
-    def shape_of(center: int) -> tuple[Shape, Problem]:
-        problem = Problem(below=center, above=center, goal=goal)
-        shapes = shapes_for(problem, (STAIRCASE.name,))
-        return shapes[0].shape(0.0), problem
+    problem: Problem
+    laplace: Shape
+    widest: float
+    among: bool
 
-    def better(best: tuple[float, int], centers: Iterable[int]) -> tuple[float, int]:
-        """The best of these and the one known; one look tells that a plateau is no better."""
-        for center in centers:
-            if 0 <= center < goal.sensitivity:
-                best = max(best, (line.widest(*shape_of(center), close=ROUGH, beyond=best[0]), center))
-        return best
+    def best(self, line: _Line, shapes: Shapes) -> tuple[Shape, float]:
+        """The shape of least loss, found with rough scales, and its own; that stays rough if it is behind."""
+        problem = self.problem
+        if shapes.shape(shapes.few[0]).kernel(1.0).family == LAPLACE.name:
+            return self.laplace, self.widest
+        looked = partial(line.widest, close=ROUGH, gain=self._gain(line))
+        shape, scale = best_shape(shapes, problem, looked)
+        if scale > 0 and not self._behind(shape, scale):
+            scale = line.between(shape, problem, scale, scale * (1 + ROUGH))
+        return shape, scale
 
-    step = -(-goal.sensitivity // CENTERS)
-    best = better((0.0, 0), range(0, goal.sensitivity, step))
-    while step > 1 and step * FINEST > goal.sensitivity:
-        step = -(-step // 2)
-        best = better(best, (best[1] - step, best[1] + step))
-    shape, problem = shape_of(best[1])
-    return shape, line.widest(shape, problem, beyond=best[0] * (1 - ROUGH)) or best[0]
+    def best_staircase(self, line: _Line) -> tuple[Shape, float]:
+        """The staircase of least loss, and where its edges lie: no longer on the edge of a region.
+
+        Its loss is one over its scale. Some plateaus are tried first, then those around the best.
+        """
+        goal, gain = self.problem.goal, self._gain(line)
+
+        def shape_of(center: int) -> tuple[Shape, Problem]:
+            problem = Problem(below=center, above=center, goal=goal)
+            shapes = shapes_for(problem, (STAIRCASE.name,))
+            return shapes[0].shape(0.0), problem
+
+        def better(best: tuple[float, int], centers: Iterable[int]) -> tuple[float, int]:
+            """The best of these and the one known; one look tells that a plateau is no better."""
+            for center in centers:
+                if 0 <= center < goal.sensitivity:
+                    found = line.widest(*shape_of(center), close=ROUGH, beyond=best[0], gain=gain)
+                    best = max(best, (found, center))
+            return best
+
+        step = -(-goal.sensitivity // CENTERS)
+        # where Laplace noise of this scale keeps the confidence there may be an edge
+        best = better((0.0, 0), (self.problem.below % goal.sensitivity,))
+        best = better(best, range(0, goal.sensitivity, step))
+        while step > 1 and step * FINEST > goal.sensitivity:
+            step = -(-step // 2)
+            best = better(best, (best[1] - step, best[1] + step))
+        shape, problem = shape_of(best[1])
+        return shape, line.between(shape, problem, best[0], best[0] * (1 + ROUGH)) if best[0] > 0 else 0.0
+
+    def _gain(self, line: _Line) -> float:
+        """How many times wider Laplace noise is with a decoder than without; 0 where it is none without."""
+        low = line.plain_scale(self.laplace, self.problem)
+        return self.widest / low if low > 0 else 0.0
+
+    def _behind(self, shape: Shape, scale: float) -> bool:
+        """Whether Laplace noise needs much less; estimates for several releases take too long for that."""
+        if self.problem.goal.releases > 1 or not self.among:
+            return False
+        own, least = (
+            float(estimated_loss(law, self.problem, np.array([size]))[0])
+            for law, size in ((shape, scale), (self.laplace, self.widest))
+        )
+        return own > BEHIND * least
 
 
 def _unused(families: tuple[str, ...], sensitivity: int) -> LatticeKernel:
@@ -205,7 +245,7 @@ class _Law:
 
     def before(self, noise: Index) -> npt.NDArray[np.float64] | Index:
         """The weight of noise below this."""
-        return self.sums[np.clip(noise - self.start, 0, len(self.sums) - 1)]
+        return self.sums.take(noise - self.start, mode="clip")
 
     def mirrored(self) -> _Law:
         """The law of -1 - noise."""
@@ -315,45 +355,64 @@ class _Line:
             highest if self.highest is None else np.minimum(highest, self.highest),
         )
 
-    def widest(self, shape: Shape, problem: Problem, close: float = CLOSE, beyond: float = 0.0) -> float:
-        """The largest scale of the shape, beyond the one given, that has a decoder; 0 if none has one."""
+    def plain_scale(self, shape: Shape, problem: Problem) -> float:
+        """The largest scale of the shape that keeps the confidence by itself; 0 if none does."""
+        return plain_scale(shape, self.problem(replace(problem.goal, confidence=self.confidence)))
 
-        def has_table(scale: float) -> bool:
-            # a tail that does not end where it is looked for has no end that is found
-            reach, ends = (distance_to_tail(shape, problem, scale, tail) for tail in (1e-16, 2.0**-64))
-            return math.ceil(reach) <= 2 * ends <= 2 * FURTHEST / self.parts
+    def widest(
+        self, shape: Shape, problem: Problem, close: float = CLOSE, beyond: float = 0.0, gain: float = 0.0
+    ) -> float:
+        """The largest scale of the shape, beyond the one given, that has a decoder; 0 if none has one.
 
-        def fits(scale: float) -> bool:
-            if not has_table(scale):
-                return False
-            reach = math.ceil(distance_to_tail(shape, problem, scale, 1e-16))
-            # all shapes are symmetric
-            masses = np.exp(shape.log_density(np.arange(reach + 1.0), np.array(scale)))
-            masses = np.concatenate((masses[:0:-1], masses))
-            below = np.cumsum(masses)
-            masses, below = masses / below[-1], np.concatenate((np.zeros(1), below / below[-1]))
-            within = np.arange(self.parts) / self.parts
-            sums = np.append((below[:-1, None] + masses[:, None] * within).ravel(), 1.0)
-            wanted = self.confidence * (1 + MARGIN)
-            return self._exists(_Law(sums=sums, start=-reach * self.parts, wanted=wanted))
-
-        goal = replace(problem.goal, confidence=self.confidence)
-        low = plain_scale(shape, self.problem(goal))
+        It is looked for around so many times (`gain`) the scale that needs no decoder.
+        """
+        fits = partial(self._fits, shape, problem)
+        low = self.plain_scale(shape, problem)
         if low == 0:
-            low = shape.start * 1e-3
+            low, gain = shape.start * 1e-3, 0.0
             if not fits(low):
                 return 0.0
-        if not has_table(low) or (beyond > 0 and not fits(beyond * (1 + close))):
+        if self._reach(shape, problem, low) is None or (beyond > 0 and not fits(beyond * (1 + close))):
             return 0.0
+        if gain > 1 and beyond == 0:
+            near, step = low * gain, NEAR_STEP
+            if not fits(near):
+                while near / (1 + step) > low and not fits(near / (1 + step)):
+                    near, step = near / (1 + step), 2 * step
+                return self.between(shape, problem, max(low, near / (1 + step)), near, close)
+            low = near
         low = max(low, beyond * (1 + close))
-        step = FIRST_STEP if beyond == 0 else 2 * ROUGH
+        step = FIRST_STEP if beyond == gain == 0 else 2 * ROUGH
         while fits(low * (1 + step)):
             low, step = low * (1 + step), 2 * step
-        high = low * (1 + step)
+        return self.between(shape, problem, low, low * (1 + step), close)
+
+    def between(self, shape: Shape, problem: Problem, low: float, high: float, close: float = CLOSE) -> float:
+        """The largest scale that has a decoder, from one that has to one that has not."""
         while high > low * (1 + close):
             middle = math.sqrt(low * high)
-            low, high = (middle, high) if fits(middle) else (low, middle)
+            low, high = (middle, high) if self._fits(shape, problem, middle) else (low, middle)
         return low
+
+    def _fits(self, shape: Shape, problem: Problem, scale: float) -> bool:
+        """Whether noise of this scale has a decoder, and a table."""
+        reach = self._reach(shape, problem, scale)
+        if reach is None:
+            return False
+        # all shapes are symmetric
+        masses = np.exp(shape.log_density(np.arange(reach + 1.0), np.array(scale)))
+        masses = np.concatenate((masses[:0:-1], masses))
+        below = np.cumsum(masses)
+        masses, below = masses / below[-1], np.concatenate((np.zeros(1), below / below[-1]))
+        within = np.arange(self.parts) / self.parts
+        sums = np.append((below[:-1, None] + masses[:, None] * within).ravel(), 1.0)
+        wanted = self.confidence * (1 + MARGIN)
+        return self._exists(_Law(sums=sums, start=-reach * self.parts, wanted=wanted))
+
+    def _reach(self, shape: Shape, problem: Problem, scale: float) -> int | None:
+        """How far noise of this scale goes; None where it has no table, as its tail has no end in sight."""
+        reach, ends = (distance_to_tail(shape, problem, scale, tail) for tail in (1e-16, 2.0**-64))
+        return math.ceil(reach) if math.ceil(reach) <= 2 * ends <= 2 * FURTHEST / self.parts else None
 
     def _exists(self, law: _Law) -> bool:
         runs = _Runs.of(self, law)
@@ -367,6 +426,49 @@ class _Line:
         opposite = runs.mirrored().least(law.mirrored())
         thresholds = None if opposite is None else runs.nearest(law, -opposite[::-1])
         return None if thresholds is None else runs.decoder(thresholds)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class _Run:
+    """Answers that are worked on at once: where they lie in parts, and their lowest outputs.
+
+    They decide the thresholds from `first` up to `end`, those in the same one of the `groups` (each told by
+    its first answer) the same one, at `places` after the threshold before. Outputs count from the lowest.
+    """
+
+    origin: Index
+    lowest: Index
+    first: int
+    end: int
+    groups: Index
+    places: Index
+
+    @classmethod
+    def of(cls, origin: Index, lowest: Index, highest: Index) -> tuple[_Run, ...]:
+        """All answers, which come with their highest outputs in order; one run more than are worked on."""
+        zero = int(lowest.min())
+        lowest, above = lowest - zero, highest + 1 - zero
+        known, start = np.maximum.accumulate(lowest), 0
+        runs: list[_Run] = []
+        while start < len(above) and len(runs) <= MOST_RUNS:
+            # all answers whose lowest output has its threshold already, but for those that share the next
+            stop = int(np.searchsorted(known, above[start]))
+            first, end = int(above[start]), int(above[stop]) if stop < len(above) else int(above[-1]) + 1
+            stop = int(np.searchsorted(above, end))
+            decided = above[start:stop]
+            groups = np.flatnonzero(np.diff(decided, prepend=first - 1))
+            runs.append(
+                cls(
+                    origin=origin[start:stop],
+                    lowest=lowest[start:stop],
+                    first=first,
+                    end=end,
+                    groups=groups,
+                    places=decided[groups] - first + 1,
+                )
+            )
+            start = stop
+        return tuple(runs)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -386,20 +488,29 @@ class _Runs:
     ceiling: int | None
     low: int | None
     high: int | None
+    runs: tuple[_Run, ...]
 
     @classmethod
     def of(cls, line: _Line, law: _Law) -> _Runs | None:
         """The answers whose thresholds are open; None if they are too many."""
+        if line.first is not None and line.last is not None:
+            return cls._up_to(line, 0)
+        region = line.region
+        tau = float(min(region.offsets(0.0)))
+        settled = region.settled_from(tau + 3 * max(0.0, law.half_width / line.parts + 1 - tau))
+        room = min(ROOM * line.points, max(LONG, LEAST_ROOM * line.points))
+        settled = max(settled, min(room, MOST_ANSWERS // 4))
+        if settled > MOST_ANSWERS:
+            return None
+        return cls._up_to(line, (math.ceil(settled / line.block) + 1) * line.block)
+
+    @classmethod
+    @lru_cache(maxsize=4)
+    def _up_to(cls, line: _Line, end: int) -> _Runs | None:
+        """The same where noisy numbers are published as they are from `end` on; kept, as scales share it."""
         region, first, last = line.region, line.first, line.last
         low = high = None
         if first is None or last is None:
-            tau = float(min(region.offsets(0.0)))
-            settled = region.settled_from(tau + 3 * max(0.0, law.half_width / line.parts + 1 - tau))
-            room = min(ROOM * line.points, max(LONG, LEAST_ROOM * line.points))
-            settled = max(settled, min(room, MOST_ANSWERS // 4))
-            if settled > MOST_ANSWERS:
-                return None
-            end = (math.ceil(settled / line.block) + 1) * line.block
             inverse = region.inverse(np.array([float(end)]))
             furthest = end if inverse is None else math.ceil(float(inverse[1][0])) + 1
             low, high = (-end if first is None else None), (end if last is None else None)
@@ -411,31 +522,35 @@ class _Runs:
         if bool(np.any(lowest > highest)):
             return None
         order = np.argsort(highest, kind="stable")
+        answers, lowest, highest = answers[order], lowest[order], highest[order]
         return cls(
             parts=line.parts,
             block=line.block,
-            answers=answers[order],
-            lowest=lowest[order],
-            highest=highest[order],
+            answers=answers,
+            lowest=lowest,
+            highest=highest,
             floor=line.lowest,
             ceiling=line.highest,
             low=low,
             high=high,
+            runs=_Run.of(answers * line.parts, lowest, highest),
         )
 
     def mirrored(self) -> _Runs:
         """The same line seen from the other end: noisy z is -1 - z, output y is -1 - y, answer Q is -Q."""
         order = np.argsort(-1 - self.lowest, kind="stable")
+        answers, lowest, highest = -self.answers[order], -1 - self.highest[order], -1 - self.lowest[order]
         return _Runs(
             parts=self.parts,
             block=self.block,
-            answers=-self.answers[order],
-            lowest=-1 - self.highest[order],
-            highest=-1 - self.lowest[order],
+            answers=answers,
+            lowest=lowest,
+            highest=highest,
             floor=None if self.ceiling is None else -1 - self.ceiling,
             ceiling=None if self.floor is None else -1 - self.floor,
             low=None if self.high is None else -self.high,
             high=None if self.low is None else -self.low,
+            runs=_Run.of(answers * self.parts, lowest, highest),
         )
 
     @property
@@ -470,24 +585,20 @@ class _Runs:
         found = np.minimum(wished, greatest)
         if self.floor is not None:
             found[: self.floor - zero + 1] = -FAR
-        lowest, above = self.lowest - zero, self.highest + 1 - zero
-        known, start, runs = np.maximum.accumulate(lowest), 0, 0
-        while start < len(above):
-            runs += 1
-            # all answers whose lowest output has its threshold already, but for those that share the next
-            stop = int(np.searchsorted(known, above[start]))
-            first, end = int(above[start]), int(above[stop]) if stop < len(above) else len(found)
-            stop = int(np.searchsorted(above, end))
-            origin = self.answers[start:stop] * self.parts
-            needed = law.before(found[lowest[start:stop]] - origin) + law.wanted
-            if runs > MOST_RUNS or bool(np.any(needed > total)):
+        if len(self.runs) > MOST_RUNS:
+            return None
+        for run in self.runs:
+            needed = law.before(found[run.lowest] - run.origin) + law.wanted
+            if needed.max() > total:
                 return None
-            least = origin + law.start + np.searchsorted(law.sums, needed)
-            raised = np.full(end - first + 1, found[first - 1])
-            np.maximum.at(raised, above[start:stop] - first + 1, -(-least // self.block) * self.block)
+            least = run.origin + (law.start + law.sums.searchsorted(needed))
+            if self.block > 1:
+                least = -(-least // self.block) * self.block
+            raised = np.full(run.end - run.first + 1, found[run.first - 1])
+            raised[run.places] = np.maximum(np.maximum.reduceat(least, run.groups), raised[0])
             raised = np.maximum.accumulate(raised)[1:]
-            found[first:end] = np.minimum(np.maximum(raised, wished[first:end]), greatest[first:end])
-            start = stop
+            decided = slice(run.first, run.end)
+            found[decided] = np.minimum(np.maximum(raised, wished[decided]), greatest[decided])
         if self.ceiling is not None:
             found[self.ceiling + 1 - zero :] = FAR
         return found
