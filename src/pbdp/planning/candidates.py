@@ -16,7 +16,7 @@ from pbdp.mechanism.grid import Grid
 from pbdp.mechanism.region import Region
 from pbdp.mechanism.weights import BITS, CENTER_SHARE, LARGEST_TABLE, TOTAL
 from pbdp.noise.cut_staircase import CUT_STAIRCASE, CutStaircase
-from pbdp.noise.family import Goal, Problem, Shapes, known_families
+from pbdp.noise.family import BEYOND, Goal, Problem, Shapes, known_families
 from pbdp.noise.gaussian import GAUSSIAN
 from pbdp.noise.kernel import LatticeKernel
 from pbdp.noise.laplace import LAPLACE, DiscreteLaplace
@@ -143,8 +143,7 @@ def _is_large(problem: Problem, steps: int = LARGE) -> bool:
 
 def problem_of(region: AbsoluteRegion, goal: Goal) -> Problem:
     """A region in whole steps; one-sided regions reach further than any table."""
-    beyond = float(1 << 40)
-    return Problem(below=int(min(region.below, beyond)), above=int(min(region.above, beyond)), goal=goal)
+    return Problem(below=int(min(region.below, BEYOND)), above=int(min(region.above, BEYOND)), goal=goal)
 
 
 def shapes_for(problem: Problem, families: tuple[str, ...]) -> list[Shapes]:
@@ -211,7 +210,7 @@ def best_law_candidates(
 
     A family is left out where it has no table of this size. Only free-form tables serve several releases.
     """
-    if problem.goal.delta is None or problem.below + problem.above >= 1 << 40:
+    if problem.goal.delta is None or problem.one_sided:
         return
     for family, search in _SEARCHES.items():
         found = search(problem, problem.goal.delta) if family in families else None

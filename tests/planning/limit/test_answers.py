@@ -1,4 +1,4 @@
-"""What no mechanism can go below: against programs written the long way, random mechanisms and random weights."""
+"""What no mechanism can go below: against programs written the long way, random mechanisms, any weights."""
 
 from __future__ import annotations
 
