@@ -46,6 +46,7 @@ def best_confidence(
         most.append(0.0)
     cost = np.append(np.zeros(width - 1), -1.0)
     found = linprog(cost, A_ub=np.array(rows), b_ub=most, A_eq=sums, b_eq=np.ones(len(accepted)))
+    assert found.fun is not None
     return -float(found.fun)
 
 

@@ -153,7 +153,7 @@ def _settings(requirement: Requirement) -> Iterator[_Setting]:
     finest = min(FINEST, math.floor(sensitivity)) if requirement.integer else FINEST
     for parts, group in [*((parts, 1) for parts in range(finest, 0, -1)), *((1, group) for group in groups)]:
         places = np.arange(MOST_ANSWERS + 1) * group * sensitivity
-        steps = places // parts if requirement.integer else places / parts
+        steps = np.asarray(places // parts if requirement.integer else places / parts, dtype=np.float64)
         for extent in (math.inf,) if len(known) == 2 else EXTENTS:
             answers = _answers(requirement.integer, ends, steps, extent * narrow / 2)
             if not 2 <= len(answers) <= MOST_ANSWERS:
@@ -288,7 +288,7 @@ def _solve(setting: _Setting, epsilon: float) -> _Solution | None:
         b_eq=np.ones(len(answers)),
         method="highs-ipm",
     )
-    if result.status != 0:
+    if result.status != 0 or result.x is None:
         return None
     prices = np.maximum(-np.asarray(result.ineqlin.marginals, dtype=np.float64), 0.0)
     pairs, own_weight = prices[:count].reshape(-1, outputs), np.zeros(size)
