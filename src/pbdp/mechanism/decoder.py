@@ -31,9 +31,9 @@ from pbdp.mechanism.region import Region
 from pbdp.mechanism.weights import WeightTable
 from pbdp.noise.kernel import Index
 
-MOST_PARTS = 64
+MOST_PARTS = 128
 MOST_OUTPUTS = 1 << 16
-# Beyond every noisy number: answers are at most 2^52 steps from 0, in at most 2^6 parts each.
+# Beyond every noisy number: answers are at most 2^52 steps from 0, in at most 2^7 parts each.
 FAR = 1 << 60
 _FURTHEST = 1 << 52
 # Answers that are looked at one by one.

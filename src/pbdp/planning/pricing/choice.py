@@ -77,9 +77,9 @@ class Affordable:
     def choice(self, requirement: Requirement) -> Choice | None:
         """The same with its price."""
         try:
-            fitting = self._fitting(_laws_for_one(requirement, self.families))
+            fitting = self._fitting(laws_for_one(requirement, self.families))
             if not any((entry.price.share or 0.0) < NEGLIGIBLE for entry in fitting):
-                fitting += self._fitting(_laws_for_many(requirement, self.families))
+                fitting += self._fitting(laws_for_many(requirement, self.families))
         except PbdpError:
             return None
         if not fitting:
@@ -187,20 +187,20 @@ def _costs(price: Price) -> tuple[float, int]:
 
 def laws_for(requirement: Requirement, families: tuple[str, ...] = FAMILIES) -> tuple[Plan, ...]:
     """Every certified law for the requirement, as a plan of one release."""
-    return _laws_for_one(requirement, families) + _laws_for_many(requirement, families)
+    return laws_for_one(requirement, families) + laws_for_many(requirement, families)
 
 
 @lru_cache(maxsize=256)
-def _laws_for_one(requirement: Requirement, families: tuple[str, ...]) -> tuple[Plan, ...]:
+def laws_for_one(requirement: Requirement, families: tuple[str, ...]) -> tuple[Plan, ...]:
     """The laws that are certified for the requirement."""
     single = plan_for(requirement, families)
     return tuple(plan_of(requirement, entry) for entry in (single.chosen, *single.others))
 
 
 @lru_cache(maxsize=256)
-def _laws_for_many(requirement: Requirement, families: tuple[str, ...]) -> tuple[Plan, ...]:
+def laws_for_many(requirement: Requirement, families: tuple[str, ...]) -> tuple[Plan, ...]:
     """Further laws, which are best for many releases."""
-    seen = [plan.mechanism for plan in _laws_for_one(requirement, families)]
+    seen = [plan.mechanism for plan in laws_for_one(requirement, families)]
     if not seen[0].follows_answer or requirement.releases > 1:
         return ()
     asked = replace(requirement, releases=MANY)
