@@ -26,11 +26,11 @@ from pbdp.mechanism.grid import LinearGrid, whole_numbers
 from pbdp.mechanism.requirement import Requirement
 from pbdp.mechanism.weights import TOTAL, WeightTable
 from pbdp.mechanism.within import region_within
-from pbdp.planning.decoding import _Law, _Line
 from pbdp.planning.explain import explanation
 from pbdp.planning.plan import Certified, Plan
 from pbdp.planning.planner import plan_for
 from pbdp.planning.store import plan_from_record, plan_record
+from pbdp.planning.thresholds import Law, Line
 from pbdp.release.keystream import InsecureTestSeedWarning
 from tests.planning.listed import law_of, lost
 
@@ -287,7 +287,7 @@ def test_no_map_that_never_falls_does_better(seed: int) -> None:
     )
     table = WeightTable(start=-reach, weights=weights)
     for wanted in (best, best + 1):
-        line = _Line(
+        line = Line(
             region=region,
             confidence=0.5,
             points=1,
@@ -298,7 +298,7 @@ def test_no_map_that_never_falls_does_better(seed: int) -> None:
             lowest=0,
             highest=size - 1,
         )
-        law = _Law(sums=np.concatenate(([0], np.cumsum(weights))), start=-reach, wanted=wanted)
+        law = Law(sums=np.concatenate(([0], np.cumsum(weights))), start=-reach, wanted=wanted)
         found = line.decoder(law)
         assert (found is not None) == (wanted == best)
         if found is not None:
