@@ -457,3 +457,34 @@ def test_it_says_what_a_decoder_does() -> None:
 def test_whole_numbers_are_published_for_whole_answers() -> None:
     assert planned("half").grid == whole_numbers()
     assert isinstance(planned("half").release(7), int)
+
+
+# ------------------------------------------------------------------------------------------- what is compared
+
+
+def test_noise_on_a_log_scale_that_cannot_win_is_only_looked_at_once() -> None:
+    """The cut staircase is the best of one release there, as the limit on that scale says."""
+    asked: dict[str, Any] = {"confidence": 0.8, "sensitivity": 1, "delta": 1e-6, "integer": True}
+    names = [entry.design.name for entry in pbdp.plan(within="50%+2.5", **asked).others]
+    assert [name for name in names if "log scale" in name] == ["cut staircase, log scale"]
+    assert not [name for name in names if name.startswith("boosted")]
+    assert {name for name in names if "decoded" in name} > {"huber, decoded", "gaussian, decoded"}
+
+
+def test_noise_on_a_log_scale_is_looked_at_where_it_may_win() -> None:
+    plan = pbdp.plan(within="5%+10", confidence=0.9, sensitivity=200, delta=1e-6, integer=True)
+    names = [entry.design.name for entry in (plan.chosen, *plan.others)]
+    assert plan.design.name.endswith("log scale")
+    assert len([name for name in names if "log scale" in name]) >= 3
+
+
+@pytest.mark.parametrize("family", ["huber", "generalized normal", "gaussian"])
+def test_a_family_that_is_behind_is_found_as_when_it_is_alone(family: str) -> None:
+    """Its scale stays rough, 0.1 % from the widest; asked for by name it is the widest."""
+    asked: dict[str, Any] = {"within": "20%+5", "confidence": 0.9, "sensitivity": 1, "delta": 1e-6}
+    among = {
+        entry.design.name: entry.certificate.epsilon for entry in pbdp.plan(integer=True, **asked).others
+    }
+    alone = pbdp.plan(integer=True, families=(family,), **asked)
+    assert alone.design.name == f"{family}, decoded"
+    assert alone.epsilon <= among[alone.design.name] <= 1.003 * alone.epsilon
