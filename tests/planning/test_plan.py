@@ -651,3 +651,16 @@ def test_it_does_not_matter_which_side_of_a_width_is_open(more: dict[str, Any]) 
     below, above = (pbdp.plan(within=sides, **asked) for sides in ((width, math.inf), (math.inf, width)))
     assert below.design.name == above.design.name
     assert below.epsilon == pytest.approx(above.epsilon, rel=1e-6)
+
+
+@pytest.mark.parametrize(("sensitivity", "planned"), [(4, True), (5, False)])
+def test_a_delta_below_the_ends_of_every_table_is_refused_at_once(sensitivity: int, planned: bool) -> None:
+    """At 1e-18 a table may end on 4.6 units of weight: noise for 4 steps is found, for 5 none is looked for."""
+    asked: dict[str, Any] = {"within": 5, "confidence": 0.9, "delta": 1e-18, "integer": True}
+    if planned:
+        assert pbdp.plan(sensitivity=sensitivity, **asked).delta == 1e-18
+    else:
+        with pytest.raises(
+            pbdp.CannotCertifyError, match=r"probability of at least 2\^-62. Use a larger delta"
+        ):
+            pbdp.plan(sensitivity=sensitivity, **asked)

@@ -19,7 +19,7 @@ from pbdp.mechanism.grid import (
 from pbdp.mechanism.log_grid import log_grid_for
 from pbdp.mechanism.region import Region
 from pbdp.mechanism.requirement import Requirement
-from pbdp.mechanism.weights import BITS
+from pbdp.mechanism.weights import BITS, TOTAL
 from pbdp.noise.cut_staircase import CUT_STAIRCASE
 from pbdp.noise.family import Goal, known_families
 from pbdp.noise.table import FREE_FORM
@@ -154,7 +154,7 @@ def plan_for(
     if not best:
         raise CannotCertifyError(
             "No noise could be certified for this requirement. "
-            + (reasons[0] if reasons else "Ask for less." if tried else TOO_MANY_STEPS)
+            + (reasons[0] if reasons else "Ask for less." if tried else _nothing_tried(each))
         )
     if tables and families == FAMILIES:
         certify_all(_free_form_designs(each))
@@ -169,6 +169,16 @@ def plan_for(
         )
     )
     return plan_of(requirement, chosen, [entry for entry in ranked if entry is not chosen])
+
+
+def _nothing_tried(requirement: Requirement) -> str:
+    """Why there is no noise to try, and what to do."""
+    if not all(_is_beyond_weights(goal_on(grid, requirement)) for grid in grids_of(requirement)):
+        return TOO_MANY_STEPS
+    return (
+        f"Outputs that only one of two neighbors can produce are too likely at delta {requirement.delta:g}: "
+        f"each step of the sensitivity has a probability of at least 2^-{BITS}. Use a larger delta."
+    )
 
 
 def _worth_their_length(ranked: list[Certified]) -> list[Certified]:
@@ -218,6 +228,15 @@ def _limit_on(grid: Grid, requirement: Requirement) -> float:
     )
 
 
+def _is_beyond_weights(goal: Goal) -> bool:
+    """Whether no noise on a grid has an epsilon, as delta is less than whole weights can end on.
+
+    Noise ends, and what lies within a sensitivity of its end a neighbor never has: at least one unit for each
+    step, of which `TOTAL` are one.
+    """
+    return goal.delta is not None and goal.sensitivity > goal.delta * TOTAL
+
+
 def _designs_on(
     grid: Grid, requirement: Requirement, families: tuple[str, ...], reached: Callable[[], float]
 ) -> Iterator[Design]:
@@ -226,6 +245,8 @@ def _designs_on(
     if constant is not None:
         # nothing costs less than nothing
         yield constant
+        return
+    if _is_beyond_weights(goal) and requirement.scale is None:
         return
     # where there is a decoder it is likely to do best
     yield from decoded_candidates(grid, requirement, goal, families)
