@@ -655,7 +655,7 @@ def test_it_does_not_matter_which_side_of_a_width_is_open(more: dict[str, Any]) 
 
 @pytest.mark.parametrize(("sensitivity", "planned"), [(4, True), (5, False)])
 def test_a_delta_below_the_ends_of_every_table_is_refused_at_once(sensitivity: int, planned: bool) -> None:
-    """At 1e-18 a table may end on 4.6 units of weight: noise for 4 steps is found, for 5 none is looked for."""
+    """At 1e-18 a table may end on 4.6 units of weight: enough for 4 steps, so for 5 nothing is looked for."""
     asked: dict[str, Any] = {"within": 5, "confidence": 0.9, "delta": 1e-18, "integer": True}
     if planned:
         assert pbdp.plan(sensitivity=sensitivity, **asked).delta == 1e-18
