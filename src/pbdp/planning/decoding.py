@@ -59,7 +59,8 @@ def decoded_candidates(
     if LAPLACE.shapes is None:
         raise AssertionError("Laplace noise is planned with")
     laplace = LAPLACE.shapes(problem).shape(0.0)
-    if _plain_scale(line, laplace, problem) * line.parts > WIDE:
+    plain = _plain_scale(line, laplace, problem)
+    if plain * line.parts > WIDE:
         line = line.in_few_parts
     widest = _widest(line, laplace, problem)
     if not 0 < widest * line.parts <= WIDE and line.in_few_parts.parts < line.parts:
@@ -77,7 +78,13 @@ def decoded_candidates(
         families = tuple(name for name in families if name in few) or families
     elif widest * line.parts > WIDE_FOR_SEVERAL:
         families = families[:FEW]  # the most promising ones come first
-    known = _Known(problem=fitted, laplace=laplace, widest=widest, among=LAPLACE.name in families)
+    known = _Known(
+        problem=fitted,
+        laplace=laplace,
+        widest=widest,
+        gain=widest / plain if plain > 0 else 0.0,
+        among=LAPLACE.name in families,
+    )
     if STAIRCASE.name in families and 1 < goal.sensitivity > line.points / NARROW:
         families = tuple(name for name in families if name != STAIRCASE.name)
         yield from _decoded(line, grid, partial(known.best_staircase, line))
@@ -115,12 +122,14 @@ def _decoded(line: Line, grid: Grid, search: Callable[[], tuple[Shape, float]]) 
 class _Known:
     """The widest Laplace noise, which tells where other shapes are looked for, and which not to look at long.
 
-    It counts as one to be beaten if it is `among` the families.
+    It is so many times as wide (`gain`) as what needs no decoder, and counts as one to be beaten if it is
+    `among` the families.
     """
 
     problem: Problem
     laplace: Shape
     widest: float
+    gain: float
     among: bool
 
     def best(self, line: Line, shapes: Shapes) -> tuple[Shape, float]:
@@ -128,7 +137,7 @@ class _Known:
         problem = self.problem
         if shapes.shape(shapes.few[0]).kernel(1.0).family == LAPLACE.name:
             return self.laplace, self.widest
-        looked = partial(_widest, line, close=ROUGH, gain=self._gain(line))
+        looked = partial(_widest, line, close=ROUGH, gain=self.gain)
         shape, scale = best_shape(shapes, problem, looked)
         if scale > 0 and not self._behind(shape, scale):
             scale = _between(line, shape, problem, scale, scale * (1 + ROUGH))
@@ -139,7 +148,7 @@ class _Known:
 
         Its loss is one over its scale. Some plateaus are tried first, then those around the best.
         """
-        goal, gain = self.problem.goal, self._gain(line)
+        goal = self.problem.goal
 
         def shape_of(center: int) -> tuple[Shape, Problem]:
             problem = Problem(below=center, above=center, goal=goal)
@@ -150,7 +159,7 @@ class _Known:
             """The best of these and the one known; one look tells that a plateau is no better."""
             for center in centers:
                 if 0 <= center < goal.sensitivity:
-                    found = _widest(line, *shape_of(center), close=ROUGH, beyond=best[0], gain=gain)
+                    found = _widest(line, *shape_of(center), close=ROUGH, beyond=best[0], gain=self.gain)
                     best = max(best, (found, center))
             return best
 
@@ -163,11 +172,6 @@ class _Known:
             best = better(best, (best[1] - step, best[1] + step))
         shape, problem = shape_of(best[1])
         return shape, _between(line, shape, problem, best[0], best[0] * (1 + ROUGH)) if best[0] > 0 else 0.0
-
-    def _gain(self, line: Line) -> float:
-        """How many times wider Laplace noise is with a decoder than without; 0 where it is none without."""
-        low = _plain_scale(line, self.laplace, self.problem)
-        return self.widest / low if low > 0 else 0.0
 
     def _behind(self, shape: Shape, scale: float) -> bool:
         """Whether Laplace noise needs much less; estimates for several releases take too long for that."""
