@@ -20,7 +20,7 @@ from pbdp.mechanism.requirement import Requirement
 from pbdp.planning.plan import Plan
 from pbdp.planning.planner import FAMILIES
 from pbdp.planning.pricing import Claim, choice
-from pbdp.planning.pricing.choice import laws_for
+from pbdp.planning.pricing.choice import laws_for_one
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -224,14 +224,27 @@ def test_a_share_that_buys_nothing_is_refused_at_the_first_look(
 
     def counted(requirement: Requirement, families: tuple[str, ...] = FAMILIES) -> tuple[Plan, ...]:
         looked.append(requirement)
-        return laws_for(requirement, families)
+        return laws_for_one(requirement, families)
 
-    monkeypatch.setattr(choice, "laws_for", counted)
+    monkeypatch.setattr(choice, "laws_for_one", counted)
     before = budget.spent
     with pytest.raises(CannotCertifyError, match=r"Even .* costs more than 1e-09 of what is left"):
         budget.ask(share=1e-9, sensitivity=1, answer=100, **given)
-    assert len(looked) == 1
+    assert len(set(looked)) == 1
     assert budget.spent == before
+
+
+def test_noise_that_costs_next_to_nothing_is_taken_as_it_is(
+    budget: Budget, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refused(*_: object) -> tuple[Plan, ...]:
+        raise AssertionError("no better law is looked for")
+
+    monkeypatch.setattr(choice, "laws_for_many", refused)
+    with pytest.raises(AssertionError, match="no better law"):
+        ask(budget, within=20, confidence=0.9)
+    monkeypatch.setattr(choice, "NEGLIGIBLE", 1.0)
+    assert ask(budget, within=20, confidence=0.9).share > 0
 
 
 @pytest.mark.parametrize(

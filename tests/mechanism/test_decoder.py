@@ -124,7 +124,7 @@ GOOD: dict[str, Any] = {"parts": 2, "edges": (-3, 1, 4), "outputs": (0, 1), "fir
     [
         {"parts": 3},
         {"parts": 0},
-        {"parts": 128},
+        {"parts": 256},
         {"parts": True},
         {"edges": (-3, 1)},
         {"edges": (1, 1, 4)},

@@ -629,3 +629,38 @@ def test_the_law_at_any_number_is_that_of_what_it_counts_as() -> None:
         with pytest.raises(InputError, match="answer must be a number") as refused:
             whole.law_at(unfit)  # type: ignore[arg-type]
         assert "7531" not in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        {},
+        {"delta": 1e-3},
+        {"integer": False, "within": 0.5},
+        {"delta": None, "rdp_order": 4},
+        {"releases": 20},
+    ],
+    ids=str,
+)
+@pytest.mark.filterwarnings("ignore:delta")
+def test_it_does_not_matter_which_side_of_a_width_is_open(more: dict[str, Any]) -> None:
+    asked: dict[str, Any] = {
+        "within": 5, "confidence": 0.9, "sensitivity": 1, "delta": 1e-6, "integer": True, **more
+    }  # fmt: skip
+    width = asked.pop("within")
+    below, above = (pbdp.plan(within=sides, **asked) for sides in ((width, math.inf), (math.inf, width)))
+    assert below.design.name == above.design.name
+    assert below.epsilon == pytest.approx(above.epsilon, rel=1e-6)
+
+
+@pytest.mark.parametrize(("sensitivity", "planned"), [(4, True), (5, False)])
+def test_a_delta_below_the_ends_of_every_table_is_refused_at_once(sensitivity: int, planned: bool) -> None:
+    """At 1e-18 a table may end on 4.6 units of weight: enough for 4 steps, so for 5 nothing is looked for."""
+    asked: dict[str, Any] = {"within": 5, "confidence": 0.9, "delta": 1e-18, "integer": True}
+    if planned:
+        assert pbdp.plan(sensitivity=sensitivity, **asked).delta == 1e-18
+    else:
+        with pytest.raises(
+            pbdp.CannotCertifyError, match=r"probability of at least 2\^-62. Use a larger delta"
+        ):
+            pbdp.plan(sensitivity=sensitivity, **asked)

@@ -32,11 +32,21 @@ _MAKERS: dict[str, tuple[Callable[[], Plan], str | None]] = {
     "boosted": (partial(_gaussian, within=2, sensitivity=4), None),
     "lopsided": (partial(_whole, within=(2, 7), confidence=0.9, sensitivity=1), None),
     "relative": (
-        partial(pbdp.plan, within="50%+2.5", confidence=0.8, sensitivity=4, delta=1e-5, nonnegative=True),
+        partial(
+            pbdp.plan,
+            within="50%+2.5",
+            confidence=0.8,
+            sensitivity=4,
+            delta=1e-5,
+            nonnegative=True,
+            families=("staircase",),
+        ),
         "staircase, log scale",
     ),
     "whole relative": (
-        partial(_whole, within="50%+4", confidence=0.8, sensitivity=1.5, nonnegative=True),
+        partial(
+            _whole, within="50%+4", confidence=0.8, sensitivity=1.5, nonnegative=True, families=("staircase",)
+        ),
         "staircase, log scale",
     ),
     "decoded": (partial(_whole, within="50%+4", confidence=0.8, sensitivity=1.5, nonnegative=True), None),

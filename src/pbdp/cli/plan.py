@@ -103,7 +103,10 @@ def run(options: argparse.Namespace) -> str:
         from pbdp.figures.plan_figure import draw_plan
 
         draw_plan(made, picture, full=options.explain)
-    return plan_out(made, options, target, _why(made) if options.explain and not options.json else "")
+    if options.explain and not options.json:
+        options.phases.now("Proving what no law can go below")
+        return plan_out(made, options, target, _why(made))
+    return plan_out(made, options, target, "")
 
 
 def _why(made: Plan) -> str:
@@ -111,5 +114,10 @@ def _why(made: Plan) -> str:
     from pbdp.planning.explain import explanation
 
     return "\n".join(
-        ["", "Why:", *(f"  {line}" for line in (*explanation(made), *published_words(made))), ""]
+        [
+            "",
+            "Why:",
+            *(f"  {line}" for line in (*explanation(made, in_seconds=True), *published_words(made))),
+            "",
+        ]
     )

@@ -229,8 +229,9 @@ def ask(
         query=f"{question.words()}; {query}" if query else question.words(),
         blocks=blocks,
     )
-    plan, values = _unpacked(drawn.content, drawn.paid.key)
-    value = number_of(plan, values)
+    # what was drawn just now has the plan that it was drawn with, and its tables
+    then, values = _unpacked(drawn.content, drawn.paid.key) if drawn.repeated else (plan, drawn.values)
+    plan, value = then, number_of(then, values)
     low, high = plan.interval(value)
     return Asked(
         value=value,
@@ -289,6 +290,11 @@ class Drawn:
     def repeated(self) -> bool:
         """Whether it was drawn before."""
         return self.paid.stored_answer is not None
+
+    @property
+    def values(self) -> Array | Index:
+        """The numbers that were published."""
+        return np.array(self.content["values"])
 
     def share(self, budget: Budget) -> float:
         """What it cost of the whole budget, when it was paid."""

@@ -31,9 +31,9 @@ from pbdp.mechanism.region import Region
 from pbdp.mechanism.weights import WeightTable
 from pbdp.noise.kernel import Index
 
-MOST_PARTS = 64
+MOST_PARTS = 128
 MOST_OUTPUTS = 1 << 16
-# Beyond every noisy number: answers are at most 2^52 steps from 0, in at most 2^6 parts each.
+# Beyond every noisy number: answers are at most 2^52 steps from 0, in at most 2^7 parts each.
 FAR = 1 << 60
 _FURTHEST = 1 << 52
 # Answers that are looked at one by one.
@@ -59,7 +59,7 @@ class Decoder:
     def __post_init__(self) -> None:
         ends = [end for end in (self.first, self.last) if end is not None]
         numbers = (self.parts, *self.edges, *self.outputs, *ends)
-        if any(type(number) is not int or abs(number) > _FURTHEST for number in numbers):
+        if set(map(type, numbers)) != {int} or max(numbers) > _FURTHEST or min(numbers) < -_FURTHEST:
             raise InputError("decoder", "a table of whole numbers", "something else")
         if not 1 <= self.parts <= MOST_PARTS or self.parts & (self.parts - 1):
             raise InputError("decoder", f"of 1 to {MOST_PARTS} parts, a power of two", self.parts)

@@ -18,6 +18,9 @@ import pbdp.noise
 from pbdp.noise.grid import GridKernel
 from pbdp.noise.kernel import Array, LatticeKernel, LogConcave
 
+# Further than any table reaches: where the open side of a region is taken to end.
+BEYOND = 1 << 40
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Goal:
@@ -42,6 +45,11 @@ class Problem:
     def reach(self) -> int:
         """The smaller offset: the half-width that a symmetric law has to fit."""
         return min(self.below, self.above)
+
+    @property
+    def one_sided(self) -> bool:
+        """Whether the region goes further to one side than any table."""
+        return max(self.below, self.above) >= BEYOND
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import replace
+from itertools import islice
 
 from pbdp.errors import CannotCertifyError, InputError
 from pbdp.mechanism.absolute import AbsoluteRegion
@@ -15,7 +16,7 @@ from pbdp.mechanism.grid import Grid
 from pbdp.mechanism.region import Region
 from pbdp.mechanism.weights import BITS, CENTER_SHARE, LARGEST_TABLE, TOTAL
 from pbdp.noise.cut_staircase import CUT_STAIRCASE, CutStaircase
-from pbdp.noise.family import Goal, Problem, Shapes, known_families
+from pbdp.noise.family import BEYOND, Goal, Problem, Shapes, known_families
 from pbdp.noise.gaussian import GAUSSIAN
 from pbdp.noise.kernel import LatticeKernel
 from pbdp.noise.laplace import LAPLACE, DiscreteLaplace
@@ -33,11 +34,20 @@ FURTHEST_BOOST = 1 << 16
 
 
 def candidates(
-    grid: Grid, region: Region, goal: Goal, families: tuple[str, ...], scale: float | None
+    grid: Grid,
+    region: Region,
+    goal: Goal,
+    families: tuple[str, ...],
+    scale: float | None,
+    *,
+    boosted: bool = True,
 ) -> Iterator[Design]:
-    """Designs for a region in steps of the grid; `scale` is the noise scale that a fixed range asks for."""
+    """Designs for a region in steps of the grid; `scale` is the noise scale that a fixed range asks for.
+
+    Where it is known that others do better, none is `boosted` that keeps the confidence without.
+    """
     if scale is None:
-        yield from _in_time(_absolute_candidates(grid, region.tightest(), goal, families), goal)
+        yield from _in_time(_absolute_candidates(grid, region.tightest(), goal, families, boosted), goal)
     else:
         yield from _in_time(_fixed_candidates(grid, region, goal, families, scale / grid.step), goal)
 
@@ -84,7 +94,7 @@ def _in_time(designs: Iterator[Design], goal: Goal) -> Iterator[Design]:
 
 
 def _absolute_candidates(
-    grid: Grid, region: AbsoluteRegion, goal: Goal, families: tuple[str, ...]
+    grid: Grid, region: AbsoluteRegion, goal: Goal, families: tuple[str, ...], boosted: bool
 ) -> Iterator[Design]:
     """Every shape around the middle of the region: plain at its largest scale, boosted at its best one."""
     offset = (
@@ -97,7 +107,8 @@ def _absolute_candidates(
     for shapes in shapes_for(problem, families):
         # a family without a table of this size is left out; the others go on
         with suppress(InputError):
-            yield from _shape_candidates(grid, region, problem, offset, shapes)
+            found = _shape_candidates(grid, region, problem, offset, shapes)
+            yield from found if boosted else islice(found, 1)
 
 
 # From so many steps on (later for several releases) a table takes a while, and simple laws are nearly best.
@@ -132,8 +143,7 @@ def _is_large(problem: Problem, steps: int = LARGE) -> bool:
 
 def problem_of(region: AbsoluteRegion, goal: Goal) -> Problem:
     """A region in whole steps; one-sided regions reach further than any table."""
-    beyond = float(1 << 40)
-    return Problem(below=int(min(region.below, beyond)), above=int(min(region.above, beyond)), goal=goal)
+    return Problem(below=int(min(region.below, BEYOND)), above=int(min(region.above, BEYOND)), goal=goal)
 
 
 def shapes_for(problem: Problem, families: tuple[str, ...]) -> list[Shapes]:
@@ -200,7 +210,7 @@ def best_law_candidates(
 
     A family is left out where it has no table of this size. Only free-form tables serve several releases.
     """
-    if problem.goal.delta is None or problem.below + problem.above >= 1 << 40:
+    if problem.goal.delta is None or problem.one_sided:
         return
     for family, search in _SEARCHES.items():
         found = search(problem, problem.goal.delta) if family in families else None

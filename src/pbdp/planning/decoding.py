@@ -1,30 +1,4 @@
-"""The best decoder for a law of noise, and the widest noise that one exists for.
-
-A decoder that never falls is told by its thresholds: t(y) is the first noisy number whose output is y or
-more. With L(Q) and U(Q) the lowest and highest acceptable output, the answer Q keeps the confidence rho iff
-
-    P(t(L(Q)) <= Q + noise < t(U(Q) + 1)) >= rho,   that is   t(U(Q) + 1) >= G_Q(t(L(Q))),
-
-where G_Q(s) is the least s' with P(s <= Q + noise < s') >= rho, infinite if there is none. G_Q never falls.
-
-**The least solution decides.** L(Q) < U(Q) + 1, so working upwards and taking each threshold as low as the
-answers with this U(Q) + 1 allow gives thresholds that are nowhere above those of any other solution: if t is
-one, t(U(Q) + 1) >= G_Q(t(L(Q))) >= G_Q(least(L(Q))). A decoder exists iff none of them is infinite. Working
-downwards from the top gives the greatest solution in the same way; seen in a mirror, it is the least.
-
-**The one that is taken.** Between the two there is room. Working upwards again, each threshold is put as near
-to y itself (the noisy number is published as it is) as the greatest solution and the thresholds below allow.
-That succeeds: if all below are at most the greatest, then G_Q of them is at most G_Q of the greatest, which
-is at most the greatest at U(Q) + 1.
-
-Thresholds depend only on those of lower outputs, so a whole run of answers, from one whose U(Q) + 1 is y up
-to the first whose L(Q) is y or more, is worked on at once: there are about as many runs as the range is times
-as long as the region.
-
-**No end of answers.** Where a relative region is wide enough, noisy numbers are published as they are (see
-`pbdp.mechanism.decoder` for the proof that covers all answers beyond). That is asked from three times as far
-out as the noise alone would need it, and from many regions on, which leaves the least solution room to come
-back there: with less room noise that is hardly wider than a region has no decoder, where wider noise has one.
+"""The widest noise of each family that a decoder exists for; see `thresholds` for what decides that.
 
 The search runs on floats, many scales fast. The decoder that is returned comes from the integer weights that
 are drawn, by the same functions in whole numbers, and the certificate checks its confidence again.
@@ -37,49 +11,35 @@ such a map but for rounding.
 from __future__ import annotations
 
 import math
-from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
-import numpy.typing as npt
 
 from pbdp.errors import CannotCertifyError, InputError
 from pbdp.mechanism.absolute import AbsoluteRegion
-from pbdp.mechanism.decoder import FAR, Decoder, acceptable
 from pbdp.mechanism.design import Design
-from pbdp.mechanism.grid import Grid, LinearGrid
-from pbdp.mechanism.region import Region
+from pbdp.mechanism.grid import Grid
 from pbdp.mechanism.requirement import Requirement
-from pbdp.mechanism.weights import TOTAL, WeightTable
 from pbdp.noise.family import Goal, Problem, Shape, Shapes, known_families
 from pbdp.noise.gaussian import GAUSSIAN
-from pbdp.noise.kernel import Index, LatticeKernel
+from pbdp.noise.kernel import LatticeKernel
 from pbdp.noise.laplace import LAPLACE
 from pbdp.noise.staircase import STAIRCASE
 from pbdp.planning.candidates import problem_of, shapes_for
-from pbdp.planning.scales import best_shape, distance_to_tail, plain_scale
+from pbdp.planning.scales import best_shape, distance_to_tail, estimated_loss, plain_scale
+from pbdp.planning.thresholds import Law, Line
 
-# A region is split into about this many parts: more of them gain less than 0.2 %.
-PARTS_IN_REGION = 160
-MOST_PARTS = 32
-# Thresholds are rounded to blocks, of which a region has at least this many.
-BLOCKS_IN_REGION = 512
-# Beyond this many runs of answers the middle of them decides, and a decoder gains less than 1 %: few runs
-# where all regions are alike, more where they grow.
-FEW_RUNS, MOST_RUNS = 16, 128
-# A region without ends is to have grown so much after these runs.
-WORTH = 1.02
-MOST_ANSWERS = 1 << 18
-# Noisy numbers are published as they are from so many regions on, fewer where those are long, or further out.
-ROOM, LEAST_ROOM, LONG = 16, 4, 1 << 13
 # The widest noise that is looked at, in parts; and scales from which on few families are, for one release and
 # for several.
 FURTHEST, WIDE, WIDE_FOR_SEVERAL, FEW = 1 << 19, 1 << 11, 1 << 13, 3
-# Relative steps in which wider noise is tried first, how close the search comes, what a float may be off by.
-FIRST_STEP, CLOSE, MARGIN = 0.02, 1e-5, 1e-12
+# Relative steps in which wider noise is tried first, and around a scale that is likely; how close the search
+# comes, what a float may be off by.
+FIRST_STEP, NEAR_STEP, CLOSE, MARGIN = 0.02, 0.01, 1e-5, 1e-12
+# A shape that needs so many times the loss of another for one release is not looked at closely.
+BEHIND = 1.01
 # Plateaus of staircases that are tried first, how finely, how close; and where, as a region in sensitivities.
 CENTERS, FINEST, ROUGH, NARROW = 6, 64, 1e-3, 8
 # How much smaller a scale is tried where the table of whole weights just fails.
@@ -92,14 +52,20 @@ def decoded_candidates(
     grid: Grid, requirement: Requirement, goal: Goal, families: tuple[str, ...]
 ) -> Iterator[Design]:
     """The widest noise of each family that has a decoder for the requirement on this grid."""
-    line = _Line.of(grid, requirement, goal.confidence)
+    line = Line.of(grid, requirement, goal.confidence)
     if line is None:
         return
-    problem = line.problem(goal)
-    laplace = LAPLACE.shapes
-    if laplace is None:
+    problem = _problem(line, goal)
+    if LAPLACE.shapes is None:
         raise AssertionError("Laplace noise is planned with")
-    widest = line.widest(laplace(problem).shape(0.0), problem)
+    laplace = LAPLACE.shapes(problem).shape(0.0)
+    plain = _plain_scale(line, laplace, problem)
+    if plain * line.parts > WIDE:
+        line = line.in_few_parts
+    widest = _widest(line, laplace, problem)
+    if not 0 < widest * line.parts <= WIDE and line.in_few_parts.parts < line.parts:
+        line = line.in_few_parts
+        widest = _widest(line, laplace, problem)
     if widest == 0:
         return
     # families fit their shapes to a width: the one that this noise keeps with the confidence
@@ -112,18 +78,25 @@ def decoded_candidates(
         families = tuple(name for name in families if name in few) or families
     elif widest * line.parts > WIDE_FOR_SEVERAL:
         families = families[:FEW]  # the most promising ones come first
+    known = _Known(
+        problem=fitted,
+        laplace=laplace,
+        widest=widest,
+        gain=widest / plain if plain > 0 else 0.0,
+        among=LAPLACE.name in families,
+    )
     if STAIRCASE.name in families and 1 < goal.sensitivity > line.points / NARROW:
         families = tuple(name for name in families if name != STAIRCASE.name)
-        yield from _decoded(line, grid, partial(_best_staircase, line, fitted.goal))
+        yield from _decoded(line, grid, partial(known.best_staircase, line))
     for shapes in shapes_for(fitted, families):
-        yield from _decoded(line, grid, partial(_best_shape, line, shapes, fitted))
+        yield from _decoded(line, grid, partial(known.best, line, shapes))
 
 
 def constant_candidate(
     grid: Grid, requirement: Requirement, goal: Goal, families: tuple[str, ...]
 ) -> Design | None:
     """One number that is published whatever the answer is, where it is acceptable for all of them."""
-    line = _Line.of(grid, requirement, goal.confidence)
+    line = Line.of(grid, requirement, goal.confidence)
     constant = None if line is None else line.constant
     if line is None or constant is None:
         return None
@@ -131,7 +104,7 @@ def constant_candidate(
     return Design(grid=grid, kernel=kernel, region=line.region.tightest(), decoder=constant)
 
 
-def _decoded(line: _Line, grid: Grid, search: Callable[[], tuple[Shape, float]]) -> Iterator[Design]:
+def _decoded(line: Line, grid: Grid, search: Callable[[], tuple[Shape, float]]) -> Iterator[Design]:
     """The design of the shape and scale that a search finds, if there is one."""
     # a family without a table of this size is left out; the others go on
     with suppress(InputError, CannotCertifyError):
@@ -139,43 +112,76 @@ def _decoded(line: _Line, grid: Grid, search: Callable[[], tuple[Shape, float]])
         made = partial(Design, grid=grid, region=line.region.tightest())
         for retreat in RETREATS if scale > 0 else ():
             plain = made(kernel=shape.kernel(scale * (1 - retreat)), decoder=line.plain)
-            found = line.decoder(_Law.of(plain.drawn_table(), line.confidence))
+            found = line.decoder(Law.of(plain.drawn_table(), line.confidence))
             if found is not None:
                 yield replace(plain, decoder=found)
                 break
 
 
-def _best_shape(line: _Line, shapes: Shapes, problem: Problem) -> tuple[Shape, float]:
-    """The shape of least loss, found with rough scales, and its own."""
-    shape, scale = best_shape(shapes, problem, partial(line.widest, close=ROUGH))
-    return shape, line.widest(shape, problem) if scale > 0 else 0.0
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class _Known:
+    """The widest Laplace noise, which tells where other shapes are looked for, and which not to look at long.
 
-
-def _best_staircase(line: _Line, goal: Goal) -> tuple[Shape, float]:
-    """The staircase of least loss, and where its edges lie: no longer on the edge of a region.
-
-    Its loss is one over its scale. Some plateaus are tried first, then those around the best.
+    It is so many times as wide (`gain`) as what needs no decoder, and counts as one to be beaten if it is
+    `among` the families.
     """
 
-    def shape_of(center: int) -> tuple[Shape, Problem]:
-        problem = Problem(below=center, above=center, goal=goal)
-        shapes = shapes_for(problem, (STAIRCASE.name,))
-        return shapes[0].shape(0.0), problem
+    problem: Problem
+    laplace: Shape
+    widest: float
+    gain: float
+    among: bool
 
-    def better(best: tuple[float, int], centers: Iterable[int]) -> tuple[float, int]:
-        """The best of these and the one known; one look tells that a plateau is no better."""
-        for center in centers:
-            if 0 <= center < goal.sensitivity:
-                best = max(best, (line.widest(*shape_of(center), close=ROUGH, beyond=best[0]), center))
-        return best
+    def best(self, line: Line, shapes: Shapes) -> tuple[Shape, float]:
+        """The shape of least loss, found with rough scales, and its own; that stays rough if it is behind."""
+        problem = self.problem
+        if shapes.shape(shapes.few[0]).kernel(1.0).family == LAPLACE.name:
+            return self.laplace, self.widest
+        looked = partial(_widest, line, close=ROUGH, gain=self.gain)
+        shape, scale = best_shape(shapes, problem, looked)
+        if scale > 0 and not self._behind(shape, scale):
+            scale = _between(line, shape, problem, scale, scale * (1 + ROUGH))
+        return shape, scale
 
-    step = -(-goal.sensitivity // CENTERS)
-    best = better((0.0, 0), range(0, goal.sensitivity, step))
-    while step > 1 and step * FINEST > goal.sensitivity:
-        step = -(-step // 2)
-        best = better(best, (best[1] - step, best[1] + step))
-    shape, problem = shape_of(best[1])
-    return shape, line.widest(shape, problem, beyond=best[0] * (1 - ROUGH)) or best[0]
+    def best_staircase(self, line: Line) -> tuple[Shape, float]:
+        """The staircase of least loss, and where its edges lie: no longer on the edge of a region.
+
+        Its loss is one over its scale. Some plateaus are tried first, then those around the best.
+        """
+        goal = self.problem.goal
+
+        def shape_of(center: int) -> tuple[Shape, Problem]:
+            problem = Problem(below=center, above=center, goal=goal)
+            shapes = shapes_for(problem, (STAIRCASE.name,))
+            return shapes[0].shape(0.0), problem
+
+        def better(best: tuple[float, int], centers: Iterable[int]) -> tuple[float, int]:
+            """The best of these and the one known; one look tells that a plateau is no better."""
+            for center in centers:
+                if 0 <= center < goal.sensitivity:
+                    found = _widest(line, *shape_of(center), close=ROUGH, beyond=best[0], gain=self.gain)
+                    best = max(best, (found, center))
+            return best
+
+        step = -(-goal.sensitivity // CENTERS)
+        # where Laplace noise of this scale keeps the confidence there may be an edge
+        best = better((0.0, 0), (self.problem.below % goal.sensitivity,))
+        best = better(best, range(0, goal.sensitivity, step))
+        while step > 1 and step * FINEST > goal.sensitivity:
+            step = -(-step // 2)
+            best = better(best, (best[1] - step, best[1] + step))
+        shape, problem = shape_of(best[1])
+        return shape, _between(line, shape, problem, best[0], best[0] * (1 + ROUGH)) if best[0] > 0 else 0.0
+
+    def _behind(self, shape: Shape, scale: float) -> bool:
+        """Whether Laplace noise needs much less; estimates for several releases take too long for that."""
+        if self.problem.goal.releases > 1 or not self.among:
+            return False
+        own, least = (
+            float(estimated_loss(law, self.problem, np.array([size]))[0])
+            for law, size in ((shape, scale), (self.laplace, self.widest))
+        )
+        return own > BEHIND * least
 
 
 def _unused(families: tuple[str, ...], sensitivity: int) -> LatticeKernel:
@@ -188,331 +194,82 @@ def _unused(families: tuple[str, ...], sensitivity: int) -> LatticeKernel:
     return of_scale(float(min(UNUSED * sensitivity, FURTHEST / 64)))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class _Law:
-    """Noise in parts: sums[k] is the weight of what is below start + k; `wanted` is the confidence as one."""
-
-    sums: npt.NDArray[np.float64] | Index
-    start: int
-    wanted: float | int
-
-    @classmethod
-    def of(cls, table: WeightTable, confidence: float) -> _Law:
-        """The law of integer weights, in whole numbers."""
-        sums = np.concatenate((np.zeros(1, dtype=np.int64), np.cumsum(table.weights)))
-        wanted = math.ceil(math.ldexp(confidence, 62)) if confidence < 1 else TOTAL
-        return cls(sums=sums, start=table.start, wanted=wanted)
-
-    def before(self, noise: Index) -> npt.NDArray[np.float64] | Index:
-        """The weight of noise below this."""
-        return self.sums[np.clip(noise - self.start, 0, len(self.sums) - 1)]
-
-    def mirrored(self) -> _Law:
-        """The law of -1 - noise."""
-        size = len(self.sums) - 1
-        return _Law(sums=self.sums[-1] - self.sums[::-1], start=-self.start - size, wanted=self.wanted)
-
-    @property
-    def half_width(self) -> int:
-        """The least half-width that the noise keeps with the confidence by itself."""
-        middle = -self.start
-
-        def inside(reach: int) -> float:
-            return float(self.sums[middle + 1 + reach] - self.sums[middle - reach])
-
-        return bisect_left(range(min(middle, len(self.sums) - 1 - middle)), self.wanted, key=inside)
+def _problem(line: Line, goal: Goal) -> Problem:
+    """The narrowest region, around its middle: a decoder moves outputs there."""
+    inner = line.region.tightest()
+    both = inner.below + inner.above
+    if math.isfinite(both):
+        inner = AbsoluteRegion(below=both // 2, above=both - both // 2)
+    return problem_of(inner, goal)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class _Line:
-    """A requirement on a grid: its region in steps, the answers, and the outputs that may be published.
+def _plain_scale(line: Line, shape: Shape, problem: Problem) -> float:
+    """The largest scale of the shape that keeps the confidence by itself; 0 if none does."""
+    return plain_scale(shape, _problem(line, replace(problem.goal, confidence=line.confidence)))
 
-    `points` is how many outputs are acceptable for an answer, at least.
+
+def _widest(
+    line: Line,
+    shape: Shape,
+    problem: Problem,
+    *,
+    close: float = CLOSE,
+    beyond: float = 0.0,
+    gain: float = 0.0,
+) -> float:
+    """The largest scale of the shape, beyond the one given, that has a decoder; 0 if none has one.
+
+    It is looked for around so many times (`gain`) the scale that needs no decoder.
     """
-
-    region: Region
-    confidence: float
-    points: float
-    parts: int
-    block: int
-    first: int | None
-    last: int | None
-    lowest: int | None
-    highest: int | None
-
-    @classmethod
-    def of(cls, grid: Grid, requirement: Requirement, confidence: float) -> _Line | None:
-        """None where a decoder gains nothing or next to nothing."""
-        asked, bounds = requirement.region, requirement.bounds
-        if not isinstance(grid, LinearGrid) or not (asked.per_answer or bounds is not None):
-            return None
-        region = grid.region_in_steps(asked)
-        inner = region.tightest()
-        first, last = (int(end) if math.isfinite(end) else None for end in requirement.answers_on(grid))
-        lowest, highest = first, last
-        if bounds is not None:
-            ends = [end / grid.step for end in requirement.output_limits(grid)]
-            # the last cell of answers that are rounded down has two ends
-            lowest = max(math.ceil(ends[0]), first or 0)
-            highest = min(math.floor(ends[1]), (last or 0) + grid.down)
-        points = inner.below + inner.above + 1
-        if first is not None and last is not None:
-            least, most = acceptable(region, np.arange(first, min(last, first + MOST_ANSWERS) + 1))
-            points = float((most - least).min() + 1)
-            if bounds is None:
-                lowest, highest = int(least.min()), int(most.max())
-            runs = FEW_RUNS if asked.follows_answer else MOST_RUNS
-            if last - first >= min(runs * points, MOST_ANSWERS):
-                return None
-        elif region.settled_from(WORTH * points / 2) > MOST_RUNS * points:
-            return None
-        if lowest is not None and highest is not None and lowest > highest:
-            return None
-        parts = block = 1
-        while not grid.rounded and parts < MOST_PARTS and parts * points < PARTS_IN_REGION:
-            parts *= 2
-        while 2 * block * BLOCKS_IN_REGION <= points:
-            block *= 2
-        return cls(
-            region=region,
-            confidence=confidence,
-            points=points,
-            parts=parts,
-            block=block,
-            first=first,
-            last=last,
-            lowest=lowest,
-            highest=highest,
-        )
-
-    def problem(self, goal: Goal) -> Problem:
-        """The narrowest region, around its middle: a decoder moves outputs there."""
-        inner = self.region.tightest()
-        both = inner.below + inner.above
-        if math.isfinite(both):
-            inner = AbsoluteRegion(below=both // 2, above=both - both // 2)
-        return problem_of(inner, goal)
-
-    @property
-    def plain(self) -> Decoder:
-        """Only the parts; what is published is still to be decided."""
-        return Decoder.constant(0, self.parts, self.first, self.last)
-
-    @property
-    def constant(self) -> Decoder | None:
-        """One number that is acceptable for every answer, if there is one: no noise is needed then."""
-        if self.first is None or self.last is None:
-            return None
-        lowest, highest = self.acceptable(np.arange(self.first, self.last + 1))
-        least, most = int(lowest.max()), int(highest.min())
-        return None if least > most else Decoder.constant((least + most) // 2, 1, self.first, self.last)
-
-    def acceptable(self, answers: Index) -> tuple[Index, Index]:
-        """The lowest and the highest output for each answer that is acceptable and may be published."""
-        lowest, highest = acceptable(self.region, answers)
-        return (
-            lowest if self.lowest is None else np.maximum(lowest, self.lowest),
-            highest if self.highest is None else np.minimum(highest, self.highest),
-        )
-
-    def widest(self, shape: Shape, problem: Problem, close: float = CLOSE, beyond: float = 0.0) -> float:
-        """The largest scale of the shape, beyond the one given, that has a decoder; 0 if none has one."""
-
-        def has_table(scale: float) -> bool:
-            # a tail that does not end where it is looked for has no end that is found
-            reach, ends = (distance_to_tail(shape, problem, scale, tail) for tail in (1e-16, 2.0**-64))
-            return math.ceil(reach) <= 2 * ends <= 2 * FURTHEST / self.parts
-
-        def fits(scale: float) -> bool:
-            if not has_table(scale):
-                return False
-            reach = math.ceil(distance_to_tail(shape, problem, scale, 1e-16))
-            # all shapes are symmetric
-            masses = np.exp(shape.log_density(np.arange(reach + 1.0), np.array(scale)))
-            masses = np.concatenate((masses[:0:-1], masses))
-            below = np.cumsum(masses)
-            masses, below = masses / below[-1], np.concatenate((np.zeros(1), below / below[-1]))
-            within = np.arange(self.parts) / self.parts
-            sums = np.append((below[:-1, None] + masses[:, None] * within).ravel(), 1.0)
-            wanted = self.confidence * (1 + MARGIN)
-            return self._exists(_Law(sums=sums, start=-reach * self.parts, wanted=wanted))
-
-        goal = replace(problem.goal, confidence=self.confidence)
-        low = plain_scale(shape, self.problem(goal))
-        if low == 0:
-            low = shape.start * 1e-3
-            if not fits(low):
-                return 0.0
-        if not has_table(low) or (beyond > 0 and not fits(beyond * (1 + close))):
+    fits = partial(_fits, line, shape, problem)
+    low = _plain_scale(line, shape, problem)
+    if low == 0:
+        low, gain = shape.start * 1e-3, 0.0
+        if not fits(low):
             return 0.0
-        low = max(low, beyond * (1 + close))
-        step = FIRST_STEP if beyond == 0 else 2 * ROUGH
-        while fits(low * (1 + step)):
-            low, step = low * (1 + step), 2 * step
-        high = low * (1 + step)
-        while high > low * (1 + close):
-            middle = math.sqrt(low * high)
-            low, high = (middle, high) if fits(middle) else (low, middle)
-        return low
-
-    def _exists(self, law: _Law) -> bool:
-        runs = _Runs.of(self, law)
-        return runs is not None and runs.least(law) is not None
-
-    def decoder(self, law: _Law) -> Decoder | None:
-        """The decoder for a law, or None if there is none."""
-        runs = _Runs.of(self, law)
-        if runs is None or runs.least(law) is None:
-            return None
-        opposite = runs.mirrored().least(law.mirrored())
-        thresholds = None if opposite is None else runs.nearest(law, -opposite[::-1])
-        return None if thresholds is None else runs.decoder(thresholds)
+    if _reach(line, shape, problem, low) is None or (beyond > 0 and not fits(beyond * (1 + close))):
+        return 0.0
+    if gain > 1 and beyond == 0:
+        near, step = low * gain, NEAR_STEP
+        if not fits(near):
+            while near / (1 + step) > low and not fits(near / (1 + step)):
+                near, step = near / (1 + step), 2 * step
+            return _between(line, shape, problem, max(low, near / (1 + step)), near, close=close)
+        low = near
+    low = max(low, beyond * (1 + close))
+    step = FIRST_STEP if beyond == gain == 0 else 2 * ROUGH
+    while fits(low * (1 + step)):
+        low, step = low * (1 + step), 2 * step
+    return _between(line, shape, problem, low, low * (1 + step), close=close)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class _Runs:
-    """The answers that matter for a law, in runs; thresholds are rows of t(y) for y = zero, zero + 1, ...
+def _between(
+    line: Line, shape: Shape, problem: Problem, low: float, high: float, *, close: float = CLOSE
+) -> float:
+    """The largest scale that has a decoder, from one that has to one that has not."""
+    while high > low * (1 + close):
+        middle = math.sqrt(low * high)
+        low, high = (middle, high) if _fits(line, shape, problem, middle) else (low, middle)
+    return low
 
-    Outputs go from `floor` to `ceiling`, where they have ends. Where they have none, from `low` down and from
-    `high` on the noisy number itself is published.
-    """
 
-    parts: int
-    block: int
-    answers: Index
-    lowest: Index
-    highest: Index
-    floor: int | None
-    ceiling: int | None
-    low: int | None
-    high: int | None
+def _fits(line: Line, shape: Shape, problem: Problem, scale: float) -> bool:
+    """Whether noise of this scale has a decoder, and a table."""
+    reach = _reach(line, shape, problem, scale)
+    if reach is None:
+        return False
+    # all shapes are symmetric
+    masses = np.exp(shape.log_density(np.arange(reach + 1.0), np.array(scale)))
+    masses = np.concatenate((masses[:0:-1], masses))
+    below = np.cumsum(masses)
+    masses, below = masses / below[-1], np.concatenate((np.zeros(1), below / below[-1]))
+    within = np.arange(line.parts) / line.parts
+    sums = np.append((below[:-1, None] + masses[:, None] * within).ravel(), 1.0)
+    wanted = line.confidence * (1 + MARGIN)
+    return line.exists(Law(sums=sums, start=-reach * line.parts, wanted=wanted))
 
-    @classmethod
-    def of(cls, line: _Line, law: _Law) -> _Runs | None:
-        """The answers whose thresholds are open; None if they are too many."""
-        region, first, last = line.region, line.first, line.last
-        low = high = None
-        if first is None or last is None:
-            tau = float(min(region.offsets(0.0)))
-            settled = region.settled_from(tau + 3 * max(0.0, law.half_width / line.parts + 1 - tau))
-            room = min(ROOM * line.points, max(LONG, LEAST_ROOM * line.points))
-            settled = max(settled, min(room, MOST_ANSWERS // 4))
-            if settled > MOST_ANSWERS:
-                return None
-            end = (math.ceil(settled / line.block) + 1) * line.block
-            inverse = region.inverse(np.array([float(end)]))
-            furthest = end if inverse is None else math.ceil(float(inverse[1][0])) + 1
-            low, high = (-end if first is None else None), (end if last is None else None)
-            first, last = (-furthest if first is None else first), (furthest if last is None else last)
-        if last - first > 2 * MOST_ANSWERS:
-            return None
-        answers = np.arange(first, last + 1)
-        lowest, highest = line.acceptable(answers)
-        if bool(np.any(lowest > highest)):
-            return None
-        order = np.argsort(highest, kind="stable")
-        return cls(
-            parts=line.parts,
-            block=line.block,
-            answers=answers[order],
-            lowest=lowest[order],
-            highest=highest[order],
-            floor=line.lowest,
-            ceiling=line.highest,
-            low=low,
-            high=high,
-        )
 
-    def mirrored(self) -> _Runs:
-        """The same line seen from the other end: noisy z is -1 - z, output y is -1 - y, answer Q is -Q."""
-        order = np.argsort(-1 - self.lowest, kind="stable")
-        return _Runs(
-            parts=self.parts,
-            block=self.block,
-            answers=-self.answers[order],
-            lowest=-1 - self.highest[order],
-            highest=-1 - self.lowest[order],
-            floor=None if self.ceiling is None else -1 - self.ceiling,
-            ceiling=None if self.floor is None else -1 - self.floor,
-            low=None if self.high is None else -self.high,
-            high=None if self.low is None else -self.low,
-        )
-
-    @property
-    def _zero(self) -> int:
-        return int(self.lowest.min())
-
-    @property
-    def _outputs(self) -> Index:
-        """The outputs that thresholds are told of."""
-        return np.arange(self._zero, int(self.highest.max()) + 2)
-
-    def least(self, law: _Law) -> Index | None:
-        """The least solution, or None if there is none."""
-        outputs = self._outputs
-        itself, free = outputs * self.parts, np.full(len(outputs), -FAR)
-        if self.low is not None:
-            free = np.where(outputs <= self.low, itself, self.low * self.parts)
-        found = self._upwards(law, free, np.full(len(outputs), FAR))
-        if found is None or self.high is None:
-            return found
-        return found if bool(np.all((found <= itself) | (outputs < self.high))) else None
-
-    def nearest(self, law: _Law, greatest: Index) -> Index | None:
-        """The solution that is nearest to publishing the noisy number itself."""
-        itself = self._outputs * self.parts
-        rounded = -(-(itself - self.block // 2) // self.block) * self.block
-        return self._upwards(law, np.where(greatest == itself, itself, rounded), greatest)
-
-    def _upwards(self, law: _Law, wished: Index, greatest: Index) -> Index | None:
-        """Thresholds as near to the wished ones as the greatest and those below allow."""
-        zero, total = self._zero, law.sums[-1]
-        found = np.minimum(wished, greatest)
-        if self.floor is not None:
-            found[: self.floor - zero + 1] = -FAR
-        lowest, above = self.lowest - zero, self.highest + 1 - zero
-        known, start, runs = np.maximum.accumulate(lowest), 0, 0
-        while start < len(above):
-            runs += 1
-            # all answers whose lowest output has its threshold already, but for those that share the next
-            stop = int(np.searchsorted(known, above[start]))
-            first, end = int(above[start]), int(above[stop]) if stop < len(above) else len(found)
-            stop = int(np.searchsorted(above, end))
-            origin = self.answers[start:stop] * self.parts
-            needed = law.before(found[lowest[start:stop]] - origin) + law.wanted
-            if runs > MOST_RUNS or bool(np.any(needed > total)):
-                return None
-            least = origin + law.start + np.searchsorted(law.sums, needed)
-            raised = np.full(end - first + 1, found[first - 1])
-            np.maximum.at(raised, above[start:stop] - first + 1, -(-least // self.block) * self.block)
-            raised = np.maximum.accumulate(raised)[1:]
-            found[first:end] = np.minimum(np.maximum(raised, wished[first:end]), greatest[first:end])
-            start = stop
-        if self.ceiling is not None:
-            found[self.ceiling + 1 - zero :] = FAR
-        return found
-
-    def decoder(self, thresholds: Index) -> Decoder:
-        """The table of the map with these thresholds."""
-        outputs, itself = self._outputs, self._outputs * self.parts
-        # the outputs that are published at all, each with the noisy numbers from its edge to the next
-        kept = np.append(np.diff(thresholds) > 0, False)
-        edges, above = thresholds[kept], thresholds[np.flatnonzero(kept) + 1]
-        if self.low is not None or self.high is not None:
-            # what is published as it is needs no entry
-            plain = (edges == itself[kept]) & (above == itself[kept] + self.parts)
-            changed = np.flatnonzero(~plain)
-            first = 0 if self.low is None or not len(changed) else int(changed[0])
-            last = len(edges) if self.high is None or not len(changed) else int(changed[-1]) + 1
-            kept, edges, above = np.flatnonzero(kept)[first:last], edges[first:last], above[first:last]
-        ends = np.append(edges, above[-1])
-        # an end that nothing lies beyond may be anywhere
-        ends[0] = ends[0] if ends[0] > -FAR else (ends[1] if ends[1] < FAR else self.parts) - 1
-        ends[-1] = ends[-1] if ends[-1] < FAR else ends[-2] + 1
-        return Decoder(
-            parts=self.parts,
-            edges=tuple(ends.tolist()),
-            outputs=tuple(outputs[kept].tolist()),
-            first=int(self.answers.min()) if self.low is None else None,
-            last=int(self.answers.max()) if self.high is None else None,
-        )
+def _reach(line: Line, shape: Shape, problem: Problem, scale: float) -> int | None:
+    """How far noise of this scale goes; None where it has no table, as its tail has no end in sight."""
+    reach, ends = (distance_to_tail(shape, problem, scale, tail) for tail in (1e-16, 2.0**-64))
+    return math.ceil(reach) if math.ceil(reach) <= 2 * ends <= 2 * FURTHEST / line.parts else None

@@ -20,8 +20,8 @@ from pbdp.planning.plan import Part, Plan, number_design
 from pbdp.planning.vectors.design import VectorDesign
 
 
-def explanation(plan: Plan) -> list[str]:
-    """Sentences, most important first."""
+def explanation(plan: Plan, *, in_seconds: bool = False) -> list[str]:
+    """Sentences, most important first; with what takes seconds to prove, or without."""
     entries = [
         (number_design(entry.design), entry.certificate.epsilon) for entry in (plan.chosen, *plan.others)
     ]
@@ -45,6 +45,13 @@ def explanation(plan: Plan) -> list[str]:
         lines.append(
             f"No {plan.limit.subject} can go below epsilon {rounded_down(plan.limit.epsilon)} "
             f"({plan.limit.kind})."
+        )
+    if in_seconds and (any_law := plan.limit_of_any_law()) is not None:
+        above = rounded_up(100 * (plan.epsilon / any_law.epsilon - 1), 2)
+        lines.append(
+            f"No {any_law.subject} can go below epsilon {rounded_down(any_law.epsilon)}, not even with a law "
+            f"of its own for every answer (linear program over {any_law.answers} answers): this plan is "
+            f"{above} % above."
         )
     lines += remarks(plan)
     lines += _boosting(entries)

@@ -31,6 +31,8 @@ SCAN = np.geomspace(1.02, 12.0, 12)
 CLOSER = 5
 ROUNDS = 2
 SEARCH_TOLERANCE = 1e-4
+# Where every other scale misses delta by so many times, none between them keeps it.
+HOPELESS = 30.0
 
 
 def per_answer_candidates(
@@ -39,15 +41,19 @@ def per_answer_candidates(
     """The best boosted design of each family that a scale alone tells.
 
     Left out are those that need more than the loss `reached` by another law. One look at that loss per scale
-    tells, where the best scale takes many.
+    tells, where the best scale takes many; mostly a look at every other scale does.
     """
     inner = problem_of(region.tightest(), goal)
     for shapes in shapes_for(inner, tuple(name for name in families if known_families()[name].of_scale)):
         shape = shapes.shape(shapes.parameters[0])
         law_at = partial(_sampled, shape, region, goal)
         scales = (plain_scale(shape, inner) or 0.25) * SCAN
-        if math.isfinite(reached) and _best(law_at, scales, partial(_Sampled.excess, loss=reached))[0] > 0:
-            continue
+        if math.isfinite(reached):
+            excess = partial(_Sampled.excess, loss=reached)
+            if _least(law_at, scales[::2], excess)[0] > HOPELESS * (goal.delta or math.inf):
+                continue
+            if _best(law_at, scales, excess)[0] > 0:
+                continue
         loss, law = _best(law_at, scales, _Sampled.loss)
         if law is not None and math.isfinite(loss) and law.excess(reached) <= 0:
             yield Design(grid=grid, kernel=law.kernel, region=region, boost=law.mechanism.boost)
@@ -57,14 +63,20 @@ def _best(
     law_at: Callable[[float], _Sampled | None], scales: Array, figure: Callable[[_Sampled], float]
 ) -> tuple[float, _Sampled | None]:
     """The least figure among the laws of these scales and of some around the best of them."""
-    best: tuple[float, _Sampled | None] = math.inf, None
-    for _ in range(ROUNDS + 1):
-        laws = [law_at(float(scale)) for scale in scales]
-        figures = [math.inf if law is None else figure(law) for law in laws]
-        at = int(np.argmin(figures))
-        best = figures[at], laws[at]
+    for _ in range(ROUNDS):
+        _, _, at = _least(law_at, scales, figure)
         scales = np.geomspace(scales[max(at - 1, 0)], scales[min(at + 1, len(scales) - 1)], CLOSER)
-    return best
+    return _least(law_at, scales, figure)[:2]
+
+
+def _least(
+    law_at: Callable[[float], _Sampled | None], scales: Array, figure: Callable[[_Sampled], float]
+) -> tuple[float, _Sampled | None, int]:
+    """The least figure among the laws of these scales, the law and its place."""
+    laws = [law_at(float(scale)) for scale in scales]
+    figures = [math.inf if law is None else figure(law) for law in laws]
+    at = int(np.argmin(figures))
+    return figures[at], laws[at], at
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

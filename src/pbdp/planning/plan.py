@@ -31,6 +31,7 @@ from pbdp.release.releaser import Form, Prepared, Released, Releaser
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+    from pbdp.planning.limit.answers import LimitOfAnyLaw
     from pbdp.planning.limit.of_plan import KnownLimit
 
 Ends = float | Array
@@ -267,6 +268,21 @@ class Plan:
             self._found["limit"] = (self.proved or proved_limit)(self)
         found: KnownLimit | None = self._found["limit"]
         return found
+
+    def limit_of_any_law(self) -> LimitOfAnyLaw | None:
+        """An epsilon that no mechanism can go below, not even with a law of its own for every answer.
+
+        It is for one release of a number with a relative width or in a range, where `limit` is None, and is
+        proved by some of the answers. It takes seconds and is kept; None where nothing is proved.
+        """
+        if "limit of any law" not in self._found:
+            from pbdp.planning.limit.answers import limit_of_any_law
+
+            several = self.is_joint or self.requirement.coordinates is not None
+            found = None if several else limit_of_any_law(self.requirement, self.epsilon)
+            self._found["limit of any law"] = found
+        known: LimitOfAnyLaw | None = self._found["limit of any law"]
+        return known
 
     def risk(self, prior: float = 0.5) -> float:
         """How often the best attacker guesses right whether a person is in the data, at most.

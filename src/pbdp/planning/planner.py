@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from pbdp.errors import CannotCertifyError
 from pbdp.mechanism.design import AnyDesign, Design
@@ -19,12 +19,15 @@ from pbdp.mechanism.grid import (
 from pbdp.mechanism.log_grid import log_grid_for
 from pbdp.mechanism.region import Region
 from pbdp.mechanism.requirement import Requirement
-from pbdp.mechanism.weights import BITS
+from pbdp.mechanism.weights import BITS, TOTAL
+from pbdp.noise.cut_staircase import CUT_STAIRCASE
 from pbdp.noise.family import Goal, known_families
 from pbdp.noise.table import FREE_FORM
 from pbdp.planning.candidates import candidates
 from pbdp.planning.certification import certified, cheapest, goal_on, is_payable, plan_of
 from pbdp.planning.decoding import constant_candidate, decoded_candidates
+from pbdp.planning.limit.closed_form import provable_epsilon
+from pbdp.planning.limit.question import Question
 from pbdp.planning.per_answer import per_answer_candidates
 from pbdp.planning.plan import Certified, Plan
 from pbdp.planning.scales import LARGEST_RATIO
@@ -124,6 +127,9 @@ def plan_for(
     tried: list[str] = []
     each, work = requirement.each, 0.0
 
+    def least() -> float:
+        return min((entry.certificate.epsilon for entry in best.values()), default=math.inf)
+
     def certify_all(designs: Iterator[Design]) -> None:
         nonlocal work
         for design in designs:
@@ -131,8 +137,7 @@ def plan_for(
             if work > MOST_WORK and best:
                 break
             tried.append(design.name)
-            least = min((entry.certificate.epsilon for entry in best.values()), default=math.inf)
-            if least <= NO_LOSS and not design.follows_answer:
+            if least() <= NO_LOSS and not design.follows_answer:
                 continue  # a search over all answers would gain nothing
             try:
                 entry = certified(requirement, design)
@@ -143,14 +148,13 @@ def plan_for(
             if entry is not None and (known is None or entry.certificate.epsilon < known.certificate.epsilon):
                 best[design.name] = entry
 
-    certify_all(moving_designs(each, _promising_first(each, families)))
+    certify_all(moving_designs(each, _promising_first(each, families), least))
     if per_answer:
-        least = min((entry.certificate.epsilon for entry in best.values()), default=math.inf)
-        certify_all(_changing_designs(each, families, math.inf if every else least))
+        certify_all(_changing_designs(each, families, math.inf if every else least()))
     if not best:
         raise CannotCertifyError(
             "No noise could be certified for this requirement. "
-            + (reasons[0] if reasons else "Ask for less." if tried else TOO_MANY_STEPS)
+            + (reasons[0] if reasons else "Ask for less." if tried else _nothing_tried(each))
         )
     if tables and families == FAMILIES:
         certify_all(_free_form_designs(each))
@@ -165,6 +169,16 @@ def plan_for(
         )
     )
     return plan_of(requirement, chosen, [entry for entry in ranked if entry is not chosen])
+
+
+def _nothing_tried(requirement: Requirement) -> str:
+    """Why there is no noise to try, and what to do."""
+    if not all(_is_beyond_weights(goal_on(grid, requirement)) for grid in grids_of(requirement)):
+        return TOO_MANY_STEPS
+    return (
+        f"Outputs that only one of two neighbors can produce are too likely at delta {requirement.delta:g}: "
+        f"each step of the sensitivity has a probability of at least 2^-{BITS}. Use a larger delta."
+    )
 
 
 def _worth_their_length(ranked: list[Certified]) -> list[Certified]:
@@ -190,22 +204,57 @@ def _free_form_designs(requirement: Requirement) -> Iterator[Design]:
             yield from (design for design in found if 2 * design.reach <= LONGEST_TABLE)
 
 
-def moving_designs(requirement: Requirement, families: tuple[str, ...]) -> Iterator[Design]:
-    """Candidates on every grid whose law moves along with the answer, or is the one asked for in a range."""
+def moving_designs(
+    requirement: Requirement, families: tuple[str, ...], reached: Callable[[], float] = lambda: math.inf
+) -> Iterator[Design]:
+    """Candidates on every grid whose law moves along with the answer, or is the one asked for in a range.
+
+    Where no noise on a grid comes down to the epsilon `reached` before, some are still tried to compare with.
+    """
     for grid in grids_of(requirement):
-        yield from _designs_on(grid, requirement, families)
+        yield from _designs_on(grid, requirement, families, reached)
 
 
-def _designs_on(grid: Grid, requirement: Requirement, families: tuple[str, ...]) -> Iterator[Design]:
+def _limit_on(grid: Grid, requirement: Requirement) -> float:
+    """What no noise of one law can go below on a grid, but for rounding; 0 where that is not known."""
+    inner, goal = grid.region_in_steps(requirement.region).tightest(), goal_on(grid, requirement)
+    points = inner.below + inner.above + 1
+    if goal.delta is None or goal.releases > 1 or not 1 <= points < math.inf:
+        return 0.0
+    return provable_epsilon(
+        Question(
+            points=int(points), sensitivity=goal.sensitivity, confidence=goal.confidence, delta=goal.delta
+        )
+    )
+
+
+def _is_beyond_weights(goal: Goal) -> bool:
+    """Whether no noise on a grid has an epsilon, as delta is less than whole weights can end on.
+
+    Noise ends, and what lies within a sensitivity of its end a neighbor never has: at least one unit for each
+    step, of which `TOTAL` are one.
+    """
+    return goal.delta is not None and goal.sensitivity > goal.delta * TOTAL
+
+
+def _designs_on(
+    grid: Grid, requirement: Requirement, families: tuple[str, ...], reached: Callable[[], float]
+) -> Iterator[Design]:
     region, goal = grid.region_in_steps(requirement.region), goal_on(grid, requirement)
     constant = constant_candidate(grid, requirement, goal, families)
     if constant is not None:
         # nothing costs less than nothing
         yield constant
         return
+    if _is_beyond_weights(goal) and requirement.scale is None:
+        return
     # where there is a decoder it is likely to do best
     yield from decoded_candidates(grid, requirement, goal, families)
-    yield from candidates(grid, region, goal, families, requirement.scale)
+    changing = requirement.region.per_answer or requirement.bounds is not None
+    hopeless = changing and requirement.scale is None and _limit_on(grid, requirement) > reached()
+    if hopeless and not isinstance(grid, LinearGrid):
+        families = (CUT_STAIRCASE.name,) if CUT_STAIRCASE.name in families else families[:1]
+    yield from candidates(grid, region, goal, families, requirement.scale, boosted=not hopeless)
 
 
 def _changing_designs(
@@ -233,7 +282,7 @@ def certified_like(known: Design, requirement: Requirement) -> Certified | None:
     each = requirement.each
     for grid in grids_of(each):
         if type(grid) is type(known.grid):
-            for design in _designs_on(grid, each, (known.kernel.family,)):
+            for design in _designs_on(grid, each, (known.kernel.family,), lambda: math.inf):
                 if design.name == known.name:
                     return certified(requirement, design)
     return None

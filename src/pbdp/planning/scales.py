@@ -45,9 +45,9 @@ def estimated_loss(shape: Shape, problem: Problem, scales: Array) -> Array:
     x = np.asarray(spacing * np.arange(-reach, reach + 1.0)[None, :], dtype=np.float64)
     column = scales[:, None]
     log_first, log_second = shape.log_density(x, column), shape.log_density(x - shift, column)
-    # region ends half-way between two points of the table
+    # region ends half-way between two points of the table; the neighbor leaves it first on its shorter side
     below, above = (
-        (round((end + 0.5) / spacing - 0.5) + 0.5) * spacing for end in (problem.below, problem.above)
+        (round((end + 0.5) / spacing - 0.5) + 0.5) * spacing for end in sorted((problem.below, problem.above))
     )
     inside1 = (x >= -below) & (x <= above)
     inside2 = (x - shift >= -below) & (x - shift <= above)
@@ -94,6 +94,8 @@ CELL_ERROR = 1e-5
 # Multiples of the plain scale that are tried first, then around the best of them.
 SCAN = np.geomspace(1.0, 5.0, 8)
 CLOSER = 7
+# Where a region has one end, multiples of what it is wide are tried too, and may need next to no loss.
+FAR_SCAN = np.geomspace(1e2, 1e4, 5)
 # Scales below e to this leave all the mass at zero.
 LEAST_LOG_SCALE = -7.0
 ROUNDS = 3
@@ -190,6 +192,13 @@ def boosted_scale(shape: Shape, problem: Problem, plain: float, *, anywhere: boo
         scales = np.concatenate([scales, further])
         values = np.concatenate([values, estimated_loss(shape, problem, further)])
     at = int(np.argmin(values))
+    if problem.one_sided and problem.goal.releases == 1:
+        # so wide that hardly an output lies between where the answer's region ends and its neighbor's does
+        far = (problem.reach + problem.goal.sensitivity) * FAR_SCAN
+        far = far[far <= LONGEST]
+        losses = estimated_loss(shape, problem, far) if len(far) else far
+        if len(far) and float(np.min(losses)) < values[at]:
+            return float(far[int(np.argmin(losses))])
     # over several releases boosting changes little, and a look costs more
     for _ in range(ROUNDS if problem.goal.releases == 1 else ROUNDS - 1):
         if not math.isfinite(values[at]):

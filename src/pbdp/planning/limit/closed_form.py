@@ -44,14 +44,18 @@ def strongest_closed_form(question: Question) -> DualCertificate | None:
     block = _block(question)
     if block is None:
         return None
-    coarse = question.coarsened(block)
-    miss, price = 1 - coarse.confidence, coarse.delta
-    epsilon = _largest(lambda e: coarse.staircase_miss(e) - price * _sum_of_largest(coarse, e) > miss)
+    epsilon = provable_epsilon(question.coarsened(block))
     for margin in MARGINS:
         certificate = closed_form(question, epsilon * (1 - margin), block)
         if certificate.epsilon > 0 and certificate.proves(certificate.epsilon):
             return certificate
     return None
+
+
+def provable_epsilon(question: Question) -> float:
+    """The largest epsilon that the closed form proves, but for rounding; without the weights."""
+    miss, price = 1 - question.confidence, question.delta
+    return _largest(lambda e: question.staircase_miss(e) - price * _sum_of_largest(question, e) > miss)
 
 
 def closed_form(question: Question, epsilon: float, block: int = 1) -> DualCertificate:

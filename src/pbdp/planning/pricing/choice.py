@@ -9,7 +9,7 @@ takes least is taken; where few of them fit, the one of which most do.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
@@ -17,18 +17,23 @@ from pbdp.accounting.filters.rule import NATS
 from pbdp.digits import percent_down
 from pbdp.errors import CannotCertifyError, InputError, PbdpError
 from pbdp.mechanism.absolute import AbsoluteRegion
+from pbdp.mechanism.design import AnyDesign
 from pbdp.mechanism.requirement import Requirement
 from pbdp.planning.certification import certified, plan_of
 from pbdp.planning.plan import Plan
-from pbdp.planning.planner import FAMILIES, plan_for
+from pbdp.planning.planner import FAMILIES, moving_designs, plan_for
 from pbdp.planning.pricing.price import Price
 from pbdp.planning.pricing.priced import Priced
 from pbdp.planning.pricing.terms import Amounts, Terms, amount_name
 
 # Laws are also looked for as if so many releases were made.
 MANY = 100
+# Where widths are so many sensitivities, few laws are tried, and none is certified for all of those releases.
+LONG = 1 << 17
 # Below so many of the same, how many fit decides, and not the cost of the first.
 FEW = 30
+# Where a law takes less than this share of the whole budget, none is looked for that would take still less.
+NEGLIGIBLE = 1e-9
 # When a width or a confidence is searched for, these stand for all.
 QUICK = ("laplace", "huber")
 # What a share buys is looked for up to this many sensitivities, beyond which there is next to nothing left,
@@ -72,11 +77,11 @@ class Affordable:
     def choice(self, requirement: Requirement) -> Choice | None:
         """The same with its price."""
         try:
-            laws = laws_for(requirement, self.families)
+            fitting = self._fitting(laws_for_one(requirement, self.families))
+            if not any((entry.price.share or 0.0) < NEGLIGIBLE for entry in fitting):
+                fitting += self._fitting(laws_for_many(requirement, self.families))
         except PbdpError:
             return None
-        priced = [Choice(plan=plan, price=self._price(plan)) for plan in laws]
-        fitting = [entry for entry in priced if self._is_within(entry.price)]
         if not fitting:
             return None
         best = min(fitting, key=lambda entry: _costs(entry.price))
@@ -85,6 +90,11 @@ class Affordable:
             return best
         # where few fit, their number is what counts
         return max(fitting, key=lambda entry: (entry.price.times[0] or 0, *(-c for c in _costs(entry.price))))
+
+    def _fitting(self, laws: tuple[Plan, ...]) -> list[Choice]:
+        """Those of the laws that fit, with their prices."""
+        priced = [Choice(plan=plan, price=self._price(plan)) for plan in laws]
+        return [entry for entry in priced if self._is_within(entry.price)]
 
     def largest_confidence(self, requirement: Requirement) -> Plan:
         """The plan with the largest confidence; the one in `requirement` is only a place holder.
@@ -175,28 +185,35 @@ def _costs(price: Price) -> tuple[float, int]:
     return (price.share or 0.0), max(cost.get(amount_name("reach", block), 0) for block in price.blocks)
 
 
-@lru_cache(maxsize=256)
 def laws_for(requirement: Requirement, families: tuple[str, ...] = FAMILIES) -> tuple[Plan, ...]:
     """Every certified law for the requirement, as a plan of one release."""
-    return tuple(_laws(requirement, families))
+    return laws_for_one(requirement, families) + laws_for_many(requirement, families)
 
 
-def _laws(requirement: Requirement, families: tuple[str, ...]) -> Iterator[Plan]:
+@lru_cache(maxsize=256)
+def laws_for_one(requirement: Requirement, families: tuple[str, ...]) -> tuple[Plan, ...]:
+    """The laws that are certified for the requirement."""
     single = plan_for(requirement, families)
-    seen = []
-    for entry in (single.chosen, *single.others):
-        seen.append(entry.design)
-        yield plan_of(requirement, entry)
-    if not single.mechanism.follows_answer or requirement.releases > 1:
-        return
-    try:
-        many = plan_for(replace(requirement, releases=MANY), families, per_answer=False)
-    except CannotCertifyError:
-        return
-    for entry in (many.chosen, *many.others):
-        found = None if entry.design in seen else certified(requirement, entry.design)
-        if found is not None:
-            yield plan_of(requirement, found)
+    return tuple(plan_of(requirement, entry) for entry in (single.chosen, *single.others))
+
+
+@lru_cache(maxsize=256)
+def laws_for_many(requirement: Requirement, families: tuple[str, ...]) -> tuple[Plan, ...]:
+    """Further laws, which are best for many releases."""
+    seen = [plan.mechanism for plan in laws_for_one(requirement, families)]
+    if not seen[0].follows_answer or requirement.releases > 1:
+        return ()
+    asked = replace(requirement, releases=MANY)
+    if requirement.region.width > LONG * requirement.sensitivity:
+        designs: list[AnyDesign] = list(moving_designs(asked.each, families))
+    else:
+        try:
+            many = plan_for(asked, families, per_answer=False)
+        except CannotCertifyError:
+            return ()
+        designs = [entry.design for entry in (many.chosen, *many.others)]
+    found = (certified(requirement, design) for design in designs if design not in seen)
+    return tuple(plan_of(requirement, entry) for entry in found if entry is not None)
 
 
 def what_fits(affordable: Affordable, plan: Priced, times: int = 1, *, any_law: bool = False) -> str:
