@@ -61,9 +61,8 @@ class Cosine(LogConcave):
     def log_density(self, x: ArrayLike) -> Array:
         distance = np.abs(np.asarray(x, dtype=np.float64))
         near = np.minimum(distance, self.knee)
-        return np.asarray(
-            2 * np.log(np.cos(self._omega * near)) - self.slope * (distance - near) - math.log(self._total)
-        )
+        center = _log_cosines(self._omega, near, self.knee)
+        return np.asarray(2 * center - self.slope * (distance - near) - math.log(self._total))
 
     def largest_loss(self, shift: float) -> float:
         return self.slope * abs(shift)
@@ -91,6 +90,14 @@ class Cosine(LogConcave):
         return np.where(level >= most, -np.inf, np.where(level < -most, np.inf, high))
 
 
+def _log_cosines(frequency: float, near: Array, knee: float) -> Array:
+    """ln cos of these distances, most of which are at the knee in a long table."""
+    found = np.full(near.shape, np.log(np.cos(frequency * np.array([knee])))[0])
+    inside = near < knee
+    found[inside] = np.log(np.cos(frequency * near[inside]))
+    return found
+
+
 def _shapes(problem: Problem) -> Shapes:
     """The angle at the knee; with the knee on the edge of the region it is the law of least information."""
 
@@ -100,7 +107,7 @@ def _shapes(problem: Problem) -> Shapes:
         def log_density(x: Array, scale: Array) -> Array:
             size = np.abs(x) / scale
             near = np.minimum(size, 1.0)
-            return np.asarray(2 * np.log(np.cos(angle * near)) - slope * (size - near))
+            return np.asarray(2 * _log_cosines(angle, near, 1.0) - slope * (size - near))
 
         return Shape(
             start=problem.reach + 1.0,
