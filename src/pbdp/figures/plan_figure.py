@@ -90,7 +90,7 @@ def _of_parts(plan: Plan) -> Figure:
         _noise(panel, part)
     alone = []
     for part in plan.parts:
-        found, _ = noise_epsilon([(release_of(part), part.releases)], part.requirement.delta or 0.0)
+        found, _ = noise_epsilon([(release_of(part), part.composed)], part.requirement.delta or 0.0)
         alone.append((f"{part.name} alone", found.upper))
     rows = [Bar(name=name, value=epsilon, digits=rounded_up(epsilon)) for name, epsilon in alone]
     own = Bar(name="all together", value=plan.epsilon, digits=rounded_up(plan.epsilon), own=True)
