@@ -190,7 +190,9 @@ def _limit(plan: LocalPlan, users: int, *, shuffled: bool) -> Facts:
     else:
         above = f"is {rounded_up(ratio, 3)} times that"
     # after shuffling, one that costs more before it may cost the same
-    where = " with this epsilon before shuffling" if shuffled and limit.figure != "epsilon" else ""
+    where = ""
+    if shuffled:
+        where = " before shuffling" if limit.figure == "epsilon" else " with this epsilon before shuffling"
     return [("Limit", f"{least}: no {limit.subject} can do better{where}; this plan {above}")]
 
 
@@ -231,6 +233,7 @@ def _table(plan: LocalPlan, users: int) -> str:
     goal, grouped = plan.goal, plan.domain.grouped
     header = ["", "mechanism", "epsilon"]
     boosted = any(entry.family == BOOSTED for entry in (plan.chosen, *plan.others))
+    header += ["shuffled"] * (plan.chosen.central is not None)
     header += ["epsilon0"] * boosted
     if isinstance(goal, ReportWithin):
         header += ["confidence"]
@@ -247,6 +250,7 @@ def _table(plan: LocalPlan, users: int) -> str:
 def _row(plan: LocalPlan, entry: Candidate, users: int, boosted: bool) -> list[str]:
     goal = plan.goal
     cells = ["*" * (entry is plan.chosen), entry.family, rounded_up(entry.epsilon)]
+    cells += [] if entry.central is None else [rounded_up(entry.central.epsilon)]
     if boosted:
         own = entry.epsilon0 if entry.family == BOOSTED else None
         cells.append("" if own is None else epsilon_text(own))
