@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from pbdp.digits import rounded_up
 from pbdp.domains import positive
 from pbdp.errors import CannotCertifyError, ContradictionError, InputError
+from pbdp.local.distribution import curve_spread
 from pbdp.local.domain import Domain, ScaleDomain
 from pbdp.local.estimators import NOT_KNOWABLE
 from pbdp.local.families import BOOSTED, BoostedFamily, Family, families_for
@@ -28,6 +29,7 @@ from pbdp.local.limit import (
 )
 from pbdp.local.mechanism import CATEGORY, MEAN, VALUE, LocalMechanism
 from pbdp.local.region import CATEGORY_REGION, Region, region_of
+from pbdp.local.shape import LeastShapeError
 from pbdp.local.shuffled import Shuffled, costs_at_most, shuffled
 
 if TYPE_CHECKING:
@@ -37,6 +39,8 @@ if TYPE_CHECKING:
 PRECISION = 1e-7
 # The same for the epsilon before shuffling, where the smaller end is taken.
 CENTRAL_PRECISION = 1e-3
+# What false reports move of a distribution.
+CUMULATIVE = "cumulative"
 # Limits are shown a little lower than floats have them.
 _ROUNDING = 1e-9
 
@@ -138,12 +142,20 @@ class LocalPlan:
 
     @property
     def false_report(self) -> dict[str, float]:
-        """For how many people's worth one false report can move an estimate at most (the mean: its sum)."""
-        return {
+        """For how many people's worth one false report can move an estimate at most (the mean: its sum).
+
+        Of plans for a distribution also the unbiased estimate of its cumulative curve, at any value.
+        """
+        found = {
             kind: float(self.mechanism.spread(kind).reach.max())
             for kind in self.chosen.errors
             if math.isfinite(self.chosen.errors[kind])
         }
+        curve = curve_spread(self.mechanism) if isinstance(self.goal, LeastShapeError) else None
+        if curve is not None:
+            # up to the last value there is everyone, whatever is reported
+            found[CUMULATIVE] = float(curve.reach[:-1].max())
+        return found
 
     @property
     def most_confidence(self) -> float:

@@ -21,7 +21,7 @@ from pbdp.local.domain import CategoryDomain, Domain, ScaleDomain
 from pbdp.local.estimate import GUARANTEED, NORMAL, SCORE, Estimate
 from pbdp.local.families import BOOSTED, SPLIT
 from pbdp.local.goal import Goal, LeastError, LeastMeanError, ReportWithin, Within
-from pbdp.local.plan import Candidate, LocalPlan
+from pbdp.local.plan import CUMULATIVE, Candidate, LocalPlan
 from pbdp.local.questions import ALL, ONE
 from pbdp.local.shape import DISTRIBUTION, LeastShapeError
 
@@ -209,7 +209,13 @@ def _false(plan: LocalPlan) -> Facts:
     if isinstance(plan.goal, LeastShapeError):
         moved = plan.goal.moved_by(plan.mechanism, FALSE)
         said = f"{percent_up(FALSE)} of false reports, all the same, moved the distribution"
-        return [("Poisoning", f"{said} by {rounded_up(moved)} (simulated; no bound is proved)")]
+        lines = [("Poisoning", f"{said} by {rounded_up(moved)} (simulated; no bound is proved)")]
+        reach = plan.false_report.get(CUMULATIVE)
+        if reach is not None:
+            curve = "a false report moves the cumulative curve that intervals are of, which is not smoothed,"
+            few = f"{percent_up(FALSE)} of them by up to {percent_up(min(FALSE * reach, 1.0))}"
+            lines.append(("", f"{curve} by up to {rounded_up(reach, 3)} people (proved); {few}"))
+        return lines
     moves = plan.false_report
     # what the plan is for, if it is for an estimate
     asked = [kind for kind in ("mean", "category", "value") if kind in (plan.goal.needs or moves)]
