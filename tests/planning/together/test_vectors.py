@@ -235,3 +235,13 @@ def test_one_part_by_itself_costs_what_its_plan_costs() -> None:
     # a little of delta is left beside what drawing takes
     assert alone.epsilon * (1 - 1e-5) < made.epsilon <= alone.epsilon
     assert made.parts == (replace(alone.only, name="part 1"),)
+
+
+def test_pictures_and_certificates_name_the_parts(tmp_path: Path) -> None:
+    made, saved, page = three(), tmp_path / "plan.json", tmp_path / "page.html"
+    titles = [panel.get_title() for panel in made.plot().axes]
+    assert [title.split(":")[0] for title in titles[:3]] == ["visits", "ages", "gradient"]
+    assert "gradient: Gaussian noise in 30 dimensions" in made.describe()
+    made.save(saved)
+    assert main(["certificate", str(saved), "-o", str(page)]) == 0
+    assert "Each published number, or vector, is as near" in page.read_text(encoding="utf-8")
