@@ -79,7 +79,7 @@ def test_a_relative_plan_is_drawn_too(tmp_path: Path) -> None:
         ("several", ["Privacy profile of all 3 numbers together", "proven limit"]),
         ("linf touched", ["a coordinate of the truth is 1000", "meets the requirement"]),
         ("l1", ["a coordinate of the truth is 1000", "in the sum of absolute values", "laplace"]),
-        ("l2", ["its Euclidean length", "meets the requirement", "gaussian"]),
+        ("l2", ["Euclidean length of the noise", "meets the requirement", "gaussian"]),
         ("joint", ["visits: what is published", "nights: what is published", "visits alone", "together"]),
     ],
 )

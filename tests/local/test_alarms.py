@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -13,7 +14,7 @@ from pbdp.local import alarms as module
 from pbdp.local.alarms import Alarm, Repeating, Repeats, alarms
 from pbdp.local.boosted import boosted_response
 from pbdp.local.counts import Counts, count_reports
-from pbdp.local.domain import in_blocks
+from pbdp.local.domain import in_blocks, without_categories
 from pbdp.local.hashing import local_hashing
 from pbdp.local.means import mean_response
 from pbdp.local.mechanism import LocalMechanism
@@ -140,6 +141,17 @@ def test_repeats_are_found_where_reports_are_counted_already() -> None:
     none = Repeating(mechanism=MECHANISMS["boosted"])
     none.add(reports, None)
     assert none.found() is None
+
+
+@pytest.mark.parametrize("made", [subset_selection, unary_encoding])
+def test_repeats_among_more_reports_than_a_float_can_count(made: Callable[..., LocalMechanism]) -> None:
+    mechanism = made(without_categories(range(6000)), 1.0)
+    reports = sent(mechanism, 200, 8)
+    reports[:2] = reports[2]
+    noted = Repeating(mechanism=mechanism)
+    noted.add(reports, None)
+    found = alarms(mechanism, [("all", count_reports(mechanism, reports))], noted.found())
+    assert "repeats" in kinds(found)
 
 
 def test_parts_that_differ_are_named() -> None:

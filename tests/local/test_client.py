@@ -41,6 +41,8 @@ LARGER: dict[str, LocalMechanism] = {
     **{f"boosted {name}": boosted_response(domain, 3.0, 1.5) for name, domain in DOMAINS.items()},
     "boosted, wide": boosted_response(on_scale(range(20_001), 5, ring=True), 12.0, 2.0),
     "unary, wide": unary_encoding(without_categories(range(3000)), 2.0),
+    "subsets, wide": subset_selection(without_categories(range(5000)), 2.0),
+    "sets in wide categories": subset_selection(in_blocks(range(4200), 7), 6.0, 2, by_category=True),
     "hashed": local_hashing(in_blocks(range(10, 101), 10), 2.0),
     "sets of ages": subset_selection(in_blocks(range(10, 101), 10), 5.0, 3, by_category=True),
     "subsets of ages": subset_selection(in_blocks(range(10, 101), 10), 1.0),

@@ -147,3 +147,17 @@ def test_what_has_no_order_or_no_numbers_is_refused() -> None:
     found = distribution(wave, counts_of(wave, 1, np.zeros(50, dtype=np.int64)))
     with pytest.raises(InputError, match="level"):
         found.quantile(1.0)
+
+
+@pytest.mark.parametrize("name", ["square wave", "plain randomized response"])
+def test_what_one_false_report_moves_of_the_curve_at_most(name: str) -> None:
+    """Every report in the place of what its sender should add, one by one; the worst of them is the bound."""
+    goal = LeastShapeError(kind="distribution", users=1000)
+    plan = plan_local(without_categories(range(12)), goal, epsilon=1.0, use=name)
+    mechanism, moved = plan.mechanism, 0.0
+    for report in range(mechanism.cells):
+        curve = np.cumsum(mechanism.estimates("value", np.eye(mechanism.cells, dtype=np.int64)[report], 1)[0])
+        for true in range(12):
+            moved = max(moved, float(np.abs(curve - (np.arange(12) >= true))[:-1].max()))
+    assert moved <= plan.false_report["cumulative"] * (1 + 1e-9)
+    assert moved >= plan.false_report["cumulative"] * (1 - 1e-6)

@@ -300,7 +300,7 @@ def test_hard_cases_are_refused() -> None:
     with pytest.raises(InputError, match="sizes"):
         subset_selection(seven, 1.0, 7)
     with pytest.raises(InputError, match="Use hashing"):
-        subset_selection(without_categories(range(5000)), 1.0)
+        subset_selection(without_categories(range(65_537)), 1.0)
     with pytest.raises(InputError, match="scale"):
         user_split(MEMBERS["boosted, line"].domain, 1.0, 0.5)
     with pytest.raises(InputError, match="texts"):
@@ -329,3 +329,26 @@ def test_a_wave_counts_places_where_values_have_gaps() -> None:
     made = square_wave(without_categories([1, 2, 5, 9]), 2.0)
     assert made.first == 0
     assert square_wave(without_categories(range(10, 20)), 2.0).first == 10
+
+
+def test_line_ups_of_many_values_are_as_described() -> None:
+    """The words of `subset` one by one, with more values than 12 bits can number, and equal keys."""
+    domain = without_categories(range(6000))
+    mechanism = subset_selection(domain, 3.0)
+    (size,), (other,) = mechanism.sizes, mechanism.other
+    generator = np.random.default_rng(3)
+    base = 6000 * other
+    for u, code in ((0, 5), (2**62 - 1, 5999), (base - 1, 17), (base + 5, 4500), (2**61, 5000)):
+        words = generator.integers(0, 2**64, mechanism.words_per_user, dtype=np.uint64)
+        words[0] = u * 4
+        words[1:50] = words[1]  # equal keys
+        halves = [half for word in words[1:].tolist() for half in (word % 2**32, word >> 32)]
+        line = sorted(range(6000), key=lambda value: (halves[value], value))
+        if u < base:
+            start = u // other
+        else:
+            i = (u - base) // (mechanism.boost // size)
+            start = line.index(code) - i if i < size else 0
+        expected = {line[(start + step) % 6000] for step in range(size)}
+        drawn = np.unpackbits(mechanism.draw(np.array([code]), words[None, :]), axis=1)[0]
+        assert set(np.flatnonzero(drawn).tolist()) == expected

@@ -186,3 +186,28 @@ def test_plans_for_a_central_epsilon() -> None:
         plan_shuffled(domain, Within(users=9, value=0.1), epsilon=0.1, delta=1e-6, users=9)
     with pytest.raises(InputError, match="delta"):
         shuffled(plan.mechanism, 10, 1e-15)
+
+
+def test_an_accuracy_is_met_at_the_least_cost_after_shuffling() -> None:
+    """Two groups of values where the least epsilon for a report is not the least after shuffling."""
+    domain, goal = in_blocks(range(10), 2), Within(users=200, value=0.1, category=0.1)
+    before = plan_local(domain, goal)
+    after = plan_shuffled(domain, goal, delta=1e-6, users=200)
+    costs = {
+        entry.family: shuffled(entry.mechanism, 200, 1e-6).epsilon
+        for entry in (before.chosen, *before.others)
+    }
+    assert after.chosen.cost <= 1
+    assert after.chosen.central is not None
+    assert after.chosen.central.epsilon == min(costs.values()) < 0.95 * costs[before.chosen.family]
+    assert after.epsilon > before.epsilon
+    ranked = [entry.central.epsilon for entry in after.others if entry.central is not None]
+    assert ranked == sorted(ranked)
+    assert len(ranked) == len(costs) - 1
+    assert after.record()["chosen"]["central_epsilon"] == after.chosen.central.epsilon
+    assert before.record()["chosen"]["central_epsilon"] is None
+
+
+def test_without_an_accuracy_or_an_epsilon_there_is_nothing_to_plan_for() -> None:
+    with pytest.raises(ContradictionError, match="epsilon"):
+        plan_shuffled(THREE, LeastError(category=0), delta=1e-6, users=100)

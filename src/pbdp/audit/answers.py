@@ -90,6 +90,9 @@ def _hard_answers(plan: Plan) -> Iterator[Answer]:
     elif isinstance(plan.grid, LogGrid):
         unit = math.ceil(plan.grid.tau / plan.grid.theta)
         yield from (as_planned(plan, size * unit) for size in MAGNITUDES)
+    elif not region.follows_answer and not plan.requirement.is_one_by_one:
+        # noise that is the same everywhere, and a percentage of the vector's size
+        yield as_planned(plan, 0)
     elif not region.follows_answer:
         design = plan.design
         inner = plan.grid.region_in_steps(region)

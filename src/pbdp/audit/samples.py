@@ -19,6 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from pbdp.errors import InputError
+from pbdp.mechanism.requirement import Requirement
 from pbdp.noise.kernel import Array
 from pbdp.planning.plan import Part, Plan
 from pbdp.planning.vectors.spherical import SphericalDesign
@@ -162,9 +163,22 @@ def meets(plan: Plan, answer: int | float, values: Array) -> npt.NDArray[np.bool
         return np.asarray((values >= low) & (values <= high))
     if coordinates.norm == "linf":
         return np.asarray(np.all((values >= low) & (values <= high), axis=1))
-    if coordinates.norm == "l2":
-        return np.asarray(np.sum(np.square(values - answer), axis=1) <= plan.requirement.half_width**2)
-    return np.asarray(np.sum(np.abs(values - answer), axis=1) <= high - answer)
+    true = np.full(plan.requirement.dimensions, float(answer))
+    return lengths(coordinates.norm, values - true) <= furthest(plan.requirement, true)
+
+
+def lengths(norm: str, vectors: Array) -> Array:
+    """How long vectors, a row each, are in the norm l1 or l2."""
+    return np.asarray(np.linalg.norm(vectors, ord=int(norm.removeprefix("l")), axis=-1))
+
+
+def furthest(asked: Requirement, true: Array) -> float:
+    """How far from a true vector a published one may be, in its norm, with room for rounding."""
+    if asked.coordinates is None:
+        raise AssertionError("a vector has coordinates")
+    size = float(lengths(asked.coordinates.norm, true))
+    width = float(asked.region.offsets(size)[0])
+    return width + END_ROUNDING * len(true) * (float(np.max(np.abs(true))) + width)
 
 
 def _published(values: object, shape: tuple[int, ...]) -> Array:

@@ -24,7 +24,7 @@ import numpy as np
 
 from pbdp import special
 from pbdp.audit.events import Two
-from pbdp.audit.samples import END_ROUNDING, PARTS, Counts, Draw, Sample, blocks, places_of
+from pbdp.audit.samples import PARTS, Counts, Draw, Sample, blocks, furthest, places_of
 from pbdp.errors import InputError
 from pbdp.mechanism.requirement import Requirement
 from pbdp.noise.kernel import Array
@@ -142,8 +142,7 @@ class _Looked:
 
     def counted(self, draw: Draw, true: Array, draws: int, told: Callable[[int], None]) -> _Counted:
         """Vectors drawn at one answer."""
-        step, width = self.design.rounding.step, self.asked.half_width
-        width += END_ROUNDING * len(true) * (float(np.max(np.abs(true))) + width)
+        step, width = self.design.rounding.step, furthest(self.asked, true)
         met = off_grid = 0
         cells = tuple(np.zeros(len(ends) + 1, dtype=np.int64) for ends in self.ends)
         places = tuple(np.zeros((len(PARTS), 2 * len(line) + 1), dtype=np.int64) for line in self.lines)

@@ -234,7 +234,9 @@ def _protection(plan: Plan) -> str:
 
 def _accuracy(plan: Plan) -> list[str]:
     if plan.is_joint:
-        return ["Each published number is as near to the truth as the table below says."]
+        vectors = any(part.requirement.coordinates is not None for part in plan.parts)
+        each = "Each published number, or vector," if vectors else "Each published number"
+        return [f"{each} is as near to the truth as the table below says."]
     part = plan.only
     what = "The published vector" if part.requirement.coordinates else "Each published number"
     return [f"{what} is {part.requirement.describe()}, at least {percent_down(part.confidence)} of the time."]

@@ -34,11 +34,21 @@ EXAMPLE = """the file, in TOML:
   range = [0, 5]
   confidence = 0.9
   sensitivity = 0.01
+
+  [ages]
+  within = 60
+  error_norm = "l2"
+  dimensions = 10
+  touches = 1
+  confidence = 0.9
+  sensitivity = 1
+  integer = true
 """
 COMMON = {"delta", "neighbors"}
 SIDES = {"below", "above"}
 NOISE = {"confidence", "sensitivity", "integer", "releases", "simultaneous", "step", "scale"}
-OWN = SIDES | NOISE | {"within", "nonnegative", "range"}
+VECTOR = {"dimensions", "norm", "error_norm", "change_norm", "touches"}
+OWN = SIDES | NOISE | VECTOR | {"within", "nonnegative", "range"}
 
 
 def declare(parser: Parser) -> None:

@@ -44,7 +44,7 @@ def declare(parser: Parser) -> None:
     )
     parser.add_argument("--norm", choices=tuple(NORMS), help="one norm for both")
     parser.add_argument("--dimensions", type=whole, required=True, metavar="N", help="how many coordinates")
-    add(parser, "--within", help="width, in the error norm; also 5%%+10 where that is linf")
+    add(parser, "--within", help="width in the error norm, or 5%%+10: of the truth, in that norm, plus 10")
     add(parser, "--below", "--above", "--range", "--scale")
     add(parser, "--confidence", required=True)
     add(parser, "--sensitivity", help="most that one person changes, in the change norm")

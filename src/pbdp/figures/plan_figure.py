@@ -90,7 +90,7 @@ def _of_parts(plan: Plan) -> Figure:
         _noise(panel, part)
     alone = []
     for part in plan.parts:
-        found, _ = noise_epsilon([(release_of(part), part.releases)], part.requirement.delta or 0.0)
+        found, _ = noise_epsilon([(release_of(part), part.composed)], part.requirement.delta or 0.0)
         alone.append((f"{part.name} alone", found.upper))
     rows = [Bar(name=name, value=epsilon, digits=rounded_up(epsilon)) for name, epsilon in alone]
     own = Bar(name="all together", value=plan.epsilon, digits=rounded_up(plan.epsilon), own=True)
@@ -134,7 +134,7 @@ def _noise(panel: Axes, part: Part) -> None:
     requirement = part.requirement
     coordinates = requirement.coordinates
     if isinstance(part.design, SphericalDesign):
-        _length(panel, requirement, part.design)
+        _length(panel, part, part.design)
     else:
         low, high = (requirement.bounds or requirement.region).answers
         answer = EXAMPLE_ANSWER if low <= EXAMPLE_ANSWER <= high else int((low + high) / 2)
@@ -157,14 +157,15 @@ def _noise(panel: Axes, part: Part) -> None:
     panel.set_ylim(0, 1.12 * panel.get_ylim()[1])
 
 
-def _length(panel: Axes, requirement: Requirement, design: SphericalDesign) -> None:
+def _length(panel: Axes, part: Part, design: SphericalDesign) -> None:
     """How long the noise of a whole vector is: shares of its law in cells of equal width."""
+    requirement = part.requirement
     edges = np.linspace(0.0, LENGTHS * requirement.half_width, CELLS + 1)
     share = np.diff(design.length_below(requirement, edges))
     _shade(panel, 0.0, requirement.half_width)
     panel.fill_between(edges[1:], share, color=COLORS[0], lw=0, step="pre")
     panel.set(
-        title="Noise: its Euclidean length, the same in all directions",
+        title=f"{part.name or 'Noise'}: Euclidean length of the noise, the same in all directions",
         xlabel="length",
         ylabel=f"probability, in cells of {edges[1]:.3g}",
     )

@@ -45,6 +45,8 @@ LEAST_P = 1e-300
 LEAST_PART = 100
 # Reports that are more likely than this repeat by themselves, and more than so many are not compared.
 SURPRISING, MOST_NOTED = 1e-6, 20_000_000
+# They are counted as no less likely, so that their chance has a logarithm.
+LEAST_CHANCE = 1e-300
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -169,6 +171,7 @@ def _repeats(mechanism: LocalMechanism, users: int, repeats: Repeats) -> list[Al
     chance = mechanism.largest_chance
     if repeats.pairs == 0 or chance is None:
         return []
+    chance = max(chance, LEAST_CHANCE)
     pairs = users * (users - 1) / 2 * chance / repeats.pairs
     most = (
         math.lgamma(users + 1)

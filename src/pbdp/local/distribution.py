@@ -22,7 +22,7 @@ from pbdp.local.estimate import GUARANTEED, METHODS, SCORE
 from pbdp.local.intervals import guaranteed_half_width, normal_quantile
 from pbdp.local.mechanism import VALUE, LocalMechanism
 from pbdp.local.shape import LEVELS, numbers_of, quantiles, shape_of
-from pbdp.local.spread import UnknowableSpread
+from pbdp.local.spread import Spread, UnknowableSpread
 from pbdp.noise.kernel import Array
 
 # Beyond it the cumulative curve has no intervals.
@@ -107,13 +107,20 @@ def distribution(
     )
 
 
+def curve_spread(mechanism: LocalMechanism) -> Spread | None:
+    """What one person adds to unbiased estimates of the cumulative curve; None where there are none."""
+    size = mechanism.domain.count
+    spread = mechanism.weighted(np.tri(size)) if size <= LARGEST_CURVE else None
+    return None if isinstance(spread, UnknowableSpread) else spread
+
+
 def _curve(
     mechanism: LocalMechanism, counts: Counts, share: Array, method: str, miss: float
 ) -> tuple[Array, Array]:
     """Ends of the intervals of the cumulative curve; from 0 to 1 where no estimate is unbiased."""
     size, users = len(share), counts.users
-    spread = mechanism.weighted(np.tri(size)) if size <= LARGEST_CURVE else None
-    if spread is None or isinstance(spread, UnknowableSpread):
+    spread = curve_spread(mechanism)
+    if spread is None:
         return np.append(np.zeros(size - 1), 1.0), np.ones(size)
     found = np.cumsum(mechanism.estimates(VALUE, counts.tally, users)[0])
     if method == GUARANTEED:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from pbdp.digits import rounded_up
 from pbdp.domains import positive
 from pbdp.errors import CannotCertifyError, ContradictionError, InputError
+from pbdp.local.distribution import curve_spread
 from pbdp.local.domain import Domain, ScaleDomain
 from pbdp.local.estimators import NOT_KNOWABLE
 from pbdp.local.families import BOOSTED, BoostedFamily, Family, families_for
@@ -28,7 +29,8 @@ from pbdp.local.limit import (
 )
 from pbdp.local.mechanism import CATEGORY, MEAN, VALUE, LocalMechanism
 from pbdp.local.region import CATEGORY_REGION, Region, region_of
-from pbdp.local.shuffled import costs_at_most
+from pbdp.local.shape import LeastShapeError
+from pbdp.local.shuffled import Shuffled, costs_at_most, shuffled
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -37,6 +39,8 @@ if TYPE_CHECKING:
 PRECISION = 1e-7
 # The same for the epsilon before shuffling, where the smaller end is taken.
 CENTRAL_PRECISION = 1e-3
+# What false reports move of a distribution.
+CUMULATIVE = "cumulative"
 # Limits are shown a little lower than floats have them.
 _ROUNDING = 1e-9
 
@@ -48,6 +52,7 @@ class Candidate:
     `errors` are root mean squared errors of the shares of values and categories, and of the mean, times the
     square root of the number of users, for those that can be estimated: divide by that root. `near` is how
     likely a report is near enough to the truth (see `LocalPlan.region`; None if reports are no values).
+    `central` is what it costs after shuffling, where plans are compared by that.
     """
 
     family: str
@@ -56,6 +61,7 @@ class Candidate:
     cost: float
     errors: dict[str, float]
     near: float | None
+    central: Shuffled | None = None
 
     @property
     def epsilon(self) -> float:
@@ -88,6 +94,7 @@ class Candidate:
             "value_error": self.value_error,
             "mean_error": self.errors.get(MEAN),
             "report_confidence": self.near,
+            "central_epsilon": None if self.central is None else self.central.epsilon,
             # once, people could be asked to put in the name of their category
             "reports_category": False,
         }
@@ -135,12 +142,20 @@ class LocalPlan:
 
     @property
     def false_report(self) -> dict[str, float]:
-        """For how many people's worth one false report can move an estimate at most (the mean: its sum)."""
-        return {
+        """For how many people's worth one false report can move an estimate at most (the mean: its sum).
+
+        Of plans for a distribution also the unbiased estimate of its cumulative curve, at any value.
+        """
+        found = {
             kind: float(self.mechanism.spread(kind).reach.max())
             for kind in self.chosen.errors
             if math.isfinite(self.chosen.errors[kind])
         }
+        curve = curve_spread(self.mechanism) if isinstance(self.goal, LeastShapeError) else None
+        if curve is not None:
+            # up to the last value there is everyone, whatever is reported
+            found[CUMULATIVE] = float(curve.reach[:-1].max())
+        return found
 
     @property
     def most_confidence(self) -> float:
@@ -229,11 +244,42 @@ def plan_local(
 
 
 def plan_shuffled(
-    domain: Domain, goal: Goal, *, epsilon: float, delta: float, users: int, use: str | None = None
+    domain: Domain,
+    goal: Goal,
+    *,
+    epsilon: float | None = None,
+    delta: float,
+    users: int,
+    use: str | None = None,
 ) -> LocalPlan:
-    """The best mechanism of those that cost at most `epsilon` at `delta` once `users` reports are
-    shuffled.
+    """The best mechanism of those that cost at most `epsilon` at `delta` once `users` reports are shuffled.
+
+    Without it, the one that meets the accuracy with the least epsilon after shuffling: of each kind, the one
+    with the least epsilon for a report stands for comparison.
     """
+    families = families_for(domain, goal)
+    if epsilon is None:
+        found = [
+            replace(entry, central=shuffled(entry.mechanism, users, delta))
+            for entry in _by_epsilon(domain, goal, families)
+        ]
+        # the order so far decides between those that cost the same to what is found
+        ranked = sorted(found, key=lambda entry: _rank(_central(entry), 3))
+    else:
+        ranked = _by_central_epsilon(domain, goal, families, users=users, delta=delta, epsilon=epsilon)
+    chosen = ranked[0] if use is None else _named(ranked, use)
+    others = tuple(entry for entry in ranked if entry is not chosen)
+    return LocalPlan(domain=domain, goal=goal, chosen=chosen, others=others)
+
+
+def _central(entry: Candidate) -> float:
+    return math.inf if entry.central is None else entry.central.epsilon
+
+
+def _by_central_epsilon(
+    domain: Domain, goal: Goal, families: Sequence[Family], *, users: int, delta: float, epsilon: float
+) -> list[Candidate]:
+    """What may be had for an epsilon after shuffling, the least cost first."""
     if goal.asks:
         raise ContradictionError("goal", "a least error where epsilon is for shuffled reports", "an accuracy")
     positive("central epsilon", epsilon)
@@ -242,15 +288,13 @@ def plan_shuffled(
         return costs_at_most(mechanism, users, delta, epsilon)
 
     found = []
-    for family in families_for(domain, goal):
+    for family in families:
         most = _largest(family, goal, fits, min(epsilon, family.largest_epsilon))
         found.append(_entry(family, goal, most, family.best(goal, most)[1], domain))
     ranked = sorted(found, key=lambda entry: _rank(entry.cost, 3))
     if not ranked or not math.isfinite(ranked[0].cost):
         raise CannotCertifyError("Nothing compared here can estimate this. Use fewer values.")
-    chosen = ranked[0] if use is None else _named(ranked, use)
-    others = tuple(entry for entry in ranked if entry is not chosen)
-    return LocalPlan(domain=domain, goal=goal, chosen=chosen, others=others)
+    return ranked
 
 
 def _largest(family: Family, goal: Goal, fits: Callable[[LocalMechanism], bool], low: float) -> float:

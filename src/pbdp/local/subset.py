@@ -24,7 +24,10 @@ and these laws reach the limit for values, and for values and categories at once
 (`limit`).
 
 Two keys are equal with chance 2^-32, and then the line-up prefers a value by its number: the chance that a
-report holds a value is off by less than 2^-31, far below what any survey can see.
+report holds a value is off by less than 2^-31, far below what any survey can see, and however many values
+there are. (Only keys equal to the true value's, or to that of the other value, move one against the other,
+by n 2^-32 places in the mean at most, and a place counts for a set of d with chance 1/d where they are within
+d of one another, as they are with chance 2d/n.)
 """
 
 from __future__ import annotations
@@ -53,8 +56,8 @@ from pbdp.local.spread import Spread
 from pbdp.mechanism.weights import TOTAL
 from pbdp.noise.kernel import Array, Words
 
-# Values are numbered with 12 bits beside their key, and blocks with the 12 above it.
-NUMBER_BITS, KEY_BITS = 12, 32
+# Values are numbered with 16 bits below their key, and blocks with the 16 above it: a word holds all three.
+NUMBER_BITS, KEY_BITS = 16, 32
 LARGEST_DOMAIN = 1 << NUMBER_BITS
 LARGEST_EPSILON = 12.0
 # Multiples of all sizes of sets beyond this would cost more weight than rounding does.
@@ -230,8 +233,9 @@ class SubsetSelection(LocalMechanism):
 
     @property
     def largest_chance(self) -> float:
+        # of whole numbers: there may be more sets than a float can say
         own = [
-            (other + self.boost // d) * n / TOTAL / math.comb(n, d)
+            (other + self.boost // d) * n / (TOTAL * math.comb(n, d))
             for n, d, other in zip(self.blocks, self.sizes, self.other, strict=True)
         ]
         return max(own)

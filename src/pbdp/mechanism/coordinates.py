@@ -71,3 +71,25 @@ class Coordinates:
         if self.touches > self.dimensions:
             raise ContradictionError("touches", f"at most the {self.dimensions} dimensions", self.touches)
         object.__setattr__(self, "touches", int(self.touches))
+
+
+def coordinates_of(
+    *,
+    dimensions: int,
+    norm: str | None = None,
+    error_norm: str | None = None,
+    change_norm: str | None = None,
+    touches: int | None = None,
+) -> Coordinates:
+    """The coordinates as they are asked for: a norm of the error and one of changes, or one for both."""
+    if (norm is None) == (error_norm is None):
+        rule = "given one at a time: the norm of the error, or one norm for errors and changes"
+        raise ContradictionError("error_norm and norm", rule, "neither" if norm is None else "both")
+    if norm is not None and change_norm is not None:
+        raise ContradictionError("change_norm", "left out beside norm, which says both", repr(change_norm))
+    return Coordinates(
+        dimensions=dimensions,
+        norm=norm if error_norm is None else error_norm,  # type: ignore[arg-type]
+        touches=touches,
+        change_norm="linf" if norm is None and change_norm is None else change_norm,
+    )

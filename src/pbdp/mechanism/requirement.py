@@ -10,11 +10,13 @@ import numpy as np
 
 from pbdp.domains import above_one, confidence_level, positive, probability, whole
 from pbdp.errors import ContradictionError, InputError
+from pbdp.mechanism.absolute import AbsoluteRegion
 from pbdp.mechanism.coordinates import NORMS, Coordinates
 from pbdp.mechanism.fixed import FixedRegion
 from pbdp.mechanism.grid import Grid
 from pbdp.mechanism.neighbors import Neighbors
 from pbdp.mechanism.region import Region
+from pbdp.mechanism.relative import RelativeRegion
 
 # Sensitivities outside leave no room in a double for the steps around them.
 SMALLEST, LARGEST = 1e-100, 1e100
@@ -171,8 +173,18 @@ class Requirement:
 
     @property
     def half_width(self) -> float:
-        """How far off an answer may be, where that is the same everywhere and on both sides."""
+        """How far off an answer may be on both sides, whatever it is; of a percentage that is its floor."""
         return float(np.min(self.region.offsets(0.0)))
+
+    @property
+    def kept_region(self) -> Region:
+        """What the noise keeps to, with the plan's confidence: all that is asked, or less.
+
+        Where errors or changes are measured over the whole vector, noise is the same for every answer. It
+        keeps to the floor of a percentage of the vector's size, norm(error) <= theta·norm(Q) + tau, which
+        meets it for every Q.
+        """
+        return self.region if self.is_one_by_one else AbsoluteRegion.even(self.half_width)
 
     @property
     def each(self) -> Requirement:
@@ -183,7 +195,9 @@ class Requirement:
         """
         if self.coordinates is None:
             return self
-        every = replace(self, coordinates=None, releases=self.dimensions, simultaneous=True)
+        every = replace(
+            self, region=self.kept_region, coordinates=None, releases=self.dimensions, simultaneous=True
+        )
         if self.touched == self.dimensions:
             return every
         return replace(every, confidence=every.confidence_each, releases=self.touched, simultaneous=False)
@@ -295,15 +309,18 @@ class Requirement:
             )
 
     def _check_one_width(self) -> None:
-        """A vector whose error is measured as a whole has one width; coordinates by themselves any."""
+        """A vector whose error is measured as a whole has one width, or a percentage of its size and a floor.
+
+        Coordinates by themselves may have any.
+        """
         width = self.region.offsets(0.0)
-        if not self.region.follows_answer or width[0] != width[1] or self.bounds is not None:
+        one_width = self.region.follows_answer or isinstance(self.region, RelativeRegion)
+        if not one_width or width[0] != width[1] or self.bounds is not None:
             raise ContradictionError(
                 "within",
-                "one number where errors or changes are measured over the whole vector",
+                "a number, or a percentage plus one, where errors or changes are those of the whole vector",
                 self.describe(),
-                "Ask for the floor, which meets the percentage too. "
-                "Percentages, ranges and two sides are for the error norm linf, every coordinate by itself.",
+                "Ranges and two sides are for the error norm linf, every coordinate by itself.",
             )
         if not SMALLEST <= float(width[0]) <= LARGEST:
             remedy = "Count in another unit."

@@ -12,7 +12,7 @@ from dataclasses import replace
 from functools import lru_cache
 from typing import TypeVar
 
-from pbdp.mechanism.design import AnyDesign, Design
+from pbdp.mechanism.design import AnyDesign, Design, rounded_down
 from pbdp.mechanism.grid import Grid, LinearGrid
 from pbdp.mechanism.requirement import Requirement
 from pbdp.mechanism.weights import TOTAL
@@ -46,21 +46,34 @@ def certified(requirement: Requirement, design: AnyDesign) -> Certified | None:
     if isinstance(design, VectorDesign):
         found = design.certificate(requirement)
         return None if found is None else Certified(design=design, certificate=found)
+    joint = proven_confidence(requirement, design)
+    if joint is None:
+        return None
     if not isinstance(design, Design):
         raise AssertionError("a design is for numbers or for vectors")
     each = requirement.each
-    region = design.grid.region_in_steps(each.region)
-    if requirement.coordinates is not None and requirement.coordinates.norm != "linf":
-        joint = confidence_of_sum(requirement, design)
-        if joint < requirement.confidence:
-            return None
-        certificate = certify(design, region, goal_on(design.grid, each))
-    else:
-        if not meets(design, region, each.confidence_each):
-            return None
-        certificate = certify(design, region, goal_on(design.grid, each))
+    certificate = certify(design, design.grid.region_in_steps(each.region), goal_on(design.grid, each))
+    if requirement.rdp_order is not None:
+        # that of the law before it is rounded to a table
         joint = requirement.joint_confidence_of(certificate.confidence)
     return Certified(design=design, certificate=replace(certificate, confidence=joint))
+
+
+def proven_confidence(requirement: Requirement, design: AnyDesign) -> float | None:
+    """The confidence that every answer has, from the table, or None if one falls short of what is asked."""
+    if isinstance(design, VectorDesign):
+        found = design.certificate(requirement)
+        return None if found is None else found.confidence
+    if not isinstance(design, Design):
+        raise AssertionError("a design is for numbers or for vectors")
+    if requirement.coordinates is not None and requirement.coordinates.norm != "linf":
+        joint = confidence_of_sum(requirement, design)
+        return None if joint < requirement.confidence else joint
+    each = requirement.each
+    region = design.grid.region_in_steps(each.region)
+    if not meets(design, region, each.confidence_each):
+        return None
+    return requirement.joint_confidence_of(rounded_down(design.least_weight(region)))
 
 
 @lru_cache(maxsize=64)

@@ -84,6 +84,7 @@ def remarks(plan: Plan) -> list[str]:
     large = delta_words(plan.delta)
     lines = [large] if large is not None else []
     lines += [words for part in plan.parts if (words := width_words(part.requirement)) is not None]
+    lines += [words for part in plan.parts if (words := _vector_floor_words(part)) is not None]
     if plan.is_joint or plan.requirement.coordinates is not None:
         return lines
     if plan.delta is not None and plan.epsilon <= NO_LOSS:
@@ -127,6 +128,18 @@ def _floor_words(plan: Plan) -> list[str]:
         f"{rounded_up(floor)}. `ask` with a floor looks until it is accurate enough, and pays less for large "
         "answers."
     ]
+
+
+def _vector_floor_words(part: Part) -> str | None:
+    """That a percentage of a whole vector's size costs what its floor costs."""
+    region = part.requirement.region
+    if part.requirement.is_one_by_one or not isinstance(region, RelativeRegion):
+        return None
+    return (
+        f"The percentage saves nothing: noise for {part.name or 'the whole vector'} keeps to its floor, "
+        f"within {region.tau:g}, whatever the answer is. A higher floor costs less; for single numbers `ask` "
+        "with a floor looks first, and pays less for large ones."
+    )
 
 
 def width_words(requirement: Requirement) -> str | None:

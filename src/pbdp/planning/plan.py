@@ -57,6 +57,11 @@ class Part:
         return self.requirement.releases * self.requirement.touched
 
     @property
+    def composed(self) -> int:
+        """How many releases it counts as in a composition; noise that is drawn for a whole vector is one."""
+        return 1 if isinstance(self.design, VectorDesign) else self.releases
+
+    @property
     def releaser(self) -> Releaser:
         """What draws for this part; made at the first release, then kept."""
         if self._releaser is None:

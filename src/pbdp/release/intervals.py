@@ -1,7 +1,8 @@
 """What a published number says of the true answer: intervals that hold for every answer.
 
 **The requirement, inverted.** The output meets the requirement with at least the plan's confidence, whatever
-the answer; so the answers for which the published number would meet it hold the truth as often.
+the answer; so the answers for which the published number would meet it hold the truth as often. Noise for a
+whole vector keeps to the floor of a percentage, which is the shorter one to invert.
 
 **A relative width and noise that is the same everywhere.** For each answer some outputs are chosen that have
 the confidence together, and the answers among whose outputs the published number is are kept. Up to some
@@ -52,7 +53,7 @@ class Intervals:
 
 def requirement_intervals(publisher: Publisher, published: Array, confidence: float) -> Intervals | None:
     """The requirement inverted, or None where it has no inverse in closed form that tells anything."""
-    ends = publisher.requirement.region.inverse(published)
+    ends = publisher.requirement.kept_region.inverse(published)
     return None if ends is None else _answers(publisher, *ends, confidence)
 
 

@@ -246,3 +246,17 @@ def test_replaces_a_file_only_if_told(capsys: Capture, tmp_path: Path) -> None:
     assert run(capsys, *words).code == 0
     assert_refused(run(capsys, *words), "--force")
     assert run(capsys, *words, "--force").code == 0
+
+
+def test_an_accuracy_is_planned_for_what_it_costs_after_shuffling(capsys: Capture) -> None:
+    words = ["local", "plan", "--values", "1..5", "--within", "0.5", "--of", "mean", "--users", "1000"]
+    before = json.loads(run(capsys, *words, "--json").out)
+    after = json.loads(run(capsys, *words, "--shuffled", "--json").out)
+    assert before["shuffled"] is None
+    assert before["chosen"]["family"] == "mean response"
+    assert after["chosen"]["family"] == "square wave"
+    assert after["shuffled"]["epsilon"] == after["chosen"]["central_epsilon"]
+    rivals = {other["family"]: other["central_epsilon"] for other in after["others"]}
+    assert after["shuffled"]["epsilon"] < rivals["mean response"]
+    told = run(capsys, *words, "--shuffled").out
+    assert re.search(r"mechanism +epsilon +shuffled", told)

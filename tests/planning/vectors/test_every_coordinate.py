@@ -128,10 +128,9 @@ def test_a_percentage_costs_less_than_its_floor() -> None:
 @pytest.mark.parametrize(
     "more",
     [
-        {"error_norm": "l2", "within": "5%+10"},
         {"error_norm": "l1", "within": 5, "range": (0, 20)},
         {"error_norm": "l2", "within": (1, 2)},
-        {"error_norm": "linf", "change_norm": "l1", "within": "5%+10"},
+        {"error_norm": "linf", "change_norm": "l1", "within": "5%+10", "range": (0, 20)},
     ],
 )
 def test_errors_of_the_whole_vector_have_one_width(more: dict[str, Any]) -> None:

@@ -33,6 +33,7 @@ EXAMPLES = """examples:
   pbdp local plan --values 10..100 --epsilon 1 --goal distribution --users 45222
   pbdp local plan --values 10..100 --within 0.5 --of mean --users 45222
   pbdp local plan --values never,rarely,often,always --epsilon 1 --users 20000 --shuffled
+  pbdp local plan --values 10..100 --within 1% --users 100000 --shuffled
   pbdp local plan --values 1..10 --scale-width 3 --central-epsilon 0.1 --delta 1e-6 --users 20000
 """
 
@@ -94,7 +95,9 @@ def declare(parser: Parser) -> None:
     both.add_argument("--use", metavar="NAME", help="take this one of the mechanisms compared, not the best")
     together = parser.add_argument_group("where reports are shuffled before anyone sees them")
     together.add_argument(
-        "--shuffled", action="store_true", help="say what a report costs among those of --users people"
+        "--shuffled",
+        action="store_true",
+        help="say what a report costs among those of --users people; with an accuracy, find the least of it",
     )
     together.add_argument(
         "--central-epsilon",
@@ -139,7 +142,7 @@ def run(options: argparse.Namespace) -> str:
 def _made(options: argparse.Namespace, domain: Domain, goal: Goal) -> LocalPlan:
     from pbdp.local.plan import plan_local, plan_shuffled
 
-    if options.central_epsilon is None:
+    if options.central_epsilon is None and not (options.shuffled and goal.asks):
         return plan_local(domain, goal, epsilon=options.epsilon, epsilon0=options.epsilon0, use=options.use)
     return plan_shuffled(
         domain,
@@ -156,6 +159,8 @@ def _central(options: argparse.Namespace, made: LocalPlan) -> Shuffled | None:
 
     if not options.shuffled:
         return None
+    if made.chosen.central is not None:
+        return made.chosen.central
     known = math.inf if options.central_epsilon is None else options.central_epsilon
     return shuffled(made.mechanism, options.users, options.delta, known)
 

@@ -21,7 +21,7 @@ from pbdp.local.domain import CategoryDomain, Domain, ScaleDomain
 from pbdp.local.estimate import GUARANTEED, NORMAL, SCORE, Estimate
 from pbdp.local.families import BOOSTED, SPLIT
 from pbdp.local.goal import Goal, LeastError, LeastMeanError, ReportWithin, Within
-from pbdp.local.plan import Candidate, LocalPlan
+from pbdp.local.plan import CUMULATIVE, Candidate, LocalPlan
 from pbdp.local.questions import ALL, ONE
 from pbdp.local.shape import DISTRIBUTION, LeastShapeError
 
@@ -191,7 +191,9 @@ def _limit(plan: LocalPlan, users: int, *, shuffled: bool) -> Facts:
     else:
         above = f"is {rounded_up(ratio, 3)} times that"
     # after shuffling, one that costs more before it may cost the same
-    where = " with this epsilon before shuffling" if shuffled and limit.figure != "epsilon" else ""
+    where = ""
+    if shuffled:
+        where = " before shuffling" if limit.figure == "epsilon" else " with this epsilon before shuffling"
     return [("Limit", f"{least}: no {limit.subject} can do better{where}; this plan {above}")]
 
 
@@ -208,7 +210,13 @@ def _false(plan: LocalPlan) -> Facts:
     if isinstance(plan.goal, LeastShapeError):
         moved = plan.goal.moved_by(plan.mechanism, FALSE)
         said = f"{percent_up(FALSE)} of false reports, all the same, moved the distribution"
-        return [("Poisoning", f"{said} by {rounded_up(moved)} (simulated; no bound is proved)")]
+        lines = [("Poisoning", f"{said} by {rounded_up(moved)} (simulated; no bound is proved)")]
+        reach = plan.false_report.get(CUMULATIVE)
+        if reach is not None:
+            curve = "a false report moves the cumulative curve that intervals are of, which is not smoothed,"
+            few = f"{percent_up(FALSE)} of them by up to {percent_up(min(FALSE * reach, 1.0))}"
+            lines.append(("", f"{curve} by up to {rounded_up(reach, 3)} people (proved); {few}"))
+        return lines
     moves = plan.false_report
     # what the plan is for, if it is for an estimate
     asked = [kind for kind in ("mean", "category", "value") if kind in (plan.goal.needs or moves)]
@@ -232,6 +240,7 @@ def _table(plan: LocalPlan, users: int) -> str:
     goal, grouped = plan.goal, plan.domain.grouped
     header = ["", "mechanism", "epsilon"]
     boosted = any(entry.family == BOOSTED for entry in (plan.chosen, *plan.others))
+    header += ["shuffled"] * (plan.chosen.central is not None)
     header += ["epsilon0"] * boosted
     if isinstance(goal, ReportWithin):
         header += ["confidence"]
@@ -248,6 +257,7 @@ def _table(plan: LocalPlan, users: int) -> str:
 def _row(plan: LocalPlan, entry: Candidate, users: int, boosted: bool) -> list[str]:
     goal = plan.goal
     cells = ["*" * (entry is plan.chosen), entry.family, rounded_up(entry.epsilon)]
+    cells += [] if entry.central is None else [rounded_up(entry.central.epsilon)]
     if boosted:
         own = entry.epsilon0 if entry.family == BOOSTED else None
         cells.append("" if own is None else epsilon_text(own))

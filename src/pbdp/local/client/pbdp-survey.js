@@ -197,7 +197,7 @@ const sets = {
     need(n.length === d.length && d.length === other.length, "one size and one weight for each block");
     need(d.every((size, j) => whole(size, 1) && size <= n[j]), "sets are no larger than their blocks");
     need(other.every((weight) => weight > 0n) && boost > 0n, "weights are no law");
-    need(config.domain.values.length <= 4096 && !(d.length === 1 && d[0] === n[0]), "sets are too large");
+    need(config.domain.values.length <= 65536 && !(d.length === 1 && d[0] === n[0]), "sets are too large");
     return ratioOf(d.map((size, j) => [other[j] + boost / BigInt(size), other[j]]));
   },
   ones(config, x, halves) {
@@ -215,11 +215,11 @@ const sets = {
     }
     const i = u < base ? 0 : Number((u - base) / (boost / BigInt(d[j])));
     if (u >= base && i >= d[j]) [j, first] = [0, 0];
-    // a key and a number are below 2^44 together, so an ordinary number holds them
-    const key = (v) => halves[2 + v] * 4096 + v;
+    // a key and a number are below 2^48 together, so an ordinary number holds them
+    const key = (v) => halves[2 + v] * 65536 + v;
     const line = Float64Array.from({ length: n[j] }, (_, k) => key(first + k)).sort();
     if (u >= base && i < d[mine.j]) start = line.indexOf(key(x)) - i;
-    return Array.from({ length: d[j] }, (_, k) => line[(((start + k) % n[j]) + n[j]) % n[j]] % 4096);
+    return Array.from({ length: d[j] }, (_, k) => line[(((start + k) % n[j]) + n[j]) % n[j]] % 65536);
   },
   report(config, x, halves) {
     return hexadecimal(this.ones(config, x, halves), config.domain.values.length);

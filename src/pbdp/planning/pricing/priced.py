@@ -3,8 +3,8 @@
 The fingerprint is of what was asked and which noise answers it, of nothing that may differ in a copy.
 
 What each reveals: the pairs of laws that stand for it in a filter, and the exact composition of several.
-Numbers with noise from a table enter with the table's own pairs; noise for whole vectors with the curve of
-its certificates; what is known by its (epsilon, delta) alone, and the probability that a joint plan sets
+Numbers with noise from a table enter with the table's own pairs; noise for whole vectors with the pair of its
+curve of delta; what is known by its (epsilon, delta) alone, and the probability that a joint plan sets
 aside, as randomized response (proved in `accounting.filters.steps` and `planning.together.joint`).
 """
 
@@ -26,13 +26,14 @@ from pbdp.accounting.filters.package import package_law
 from pbdp.accounting.filters.rule import not_below_written, written
 from pbdp.accounting.filters.steps import claimed_release, design_release, symmetric_law
 from pbdp.domains import fraction, non_negative, positive, whole
-from pbdp.errors import CannotCertifyError, InputError
+from pbdp.errors import InputError
 from pbdp.mechanism.design import AnyDesign, Design
 from pbdp.mechanism.neighbors import Neighbors
 from pbdp.mechanism.requirement import Requirement
 from pbdp.planning.plan import Plan
 from pbdp.planning.records import design_record, requirement_record
-from pbdp.planning.together.joint import noise_epsilon_at
+from pbdp.planning.vectors.design import VectorDesign
+from pbdp.planning.vectors.loss import vector_release
 from pbdp.spelling import as_before, digest
 
 # Certified figures are left out: two machines may differ in their last digits (see `store`), and they
@@ -121,11 +122,6 @@ def noises_of(plan: Priced) -> tuple[Noise, ...]:
     )
 
 
-def is_tabled(plan: Priced) -> bool:
-    """Whether all of its laws are those of tables."""
-    return isinstance(plan, Plan) and all(isinstance(part.design, Design) for part in plan.parts)
-
-
 def name_of(plan: Priced) -> str:
     """The noise in a word or two."""
     if not isinstance(plan, Plan):
@@ -203,6 +199,8 @@ def _of_vector(asked: Requirement, design: AnyDesign) -> Record:
         "norm": coordinates.norm,
         "dimensions": coordinates.dimensions,
         "within": asked.half_width,
+        # a percentage that the noise does not show
+        **({} if asked.kept_region == asked.region else {"region": asked.region.record()}),
         "sensitivity": asked.sensitivity,
         "neighbors": asked.neighbors,
         "requirement": {
@@ -218,9 +216,6 @@ def _of_vector(asked: Requirement, design: AnyDesign) -> Record:
 
 
 Laws = tuple[LossLaw, ...]
-# The deltas at which the epsilon of noise for whole vectors is certified, to draw its curve.
-_DELTAS = (0.3, 0.1, 0.03, 1e-2, 1e-3, 1e-4, 1e-6, 1e-8, 1e-10, 1e-12)
-_POINTS = 200
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -241,10 +236,8 @@ def compose_plans(plans: Iterable[tuple[Priced, int]], precision: float = PRECIS
     parts: list[tuple[Release, int]] = []
     for plan, times in plans:
         count = whole("times", times, least=0)
-        noises = noises_of(plan)
-        if not is_tabled(plan):
-            parts.append((Release(covered=_untabled_laws(plan)), count))
-        for noise in noises:
+        parts += [(Release(covered=laws), count) for laws in _untabled_laws(plan)]
+        for noise in noises_of(plan):
             key = (noise.design, noise.steps)
             if key not in known:
                 known[key] = design_release(*key)
@@ -264,8 +257,7 @@ def losses_of(plans: tuple[tuple[Priced, int], ...], aside: float) -> Losses:
         missing += count * (plan.missing if isinstance(plan, Plan) else 0.0) * (1 + 2.0**-50)
         noises = noises_of(plan)
         parts += [(_table_laws(noise.design, noise.steps), count * noise.releases) for noise in noises]
-        if not is_tabled(plan):
-            parts.append((_untabled_laws(plan), count))
+        parts += [(laws, count) for laws in _untabled_laws(plan)]
         # a claim is of the epsilon that was written
         own = written(plan.epsilon) if isinstance(plan, Claim) else None
         reaches += [own] * (len(parts) - len(reaches))
@@ -284,41 +276,17 @@ def _table_laws(design: Design, steps: int) -> Laws:
     return design_release(design, steps).covered
 
 
-def _untabled_laws(plan: Priced) -> Laws:
-    """A claim; noise for whole vectors by the curve of its certificates, or as a claim if it has none."""
+def _untabled_laws(plan: Priced) -> list[Laws]:
+    """A claim, what was measured, or the noise for a whole vector of each part that has such noise."""
     if isinstance(plan, Measured):
-        return (symmetric_law(plan.step, np.array(plan.deltas)),)
-    if isinstance(plan, Plan):
-        law = _vector_law(plan)
-        if law is not None:
-            return (law,)
-    claim = not_below_written(plan.epsilon), not_below_written(plan.delta or 0.0)
-    return claimed_release(*claim).covered
-
-
-@lru_cache(maxsize=64)
-def _vector_law(plan: Plan) -> LossLaw | None:
-    """The pair of the curve that follows from the epsilons certified at several deltas.
-
-    Each of them bounds delta everywhere: by the curve of randomized response with that epsilon and delta,
-
-        delta + (1 - delta)·(e^epsilon - e^x)/(e^epsilon + 1)  at x <= epsilon,    delta beyond.
-    """
-    points = {}
-    for delta in _DELTAS:
-        try:
-            points[noise_epsilon_at(plan, delta)] = delta
-        except CannotCertifyError:
-            continue
-    if not points or max(points) == 0:
-        return None
-    step = max(points) / _POINTS
-    x = np.exp(step * np.arange(_POINTS + 1))
-    curves = [
-        delta + (1 - delta) * np.maximum(math.exp(epsilon) - x, 0.0) / (math.exp(epsilon) + 1)
-        for epsilon, delta in points.items()
+        return [(symmetric_law(plan.step, np.array(plan.deltas)),)]
+    if isinstance(plan, Claim):
+        return [claimed_release(not_below_written(plan.epsilon), not_below_written(plan.delta)).covered]
+    return [
+        vector_release(part.design, part.requirement).covered
+        for part in plan.parts
+        if isinstance(part.design, VectorDesign)
     ]
-    return symmetric_law(step, np.min(curves, axis=0) * (1 + 2.0**-40))
 
 
 def _with_missing(laws: Sequence[LossLaw], missing: float) -> Laws:

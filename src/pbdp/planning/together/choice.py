@@ -49,12 +49,12 @@ class Option:
     @property
     def unhidden(self) -> float:
         """P(an output is one that a neighbor can never produce), over all its numbers."""
-        return self.part.releases * max(law.infinite for law in self.release.covered)
+        return self.part.composed * max(law.infinite for law in self.release.covered)
 
     def finite_losses(self, neglected: float) -> Losses:
         """The finite losses of all its numbers, for estimates; the rarest ends of tables are left out."""
         law = max(self.release.covered, key=lambda law: float(law.masses @ law.losses))
-        return outlined((law.without_extremes(neglected),), self.part.releases)
+        return outlined((law.without_extremes(neglected),), self.part.composed)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -128,11 +128,11 @@ class Choosing:
         return [row[at] for row, at in zip(self.options, choice, strict=True)]
 
     def _counted(self, choice: Choice) -> list[tuple[Release, int]]:
-        return [(option.release, option.part.releases) for option in self._taken(choice)]
+        return [(option.release, option.part.composed) for option in self._taken(choice)]
 
     @property
     def _neglected(self) -> float:
-        return RESERVE * self.delta / sum(row[0].part.releases for row in self.options)
+        return RESERVE * self.delta / sum(row[0].part.composed for row in self.options)
 
     def _split(self, choice: Choice) -> Found:
         return Found(choice=choice, epsilon=split_epsilon(self._counted(choice), self.delta), split=True)

@@ -25,6 +25,10 @@ together, so what separate plans cost is a bound for the joint one as well. It i
 shares d_i that are all equal, and at shares in proportion to the numbers of releases, where the convolution,
 which is exact to a ten-thousandth, says no more.
 
+**Vectors.** A vector whose coordinates have noise of their own counts as so many numbers as one person may
+change coordinates, each moved by the sensitivity at most: the others have the same law for both neighbors.
+Noise that is drawn for a whole vector counts once, by a pair that dominates it (`vectors.loss`).
+
 **In a composition, and in a filter,** A counts as a release that is (0, m)-DP: given B, its two laws share
 the mass 1 - m at a, so they differ by at most m on any set. Randomized response with (0, m) is mapped to
 them, for every b (see `claimed`), so (A, B) is a function of it and of B's dominating pair.
@@ -34,7 +38,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import replace
 from functools import lru_cache
 
 from pbdp.accounting import Bounds
@@ -42,33 +45,31 @@ from pbdp.accounting.composition.composed import compose
 from pbdp.accounting.composition.loss_law import Release
 from pbdp.accounting.filters.steps import design_release
 from pbdp.digits import delta_text, percent_down
-from pbdp.errors import CannotCertifyError, ContradictionError, PlanFileError
-from pbdp.mechanism.design import AnyDesign, Design, rounded_down
+from pbdp.errors import CannotCertifyError, PlanFileError
+from pbdp.mechanism.design import AnyDesign
 from pbdp.mechanism.requirement import Requirement
-from pbdp.planning.certificate import ADDED, COMPOSED, SPLIT, Certificate, certify, meets, noise_delta
-from pbdp.planning.certification import goal_on
-from pbdp.planning.plan import Part, Plan, common_delta
+from pbdp.planning.certificate import ADDED, COMPOSED, SPLIT, Certificate, noise_delta
+from pbdp.planning.certification import proven_confidence
+from pbdp.planning.plan import Part, Plan, common_delta, number_design
 from pbdp.planning.vectors.design import VectorDesign
+from pbdp.planning.vectors.loss import VectorRelease, vector_release
 
 # What a sum of products, and a share of delta, may be off by; both are moved to the safe side by as much.
 _ROUNDING = 2.0**-50
+# How epsilon is found where some noise is drawn for whole vectors.
+WITH_CURVES = {
+    COMPOSED: "convolution of the losses of tables of integer weights, every shift, and of curves of delta",
+    ADDED: "sum over tables of integer weights, every shift, and curves of delta, added up over the releases",
+}
 # Bounds of a composition within this ratio are good enough.
 _CLOSE = 1.01
 
 
 def joint_part(name: str, requirement: Requirement, design: AnyDesign) -> Part | None:
     """A part of a joint plan, or None if some answer would fall short of the confidence."""
-    if not isinstance(design, Design) or requirement.coordinates is not None:
-        raise ContradictionError(
-            "parts",
-            "single numbers to be planned together",
-            "a vector",
-            "Plan its coordinates as so many releases.",
-        )
-    region = design.grid.region_in_steps(requirement.region)
-    if not meets(design, region, requirement.confidence_each):
+    confidence = proven_confidence(requirement, design)
+    if confidence is None:
         return None
-    confidence = requirement.joint_confidence(rounded_down(design.least_weight(region)))
     return Part(name=name, requirement=requirement, design=design, confidence=confidence)
 
 
@@ -78,10 +79,10 @@ def steps_of(part: Part) -> int:
 
 
 def release_of(part: Part) -> Release:
-    """What one number of a part reveals."""
-    if not isinstance(part.design, Design):
-        raise AssertionError("parts of joint plans are single numbers")
-    return design_release(part.design, steps_of(part))
+    """What one number of a part reveals, or one vector whose noise is drawn as a whole."""
+    if isinstance(part.design, VectorDesign):
+        return vector_release(part.design, part.requirement)
+    return design_release(number_design(part.design), steps_of(part))
 
 
 def joint_plan(
@@ -120,8 +121,10 @@ def plan_of_parts(
     delta = common_delta([part.requirement for part in parts])
     if delta is None:
         raise AssertionError("a joint plan has a delta")
-    counted = [(release, part.releases) for release, part in zip(releases, parts, strict=True)]
+    counted = [(release, part.composed) for release, part in zip(releases, parts, strict=True)]
     bounds, method = joint_epsilon(counted, delta, missing, known)
+    if any(isinstance(release, VectorRelease) for release in releases):
+        method = WITH_CURVES[method]
     if split:
         simple = split_epsilon(counted, noise_delta(delta, missing))
         bounds, method = Bounds(lower=min(bounds.lower, simple), upper=simple), SPLIT
@@ -186,7 +189,8 @@ def split_epsilon(releases: Sequence[tuple[Release, int]], delta: float) -> floa
 @lru_cache(maxsize=256)
 def alone_epsilon(release: Release, count: int, delta: float) -> float:
     """The epsilon of one part by itself, from above; infinite if delta is too small for it."""
-    return compose([(release, count)]).epsilon_at(delta).upper
+    found = compose([(release, count)]).epsilon_at(delta).upper
+    return min(found, release.epsilon_at(delta)) if isinstance(release, VectorRelease) else found
 
 
 def joint_epsilon(
@@ -205,22 +209,3 @@ def joint_epsilon(
         return found, method
     lower = noise_epsilon(parts, delta)[0].lower
     return Bounds(lower=min(lower, found.upper), upper=found.upper), method
-
-
-def noise_epsilon_at(plan: Plan, delta: float) -> float:
-    """The certified total epsilon of a plan's noise at another delta; refused where it is infinite."""
-    if plan.is_joint:
-        epsilon = noise_epsilon([(release_of(part), part.releases) for part in plan.parts], delta)[0].upper
-        if math.isinf(epsilon):
-            raise CannotCertifyError(f"The noise has no finite epsilon at delta {delta_text(delta)}.")
-        return epsilon
-    asked, design = plan.requirement, plan.mechanism
-    if isinstance(design, VectorDesign):
-        found = design.certificate(replace(asked, delta=delta))
-        if found is None:
-            raise CannotCertifyError(f"The noise falls short of its confidence at delta {delta_text(delta)}.")
-        return found.epsilon
-    if not isinstance(design, Design):
-        raise AssertionError("a design is for numbers or for vectors")
-    goal = replace(goal_on(design.grid, asked.each), delta=delta, order=None)
-    return certify(design, design.grid.region_in_steps(asked.region), goal).epsilon

@@ -22,11 +22,11 @@ from functools import partial
 from pbdp.digits import epsilon_text
 from pbdp.domains import non_negative, positive
 from pbdp.errors import CannotCertifyError, ContradictionError, InputError, PbdpError
-from pbdp.mechanism.design import Design
 from pbdp.planning.plan import Plan
 from pbdp.planning.planner import FAMILIES
 from pbdp.planning.together.search import Given, plan_together, simple
 from pbdp.planning.together.words import Requirements, named_requirements
+from pbdp.planning.vectors.norms import family_of
 
 # Beyond it from the start nothing is looked for, and one look is at most this far from the last.
 _FURTHEST = math.log(1e12)
@@ -246,5 +246,5 @@ def _near(
 
 def families_of_plan(joint: Plan, families: tuple[str, ...]) -> tuple[str, ...]:
     """The families that the plan uses, in their usual order; all of them if it uses none."""
-    used = {part.design.kernel.family for part in joint.parts if isinstance(part.design, Design)}
+    used = {family_of(part.design) for part in joint.parts}
     return tuple(family for family in families if family in used) or families

@@ -14,7 +14,7 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import lru_cache, partial
 
 import numpy as np
 
@@ -40,6 +40,8 @@ from pbdp.planning.together.joint import (
     steps_of,
 )
 from pbdp.planning.together.words import Requirements, named_requirements, numbered
+from pbdp.planning.vectors.ask import vector_plan
+from pbdp.planning.vectors.norms import family_of, vector_designs
 
 # Families whose laws are log-concave, as long as they are not boosted.
 CONCAVE = ("laplace", "gaussian", "generalized normal", "huber", "cosine")
@@ -83,11 +85,15 @@ def plan_together(
         raise AssertionError("requirements that are planned together have a delta")
     left = noise_delta(total, missing)
     fixed = [_checked(name, row) for name, row in more.items()]
-    counts = [asked.releases for asked in named.values()] + [row[0].releases for row in fixed]
+    counts = [asked.releases * asked.touched for asked in named.values()]
+    counts += [row[0].releases for row in fixed]
     splits = splits_of(counts, left)
     known = _Known()
     light = _light_parts(named, [row[0].requirement for row in fixed]) if quick else set()
-    alike = [None if name in light else (asked, name in concave) for name, asked in named.items()]
+    alike = [
+        None if name in light or asked.coordinates is not None else (asked, name in concave)
+        for name, asked in named.items()
+    ]
     leaders = _leaders(alike) if quick else list(range(len(named)))
     rows: list[_Row] = []
     for index, (name, asked) in enumerate(named.items()):
@@ -109,13 +115,13 @@ def plan_together(
         # rounded, so that requirements which are alike are fitted once
         order = min(1 + 2.0 ** (round(2 * math.log2(tilt)) / 2), LARGEST_ORDER)
         for index, (row, (name, asked)) in enumerate(zip(rows, named.items(), strict=False)):
-            if name in light:
-                continue  # simple laws are the same at every order
+            if name in light or not asked.is_one_by_one:
+                continue  # simple laws are the same at every order; of vectors none is known for one
             tried = families
             if leaders[index] != index:
                 leader = rows[leaders[index]]
                 tried = leader.families(families, choosing.ranked(leader.options, tilt)[: _followed(asked)])
-            fitted = _fitted_to_order(_one_of(asked, left), order, tried)
+            fitted = _fitted_to_order(_one_of(asked.each, left), order, tried)
             fitted = tuple(filter(is_concave, fitted)) if name in concave else fitted
             row.options += known.options(name, asked, fitted)
     choosing = _choosing(rows, left)
@@ -141,7 +147,7 @@ def _light_parts(named: Mapping[str, Requirement], given: Sequence[Requirement])
     loads = np.array([one.sensitivity for one in asked]) / np.maximum(widths, 1e-300)
     costs = [np.array([one.releases for one in asked]) * loads**power for power in (1, 2)]
     shares = np.maximum(*(cost / np.sum(cost) for cost in costs))
-    plain = (isinstance(one.region, AbsoluteRegion) for one in named.values())
+    plain = (isinstance(one.region, AbsoluteRegion) and one.coordinates is None for one in named.values())
     return {name for name, ok, share in zip(named, plain, shares, strict=False) if ok and share < LIGHT}
 
 
@@ -188,7 +194,7 @@ def is_concave(design: Design) -> bool:
     return plain and design.kernel.family in CONCAVE
 
 
-def _checked(name: str, row: Sequence[tuple[Requirement, Design]]) -> list[Part]:
+def _checked(name: str, row: Sequence[tuple[Requirement, AnyDesign]]) -> list[Part]:
     """The parts of one name; each design has to meet its requirement."""
     if not row:
         raise InputError("given", "at least one design for each part", "none")
@@ -208,10 +214,12 @@ def _checked(name: str, row: Sequence[tuple[Requirement, Design]]) -> list[Part]
 
 
 def _one_of(requirement: Requirement, delta: float) -> Requirement:
-    """What a design has to be good for: one number's confidence, at a share of delta.
+    """What a design has to be good for: one number's confidence, or a vector's, at a share of delta.
 
     Whole answers are off by whole numbers, so that widths between two of them ask for the same.
     """
+    if requirement.coordinates is not None:
+        return replace(requirement, delta=delta)
     region = requirement.region
     if requirement.integer and region.follows_answer:
         region = whole_numbers().region_in_steps(region)
@@ -226,17 +234,26 @@ def fitted(requirement: Requirement, families: tuple[str, ...], concave: bool = 
     Of the others those that budgets can pay for, and all of them `concave` if so asked.
     """
     tried = tuple(family for family in families if family in CONCAVE) if concave else families
-    plan = plan_for(requirement, tried, per_answer=False)
-    others = (entry.design for entry in plan.others if is_payable(requirement, entry.design))
-    designs = [
-        design for design in (plan.mechanism, *others) if isinstance(design, Design) and design.follows_answer
-    ]
-    designs = [design for design in designs if is_concave(design)] if concave else designs
+    laws = _payable(requirement, plan_for(requirement, tried, per_answer=False))
+    designs = [law for law in laws if isinstance(law, Design) and (is_concave(law) or not concave)]
     if not designs:
         raise CannotCertifyError(
             f"{requirement.describe()}: no noise that only moves with the answer could be certified."
         )
     return tuple(designs[:MOST_OPTIONS])
+
+
+@lru_cache(maxsize=64)
+def _fitted_to_vector(requirement: Requirement, families: tuple[str, ...]) -> tuple[AnyDesign, ...]:
+    """The same for a vector whose errors or changes are measured as a whole."""
+    plan = vector_plan(requirement, partial(vector_designs, families=families))
+    return tuple(_payable(requirement, plan)[:MOST_OPTIONS])
+
+
+def _payable(requirement: Requirement, plan: Plan) -> list[AnyDesign]:
+    """The noise of a plan, and what it was compared with that budgets can pay for; it moves with answers."""
+    others = (entry.design for entry in plan.others if is_payable(requirement, entry.design))
+    return [design for design in (plan.mechanism, *others) if design.follows_answer]
 
 
 @lru_cache(maxsize=64)
@@ -255,8 +272,7 @@ class _Row:
 
     def families(self, known: tuple[str, ...], which: Iterable[int]) -> tuple[str, ...]:
         """Those of the known families that some of its options have; all of them if another one does."""
-        designs = [self.options[at].part.design for at in which if at < len(self.options)]
-        used = {design.kernel.family for design in designs if isinstance(design, Design)}
+        used = {family_of(self.options[at].part.design) for at in which if at < len(self.options)}
         return tuple(name for name in known if name in used) if used and used <= set(known) else known
 
 
@@ -264,15 +280,16 @@ class _Known:
     """The options of all parts: one release for each design, so that equal ones are composed as one."""
 
     def __init__(self) -> None:
-        self._releases: dict[tuple[AnyDesign, int], Release] = {}
+        self._releases: dict[tuple[AnyDesign, int | Requirement], Release] = {}
 
     def _option(self, part: Part) -> Option:
-        key = part.design, steps_of(part)
+        tabled = isinstance(part.design, Design)
+        key = part.design, steps_of(part) if tabled else part.requirement
         if key not in self._releases:
             self._releases[key] = release_of(part)
         return Option(part=part, release=self._releases[key])
 
-    def options(self, name: str, requirement: Requirement, designs: Iterable[Design]) -> list[Option]:
+    def options(self, name: str, requirement: Requirement, designs: Iterable[AnyDesign]) -> list[Option]:
         """Those of the designs that meet the requirement."""
         parts = (joint_part(name, requirement, design) for design in designs)
         return [self._option(part) for part in parts if part is not None]
@@ -291,7 +308,11 @@ class _Known:
 
         At `others` the cheapest of them is what a separate plan has.
         """
-        fits = [fitted(_one_of(requirement, share), families, concave) for share in shares]
+        fits: list[tuple[AnyDesign, ...]] = []
+        for share in shares:
+            asked = _one_of(requirement, share)
+            single = requirement.is_one_by_one
+            fits.append(fitted(asked, families, concave) if single else _fitted_to_vector(asked, families))
         designs = list(dict.fromkeys(design for row in fits for design in row))
         row = self.given(_checked(name, [(requirement, each) for each in designs]), others)
         row.separate[:0] = [designs.index(best) for best, *_ in fits]
@@ -302,7 +323,7 @@ class _Known:
         options = [self._option(part) for part in parts]
 
         def cheapest(share: float) -> int:
-            alone = [alone_epsilon(one.release, one.part.releases, share) for one in options]
+            alone = [alone_epsilon(one.release, one.part.composed, share) for one in options]
             return alone.index(min(alone))
 
         return _Row(options=options, separate=[cheapest(share) for share in shares])

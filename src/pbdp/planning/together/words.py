@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, TypeVar
 
 from pbdp.errors import ContradictionError, InputError, did_you_mean
+from pbdp.mechanism.coordinates import coordinates_of
 from pbdp.mechanism.requirement import Requirement
 from pbdp.planning.ask import capped, fixed_region, region_of
 from pbdp.spelling import names_now
@@ -18,6 +19,7 @@ Requirements = Mapping[str, Requirement | Words] | Sequence[Requirement | Words]
 COMMON = frozenset({"delta", "neighbors"})
 WIDTH = frozenset({"within", "nonnegative", "range", "region"})
 NOISE = frozenset({"confidence", "sensitivity", "integer", "releases", "simultaneous", "step", "scale"})
+VECTOR = frozenset({"dimensions", "norm", "error_norm", "change_norm", "touches"})
 _HOW = "Write [dict(within=5, confidence=0.9, sensitivity=1, integer=True), ...], or give each a name."
 # Words of `pbdp.plan` that speak of all parts at once.
 _ELSEWHERE = {
@@ -54,7 +56,7 @@ def _made(name: object, entry: object, common: Words) -> Requirement:
 
 def requirement_of(label: str, words: Words, common: Words) -> Requirement:
     """What the words ask of one part; `label` names it in errors."""
-    known = COMMON | WIDTH | NOISE
+    known = COMMON | WIDTH | NOISE | VECTOR
     if unknown := sorted(str(word) for word in words if word not in known):
         near = _ELSEWHERE.get(unknown[0]) or did_you_mean(unknown[0], known)
         raise InputError(f"words of {label}", f"among {', '.join(sorted(known))}", ", ".join(unknown), near)
@@ -70,11 +72,16 @@ def requirement_of(label: str, words: Words, common: Words) -> Requirement:
         if words[word] != common[word]:
             raise ContradictionError(f"{word} of {label}", f"{common[word]} as for all", words[word])
     bounds = None if ends is None else fixed_region(ends)
-    rest = {word: value for word, value in words.items() if word not in WIDTH}
+    rest = {word: value for word, value in words.items() if word not in WIDTH | VECTOR}
+    whole = {word: value for word, value in words.items() if word in VECTOR}
+    if whole and "dimensions" not in whole:
+        remedy = "It is the number of coordinates of a vector."
+        raise InputError(f"dimensions of {label}", f"given beside {min(whole)}", "nothing", remedy)
     return capped(
         Requirement(
             region=region_of(within, bounds, region, words.get("nonnegative", False)),
             bounds=None if width is None else bounds,
+            coordinates=coordinates_of(**whole) if whole else None,
             **{**common, **rest},
         )
     )

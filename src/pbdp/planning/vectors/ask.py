@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 from pbdp.accounting.risk import warn_of_delta
-from pbdp.errors import CannotCertifyError, ContradictionError
-from pbdp.mechanism.coordinates import Coordinates
+from pbdp.errors import CannotCertifyError
+from pbdp.mechanism.coordinates import coordinates_of
 from pbdp.mechanism.design import AnyDesign, Design
 from pbdp.mechanism.requirement import Requirement
 from pbdp.mechanism.within import Within
@@ -47,20 +47,13 @@ def plan_vector(
     says both at once.
 
     `within` and `confidence` are how near and how often, `dimensions` how many coordinates there are,
-    `delta` what epsilon is for. `integer`, `neighbors` and `step` are as in `plan`; and so are, for the error
-    norm `"linf"`, a `within` that is relative ("5%+10") or has two sides, `nonnegative`, `range` and `scale`:
-    each coordinate keeps them, all of them together with the confidence.
+    `delta` what epsilon is for. A `within` may be relative: "5%+10" is 5 % of the truth, measured as the
+    error is, plus 10. `integer`, `neighbors`, `step` and `nonnegative` are as in `plan`; and so are, where
+    errors and changes have the norm `"linf"`, a `within` with two sides, `range` and `scale`: each coordinate
+    keeps them, all of them together with the confidence.
     """
-    if (norm is None) == (error_norm is None):
-        rule = "given one at a time: the norm of the error, or one norm for errors and changes"
-        raise ContradictionError("error_norm and norm", rule, "neither" if norm is None else "both")
-    if norm is not None and change_norm is not None:
-        raise ContradictionError("change_norm", "left out beside norm, which says both", repr(change_norm))
-    coordinates = Coordinates(
-        dimensions=dimensions,
-        norm=norm if error_norm is None else error_norm,  # type: ignore[arg-type]
-        touches=touches,
-        change_norm="linf" if norm is None and change_norm is None else change_norm,
+    coordinates = coordinates_of(
+        dimensions=dimensions, norm=norm, error_norm=error_norm, change_norm=change_norm, touches=touches
     )
     bounds = None if range is None else fixed_region(range)
     requirement = Requirement(

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pbdp.digits import delta_text, epsilon_text, rounded_up
 from pbdp.errors import InputError
@@ -21,6 +21,10 @@ from pbdp.mechanism.requirement import Requirement
 from pbdp.mechanism.weights import WeightTable
 from pbdp.planning.certificate import Certificate
 from pbdp.release.sampler import Sampler
+
+if TYPE_CHECKING:
+    # of which plans for single numbers need nothing
+    from pbdp.accounting.composition.loss_law import LossLaw
 
 # Bounds that are computed with a few roundings are moved by this share of them.
 SAFE = 2.0**-45
@@ -52,6 +56,10 @@ class VectorDesign(AnyDesign):
     @abstractmethod
     def certificate(self, requirement: Requirement) -> Certificate | None:
         """The proof, or None if the confidence falls short. No finite epsilon: `CannotCertifyError`."""
+
+    @abstractmethod
+    def loss_law(self, requirement: Requirement) -> LossLaw:
+        """The privacy loss of a pair that dominates all neighbors, in both directions; at no delta."""
 
     @abstractmethod
     def sampler(self, requirement: Requirement) -> Sampler:

@@ -15,25 +15,32 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from pbdp.mechanism.design import AnyDesign
+from pbdp.mechanism.design import AnyDesign, Design
 from pbdp.mechanism.requirement import Requirement
+from pbdp.noise.laplace import LAPLACE
+from pbdp.planning.planner import FAMILIES
 from pbdp.planning.vectors.design import Record, VectorDesign
 from pbdp.planning.vectors.euclidean import read_spherical, spherical_designs
 from pbdp.planning.vectors.independent import independent_designs
 from pbdp.planning.vectors.product_laplace import product_designs, read_product
 
 
-def vector_designs(requirement: Requirement) -> Iterator[AnyDesign]:
+def vector_designs(requirement: Requirement, families: tuple[str, ...] = FAMILIES) -> Iterator[AnyDesign]:
     """The designs to be certified for a requirement whose vectors are more than so many single numbers."""
     coordinates = requirement.coordinates
     if coordinates is None:
         raise AssertionError("a vector has coordinates")
-    if coordinates.changed_in == "l1":
+    if coordinates.changed_in == "l1" and LAPLACE.name in families:
         yield from product_designs(requirement)
     if coordinates.changed_in == "linf" or requirement.touched == 1:
-        yield from independent_designs(requirement)
+        yield from independent_designs(requirement, families)
     if _may_be_spherical(requirement):
-        yield from spherical_designs(requirement)
+        yield from (design for design in spherical_designs(requirement) if family_of(design) in families)
+
+
+def family_of(design: AnyDesign) -> str:
+    """The family of the noise, boosted or not."""
+    return design.kernel.family if isinstance(design, Design) else design.name.removeprefix("boosted ")
 
 
 def read_vector_design(record: Record, requirement: Requirement) -> VectorDesign | None:

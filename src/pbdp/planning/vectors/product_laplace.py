@@ -33,6 +33,7 @@ from functools import lru_cache
 import numpy as np
 
 from pbdp import special
+from pbdp.accounting.composition.loss_law import LossLaw
 from pbdp.digits import delta_text, epsilon_text, rounded_up
 from pbdp.errors import CannotCertifyError
 from pbdp.mechanism.grid import LinearGrid, power_of_two_below, whole_numbers
@@ -46,6 +47,7 @@ from pbdp.planning.certificate import Certificate
 from pbdp.planning.vectors.design import Record, VectorDesign, delta_of
 from pbdp.planning.vectors.error_law import Sizes
 from pbdp.planning.vectors.independent import grid_of, independent_designs
+from pbdp.planning.vectors.loss import claimed_law
 from pbdp.release.sampler import MovingSampler, alias_table
 from pbdp.root import bracketed_root
 
@@ -97,9 +99,8 @@ class ProductLaplace(VectorDesign):
         if confidence < requirement.confidence:
             return None
         moved = sensitivity_in_steps(requirement, self.grid)
-        epsilon = moved / self.scale_in_steps * (1 + 2.0**-51)
-        charge = min(requirement.touched, moved) * (1 + math.exp(min(epsilon, 700.0))) * self.table_error
-        if charge * (1 + 1e-12) > delta_of(requirement):
+        epsilon, charge = self._loss(requirement)
+        if charge > delta_of(requirement):
             raise CannotCertifyError(
                 f"delta {delta_text(requirement.delta)} is too small: the tables of the "
                 f"{requirement.dimensions} "
@@ -115,6 +116,16 @@ class ProductLaplace(VectorDesign):
             rdp_order=None,
             table_error=min(requirement.touched, moved) * self.table_error,
         )
+
+    def _loss(self, requirement: Requirement) -> tuple[float, float]:
+        """An epsilon, and the delta that it has because of the tables."""
+        moved = sensitivity_in_steps(requirement, self.grid)
+        epsilon = moved / self.scale_in_steps * (1 + 2.0**-51)
+        error = min(requirement.touched, moved) * self.table_error
+        return epsilon, (1 + math.exp(min(epsilon, 700.0))) * error * (1 + 1e-12)
+
+    def loss_law(self, requirement: Requirement) -> LossLaw:
+        return claimed_law(*self._loss(requirement))
 
     def _confidence(self, requirement: Requirement) -> float:
         if not measures_sums(requirement):

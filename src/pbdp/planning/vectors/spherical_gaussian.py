@@ -12,8 +12,10 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from pbdp import special
+from pbdp.accounting.composition.loss_law import LossLaw
 from pbdp.accounting.exact.ball import BallAccountant, BoostedBall
 from pbdp.accounting.exact.chi_square import cdf
+from pbdp.accounting.filters.steps import symmetric_law
 from pbdp.digits import delta_text
 from pbdp.domains import positive
 from pbdp.errors import CannotCertifyError, InputError
@@ -28,6 +30,11 @@ from pbdp.release.spherical import SphericalNoise
 
 # The largest share of delta that sampling may use up.
 LARGEST_RESERVE = 0.5
+# Epsilons at which delta is looked at for a composition (each is an integral where noise is boosted), how
+# exactly, and where their row ends: at an epsilon of one of these deltas, which is between those.
+POINTS, BOOSTED_POINTS, CURVE_TOLERANCE = 1024, 96, 1e-4
+SMALL_DELTAS = (1e-16, 1e-12, 1e-9, 1e-6, 1e-3)
+SMALLEST_ROW, LARGEST_EPSILON = 1e-6, 50.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -92,6 +99,24 @@ class SphericalGaussian(SphericalDesign):
             if math.isinf(epsilon)
             else not_covered(self.name, requirement, epsilon, error)
         )
+
+    def loss_law(self, requirement: Requirement) -> LossLaw:
+        """The pair of the curve of delta, at a row of epsilons that ends where delta is about the error."""
+        accountant, error = self.accountant(requirement), self.sampling_error(requirement)
+        last = next(
+            (
+                epsilon
+                for delta in (max(error, SMALL_DELTAS[0]), *SMALL_DELTAS[1:])
+                if math.isfinite(epsilon := accountant.estimated_epsilon(delta))
+            ),
+            LARGEST_EPSILON,
+        )
+        points = POINTS if self.kept == 1 else BOOSTED_POINTS
+        step = min(max(last, SMALLEST_ROW), LARGEST_EPSILON) / points
+        epsilons = step * np.arange(points + 1)
+        ideal = np.array([accountant.delta_at(float(epsilon), CURVE_TOLERANCE).upper for epsilon in epsilons])
+        drawn = [charge(float(epsilon), error) for epsilon in epsilons]
+        return symmetric_law(step, (ideal + drawn) * (1 + SAFE))
 
     def confidence(self, requirement: Requirement) -> float:
         """P(|noise| <= what rounding leaves of the width) less the sampler's error, rounded down."""

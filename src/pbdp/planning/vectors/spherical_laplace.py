@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from pbdp import special
+from pbdp.accounting.composition.loss_law import LossLaw
 from pbdp.accounting.exact.chi_square import cdf_error
 from pbdp.domains import positive
 from pbdp.errors import CannotCertifyError
@@ -21,6 +22,7 @@ from pbdp.mechanism.requirement import Requirement
 from pbdp.noise.kernel import Array
 from pbdp.planning.certificate import Certificate
 from pbdp.planning.vectors.design import SAFE, Record, charge, delta_of, not_covered
+from pbdp.planning.vectors.loss import claimed_law
 from pbdp.planning.vectors.spherical import Rounding, SphericalDesign, rounding_for
 from pbdp.planning.vectors.spherical_length import LengthLaw
 from pbdp.release.spherical import SphericalNoise
@@ -52,8 +54,7 @@ class SphericalLaplace(SphericalDesign):
         confidence = self.confidence(requirement)
         if confidence < requirement.confidence:
             return None
-        epsilon = self.rounding.sensitivity(requirement) / self.scale * (1 + 2.0**-51)
-        error = self.sampling_error(requirement)
+        epsilon, error = self._loss(requirement), self.sampling_error(requirement)
         if charge(epsilon, error) > delta_of(requirement):
             raise CannotCertifyError(not_covered(self.name, requirement, epsilon, error))
         return Certificate(
@@ -65,6 +66,13 @@ class SphericalLaplace(SphericalDesign):
             rdp_order=None,
             table_error=error,
         )
+
+    def _loss(self, requirement: Requirement) -> float:
+        return self.rounding.sensitivity(requirement) / self.scale * (1 + 2.0**-51)
+
+    def loss_law(self, requirement: Requirement) -> LossLaw:
+        epsilon = self._loss(requirement)
+        return claimed_law(epsilon, charge(epsilon, self.sampling_error(requirement)))
 
     def confidence(self, requirement: Requirement) -> float:
         """P(|noise| <= what rounding leaves of the width) less the sampler's error, rounded down."""

@@ -537,7 +537,7 @@ def set_aside(plan: Plan, laws: Mapping[str, int]) -> float:
             off += count * (design.found_error() if joint else design.table_at(0.0).log_concave_error())
     if off == 0:
         return 0.0
-    composed = compose([(release_of(part), part.releases) for part in plan.parts])
+    composed = compose([(release_of(part), part.composed) for part in plan.parts])
     small = (plan.missing or ASIDE * (plan.delta or 0.0)) / 4
     far = composed.epsilon_at(small).upper
     if not math.isfinite(far) or far > 600:
