@@ -257,7 +257,7 @@ export class Table {
       const name = `measures.${place}.${setting}`;
       if (setting === "whole") return this.#switch(name, label, measure, setting);
       if (setting === "per") return this.#select(name, label, [["", "row"], ["person", "person"]], measure, setting);
-      if (COLUMNS.includes(setting) && names.length) return this.#select(name, label, [["", "choose"], ...names.map((one) => [one, one])], measure, setting);
+      if (COLUMNS.includes(setting) && names.length) return this.#select(name, label, [["", measure.kind === "count" ? "all rows" : "choose"], ...names.map((one) => [one, one])], measure, setting);
       if (setting === "name" || COLUMNS.includes(setting)) return this.#text(name, label, hint, measure, setting);
       return this.#number(name, label, hint, measure, setting);
     }).map((field) => field.element);
