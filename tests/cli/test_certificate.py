@@ -131,7 +131,7 @@ def test_a_table_has_one(folder: Path, capsys: Capture) -> None:
     assert done.code == 0, done.err
     page = certificate(capsys, folder, "out.csv.manifest.json")
     assert "all rows with the same who" in page
-    assert "Nobody counts in more than 1 groups" in page
+    assert "Nobody counts in more than 1 group:" in page
     assert run_lines(printed_lines(page), folder / "certificate.html").splitlines()[-1] in ("HOLDS", "AGREES")
 
 

@@ -182,13 +182,12 @@ def bounds_in_words(query: Query) -> str:
         return "Every person has one row."
     parts = []
     if query.groups_per_person is not None:
-        parts.append(
-            f"Nobody counts in more than {query.groups_per_person} groups; a random choice of theirs is kept."
-        )
+        groups = f"{query.groups_per_person} group{'s' if query.groups_per_person > 1 else ''}"
+        parts.append(f"Nobody counts in more than {groups}: people in more are counted in a random subset.")
     if query.aggregation.rows_per_group is not None:
         parts.append(
-            f"Nobody counts with more than {query.rows_per_group} rows in a group; who has more counts with "
-            "all of them, each with a smaller weight."
+            f"Nobody counts for more than {query.rows_per_group} rows in a group: people with more count with "
+            "all of them, at a smaller weight each."
         )
     return " ".join(parts) or "People count once."
 
