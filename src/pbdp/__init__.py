@@ -16,7 +16,8 @@ from pbdp.errors import CannotCertifyError, InputError, PbdpError
 from pbdp.errors import did_you_mean as _did_you_mean
 
 if TYPE_CHECKING:
-    from pbdp.choosing.plan import ChoicePlan, choose, plan_choice
+    from pbdp.choosing.plan import ChoicePlan
+    from pbdp.choosing.search import choose, plan_choice
     from pbdp.comparing.compared import Compared
     from pbdp.comparing.plan import ComparisonPlan, compare, plan_comparison
     from pbdp.ledger.budget import Budget
@@ -55,11 +56,11 @@ _LATER = {
     "ComparisonPlan": "pbdp.comparing.plan",
     "Ledger": "pbdp.ledger.ledger",
     "Plan": "pbdp.planning.plan",
-    "choose": "pbdp.choosing.plan",
+    "choose": "pbdp.choosing.search",
     "compare": "pbdp.comparing.plan",
     "narrowest_together": "pbdp.planning.together.narrowest",
     "plan": "pbdp.planning.ask",
-    "plan_choice": "pbdp.choosing.plan",
+    "plan_choice": "pbdp.choosing.search",
     "plan_comparison": "pbdp.comparing.plan",
     "plan_together": "pbdp.planning.together.search",
     "plan_vector": "pbdp.planning.vectors.ask",

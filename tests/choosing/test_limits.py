@@ -12,7 +12,7 @@ from scipy.optimize import linprog
 
 from pbdp.choosing import limits
 from pbdp.choosing.coins import coins_for, largest_coin
-from pbdp.choosing.plan import plans_for
+from pbdp.choosing.search import plans_for
 from pbdp.choosing.way import Asked
 
 

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pbdp.choosing.plan import ChoicePlan, plan_choice, plans_for, plans_of_epsilon
+from pbdp.choosing.plan import ChoicePlan
 from pbdp.choosing.scores import Given, read_scores
+from pbdp.choosing.search import plan_choice, plans_for, plans_of_epsilon
 from pbdp.choosing.way import Asked
 from pbdp.digits import percent_up
 from pbdp.ledger.errors import KeyReusedError

@@ -87,7 +87,7 @@ def run(options: argparse.Namespace) -> Outcome:
         if picture is not None:
             plan.plot(picture)
 
-    from pbdp.choosing.plan import plan_choice
+    from pbdp.choosing.search import plan_choice
     from pbdp.choosing.way import Asked
 
     asked = Asked(

@@ -43,9 +43,10 @@ import numpy as np
 
 from pbdp.choosing.coins import Coins
 from pbdp.choosing.draw import chosen
-from pbdp.choosing.plan import ChoicePlan, plan_picks
+from pbdp.choosing.plan import ChoicePlan
 from pbdp.choosing.ranking import score_scale
 from pbdp.choosing.scores import Scale
+from pbdp.choosing.search import plan_picks
 from pbdp.choosing.way import Asked
 from pbdp.digits import percent_down
 from pbdp.domains import confidence_level, positive, whole
