@@ -67,7 +67,7 @@ def test_one_table_has_them_beside_its_numbers(tmp_path: Path, ending: str) -> N
     assert record["query"]["nonnegative"] is True
     assert "no width is certified" in record["table"]["columns"]["count_nonnegative"]
     assert not wrong(verify_manifest(manifest))
-    assert "no width is certified" in table_words(table, None)
+    assert "No width is certified" in table_words(table, None)
     if ending == "csv":
         change(path, manifest, 0, "count_nonnegative", 1)
         assert wrong(verify_manifest(manifest)) == ["numbers in the table"]

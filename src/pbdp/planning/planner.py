@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 
+from pbdp.digits import delta_text
 from pbdp.errors import CannotCertifyError
 from pbdp.mechanism.design import AnyDesign, Design
 from pbdp.mechanism.grid import (
@@ -175,8 +176,9 @@ def _nothing_tried(requirement: Requirement) -> str:
     """Why there is no noise to try, and what to do."""
     if not all(_is_beyond_weights(goal_on(grid, requirement)) for grid in grids_of(requirement)):
         return TOO_MANY_STEPS
+    told = "0" if requirement.delta is None else delta_text(requirement.delta)
     return (
-        f"Outputs that only one of two neighbors can produce are too likely at delta {requirement.delta:g}: "
+        f"Outputs that only one of two neighbors can produce are too likely at delta {told}: "
         f"each step of the sensitivity has a probability of at least 2^-{BITS}. Use a larger delta."
     )
 

@@ -246,7 +246,7 @@ def _rows(plan: TablePlan, measure: Measure) -> list[list[str]]:
         # of both together it is as asked, and else a product
         safe = 1.0 if of is not None or measure.is_widened(plan) else SAFE
         told = percent_down(measure.confidence_told(plan) * safe)
-        noise = "from the two above" if of is None else f"from {of[0]} and {of[1]}"
+        noise = "from the two above" if of is None else f"from {of[1]} and {of[0]}"
         rows.append([measure.name, words, told, noise, ""])
     return rows
 
