@@ -71,7 +71,8 @@ def test_a_place_that_is_taken_is_refused(file: Path, tmp_path: Path) -> None:
         with pytest.raises(LedgerExistsError):
             Ledger.create(taken)
     assert text.read_text().startswith("not a database")
-    assert Ledger.open(file).dataset("visits").limits == {"renyi": 100}
+    with Ledger.open(file) as ledger:
+        assert ledger.dataset("visits").limits == {"renyi": 100}
 
 
 def test_what_is_not_a_ledger_is_refused(tmp_path: Path) -> None:
@@ -113,7 +114,8 @@ def test_an_odd_file_name_is_a_file_name(tmp_path: Path) -> None:
     for name in (":memory:", "a?mode=memory", "with space#%41é.db"):
         ledger_with_visits(str(tmp_path / name)).close()
         assert (tmp_path / name).is_file()
-        assert Ledger.open(tmp_path / name).datasets()
+        with Ledger.open(tmp_path / name) as ledger:
+            assert ledger.datasets()
 
 
 def test_a_lock_that_is_held_too_long_is_said_and_nothing_is_spent(file: Path) -> None:
