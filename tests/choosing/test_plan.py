@@ -201,9 +201,9 @@ def test_files_of_other_laws_are_not_believed(tmp_path: Path) -> None:
 def test_words() -> None:
     plan = plan_choice(**USUAL, within=50, confidence=0.95)
     assert plan.describe() == (
-        "the option of 1,000 within 50 of the best, with confidence 95 %; epsilon 0.3599"
+        "one of 1,000 options, within 50 of the best, with confidence 95 %; epsilon 0.3599"
     )
-    assert repr(plan).startswith("<ChoicePlan: the option of 1,000")
+    assert repr(plan).startswith("<ChoicePlan: one of 1,000 options")
     assert "guesses right at most" in plan.risk_words()
 
 

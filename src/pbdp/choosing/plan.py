@@ -202,11 +202,14 @@ class ChoicePlan:
     def describe(self) -> str:
         """What is promised, in one sentence."""
         asked = self.asked
-        what = "the option" if asked.top == 1 else f"{asked.top} options, each"
-        best = "the best" if asked.top == 1 else "the best that is left"
+        what, best = f"one of {asked.options:,} options,", "the best"
+        if asked.top > 1:
+            few = f"{asked.top:,} of {asked.options:,} options"
+            every = f"all {asked.options:,} options in order"
+            what, best = f"{every if asked.top == asked.options else few}, each", "the best that is left"
         delta = f" at delta {delta_text(self.delta)}" if self.delta else ""
         return (
-            f"{what} of {asked.options:,} within {self.within:g} of {best}, with confidence "
+            f"{what} within {self.within:g} of {best}, with confidence "
             f"{percent_down(self.confidence)}; epsilon {rounded_up(self.epsilon)}{delta}"
         )
 
