@@ -1,4 +1,6 @@
-"""Our side of `sections/tables.py`: python pbdp_table.py FILE, or `noise` instead of a file.
+"""Our side of `sections/tables.py`: python pbdp_table.py FILE [untold], or `noise` instead of a file.
+
+With `untold` it is not counted how many people the bounds cut, which by default is published too.
 
 `noise` releases one count for each of a million public groups from a table of one row, and times the drawing
 alone as well.
@@ -48,7 +50,7 @@ class Aggregated:
         return self.aggregates
 
 
-def table(path: str) -> dict[str, float]:
+def table(path: str, *, told: bool) -> dict[str, float]:
     """Plan and release."""
     query = Query(
         unit="user_id",
@@ -61,6 +63,7 @@ def table(path: str) -> dict[str, float]:
         groups_per_person=3,
         rows_per_group=5,
         delta=1e-6,
+        bounds_touched=None if told else False,
     )
     start = time.perf_counter()
     plan = query.plan()
@@ -104,4 +107,6 @@ def noise() -> dict[str, float]:
 
 
 if __name__ == "__main__":
-    print(json.dumps(noise() if sys.argv[1] == "noise" else table(sys.argv[1])))
+    print(
+        json.dumps(noise() if sys.argv[1] == "noise" else table(sys.argv[1], told="untold" not in sys.argv))
+    )
