@@ -104,3 +104,10 @@ def test_every_plan_has_a_risk_that_its_epsilon_allows(kind: str) -> None:
     if plan.delta is not None:
         assert plan.risk() <= guessed_right(guarantee_curve(plan.epsilon, plan.delta)) + 1e-9
     assert f"{percent_up(plan.risk())} of the time" in plan.risk_words()
+
+
+def test_the_guarantee_tells_where_a_composition_does_not() -> None:
+    plan = pbdp.plan(within=200_735, confidence=0.9, sensitivity=1, delta=1e-6, releases=50, integer=True)
+    assert plan.epsilon < 1e-4
+    # that of randomized response with the same epsilon and delta, which is the worst there is
+    assert 0.5 <= plan.risk() <= (math.exp(plan.epsilon) + plan.delta) / (1 + math.exp(plan.epsilon)) + 1e-12

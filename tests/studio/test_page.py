@@ -189,8 +189,8 @@ def test_several_mistakes_are_shown_at_once(explore: Shown) -> None:
 
 
 def test_a_long_computation_tells_how_long_it_takes_and_can_be_cancelled(explore: Shown) -> None:
-    explore.type("releases", "50")
-    explore.says("for all 50 releases together")
+    explore.type("releases", "1000")
+    explore.says("for all 1,000 releases together")
     explore.choose("solve", "width")
     explore.type("epsilon", "0,0001")
     expect(explore.field("epsilon").locator(".mistake")).to_be_visible()
@@ -205,12 +205,12 @@ def test_a_long_computation_tells_how_long_it_takes_and_can_be_cancelled(explore
     expect(wait).to_be_hidden()
     expect(explore.page.get_by_text("Cancelled. Change something to ask again.")).to_be_visible()
     explore.type("epsilon", "5")
-    explore.says("With ε 5 for all 50 releases together, the narrowest width")
+    explore.says("With ε 5 for all 1,000 releases together, the narrowest width")
     # what is asked next takes the place of what still runs
     explore.type("epsilon", "0.0001")
     expect(wait).to_be_visible()
     explore.type("epsilon", "6")
-    explore.says("With ε 6 for all 50 releases together")
+    explore.says("With ε 6 for all 1,000 releases together")
 
 
 def test_files_that_are_taken_away_can_be_used(explore: Shown, tmp_path: Path) -> None:

@@ -295,9 +295,14 @@ class Plan:
         The attacker believes it with probability `prior` beforehand and sees all releases of the plan. From
         the tables themselves, rounded up.
         """
-        from pbdp.accounting.risk import guessed_right
+        from pbdp.accounting.risk import guarantee_curve, guessed_right
 
-        return guessed_right(_delta_curve(self), prior)
+        curve = _delta_curve(self)
+        if self.delta is None:
+            return guessed_right(curve, prior)
+        # where a composition tells nothing at so small an epsilon, the guarantee itself does
+        known = guarantee_curve(self.epsilon, self.delta)
+        return guessed_right(lambda epsilon: min(curve(epsilon), known(epsilon)), prior)
 
     def risk_words(self) -> str:
         """The same at even odds, in a sentence."""
