@@ -295,14 +295,9 @@ class Plan:
         The attacker believes it with probability `prior` beforehand and sees all releases of the plan. From
         the tables themselves, rounded up.
         """
-        from pbdp.accounting.risk import guarantee_curve, guessed_right
+        from pbdp.accounting.risk import guessed_right
 
-        curve = _delta_curve(self)
-        if self.delta is None:
-            return guessed_right(curve, prior)
-        # where a composition tells nothing at so small an epsilon, the guarantee itself does
-        known = guarantee_curve(self.epsilon, self.delta)
-        return guessed_right(lambda epsilon: min(curve(epsilon), known(epsilon)), prior)
+        return guessed_right(_delta_curve(self), prior)
 
     def risk_words(self) -> str:
         """The same at even odds, in a sentence."""
@@ -584,7 +579,10 @@ def number_design(design: AnyDesign) -> Design:
 
 
 def _delta_curve(plan: Plan) -> Callable[[float], float]:
-    """An upper bound for delta at every epsilon: from the table of one number, else of all composed."""
+    """An upper bound for delta at every epsilon: from the table of one number, else of all composed.
+
+    Where a composition tells next to nothing, as of a very small epsilon, the guarantee itself does.
+    """
     part = plan.parts[0]
     design = part.design
     plain = isinstance(design, Design) and design.follows_answer and not design.kernel.joint
@@ -592,10 +590,14 @@ def _delta_curve(plan: Plan) -> Callable[[float], float]:
         steps = design.grid.sensitivity_in_steps(part.requirement.sensitivity)
         table = design.table_at(0.0)
         return lambda epsilon: table_delta(table, steps, epsilon).upper
+    from pbdp.accounting.risk import guarantee_curve
     from pbdp.planning.pricing.priced import compose_plans
 
     composed = compose_plans([(plan, 1)])
-    return lambda epsilon: composed.delta_at(epsilon).upper
+    if plan.delta is None:
+        return lambda epsilon: composed.delta_at(epsilon).upper
+    known = guarantee_curve(plan.epsilon, plan.delta)
+    return lambda epsilon: min(composed.delta_at(epsilon).upper, known(epsilon))
 
 
 def proved_limit(plan: Plan) -> KnownLimit | None:
