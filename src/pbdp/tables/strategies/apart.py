@@ -24,34 +24,14 @@ from pbdp.tables.strategies.strategy import Change, Designs, Moves, Record, Stra
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Apart(Strategy):
-    """A part for each table: one person moves as many groups as they have cells, each by one."""
+class EveryTable(Strategy):
+    """A part for each table, published as it is."""
 
-    kind: ClassVar[str] = "apart"
     adds_up: ClassVar[bool] = False
 
     label: str
     margins: Margins
     change: Change
-
-    @property
-    def parts(self) -> Mapping[str, Moves]:
-        most = self.change.people * self.change.cells
-        return {
-            self.name(at): Moves(numbers=min(most, len(table)), steps=self.change.steps)
-            for at, table in enumerate(self.margins.tables)
-        }
-
-    def answers(self, cells: Index) -> dict[str, Index]:
-        del cells
-        raise AssertionError("people are counted for every table by itself")
-
-    def rows_of(
-        self, quantity: Quantity, aggregates: Aggregates, steps: Callable[[str, Index | Array], Index]
-    ) -> dict[str, Index]:
-        del quantity
-        names = [self.name(at) for at in range(len(self.margins))]
-        return {name: steps(name, people) for name, people in zip(names, aggregates.people_in, strict=True)}
 
     def tables(self, rows: Mapping[str, Index]) -> list[Array | Index]:
         return [rows[self.name(at)] for at in range(len(self.margins))]
@@ -72,8 +52,34 @@ class Apart(Strategy):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Alone(Apart):
-    """The same for rows and sums, on request; what one person moves of a table is proved in `strategy`."""
+class Apart(EveryTable):
+    """People: one person moves as many groups of a table as they have cells, each by one."""
+
+    kind: ClassVar[str] = "apart"
+
+    @property
+    def parts(self) -> Mapping[str, Moves]:
+        most = self.change.people * self.change.cells
+        return {
+            self.name(at): Moves(numbers=min(most, len(table)), steps=self.change.steps)
+            for at, table in enumerate(self.margins.tables)
+        }
+
+    def answers(self, cells: Index) -> dict[str, Index]:
+        del cells
+        raise AssertionError("people are counted for every table by itself")
+
+    def rows_of(
+        self, quantity: Quantity, aggregates: Aggregates, steps: Callable[[str, Index | Array], Index]
+    ) -> dict[str, Index]:
+        del quantity
+        names = [self.name(at) for at in range(len(self.margins))]
+        return {name: steps(name, people) for name, people in zip(names, aggregates.people_in, strict=True)}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Alone(EveryTable):
+    """Rows and sums, on request; what one person moves of a table is proved in `strategy`."""
 
     kind: ClassVar[str] = "alone"
 
@@ -88,11 +94,6 @@ class Alone(Apart):
     def answers(self, cells: Index) -> dict[str, Index]:
         return {self.name(at): table.sums(cells) for at, table in enumerate(self.margins.tables)}
 
-    def rows_of(
-        self, quantity: Quantity, aggregates: Aggregates, steps: Callable[[str, Index | Array], Index]
-    ) -> dict[str, Index]:
-        return Strategy.rows_of(self, quantity, aggregates, steps)
-
     def widths(self, designs: Designs, table: int, confidence: float) -> Array:
-        widths = Apart.widths(self, designs, table, confidence)
+        widths = EveryTable.widths(self, designs, table, confidence)
         return widths + (0.5 * self.margins.tables[table].sizes if self.rounded else 0.0)
