@@ -24,6 +24,12 @@ def test_the_token_works_once_and_becomes_a_cookie(tmp_path: Path) -> None:
         cookie = entered.headers["set-cookie"]
         assert re.fullmatch(r"pbdp-studio-\d+=[\w-]{43}; HttpOnly; Path=/api; SameSite=strict", cookie)
         assert studio.token not in cookie
+        # the answer may be lost: the token works until somebody came in with it
+        assert studio.ask("POST", "/api/session", {"token": studio.token}).record == entered.record
+        own = {"Cookie": cookie.partition(";")[0], WORD: str(entered.record["word"])}
+        assert studio.ask("GET", "/api/about", headers=own | {WORD: "x"}).status == 401
+        assert studio.ask("POST", "/api/session", {"token": studio.token}).status == 200
+        assert studio.ask("GET", "/api/about", headers=own).status == 200
         again = studio.ask("POST", "/api/session", {"token": studio.token})
         assert again.status == 403
         assert "used already" in again.record["errors"][0]["message"]

@@ -66,6 +66,24 @@ def test_the_token_leaves_the_address_and_no_script_sees_the_cookie(browser: Bro
         other.close()
 
 
+def test_a_page_that_was_left_before_it_was_let_in_is_let_in_later(browser: Browser, tmp_path: Path) -> None:
+    """The studio took the token, and the answer never came: people reload."""
+    with running(tmp_path, enter=False) as studio:
+        assert studio.ask("POST", "/api/session", {"token": studio.token}).status == 200
+        context = browser.new_context()
+        left = watched(context, studio)
+        left.page.route("**/api/session", lambda route: route.abort())
+        left.page.goto(studio.address)
+        expect(left.page.get_by_text("The studio does not answer")).to_be_visible()
+        assert studio.token not in left.page.url
+        left.page.unroute("**/api/session")
+        left.page.goto("about:blank")
+        left.page.goto(f"{studio.base}/#/explore?within=7")
+        left.says("within 7 of the truth")
+        assert studio.token not in left.page.evaluate("JSON.stringify({...localStorage, ...sessionStorage})")
+        context.close()
+
+
 def test_a_slider_moves_the_number_to_what_the_library_gives(explore: Shown) -> None:
     explore.slide("within", "ArrowRight")
     assert explore.typed("within") == "6"

@@ -4,8 +4,9 @@
   only, so that no foreign name that is made to lead here (DNS rebinding) is served.
 - *Origin.* What changes or computes anything must come from a page of this very address.
 - *A token, once.* The address that is opened carries a token behind `#`, where no server or log sees it. The
-  page exchanges it for a cookie that no script can read and that other sites' requests do not carry, and
-  takes it out of the address. It works once.
+  page takes it out of the address and exchanges it for a cookie that no script can read and that other
+  sites' requests do not carry. It works until the first request with that cookie: a page that was left
+  before it had the answer is not locked out.
 - *A word of the page.* Cookies do not know ports: another program on 127.0.0.1 may be sent ours. So requests
   also carry a word that the page was given with the cookie and keeps where only its own address reads it.
 - *Size.* No request is larger than a form can be.
@@ -69,17 +70,17 @@ class Session:
         return f"127.0.0.1:{self.port}", f"localhost:{self.port}"
 
     def exchanged(self, token: object) -> bool:
-        """Whether this is the token, which is used up then."""
-        if self.token is None or not isinstance(token, str) or not _same(token, self.token):
-            return False
-        self.token = None
-        return True
+        """Whether this is the token, as long as nobody has come in with it."""
+        return self.token is not None and isinstance(token, str) and _same(token, self.token)
 
     def knows(self, headers: Headers) -> bool:
-        """Whether a request carries the cookie and the word of the page."""
+        """Whether a request carries the cookie and the word of the page; the first uses up the token."""
         # read as browsers write them: other programs on 127.0.0.1 may have set any that are beside ours
         held = cookie_parser(headers.get("cookie", "")).get(self.cookie_name, "")
-        return _same(held, self.cookie) and _same(headers.get(WORD, ""), self.word)
+        known = _same(held, self.cookie) and _same(headers.get(WORD, ""), self.word)
+        if known:
+            self.token = None
+        return known
 
     def opened(self) -> Response:
         """The answer to the token: the cookie, and the word."""

@@ -1,6 +1,7 @@
 // Asking the studio: who we are, requests that take a while, and mistakes with the fields they belong to.
 
 const WORD = "pbdp-word";
+const TOKEN = "pbdp-token";
 
 /** Mistakes in a request: `errors` has one for each field, or for none. */
 export class Refused extends Error {
@@ -18,11 +19,18 @@ export class Cancelled extends Error {}
 export async function enter() {
   const given = new URLSearchParams(location.hash.slice(1)).get("token");
   if (given !== null) {
+    // whoever leaves or reloads the page before it is in has it still
+    sessionStorage.setItem(TOKEN, given);
     history.replaceState(null, "", location.pathname);
-    const response = await send("POST", "/api/session", { token: given });
+  }
+  const token = sessionStorage.getItem(TOKEN);
+  if (token !== null) {
+    const response = await send("POST", "/api/session", { token });
     if (response.ok) localStorage.setItem(WORD, (await response.json()).word);
   }
-  return (await answered(await send("GET", "/api/about"))).json();
+  const response = await send("GET", "/api/about");
+  sessionStorage.removeItem(TOKEN);
+  return (await answered(response)).json();
 }
 
 // Jobs that this page looks after; they end with it.
