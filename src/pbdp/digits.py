@@ -15,6 +15,8 @@ from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 DIGITS = 4
 # An epsilon that nothing tells from none.
 NO_LOSS = 1e-15
+# Smaller shares are rounded up to this, so that none is written with an exponent.
+LEAST_SHARE = 1e-6
 # More do not survive the way through a float.
 MOST_DIGITS = 15
 
@@ -46,7 +48,8 @@ def rounded_down(figure: float, digits: int = DIGITS) -> str:
 
 def percent_up(share: float) -> str:
     """A share in per cent, never below it: for risks, and for what is spent."""
-    return f"{_rounded(share, ROUND_CEILING, places=2, digits=_nines(share))} %"
+    shown = share if share <= 0 else max(share, LEAST_SHARE)
+    return f"{_rounded(shown, ROUND_CEILING, places=2, digits=_nines(share))} %"
 
 
 def percent_down(share: float) -> str:

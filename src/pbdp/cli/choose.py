@@ -50,7 +50,7 @@ def declare(parser: Parser) -> None:
     accuracy = parser.add_argument_group("accuracy: two of width, confidence and epsilon")
     add(accuracy, "--within", type=number, help="how far below the best score the chosen one may be")
     add(accuracy, "--confidence", "--epsilon")
-    add(accuracy, "--sensitivity", help="most that one person changes any score; all of them may change")
+    add(accuracy, "--sensitivity", help="the most that one person changes any score; all of them may change")
     add(accuracy, "--integer", help="scores are whole numbers")
     accuracy.add_argument(
         "--rising",

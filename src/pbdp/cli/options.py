@@ -96,7 +96,7 @@ _SHARED: dict[str, dict[str, Any]] = {
         "type": number,
         "required": True,
         "metavar": "D",
-        "help": "most that one person changes the answer",
+        "help": "the most that one person changes the answer",
     },
     "--integer": {"action": "store_true", "help": "answers are whole numbers"},
     "--nonnegative": {"action": "store_true", "help": "answers are 0 or more (with --within 5%%+10)"},

@@ -47,7 +47,7 @@ def declare(parser: Parser) -> None:
     add(parser, "--within", help="width in the error norm, or 5%%+10: of the truth, in that norm, plus 10")
     add(parser, "--below", "--above", "--range", "--scale")
     add(parser, "--confidence", required=True)
-    add(parser, "--sensitivity", help="most that one person changes, in the change norm")
+    add(parser, "--sensitivity", help="the most that one person changes, in the change norm")
     add(parser, "--delta", required=True)
     parser.add_argument("--touches", type=whole, metavar="K", help="most coordinates that one person changes")
     add(parser, "--integer", "--nonnegative", "--step")
