@@ -189,12 +189,6 @@ def test_no_shift_no_loss(kernel: LatticeKernel) -> None:
     assert kernel.largest_loss(0) == 0
 
 
-@pytest.mark.parametrize("kernel", [kernel for kernel in EVERY if not np.isfinite(kernel.support[1])])
-def test_an_endless_law_cannot_be_enumerated_to_the_end(kernel: LatticeKernel) -> None:
-    with pytest.raises(InputError, match="tail must be a finite number above 0"):
-        kernel.reach(0)
-
-
 def test_a_finite_law_is_enumerated_to_the_end() -> None:
     kernel = TableKernel(probabilities=(0.5, 0.0, 0.5), start=0)
 

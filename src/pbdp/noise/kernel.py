@@ -21,7 +21,6 @@ from typing import ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from pbdp.domains import non_negative, positive
 from pbdp.errors import CannotCertifyError
 
 # What passes between modules: numbers, places on a grid, and random words.
@@ -216,9 +215,8 @@ class LatticeKernel(Kernel):
     def reach(self, tail: float) -> int:
         """Smallest n >= 0 with P(|noise| > n) <= tail: enumeration up to it misses at most `tail`.
 
-        The whole support at tail = 0, which a law without bounds refuses.
+        A tail of 0 is the whole support, where that has an end.
         """
-        tail = self._checked_tail(tail)
 
         def misses(n: int) -> bool:
             return float(self.cdf(-n - 1)) + float(self.survival(n)) > tail
@@ -230,12 +228,6 @@ class LatticeKernel(Kernel):
             middle = (short + far) // 2
             short, far = (middle, far) if misses(middle) else (short, middle)
         return far
-
-    def _checked_tail(self, tail: float) -> float:
-        """`tail` if it is a number the enumeration can miss: above zero where the support has no end."""
-        if not all(map(math.isfinite, self.support)):
-            return positive("tail", tail, "The support has no end, so an enumeration misses some mass.")
-        return non_negative("tail", tail)
 
     def masses(self, reach: int) -> Array:
         """Masses at -reach..reach."""

@@ -112,7 +112,6 @@ class SymmetricLattice(LatticeKernel):
 
     def reach(self, tail: float) -> int:
         """Smallest n >= 0 with 2 P(noise >= n + 1) <= tail."""
-        tail = self._checked_tail(tail)
         return int(self._first_tail(np.asarray(tail / 2), strict=np.asarray(False))) - 1
 
     def _first_tail(self, u: Array, *, strict: npt.NDArray[np.bool_]) -> Array:
