@@ -33,8 +33,8 @@ from pbdp.mechanism.grid import LinearGrid, grid_of_step, step_of_at_least, whol
 from pbdp.mechanism.neighbors import Neighbors
 from pbdp.mechanism.requirement import Requirement
 from pbdp.noise.gaussian import DiscreteGaussian
-from pbdp.planning.certification import certified, plan_of
-from pbdp.planning.plan import Plan
+from pbdp.planning.certificate import certified
+from pbdp.planning.plan import Plan, plan_of
 from pbdp.root import bracketed_root
 
 NEXT = 0.0
