@@ -3,10 +3,9 @@
 A kernel is a law of additive noise with its mode at zero. It knows its density (or mass), its tails and
 how fast its log-density can change; it knows nothing of regions, boosting or privacy parameters.
 
-Three kinds exist, and the exact accountant treats each by its own method:
+Two kinds exist, and the exact accountant treats each by its own method:
 
 - continuous and log-concave: the privacy loss of a shift is monotone in the output (`LogConcaveKernel`);
-- continuous and piecewise constant: finitely many levels that matter (`StepKernel`);
 - lattice: a law on the whole numbers, possibly of finite support (`LatticeKernel`).
 
 A lattice kernel may follow a density that is log-concave (`LogConcave`), whose loss is then its own.
@@ -181,16 +180,6 @@ class LogConcaveKernel(LogConcave, Kernel):
 
         -inf where low >= high.
         """
-
-
-class StepKernel(Kernel):
-    """A continuous kernel whose density is constant between finitely many breaks (up to a stated tail)."""
-
-    __slots__ = ()
-
-    @abstractmethod
-    def breaks(self, reach: float) -> Array:
-        """Sorted points within [-reach, reach] at which the density jumps."""
 
 
 class LatticeKernel(Kernel):

@@ -16,7 +16,7 @@ from pbdp.accounting.exact.pairs import Pairs
 from pbdp.accounting.exact.pieces import pieces
 from pbdp.digits import order_text
 from pbdp.errors import CannotCertifyError
-from pbdp.noise.kernel import Array, Kernel, LatticeKernel, LogConcaveKernel
+from pbdp.noise.kernel import Array, Kernel, LogConcaveKernel
 
 # Slack for rounding in a log-moment: exponents of size x carry an error of about x·2^-52.
 LOG_ERROR = 1e-13
@@ -92,7 +92,7 @@ def _window_moment(
     kernel: Kernel, pairs: Pairs, boost_loss: float, order: float, reach: float
 ) -> tuple[Array, Array]:
     """Log of the sum inside |n| <= reach, and a bound for the log of the sum outside."""
-    grid = cells(kernel, pairs, boost_loss, math.ceil(reach) if isinstance(kernel, LatticeKernel) else reach)
+    grid = cells(kernel, pairs, boost_loss, math.ceil(reach))
     with np.errstate(invalid="ignore"):
         terms = np.where(
             np.isneginf(grid.log_first), -np.inf, order * grid.log_first + (1 - order) * grid.log_second
