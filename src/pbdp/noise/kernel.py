@@ -126,8 +126,11 @@ class Kernel(ABC):
         """P(noise > x)."""
 
     @abstractmethod
-    def upper_quantile(self, u: ArrayLike) -> Array:
-        """Smallest x with survival(x) <= u: the quantile counted from the far right, for u in (0, 1)."""
+    def reach(self, tail: float) -> float:
+        """Smallest x >= 0 with P(|noise| > x) <= tail: enumeration up to it misses at most `tail`.
+
+        Whole on a lattice. A tail of 0 is the whole support, where that has an end.
+        """
 
     @abstractmethod
     def mass(self, low: ArrayLike, high: ArrayLike) -> Array:
@@ -202,11 +205,6 @@ class LatticeKernel(Kernel):
         return 1.0
 
     def reach(self, tail: float) -> int:
-        """Smallest n >= 0 with P(|noise| > n) <= tail: enumeration up to it misses at most `tail`.
-
-        A tail of 0 is the whole support, where that has an end.
-        """
-
         def misses(n: int) -> bool:
             return float(self.cdf(-n - 1)) + float(self.survival(n)) > tail
 

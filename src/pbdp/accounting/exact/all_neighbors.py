@@ -132,7 +132,7 @@ def some_neighbors(mechanism: Boosted, sensitivity: float) -> tuple[Array, Array
     kernel, region = mechanism.kernel, mechanism.region
     low, high = region.answers
     if math.isinf(high - low):
-        last = (float(kernel.upper_quantile(1e-18)) + 1) / _growing(region).theta
+        last = (kernel.reach(2e-18) + 1) / _growing(region).theta
         spread = np.concatenate([np.linspace(0, last, 24), np.geomspace(1e-3 * last, last, 24)])
     else:
         spread = np.linspace(low, high, 200)
@@ -252,7 +252,7 @@ def _first_boxes(mechanism: Boosted, sensitivity: float) -> tuple[_Boxes, float]
     """
     kernel, region = mechanism.kernel, mechanism.region
     smallest = 1.0 if isinstance(kernel, LatticeKernel) else 0.0
-    reach = float(kernel.upper_quantile(NEGLIGIBLE_MASS / 2))
+    reach = float(kernel.reach(NEGLIGIBLE_MASS))
     if region.stands_still:
         furthest = min(sensitivity, region.answers[1] - region.answers[0])
         low, high = _edges(reach, region.answers, furthest)

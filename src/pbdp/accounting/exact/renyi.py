@@ -69,7 +69,7 @@ def _by_cells(kernel: Kernel, pairs: Pairs, boost_loss: float, order: float) -> 
     """log-moment bounds by enumeration in a window that is widened until the tails no longer matter."""
     low, high = np.empty(len(pairs)), np.empty(len(pairs))
     furthest = float(np.max(np.abs(pairs.shift), initial=1.0))
-    reach = 2 * furthest + float(kernel.upper_quantile(1e-20))
+    reach = 2 * furthest + float(kernel.reach(2e-20))
     while True:
         rows = max(1, int(CELLS_AT_ONCE // (2 * reach + 1)))
         settled = True
