@@ -85,9 +85,9 @@ class TableKernel(_KeepsSums):
         object.__setattr__(self, "probabilities", tuple(row.tolist()))
 
     @classmethod
-    def of_row(cls, row: Array, start: int, label: str = "table") -> TableKernel:
+    def of_row(cls, row: Array, start: int) -> TableKernel:
         """The same, kept as the row that it is: a long one takes much less memory, but is not compared."""
-        made = cls(probabilities=(1.0,), start=0, label=label)
+        made = cls(probabilities=(1.0,), start=0)
         kept, first = made._checked(row, start)
         object.__setattr__(made, "start", first)
         object.__setattr__(made, "probabilities", kept)
