@@ -195,9 +195,8 @@ def _single(record: Record) -> Plan:
     claims, shown = record["compared"], record.get("alternatives")
     if not isinstance(claims, list) or not isinstance(shown, list | None):
         raise TypeError("not a list")
-    return Plan(
-        parts=plan.parts,
-        certificate=plan.certificate,
+    return replace(
+        plan,
         compared=partial(_compared, requirement, claims, shown),
         proved=partial(_proved_again, record["limit"]),
     )
