@@ -11,7 +11,7 @@ from pbdp.mechanism.absolute import AbsoluteRegion
 from pbdp.mechanism.grid import whole_numbers
 from pbdp.noise.family import Goal
 from pbdp.planning.candidates import best_law_candidates, candidates, problem_of
-from pbdp.planning.certificate import certify, meets
+from pbdp.planning.certificate import certify
 
 PARAMETRIC = ("laplace", "gaussian", "staircase", "generalized normal", "huber", "cosine")
 CONFIDENCE, DELTA = 0.9, 1e-6
@@ -25,9 +25,9 @@ def row(within: int, sensitivity: int, releases: int) -> None:
     goal = Goal(confidence=CONFIDENCE, sensitivity=sensitivity, delta=DELTA, order=None, releases=releases)
     began = time.perf_counter()
     parametric, name = min(
-        (certify(design, region, goal).epsilon, design.name)
+        (found.epsilon, design.name)
         for design in candidates(whole_numbers(), region, goal, PARAMETRIC, None)
-        if meets(design, region, CONFIDENCE)
+        if (found := certify(design, region, goal)).confidence >= CONFIDENCE
     )
     between = time.perf_counter()
     (design,) = best_law_candidates(whole_numbers(), problem_of(region, goal), 0, ("free form",))

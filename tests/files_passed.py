@@ -1,8 +1,7 @@
-"""Run a command and print the files of pbdp whose functions it calls, but for those that loading calls.
+"""Print the files of pbdp whose functions a release calls, but for those that loading calls.
 
-    python -m tests.files_passed release plan.json 1234 ...
-
-The command's own output is dropped; its exit code is kept.
+python -m tests.files_passed release plan.json 1234 ...         a command; its own output is dropped
+python -m tests.files_passed plan.json budget.db visits         the same release in Python
 """
 
 from __future__ import annotations
@@ -10,16 +9,25 @@ from __future__ import annotations
 import contextlib
 import io
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from types import FrameType
 
 import pbdp
+from pbdp import Budget, Ledger, Plan
 from pbdp.cli.main import main
 
 FOLDER = Path(pbdp.__file__).parent
 
 
-def files_passed(arguments: list[str]) -> tuple[int, list[str]]:
+def paid(plan: str, ledger: str, dataset: str) -> int:
+    """A release from a plan that was saved, paid from a budget."""
+    with Ledger.open(ledger) as opened:
+        Budget.of(opened, dataset).release(Plan.load(plan), 1234)
+    return 0
+
+
+def files_passed(work: Callable[[], int]) -> tuple[int, list[str]]:
     """The exit code, and the files."""
     found: set[str] = set()
 
@@ -31,7 +39,7 @@ def files_passed(arguments: list[str]) -> tuple[int, list[str]]:
     with contextlib.redirect_stdout(io.StringIO()):
         sys.setprofile(called)
         try:
-            code = main(arguments)
+            code = work()
         finally:
             sys.setprofile(None)
     return code, sorted(str(Path(name).relative_to(FOLDER)) for name in found)
@@ -48,6 +56,7 @@ def _is_loading(frame: FrameType | None) -> bool:
 
 
 if __name__ == "__main__":
-    code, files = files_passed(sys.argv[1:])
+    given = sys.argv[1:]
+    code, files = files_passed(lambda: main(given) if given[0] == "release" else paid(*given))
     print(*files, sep="\n")  # noqa: T201
     sys.exit(code)

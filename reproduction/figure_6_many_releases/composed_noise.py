@@ -120,7 +120,7 @@ def cut_pair(mechanism: Boosted, answer: float, other: float) -> CutPair:
     if answer == other:
         raise InputError("other", "another answer", other)
     kernel, laws = mechanism.kernel, (mechanism.law_at(answer), mechanism.law_at(other))
-    reach = float(kernel.upper_quantile(TAIL))
+    reach = kernel.reach(2 * TAIL)
     low, high = min(answer, other) - reach, max(answer, other) + reach
     cuts = {law.answer + end for law in laws for end in (-law.below, law.above)} | {answer, other}
     inner = np.array(sorted(cut for cut in cuts if low < cut < high))

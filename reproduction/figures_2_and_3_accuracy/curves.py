@@ -30,6 +30,7 @@ from reproduction.figures_2_and_3_accuracy.noise import (
     boosted_gaussian,
     plain_epsilon,
     plain_kernels,
+    staircase,
 )
 from reproduction.figures_2_and_3_accuracy.range_noise import clamped, truncated
 from reproduction.figures_2_and_3_accuracy.requirements import Aligned, aligned_of
@@ -124,6 +125,8 @@ def _moving_rows(aligned: Aligned, chosen: BoostedGaussian) -> list[Row]:
     for kind, kernel in plain_kernels(aligned).items():
         found = plain_epsilon(kernel, aligned)
         rows.append({"kind": kind, **bounds_part(found), "family": kernel.family})
+    steps = staircase(aligned.half_width, aligned.confidence, aligned.sensitivity).epsilon(aligned.measure)
+    rows.append({"kind": "staircase", "epsilon": steps, "epsilon_lower": steps, "family": "staircase"})
     return rows + _planned(aligned, FAMILIES)
 
 

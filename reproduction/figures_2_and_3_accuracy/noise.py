@@ -10,6 +10,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
+from typing import ClassVar
 
 import numpy as np
 
@@ -22,8 +23,7 @@ from pbdp.mechanism.boosted import Boosted, boost_for
 from pbdp.noise.gaussian import Gaussian
 from pbdp.noise.kernel import Array, Kernel
 from pbdp.noise.laplace import Laplace
-from pbdp.noise.staircase import Staircase
-from pbdp.published.measure import AtDelta
+from pbdp.published.measure import AtDelta, Measure
 from pbdp.root import bracketed_root
 from reproduction.figures_2_and_3_accuracy.requirements import Aligned
 
@@ -118,9 +118,7 @@ class BoostedGaussian:
 class QuickRenyi(Renyi):
     """The Rényi divergence, for a search that settles sooner; its bounds hold whenever it stops."""
 
-    def most_boxes(self, mechanism: Boosted) -> int:
-        del mechanism
-        return MOST_BOXES
+    most_boxes: ClassVar[int] = MOST_BOXES
 
 
 def plain_epsilon(kernel: Kernel, aligned: Aligned) -> Bounds:
@@ -172,13 +170,55 @@ def least_multiple(loss: Callable[[float], float]) -> float:
 
 
 def plain_kernels(aligned: Aligned) -> dict[str, Kernel]:
-    """The widest plain noise of each kind that is within τ with the confidence."""
+    """The widest plain Gaussian and Laplace noise that is within τ with the confidence."""
     tau, rho = aligned.half_width, aligned.confidence
     return {
         "plain gaussian": Gaussian(sigma=aligned.plain_sigma * SAFE),
         "plain laplace": Laplace(scale=tau / math.log(1 / (1 - rho)) * SAFE),
-        "staircase": staircase(tau, rho, aligned.sensitivity),
     }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Staircase:
+    """Density ∝ exp(-loss k(x)), k(x) = max(0, ceil((|x| - center)/width)), with 0 < center <= width.
+
+    The optimal noise of Geng and Viswanath (2014). The privacy loss at y of a shift by the width is loss
+    times k(y - width) - k(y). That is 1 up to m = min(center, width - center), -1 from width - m on and 0
+    between: left of 0 it is 1, and from 0 to the width it is [y < width - center] - [y > center]. A smaller
+    shift loses no more, as the density never rises away from zero.
+    """
+
+    loss: float
+    width: float
+    center: float
+
+    @property
+    def _beyond(self) -> float:
+        """All steps below one, as a length of its height."""
+        return self.width / math.expm1(self.loss)
+
+    @property
+    def _total(self) -> float:
+        return 2 * (self.center + self._beyond)
+
+    def kept(self, half_width: float) -> float:
+        """P(|noise| <= half_width)."""
+        level = max(math.ceil((half_width - self.center) / self.width), 0)
+        left = self.center + self.width * level - half_width
+        return 1 - 2 * math.exp(-self.loss * level) * (left + self._beyond) / self._total
+
+    def epsilon(self, measure: Measure) -> float:
+        """At a delta, that of what is lost with probability `lost`; at an order, from the three losses."""
+        lost = 0.5 + min(self.center, self.width - self.center) / self._total
+        if isinstance(measure, AtDelta):
+            return max(self.loss + math.log1p(-measure.delta / lost), 0.0) if measure.delta < lost else 0.0
+        power, gained = measure.order - 1, lost * math.exp(-self.loss)
+        log_moment = power * self.loss + math.log(
+            lost
+            + (1 - lost - gained) * math.exp(-power * self.loss)
+            + gained * math.exp(-2 * power * self.loss)
+        )
+        return log_moment / power
 
 
 def staircase(half_width: float, confidence: float, sensitivity: float) -> Staircase:
@@ -194,7 +234,7 @@ def staircase(half_width: float, confidence: float, sensitivity: float) -> Stair
 
     def excess(loss: float) -> float:
         law = Staircase(loss=loss, width=sensitivity, center=rest)
-        return float(law.mass(-half_width, half_width)) - confidence
+        return law.kept(half_width) - confidence
 
     loss = bracketed_root(excess, 1e-9, 200.0)
     return Staircase(loss=loss / SAFE, width=sensitivity, center=rest)

@@ -9,7 +9,7 @@ from typing import Any
 import pbdp
 from pbdp.mechanism.absolute import AbsoluteRegion
 from pbdp.mechanism.custom import CustomRegion
-from pbdp.planning.certification import plan_of
+from pbdp.planning.plan import plan_of
 
 _ASKED: dict[str, dict[str, Any]] = {
     "whole": {"within": 5, "confidence": 0.9, "delta": 1e-6, "integer": True},

@@ -19,7 +19,7 @@ from pbdp.digits import rounded_up
 from pbdp.figures.audit_figure import draw_audit
 from pbdp.figures.canvas import save
 from pbdp.noise.kernel import Array
-from pbdp.planning.certification import plan_of as certified_plan
+from pbdp.planning.plan import plan_of as certified_plan
 from pbdp.planning.vectors.ask import vector_plan
 from pbdp.planning.vectors.euclidean import spherical_designs
 from pbdp.planning.vectors.spherical import SphericalDesign

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cache
 
 import pbdp
-from pbdp.planning.certification import plan_of
+from pbdp.planning.plan import plan_of
 
 
 @cache

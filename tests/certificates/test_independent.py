@@ -14,8 +14,8 @@ from pbdp.mechanism.grid import LinearGrid
 from pbdp.mechanism.requirement import Requirement
 from pbdp.mechanism.within import region_within
 from pbdp.noise.family import known_families
-from pbdp.planning.certification import certified
-from pbdp.planning.certification import plan_of as plan_of_design
+from pbdp.planning.certificate import certified
+from pbdp.planning.plan import plan_of as plan_of_design
 from tests.certificates.printed import run_lines
 from tests.planning.kinds import plan_of
 

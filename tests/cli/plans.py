@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pbdp
-from pbdp.planning.certification import plan_of
+from pbdp.planning.plan import plan_of
 
 ASKED: dict[str, dict[str, Any]] = {
     "whole": {"within": 5, "integer": True},

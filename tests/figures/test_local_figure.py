@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 from matplotlib.figure import Figure
 
-from pbdp.errors import InputError
 from pbdp.figures.canvas import save
 from pbdp.figures.local_figure import draw_comparison, draw_distribution, draw_estimates
 from pbdp.local.boosted import boosted_response
@@ -30,26 +29,23 @@ def text_of(figure: Figure, folder: Path) -> str:
     return (folder / "f.svg").read_text(encoding="utf-8")
 
 
-def test_estimates_are_drawn_with_their_intervals_and_the_truth(tmp_path: Path) -> None:
+def test_estimates_are_drawn_with_their_intervals(tmp_path: Path) -> None:
     mechanism = boosted_response(DOMAIN, 5.0, 2.0)
     truth = adult_truth(DOMAIN)
     codes = np.repeat(np.arange(91), truth)
     counts = count_reports(mechanism, np.append(mechanism.drawn(codes) + 10, 7))
     made = estimate(mechanism, counts, "category")
-    by_category = DOMAIN.group_sums(truth.astype(float))
-    figure = draw_estimates(made, truth=by_category)
+    figure = draw_estimates(made)
     (panel,) = figure.axes
-    step, *_caps, points, _zero = panel.lines
-    assert np.asarray(step.get_ydata()) == pytest.approx(by_category / 452.22)
+    *_caps, points, _zero = panel.lines
     assert np.asarray(points.get_ydata()) == pytest.approx(made.people / 452.22)
     segments = panel.collections[0].get_segments()  # type: ignore[attr-defined]
     assert [segment[0, 1] for segment in segments] == pytest.approx(made.low / 452.22)
     assert [segment[1, 1] for segment in segments] == pytest.approx(made.high / 452.22)
     text = text_of(figure, tmp_path)
-    for words in ("45,222 reports, 1 refused", "95 % interval (score)", "10..19", "truth"):
+    for words in ("45,222 reports, 1 refused", "95 % interval (score)", "10..19"):
         assert words in text
-    both = draw_estimates(made, estimate(mechanism, counts).projected())
-    assert "projected: biased" in text_of(both, tmp_path)
+    assert "projected: biased" in text_of(draw_estimates(estimate(mechanism, counts).projected()), tmp_path)
 
 
 def test_reports_from_a_seed_are_marked(tmp_path: Path) -> None:
@@ -84,17 +80,17 @@ def test_a_comparison_shows_the_limit(tmp_path: Path) -> None:
     assert f"limit {plan.limit.value:.3f}"[:9] in text_of(figure, tmp_path)
 
 
-def test_a_distribution_is_drawn_with_its_curve_and_the_truth(tmp_path: Path) -> None:
+def test_a_distribution_is_drawn_with_its_curve(tmp_path: Path) -> None:
     mechanism = square_wave(DOMAIN, 1.0)
     truth = adult_truth(DOMAIN)
     codes = np.repeat(np.arange(91), truth)
     found = distribution(mechanism, count_reports(mechanism, mechanism.drawn(codes)))
-    figure = draw_distribution(found, truth=truth / truth.sum())
+    figure = draw_distribution(found)
     shares, curve = figure.axes
     assert np.asarray(shares.lines[0].get_ydata()) == pytest.approx(100 * found.share)
     assert np.asarray(curve.lines[0].get_ydata()) == pytest.approx(100 * found.cumulative)
     text = text_of(figure, tmp_path)
-    for words in ("45,222 reports", "estimate (smoothed: biased)", "95 % interval (score)", "truth"):
+    for words in ("45,222 reports", "estimate (smoothed: biased)", "95 % interval (score)"):
         assert words in text
 
 
@@ -108,8 +104,3 @@ def test_a_mean_is_drawn_in_its_own_unit(tmp_path: Path) -> None:
     assert 40 < made.share[0] < 70
     assert "share of people" not in made._repr_html_()
     assert "Mean" in text_of(draw_estimates(made), tmp_path)
-
-
-def test_nothing_to_draw() -> None:
-    with pytest.raises(InputError):
-        draw_estimates()

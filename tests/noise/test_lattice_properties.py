@@ -70,17 +70,6 @@ def test_a_mass_is_the_sum_of_its_points(kernel: LatticeKernel, first: int, more
 
 
 @narrow
-@given(kernels, st.floats(1e-200, 1 - 1e-12))
-def test_an_upper_quantile_is_the_first_point_whose_survival_is_at_most_u(
-    kernel: LatticeKernel, u: float
-) -> None:
-    n = float(kernel.upper_quantile(u))
-
-    assert float(kernel.survival(n)) <= u * (1 + 1e-15)
-    assert float(kernel.survival(n - 1)) >= u * (1 - 1e-15)
-
-
-@narrow
 @given(kernels, st.floats(1e-100, 1))
 def test_reach_is_the_smallest_that_misses_no_more_than_asked(kernel: LatticeKernel, tail: float) -> None:
     def missed(n: int) -> float:
@@ -112,15 +101,9 @@ def test_laws_of_a_monotone_loss_are_log_concave(kernel: LatticeKernel) -> None:
 
 @every
 def test_a_tail_is_reached_where_it_is_exactly_met(kernel: LatticeKernel) -> None:
-    right = kernel.survival(0)
+    both = float(kernel.cdf(-1) + kernel.survival(0))
 
-    assert kernel.upper_quantile([right, np.nextafter(right, 0)]).tolist() == [0, 1]
-
-
-def test_a_tail_beyond_the_median_is_reached_where_it_is_exactly_met() -> None:
-    kernel = TableKernel(probabilities=(0.25, 0.5, 0.25), start=-1)
-
-    assert kernel.upper_quantile([0.75, np.nextafter(0.75, 0)]).tolist() == [-1, 0]
+    assert [kernel.reach(both), kernel.reach(np.nextafter(both, 0))] == [0, 1]
 
 
 @every
@@ -153,7 +136,6 @@ def test_infinite_arguments(kernel: LatticeKernel) -> None:
         pytest.approx(float(kernel.survival(2)), rel=1e-15),
         0,
     ]
-    assert kernel.upper_quantile([0, 1]).tolist() == [kernel.support[1], -np.inf]
 
 
 @every
@@ -161,13 +143,11 @@ def test_shapes_are_kept(kernel: LatticeKernel) -> None:
     grid = np.zeros((2, 3))
 
     assert kernel.cdf(grid).shape == (2, 3)
-    assert kernel.upper_quantile(grid + 0.25).shape == (2, 3)
     assert kernel.mass(grid, np.ones(3)).shape == (2, 3)
-    assert np.ndim(kernel.upper_quantile(0.25)) == 0
 
 
 @every
-@pytest.mark.parametrize("figure", ["cdf", "survival", "log_density", "upper_quantile"])
+@pytest.mark.parametrize("figure", ["cdf", "survival", "log_density"])
 def test_nan_is_refused(kernel: LatticeKernel, figure: str) -> None:
     with pytest.raises(InputError, match="must be"):
         getattr(kernel, figure)([0.5, np.nan])
@@ -187,12 +167,6 @@ def test_a_copy_is_equal_and_works_after_a_tail_was_asked_for(kernel: LatticeKer
 @every
 def test_no_shift_no_loss(kernel: LatticeKernel) -> None:
     assert kernel.largest_loss(0) == 0
-
-
-@pytest.mark.parametrize("kernel", [kernel for kernel in EVERY if not np.isfinite(kernel.support[1])])
-def test_an_endless_law_cannot_be_enumerated_to_the_end(kernel: LatticeKernel) -> None:
-    with pytest.raises(InputError, match="tail must be a finite number above 0"):
-        kernel.reach(0)
 
 
 def test_a_finite_law_is_enumerated_to_the_end() -> None:

@@ -27,7 +27,6 @@ def test_the_figures_of_a_small_table() -> None:
     assert LOPSIDED.mass([-1, 0, 1, -5], [0, 2, 1, 5]).tolist() == [0.625, 0.875, 0, 1]
     assert LOPSIDED.masses(1).tolist() == [0.125, 0.5, 0]
     assert LOPSIDED.masses(3).tolist() == [0, 0, 0.125, 0.5, 0, 0.375, 0]
-    assert LOPSIDED.upper_quantile([0.9, 0.875, 0.374, 0.375]).tolist() == [-1, -1, 2, 0]
     assert LOPSIDED.support == (-1, 2)
 
 

@@ -17,8 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from pbdp.planning.certificate import Certificate
-from pbdp.planning.certification import plan_of
-from pbdp.planning.plan import Plan
+from pbdp.planning.plan import Plan, plan_of
 
 Extended = npt.NDArray[np.longdouble]
 Answer = int | Fraction

@@ -26,8 +26,9 @@ from pbdp.mechanism.grid import LinearGrid, whole_numbers
 from pbdp.mechanism.requirement import Requirement
 from pbdp.mechanism.weights import TOTAL, WeightTable
 from pbdp.mechanism.within import region_within
+from pbdp.planning.certificate import Certified
 from pbdp.planning.explain import explanation
-from pbdp.planning.plan import Certified, Plan
+from pbdp.planning.plan import Plan
 from pbdp.planning.planner import plan_for
 from pbdp.planning.store import plan_from_record, plan_record
 from pbdp.planning.thresholds import Law, Line

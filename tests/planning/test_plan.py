@@ -17,7 +17,7 @@ import pbdp
 from pbdp.cli.main import main
 from pbdp.errors import InputError
 from pbdp.mechanism.custom import CustomRegion
-from pbdp.planning.certification import WORTH, is_payable
+from pbdp.planning.certificate import WORTH, is_payable
 from pbdp.planning.plan import Plan, number_design
 from pbdp.planning.planner import FAMILIES, TIE
 from tests.planning.judge import (

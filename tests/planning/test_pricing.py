@@ -16,8 +16,7 @@ import pbdp
 from pbdp.accounting.filters.rule import NATS, PROBABILITIES
 from pbdp.errors import ContradictionError, InputError
 from pbdp.mechanism.custom import CustomRegion
-from pbdp.planning.certification import plan_of
-from pbdp.planning.plan import Plan
+from pbdp.planning.plan import Plan, plan_of
 from pbdp.planning.pricing import Amounts, Claim, Plans, Price, Priced, Terms, fingerprint, price
 from pbdp.planning.pricing.priced import compose_plans
 from pbdp.planning.pricing.terms import NO_END

@@ -14,7 +14,7 @@ import pbdp
 from pbdp.errors import ContradictionError, PlanFileError
 from pbdp.mechanism import grid
 from pbdp.mechanism.grid import LinearGrid, whole_grid_for, whole_numbers
-from pbdp.planning.certification import is_payable
+from pbdp.planning.certificate import is_payable
 from pbdp.planning.explain import better_step
 from pbdp.planning.plan import Plan
 from pbdp.planning.store import plan_from_record, plan_record

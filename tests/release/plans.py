@@ -7,8 +7,8 @@ from functools import cache, partial
 
 import pbdp
 from pbdp.mechanism.custom import CustomRegion
-from pbdp.planning.certification import plan_of as certified_plan
 from pbdp.planning.plan import Plan
+from pbdp.planning.plan import plan_of as certified_plan
 
 _whole = partial(pbdp.plan, integer=True, delta=1e-5)
 _gaussian = partial(_whole, families=("gaussian",), confidence=0.8)

@@ -13,6 +13,7 @@ from pbdp.published.measure import AtDelta, AtOrder, Measure
 from pbdp.published.special_cases import AbsoluteError
 from reproduction.figures_2_and_3_accuracy.noise import (
     BoostedGaussian,
+    Staircase,
     best_boosted_gaussian,
     boosted_gaussian,
     plain_kernels,
@@ -20,6 +21,7 @@ from reproduction.figures_2_and_3_accuracy.noise import (
 )
 from reproduction.figures_2_and_3_accuracy.requirements import Aligned
 from reproduction.tests import boosted_law as brute
+from tests.brute import quadrature
 
 
 def aligned(
@@ -147,9 +149,9 @@ def test_plain_noise_just_keeps_the_confidence(size: float, rho: float, sensitiv
     aligned = Aligned(
         region="absolute", size=size, confidence=rho, sensitivity=sensitivity, measure=AtDelta(delta=1e-5)
     )
-    for kernel in plain_kernels(aligned).values():
-        kept = float(kernel.mass(-size / 2, size / 2))
-
+    steps = staircase(size / 2, rho, sensitivity)
+    plain = [float(kernel.mass(-size / 2, size / 2)) for kernel in plain_kernels(aligned).values()]
+    for kept in (*plain, steps.kept(size / 2)):
         assert kept >= rho
         assert kept == pytest.approx(rho, abs=1e-9)
 
@@ -157,10 +159,26 @@ def test_plain_noise_just_keeps_the_confidence(size: float, rho: float, sensitiv
 @pytest.mark.parametrize(("tau", "sensitivity"), [(2.5, 1.0), (2.5, 4.0), (10.0, 4.0), (8.0, 4.0)])
 def test_an_edge_of_the_staircase_lies_on_the_edge_of_the_region(tau: float, sensitivity: float) -> None:
     law = staircase(tau, 0.8, sensitivity)
-    inside, outside = law.log_density(np.array([tau * (1 - 1e-6), tau * (1 + 1e-6)]))
+    steps = (tau - law.center) / law.width
 
-    assert inside - outside == pytest.approx(law.loss, rel=1e-9)
-    assert law.largest_loss(sensitivity) == pytest.approx(law.loss)
+    assert 0 < law.center <= law.width == sensitivity
+    assert steps == pytest.approx(round(steps), abs=1e-9)
+
+
+@pytest.mark.parametrize("center", [0.1, 0.75, 1.5])
+@pytest.mark.parametrize("loss", [0.4, 2.0])
+def test_the_figures_of_the_staircase_are_those_of_its_density(loss: float, center: float) -> None:
+    law, density = Staircase(loss=loss, width=1.5, center=center), quadrature.staircase(loss, 1.5, center)
+    first, second = (
+        quadrature.Law(density=density, answer=answer, low=answer, high=answer, boost=0.0)
+        for answer in (0.0, 1.5)
+    )
+
+    epsilon = law.epsilon(AtDelta(delta=0.01))
+    assert quadrature.delta(first, second, epsilon) == pytest.approx(0.01, abs=1e-12)
+    assert law.epsilon(AtDelta(delta=0.9)) == 0
+    order = law.epsilon(AtOrder(order=2.5))
+    assert order == pytest.approx(quadrature.renyi(first, second, 2.5), rel=1e-9)
 
 
 def test_the_staircase_loses_less_than_laplace_noise() -> None:
@@ -169,6 +187,7 @@ def test_the_staircase_loses_less_than_laplace_noise() -> None:
     )
     kernels = plain_kernels(aligned)
     least = {kind: plain_accountant(kernel, 4.0).epsilon_at(1e-5).upper for kind, kernel in kernels.items()}
+    least["staircase"] = staircase(2.5, 0.8, 4.0).epsilon(aligned.measure)
 
     # Laplace: the pure loss is Δ/b, and delta takes 2 log(1 - delta) off it
     assert least["plain laplace"] == pytest.approx(4 * math.log(5) / 2.5 + 2 * math.log1p(-1e-5), rel=1e-9)

@@ -33,8 +33,8 @@ from pbdp.mechanism.requirement import Requirement
 from pbdp.mechanism.weights import TOTAL, WeightTable
 from pbdp.noise.gaussian import DiscreteGaussian
 from pbdp.noise.kernel import Array, Index
-from pbdp.planning.certification import certified, plan_of
-from pbdp.planning.plan import Plan
+from pbdp.planning.certificate import certified
+from pbdp.planning.plan import Plan, plan_of
 from pbdp.release.keystream import Keystream
 from pbdp.release.sampler import alias_table
 from pbdp.root import least_enough

@@ -232,9 +232,9 @@ def float_of(name: str, text: str) -> float:
         raise InputError(name, "a finite number", repr(text)) from None
 
 
-def ledger_place(options: argparse.Namespace, default: str | None = None) -> str | None:
-    """The ledger that is meant: as said, else of the environment, else the default."""
-    return options.ledger or os.environ.get(LEDGER_VARIABLE) or default
+def ledger_place(options: argparse.Namespace) -> str | None:
+    """The ledger that is meant: as said, else of the environment."""
+    return options.ledger or os.environ.get(LEDGER_VARIABLE)
 
 
 def check_budget(options: argparse.Namespace, *more: str, spends: bool = True) -> None:

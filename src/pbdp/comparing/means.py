@@ -41,8 +41,8 @@ from pbdp.mechanism.neighbors import Neighbors
 from pbdp.mechanism.requirement import Requirement
 from pbdp.mechanism.weights import WeightTable
 from pbdp.noise.kernel import Array
-from pbdp.planning.certification import certified, plan_of
-from pbdp.planning.plan import Plan
+from pbdp.planning.certificate import certified
+from pbdp.planning.plan import Plan, plan_of
 from pbdp.planning.vectors.product_laplace import ProductLaplace
 from pbdp.tables.fixed_point import FixedPoint
 

@@ -50,8 +50,8 @@ from pbdp.mechanism.grid import whole_numbers
 from pbdp.mechanism.requirement import Requirement
 from pbdp.mechanism.weights import TOTAL, WeightTable
 from pbdp.noise.laplace import DiscreteLaplace
-from pbdp.planning.certification import certified, plan_of
-from pbdp.planning.plan import Plan
+from pbdp.planning.certificate import certified
+from pbdp.planning.plan import Plan, plan_of
 
 MOST_LOOKS = 400
 # Rounding steps are such parts of the standard deviations at the end, for one look and for several. They

@@ -13,7 +13,8 @@ from pbdp.digits import percent_down, percent_up, plus_minus, rounded_down, roun
 from pbdp.figures.svg import Bar, bars, card, columns, dots
 from pbdp.mechanism.design import Design
 from pbdp.noise.kernel import Array
-from pbdp.planning.plan import Certified, Part, Plan
+from pbdp.planning.certificate import Certified
+from pbdp.planning.plan import Part, Plan
 
 if TYPE_CHECKING:
     from pbdp.choosing.plan import ChoicePlan

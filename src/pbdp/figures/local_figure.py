@@ -8,14 +8,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pbdp.digits import percent_down, rounded_down, rounded_up
-from pbdp.errors import InputError
 from pbdp.figures.canvas import COLORS, new_figure, say
 from pbdp.local.distribution import Distribution
 from pbdp.local.estimate import Estimate
 from pbdp.local.goal import LeastError, LeastMeanError, ReportWithin
 from pbdp.local.plan import Candidate, LocalPlan
 from pbdp.local.shape import LeastShapeError
-from pbdp.noise.kernel import Array
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -25,29 +23,17 @@ if TYPE_CHECKING:
 MOST_NAMES = 24
 
 
-def draw_estimates(*estimates: Estimate, truth: Array | None = None) -> Figure:
-    """A panel for each estimate: shares with their intervals, and the truth beside one if it is known."""
-    if not estimates or (truth is not None and len(estimates) != 1):
-        raise InputError("estimates", "one or more, and one beside a truth", len(estimates))
-    figure, panels = new_figure(1, len(estimates))
-    for panel, made in zip(panels, estimates, strict=True):
-        _intervals(panel, made, truth)
-    users = estimates[0].users
-    refused = sum(estimates[0].refused.values())
-    title = f"{users:,} reports" + (f", {refused:,} refused" if refused else "")
-    mark = "; from a test seed, not private" if estimates[0].insecure_test else ""
+def draw_estimates(made: Estimate) -> Figure:
+    """Shares with their intervals."""
+    figure, (panel,) = new_figure(1, 1)
+    refused = sum(made.refused.values())
+    title = f"{made.users:,} reports" + (f", {refused:,} refused" if refused else "")
+    mark = "; from a test seed, not private" if made.insecure_test else ""
     figure.suptitle(title + mark)
-    return figure
-
-
-def _intervals(panel: Axes, made: Estimate, truth: Array | None) -> None:
     mean = made.kind == "mean"
     places, percent = np.arange(len(made.names)), (1 if mean else 100) / made.users
     said = [("estimate (projected: biased)" if made.biased else "estimate", COLORS[1])]
     said.append((f"{percent_down(made.confidence)} interval ({made.method})", COLORS[0]))
-    if truth is not None:
-        panel.step(places, truth * percent, where="mid", color=COLORS[6])
-        said.append(("truth", COLORS[6]))
     # caps, because intervals may be shorter than a dot is wide
     panel.errorbar(
         places,
@@ -67,10 +53,11 @@ def _intervals(panel: Axes, made: Estimate, truth: Array | None) -> None:
     low, high = panel.get_ylim()
     panel.set_ylim(low, high + 0.07 * len(said) * (high - low))
     say(panel, *said)
+    return figure
 
 
-def draw_distribution(found: Distribution, *, truth: Array | None = None) -> Figure:
-    """Shares, and the cumulative curve with its intervals; the true shares beside them if they are known."""
+def draw_distribution(found: Distribution) -> Figure:
+    """Shares, and the cumulative curve with its intervals."""
     figure, (shares, curve) = new_figure(1, 2)
     places = np.arange(len(found.names))
     how = "smoothed: biased" if found.smoothed else "cut at zero: biased"
@@ -79,11 +66,6 @@ def draw_distribution(found: Distribution, *, truth: Array | None = None) -> Fig
     curve.plot(places, 100 * found.cumulative, color=COLORS[1])
     said = [(f"estimate ({how})", COLORS[1])]
     sure = [*said, (f"{percent_down(found.confidence)} interval ({found.method})", COLORS[0])]
-    if truth is not None:
-        shares.step(places, 100 * truth, where="mid", color=COLORS[6])
-        curve.plot(places, 100 * np.cumsum(truth), color=COLORS[6])
-        said.append(("truth", COLORS[6]))
-        sure.append(("truth", COLORS[6]))
     for panel, title, words in ((shares, "Share of each value", said), (curve, "Up to each value", sure)):
         _name_places(panel, found.names)
         panel.set(title=title, ylabel="per cent of people")

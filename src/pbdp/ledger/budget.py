@@ -30,7 +30,6 @@ from pbdp.noise.kernel import Array, Index
 from pbdp.planning.plan import Plan
 from pbdp.planning.pricing import Claim, Measured, Plans, Price, Priced, Terms, fingerprint, price
 from pbdp.planning.pricing.priced import name_of
-from pbdp.planning.pricing.terms import KINDS, amount_name
 from pbdp.release.keystream import SecureKeystream
 from pbdp.release.releaser import Form
 from pbdp.spelling import digest, neighbours_too
@@ -178,7 +177,7 @@ class Budget:
             f"{delta_text(terms.delta)} is "
             f"spent, in {state.releases:,} release{'' if state.releases == 1 else 's'}."
         ]
-        more = self._more_like_the_last(state)
+        more = None if state.last_cost is None else terms.more_at(state.spent, state.last_cost)
         if more is not None:
             told = f"About {more:,}" if more else "No"
             lines.append(f"{told} more like the last one would fit.")
@@ -190,19 +189,6 @@ class Budget:
             lines.append(f"By block: {', '.join(each)}.")
         lines.append(terms.risk_words())
         return "\n".join([*lines, terms.theory()] if explain else lines)
-
-    def _more_like_the_last(self, state: DatasetState) -> int | None:
-        """How many more would fit if each cost what the last paid release did."""
-        last = state.last_cost
-        if last is None:
-            return None
-        counts = [
-            count
-            for block in self.terms.every_block
-            if any(last[amount_name(kind, block)] for kind in KINDS)
-            and (count := self.terms.more_at(state.spent, last, block)) is not None
-        ]
-        return min(counts, default=None)
 
     def price(self, *plans: Priced | tuple[Priced, int], blocks: Blocks = None) -> Price:
         """What plans cost together as one step, each (plan, times) or once; nothing is spent.

@@ -50,10 +50,6 @@ class Contrast:
             blanket=np.concatenate([self.blanket, other.blanket]),
         )
 
-    def silent(self) -> Contrast:
-        """For two answers that give the same reports."""
-        return Contrast(first=self.first, second=self.first, blanket=self.blanket)
-
 
 def contrast_of(classes: list[tuple[float, float, float]]) -> Contrast:
     """A contrast from its classes, those that never occur left out."""

@@ -33,8 +33,8 @@ from pbdp.mechanism.grid import LinearGrid, grid_of_step, step_of_at_least, whol
 from pbdp.mechanism.neighbors import Neighbors
 from pbdp.mechanism.requirement import Requirement
 from pbdp.noise.gaussian import DiscreteGaussian
-from pbdp.planning.certification import certified, plan_of
-from pbdp.planning.plan import Plan
+from pbdp.planning.certificate import certified
+from pbdp.planning.plan import Plan, plan_of
 from pbdp.root import bracketed_root
 
 NEXT = 0.0
@@ -232,7 +232,7 @@ def sigma_for(half_width: int, confidence: float) -> float:
 def half_width_of(sigma: float, confidence: float) -> int:
     """The least number of steps that such noise is within, with the confidence."""
     kernel = DiscreteGaussian(sigma=sigma)
-    found = max(int(kernel.upper_quantile((1 - confidence) / 2)) - 1, 0)
+    found = max(kernel.reach(1 - confidence) - 1, 0)
     while float(kernel.mass(-found, found)) < confidence + _MARGIN:
         found += 1
     return found

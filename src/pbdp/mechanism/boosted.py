@@ -103,12 +103,6 @@ class BoostedLaw:
         return np.exp(self.log_density(y))
 
 
-def least_confidence(mechanism: Boosted) -> float:
-    """Smallest confidence over all answers, rounded down."""
-    answers = mechanism.region.hardest_answers(mechanism.kernel)
-    return float(np.min(mechanism.confidence_at(answers))) * (1 - KERNEL_ERROR)
-
-
 def boost_for(kernel: Kernel, region: Region, confidence: float) -> float:
     """Smallest boost with which every answer keeps the confidence, rounded up (paper, Eq. 3).
 

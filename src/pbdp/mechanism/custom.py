@@ -98,12 +98,9 @@ class CustomRegion(Region):
         return math.inf
 
     def record(self) -> dict[str, Any]:
-        return {"kind": self.kind, "low": float(self.low), "high": float(self.high)}
-
-    def check_record(self, purpose: str) -> None:
         raise InputError(
             "plan",
-            f"free of functions {purpose}",
+            "free of functions to be saved, or told apart from others",
             self.describe(),
             "Use an absolute or relative width.",
         )

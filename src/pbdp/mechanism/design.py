@@ -127,7 +127,7 @@ class Design(AnyDesign):
         if self.boost == 1:
             return f"truncated {self.kernel.family}"
         boosted = "boosted " if self.boost > 0 else ""
-        per_answer = self.region.per_answer and self.boost > 0
+        per_answer = self.boost > 0 and self.region.per_answer
         how = ", per answer" if per_answer else ", clamped" if self.clamp else ""
         how = how if self.decoder is None else ", decoded"
         return f"{boosted}{self.kernel.family}{how}{', log scale' if isinstance(self.grid, LogGrid) else ''}"

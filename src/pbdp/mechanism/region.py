@@ -140,11 +140,7 @@ class Region(ABC):
 
     @abstractmethod
     def record(self) -> dict[str, Any]:
-        """The region as JSON; `region_from_record` reads it."""
-
-    def check_record(self, purpose: str) -> None:
-        """Refuse a region that its record does not say all of, as it is needed to be saved, say."""
-        del purpose
+        """The region as JSON, to be saved and told apart by; refused where it cannot say all of it."""
 
     @abstractmethod
     def describe(self) -> str:

@@ -1,17 +1,15 @@
-"""Regions as they are written: widths by users (`5`, `"5%+10"`, a pair below and above), records in files."""
+"""Regions as users write them: `5`, `"5%+10"`, a pair below and above."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from numbers import Real
-from typing import Any
 
 from pbdp.domains import number_or_infinite, positive
-from pbdp.errors import ContradictionError, InputError, PlanFileError
+from pbdp.errors import ContradictionError, InputError
 from pbdp.mechanism.absolute import AbsoluteRegion
-from pbdp.mechanism.fixed import FixedRegion
 from pbdp.mechanism.region import Region
 from pbdp.mechanism.relative import RelativeRegion
 
@@ -110,14 +108,3 @@ def unknown_of(text: str) -> Unknown | None:
     if (match := _UNKNOWN_OFFSET.match(text)) and 0 < float(match[1]) < 100:
         return Unknown(theta=float(match[1]) / 100, tau=None)
     raise InputError("within", "?%+10 or 5%+? to have one part of it found", repr(text), _HOW)
-
-
-_READERS = {region.kind: region.from_record for region in (AbsoluteRegion, RelativeRegion, FixedRegion)}
-
-
-def region_from_record(record: Mapping[str, Any]) -> Region:
-    """The region of `Region.record()`; functions have no record that they could be read from."""
-    kind = record["kind"]
-    if kind not in tuple(_READERS):
-        raise PlanFileError("region", "absolute, relative or fixed", kind, "Make the plan again.")
-    return _READERS[kind](record)

@@ -100,9 +100,6 @@ class CutStaircase(LatticeKernel):
     def survival(self, x: ArrayLike) -> Array:
         return self._table.survival(x)
 
-    def upper_quantile(self, u: ArrayLike) -> Array:
-        return self._table.upper_quantile(u)
-
     def mass(self, low: ArrayLike, high: ArrayLike) -> Array:
         return self._table.mass(low, high)
 

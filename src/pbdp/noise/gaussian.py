@@ -73,9 +73,9 @@ class Gaussian(LogConcaveKernel):
         """Φ(-x/σ)."""
         return self.cdf(-np.asarray(x, dtype=np.float64))
 
-    def upper_quantile(self, u: ArrayLike) -> Array:
-        """-σ Φ⁻¹(u), such that survival(upper_quantile(u)) is within 1e-12 of u, relatively."""
-        return -np.asarray(self.sigma * special.ndtri(np.asarray(u, dtype=np.float64)))
+    def reach(self, tail: float) -> float:
+        """-σ Φ⁻¹(tail/2)."""
+        return -self.sigma * float(special.ndtri(tail / 2))
 
     def mass(self, low: ArrayLike, high: ArrayLike) -> Array:
         """P(low <= noise <= high).

@@ -3,10 +3,9 @@
 A kernel is a law of additive noise with its mode at zero. It knows its density (or mass), its tails and
 how fast its log-density can change; it knows nothing of regions, boosting or privacy parameters.
 
-Three kinds exist, and the exact accountant treats each by its own method:
+Two kinds exist, and the exact accountant treats each by its own method:
 
 - continuous and log-concave: the privacy loss of a shift is monotone in the output (`LogConcaveKernel`);
-- continuous and piecewise constant: finitely many levels that matter (`StepKernel`);
 - lattice: a law on the whole numbers, possibly of finite support (`LatticeKernel`).
 
 A lattice kernel may follow a density that is log-concave (`LogConcave`), whose loss is then its own.
@@ -21,7 +20,6 @@ from typing import ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from pbdp.domains import non_negative, positive
 from pbdp.errors import CannotCertifyError
 
 # What passes between modules: numbers, places on a grid, and random words.
@@ -128,8 +126,11 @@ class Kernel(ABC):
         """P(noise > x)."""
 
     @abstractmethod
-    def upper_quantile(self, u: ArrayLike) -> Array:
-        """Smallest x with survival(x) <= u: the quantile counted from the far right, for u in (0, 1)."""
+    def reach(self, tail: float) -> float:
+        """Smallest x >= 0 with P(|noise| > x) <= tail: enumeration up to it misses at most `tail`.
+
+        Whole on a lattice. A tail of 0 is the whole support, where that has an end.
+        """
 
     @abstractmethod
     def mass(self, low: ArrayLike, high: ArrayLike) -> Array:
@@ -184,16 +185,6 @@ class LogConcaveKernel(LogConcave, Kernel):
         """
 
 
-class StepKernel(Kernel):
-    """A continuous kernel whose density is constant between finitely many breaks (up to a stated tail)."""
-
-    __slots__ = ()
-
-    @abstractmethod
-    def breaks(self, reach: float) -> Array:
-        """Sorted points within [-reach, reach] at which the density jumps."""
-
-
 class LatticeKernel(Kernel):
     """A kernel on the whole numbers.
 
@@ -214,12 +205,6 @@ class LatticeKernel(Kernel):
         return 1.0
 
     def reach(self, tail: float) -> int:
-        """Smallest n >= 0 with P(|noise| > n) <= tail: enumeration up to it misses at most `tail`.
-
-        The whole support at tail = 0, which a law without bounds refuses.
-        """
-        tail = self._checked_tail(tail)
-
         def misses(n: int) -> bool:
             return float(self.cdf(-n - 1)) + float(self.survival(n)) > tail
 
@@ -230,12 +215,6 @@ class LatticeKernel(Kernel):
             middle = (short + far) // 2
             short, far = (middle, far) if misses(middle) else (short, middle)
         return far
-
-    def _checked_tail(self, tail: float) -> float:
-        """`tail` if it is a number the enumeration can miss: above zero where the support has no end."""
-        if not all(map(math.isfinite, self.support)):
-            return positive("tail", tail, "The support has no end, so an enumeration misses some mass.")
-        return non_negative("tail", tail)
 
     def masses(self, reach: int) -> Array:
         """Masses at -reach..reach."""

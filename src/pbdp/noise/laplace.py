@@ -43,13 +43,9 @@ class Laplace(LogConcaveKernel):
         """cdf(-x)."""
         return self.cdf(-np.asarray(x, dtype=np.float64))
 
-    def upper_quantile(self, u: ArrayLike) -> Array:
-        """-b log 2u up to the median, b log 2(1-u) above: survival(upper_quantile(u)) is u up to 1e-12."""
-        u = np.asarray(u, dtype=np.float64)
-        # From a quarter to three quarters log 2u is near zero, and 2u - 1 is exact.
-        with np.errstate(divide="ignore"):
-            middle = self.scale * -np.sign(u - 0.5) * np.log1p(-np.abs(2 * u - 1))
-            return -np.asarray(np.where(u < 0.25, self.scale * np.log(2 * u), middle))
+    def reach(self, tail: float) -> float:
+        """-b log(tail)."""
+        return -self.scale * math.log(tail)
 
     def mass(self, low: ArrayLike, high: ArrayLike) -> Array:
         """P(low <= noise <= high), each side of zero as exp(-near/b)(1 - exp(-width/b))/2.

@@ -10,7 +10,6 @@ import math
 from abc import abstractmethod
 
 import numpy as np
-import numpy.typing as npt
 
 from pbdp.domains import positive
 from pbdp.errors import InputError
@@ -91,14 +90,6 @@ class SymmetricLattice(LatticeKernel):
         tail = self._tail(np.where(n < 0, -n, n + 1))
         return np.where(n < 0, 1 - tail, tail)
 
-    def upper_quantile(self, u: ArrayLike) -> Array:
-        """Smallest whole n with survival(n) <= u; -inf at u = 1."""
-        u = unit_interval(u)
-        right = u < 0.5
-        # Left of zero survival(-n) = 1 - tail(n) is at most u as long as tail(n) is at least 1 - u.
-        first = self._first_tail(np.minimum(u, 1 - u), strict=~right)
-        return np.where(right, first - 1, 1 - first)
-
     def mass(self, low: ArrayLike, high: ArrayLike) -> Array:
         """P(low <= noise <= high): the run right of zero, the run left of it and zero itself, added."""
         first, last = np.broadcast_arrays(np.ceil(without_nan(low)), np.floor(without_nan(high)))
@@ -111,40 +102,28 @@ class SymmetricLattice(LatticeKernel):
         return np.minimum(total, 1.0)
 
     def reach(self, tail: float) -> int:
-        """Smallest n >= 0 with 2 P(noise >= n + 1) <= tail."""
-        tail = self._checked_tail(tail)
-        return int(self._first_tail(np.asarray(tail / 2), strict=np.asarray(False))) - 1
-
-    def _first_tail(self, u: Array, *, strict: npt.NDArray[np.bool_]) -> Array:
-        """Smallest n >= 1 with P(noise >= n) <= u, or < u where `strict`; inf where u is zero.
+        """Smallest n >= 0 with 2 P(noise >= n + 1) <= tail.
 
         Gallops away from a guess and then halves, so a good guess takes two looks.
         """
 
-        def holds(n: Array) -> npt.NDArray[np.bool_]:
-            tail = self._tail(n)
-            return np.where(strict, tail < u, tail <= u)
+        def holds(n: float) -> bool:
+            return bool(self._tail(np.asarray(n)) <= tail / 2)
 
-        wanted = u > 0
         with np.errstate(all="ignore"):
-            guess = self._tail_guess(np.where(wanted, u, 0.5))
-        high = np.clip(np.where(np.isfinite(guess), guess, 1.0), 1.0, FARTHEST)
+            guess = float(self._tail_guess(np.asarray(tail / 2)))
+        high = min(max(guess, 1.0), FARTHEST) if math.isfinite(guess) else 1.0
         # Once bracketed, `holds` is true at `high` and false at `low`, or `low` is 0.
         low, step = high - 1, 1.0
-        while np.any(short := wanted & (high < FARTHEST) & ~holds(high)):
-            low = np.where(short, high, low)
-            high = np.where(short, np.minimum(high + step, FARTHEST), high)
-            step *= 2
+        while high < FARTHEST and not holds(high):
+            low, high, step = high, min(high + step, FARTHEST), 2 * step
         step = 1.0
-        while np.any(long := wanted & (low >= 1) & holds(np.maximum(low, 1.0))):
-            high = np.where(long, low, high)
-            low = np.where(long, np.maximum(low - step, 0.0), low)
-            step *= 2
-        while np.any(wanted & (high - low > 1)):
-            middle = np.maximum(np.floor((low + high) / 2), 1.0)
-            there = holds(middle)
-            low, high = np.where(there, low, middle), np.where(there, middle, high)
-        return np.where(wanted, high, np.inf)
+        while low >= 1 and holds(low):
+            low, high, step = max(low - step, 0.0), low, 2 * step
+        while high - low > 1:
+            middle = math.floor((low + high) / 2)
+            low, high = (low, middle) if holds(middle) else (middle, high)
+        return int(high) - 1
 
 
 def without_nan(x: ArrayLike) -> Array:
@@ -153,14 +132,6 @@ def without_nan(x: ArrayLike) -> Array:
     if np.isnan(x).any():
         raise InputError("x", "a number", "nan")
     return x
-
-
-def unit_interval(u: ArrayLike) -> Array:
-    """`u` as an array of numbers from zero to one."""
-    u = np.asarray(u, dtype=np.float64)
-    if not ((u >= 0) & (u <= 1)).all():
-        raise InputError("u", "between 0 and 1", "a number outside, or nan")
-    return u
 
 
 def _clip(n: Array) -> Array:

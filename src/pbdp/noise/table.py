@@ -12,7 +12,7 @@ from pbdp.domains import whole
 from pbdp.errors import InputError
 from pbdp.noise.family import Family
 from pbdp.noise.kernel import Array, ArrayLike, LatticeKernel
-from pbdp.noise.symmetric_lattice import FARTHEST, unit_interval, without_nan
+from pbdp.noise.symmetric_lattice import FARTHEST, without_nan
 
 # Longer rows are added up in extended precision: the sum is off by a few units in the last place at most.
 EXACTLY_ADDED = 1 << 20
@@ -85,9 +85,9 @@ class TableKernel(_KeepsSums):
         object.__setattr__(self, "probabilities", tuple(row.tolist()))
 
     @classmethod
-    def of_row(cls, row: Array, start: int, label: str = "table") -> TableKernel:
+    def of_row(cls, row: Array, start: int) -> TableKernel:
         """The same, kept as the row that it is: a long one takes much less memory, but is not compared."""
-        made = cls(probabilities=(1.0,), start=0, label=label)
+        made = cls(probabilities=(1.0,), start=0)
         kept, first = made._checked(row, start)
         object.__setattr__(made, "start", first)
         object.__setattr__(made, "probabilities", kept)
@@ -169,12 +169,6 @@ class TableKernel(_KeepsSums):
     def survival(self, x: ArrayLike) -> Array:
         """Sum of the entries beyond x, added from the right."""
         return self._sums.upper[self._index(np.floor(without_nan(x)) + 1).astype(np.intp)]
-
-    def upper_quantile(self, u: ArrayLike) -> Array:
-        """Smallest whole n with survival(n) <= u, survival as computed; -inf at u = 1."""
-        u = unit_interval(u)
-        found = self.start + np.searchsorted(-self._sums.upper[1:], -u, side="left")
-        return np.where(u < 1, found, -np.inf)
 
     def mass(self, low: ArrayLike, high: ArrayLike) -> Array:
         """Sum of the entries from low to high, added directly."""

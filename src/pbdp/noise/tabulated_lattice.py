@@ -118,9 +118,8 @@ class TabulatedLattice(SymmetricLattice):
 
         Where the whole table is not yet there, one that leaves out less than 1e-16 of `tail` is enough.
         """
-        if hasattr(self, "_known_table") or not tail > 0:
+        if hasattr(self, "_known_table"):
             return SymmetricLattice.reach(self, tail)
-        tail = self._checked_tail(tail)
         table = self._build_table(max(LOG_FLOOR, math.log(tail) + _BELOW_TAIL))
         return max(int(table.first_at_most(np.asarray(tail / 2))) - 1, 0)
 

@@ -353,7 +353,7 @@ def _is_stuck(before: tuple[float, float], here: tuple[float, float]) -> bool:
 
 def cut_loss(requirement: Requirement) -> float | None:
     """What the cut staircase loses, but for rounding; None for what it does not serve."""
-    from pbdp.planning.certification import goal_on
+    from pbdp.planning.certificate import goal_on
     from pbdp.planning.limit.cut_staircase import cut_epsilon
     from pbdp.planning.limit.question import Question
     from pbdp.planning.planner import grids_of

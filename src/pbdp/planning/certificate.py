@@ -1,10 +1,20 @@
-"""The certificate of a design: what is guaranteed, by which argument, and under which assumptions."""
+"""The certificate of a design: what is guaranteed, by which argument, and under which assumptions.
+
+A search ends with it, and loading a plan computes it again.
+
+**What budgets can pay.** Noise that ends has outputs that a neighbor can never produce. A budget pays for
+them from the reserve that it sets aside of its delta, 0.1 % unless told otherwise, and refuses a law that
+needs more. Laws that fit such a reserve of their own delta are therefore preferred, see `cheapest`.
+"""
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import lru_cache
+from typing import TypeVar
 
 import numpy as np
 
@@ -13,15 +23,23 @@ from pbdp.accounting.exact.tables import table_epsilon
 from pbdp.digits import delta_text, order_text
 from pbdp.domains import fraction, non_negative, probability
 from pbdp.errors import CannotCertifyError, ContradictionError, InputError
-from pbdp.mechanism.design import Design, rounded_down
+from pbdp.mechanism.design import AnyDesign, Design, rounded_down
+from pbdp.mechanism.grid import Grid, LinearGrid
 from pbdp.mechanism.region import Region
+from pbdp.mechanism.requirement import Requirement
 from pbdp.mechanism.weights import TOTAL, WeightTable
 from pbdp.noise.family import Goal
+from pbdp.planning.vectors.design import VectorDesign
 
 # The shares of delta that are set aside in turn for the rounding of answer-dependent tables.
 RESERVES = (1e-4, 1e-3, 1e-2)
 # Pairs of answers that are looked at for an epsilon that is reached, where outputs are decoded.
 PAIRS = 5
+# The share of delta that a budget sets aside unless told otherwise; `accounting.filters.rule`, which says so,
+# loads more than planning needs.
+RESERVE = 0.001
+# What a law that needs more than that has to save to be chosen.
+WORTH = 0.01
 
 FROM_TABLE = "sum over the table of integer weights, every shift"
 OVER_ANSWERS = "exact law, every pair of neighboring answers, plus the distance of the tables from it"
@@ -30,6 +48,8 @@ ADDED = "sum over the table of integer weights, every shift, added up over the r
 SPLIT = "every part at its share of delta, added up"
 CONSTANT = "the same output for every answer"
 IDEAL_RENYI = "exact law before rounding to a table, every pair of neighboring answers"
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,6 +73,68 @@ class Certificate:
         non_negative("epsilon", self.epsilon)
         if not 0 <= self.epsilon_lower <= self.epsilon:
             raise InputError("epsilon_lower", f"0 to {self.epsilon:.9g}", f"{self.epsilon_lower:.9g}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Certified:
+    """A design together with its certificate."""
+
+    design: AnyDesign
+    certificate: Certificate
+
+
+def goal_on(grid: Grid, requirement: Requirement) -> Goal:
+    """What a design on a grid has to reach."""
+    return Goal(
+        confidence=requirement.confidence_each,
+        sensitivity=grid.sensitivity_in_steps(requirement.sensitivity),
+        delta=requirement.delta,
+        order=requirement.rdp_order,
+        releases=requirement.releases,
+    )
+
+
+def certified(requirement: Requirement, design: AnyDesign) -> Certified | None:
+    """A design with its certificate, or None if some answer would fall short of the confidence."""
+    if isinstance(design, VectorDesign):
+        found = design.certificate(requirement)
+        return None if found is None else Certified(design=design, certificate=found)
+    joint = proven_confidence(requirement, design)
+    if joint is None:
+        return None
+    if not isinstance(design, Design):
+        raise AssertionError("a design is for numbers or for vectors")
+    each = requirement.each
+    certificate = certify(design, design.grid.region_in_steps(each.region), goal_on(design.grid, each))
+    if requirement.rdp_order is not None:
+        # that of the law before it is rounded to a table
+        joint = requirement.joint_confidence_of(certificate.confidence)
+    return Certified(design=design, certificate=replace(certificate, confidence=joint))
+
+
+def proven_confidence(requirement: Requirement, design: AnyDesign) -> float | None:
+    """The confidence that every answer has, from the table, or None if one falls short of what is asked."""
+    if isinstance(design, VectorDesign):
+        proof = design.certificate(requirement)
+        return None if proof is None else proof.confidence
+    if not isinstance(design, Design):
+        raise AssertionError("a design is for numbers or for vectors")
+    if requirement.coordinates is not None and requirement.coordinates.norm != "linf":
+        joint = confidence_of_sum(requirement, design)
+        return None if joint < requirement.confidence else joint
+    each = requirement.each
+    found = rounded_down(design.least_weight(design.grid.region_in_steps(each.region)))
+    return None if found < each.confidence_each else requirement.joint_confidence_of(found)
+
+
+@lru_cache(maxsize=64)
+def confidence_of_sum(requirement: Requirement, design: Design) -> float:
+    """P(the error of a whole vector is within the width), from the table of its coordinates; kept."""
+    from pbdp.planning.vectors.error_law import Sizes
+
+    if not isinstance(design.grid, LinearGrid) or not design.follows_answer or design.offset:
+        return 0.0
+    return Sizes.allowed(requirement, design.grid).mass(design.table_at(0.0))
 
 
 def certify(design: Design, region: Region, goal: Goal) -> Certificate:
@@ -83,11 +165,6 @@ def _confidence(design: Design, region: Region, goal: Goal) -> float:
     if goal.order is None or design.clamp:
         return confidence
     return max(min(confidence, goal.confidence), confidence - design.table_error())
-
-
-def meets(design: Design, region: Region, confidence: float) -> bool:
-    """Whether every answer keeps the confidence, in whole numbers."""
-    return design.least_weight(region) >= Fraction(confidence) * TOTAL
 
 
 def _composed(table: WeightTable, goal: Goal, delta: float) -> tuple[Bounds, str]:
@@ -199,3 +276,29 @@ def noise_delta(delta: float, missing: float) -> float:
             "Leave a part of delta for the noise.",
         )
     return left
+
+
+def unhidden(requirement: Requirement, design: AnyDesign) -> float:
+    """P(some output is one that a neighbor can never produce) over all releases, at most.
+
+    It is the mass at an end of the table, as wide as the sensitivity. Noise that changes with the answer, and
+    that of whole vectors, has its own proof of privacy and no such ends.
+    """
+    if requirement.delta is None or not isinstance(design, Design) or not design.follows_answer:
+        return 0.0
+    steps = design.grid.sensitivity_in_steps(requirement.sensitivity)
+    weights = design.table_at(0.0).weights
+    ends = max(int(weights[:steps].sum()), int(weights[-steps:].sum()))
+    return requirement.releases * requirement.touched * ends / TOTAL
+
+
+def is_payable(requirement: Requirement, design: AnyDesign) -> bool:
+    """Whether the reserve of a budget with the requirement's own delta covers what a neighbor never has."""
+    return requirement.delta is None or unhidden(requirement, design) <= RESERVE * requirement.delta
+
+
+def cheapest(entries: Sequence[T], epsilon: Callable[[T], float], payable: Callable[[T], bool]) -> list[T]:
+    """The entries to choose from, least epsilon first: payable ones unless another saves more than 1 %."""
+    ranked = sorted(entries, key=epsilon)
+    paid = [entry for entry in ranked if payable(entry)]
+    return paid if paid and epsilon(paid[0]) * (1 - WORTH) <= epsilon(ranked[0]) else ranked

@@ -22,7 +22,7 @@ from pbdp.mechanism.grid import Grid
 from pbdp.mechanism.neighbors import Neighbors
 from pbdp.mechanism.requirement import Requirement
 from pbdp.noise.kernel import Array, Index
-from pbdp.planning.certificate import Certificate, noise_delta
+from pbdp.planning.certificate import Certificate, Certified, noise_delta
 from pbdp.planning.vectors.design import VectorDesign
 from pbdp.release.law import OutputLaw, law_at
 from pbdp.release.publisher import Number
@@ -93,14 +93,6 @@ class Part:
         """
         publisher = self.releaser.publisher
         return law_at(publisher, publisher.exact_steps(answer))
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Certified:
-    """A design together with its certificate."""
-
-    design: AnyDesign
-    certificate: Certificate
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -564,6 +556,12 @@ class Plan:
         from pbdp.planning.store import load_plan
 
         return load_plan(Path(path), neighbors)
+
+
+def plan_of(requirement: Requirement, chosen: Certified, others: Sequence[Certified] = ()) -> Plan:
+    """The plan of one part that was certified, with what was compared."""
+    part = Part(requirement=requirement, design=chosen.design, confidence=chosen.certificate.confidence)
+    return Plan(parts=(part,), certificate=chosen.certificate, compared=lambda: tuple(others))
 
 
 def number_design(design: AnyDesign) -> Design:

@@ -25,12 +25,12 @@ from pbdp.noise.cut_staircase import CUT_STAIRCASE
 from pbdp.noise.family import Goal, known_families
 from pbdp.noise.table import FREE_FORM
 from pbdp.planning.candidates import candidates
-from pbdp.planning.certification import certified, cheapest, goal_on, is_payable, plan_of
+from pbdp.planning.certificate import Certified, certified, cheapest, goal_on, is_payable
 from pbdp.planning.decoding import constant_candidate, decoded_candidates
 from pbdp.planning.limit.closed_form import provable_epsilon
 from pbdp.planning.limit.question import Question
 from pbdp.planning.per_answer import per_answer_candidates
-from pbdp.planning.plan import Certified, Plan
+from pbdp.planning.plan import Plan, plan_of
 from pbdp.planning.scales import LARGEST_RATIO
 
 TOO_MANY_STEPS = (

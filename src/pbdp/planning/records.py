@@ -1,4 +1,4 @@
-"""Requirements and designs as plain JSON records, and back. What is read is checked, not believed."""
+"""Regions, requirements and designs as JSON records, and back. What is read is checked, not believed."""
 
 from __future__ import annotations
 
@@ -7,14 +7,16 @@ from dataclasses import asdict, fields
 from typing import Any
 
 from pbdp.errors import PlanFileError
+from pbdp.mechanism.absolute import AbsoluteRegion
 from pbdp.mechanism.coordinates import Coordinates
 from pbdp.mechanism.decoder import Decoder
 from pbdp.mechanism.design import AnyDesign, Design
 from pbdp.mechanism.fixed import FixedRegion
 from pbdp.mechanism.grid import Grid, LinearGrid
 from pbdp.mechanism.log_grid import LogGrid
+from pbdp.mechanism.region import Region
+from pbdp.mechanism.relative import RelativeRegion
 from pbdp.mechanism.requirement import Requirement
-from pbdp.mechanism.within import region_from_record
 from pbdp.noise.family import kernel_from, kernel_record
 from pbdp.planning.vectors.design import VectorDesign
 
@@ -32,6 +34,17 @@ def width_record(requirement: Requirement) -> object:
     """The width as it was asked for."""
     width = requirement.region.within
     return [_end(offset) for offset in width] if isinstance(width, list) else width
+
+
+_REGIONS = {region.kind: region.from_record for region in (AbsoluteRegion, RelativeRegion, FixedRegion)}
+
+
+def region_from_record(record: Record) -> Region:
+    """The region of `Region.record()`."""
+    kind = record["kind"]
+    if kind not in tuple(_REGIONS):
+        raise PlanFileError("region", "absolute, relative or fixed", kind, "Make the plan again.")
+    return _REGIONS[kind](record)
 
 
 def _flag(value: object) -> bool:

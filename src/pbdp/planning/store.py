@@ -20,9 +20,8 @@ from pbdp.errors import InputError, PbdpError, PlanFileError
 from pbdp.mechanism.coordinates import Coordinates
 from pbdp.mechanism.neighbors import Neighbors
 from pbdp.mechanism.requirement import Requirement
-from pbdp.planning.certificate import SPLIT
-from pbdp.planning.certification import certified, plan_of
-from pbdp.planning.plan import Certified, Part, Plan, proved_limit
+from pbdp.planning.certificate import SPLIT, Certified, certified
+from pbdp.planning.plan import Part, Plan, plan_of, proved_limit
 from pbdp.planning.records import (
     EDITED,
     Record,
@@ -114,8 +113,6 @@ def _vector_record(whole: Coordinates) -> Record:
 
 def plan_text(plan: Plan) -> str:
     """A plan as its file holds it."""
-    for part in plan.parts:
-        part.requirement.region.check_record("to be saved")
     return json.dumps(plan_record(plan), indent=2, allow_nan=False) + "\n"
 
 
@@ -198,9 +195,8 @@ def _single(record: Record) -> Plan:
     claims, shown = record["compared"], record.get("alternatives")
     if not isinstance(claims, list) or not isinstance(shown, list | None):
         raise TypeError("not a list")
-    return Plan(
-        parts=plan.parts,
-        certificate=plan.certificate,
+    return replace(
+        plan,
         compared=partial(_compared, requirement, claims, shown),
         proved=partial(_proved_again, record["limit"]),
     )

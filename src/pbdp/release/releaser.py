@@ -15,7 +15,6 @@ from pbdp.errors import InputError
 from pbdp.mechanism.design import AnyDesign
 from pbdp.mechanism.requirement import Requirement
 from pbdp.noise.kernel import Array, Index
-from pbdp.release.answers import Answers, machine_words, read_answers, read_published, restorer
 from pbdp.release.intervals import (
     USUAL_CONFIDENCE,
     Intervals,
@@ -27,7 +26,17 @@ from pbdp.release.intervals import (
 )
 from pbdp.release.keystream import SECURE, Keystream, keystream_from
 from pbdp.release.law import Weights
-from pbdp.release.publisher import SCALARS, Publisher, is_number, no_number
+from pbdp.release.publisher import (
+    SCALARS,
+    Answers,
+    Publisher,
+    is_number,
+    machine_words,
+    no_number,
+    read_answers,
+    read_published,
+    restorer,
+)
 from pbdp.release.sampler import Sampler, sampler_of
 
 # What answers come in and published numbers go out in: a list, an array, a column; a number by itself.

@@ -25,12 +25,12 @@ def _typed(words: str = "") -> Record:
     return {"type": ["string", "number", "null"], "maxLength": form.LONGEST_TEXT, **described}
 
 
-def _object(properties: Record, *, optional: tuple[str, ...] = (), closed: bool = True) -> Record:
+def _object(properties: Record, *, optional: tuple[str, ...] = ()) -> Record:
     return {
         "type": "object",
         "properties": properties,
         "required": [name for name in properties if name not in optional],
-        "additionalProperties": not closed,
+        "additionalProperties": False,
     }
 
 

@@ -16,7 +16,7 @@ from scipy.stats import binom, norm
 import pbdp
 from pbdp.bridges.dp_accounting import PlanAccountant, PlanEvent, PldEvent, plan_to_pld, priced_event
 from pbdp.errors import InputError
-from pbdp.planning.certification import plan_of
+from pbdp.planning.plan import plan_of
 from pbdp.planning.pricing import Terms, fingerprint, price
 from pbdp.planning.pricing.priced import Claim, Measured
 from tests.bridges import brute, plans

@@ -1,4 +1,4 @@
-"""Write lattice.json: what laws on the whole numbers (and the staircase) give, by slow 50-digit definitions.
+"""Write lattice.json: what laws on the whole numbers give, by slow 50-digit definitions.
 
 Every figure is a plain sum of weights over the whole numbers until they fall below 1e-330 of the first; no
 formula of the package is used. Only for a sigma of a billion are there too many terms (see `wide_gaussian`).
@@ -13,7 +13,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from mpmath import ceil, erfc, exp, mp, mpf, pi, sqrt
+from mpmath import erfc, exp, mp, mpf, pi, sqrt
 
 mp.dps = 50
 
@@ -144,33 +144,6 @@ def wide_gaussian(sigma: float) -> dict[str, Any]:
     return case("DiscreteGaussian", {"sigma": sigma}, tail, 40 * int(sigma))
 
 
-def steps(loss: float, width: float, center: float) -> dict[str, Any]:
-    """The continuous staircase: the length of (a, b] in each step times its height."""
-    heights = [exp(-mpf(loss) * j) for j in range(int(760 / loss) + 2)]
-    ends = [mpf(0), *(mpf(center) + mpf(width) * j for j in range(len(heights)))]
-
-    def area(a: Any, b: Any) -> Any:
-        parts = zip(heights, ends, ends[1:], strict=False)
-        return sum(h * max(mpf(0), min(b, end) - max(a, start)) for h, start, end in parts)
-
-    def height(x: float) -> Any:
-        return exp(-mpf(loss) * max(0, ceil((mpf(x) - mpf(center)) / mpf(width))))
-
-    total = 2 * area(mpf(0), ends[-1])
-    reaches = [0.5 * center, center, center + 0.3 * width, center + 7.25 * width, center + 100 / loss * width]
-    reaches.append(center + 560 / loss * width)
-    runs = [(a, a + d) for a in reaches for d in (1e-6 * width, 0.8 * width, 3.5 * width)]
-    both = [(-a, b) for a in reaches[:4] for b in reaches[:4]]
-    return {
-        "parameters": {"loss": loss, "width": width, "center": center},
-        "survival": [[x, float(area(mpf(x), ends[-1]) / total)] for x in reaches],
-        "mass": [[a, b, float(area(mpf(a), mpf(b)) / total)] for a, b in runs]
-        + [[a, b, float((area(mpf(0), mpf(-a)) + area(mpf(0), mpf(b))) / total)] for a, b in both],
-        # at a break itself a rounding decides which step it is
-        "density": [[x, float(height(x) / total)] for x in (*reaches[0:1], *reaches[2:4])],
-    }
-
-
 def main() -> None:
     cases = [
         summed("DiscreteGaussian", gaussian, sigma=s) for s in (0.2, 0.6, 1.0, 2.5, 31.9, 32.0, 77.7, 1000.0)
@@ -186,11 +159,8 @@ def main() -> None:
         for a, b in ((3.0, 1.5), (40.0, 3.0))
     ]
     cases += [summed("Huber", huber, sigma=s, knee=c) for s, c in ((2.0, 3.0), (15.0, 20.5), (9.0, 0.4))]
-    stairs = [steps(*p) for p in ((0.5, 1.0, 0.4), (1.7, 0.3, 2.5), (0.05, 4.0, 11.0))]
     path = Path(__file__).with_name("lattice.json")
-    path.write_text(
-        json.dumps({"lattice": cases, "staircase": stairs}, indent=None, separators=(",", ":")) + "\n"
-    )
+    path.write_text(json.dumps({"lattice": cases}, indent=None, separators=(",", ":")) + "\n")
 
 
 if __name__ == "__main__":

@@ -12,8 +12,7 @@ import pytest
 import pbdp
 from pbdp.accounting.filters import rule
 from pbdp.mechanism.requirement import Requirement
-from pbdp.planning.certificate import SPLIT
-from pbdp.planning.certification import RESERVE, unhidden
+from pbdp.planning.certificate import RESERVE, SPLIT, unhidden
 from pbdp.planning.plan import Plan
 from pbdp.planning.planner import plan_for
 from pbdp.planning.pricing.price import price

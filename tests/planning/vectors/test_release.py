@@ -19,15 +19,14 @@ import pytest
 from scipy.stats import beta, chi, chi2, gamma, norm
 
 from pbdp.errors import InputError
-from pbdp.planning.certification import plan_of
-from pbdp.planning.plan import Plan
+from pbdp.planning.plan import Plan, plan_of
 from pbdp.planning.vectors.ask import plan_vector, vector_plan
 from pbdp.planning.vectors.euclidean import spherical_designs
 from pbdp.planning.vectors.product_laplace import ProductLaplace
 from pbdp.planning.vectors.spherical_gaussian import SphericalGaussian
 from pbdp.planning.vectors.spherical_laplace import SphericalLaplace
-from pbdp.release.answers import read_answers
 from pbdp.release.keystream import InsecureTestKeystream, InsecureTestSeedWarning, SecureKeystream
+from pbdp.release.publisher import read_answers
 from pbdp.release.releaser import Released
 from pbdp.release.sampler import MovingSampler
 

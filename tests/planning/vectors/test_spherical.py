@@ -16,7 +16,8 @@ from pbdp.errors import CannotCertifyError, InputError
 from pbdp.mechanism.absolute import AbsoluteRegion
 from pbdp.mechanism.coordinates import Coordinates
 from pbdp.mechanism.requirement import Requirement
-from pbdp.planning.plan import Certified, Plan
+from pbdp.planning.certificate import Certified
+from pbdp.planning.plan import Plan
 from pbdp.planning.vectors.ask import plan_vector, vector_plan
 from pbdp.planning.vectors.euclidean import best_boosted, boosted_gaussian, plain_gaussian, spherical_designs
 from pbdp.planning.vectors.spherical import Rounding, rounding_for

@@ -26,7 +26,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Protocol
+from typing import ClassVar, Protocol
 
 import numpy as np
 
@@ -45,16 +45,18 @@ MOST_PAIRS = 1 << 24
 
 
 class Divergence(Protocol):
-    """A figure for a pair of laws, with bounds, and how figures of two parts of the line add up."""
+    """A figure for a pair of laws, with bounds, and how figures of two parts of the line add up.
+
+    A search looks at `most_boxes` of neighbors; its bounds hold whenever it stops.
+    """
+
+    most_boxes: ClassVar[int]
 
     def of(self, mechanism: Boosted, pairs: Pairs) -> tuple[Array, Array]:
         """Lower and upper value for every pair."""
 
     def joined(self, one: Array, two: Array) -> Array:
         """Upper value for the union of two sets of outputs."""
-
-    def most_boxes(self, mechanism: Boosted) -> int:
-        """How many boxes of neighbors a search may look at; the bounds hold whenever it stops."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -130,7 +132,7 @@ def some_neighbors(mechanism: Boosted, sensitivity: float) -> tuple[Array, Array
     kernel, region = mechanism.kernel, mechanism.region
     low, high = region.answers
     if math.isinf(high - low):
-        last = (float(kernel.upper_quantile(1e-18)) + 1) / _growing(region).theta
+        last = (kernel.reach(2e-18) + 1) / _growing(region).theta
         spread = np.concatenate([np.linspace(0, last, 24), np.geomspace(1e-3 * last, last, 24)])
     else:
         spread = np.linspace(low, high, 200)
@@ -209,7 +211,7 @@ def _boxed(
         enough = ceiling if math.isfinite(ceiling) else best.lower + tolerance * abs(best.lower)
         whole = ((boxes.low == boxes.high) | np.isinf(boxes.high)) & (boxes.least == boxes.most)
         final = (upper <= enough) | whole
-        if spent > divergence.most_boxes(mechanism):
+        if spent > divergence.most_boxes:
             final = np.ones(len(boxes), bool)
         settled = max(settled, float(np.max(upper[final], initial=-math.inf)))
         boxes = _split(boxes[~final], weight, lattice)
@@ -250,7 +252,7 @@ def _first_boxes(mechanism: Boosted, sensitivity: float) -> tuple[_Boxes, float]
     """
     kernel, region = mechanism.kernel, mechanism.region
     smallest = 1.0 if isinstance(kernel, LatticeKernel) else 0.0
-    reach = float(kernel.upper_quantile(NEGLIGIBLE_MASS / 2))
+    reach = float(kernel.reach(NEGLIGIBLE_MASS))
     if region.stands_still:
         furthest = min(sensitivity, region.answers[1] - region.answers[0])
         low, high = _edges(reach, region.answers, furthest)

@@ -1,8 +1,7 @@
-"""Divergences by enumeration: for laws on a lattice and for continuous laws that are constant between breaks.
+"""Divergences of laws on a lattice, by enumeration.
 
-The line is cut into cells on which the ratio of the two laws is constant (single whole numbers, or the
-stretches between breaks and region ends). Outputs beyond the enumerated window are counted as if all of
-their mass were lost, which only raises the figure.
+Outputs beyond the enumerated window are counted as if all of their mass were lost, which only raises the
+figure.
 """
 
 from __future__ import annotations
@@ -13,7 +12,7 @@ import numpy as np
 
 from pbdp.accounting.exact.pairs import Pairs
 from pbdp.accounting.exact.pieces import LARGEST_EPSILON, RELATIVE_ERROR
-from pbdp.noise.kernel import Array, Kernel, LatticeKernel, StepKernel
+from pbdp.noise.kernel import Array, Kernel, LatticeKernel
 
 # Mass left outside the window; far below any delta that can be asked for.
 TAIL = 1e-40
@@ -33,49 +32,29 @@ class Cells:
             return np.where(np.isneginf(self.log_first), -np.inf, self.log_first - self.log_second)
 
 
-def cells(kernel: Kernel, pairs: Pairs, boost_loss: float, reach: int | float) -> Cells:
-    """The cells of |n| <= reach for every pair."""
-    if isinstance(kernel, LatticeKernel):
-        points = np.arange(-int(reach), int(reach) + 1, dtype=np.float64)[None, :]
-        log_width = np.zeros_like(points)
-        first = kernel.log_density(points)
-        shifts, row = np.unique(pairs.shift, return_inverse=True)
-        second = kernel.log_density(points - shifts[:, None])[row]
-        low, high = np.floor(pairs.low)[:, None], np.ceil(pairs.high)[:, None]
-    elif isinstance(kernel, StepKernel):
-        points, log_width = _step_cells(kernel, pairs, float(reach))
-        first, second = kernel.log_density(points), kernel.log_density(points - pairs.shift[:, None])
-        low, high = pairs.low[:, None], pairs.high[:, None]
-    else:
-        raise TypeError(f"{kernel.family} has no cells")
+def cells(kernel: Kernel, pairs: Pairs, boost_loss: float, reach: int) -> Cells:
+    """The whole numbers |n| <= reach for every pair."""
+    points = np.arange(-reach, reach + 1, dtype=np.float64)[None, :]
+    first = kernel.log_density(points)
+    shifts, row = np.unique(pairs.shift, return_inverse=True)
+    second = kernel.log_density(points - shifts[:, None])[row]
+    low, high = np.floor(pairs.low)[:, None], np.ceil(pairs.high)[:, None]
     noise2 = points - pairs.shift[:, None]
     inside1 = (points >= -pairs.below1[:, None]) & (points <= pairs.above1[:, None])
     inside2 = (noise2 >= -pairs.below2[:, None]) & (noise2 <= pairs.above2[:, None])
     counted = (points >= low) & (points <= high)
-    log_first = first + log_width + pairs.log_scale1[:, None] - np.where(inside1, 0.0, boost_loss)
-    log_second = second + log_width + pairs.log_scale2[:, None] - np.where(inside2, 0.0, boost_loss)
+    log_first = first + pairs.log_scale1[:, None] - np.where(inside1, 0.0, boost_loss)
+    log_second = second + pairs.log_scale2[:, None] - np.where(inside2, 0.0, boost_loss)
     return Cells(log_first=np.where(counted, log_first, -np.inf), log_second=log_second)
 
 
-def _step_cells(kernel: StepKernel, pairs: Pairs, reach: float) -> tuple[Array, Array]:
-    """Midpoints and log-widths of the stretches on which both densities and both weights are constant."""
-    breaks = kernel.breaks(reach)
-    ends = [np.broadcast_to(breaks, (len(pairs), len(breaks))), breaks[None, :] + pairs.shift[:, None]]
-    ends += [np.clip(e, -reach, reach)[:, None] for e in (-pairs.below1, pairs.above1, pairs.low, pairs.high)]
-    ends += [np.clip(e + pairs.shift, -reach, reach)[:, None] for e in (-pairs.below2, pairs.above2)]
-    ends.append(np.broadcast_to([-reach, reach], (len(pairs), 2)))
-    edges = np.clip(np.sort(np.concatenate(ends, axis=1), axis=1), -reach, reach)
-    with np.errstate(divide="ignore"):
-        return (edges[:, 1:] + edges[:, :-1]) / 2, np.log(np.diff(edges, axis=1))
-
-
-def window(kernel: Kernel, tail: float = TAIL) -> tuple[int | float, float]:
+def window(kernel: Kernel) -> tuple[int, float]:
     """A reach and the most that the kernel has beyond it."""
-    if isinstance(kernel, LatticeKernel):
-        reach = kernel.reach(tail)
-        low, high = kernel.support
-        return reach, 0.0 if -low <= reach and high <= reach else tail
-    return float(kernel.upper_quantile(tail / 2)), tail
+    if not isinstance(kernel, LatticeKernel):
+        raise AssertionError("a continuous kernel is log-concave, and accounted for by its pieces")
+    reach = kernel.reach(TAIL)
+    low, high = kernel.support
+    return reach, 0.0 if -low <= reach and high <= reach else TAIL
 
 
 def hockey_stick(kernel: Kernel, pairs: Pairs, boost_loss: float, epsilon: Array) -> tuple[Array, Array]:
@@ -83,7 +62,7 @@ def hockey_stick(kernel: Kernel, pairs: Pairs, boost_loss: float, epsilon: Array
     eps = np.minimum(np.atleast_1d(np.asarray(epsilon, dtype=np.float64)), LARGEST_EPSILON)
     reach, missed = window(kernel)
     value, error = np.zeros((len(pairs), len(eps))), np.zeros((len(pairs), len(eps)))
-    rows = max(1, int(CELLS_AT_ONCE // (2 * reach + 1 if isinstance(kernel, LatticeKernel) else 4096)))
+    rows = max(1, CELLS_AT_ONCE // (2 * reach + 1))
     for start in range(0, len(pairs), rows):
         part = cells(kernel, pairs[start : start + rows], boost_loss, reach)
         first, second = np.exp(part.log_first), np.exp(part.log_second)

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
 from pbdp.accounting.exact import cells, pieces, renyi
 from pbdp.accounting.exact.pairs import Pairs
 from pbdp.mechanism.boosted import Boosted
-from pbdp.noise.kernel import Array, Kernel, LatticeKernel, LogConcave, StepKernel
+from pbdp.noise.kernel import Array, Kernel, LatticeKernel, LogConcave
 
 # Boxes of neighbors that a search looks at before it settles for the bounds it has.
 MOST_BOXES = 1 << 19
@@ -34,6 +35,8 @@ def largest_deltas(mechanism: Boosted, pairs: Pairs, epsilon: Array) -> tuple[Ar
 class HockeyStick:
     """delta at one epsilon; the deltas of two sets of outputs add up."""
 
+    most_boxes: ClassVar[int] = MOST_BOXES
+
     epsilon: float
 
     def of(self, mechanism: Boosted, pairs: Pairs) -> tuple[Array, Array]:
@@ -43,13 +46,12 @@ class HockeyStick:
     def joined(self, one: Array, two: Array) -> Array:
         return one + two
 
-    def most_boxes(self, mechanism: Boosted) -> int:
-        return _most_boxes(mechanism)
-
 
 @dataclass(frozen=True, slots=True)
 class Renyi:
     """Rényi divergence of one order; the moments of two sets of outputs add up."""
+
+    most_boxes: ClassVar[int] = MOST_BOXES
 
     order: float
 
@@ -60,27 +62,18 @@ class Renyi:
         scale = self.order - 1
         return np.asarray(np.logaddexp(one * scale, two * scale) / scale)
 
-    def most_boxes(self, mechanism: Boosted) -> int:
-        return _most_boxes(mechanism)
-
 
 @dataclass(frozen=True, slots=True)
 class LargestLoss:
     """The supremum of the loss; of two sets of outputs the larger counts."""
+
+    most_boxes: ClassVar[int] = MOST_BOXES
 
     def of(self, mechanism: Boosted, pairs: Pairs) -> tuple[Array, Array]:
         return largest_loss(mechanism.kernel, pairs, mechanism.boost_loss)
 
     def joined(self, one: Array, two: Array) -> Array:
         return np.maximum(one, two)
-
-    def most_boxes(self, mechanism: Boosted) -> int:
-        return _most_boxes(mechanism)
-
-
-def _most_boxes(mechanism: Boosted) -> int:
-    """Fewer for step kernels, whose cells are counted one by one."""
-    return MOST_BOXES >> 6 if isinstance(mechanism.kernel, StepKernel) else MOST_BOXES
 
 
 def largest_loss(kernel: Kernel, pairs: Pairs, boost_loss: float) -> tuple[Array, Array]:

@@ -16,7 +16,7 @@ from pbdp.accounting.exact.pairs import Pairs
 from pbdp.accounting.exact.pieces import pieces
 from pbdp.digits import order_text
 from pbdp.errors import CannotCertifyError
-from pbdp.noise.kernel import Array, Kernel, LatticeKernel, LogConcaveKernel
+from pbdp.noise.kernel import Array, Kernel, LogConcaveKernel
 
 # Slack for rounding in a log-moment: exponents of size x carry an error of about x·2^-52.
 LOG_ERROR = 1e-13
@@ -69,7 +69,7 @@ def _by_cells(kernel: Kernel, pairs: Pairs, boost_loss: float, order: float) -> 
     """log-moment bounds by enumeration in a window that is widened until the tails no longer matter."""
     low, high = np.empty(len(pairs)), np.empty(len(pairs))
     furthest = float(np.max(np.abs(pairs.shift), initial=1.0))
-    reach = 2 * furthest + float(kernel.upper_quantile(1e-20))
+    reach = 2 * furthest + float(kernel.reach(2e-20))
     while True:
         rows = max(1, int(CELLS_AT_ONCE // (2 * reach + 1)))
         settled = True
@@ -92,7 +92,7 @@ def _window_moment(
     kernel: Kernel, pairs: Pairs, boost_loss: float, order: float, reach: float
 ) -> tuple[Array, Array]:
     """Log of the sum inside |n| <= reach, and a bound for the log of the sum outside."""
-    grid = cells(kernel, pairs, boost_loss, math.ceil(reach) if isinstance(kernel, LatticeKernel) else reach)
+    grid = cells(kernel, pairs, boost_loss, math.ceil(reach))
     with np.errstate(invalid="ignore"):
         terms = np.where(
             np.isneginf(grid.log_first), -np.inf, order * grid.log_first + (1 - order) * grid.log_second

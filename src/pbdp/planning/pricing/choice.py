@@ -19,8 +19,8 @@ from pbdp.errors import CannotCertifyError, InputError, PbdpError
 from pbdp.mechanism.absolute import AbsoluteRegion
 from pbdp.mechanism.design import AnyDesign
 from pbdp.mechanism.requirement import Requirement
-from pbdp.planning.certification import certified, plan_of
-from pbdp.planning.plan import Plan
+from pbdp.planning.certificate import certified
+from pbdp.planning.plan import Plan, plan_of
 from pbdp.planning.planner import FAMILIES, moving_designs, plan_for
 from pbdp.planning.pricing.price import Price
 from pbdp.planning.pricing.priced import Priced

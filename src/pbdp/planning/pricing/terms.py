@@ -182,9 +182,13 @@ class Terms:
             count += leap
         return count, exact
 
-    def more_at(self, spent: Mapping[str, int], cost: Mapping[str, int], block: str) -> int | None:
-        """About how many more would fit in a block if each cost this; None if it costs nothing."""
-        left, of = self.left(spent, block), {kind: cost[amount_name(kind, block)] for kind in KINDS}
+    def more_at(self, spent: Mapping[str, int], cost: Mapping[str, int]) -> int | None:
+        """About how many more would fit if each cost this; None if it costs nothing."""
+        counts = (self._more_at(self.left(spent, block), cost, block) for block in self.every_block)
+        return min((count for count in counts if count is not None), default=None)
+
+    def _more_at(self, left: Left, cost: Mapping[str, int], block: str) -> int | None:
+        of = {kind: cost[amount_name(kind, block)] for kind in KINDS}
         counts = [left.variance // of["variance"]] if of["variance"] else []
         if of["reach"]:
             # while epsilons add up, no variance is needed

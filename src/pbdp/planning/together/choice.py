@@ -26,7 +26,7 @@ from pbdp.accounting.composition.loss_law import Release
 from pbdp.accounting.composition.window import Part as Losses
 from pbdp.accounting.composition.window import log_moment, tilt_for_delta
 from pbdp.noise.kernel import Array
-from pbdp.planning.certification import RESERVE, cheapest
+from pbdp.planning.certificate import RESERVE, cheapest
 from pbdp.planning.plan import Part
 from pbdp.planning.together.joint import noise_epsilon, split_epsilon
 

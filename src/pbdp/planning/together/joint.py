@@ -48,8 +48,7 @@ from pbdp.digits import delta_text, percent_down
 from pbdp.errors import CannotCertifyError, PlanFileError
 from pbdp.mechanism.design import AnyDesign
 from pbdp.mechanism.requirement import Requirement
-from pbdp.planning.certificate import ADDED, COMPOSED, SPLIT, Certificate, noise_delta
-from pbdp.planning.certification import proven_confidence
+from pbdp.planning.certificate import ADDED, COMPOSED, SPLIT, Certificate, noise_delta, proven_confidence
 from pbdp.planning.plan import Part, Plan, common_delta, number_design
 from pbdp.planning.vectors.design import VectorDesign
 from pbdp.planning.vectors.loss import VectorRelease, vector_release

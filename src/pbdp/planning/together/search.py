@@ -26,8 +26,7 @@ from pbdp.mechanism.design import AnyDesign, Design
 from pbdp.mechanism.grid import LinearGrid, whole_numbers
 from pbdp.mechanism.requirement import LARGEST_ORDER, Requirement
 from pbdp.planning.ask import families_of
-from pbdp.planning.certificate import noise_delta
-from pbdp.planning.certification import is_payable
+from pbdp.planning.certificate import is_payable, noise_delta
 from pbdp.planning.plan import Part, Plan, common_delta
 from pbdp.planning.planner import FAMILIES, moving_designs, plan_for
 from pbdp.planning.together.choice import Choosing, Option

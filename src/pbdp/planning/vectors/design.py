@@ -19,12 +19,12 @@ from pbdp.errors import InputError
 from pbdp.mechanism.design import AnyDesign
 from pbdp.mechanism.requirement import Requirement
 from pbdp.mechanism.weights import WeightTable
-from pbdp.planning.certificate import Certificate
 from pbdp.release.sampler import Sampler
 
 if TYPE_CHECKING:
     # of which plans for single numbers need nothing
     from pbdp.accounting.composition.loss_law import LossLaw
+    from pbdp.planning.certificate import Certificate
 
 # Bounds that are computed with a few roundings are moved by this share of them.
 SAFE = 2.0**-45

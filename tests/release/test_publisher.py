@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from pbdp.errors import InputError
 from pbdp.mechanism.grid import LinearGrid
-from pbdp.release.answers import read_answers
+from pbdp.release.publisher import read_answers
 from tests.release.plans import plan_of
 
 STEPS = (2.0**-8, 1.0, 8.0)
