@@ -13,7 +13,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 
 import numpy as np
@@ -42,6 +42,9 @@ FIRST_STEP, NEAR_STEP, CLOSE, MARGIN = 0.02, 0.01, 1e-5, 1e-12
 BEHIND = 1.01
 # Plateaus of staircases that are tried first, how finely, how close; and where, as a region in sensitivities.
 CENTERS, FINEST, ROUGH, NARROW = 6, 64, 1e-3, 8
+# Looks that are taken at most before ranges of scales are halved; how far from one to the next, as logarithms;
+# and how much less noise may lose with its scale than Laplace noise does.
+MOST_LOOKS, LARGEST_STEP, FLATTEST = 8, 0.7, 8.0
 # How much smaller a scale is tried where the table of whole weights just fails.
 RETREATS = (0.0, 1e-9, 1e-6, 1e-4)
 # The scale of noise that a constant output makes no use of, in sensitivities.
@@ -62,10 +65,10 @@ def decoded_candidates(
     plain = _plain_scale(line, laplace, problem)
     if plain * line.parts > WIDE:
         line = line.in_few_parts
-    widest = _widest(line, laplace, problem)
+    widest = _Looks(line=line, shape=laplace, problem=problem).widest()
     if not 0 < widest * line.parts <= WIDE and line.in_few_parts.parts < line.parts:
         line = line.in_few_parts
-        widest = _widest(line, laplace, problem)
+        widest = _Looks(line=line, shape=laplace, problem=problem).widest()
     if widest == 0:
         return
     # families fit their shapes to a width: the one that this noise keeps with the confidence
@@ -137,10 +140,15 @@ class _Known:
         problem = self.problem
         if shapes.shape(shapes.few[0]).kernel(1.0).family == LAPLACE.name:
             return self.laplace, self.widest
-        looked = partial(_widest, line, close=ROUGH, gain=self.gain)
+        looks: dict[Shape, _Looks] = {}
+
+        def looked(shape: Shape, problem: Problem) -> float:
+            looks[shape] = _Looks(line=line, shape=shape, problem=problem)
+            return looks[shape].widest(close=ROUGH, gain=self.gain)
+
         shape, scale = best_shape(shapes, problem, looked)
         if scale > 0 and not self._behind(shape, scale):
-            scale = _between(line, shape, problem, scale, scale * (1 + ROUGH))
+            scale = looks[shape].between(scale, scale * (1 + ROUGH))
         return shape, scale
 
     def best_staircase(self, line: Line) -> tuple[Shape, float]:
@@ -150,16 +158,16 @@ class _Known:
         """
         goal = self.problem.goal
 
-        def shape_of(center: int) -> tuple[Shape, Problem]:
+        def looks_at(center: int) -> _Looks:
             problem = Problem(below=center, above=center, goal=goal)
             shapes = shapes_for(problem, (STAIRCASE.name,))
-            return shapes[0].shape(0.0), problem
+            return _Looks(line=line, shape=shapes[0].shape(0.0), problem=problem)
 
         def better(best: tuple[float, int], centers: Iterable[int]) -> tuple[float, int]:
             """The best of these and the one known; one look tells that a plateau is no better."""
             for center in centers:
                 if 0 <= center < goal.sensitivity:
-                    found = _widest(line, *shape_of(center), close=ROUGH, beyond=best[0], gain=self.gain)
+                    found = looks_at(center).widest(close=ROUGH, beyond=best[0], gain=self.gain)
                     best = max(best, (found, center))
             return best
 
@@ -170,8 +178,8 @@ class _Known:
         while step > 1 and step * FINEST > goal.sensitivity:
             step = -(-step // 2)
             best = better(best, (best[1] - step, best[1] + step))
-        shape, problem = shape_of(best[1])
-        return shape, _between(line, shape, problem, best[0], best[0] * (1 + ROUGH)) if best[0] > 0 else 0.0
+        looks = looks_at(best[1])
+        return looks.shape, looks.between(best[0], best[0] * (1 + ROUGH)) if best[0] > 0 else 0.0
 
     def _behind(self, shape: Shape, scale: float) -> bool:
         """Whether Laplace noise needs much less; estimates for several releases take too long for that."""
@@ -208,68 +216,114 @@ def _plain_scale(line: Line, shape: Shape, problem: Problem) -> float:
     return plain_scale(shape, _problem(line, replace(problem.goal, confidence=line.confidence)))
 
 
-def _widest(
-    line: Line,
-    shape: Shape,
-    problem: Problem,
-    *,
-    close: float = CLOSE,
-    beyond: float = 0.0,
-    gain: float = 0.0,
-) -> float:
-    """The largest scale of the shape, beyond the one given, that has a decoder; 0 if none has one.
+@dataclass(slots=True, kw_only=True, eq=False)
+class _Looks:
+    """Which scales of a shape have a decoder: those up to some scale, as wider noise leaves less room.
 
-    It is looked for around so many times (`gain`) the scale that needs no decoder.
+    What was seen tells of other scales: all up to `fitting` have one, and none from `failing` on.
     """
-    fits = partial(_fits, line, shape, problem)
-    low = _plain_scale(line, shape, problem)
-    if low == 0:
-        low, gain = shape.start * 1e-3, 0.0
-        if not fits(low):
+
+    line: Line
+    shape: Shape
+    problem: Problem
+    fitting: float = 0.0
+    failing: float = math.inf
+    # scales that were looked at, as logarithms, with what is spare there
+    _seen: list[tuple[float, float]] = field(default_factory=list)
+
+    def fits(self, scale: float) -> bool:
+        """Whether noise of this scale has a decoder, and a table."""
+        if self.fitting < scale < self.failing:
+            self._look(scale)
+        return scale <= self.fitting
+
+    def widest(self, *, close: float = CLOSE, beyond: float = 0.0, gain: float = 0.0) -> float:
+        """The largest scale, beyond the one given, that has a decoder; 0 if none has one.
+
+        It is looked for around so many times (`gain`) the scale that needs no decoder.
+        """
+        low = _plain_scale(self.line, self.shape, self.problem)
+        if low == 0:
+            low, gain = self.shape.start * 1e-3, 0.0
+            if not self.fits(low):
+                return 0.0
+        if self._reach(low) is None or (beyond > 0 and not self.fits(beyond * (1 + close))):
             return 0.0
-    if _reach(line, shape, problem, low) is None or (beyond > 0 and not fits(beyond * (1 + close))):
-        return 0.0
-    if gain > 1 and beyond == 0:
-        near, step = low * gain, NEAR_STEP
-        if not fits(near):
-            while near / (1 + step) > low and not fits(near / (1 + step)):
-                near, step = near / (1 + step), 2 * step
-            return _between(line, shape, problem, max(low, near / (1 + step)), near, close=close)
-        low = near
-    low = max(low, beyond * (1 + close))
-    step = FIRST_STEP if beyond == gain == 0 else 2 * ROUGH
-    while fits(low * (1 + step)):
-        low, step = low * (1 + step), 2 * step
-    return _between(line, shape, problem, low, low * (1 + step), close=close)
+        self.fitting = max(self.fitting, low)
+        self._close_in(max(low * max(gain, 1.0), self.fitting * (1 + ROUGH)))
+        if gain > 1 and beyond == 0:
+            near, step = low * gain, NEAR_STEP
+            if not self.fits(near):
+                while near / (1 + step) > low and not self.fits(near / (1 + step)):
+                    near, step = near / (1 + step), 2 * step
+                return self.between(max(low, near / (1 + step)), near, close=close)
+            low = near
+        low = max(low, beyond * (1 + close))
+        step = FIRST_STEP if beyond == gain == 0 else 2 * ROUGH
+        while self.fits(low * (1 + step)):
+            low, step = low * (1 + step), 2 * step
+        return self.between(low, low * (1 + step), close=close)
 
+    def between(self, low: float, high: float, *, close: float = CLOSE) -> float:
+        """The largest scale that has a decoder, from one that has to one that has not."""
+        while high > low * (1 + close):
+            middle = math.sqrt(low * high)
+            low, high = (middle, high) if self.fits(middle) else (low, middle)
+        return low
 
-def _between(
-    line: Line, shape: Shape, problem: Problem, low: float, high: float, *, close: float = CLOSE
-) -> float:
-    """The largest scale that has a decoder, from one that has to one that has not."""
-    while high > low * (1 + close):
-        middle = math.sqrt(low * high)
-        low, high = (middle, high) if _fits(line, shape, problem, middle) else (low, middle)
-    return low
+    def _close_in(self, guess: float) -> None:
+        """Look around the largest scale that has a decoder, which what is spare elsewhere tells."""
+        for _ in range(MOST_LOOKS):
+            if self.failing <= self.fitting * (1 + ROUGH):
+                return
+            self._look(guess)
+            guess = self._next()
 
+    def _next(self) -> float:
+        """Where nothing seems to be spare; a hair further where all looks were on this side of it."""
+        known = sorted((seen for seen in self._seen if math.isfinite(seen[1])), key=lambda seen: abs(seen[1]))
+        middle = math.sqrt(self.fitting * self.failing)
+        if not known:
+            return middle
+        (place, spare), others = known[0], known[1:]
+        # Laplace noise that is not decoded loses so much confidence with the logarithm of its scale
+        slope = (1 - self.line.confidence) * math.log(1 - self.line.confidence)
+        if others:
+            slope = min((others[0][1] - spare) / (others[0][0] - place), slope / FLATTEST)
+        found = math.exp(place + min(max(-spare / slope, -LARGEST_STEP), LARGEST_STEP))
+        if all(other[1] >= 0 for other in known):
+            found = min(found * (1 + ROUGH / 2), middle)
+        elif all(other[1] < 0 for other in known):
+            found = found / (1 + ROUGH / 2)
+        hair = 1 + ROUGH / 4
+        return min(max(found, self.fitting * hair), self.failing / hair)
 
-def _fits(line: Line, shape: Shape, problem: Problem, scale: float) -> bool:
-    """Whether noise of this scale has a decoder, and a table."""
-    reach = _reach(line, shape, problem, scale)
-    if reach is None:
-        return False
-    # all shapes are symmetric
-    masses = np.exp(shape.log_density(np.arange(reach + 1.0), np.array(scale)))
-    masses = np.concatenate((masses[:0:-1], masses))
-    below = np.cumsum(masses)
-    masses, below = masses / below[-1], np.concatenate((np.zeros(1), below / below[-1]))
-    within = np.arange(line.parts) / line.parts
-    sums = np.append((below[:-1, None] + masses[:, None] * within).ravel(), 1.0)
-    wanted = line.confidence * (1 + MARGIN)
-    return line.exists(Law(sums=sums, start=-reach * line.parts, wanted=wanted))
+    def _look(self, scale: float) -> None:
+        spare = self._spare(scale)
+        if spare >= 0:
+            self.fitting = max(self.fitting, scale)
+        else:
+            self.failing = min(self.failing, scale)
+        self._seen.append((math.log(scale), spare))
 
+    def _spare(self, scale: float) -> float:
+        """What `Line.spare` tells of noise of this scale; -infinity where it has no table."""
+        reach, parts = self._reach(scale), self.line.parts
+        if reach is None:
+            return -math.inf
+        # all shapes are symmetric
+        masses = np.exp(self.shape.log_density(np.arange(reach, -1.0, -1.0), np.array(scale)))
+        below = np.concatenate((np.zeros(1), np.cumsum(masses[:-1])))
+        below /= 2 * below[-1] + masses[-1]
+        sums = np.concatenate((below, 1 - below[::-1]))
+        if parts > 1:
+            sums = np.interp(np.arange((len(sums) - 1) * parts + 1) / parts, np.arange(len(sums)), sums)
+        wanted = self.line.confidence * (1 + MARGIN)
+        return self.line.spare(Law(sums=sums, start=-reach * parts, wanted=wanted, symmetric=True))
 
-def _reach(line: Line, shape: Shape, problem: Problem, scale: float) -> int | None:
-    """How far noise of this scale goes; None where it has no table, as its tail has no end in sight."""
-    reach, ends = (distance_to_tail(shape, problem, scale, tail) for tail in (1e-16, 2.0**-64))
-    return math.ceil(reach) if math.ceil(reach) <= 2 * ends <= 2 * FURTHEST / line.parts else None
+    def _reach(self, scale: float) -> int | None:
+        """How far noise of this scale goes; None where it has no table, as its tail has no end in sight."""
+        reach, ends = (
+            distance_to_tail(self.shape, self.problem, scale, tail) for tail in (1e-16, 2.0**-64)
+        )
+        return math.ceil(reach) if math.ceil(reach) <= 2 * ends <= 2 * FURTHEST / self.line.parts else None

@@ -33,6 +33,7 @@ import math
 from bisect import bisect_left
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -58,22 +59,29 @@ WORTH = 1.02
 MOST_ANSWERS = 1 << 18
 # Noisy numbers are published as they are from so many regions on, fewer where those are long, or further out.
 ROOM, LEAST_ROOM, LONG = 16, 4, 1 << 13
+# How many sizes of such a range there are from one to twice as far.
+SIZES = 4
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Law:
-    """Noise in parts: sums[k] is the weight of what is below start + k; `wanted` is the confidence as one."""
+    """Noise in parts: sums[k] is the weight of what is below start + k; `wanted` is the confidence as one.
+
+    That of `symmetric` noise is the same seen from the other end.
+    """
 
     sums: npt.NDArray[np.float64] | Index
     start: int
     wanted: float | int
+    symmetric: bool = False
 
     @classmethod
     def of(cls, table: WeightTable, confidence: float) -> Law:
         """The law of integer weights, in whole numbers."""
-        sums = np.concatenate((np.zeros(1, dtype=np.int64), np.cumsum(table.weights)))
+        sums = np.zeros(len(table.weights) + 1, dtype=np.int64)
+        np.cumsum(table.weights, out=sums[1:])
         wanted = math.ceil(math.ldexp(confidence, 62)) if confidence < 1 else TOTAL
-        return cls(sums=sums, start=table.start, wanted=wanted)
+        return cls(sums=sums, start=table.start, wanted=wanted, symmetric=table.is_symmetric)
 
     def before(self, noise: Index) -> npt.NDArray[np.float64] | Index:
         """The weight of noise below this."""
@@ -81,8 +89,8 @@ class Law:
 
     def mirrored(self) -> Law:
         """The law of -1 - noise."""
-        size = len(self.sums) - 1
-        return Law(sums=self.sums[-1] - self.sums[::-1], start=-self.start - size, wanted=self.wanted)
+        sums = self.sums if self.symmetric else self.sums[-1] - self.sums[::-1]
+        return replace(self, sums=sums, start=1 - self.start - len(sums))
 
     @property
     def half_width(self) -> int:
@@ -182,18 +190,38 @@ class Line:
             highest if self.highest is None else np.minimum(highest, self.highest),
         )
 
-    def exists(self, law: Law) -> bool:
-        runs = _Runs.of(self, law)
-        return runs is not None and runs.least(law) is not None
+    def spare(self, law: Law) -> float:
+        """What the answer that has least is sure of beyond the confidence, at best; below 0 without a decoder.
+
+        It falls as noise grows, and is -infinity where thresholds already fail on one side of the cut.
+        """
+        end = self._end(law)
+        cut = None if end is None else _Cut.of(self, end)
+        return -math.inf if cut is None else cut.spare(law)
 
     def decoder(self, law: Law) -> Decoder | None:
         """The decoder for a law, or None if there is none."""
-        runs = _Runs.of(self, law)
-        if runs is None or runs.least(law) is None:
+        end = self._end(law)
+        runs = None if end is None else _Runs.up_to(self, end)
+        opposite = None if runs is None else runs.mirrored().least(law.mirrored())
+        if runs is None or opposite is None:
             return None
-        opposite = runs.mirrored().least(law.mirrored())
-        thresholds = None if opposite is None else runs.nearest(law, -opposite[::-1])
+        thresholds = runs.nearest(law, -opposite[::-1])
         return None if thresholds is None else runs.decoder(thresholds)
+
+    def _end(self, law: Law) -> int | None:
+        """From where on noisy numbers are published as they are, 0 if nowhere; None if that is too far."""
+        if self.first is not None and self.last is not None:
+            return 0
+        tau = float(min(self.region.offsets(0.0)))
+        settled = self.region.settled_from(tau + 3 * max(0.0, law.half_width / self.parts + 1 - tau))
+        room = min(ROOM * self.points, max(LONG, LEAST_ROOM * self.points), MOST_ANSWERS // 4)
+        if settled > MOST_ANSWERS:
+            return None
+        if settled > room:
+            # in few sizes, as all scales of one size share what is known of the answers
+            settled = room * 2 ** (math.ceil(SIZES * math.log2(settled / room)) / SIZES)
+        return (math.ceil(max(settled, room) / self.block) + 1) * self.block
 
 
 def _parts(points: float, wanted: int, most: int) -> int:
@@ -220,9 +248,8 @@ class _Run:
     places: Index
 
     @classmethod
-    def of(cls, origin: Index, lowest: Index, highest: Index) -> tuple[_Run, ...]:
+    def of(cls, zero: int, origin: Index, lowest: Index, highest: Index) -> tuple[_Run, ...]:
         """All answers, which come with their highest outputs in order; one run more than are worked on."""
-        zero = int(lowest.min())
         lowest, above = lowest - zero, highest + 1 - zero
         known, start = np.maximum.accumulate(lowest), 0
         runs: list[_Run] = []
@@ -257,6 +284,7 @@ class _Runs:
 
     parts: int
     block: int
+    zero: int
     answers: Index
     lowest: Index
     highest: Index
@@ -267,23 +295,12 @@ class _Runs:
     runs: tuple[_Run, ...]
 
     @classmethod
-    def of(cls, line: Line, law: Law) -> _Runs | None:
-        """The answers whose thresholds are open; None if they are too many."""
-        if line.first is not None and line.last is not None:
-            return cls._up_to(line, 0)
-        region = line.region
-        tau = float(min(region.offsets(0.0)))
-        settled = region.settled_from(tau + 3 * max(0.0, law.half_width / line.parts + 1 - tau))
-        room = min(ROOM * line.points, max(LONG, LEAST_ROOM * line.points))
-        settled = max(settled, min(room, MOST_ANSWERS // 4))
-        if settled > MOST_ANSWERS:
-            return None
-        return cls._up_to(line, (math.ceil(settled / line.block) + 1) * line.block)
-
-    @classmethod
     @lru_cache(maxsize=4)
-    def _up_to(cls, line: Line, end: int) -> _Runs | None:
-        """The same where noisy numbers are published as they are from `end` on; kept, as scales share it."""
+    def up_to(cls, line: Line, end: int) -> _Runs | None:
+        """The answers whose thresholds are open where noisy numbers are published as they are from `end` on.
+
+        None if they are too many. Kept, as scales share them.
+        """
         region, first, last = line.region, line.first, line.last
         low = high = None
         if first is None or last is None:
@@ -297,54 +314,56 @@ class _Runs:
         lowest, highest = line.acceptable(answers)
         if bool(np.any(lowest > highest)):
             return None
+        ends = {"floor": line.lowest, "ceiling": line.highest, "low": low, "high": high}
+        return cls._of(answers, lowest, highest, parts=line.parts, block=line.block, **ends)
+
+    @classmethod
+    def _of(
+        cls, answers: Index, lowest: Index, highest: Index, *, zero: int | None = None, **others: Any
+    ) -> _Runs:
+        """The answers in order of their highest outputs, and in runs."""
         order = np.argsort(highest, kind="stable")
         answers, lowest, highest = answers[order], lowest[order], highest[order]
-        return cls(
-            parts=line.parts,
-            block=line.block,
-            answers=answers,
-            lowest=lowest,
-            highest=highest,
-            floor=line.lowest,
-            ceiling=line.highest,
-            low=low,
-            high=high,
-            runs=_Run.of(answers * line.parts, lowest, highest),
-        )
+        zero = int(lowest.min()) if zero is None else zero
+        runs = _Run.of(zero, answers * others["parts"], lowest, highest)
+        return cls(zero=zero, answers=answers, lowest=lowest, highest=highest, runs=runs, **others)
 
+    @lru_cache(maxsize=4)  # noqa: B019 - the few that are kept are let go with the next ones
     def mirrored(self) -> _Runs:
         """The same line seen from the other end: noisy z is -1 - z, output y is -1 - y, answer Q is -Q."""
-        order = np.argsort(-1 - self.lowest, kind="stable")
-        answers, lowest, highest = -self.answers[order], -1 - self.highest[order], -1 - self.lowest[order]
-        return _Runs(
+        return self._of(
+            -self.answers,
+            -1 - self.highest,
+            -1 - self.lowest,
             parts=self.parts,
             block=self.block,
-            answers=answers,
-            lowest=lowest,
-            highest=highest,
             floor=None if self.ceiling is None else -1 - self.ceiling,
             ceiling=None if self.floor is None else -1 - self.floor,
             low=None if self.high is None else -self.high,
             high=None if self.low is None else -self.low,
-            runs=_Run.of(answers * self.parts, lowest, highest),
         )
 
-    @property
-    def _zero(self) -> int:
-        return int(self.lowest.min())
+    def below(self, cut: int) -> _Runs:
+        """Only the answers that decide thresholds up to the cut, and only those thresholds."""
+        few = int(np.searchsorted(self.highest, cut))
+        answers, lowest, highest = self.answers[:few], self.lowest[:few], self.highest[:few]
+        ends = {"floor": self.floor, "ceiling": None, "low": self.low, "high": None}
+        return self._of(
+            answers, lowest, highest, zero=self.zero, parts=self.parts, block=self.block, **ends
+        )
 
     @property
     def _outputs(self) -> Index:
         """The outputs that thresholds are told of."""
-        return np.arange(self._zero, int(self.highest.max()) + 2)
+        return np.arange(self.zero, int(self.highest[-1]) + 2 if len(self.highest) else self.zero + 1)
 
     def least(self, law: Law) -> Index | None:
         """The least solution, or None if there is none."""
         outputs = self._outputs
         itself, free = outputs * self.parts, np.full(len(outputs), -FAR)
         if self.low is not None:
-            free = np.where(outputs <= self.low, itself, self.low * self.parts)
-        found = self._upwards(law, free, np.full(len(outputs), FAR))
+            free = np.minimum(itself, self.low * self.parts)
+        found = self._upwards(law, free)
         if found is None or self.high is None:
             return found
         return found if bool(np.all((found <= itself) | (outputs < self.high))) else None
@@ -355,12 +374,12 @@ class _Runs:
         rounded = -(-(itself - self.block // 2) // self.block) * self.block
         return self._upwards(law, np.where(greatest == itself, itself, rounded), greatest)
 
-    def _upwards(self, law: Law, wished: Index, greatest: Index) -> Index | None:
-        """Thresholds as near to the wished ones as the greatest and those below allow."""
-        zero, total = self._zero, law.sums[-1]
-        found = np.minimum(wished, greatest)
+    def _upwards(self, law: Law, wished: Index, greatest: Index | None = None) -> Index | None:
+        """Thresholds as near to the wished ones as the greatest, if there are, and those below allow."""
+        zero, total = self.zero, law.sums[-1]
+        found = wished.copy() if greatest is None else np.minimum(wished, greatest)
         if self.floor is not None:
-            found[: self.floor - zero + 1] = -FAR
+            found[: max(self.floor - zero + 1, 0)] = -FAR
         if len(self.runs) > MOST_RUNS:
             return None
         for run in self.runs:
@@ -374,7 +393,8 @@ class _Runs:
             raised[run.places] = np.maximum(np.maximum.reduceat(least, run.groups), raised[0])
             raised = np.maximum.accumulate(raised)[1:]
             decided = slice(run.first, run.end)
-            found[decided] = np.minimum(np.maximum(raised, wished[decided]), greatest[decided])
+            raised = np.maximum(raised, wished[decided])
+            found[decided] = raised if greatest is None else np.minimum(raised, greatest[decided])
         if self.ceiling is not None:
             found[self.ceiling + 1 - zero :] = FAR
         return found
@@ -403,3 +423,52 @@ class _Runs:
             first=int(self.answers.min()) if self.low is None else None,
             last=int(self.answers.max()) if self.high is None else None,
         )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class _Cut:
+    """The line cut in two where regions are narrowest, which tells how far noise is from having no decoder.
+
+    Working upwards from below and downwards from above ends at the cut. A decoder exists iff the least
+    solution of the lower part and the greatest one of the upper part suit the answers between, those with
+    acceptable outputs in both: any other solution leaves these less. Both parts come from where there is room
+    into where there is least, so what is spare there changes little with the noise, where a single way up
+    through the whole line would soon be lost beyond the cut.
+    """
+
+    lower: _Runs
+    upper: _Runs
+    origin: Index
+    lowest: Index
+    above: Index
+
+    @classmethod
+    @lru_cache(maxsize=4)
+    def of(cls, line: Line, end: int) -> _Cut | None:
+        """Kept, as scales share it; None where there are too many answers."""
+        runs = _Runs.up_to(line, end)
+        if runs is None:
+            return None
+        below, above = line.region.offsets(runs.answers.astype(np.float64))
+        narrowest = np.sort(runs.answers[below + above == (below + above).min()])
+        cut = int(narrowest[len(narrowest) // 2])
+        between = (runs.lowest <= cut) & (runs.highest >= cut)
+        return cls(
+            lower=runs.below(cut),
+            upper=runs.mirrored().below(-1 - cut),
+            origin=runs.answers[between] * runs.parts,
+            lowest=runs.lowest[between] - runs.zero,
+            above=-1 - runs.highest[between] - runs.mirrored().zero,
+        )
+
+    def spare(self, law: Law) -> float:
+        """The least weight of what is acceptable beyond what is wanted; -infinity if a part has none."""
+        least = self.lower.least(law)
+        greatest = None if least is None else self.upper.least(law.mirrored())
+        if least is None or greatest is None or least[-1] > -greatest[-1]:
+            return -math.inf
+        # beyond the last threshold that a part decides they stay the same up to the cut
+        low = least[np.minimum(self.lowest, len(least) - 1)]
+        high = -greatest[np.minimum(self.above, len(greatest) - 1)]
+        inside = law.before(high - self.origin) - law.before(low - self.origin)
+        return float(inside.min() - law.wanted)
