@@ -30,6 +30,7 @@ from pbdp.noise.laplace import LAPLACE
 from pbdp.noise.staircase import STAIRCASE
 from pbdp.planning.candidates import problem_of, shapes_for
 from pbdp.planning.scales import best_shape, distance_to_tail, estimated_loss, plain_scale
+from pbdp.planning.sketch import SketchedLaw
 from pbdp.planning.thresholds import Law, Line
 
 # The widest noise that is looked at, in parts; and scales from which on few families are, for one release and
@@ -42,9 +43,10 @@ FIRST_STEP, NEAR_STEP, CLOSE, MARGIN = 0.02, 0.01, 1e-5, 1e-12
 BEHIND = 1.01
 # Plateaus of staircases that are tried first, how finely, how close; and where, as a region in sensitivities.
 CENTERS, FINEST, ROUGH, NARROW = 6, 64, 1e-3, 8
-# Looks that are taken at most before ranges of scales are halved; how far from one to the next, as logarithms;
-# and how much less noise may lose with its scale than Laplace noise does.
-MOST_LOOKS, LARGEST_STEP, FLATTEST = 8, 0.7, 8.0
+# Looks that are taken at most before ranges of scales are halved; how far from one to the next, as logarithms.
+MOST_LOOKS, LARGEST_STEP = 8, 0.7
+# What a sketch may be off by, in confidence.
+UNSURE = 2e-3
 # How much smaller a scale is tried where the table of whole weights just fails.
 RETREATS = (0.0, 1e-9, 1e-6, 1e-4)
 # The scale of noise that a constant output makes no use of, in sensitivities.
@@ -141,12 +143,17 @@ class _Known:
         if shapes.shape(shapes.few[0]).kernel(1.0).family == LAPLACE.name:
             return self.laplace, self.widest
         looks: dict[Shape, _Looks] = {}
+        # for one release there are few shapes, far from each other
+        sketched = line.stride > 1 and self.gain > 1 and problem.goal.releases == 1
 
         def looked(shape: Shape, problem: Problem) -> float:
             looks[shape] = _Looks(line=line, shape=shape, problem=problem)
-            return looks[shape].widest(close=ROUGH, gain=self.gain)
+            made = looks[shape]
+            return made.estimate(self.gain) if sketched else made.widest(close=ROUGH, gain=self.gain)
 
         shape, scale = best_shape(shapes, problem, looked)
+        if sketched:
+            scale = looks[shape].widest(close=ROUGH, gain=self.gain)
         if scale > 0 and not self._behind(shape, scale):
             scale = looks[shape].between(scale, scale * (1 + ROUGH))
         return shape, scale
@@ -217,40 +224,116 @@ def _plain_scale(line: Line, shape: Shape, problem: Problem) -> float:
 
 
 @dataclass(slots=True, kw_only=True, eq=False)
-class _Looks:
-    """Which scales of a shape have a decoder: those up to some scale, as wider noise leaves less room.
+class _Search:
+    """Looks at scales, which close in on the largest that has a decoder, as what is spare falls with the scale.
 
-    What was seen tells of other scales: all up to `fitting` have one, and none from `failing` on.
+    All scales up to `fitting` have one, and none from `failing` on. `slope` is what is known of how fast it
+    falls with the logarithm of the scale.
     """
+
+    slope: float
+    fitting: float = 0.0
+    failing: float = math.inf
+    # logarithms of scales that were looked at, with what is spare there
+    seen: list[tuple[float, float]] = field(default_factory=list)
+
+    def add(self, scale: float, spare: float) -> None:
+        if spare >= 0:
+            self.fitting = max(self.fitting, scale)
+        else:
+            self.failing = min(self.failing, scale)
+        if math.isfinite(spare):
+            self.seen = sorted([(math.log(scale), spare), *self.seen], key=lambda seen: abs(seen[1]))
+
+    def close_in(self, look: Callable[[float], float], guess: float, close: float) -> float:
+        """Look until both sides are close; where nothing seems to be spare."""
+        for _ in range(MOST_LOOKS):
+            if self.failing <= self.fitting * (1 + close):
+                break
+            self.add(guess, look(guess))
+            guess = self._next(close)
+        return guess
+
+    def _next(self, close: float) -> float:
+        """Where nothing seems to be spare; a hair further where all looks were on this side of it."""
+        middle = math.sqrt(self.fitting * self.failing)
+        if not self.seen:
+            return middle
+        (place, spare), *others = self.seen
+        across = next((other for other in others if (other[1] >= 0) != (spare >= 0)), None)
+        for other in (*others[:1], across):
+            if other is None or other[0] == place:
+                continue
+            slope = (other[1] - spare) / (other[0] - place)
+            if slope < 0:
+                self.slope = slope
+            found = self._along(place, spare)
+            if self.fitting < found < self.failing:
+                break
+        found = self._along(place, spare)
+        if across is None:
+            found *= 1 + math.copysign(close / 2, spare)
+        hair = 1 + close / 4
+        if not self.fitting < found < self.failing:
+            return middle
+        return min(max(found, self.fitting * hair), self.failing / hair)
+
+    def _along(self, place: float, spare: float) -> float:
+        """Where nothing is spare on a line through a look."""
+        return math.exp(place + min(max(-spare / self.slope, -LARGEST_STEP), LARGEST_STEP))
+
+
+@dataclass(slots=True, kw_only=True, eq=False)
+class _Looks:
+    """Which scales of a shape have a decoder: those up to some scale, as wider noise leaves less room."""
 
     line: Line
     shape: Shape
     problem: Problem
-    fitting: float = 0.0
-    failing: float = math.inf
-    # scales that were looked at, as logarithms, with what is spare there
-    _seen: list[tuple[float, float]] = field(default_factory=list)
+    _search: _Search = field(init=False)
+    _estimate: float | None = None
+    _low: float | None = None
+
+    def __post_init__(self) -> None:
+        # so much confidence Laplace noise loses with the logarithm of its scale where it is not decoded
+        slope = (1 - self.line.confidence) * math.log(1 - self.line.confidence)
+        self._search = _Search(slope=slope)
 
     def fits(self, scale: float) -> bool:
         """Whether noise of this scale has a decoder, and a table."""
-        if self.fitting < scale < self.failing:
-            self._look(scale)
-        return scale <= self.fitting
+        if self._search.fitting < scale < self._search.failing:
+            self._search.add(scale, self._spare(scale))
+        return scale <= self._search.fitting
+
+    def estimate(self, gain: float) -> float:
+        """About the largest scale, looked for around so many times (`gain`) the one that needs no decoder."""
+        if self._estimate is None:
+            self._estimate = self._plain * max(gain, 1.0)
+            if self.line.stride > 1 and self._plain > 0:
+                search = _Search(slope=self._search.slope, fitting=self._plain)
+                self._estimate = search.close_in(self._sketched_spare, self._estimate, ROUGH / 2)
+                self._search.slope = search.slope
+        return self._estimate
 
     def widest(self, *, close: float = CLOSE, beyond: float = 0.0, gain: float = 0.0) -> float:
         """The largest scale, beyond the one given, that has a decoder; 0 if none has one.
 
         It is looked for around so many times (`gain`) the scale that needs no decoder.
         """
-        low = _plain_scale(self.line, self.shape, self.problem)
+        low = self._plain
         if low == 0:
             low, gain = self.shape.start * 1e-3, 0.0
             if not self.fits(low):
                 return 0.0
-        if self._reach(low) is None or (beyond > 0 and not self.fits(beyond * (1 + close))):
+        if self._reach(low) is None:
             return 0.0
-        self.fitting = max(self.fitting, low)
-        self._close_in(max(low * max(gain, 1.0), self.fitting * (1 + ROUGH)))
+        if beyond > 0:
+            least = beyond * (1 + close)
+            if self.line.stride > 1 and self._sketched_spare(least) < -UNSURE or not self.fits(least):
+                return 0.0
+        self._search.fitting = max(self._search.fitting, low)
+        guess = max(self.estimate(gain), self._search.fitting * (1 + ROUGH))
+        self._search.close_in(self._spare, guess, ROUGH)
         if gain > 1 and beyond == 0:
             near, step = low * gain, NEAR_STEP
             if not self.fits(near):
@@ -271,40 +354,12 @@ class _Looks:
             low, high = (middle, high) if self.fits(middle) else (low, middle)
         return low
 
-    def _close_in(self, guess: float) -> None:
-        """Look around the largest scale that has a decoder, which what is spare elsewhere tells."""
-        for _ in range(MOST_LOOKS):
-            if self.failing <= self.fitting * (1 + ROUGH):
-                return
-            self._look(guess)
-            guess = self._next()
-
-    def _next(self) -> float:
-        """Where nothing seems to be spare; a hair further where all looks were on this side of it."""
-        known = sorted((seen for seen in self._seen if math.isfinite(seen[1])), key=lambda seen: abs(seen[1]))
-        middle = math.sqrt(self.fitting * self.failing)
-        if not known:
-            return middle
-        (place, spare), others = known[0], known[1:]
-        # Laplace noise that is not decoded loses so much confidence with the logarithm of its scale
-        slope = (1 - self.line.confidence) * math.log(1 - self.line.confidence)
-        if others:
-            slope = min((others[0][1] - spare) / (others[0][0] - place), slope / FLATTEST)
-        found = math.exp(place + min(max(-spare / slope, -LARGEST_STEP), LARGEST_STEP))
-        if all(other[1] >= 0 for other in known):
-            found = min(found * (1 + ROUGH / 2), middle)
-        elif all(other[1] < 0 for other in known):
-            found = found / (1 + ROUGH / 2)
-        hair = 1 + ROUGH / 4
-        return min(max(found, self.fitting * hair), self.failing / hair)
-
-    def _look(self, scale: float) -> None:
-        spare = self._spare(scale)
-        if spare >= 0:
-            self.fitting = max(self.fitting, scale)
-        else:
-            self.failing = min(self.failing, scale)
-        self._seen.append((math.log(scale), spare))
+    @property
+    def _plain(self) -> float:
+        """The scale that needs no decoder."""
+        if self._low is None:
+            self._low = _plain_scale(self.line, self.shape, self.problem)
+        return self._low
 
     def _spare(self, scale: float) -> float:
         """What `Line.spare` tells of noise of this scale; -infinity where it has no table."""
@@ -320,6 +375,14 @@ class _Looks:
             sums = np.interp(np.arange((len(sums) - 1) * parts + 1) / parts, np.arange(len(sums)), sums)
         wanted = self.line.confidence * (1 + MARGIN)
         return self.line.spare(Law(sums=sums, start=-reach * parts, wanted=wanted, symmetric=True))
+
+    def _sketched_spare(self, scale: float) -> float:
+        """About the same."""
+        reach = self._reach(scale)
+        if reach is None:
+            return -math.inf
+        law = SketchedLaw.of(self.shape, scale, reach, self.line.stride)
+        return self.line.sketched_spare(law)
 
     def _reach(self, scale: float) -> int | None:
         """How far noise of this scale goes; None where it has no table, as its tail has no end in sight."""

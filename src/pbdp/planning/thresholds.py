@@ -44,6 +44,7 @@ from pbdp.mechanism.region import Region
 from pbdp.mechanism.requirement import Requirement
 from pbdp.mechanism.weights import TOTAL, WeightTable
 from pbdp.noise.kernel import Index
+from pbdp.planning.sketch import OUTPUTS, Sketch, SketchedHalf, SketchedLaw
 
 # A region is split into about this many parts, each point into at most so many. Where noise is wide they are
 # fewer, which costs less than 0.5 %.
@@ -195,13 +196,25 @@ class Line:
 
         It falls as noise grows, and is -infinity where thresholds already fail on one side of the cut.
         """
-        end = self._end(law)
+        end = self._end(law.half_width)
         cut = None if end is None else _Cut.of(self, end)
         return -math.inf if cut is None else cut.spare(law)
 
+    @property
+    def stride(self) -> int:
+        """Of how many outputs a sketch takes one."""
+        return int(self.points) // OUTPUTS if self.parts == 1 else 1
+
+    def sketched_spare(self, law: SketchedLaw) -> float:
+        """About the same of a law that is sketched at every `stride` values."""
+        width = float(np.interp((1 + self.confidence) / 2, law.sums, law.places))
+        end = self._end(math.ceil(width))
+        sketch = None if end is None else _sketch(self, end)
+        return -math.inf if sketch is None else sketch.spare(law, self.confidence)
+
     def decoder(self, law: Law) -> Decoder | None:
         """The decoder for a law, or None if there is none."""
-        end = self._end(law)
+        end = self._end(law.half_width)
         runs = None if end is None else _Runs.up_to(self, end)
         opposite = None if runs is None else runs.mirrored().least(law.mirrored())
         if runs is None or opposite is None:
@@ -209,12 +222,15 @@ class Line:
         thresholds = runs.nearest(law, -opposite[::-1])
         return None if thresholds is None else runs.decoder(thresholds)
 
-    def _end(self, law: Law) -> int | None:
-        """From where on noisy numbers are published as they are, 0 if nowhere; None if that is too far."""
+    def _end(self, half_width: int) -> int | None:
+        """From where on noisy numbers are published as they are, 0 if nowhere; None if that is too far.
+
+        `half_width` is the least one, in parts, that the noise keeps with the confidence by itself.
+        """
         if self.first is not None and self.last is not None:
             return 0
         tau = float(min(self.region.offsets(0.0)))
-        settled = self.region.settled_from(tau + 3 * max(0.0, law.half_width / self.parts + 1 - tau))
+        settled = self.region.settled_from(tau + 3 * max(0.0, half_width / self.parts + 1 - tau))
         room = min(ROOM * self.points, max(LONG, LEAST_ROOM * self.points), MOST_ANSWERS // 4)
         if settled > MOST_ANSWERS:
             return None
@@ -368,6 +384,15 @@ class _Runs:
             return found
         return found if bool(np.all((found <= itself) | (outputs < self.high))) else None
 
+    def sketch(self, stride: int) -> SketchedHalf:
+        """The same at every so many outputs."""
+        outputs = self._outputs[::stride].astype(np.float64)
+        free = np.full(len(outputs), -float(FAR))
+        if self.low is not None:
+            free = np.minimum(outputs, self.low) * self.parts
+        answers = (self.answers * self.parts, self.lowest, self.highest)
+        return SketchedHalf.of(self.zero, stride, self.block, free, answers)
+
     def nearest(self, law: Law, greatest: Index) -> Index | None:
         """The solution that is nearest to publishing the noisy number itself."""
         itself = self._outputs * self.parts
@@ -461,6 +486,17 @@ class _Cut:
             above=-1 - runs.highest[between] - runs.mirrored().zero,
         )
 
+    def sketch(self, stride: int) -> Sketch:
+        """The same at every so many outputs."""
+        few = slice(None, None, stride)
+        return Sketch(
+            lower=self.lower.sketch(stride),
+            upper=self.upper.sketch(stride),
+            origin=self.origin[few].astype(np.float64),
+            lowest=self.lowest[few] / stride,
+            above=self.above[few] / stride,
+        )
+
     def spare(self, law: Law) -> float:
         """The least weight of what is acceptable beyond what is wanted; -infinity if a part has none."""
         least = self.lower.least(law)
@@ -472,3 +508,10 @@ class _Cut:
         high = -greatest[np.minimum(self.above, len(greatest) - 1)]
         inside = law.before(high - self.origin) - law.before(low - self.origin)
         return float(inside.min() - law.wanted)
+
+
+@lru_cache(maxsize=4)
+def _sketch(line: Line, end: int) -> Sketch | None:
+    """Kept, as scales share it."""
+    cut = _Cut.of(line, end)
+    return None if cut is None else cut.sketch(line.stride)
