@@ -46,7 +46,7 @@ CENTERS, FINEST, ROUGH, NARROW = 6, 64, 1e-3, 8
 # Looks that are taken at most before ranges of scales are halved; how far from one to the next, as logarithms.
 MOST_LOOKS, LARGEST_STEP = 8, 0.7
 # What a sketch may be off by, in confidence.
-UNSURE = 2e-3
+UNSURE = 1e-3
 # How much smaller a scale is tried where the table of whole weights just fails.
 RETREATS = (0.0, 1e-9, 1e-6, 1e-4)
 # The scale of noise that a constant output makes no use of, in sensitivities.
@@ -245,10 +245,12 @@ class _Search:
         if math.isfinite(spare):
             self.seen = sorted([(math.log(scale), spare), *self.seen], key=lambda seen: abs(seen[1]))
 
-    def close_in(self, look: Callable[[float], float], guess: float, close: float) -> float:
-        """Look until both sides are close; where nothing seems to be spare."""
+    def close_in(
+        self, look: Callable[[float], float], guess: float, close: float, enough: float = 0.0
+    ) -> float:
+        """Look until both sides are close, or next to nothing is spare: where nothing seems to be."""
         for _ in range(MOST_LOOKS):
-            if self.failing <= self.fitting * (1 + close):
+            if self.failing <= self.fitting * (1 + close) or (self.seen and abs(self.seen[0][1]) < enough):
                 break
             self.add(guess, look(guess))
             guess = self._next(close)
@@ -311,7 +313,7 @@ class _Looks:
             self._estimate = self._plain * max(gain, 1.0)
             if self.line.stride > 1 and self._plain > 0:
                 search = _Search(slope=self._search.slope, fitting=self._plain)
-                self._estimate = search.close_in(self._sketched_spare, self._estimate, ROUGH / 2)
+                self._estimate = search.close_in(self._sketched_spare, self._estimate, ROUGH / 2, UNSURE / 4)
                 self._search.slope = search.slope
         return self._estimate
 
@@ -320,6 +322,10 @@ class _Looks:
 
         It is looked for around so many times (`gain`) the scale that needs no decoder.
         """
+        if beyond > 0:
+            least = beyond * (1 + close)
+            if (self.line.stride > 1 and self._sketched_spare(least) < -UNSURE) or not self.fits(least):
+                return 0.0
         low = self._plain
         if low == 0:
             low, gain = self.shape.start * 1e-3, 0.0
@@ -327,10 +333,6 @@ class _Looks:
                 return 0.0
         if self._reach(low) is None:
             return 0.0
-        if beyond > 0:
-            least = beyond * (1 + close)
-            if self.line.stride > 1 and self._sketched_spare(least) < -UNSURE or not self.fits(least):
-                return 0.0
         self._search.fitting = max(self._search.fitting, low)
         guess = max(self.estimate(gain), self._search.fitting * (1 + ROUGH))
         self._search.close_in(self._spare, guess, ROUGH)

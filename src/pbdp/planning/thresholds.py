@@ -401,7 +401,7 @@ class _Runs:
 
     def _upwards(self, law: Law, wished: Index, greatest: Index | None = None) -> Index | None:
         """Thresholds as near to the wished ones as the greatest, if there are, and those below allow."""
-        zero, total = self.zero, law.sums[-1]
+        zero = self.zero
         found = wished.copy() if greatest is None else np.minimum(wished, greatest)
         if self.floor is not None:
             found[: max(self.floor - zero + 1, 0)] = -FAR
@@ -409,11 +409,15 @@ class _Runs:
             return None
         for run in self.runs:
             needed = law.before(found[run.lowest] - run.origin) + law.wanted
-            if needed.max() > total:
+            ends = law.sums.searchsorted((needed.min(), needed.max()))
+            if ends[1] == len(law.sums):
                 return None
-            least = run.origin + (law.start + law.sums.searchsorted(needed))
+            # the sums that are looked at are few against all of them
+            least = law.sums[ends[0] : ends[1]].searchsorted(needed)
+            least += run.origin
+            least += law.start + int(ends[0])
             if self.block > 1:
-                least = -(-least // self.block) * self.block
+                least = (least + (self.block - 1)) & -self.block  # rounded up, as blocks are powers of two
             raised = np.full(run.end - run.first + 1, found[run.first - 1])
             raised[run.places] = np.maximum(np.maximum.reduceat(least, run.groups), raised[0])
             raised = np.maximum.accumulate(raised)[1:]
