@@ -21,8 +21,8 @@ LONGEST_TABLE = 2**23
 # Up to this length plain doubles keep 5e-13 whatever happens; beyond it, extended precision if there is any.
 _SHORT = 4096
 
-# Tails down to exp(-60) come from a table of the masses down to exp(-150). With 2**23/680 of them, those left out
-# are less than 1e-34 of such a tail, far less than a unit of its last place.
+# Tails down to exp(-60) come from a table of the masses down to exp(-150). The log-mass falls by more than
+# 130 over it, so what is left out is at most exp(-150) 2**23/130: less than 1e-34 of such a tail.
 _SHORT_FLOOR, _SHORT_TAIL = -150.0, -60.0
 
 

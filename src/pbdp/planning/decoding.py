@@ -13,13 +13,12 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
 
 from pbdp.errors import CannotCertifyError, InputError
-from pbdp.mechanism.absolute import AbsoluteRegion
 from pbdp.mechanism.design import Design
 from pbdp.mechanism.grid import Grid
 from pbdp.mechanism.requirement import Requirement
@@ -28,25 +27,18 @@ from pbdp.noise.gaussian import GAUSSIAN
 from pbdp.noise.kernel import LatticeKernel
 from pbdp.noise.laplace import LAPLACE
 from pbdp.noise.staircase import STAIRCASE
-from pbdp.planning.candidates import problem_of, shapes_for
-from pbdp.planning.scales import best_shape, distance_to_tail, estimated_loss, plain_scale
-from pbdp.planning.sketch import SketchedLaw
-from pbdp.planning.thresholds import Law, Line
+from pbdp.planning.candidates import shapes_for
+from pbdp.planning.runs import Law
+from pbdp.planning.scales import best_shape, estimated_loss
+from pbdp.planning.thresholds import Line
+from pbdp.planning.widest import FURTHEST, ROUGH, Looks, middle_problem, scale_by_itself
 
-# The widest noise that is looked at, in parts; and scales from which on few families are, for one release and
-# for several.
-FURTHEST, WIDE, WIDE_FOR_SEVERAL, FEW = 1 << 19, 1 << 11, 1 << 13, 3
-# Relative steps in which wider noise is tried first, and around a scale that is likely; how close the search
-# comes, what a float may be off by.
-FIRST_STEP, NEAR_STEP, CLOSE, MARGIN = 0.02, 0.01, 1e-5, 1e-12
+# Scales in parts from which on few families are looked at, for one release and for several.
+WIDE, WIDE_FOR_SEVERAL, FEW = 1 << 11, 1 << 13, 3
 # A shape that needs so many times the loss of another for one release is not looked at closely.
 BEHIND = 1.01
-# Plateaus of staircases that are tried first, how finely, how close; and where, as a region in sensitivities.
-CENTERS, FINEST, ROUGH, NARROW = 6, 64, 1e-3, 8
-# Looks that are taken at most before ranges of scales are halved; how far from one to the next, as logarithms.
-MOST_LOOKS, LARGEST_STEP = 8, 0.7
-# What a sketch may be off by, in confidence.
-UNSURE = 1e-3
+# Plateaus of staircases that are tried first, how finely; and where, as a region in sensitivities.
+CENTERS, FINEST, NARROW = 6, 64, 8
 # How much smaller a scale is tried where the table of whole weights just fails.
 RETREATS = (0.0, 1e-9, 1e-6, 1e-4)
 # The scale of noise that a constant output makes no use of, in sensitivities.
@@ -60,17 +52,17 @@ def decoded_candidates(
     line = Line.of(grid, requirement, goal.confidence)
     if line is None:
         return
-    problem = _problem(line, goal)
+    problem = middle_problem(line, goal)
     if LAPLACE.shapes is None:
         raise AssertionError("Laplace noise is planned with")
     laplace = LAPLACE.shapes(problem).shape(0.0)
-    plain = _plain_scale(line, laplace, problem)
+    plain = scale_by_itself(line, laplace, problem)
     if plain * line.parts > WIDE:
         line = line.in_few_parts
-    widest = _Looks(line=line, shape=laplace, problem=problem).widest()
+    widest = Looks(line=line, shape=laplace, problem=problem).widest()
     if not 0 < widest * line.parts <= WIDE and line.in_few_parts.parts < line.parts:
         line = line.in_few_parts
-        widest = _Looks(line=line, shape=laplace, problem=problem).widest()
+        widest = Looks(line=line, shape=laplace, problem=problem).widest()
     if widest == 0:
         return
     # families fit their shapes to a width: the one that this noise keeps with the confidence
@@ -142,12 +134,12 @@ class _Known:
         problem = self.problem
         if shapes.shape(shapes.few[0]).kernel(1.0).family == LAPLACE.name:
             return self.laplace, self.widest
-        looks: dict[Shape, _Looks] = {}
+        looks: dict[Shape, Looks] = {}
         # for one release there are few shapes, far from each other
         sketched = line.stride > 1 and self.gain > 1 and problem.goal.releases == 1
 
         def looked(shape: Shape, problem: Problem) -> float:
-            looks[shape] = _Looks(line=line, shape=shape, problem=problem)
+            looks[shape] = Looks(line=line, shape=shape, problem=problem)
             made = looks[shape]
             return made.estimate(self.gain) if sketched else made.widest(close=ROUGH, gain=self.gain)
 
@@ -165,10 +157,10 @@ class _Known:
         """
         goal = self.problem.goal
 
-        def looks_at(center: int) -> _Looks:
+        def looks_at(center: int) -> Looks:
             problem = Problem(below=center, above=center, goal=goal)
             shapes = shapes_for(problem, (STAIRCASE.name,))
-            return _Looks(line=line, shape=shapes[0].shape(0.0), problem=problem)
+            return Looks(line=line, shape=shapes[0].shape(0.0), problem=problem)
 
         def better(best: tuple[float, int], centers: Iterable[int]) -> tuple[float, int]:
             """The best of these and the one known; one look tells that a plateau is no better."""
@@ -207,188 +199,3 @@ def _unused(families: tuple[str, ...], sensitivity: int) -> LatticeKernel:
     if of_scale is None:
         raise AssertionError("Laplace noise is told by its scale")
     return of_scale(float(min(UNUSED * sensitivity, FURTHEST / 64)))
-
-
-def _problem(line: Line, goal: Goal) -> Problem:
-    """The narrowest region, around its middle: a decoder moves outputs there."""
-    inner = line.region.tightest()
-    both = inner.below + inner.above
-    if math.isfinite(both):
-        inner = AbsoluteRegion(below=both // 2, above=both - both // 2)
-    return problem_of(inner, goal)
-
-
-def _plain_scale(line: Line, shape: Shape, problem: Problem) -> float:
-    """The largest scale of the shape that keeps the confidence by itself; 0 if none does."""
-    return plain_scale(shape, _problem(line, replace(problem.goal, confidence=line.confidence)))
-
-
-@dataclass(slots=True, kw_only=True, eq=False)
-class _Search:
-    """Looks at scales, which close in on the largest that has a decoder, as what is spare falls with the scale.
-
-    All scales up to `fitting` have one, and none from `failing` on. `slope` is what is known of how fast it
-    falls with the logarithm of the scale.
-    """
-
-    slope: float
-    fitting: float = 0.0
-    failing: float = math.inf
-    # logarithms of scales that were looked at, with what is spare there
-    seen: list[tuple[float, float]] = field(default_factory=list)
-
-    def add(self, scale: float, spare: float) -> None:
-        if spare >= 0:
-            self.fitting = max(self.fitting, scale)
-        else:
-            self.failing = min(self.failing, scale)
-        if math.isfinite(spare):
-            self.seen = sorted([(math.log(scale), spare), *self.seen], key=lambda seen: abs(seen[1]))
-
-    def close_in(
-        self, look: Callable[[float], float], guess: float, close: float, enough: float = 0.0
-    ) -> float:
-        """Look until both sides are close, or next to nothing is spare: where nothing seems to be."""
-        for _ in range(MOST_LOOKS):
-            if self.failing <= self.fitting * (1 + close) or (self.seen and abs(self.seen[0][1]) < enough):
-                break
-            self.add(guess, look(guess))
-            guess = self._next(close)
-        return guess
-
-    def _next(self, close: float) -> float:
-        """Where nothing seems to be spare; a hair further where all looks were on this side of it."""
-        middle = math.sqrt(self.fitting * self.failing)
-        if not self.seen:
-            return middle
-        (place, spare), *others = self.seen
-        across = next((other for other in others if (other[1] >= 0) != (spare >= 0)), None)
-        for other in (*others[:1], across):
-            if other is None or other[0] == place:
-                continue
-            slope = (other[1] - spare) / (other[0] - place)
-            if slope < 0:
-                self.slope = slope
-            found = self._along(place, spare)
-            if self.fitting < found < self.failing:
-                break
-        found = self._along(place, spare)
-        if across is None:
-            found *= 1 + math.copysign(close / 2, spare)
-        hair = 1 + close / 4
-        if not self.fitting < found < self.failing:
-            return middle
-        return min(max(found, self.fitting * hair), self.failing / hair)
-
-    def _along(self, place: float, spare: float) -> float:
-        """Where nothing is spare on a line through a look."""
-        return math.exp(place + min(max(-spare / self.slope, -LARGEST_STEP), LARGEST_STEP))
-
-
-@dataclass(slots=True, kw_only=True, eq=False)
-class _Looks:
-    """Which scales of a shape have a decoder: those up to some scale, as wider noise leaves less room."""
-
-    line: Line
-    shape: Shape
-    problem: Problem
-    _search: _Search = field(init=False)
-    _estimate: float | None = None
-    _low: float | None = None
-
-    def __post_init__(self) -> None:
-        # so much confidence Laplace noise loses with the logarithm of its scale where it is not decoded
-        slope = (1 - self.line.confidence) * math.log(1 - self.line.confidence)
-        self._search = _Search(slope=slope)
-
-    def fits(self, scale: float) -> bool:
-        """Whether noise of this scale has a decoder, and a table."""
-        if self._search.fitting < scale < self._search.failing:
-            self._search.add(scale, self._spare(scale))
-        return scale <= self._search.fitting
-
-    def estimate(self, gain: float) -> float:
-        """About the largest scale, looked for around so many times (`gain`) the one that needs no decoder."""
-        if self._estimate is None:
-            self._estimate = self._plain * max(gain, 1.0)
-            if self.line.stride > 1 and self._plain > 0:
-                search = _Search(slope=self._search.slope, fitting=self._plain)
-                self._estimate = search.close_in(self._sketched_spare, self._estimate, ROUGH / 2, UNSURE / 4)
-                self._search.slope = search.slope
-        return self._estimate
-
-    def widest(self, *, close: float = CLOSE, beyond: float = 0.0, gain: float = 0.0) -> float:
-        """The largest scale, beyond the one given, that has a decoder; 0 if none has one.
-
-        It is looked for around so many times (`gain`) the scale that needs no decoder.
-        """
-        if beyond > 0:
-            least = beyond * (1 + close)
-            if (self.line.stride > 1 and self._sketched_spare(least) < -UNSURE) or not self.fits(least):
-                return 0.0
-        low = self._plain
-        if low == 0:
-            low, gain = self.shape.start * 1e-3, 0.0
-            if not self.fits(low):
-                return 0.0
-        if self._reach(low) is None:
-            return 0.0
-        self._search.fitting = max(self._search.fitting, low)
-        guess = max(self.estimate(gain), self._search.fitting * (1 + ROUGH))
-        self._search.close_in(self._spare, guess, ROUGH)
-        if gain > 1 and beyond == 0:
-            near, step = low * gain, NEAR_STEP
-            if not self.fits(near):
-                while near / (1 + step) > low and not self.fits(near / (1 + step)):
-                    near, step = near / (1 + step), 2 * step
-                return self.between(max(low, near / (1 + step)), near, close=close)
-            low = near
-        low = max(low, beyond * (1 + close))
-        step = FIRST_STEP if beyond == gain == 0 else 2 * ROUGH
-        while self.fits(low * (1 + step)):
-            low, step = low * (1 + step), 2 * step
-        return self.between(low, low * (1 + step), close=close)
-
-    def between(self, low: float, high: float, *, close: float = CLOSE) -> float:
-        """The largest scale that has a decoder, from one that has to one that has not."""
-        while high > low * (1 + close):
-            middle = math.sqrt(low * high)
-            low, high = (middle, high) if self.fits(middle) else (low, middle)
-        return low
-
-    @property
-    def _plain(self) -> float:
-        """The scale that needs no decoder."""
-        if self._low is None:
-            self._low = _plain_scale(self.line, self.shape, self.problem)
-        return self._low
-
-    def _spare(self, scale: float) -> float:
-        """What `Line.spare` tells of noise of this scale; -infinity where it has no table."""
-        reach, parts = self._reach(scale), self.line.parts
-        if reach is None:
-            return -math.inf
-        # all shapes are symmetric
-        masses = np.exp(self.shape.log_density(np.arange(reach, -1.0, -1.0), np.array(scale)))
-        below = np.concatenate((np.zeros(1), np.cumsum(masses[:-1])))
-        below /= 2 * below[-1] + masses[-1]
-        sums = np.concatenate((below, 1 - below[::-1]))
-        if parts > 1:
-            sums = np.interp(np.arange((len(sums) - 1) * parts + 1) / parts, np.arange(len(sums)), sums)
-        wanted = self.line.confidence * (1 + MARGIN)
-        return self.line.spare(Law(sums=sums, start=-reach * parts, wanted=wanted, symmetric=True))
-
-    def _sketched_spare(self, scale: float) -> float:
-        """About the same."""
-        reach = self._reach(scale)
-        if reach is None:
-            return -math.inf
-        law = SketchedLaw.of(self.shape, scale, reach, self.line.stride)
-        return self.line.sketched_spare(law)
-
-    def _reach(self, scale: float) -> int | None:
-        """How far noise of this scale goes; None where it has no table, as its tail has no end in sight."""
-        reach, ends = (
-            distance_to_tail(self.shape, self.problem, scale, tail) for tail in (1e-16, 2.0**-64)
-        )
-        return math.ceil(reach) if math.ceil(reach) <= 2 * ends <= 2 * FURTHEST / self.line.parts else None

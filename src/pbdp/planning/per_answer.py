@@ -31,7 +31,7 @@ SCAN = np.geomspace(1.02, 12.0, 12)
 CLOSER = 5
 ROUNDS = 2
 SEARCH_TOLERANCE = 1e-4
-# Where every fourth scale misses delta by so many times, or every other one by so many, none between keeps it.
+# Where every fourth scale misses delta by so many times, or every other one by so many, none keeps it.
 HOPELESS = ((4, 1000.0), (2, 30.0))
 
 

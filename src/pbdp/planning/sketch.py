@@ -61,7 +61,7 @@ class SketchedHalf:
     def of(
         cls, zero: int, stride: int, block: int, free: Array, answers: tuple[Index, Index, Index]
     ) -> SketchedHalf:
-        """For thresholds that are free at first, and answers in order with their lowest and highest outputs."""
+        """For thresholds that are free at first; answers come in order, with lowest and highest outputs."""
         origin, lowest, highest = answers
         outputs = zero + stride * np.arange(len(free))
         deciding = np.searchsorted(highest, outputs - 1, side="right") - 1
