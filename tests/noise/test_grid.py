@@ -86,3 +86,17 @@ def test_masses_never_build_the_table_of_tails() -> None:
     kernel.masses(50)
 
     assert not hasattr(kernel, "_known_table")
+    assert not hasattr(kernel, "_known_short_table")
+
+
+def test_a_table_of_large_tails_tells_them_to_the_last_place() -> None:
+    law = Huber(sigma=70.0, knee=110.0)
+    short, long = GridKernel(continuous=law), GridKernel(continuous=law)
+    places = np.arange(1.0, 2000.0)
+    tails = long.survival(np.append(places, 60_000.0))[:-1]
+
+    looked = [float(short.survival(place)) for place in places]
+
+    assert hasattr(long, "_known_table")
+    assert not hasattr(short, "_known_table")
+    assert looked == tails.tolist()

@@ -59,7 +59,7 @@ class Decoder:
     def __post_init__(self) -> None:
         ends = [end for end in (self.first, self.last) if end is not None]
         numbers = (self.parts, *self.edges, *self.outputs, *ends)
-        if set(map(type, numbers)) != {int} or max(numbers) > _FURTHEST or min(numbers) < -_FURTHEST:
+        if set(map(type, numbers)) != {int} or not _are_near(numbers):
             raise InputError("decoder", "a table of whole numbers", "something else")
         if not 1 <= self.parts <= MOST_PARTS or self.parts & (self.parts - 1):
             raise InputError("decoder", f"of 1 to {MOST_PARTS} parts, a power of two", self.parts)
@@ -129,10 +129,10 @@ class Decoder:
         answers = np.arange(low, high + 1, dtype=np.int64)
         lowest, highest = acceptable(region, answers)
         sums = np.concatenate((np.zeros(1, dtype=np.int64), np.cumsum(table.weights)))
+        origin = answers * self.parts + table.start
 
         def before(noisy: Index) -> Index:
-            noise = noisy - answers * self.parts
-            return np.asarray(sums[np.clip(noise - table.start, 0, len(table.weights))])
+            return np.asarray(sums.take(noisy - origin, mode="clip"))
 
         found = before(self.first_noisy(highest + 1)) - before(self.first_noisy(lowest))
         # the whole part of noise in parts is the noise in steps
@@ -154,6 +154,15 @@ class Decoder:
         """The decoder of its record."""
         own = {name: record[name] for name in ("parts", "first", "last")}
         return cls(**own, edges=tuple(record["edges"]), outputs=tuple(record["outputs"]))
+
+
+def _are_near(numbers: tuple[int, ...]) -> bool:
+    """Whether all are steps that a decoder may be told of."""
+    try:
+        sizes = np.array(numbers, dtype=np.int64)
+    except OverflowError:
+        return False
+    return bool(sizes.max() <= _FURTHEST and sizes.min() >= -_FURTHEST)
 
 
 def acceptable(region: Region, answers: Index) -> tuple[Index, Index]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 import numpy as np
@@ -166,7 +166,8 @@ class Design(AnyDesign):
 
     def table_at(self, answer: float) -> WeightTable:
         if self.mechanism.follows_answer:
-            return _table(self)
+            # what is made of the noise does not change it
+            return _table(self if self.decoder is None else replace(self, decoder=None), self.parts)
         below, above = (float(offset) for offset in self.region.offsets(answer))
         return self.reweighted().table(below, above)
 
@@ -209,6 +210,9 @@ class Design(AnyDesign):
 
     def least_weight(self, region: Region) -> int:
         """Smallest weight, over all answers, of the outputs in the region of that answer."""
+        return _least_weight(self, region)
+
+    def _least_weight(self, region: Region) -> int:
         if self.clamp:
             return TOTAL
         if self.decoder is not None:
@@ -233,14 +237,20 @@ class Design(AnyDesign):
 
 
 @lru_cache(maxsize=16)
-def _table(design: Design) -> WeightTable:
+def _least_weight(design: Design, region: Region) -> int:
+    """Kept like the table."""
+    return design._least_weight(region)
+
+
+@lru_cache(maxsize=16)
+def _table(design: Design, parts: int) -> WeightTable:
     """Kept, because it is asked for several times in a row: for the confidence, then for the certificate."""
     reach = design.reach
     masses = design.ideal_masses(0.0, reach)
     if design.rounded_up:
         return weights_rounded_up(masses, -reach, design.kernel.units_added)
     table = integer_weights(masses, -reach, design.kernel.center_share)
-    return table if design.parts == 1 else table.in_multiples(design.parts)
+    return table if parts == 1 else table.in_multiples(parts)
 
 
 @lru_cache(maxsize=16)

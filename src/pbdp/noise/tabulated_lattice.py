@@ -21,8 +21,9 @@ LONGEST_TABLE = 2**23
 # Up to this length plain doubles keep 5e-13 whatever happens; beyond it, extended precision if there is any.
 _SHORT = 4096
 
-# Log of the largest mass that may be left out for each unit of tail: with 2**23/680 of them, 1e-16 in all.
-_BELOW_TAIL = -48.0
+# Tails down to exp(-60) come from a table of the masses down to exp(-150). The log-mass falls by more than
+# 130 over it, so what is left out is at most exp(-150) 2**23/130: less than 1e-34 of such a tail.
+_SHORT_FLOOR, _SHORT_TAIL = -150.0, -60.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,10 +42,10 @@ class TailTable:
     sums: npt.NDArray[np.floating[Any]]
 
     @classmethod
-    def of(cls, log_masses: Array, floor: float) -> TailTable:
+    def of(cls, log_masses: Array, floor: float, *, extended: bool) -> TailTable:
         """The table of a law with these log-masses at 0, 1, 2, ..., cut where they are below `floor`."""
         kept = log_masses[: np.count_nonzero(log_masses >= floor)]
-        exact: type[np.floating[Any]] = np.float64 if kept.size <= _SHORT else np.longdouble
+        exact: type[np.floating[Any]] = np.longdouble if extended else np.float64
         sums: npt.NDArray[np.floating[Any]] = np.zeros(kept.size + 1, dtype=exact)
         # A mass needs no more digits than its logarithm has; only the adding does.
         np.cumsum(np.exp(kept[::-1]), out=sums[1:], dtype=exact)
@@ -55,6 +56,10 @@ class TailTable:
         """P(noise >= n) for whole n >= 0, zero beyond the table."""
         end = self.sums.size - 1
         return self.sums[end - np.minimum(n, end).astype(np.intp)]
+
+    def knows(self, n: Array, least: float) -> bool:
+        """Whether all P(noise >= n) are at least so large."""
+        return bool(np.all(n < self.sums.size)) and bool(np.all(self.tail(n) >= least))
 
     def first_at_most(self, u: Array) -> Array:
         """Smallest n with P(noise >= n) <= u."""
@@ -75,13 +80,14 @@ def first_end(is_far: Callable[[Array], npt.NDArray[np.bool_]]) -> int:
 class TabulatedLattice(SymmetricLattice):
     """A symmetric lattice law known by weights that need a normalizer and have no closed-form tail.
 
-    Normalizer and table are computed when first asked for and kept with the object, outside its fields;
-    masses alone never need the table.
+    Normalizer and tables are computed when first asked for and kept with the object, outside its fields;
+    masses alone never need a table, and the long one is for very small tails only.
     """
 
-    __slots__ = ("_known_log_total", "_known_table")
+    __slots__ = ("_known_log_total", "_known_short_table", "_known_table")
 
     _known_log_total: float
+    _known_short_table: TailTable
     _known_table: TailTable
 
     @abstractmethod
@@ -108,29 +114,40 @@ class TabulatedLattice(SymmetricLattice):
             object.__setattr__(self, "_known_table", self._build_table(LOG_FLOOR))
             return self._known_table
 
+    @property
+    def _short_table(self) -> TailTable:
+        try:
+            return self._known_short_table
+        except AttributeError:
+            object.__setattr__(self, "_known_short_table", self._build_table(_SHORT_FLOOR))
+            return self._known_short_table
+
+    def _table_for(self, n: Array) -> TailTable:
+        """A table that tells P(noise >= n) to the last place."""
+        short = self._short_table
+        return short if short.knows(n, math.exp(_SHORT_TAIL)) else self._table
+
     def _build_table(self, floor: float) -> TailTable:
         """The table of the masses whose log is at least `floor`."""
         end = first_end(lambda n: self._log_mass(n) < floor)
-        return TailTable.of(self._log_mass(np.arange(end, dtype=np.float64)), floor)
+        # as the longest table needs it, so that all of them agree
+        extended = bool(self._log_mass(np.asarray(float(_SHORT))) >= LOG_FLOOR)
+        return TailTable.of(self._log_mass(np.arange(end, dtype=np.float64)), floor, extended=extended)
 
     def reach(self, tail: float) -> int:
-        """Smallest n >= 0 with 2 P(noise >= n + 1) <= tail.
-
-        Where the whole table is not yet there, one that leaves out less than 1e-16 of `tail` is enough.
-        """
-        if hasattr(self, "_known_table"):
+        """Smallest n >= 0 with 2 P(noise >= n + 1) <= tail."""
+        if not tail / 2 > math.exp(_SHORT_TAIL):
             return SymmetricLattice.reach(self, tail)
-        table = self._build_table(max(LOG_FLOOR, math.log(tail) + _BELOW_TAIL))
-        return max(int(table.first_at_most(np.asarray(tail / 2))) - 1, 0)
+        return max(int(self._short_table.first_at_most(np.asarray(tail / 2))) - 1, 0)
 
     def _log_mass(self, n: Array) -> Array:
         return self._log_weight(n) - self._log_total
 
     def _tail(self, n: Array) -> Array:
-        return np.asarray(self._table.tail(n), dtype=np.float64)
+        return np.asarray(self._table_for(n).tail(n), dtype=np.float64)
 
     def _run(self, first: Array, last: Array) -> Array:
-        table = self._table
+        table = self._table_for(first)
         return np.asarray(table.tail(first) - table.tail(last + 1), dtype=np.float64)
 
     def _tail_guess(self, u: Array) -> Array:

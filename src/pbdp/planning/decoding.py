@@ -19,7 +19,6 @@ from functools import partial
 import numpy as np
 
 from pbdp.errors import CannotCertifyError, InputError
-from pbdp.mechanism.absolute import AbsoluteRegion
 from pbdp.mechanism.design import Design
 from pbdp.mechanism.grid import Grid
 from pbdp.mechanism.requirement import Requirement
@@ -28,20 +27,18 @@ from pbdp.noise.gaussian import GAUSSIAN
 from pbdp.noise.kernel import LatticeKernel
 from pbdp.noise.laplace import LAPLACE
 from pbdp.noise.staircase import STAIRCASE
-from pbdp.planning.candidates import problem_of, shapes_for
-from pbdp.planning.scales import best_shape, distance_to_tail, estimated_loss, plain_scale
-from pbdp.planning.thresholds import Law, Line
+from pbdp.planning.candidates import shapes_for
+from pbdp.planning.runs import Law
+from pbdp.planning.scales import best_shape, estimated_loss
+from pbdp.planning.thresholds import Line
+from pbdp.planning.widest import FURTHEST, ROUGH, Looks, middle_problem, scale_by_itself
 
-# The widest noise that is looked at, in parts; and scales from which on few families are, for one release and
-# for several.
-FURTHEST, WIDE, WIDE_FOR_SEVERAL, FEW = 1 << 19, 1 << 11, 1 << 13, 3
-# Relative steps in which wider noise is tried first, and around a scale that is likely; how close the search
-# comes, what a float may be off by.
-FIRST_STEP, NEAR_STEP, CLOSE, MARGIN = 0.02, 0.01, 1e-5, 1e-12
+# Scales in parts from which on few families are looked at, for one release and for several.
+WIDE, WIDE_FOR_SEVERAL, FEW = 1 << 11, 1 << 13, 3
 # A shape that needs so many times the loss of another for one release is not looked at closely.
 BEHIND = 1.01
-# Plateaus of staircases that are tried first, how finely, how close; and where, as a region in sensitivities.
-CENTERS, FINEST, ROUGH, NARROW = 6, 64, 1e-3, 8
+# Plateaus of staircases that are tried first, how finely; and where, as a region in sensitivities.
+CENTERS, FINEST, NARROW = 6, 64, 8
 # How much smaller a scale is tried where the table of whole weights just fails.
 RETREATS = (0.0, 1e-9, 1e-6, 1e-4)
 # The scale of noise that a constant output makes no use of, in sensitivities.
@@ -55,17 +52,17 @@ def decoded_candidates(
     line = Line.of(grid, requirement, goal.confidence)
     if line is None:
         return
-    problem = _problem(line, goal)
+    problem = middle_problem(line, goal)
     if LAPLACE.shapes is None:
         raise AssertionError("Laplace noise is planned with")
     laplace = LAPLACE.shapes(problem).shape(0.0)
-    plain = _plain_scale(line, laplace, problem)
+    plain = scale_by_itself(line, laplace, problem)
     if plain * line.parts > WIDE:
         line = line.in_few_parts
-    widest = _widest(line, laplace, problem)
+    widest = Looks(line=line, shape=laplace, problem=problem).widest()
     if not 0 < widest * line.parts <= WIDE and line.in_few_parts.parts < line.parts:
         line = line.in_few_parts
-        widest = _widest(line, laplace, problem)
+        widest = Looks(line=line, shape=laplace, problem=problem).widest()
     if widest == 0:
         return
     # families fit their shapes to a width: the one that this noise keeps with the confidence
@@ -137,10 +134,20 @@ class _Known:
         problem = self.problem
         if shapes.shape(shapes.few[0]).kernel(1.0).family == LAPLACE.name:
             return self.laplace, self.widest
-        looked = partial(_widest, line, close=ROUGH, gain=self.gain)
+        looks: dict[Shape, Looks] = {}
+        # for one release there are few shapes, far from each other
+        sketched = line.stride > 1 and self.gain > 1 and problem.goal.releases == 1
+
+        def looked(shape: Shape, problem: Problem) -> float:
+            looks[shape] = Looks(line=line, shape=shape, problem=problem)
+            made = looks[shape]
+            return made.estimate(self.gain) if sketched else made.widest(close=ROUGH, gain=self.gain)
+
         shape, scale = best_shape(shapes, problem, looked)
+        if sketched:
+            scale = looks[shape].widest(close=ROUGH, gain=self.gain)
         if scale > 0 and not self._behind(shape, scale):
-            scale = _between(line, shape, problem, scale, scale * (1 + ROUGH))
+            scale = looks[shape].between(scale, scale * (1 + ROUGH))
         return shape, scale
 
     def best_staircase(self, line: Line) -> tuple[Shape, float]:
@@ -150,16 +157,16 @@ class _Known:
         """
         goal = self.problem.goal
 
-        def shape_of(center: int) -> tuple[Shape, Problem]:
+        def looks_at(center: int) -> Looks:
             problem = Problem(below=center, above=center, goal=goal)
             shapes = shapes_for(problem, (STAIRCASE.name,))
-            return shapes[0].shape(0.0), problem
+            return Looks(line=line, shape=shapes[0].shape(0.0), problem=problem)
 
         def better(best: tuple[float, int], centers: Iterable[int]) -> tuple[float, int]:
             """The best of these and the one known; one look tells that a plateau is no better."""
             for center in centers:
                 if 0 <= center < goal.sensitivity:
-                    found = _widest(line, *shape_of(center), close=ROUGH, beyond=best[0], gain=self.gain)
+                    found = looks_at(center).widest(close=ROUGH, beyond=best[0], gain=self.gain)
                     best = max(best, (found, center))
             return best
 
@@ -170,8 +177,8 @@ class _Known:
         while step > 1 and step * FINEST > goal.sensitivity:
             step = -(-step // 2)
             best = better(best, (best[1] - step, best[1] + step))
-        shape, problem = shape_of(best[1])
-        return shape, _between(line, shape, problem, best[0], best[0] * (1 + ROUGH)) if best[0] > 0 else 0.0
+        looks = looks_at(best[1])
+        return looks.shape, looks.between(best[0], best[0] * (1 + ROUGH)) if best[0] > 0 else 0.0
 
     def _behind(self, shape: Shape, scale: float) -> bool:
         """Whether Laplace noise needs much less; estimates for several releases take too long for that."""
@@ -192,84 +199,3 @@ def _unused(families: tuple[str, ...], sensitivity: int) -> LatticeKernel:
     if of_scale is None:
         raise AssertionError("Laplace noise is told by its scale")
     return of_scale(float(min(UNUSED * sensitivity, FURTHEST / 64)))
-
-
-def _problem(line: Line, goal: Goal) -> Problem:
-    """The narrowest region, around its middle: a decoder moves outputs there."""
-    inner = line.region.tightest()
-    both = inner.below + inner.above
-    if math.isfinite(both):
-        inner = AbsoluteRegion(below=both // 2, above=both - both // 2)
-    return problem_of(inner, goal)
-
-
-def _plain_scale(line: Line, shape: Shape, problem: Problem) -> float:
-    """The largest scale of the shape that keeps the confidence by itself; 0 if none does."""
-    return plain_scale(shape, _problem(line, replace(problem.goal, confidence=line.confidence)))
-
-
-def _widest(
-    line: Line,
-    shape: Shape,
-    problem: Problem,
-    *,
-    close: float = CLOSE,
-    beyond: float = 0.0,
-    gain: float = 0.0,
-) -> float:
-    """The largest scale of the shape, beyond the one given, that has a decoder; 0 if none has one.
-
-    It is looked for around so many times (`gain`) the scale that needs no decoder.
-    """
-    fits = partial(_fits, line, shape, problem)
-    low = _plain_scale(line, shape, problem)
-    if low == 0:
-        low, gain = shape.start * 1e-3, 0.0
-        if not fits(low):
-            return 0.0
-    if _reach(line, shape, problem, low) is None or (beyond > 0 and not fits(beyond * (1 + close))):
-        return 0.0
-    if gain > 1 and beyond == 0:
-        near, step = low * gain, NEAR_STEP
-        if not fits(near):
-            while near / (1 + step) > low and not fits(near / (1 + step)):
-                near, step = near / (1 + step), 2 * step
-            return _between(line, shape, problem, max(low, near / (1 + step)), near, close=close)
-        low = near
-    low = max(low, beyond * (1 + close))
-    step = FIRST_STEP if beyond == gain == 0 else 2 * ROUGH
-    while fits(low * (1 + step)):
-        low, step = low * (1 + step), 2 * step
-    return _between(line, shape, problem, low, low * (1 + step), close=close)
-
-
-def _between(
-    line: Line, shape: Shape, problem: Problem, low: float, high: float, *, close: float = CLOSE
-) -> float:
-    """The largest scale that has a decoder, from one that has to one that has not."""
-    while high > low * (1 + close):
-        middle = math.sqrt(low * high)
-        low, high = (middle, high) if _fits(line, shape, problem, middle) else (low, middle)
-    return low
-
-
-def _fits(line: Line, shape: Shape, problem: Problem, scale: float) -> bool:
-    """Whether noise of this scale has a decoder, and a table."""
-    reach = _reach(line, shape, problem, scale)
-    if reach is None:
-        return False
-    # all shapes are symmetric
-    masses = np.exp(shape.log_density(np.arange(reach + 1.0), np.array(scale)))
-    masses = np.concatenate((masses[:0:-1], masses))
-    below = np.cumsum(masses)
-    masses, below = masses / below[-1], np.concatenate((np.zeros(1), below / below[-1]))
-    within = np.arange(line.parts) / line.parts
-    sums = np.append((below[:-1, None] + masses[:, None] * within).ravel(), 1.0)
-    wanted = line.confidence * (1 + MARGIN)
-    return line.exists(Law(sums=sums, start=-reach * line.parts, wanted=wanted))
-
-
-def _reach(line: Line, shape: Shape, problem: Problem, scale: float) -> int | None:
-    """How far noise of this scale goes; None where it has no table, as its tail has no end in sight."""
-    reach, ends = (distance_to_tail(shape, problem, scale, tail) for tail in (1e-16, 2.0**-64))
-    return math.ceil(reach) if math.ceil(reach) <= 2 * ends <= 2 * FURTHEST / line.parts else None

@@ -31,8 +31,8 @@ SCAN = np.geomspace(1.02, 12.0, 12)
 CLOSER = 5
 ROUNDS = 2
 SEARCH_TOLERANCE = 1e-4
-# Where every other scale misses delta by so many times, none between them keeps it.
-HOPELESS = 30.0
+# Where every fourth scale misses delta by so many times, or every other one by so many, none keeps it.
+HOPELESS = ((4, 1000.0), (2, 30.0))
 
 
 def per_answer_candidates(
@@ -41,7 +41,7 @@ def per_answer_candidates(
     """The best boosted design of each family that a scale alone tells.
 
     Left out are those that need more than the loss `reached` by another law. One look at that loss per scale
-    tells, where the best scale takes many; mostly a look at every other scale does.
+    tells, where the best scale takes many; mostly a look at a few of the scales does.
     """
     inner = problem_of(region.tightest(), goal)
     for shapes in shapes_for(inner, tuple(name for name in families if known_families()[name].of_scale)):
@@ -50,7 +50,8 @@ def per_answer_candidates(
         scales = (plain_scale(shape, inner) or 0.25) * SCAN
         if math.isfinite(reached):
             excess = partial(_Sampled.excess, loss=reached)
-            if _least(law_at, scales[::2], excess)[0] > HOPELESS * (goal.delta or math.inf):
+            missed = goal.delta or math.inf
+            if any(_least(law_at, scales[::few], excess)[0] > times * missed for few, times in HOPELESS):
                 continue
             if _best(law_at, scales, excess)[0] > 0:
                 continue

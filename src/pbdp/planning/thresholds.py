@@ -12,14 +12,19 @@ answers with this U(Q) + 1 allow gives thresholds that are nowhere above those o
 one, t(U(Q) + 1) >= G_Q(t(L(Q))) >= G_Q(least(L(Q))). A decoder exists iff none of them is infinite. Working
 downwards from the top gives the greatest solution in the same way; seen in a mirror, it is the least.
 
+**What is spare.** For two parts of the line, cut where regions are narrowest, take the least solution of the
+lower one and the greatest of the upper one. A decoder exists iff these leave enough to the answers between,
+those with acceptable outputs in both parts: any other solution leaves them less. The least weight that they
+have beyond rho falls steadily as noise grows, as both parts come from where there is room into where there is
+least, and so tells how much wider noise may be; a single way up is soon lost beyond the narrowest place.
+
 **The one that is taken.** Between the two there is room. Working upwards again, each threshold is put as near
 to y itself (the noisy number is published as it is) as the greatest solution and the thresholds below allow.
 That succeeds: if all below are at most the greatest, then G_Q of them is at most G_Q of the greatest, which
 is at most the greatest at U(Q) + 1.
 
 Thresholds depend only on those of lower outputs, so a whole run of answers, from one whose U(Q) + 1 is y up
-to the first whose L(Q) is y or more, is worked on at once: there are about as many runs as the range is times
-as long as the region.
+to the first whose L(Q) is y or more, is worked on at once (`runs`).
 
 **No end of answers.** Where a relative region is wide enough, noisy numbers are published as they are (see
 `pbdp.mechanism.decoder` for the proof that covers all answers beyond). That is asked from three times as far
@@ -30,19 +35,18 @@ back there: with less room noise that is hardly wider than a region has no decod
 from __future__ import annotations
 
 import math
-from bisect import bisect_left
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
 import numpy as np
-import numpy.typing as npt
 
-from pbdp.mechanism.decoder import FAR, Decoder, acceptable
+from pbdp.mechanism.decoder import Decoder, acceptable
 from pbdp.mechanism.grid import Grid, LinearGrid
 from pbdp.mechanism.region import Region
 from pbdp.mechanism.requirement import Requirement
-from pbdp.mechanism.weights import TOTAL, WeightTable
 from pbdp.noise.kernel import Index
+from pbdp.planning.runs import MOST_RUNS, Cut, Law, Runs
+from pbdp.planning.sketch import OUTPUTS, Sketch, SketchedLaw
 
 # A region is split into about this many parts, each point into at most so many. Where noise is wide they are
 # fewer, which costs less than 0.5 %.
@@ -50,49 +54,15 @@ PARTS_IN_REGION, FEW_PARTS_IN_REGION = 1280, 160
 MOST_PARTS, MOST_IF_FEW = 128, 32
 # Thresholds are rounded to blocks, of which a region has at least this many.
 BLOCKS_IN_REGION = 512
-# Beyond this many runs of answers the middle of them decides, and a decoder gains less than 1 %: few runs
-# where all regions are alike, more where they grow.
-FEW_RUNS, MOST_RUNS = 16, 128
+# Where all regions are alike, the middle of the answers decides beyond fewer runs than elsewhere.
+FEW_RUNS = 16
 # A region without ends is to have grown so much after these runs.
 WORTH = 1.02
 MOST_ANSWERS = 1 << 18
 # Noisy numbers are published as they are from so many regions on, fewer where those are long, or further out.
 ROOM, LEAST_ROOM, LONG = 16, 4, 1 << 13
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Law:
-    """Noise in parts: sums[k] is the weight of what is below start + k; `wanted` is the confidence as one."""
-
-    sums: npt.NDArray[np.float64] | Index
-    start: int
-    wanted: float | int
-
-    @classmethod
-    def of(cls, table: WeightTable, confidence: float) -> Law:
-        """The law of integer weights, in whole numbers."""
-        sums = np.concatenate((np.zeros(1, dtype=np.int64), np.cumsum(table.weights)))
-        wanted = math.ceil(math.ldexp(confidence, 62)) if confidence < 1 else TOTAL
-        return cls(sums=sums, start=table.start, wanted=wanted)
-
-    def before(self, noise: Index) -> npt.NDArray[np.float64] | Index:
-        """The weight of noise below this."""
-        return self.sums.take(noise - self.start, mode="clip")
-
-    def mirrored(self) -> Law:
-        """The law of -1 - noise."""
-        size = len(self.sums) - 1
-        return Law(sums=self.sums[-1] - self.sums[::-1], start=-self.start - size, wanted=self.wanted)
-
-    @property
-    def half_width(self) -> int:
-        """The least half-width that the noise keeps with the confidence by itself."""
-        middle = -self.start
-
-        def inside(reach: int) -> float:
-            return float(self.sums[middle + 1 + reach] - self.sums[middle - reach])
-
-        return bisect_left(range(min(middle, len(self.sums) - 1 - middle)), self.wanted, key=inside)
+# How many sizes of such a range there are from one to twice as far.
+SIZES = 4
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -182,18 +152,53 @@ class Line:
             highest if self.highest is None else np.minimum(highest, self.highest),
         )
 
-    def exists(self, law: Law) -> bool:
-        runs = _Runs.of(self, law)
-        return runs is not None and runs.least(law) is not None
+    def spare(self, law: Law) -> float:
+        """What the answer that has least has beyond the confidence, at best; below 0 without a decoder.
+
+        It falls as noise grows, and is -infinity where thresholds already fail on one side of the cut.
+        """
+        end = self._end(law.half_width)
+        cut = None if end is None else _cut(self, end)
+        return -math.inf if cut is None else cut.spare(law)
+
+    @property
+    def stride(self) -> int:
+        """Of how many outputs a sketch takes one."""
+        return int(self.points) // OUTPUTS if self.parts == 1 else 1
+
+    def sketched_spare(self, law: SketchedLaw) -> float:
+        """About the same of a law that is sketched at every `stride` values."""
+        width = float(np.interp((1 + self.confidence) / 2, law.sums, law.places))
+        end = self._end(math.ceil(width))
+        sketch = None if end is None else _sketch(self, end)
+        return -math.inf if sketch is None else sketch.spare(law, self.confidence)
 
     def decoder(self, law: Law) -> Decoder | None:
         """The decoder for a law, or None if there is none."""
-        runs = _Runs.of(self, law)
-        if runs is None or runs.least(law) is None:
+        end = self._end(law.half_width)
+        runs = None if end is None else _runs(self, end)
+        opposite = None if runs is None else runs.mirrored().least(law.mirrored())
+        if runs is None or opposite is None:
             return None
-        opposite = runs.mirrored().least(law.mirrored())
-        thresholds = None if opposite is None else runs.nearest(law, -opposite[::-1])
+        thresholds = runs.nearest(law, -opposite[::-1])
         return None if thresholds is None else runs.decoder(thresholds)
+
+    def _end(self, half_width: int) -> int | None:
+        """From where on noisy numbers are published as they are, 0 if nowhere; None if that is too far.
+
+        `half_width` is the least one, in parts, that the noise keeps with the confidence by itself.
+        """
+        if self.first is not None and self.last is not None:
+            return 0
+        tau = float(min(self.region.offsets(0.0)))
+        settled = self.region.settled_from(tau + 3 * max(0.0, half_width / self.parts + 1 - tau))
+        room = min(ROOM * self.points, max(LONG, LEAST_ROOM * self.points), MOST_ANSWERS // 4)
+        if settled > MOST_ANSWERS:
+            return None
+        if settled > room:
+            # in few sizes, as all scales of one size share what is known of the answers
+            settled = room * 2 ** (math.ceil(SIZES * math.log2(settled / room)) / SIZES)
+        return (math.ceil(max(settled, room) / self.block) + 1) * self.block
 
 
 def _parts(points: float, wanted: int, most: int) -> int:
@@ -204,202 +209,42 @@ def _parts(points: float, wanted: int, most: int) -> int:
     return parts
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class _Run:
-    """Answers that are worked on at once: where they lie in parts, and their lowest outputs.
+@lru_cache(maxsize=4)
+def _runs(line: Line, end: int) -> Runs | None:
+    """The answers whose thresholds are open where noisy numbers are published as they are from `end` on.
 
-    They decide the thresholds from `first` up to `end`, those in the same one of the `groups` (each told by
-    its first answer) the same one, at `places` after the threshold before. Outputs count from the lowest.
+    None if they are too many. Kept, as scales share them.
     """
-
-    origin: Index
-    lowest: Index
-    first: int
-    end: int
-    groups: Index
-    places: Index
-
-    @classmethod
-    def of(cls, origin: Index, lowest: Index, highest: Index) -> tuple[_Run, ...]:
-        """All answers, which come with their highest outputs in order; one run more than are worked on."""
-        zero = int(lowest.min())
-        lowest, above = lowest - zero, highest + 1 - zero
-        known, start = np.maximum.accumulate(lowest), 0
-        runs: list[_Run] = []
-        while start < len(above) and len(runs) <= MOST_RUNS:
-            # all answers whose lowest output has its threshold already, but for those that share the next
-            stop = int(np.searchsorted(known, above[start]))
-            first, end = int(above[start]), int(above[stop]) if stop < len(above) else int(above[-1]) + 1
-            stop = int(np.searchsorted(above, end))
-            decided = above[start:stop]
-            groups = np.flatnonzero(np.diff(decided, prepend=first - 1))
-            runs.append(
-                cls(
-                    origin=origin[start:stop],
-                    lowest=lowest[start:stop],
-                    first=first,
-                    end=end,
-                    groups=groups,
-                    places=decided[groups] - first + 1,
-                )
-            )
-            start = stop
-        return tuple(runs)
+    region, first, last = line.region, line.first, line.last
+    low = high = None
+    if first is None or last is None:
+        inverse = region.inverse(np.array([float(end)]))
+        furthest = end if inverse is None else math.ceil(float(inverse[1][0])) + 1
+        low, high = (-end if first is None else None), (end if last is None else None)
+        first, last = (-furthest if first is None else first), (furthest if last is None else last)
+    if last - first > 2 * MOST_ANSWERS:
+        return None
+    answers = np.arange(first, last + 1)
+    lowest, highest = line.acceptable(answers)
+    if bool(np.any(lowest > highest)):
+        return None
+    ends = {"floor": line.lowest, "ceiling": line.highest, "low": low, "high": high}
+    return Runs.of(answers, lowest, highest, parts=line.parts, block=line.block, **ends)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class _Runs:
-    """The answers that matter for a law, in runs; thresholds are rows of t(y) for y = zero, zero + 1, ...
+@lru_cache(maxsize=4)
+def _cut(line: Line, end: int) -> Cut | None:
+    """The same, cut where regions are narrowest."""
+    runs = _runs(line, end)
+    if runs is None:
+        return None
+    below, above = line.region.offsets(runs.answers.astype(np.float64))
+    narrowest = np.sort(runs.answers[below + above == (below + above).min()])
+    return Cut.of(runs, int(narrowest[len(narrowest) // 2]))
 
-    Outputs go from `floor` to `ceiling`, where they have ends. Where they have none, from `low` down and from
-    `high` on the noisy number itself is published.
-    """
 
-    parts: int
-    block: int
-    answers: Index
-    lowest: Index
-    highest: Index
-    floor: int | None
-    ceiling: int | None
-    low: int | None
-    high: int | None
-    runs: tuple[_Run, ...]
-
-    @classmethod
-    def of(cls, line: Line, law: Law) -> _Runs | None:
-        """The answers whose thresholds are open; None if they are too many."""
-        if line.first is not None and line.last is not None:
-            return cls._up_to(line, 0)
-        region = line.region
-        tau = float(min(region.offsets(0.0)))
-        settled = region.settled_from(tau + 3 * max(0.0, law.half_width / line.parts + 1 - tau))
-        room = min(ROOM * line.points, max(LONG, LEAST_ROOM * line.points))
-        settled = max(settled, min(room, MOST_ANSWERS // 4))
-        if settled > MOST_ANSWERS:
-            return None
-        return cls._up_to(line, (math.ceil(settled / line.block) + 1) * line.block)
-
-    @classmethod
-    @lru_cache(maxsize=4)
-    def _up_to(cls, line: Line, end: int) -> _Runs | None:
-        """The same where noisy numbers are published as they are from `end` on; kept, as scales share it."""
-        region, first, last = line.region, line.first, line.last
-        low = high = None
-        if first is None or last is None:
-            inverse = region.inverse(np.array([float(end)]))
-            furthest = end if inverse is None else math.ceil(float(inverse[1][0])) + 1
-            low, high = (-end if first is None else None), (end if last is None else None)
-            first, last = (-furthest if first is None else first), (furthest if last is None else last)
-        if last - first > 2 * MOST_ANSWERS:
-            return None
-        answers = np.arange(first, last + 1)
-        lowest, highest = line.acceptable(answers)
-        if bool(np.any(lowest > highest)):
-            return None
-        order = np.argsort(highest, kind="stable")
-        answers, lowest, highest = answers[order], lowest[order], highest[order]
-        return cls(
-            parts=line.parts,
-            block=line.block,
-            answers=answers,
-            lowest=lowest,
-            highest=highest,
-            floor=line.lowest,
-            ceiling=line.highest,
-            low=low,
-            high=high,
-            runs=_Run.of(answers * line.parts, lowest, highest),
-        )
-
-    def mirrored(self) -> _Runs:
-        """The same line seen from the other end: noisy z is -1 - z, output y is -1 - y, answer Q is -Q."""
-        order = np.argsort(-1 - self.lowest, kind="stable")
-        answers, lowest, highest = -self.answers[order], -1 - self.highest[order], -1 - self.lowest[order]
-        return _Runs(
-            parts=self.parts,
-            block=self.block,
-            answers=answers,
-            lowest=lowest,
-            highest=highest,
-            floor=None if self.ceiling is None else -1 - self.ceiling,
-            ceiling=None if self.floor is None else -1 - self.floor,
-            low=None if self.high is None else -self.high,
-            high=None if self.low is None else -self.low,
-            runs=_Run.of(answers * self.parts, lowest, highest),
-        )
-
-    @property
-    def _zero(self) -> int:
-        return int(self.lowest.min())
-
-    @property
-    def _outputs(self) -> Index:
-        """The outputs that thresholds are told of."""
-        return np.arange(self._zero, int(self.highest.max()) + 2)
-
-    def least(self, law: Law) -> Index | None:
-        """The least solution, or None if there is none."""
-        outputs = self._outputs
-        itself, free = outputs * self.parts, np.full(len(outputs), -FAR)
-        if self.low is not None:
-            free = np.where(outputs <= self.low, itself, self.low * self.parts)
-        found = self._upwards(law, free, np.full(len(outputs), FAR))
-        if found is None or self.high is None:
-            return found
-        return found if bool(np.all((found <= itself) | (outputs < self.high))) else None
-
-    def nearest(self, law: Law, greatest: Index) -> Index | None:
-        """The solution that is nearest to publishing the noisy number itself."""
-        itself = self._outputs * self.parts
-        rounded = -(-(itself - self.block // 2) // self.block) * self.block
-        return self._upwards(law, np.where(greatest == itself, itself, rounded), greatest)
-
-    def _upwards(self, law: Law, wished: Index, greatest: Index) -> Index | None:
-        """Thresholds as near to the wished ones as the greatest and those below allow."""
-        zero, total = self._zero, law.sums[-1]
-        found = np.minimum(wished, greatest)
-        if self.floor is not None:
-            found[: self.floor - zero + 1] = -FAR
-        if len(self.runs) > MOST_RUNS:
-            return None
-        for run in self.runs:
-            needed = law.before(found[run.lowest] - run.origin) + law.wanted
-            if needed.max() > total:
-                return None
-            least = run.origin + (law.start + law.sums.searchsorted(needed))
-            if self.block > 1:
-                least = -(-least // self.block) * self.block
-            raised = np.full(run.end - run.first + 1, found[run.first - 1])
-            raised[run.places] = np.maximum(np.maximum.reduceat(least, run.groups), raised[0])
-            raised = np.maximum.accumulate(raised)[1:]
-            decided = slice(run.first, run.end)
-            found[decided] = np.minimum(np.maximum(raised, wished[decided]), greatest[decided])
-        if self.ceiling is not None:
-            found[self.ceiling + 1 - zero :] = FAR
-        return found
-
-    def decoder(self, thresholds: Index) -> Decoder:
-        """The table of the map with these thresholds."""
-        outputs, itself = self._outputs, self._outputs * self.parts
-        # the outputs that are published at all, each with the noisy numbers from its edge to the next
-        kept = np.append(np.diff(thresholds) > 0, False)
-        edges, above = thresholds[kept], thresholds[np.flatnonzero(kept) + 1]
-        if self.low is not None or self.high is not None:
-            # what is published as it is needs no entry
-            plain = (edges == itself[kept]) & (above == itself[kept] + self.parts)
-            changed = np.flatnonzero(~plain)
-            first = 0 if self.low is None or not len(changed) else int(changed[0])
-            last = len(edges) if self.high is None or not len(changed) else int(changed[-1]) + 1
-            kept, edges, above = np.flatnonzero(kept)[first:last], edges[first:last], above[first:last]
-        ends = np.append(edges, above[-1])
-        # an end that nothing lies beyond may be anywhere
-        ends[0] = ends[0] if ends[0] > -FAR else (ends[1] if ends[1] < FAR else self.parts) - 1
-        ends[-1] = ends[-1] if ends[-1] < FAR else ends[-2] + 1
-        return Decoder(
-            parts=self.parts,
-            edges=tuple(ends.tolist()),
-            outputs=tuple(outputs[kept].tolist()),
-            first=int(self.answers.min()) if self.low is None else None,
-            last=int(self.answers.max()) if self.high is None else None,
-        )
+@lru_cache(maxsize=4)
+def _sketch(line: Line, end: int) -> Sketch | None:
+    """The same, at few outputs."""
+    cut = _cut(line, end)
+    return None if cut is None else cut.sketch(line.stride)
