@@ -91,7 +91,7 @@ def blocks(procedure: Procedure, fineness: tuple[float, float] = FINENESS) -> tu
 def miss_bounds(procedure: Procedure, first: Index, last: Index) -> Array:
     """An upper bound for the probability of a miss for the answers of each block first <= |Q| <= last."""
     asked = procedure.asked
-    widths = np.array([asked.width.steps_at(q, asked.grid) for q in first.tolist()], dtype=np.float64)
+    widths = np.array(asked.width.steps_at_each(first.tolist(), asked.grid), dtype=np.float64)
     after = np.ones(len(first)) if procedure.scouts else 2 * _beyond(procedure.alone, widths)
     for number in range(len(procedure.scouts) - 1, -1, -1):
         scout = procedure.scouts[number]

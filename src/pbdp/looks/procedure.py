@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_right
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
@@ -62,9 +62,15 @@ class Width:
 
         Where answers are rounded, the true one is up to half a step nearer to zero, and half a step is lost.
         """
-        half = Fraction(1, 2) if grid.rounded else Fraction(0)
+        return self.steps_at_each((answer,), grid)[0]
+
+    def steps_at_each(self, answers: Iterable[int], grid: LinearGrid) -> list[int]:
+        """The same for many: whole numbers of halves of steps, as fractions take ten times as long."""
+        lost = 1 if grid.rounded else 0
         theta, floor = Fraction(repr(self.theta)), Fraction(repr(self.floor)) / Fraction(grid.step)
-        return int((max(theta * (abs(answer) - half), floor) - half) // 1)
+        least = (2 * floor - lost) // 2
+        share, whole = theta.numerator, theta.denominator
+        return [max((share * (2 * abs(q) - lost) - whole * lost) // (2 * whole), least) for q in answers]
 
     def describe(self) -> str:
         """In words."""

@@ -150,6 +150,13 @@ def output_steps(publisher: Publisher, published: float) -> tuple[int, int]:
     if not (isinstance(grid, LinearGrid) and publisher.is_unclamped):
         # several steps may be published as this number
         reach = publisher.design.reach + abs(publisher.design.offset) + 2
+        beside = np.arange(near - 2, near + 3)
+        values = publisher.values_of(beside)
+        if values[0] < published < values[-1]:  # outputs never fall, so all these steps are here
+            found = beside[values == published].tolist()
+            if not found:
+                raise _unpublished(publisher, published)
+            return found[0], found[-1]
     window = range(max(near - reach, -FURTHEST_STEP * 2), min(near + reach, FURTHEST_STEP * 2) + 1)
 
     def value(step: int) -> float:

@@ -169,13 +169,18 @@ class BallAccountant:
         lower = moved(-1, lambda found: found.lower > delta)
         return Bounds(lower=lower or 0.0, upper=math.inf if upper is None else upper)
 
-    def estimated_epsilon(self, delta: float) -> float:
-        """epsilon at delta from Gauss sums, in a millisecond: to choose by, not to promise."""
+    def estimated_epsilon(self, delta: float, most: float = math.inf) -> float:
+        """epsilon at delta from Gauss sums, in a millisecond: to choose by, not to promise.
+
+        Infinite if it is above `most`, which one look tells.
+        """
         constant = self.mechanism.normalizer.upper
 
         def excess(epsilon: float) -> float:
             return math.log(max(self._pair(epsilon).estimate() / constant, UNDERFLOW) / delta)
 
+        if most < math.inf and excess(most) > 0:
+            return math.inf
         if excess(0.0) <= 0:
             return 0.0
         high = 1.0

@@ -71,29 +71,36 @@ def boosted_gaussian(
 
 
 def best_boosted(requirement: Requirement) -> SphericalGaussian | None:
-    """The boosted Gaussian with the least estimated epsilon: a scan, then a golden-section search."""
+    """The boosted Gaussian with the least estimated epsilon: a scan, then a golden-section search.
 
-    def estimate(boost_loss: float) -> float:
+    Most boosts are worse than the best so far, which one look tells: it is begun with boosts far apart.
+    """
+    delta = delta_of(requirement)
+
+    def estimate(boost_loss: float, most: float) -> float:
         design = boosted_gaussian(requirement, boost_loss)
-        return (
-            math.inf
-            if design is None
-            else design.accountant(requirement).estimated_epsilon(delta_of(requirement))
-        )
+        return math.inf if design is None else design.accountant(requirement).estimated_epsilon(delta, most)
 
-    plain = plain_gaussian(requirement).accountant(requirement).estimated_epsilon(delta_of(requirement))
+    plain = plain_gaussian(requirement).accountant(requirement).estimated_epsilon(delta)
     top = min(LARGEST_BOOST_LOSS, 2 * plain + 1)
     losses = np.geomspace(1e-3 * top, top, BOOSTS)
-    found = [estimate(float(loss)) for loss in losses]
-    at = int(np.argmin(found))
+    least, at = math.inf, 0
+    for place in sorted(range(BOOSTS), key=lambda place: f"{place:06b}"[::-1]):
+        least, at = min((least, at), (estimate(float(losses[place]), least), place))
     low, high = math.log(losses[max(at - 1, 0)]), math.log(losses[min(at + 1, BOOSTS - 1)])
     golden = (math.sqrt(5) - 1) / 2
+    # what was found at the two inner points; one of them is an inner point of the next, shorter range too
+    first = second = math.nan
     for _ in range(REFINEMENTS):
         inner = (high - golden * (high - low), low + golden * (high - low))
-        if estimate(math.exp(inner[0])) <= estimate(math.exp(inner[1])):
-            high = inner[1]
+        if math.isnan(first):
+            first = estimate(math.exp(inner[0]), math.inf if math.isnan(second) else second)
+        if math.isnan(second):
+            second = estimate(math.exp(inner[1]), first)
+        if first <= second:
+            high, first, second = inner[1], math.nan, first
         else:
-            low = inner[0]
+            low, first, second = inner[0], second, math.nan
     best = math.exp((low + high) / 2)
     design = boosted_gaussian(requirement, best)
     if design is None:
