@@ -28,6 +28,7 @@ ARGUMENTS = (
     "--disable-background-networking",
     "--disable-component-update",
     "--no-first-run",
+    "--disable-gpu",
 )
 NOT_RUN = "needs Chromium: apt-get install chromium"
 

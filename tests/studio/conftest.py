@@ -10,8 +10,9 @@ import pytest
 from pbdp import Budget, Ledger, Plan, plan
 from tests.browser import browser
 from tests.studio.running import Studio, running
+from tests.tables.planned_once import planned_once
 
-__all__ = ["browser"]
+__all__ = ["browser", "planned_once"]
 
 VISITS = "\n".join(
     ["user_id,city,month,spend"]

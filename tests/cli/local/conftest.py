@@ -9,6 +9,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from pbdp.cli.main import main
 from pbdp.local.boosted import boosted_response
 from pbdp.local.configuration import save_configuration
 from pbdp.local.domain import in_blocks
@@ -31,16 +32,6 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     pq.write_table(pa.table({"id": np.arange(len(ages)), "age": ages}), place / "people.parquet")
     for source, made in (("ages.txt", "reports.csv"), ("people.parquet", "reports.parquet")):
         column = ["--column", "age"] if source.endswith("parquet") else []
-        out = str(place / made)
-        done = run_command(
-            "local",
-            "randomize",
-            str(place / "survey.json"),
-            "--input",
-            str(place / source),
-            *column,
-            "-o",
-            out,
-        )
-        assert done.code == 0, done
+        asked = [str(place / "survey.json"), "--input", str(place / source), *column]
+        assert main(["local", "randomize", *asked, "-o", str(place / made)]) == 0
     return place

@@ -14,6 +14,7 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 
+from pbdp.cli.main import main
 from pbdp.cli.progress import Phases, Progress
 from tests.cli.commands import PBDP, Done, Terminal, assert_refused, run, run_command
 from tests.cli.visits import COUNT, FLAGS, rows, true_counts, write_data, write_query
@@ -330,7 +331,9 @@ def on_a_terminal(folder: Path, *options: str) -> str:
     return done.stdout
 
 
-def test_a_terminal_shows_an_aligned_table(folder: Path, capsys: Capture) -> None:
+def test_a_terminal_shows_an_aligned_table(
+    folder: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
     ledger = with_ledger(capsys)
     many = [*FLAGS, "--by", "month=1..30", "--count", "50", *ledger]
     shown = on_a_terminal(folder, "tables", "visits.csv", *many)
@@ -338,8 +341,10 @@ def test_a_terminal_shows_an_aligned_table(folder: Path, capsys: Capture) -> Non
     assert "month  count  between" in shown
     assert "nothing more" in shown
     # without a ledger the rest could not be had again
-    alone = on_a_terminal(folder, "tables", "visits.csv", *many[: -len(ledger)])
-    assert sum(" and " in line and line.split()[0].isdecimal() for line in alone.splitlines()) == 30
+    monkeypatch.setattr("sys.stdout", alone := Terminal())
+    assert main(["tables", "visits.csv", *many[: -len(ledger)]]) == 0
+    lines = alone.getvalue().splitlines()
+    assert sum(" and " in line and line.split()[0].isdecimal() for line in lines) == 30
 
 
 def test_phases_are_told_on_a_terminal_only() -> None:

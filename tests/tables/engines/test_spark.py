@@ -28,6 +28,7 @@ from pbdp.tables.engines.spark import SparkSource
 from pbdp.tables.expressions.tree import Call, Column
 from pbdp.tables.fixed_point import FixedPoint
 from pbdp.tables.keys import crossed, key_column
+from tests.effort import cases
 from tests.java import java_home, packaged_home
 from tests.tables.engines.changes import ASKED, OTHERS, ROWS, Row
 from tests.tables.engines.holding import in_polars
@@ -169,7 +170,7 @@ def visits(rng: np.random.Generator, rows: int) -> Case:
     )
 
 
-@pytest.mark.parametrize("number", range(10))
+@pytest.mark.parametrize("number", range(cases(16)))
 def test_random_tables_give_the_integers_of_the_definition(session: SparkSession, number: int) -> None:
     case = random_case(np.random.default_rng(number))
     with with_settings(session, {"spark.sql.ansi.enabled": ("true", "false")[number % 2]}):
@@ -596,7 +597,7 @@ def test_rows_have_one_digest_in_any_order_and_other_rows_another(session: Spark
         assert digest(OTHERS[change]) != digest(ROWS), change
 
 
-@pytest.mark.parametrize("number", range(10, 14))
+@pytest.mark.parametrize("number", range(16, 16 + cases(8)))
 def test_spark_connect_gives_the_integers_of_the_definition(remote: SparkSession, number: int) -> None:
     case = random_case(np.random.default_rng(number))
     asked = replace(case.asked, touched=bool(case.asked.cutting))

@@ -1,0 +1,30 @@
+"""Tables that ask the same question in test after test: what was planned for it serves all of them.
+
+A plan is a value and follows from its query alone, so that nothing else changes. Tests that are about
+planning itself do without.
+"""
+
+from __future__ import annotations
+
+import pickle
+
+import pytest
+
+from pbdp.tables import Query, TablePlan
+from pbdp.tables import plan as plan_module
+
+_PLANS: dict[bytes, TablePlan] = {}
+_plan_table = plan_module.plan_table
+
+
+def _remembered(query: Query, *, apart: bool = False) -> TablePlan:
+    asked = pickle.dumps((query, apart))
+    if asked not in _PLANS:
+        _PLANS[asked] = _plan_table(query, apart=apart)
+    return _PLANS[asked]
+
+
+@pytest.fixture(autouse=True)
+def planned_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """For the tests of a module, or of a folder, that imports this."""
+    monkeypatch.setattr(plan_module, "plan_table", _remembered)
