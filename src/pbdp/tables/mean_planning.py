@@ -67,11 +67,14 @@ def _shared(query: Query, groups: Groups, centered: Sequence[Centered]) -> list[
         own = numbers | {label: number for label, (number, _) in fixed.items()}
         found.append(plan_of_numbers(query, in_order(own), groups, follows=follows, fixed=fixed))
     goals = {one.total.name: [1.0] * (1 + len(one.means)) for one in centered}
+    families = FAMILIES
     for _ in range(MOST_PLANS):
         own = numbers.copy()
         for one in centered:
             own |= _near(query, one, numbers[one.count.name], goals[one.total.name])
-        plan = plan_of_numbers(query, in_order(own), groups, follows=follows)
+        plan = plan_of_numbers(query, in_order(own), groups, families, follows=follows)
+        # those that won once win again
+        families = families_of_plan(plan.noise, families)
         rooms = {one.total.name: _rooms_in(plan, one) for one in centered}
         known = [room for every in rooms.values() for room in every if room is not None]
         if len(known) < sum(map(len, rooms.values())):
@@ -141,6 +144,7 @@ def plan_of_numbers(
     query: Query,
     numbers: Sequence[Number],
     groups: Groups,
+    families: tuple[str, ...] = FAMILIES,
     *,
     follows: Mapping[str, tuple[str, str]] | None = None,
     fixed: Fixed | None = None,
@@ -160,7 +164,7 @@ def plan_of_numbers(
 
     def planned(
         factors: Mapping[str, float],
-        families: tuple[str, ...] = FAMILIES,
+        tried: tuple[str, ...],
         gaussians: Mapping[str, tuple[Number, Design]] | None = None,
     ) -> TablePlan:
         made = {**(fixed or {}), **(gaussians or {})}
@@ -169,7 +173,7 @@ def plan_of_numbers(
         given = {label: [(one.requirement, design)] for label, (one, design) in made.items()}
         open_ones = requirements_of([one for one in wider if one.label not in given])
         noise = plan_together(
-            open_ones, families, given=given | groups.given, missing=groups.missing, quick=True
+            open_ones, tried, given=given | groups.given, missing=groups.missing, quick=True
         )
         # in the order of the numbers, whichever way they were chosen
         order = [*(one.label for one in wider), TOP, SELECTION]
@@ -177,19 +181,19 @@ def plan_of_numbers(
         return groups.plan(query, tuple(wider), replace(noise, parts=parts), follows)
 
     found: list[TablePlan] = []
-    factors, families = {mean.name: WIDER for mean in means}, FAMILIES
+    factors, tried = {mean.name: WIDER for mean in means}, families
     gaussians = _gaussian_means(query, numbers, means)
     if gaussians is not None:
-        found.append(planned({}, gaussians=gaussians))
+        found.append(planned({}, families, gaussians))
     for _ in range(MOST_PLANS if means else 0):
-        plan = planned({label: factors[mean.name] for mean in means for label in mean.labels}, families)
+        plan = planned({label: factors[mean.name] for mean in means for label in mean.labels}, tried)
         # those that won once win again
-        families = families_of_plan(plan.noise, FAMILIES)
+        tried = families_of_plan(plan.noise, families)
         rooms = {mean.name: mean.room_in(plan) for mean in means}
         room = {name: one for name, one in rooms.items() if one is not None}
         if len(room) < len(means):
             # never dearer than with both at their worst
-            found.append(planned({}))
+            found.append(planned({}, families))
             break
         # losses fall about as widths grow
         if found and plan.epsilon > FAR * found[0].epsilon * max(room.values()):
@@ -199,7 +203,7 @@ def plan_of_numbers(
         if all(1 < one < 1 + CLOSE for one in room.values()):
             break
         factors = {name: max(factor * room[name] * (1 - CLOSE / 2), 1.0) for name, factor in factors.items()}
-    return min(found or [planned({})], key=lambda plan: plan.epsilon)
+    return min(found or [planned({}, families)], key=lambda plan: plan.epsilon)
 
 
 def _gaussian_means(

@@ -20,7 +20,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -105,7 +105,7 @@ def split(law: LossLaw, step: float) -> LossDistribution:
     if not len(law.losses):
         return on_grid(step, 0, np.zeros(0), infinity=law.infinite_above)
     cells, lower, upper = _halves(law, step)
-    error = (32 + 4 * len(law.losses)) * UNIT
+    error = (32 + 4 * law.atoms) * UNIT
     masses = np.concatenate([lower, upper]) * (1 + error)
     cells = np.concatenate([cells, cells + 1])
     first, last = int(cells.min()), int(cells.max())
@@ -195,7 +195,7 @@ def _lowest_kept(law: LossLaw) -> float:
 
 def _raised_to(law: LossLaw, lowest: float) -> LossLaw:
     losses = np.maximum(law.losses, lowest)
-    return LossLaw(losses=losses, masses=law.masses, infinite=law.infinite, neglected=law.neglected)
+    return replace(law, losses=losses)
 
 
 def grid_curve(part: LossDistribution, first: int, last: int) -> Array:

@@ -54,7 +54,7 @@ class Option:
     def finite_losses(self, neglected: float) -> Losses:
         """The finite losses of all its numbers, for estimates; the rarest ends of tables are left out."""
         law = max(self.release.covered, key=lambda law: float(law.masses @ law.losses))
-        return outlined((law.without_extremes(neglected),), self.part.composed)
+        return outlined((law.without_extremes(neglected).with_equal_merged(),), self.part.composed)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
