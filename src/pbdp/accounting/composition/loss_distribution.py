@@ -31,6 +31,8 @@ from pbdp.errors import CannotCertifyError, InputError
 from pbdp.noise.kernel import Array
 
 MOST_CELLS = 1 << 22
+# Laws with more atoms are searched with as shorter ones.
+MOST_SHORT = 1 << 14
 # Mass per release of the lowest losses that several pairs may have raised to one common lowest loss.
 _LOWEST_MASS = 1e-14
 
@@ -151,6 +153,21 @@ def outline(laws: Sequence[LossLaw], cells: int) -> LossDistribution:
     highest = max((float(law.losses[-1]) for law in laws if len(law.losses)), default=0.0)
     step = max((highest - lowest) / cells, 1e-12)
     return dominating([_raised_to(law, lowest) for law in laws], step)
+
+
+def shortened(release: Release, neglected: float) -> Release:
+    """A release that reveals no less, with fewer losses where it has many; to search with.
+
+    The rarest losses, of a mass of `neglected` at either end, count as infinite. Its lower bounds are of no
+    meaning.
+    """
+    if all(law.atoms <= MOST_SHORT for law in release.covered):
+        return release
+    laws = []
+    for law in release.covered:
+        kept = law.without_extremes(neglected).with_equal_merged()
+        laws.append(outline([kept], MOST_SHORT // 2).law() if len(kept.losses) > MOST_SHORT else kept)
+    return Release(covered=tuple(laws), actual=tuple(laws))
 
 
 def profile_distribution(first: int, step: float, deltas: npt.ArrayLike) -> LossDistribution:
