@@ -28,15 +28,6 @@ CELLS, SPREADS, NARROW = 1 << 13, 14.0, 4.0
 LONG = 96.0
 
 
-def scaled(design: Design, factor: float) -> Design:
-    """The design with wider noise: all lengths of its law times a factor."""
-    record = kernel_record(design.kernel)
-    lengths = known_families()[record["kernel"]].lengths
-    parameters = record["parameters_in_steps"]
-    longer = {name: value * factor if name in lengths else value for name, value in parameters.items()}
-    return replace(design, kernel=kernel_from(record["kernel"], longer))
-
-
 @lru_cache(maxsize=1024)
 def _shape(design: Design) -> tuple[Design, float]:
     """A design of the same shape that is not long, and how many times as long the given one is."""

@@ -8,7 +8,7 @@ the noise that is taken in the end is brought to its certified widths (`exact`).
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from statistics import NormalDist
 
@@ -16,11 +16,11 @@ from pbdp.errors import CannotCertifyError
 from pbdp.mechanism.absolute import AbsoluteRegion
 from pbdp.mechanism.design import Design, rounded_down
 from pbdp.mechanism.requirement import Requirement
+from pbdp.noise.family import stretched
 from pbdp.planning.planner import FAMILIES, grids_of
 from pbdp.planning.together.search import fitted, is_concave, is_like, light_parts, ranked, simple
 from pbdp.tables.numbers import Asked
 from pbdp.tables.query import Query
-from pbdp.tables.strategies.estimates import scaled
 from pbdp.tables.strategies.joint import sigma_of
 from pbdp.tables.strategies.kinds import step_of
 from pbdp.tables.strategies.strategy import Strategy
@@ -36,8 +36,24 @@ MOST_LAWS = 5
 LONG = 1 << 13
 
 Designs = Mapping[str, Design]
-# By part, the designs to choose from and what each of them is for.
-Options = dict[str, list[tuple[Requirement, Design]]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Options:
+    """The designs that a part may have, and what one of its numbers is asked."""
+
+    asked: Requirement
+    designs: Sequence[Design]
+
+    @property
+    def rows(self) -> list[tuple[Requirement, Design]]:
+        """The designs with the requirements that they meet."""
+        return [(met(self.asked, design), design) for design in self.designs]
+
+    @property
+    def smooth(self) -> Options:
+        """Those that can be scaled."""
+        return replace(self, designs=[design for design in self.designs if can_be_scaled(design)])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -120,7 +136,7 @@ class Fitting:
             step=None if whole else self.step,
         )
 
-    def options(self, shapes: Shapes) -> Options:
+    def options(self, shapes: Shapes) -> dict[str, Options]:
         """For each part the designs to choose from, the widest with which its tables are near, by estimates.
 
         Laws for one of its numbers are scaled until that is so; those that cannot be scaled are taken if it
@@ -137,13 +153,13 @@ class Fitting:
         for _ in range(SWEEPS if len(laws) > 1 else 1):
             for name in laws:
                 chosen[name] = self._scaled(name, chosen) or chosen[name]
-        return {name: list(self._near(made[name], name, chosen, laws[name])) for name in laws}
+        return {
+            name: Options(asked=made[name], designs=self._near(name, chosen, laws[name])) for name in laws
+        }
 
-    def _near(
-        self, asked: Requirement, name: str, chosen: Designs, laws: list[Design]
-    ) -> Iterator[tuple[Requirement, Design]]:
-        """Those of the laws of a part with which its tables are as near as they must be."""
-        found = False
+    def _near(self, name: str, chosen: Designs, laws: Sequence[Design]) -> list[Design]:
+        """The laws of a part with which its tables are as near as they must be, scaled where they can be."""
+        found = []
         for law in laws:
             design: Design | None = law
             if can_be_scaled(law):
@@ -151,10 +167,10 @@ class Fitting:
             elif self._room({**chosen, name: law}, name) < 1:
                 design = None
             if design is not None:
-                found = True
-                yield met(asked, design), design
+                found.append(design)
         if not found:
             raise CannotCertifyError("No noise was found with which all tables are as near as asked.")
+        return found
 
     def _scaled(self, name: str, designs: Designs) -> Design | None:
         """The design of a part, as wide as its tables allow by estimates."""
@@ -225,6 +241,11 @@ class Fitting:
 def can_be_scaled(design: Design) -> bool:
     """Whether a law stays what it is when it is made wider."""
     return design.kernel.joint or is_concave(design)
+
+
+def scaled(design: Design, factor: float) -> Design:
+    """The design with wider noise."""
+    return replace(design, kernel=stretched(design.kernel, factor))
 
 
 def met(asked: Requirement, design: Design) -> Requirement:

@@ -26,7 +26,7 @@ from pbdp.tables.numbers import Asked, Number, touched_number
 from pbdp.tables.plan import TablePlan
 from pbdp.tables.query import Query
 from pbdp.tables.strategies.estimates import spread_of
-from pbdp.tables.strategies.fitting import Fitting, Options, Shapes, can_be_scaled, met
+from pbdp.tables.strategies.fitting import Fitting, Options, Shapes, met
 from pbdp.tables.strategies.joint import sigma_of
 from pbdp.tables.strategies.kinds import simplest, step_of, strategies_of
 from pbdp.tables.strategies.strategy import Moves, Strategy
@@ -40,7 +40,7 @@ ASIDE, MOST_ASIDE = 1e-4, 1e-2
 # What epsilon may fall by, relative, when noise that was fitted by estimates is brought to certified widths.
 GAINED = 0.01
 
-Way = tuple[Strategy, Options]
+Way = tuple[Strategy, Mapping[str, Options]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,9 +51,9 @@ class Several:
     asked: tuple[Asked, ...]
     strategies: Mapping[str, Strategy]
 
-    def picked(self, options: Options) -> Plan:
+    def picked(self, options: Mapping[str, Options]) -> Plan:
         """The plan of least epsilon that was found among these designs of its parts, by estimated widths."""
-        given = {name: options[name] for one in self.strategies.values() for name in one.parts}
+        given = {name: options[name].rows for one in self.strategies.values() for name in one.parts}
         requirements = {}
         if self.query.aggregation.touched:
             touched = touched_number(self.query, [row[0][0] for row in given.values()])
@@ -142,7 +142,7 @@ def _planned(query: Query, strategies: Mapping[str, Sequence[Strategy]]) -> Tabl
     known = {one.label: _ways(query, one, strategies[one.label], shapes, reasons) for one in asked}
     if not all(known.values()):
         raise reasons[0]
-    picked: list[tuple[Several, Options, Plan]] = []
+    picked: list[tuple[Several, dict[str, Options], Plan]] = []
     choices = _choices(asked, known)
     for choice in sorted(choices, key=_is_joint):
         several = Several(
@@ -170,20 +170,20 @@ def _planned(query: Query, strategies: Mapping[str, Sequence[Strategy]]) -> Tabl
     return several.table_plan(plan)
 
 
-def _certified(several: Several, options: Options, plan: Plan) -> Plan:
+def _certified(several: Several, options: Mapping[str, Options], plan: Plan) -> Plan:
     """The plan as it is certified; without noise that cannot be scaled where that is too wide."""
     try:
         return several.certified(plan)
     except CannotCertifyError:
-        smooth = {name: [one for one in row if can_be_scaled(one[1])] for name, row in options.items()}
-        if smooth == options or not all(smooth.values()):
+        smooth = {name: row.smooth for name, row in options.items()}
+        if smooth == options or not all(row.designs for row in smooth.values()):
             raise
         return several.certified(several.picked(smooth))
 
 
 def _is_beaten(choice: Mapping[str, Way], least: float, delta: float) -> bool:
-    """Whether Gaussian noise alone, whose epsilon is known, costs more than what was found."""
-    if not _is_joint(choice) or not 0 < least < math.inf:
+    """Whether rows with joint noise cost more than what was found, if all other noise were Gaussian."""
+    if not any(strategy.joint for strategy, _ in choice.values()) or not 0 < least < math.inf:
         return False
     return math.sqrt(math.fsum(map(_cost, choice.values()))) > gaussian_mean(least, delta) * (1 + GAINED)
 
@@ -226,7 +226,9 @@ def _is_joint(choice: Mapping[str, Way]) -> bool:
 def _cost(way: Way) -> float:
     """About the variance of the loss: with many numbers that is what adds up."""
     strategy, rows = way
-    return math.fsum(_cost_of(strategy.parts[name], row[0][1]) for name, row in rows.items())
+    return math.fsum(
+        min(_cost_of(strategy.parts[name], one) for one in row.designs) for name, row in rows.items()
+    )
 
 
 def _cost_of(moves: Moves, design: Design) -> float:
