@@ -105,32 +105,17 @@ class WeightTable:
 def _concave_above(values: npt.NDArray[np.longdouble]) -> npt.NDArray[np.longdouble]:
     """The least concave curve that is nowhere below the values, at their places.
 
-    Most of a table is concave as it is; only where weights are of a few units is it not.
+    It bends at some of them. One that is not above the line between two others is none of these, so all such
+    can be left out at once, again and again.
     """
-    bent = np.flatnonzero(np.diff(values, 2) >= 0) + 1
-    middle = len(values) // 2
-    first = int(np.max(bent[bent < middle], initial=0)) + 1
-    last = int(np.min(bent[bent >= middle], initial=len(values) - 1))
-    kept: list[int] = []
-
-    def add(place: int) -> bool:
-        while len(kept) > 1:
-            one, two = kept[-2:]
-            rise = (values[two] - values[one]) * (place - two)
-            if rise > (values[place] - values[two]) * (two - one):
-                break
-            kept.pop()
-        kept.append(place)
-        return kept[-2:] == [place - 1, place]
-
-    place = 0
-    while place < len(values):
-        # two places of the concave middle next to each other: the rest of it is on the curve as well
-        if add(place) and first < place < last - 1:
-            kept.extend(range(place + 1, last))
-            place = last - 1
-        place += 1
-    places, ends = np.arange(len(values)), np.array(kept)
+    kept = np.arange(len(values))
+    while True:
+        run, rise = np.diff(kept), np.diff(values[kept])
+        bends = np.concatenate([[True], rise[:-1] * run[1:] > rise[1:] * run[:-1], [True]])
+        if np.all(bends):
+            break
+        kept = kept[bends]
+    places, ends = np.arange(len(values)), kept
     start = ends[np.clip(np.searchsorted(ends, places, side="right") - 1, 0, max(len(ends) - 2, 0))]
     stop = ends[np.minimum(np.searchsorted(ends, start) + 1, len(ends) - 1)]
     share = (places - start).astype(np.longdouble) / np.maximum(stop - start, 1)

@@ -134,3 +134,11 @@ def kernel_from(family: str, parameters: Mapping[str, Any]) -> LatticeKernel:
     known = known_families()[family]
     names = [field.name for field in fields(known.law)]  # type: ignore[arg-type]
     return known.kernel(**{name: parameters[name] for name in names})
+
+
+def stretched(kernel: LatticeKernel, factor: float) -> LatticeKernel:
+    """The kernel of wider noise: all lengths of its law times a factor."""
+    record = kernel_record(kernel)
+    lengths, parameters = known_families()[kernel.family].lengths, record["parameters_in_steps"]
+    longer = {name: value * factor if name in lengths else value for name, value in parameters.items()}
+    return kernel_from(kernel.family, longer)

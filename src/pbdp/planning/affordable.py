@@ -130,7 +130,7 @@ def narrowest(requirement: Requirement, budget: Budget, family: WidthFamily) -> 
     missed, releases = max(1 - requirement.confidence_each, 1e-15), requirement.releases
     laplace = -math.log(missed) * releases / budget.epsilon
     gaussian = -NormalDist().inv_cdf(missed / 2) * math.sqrt(releases)
-    gaussian /= _gaussian_mean(budget.epsilon, requirement.delta or 1e-6)
+    gaussian /= gaussian_mean(budget.epsilon, requirement.delta or 1e-6)
     guess = min(laplace, gaussian) * requirement.sensitivity
     search = Search(
         budget=budget,
@@ -144,7 +144,7 @@ def narrowest(requirement: Requirement, budget: Budget, family: WidthFamily) -> 
     return search.furthest(-math.log(guess))
 
 
-def _gaussian_mean(epsilon: float, delta: float) -> float:
+def gaussian_mean(epsilon: float, delta: float) -> float:
     """About the sensitivity over sigma at which Gaussian noise loses this much, to start from."""
 
     def lost(mean: float) -> float:

@@ -37,6 +37,7 @@ or on how they are partitioned, and nothing can overflow: see `fixed_point`.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -107,6 +108,30 @@ class BoundedAggregation:
     def parts(self) -> bool:
         """Whether more than the groups themselves is asked of people with several rows."""
         return self.unit is not None and (self.touched or bool(self.tables))
+
+    @property
+    def counted_anew(self) -> dict[int, Index]:
+        """Those of `tables`, by their places, whose people do not follow from other numbers (`people_in`)."""
+        return {at: table for at, table in enumerate(self.tables) if not self._follows(table)}
+
+    def _follows(self, table: Index) -> bool:
+        """Whether each group of a table is one of the keys, or all are one and everybody is counted."""
+        groups = int(table.max()) + 1
+        return groups == len(table) or (groups == 1 and self.touched)
+
+    def people_in(self, aggregates: Aggregates, anew: Mapping[int, Index]) -> tuple[Index, ...]:
+        """How many people are in the groups of other tables, from those that were counted anew."""
+        found = []
+        for at, table in enumerate(self.tables):
+            people = np.zeros(int(table.max()) + 1, dtype=np.int64)
+            if at in anew:
+                people[:] = anew[at]
+            elif len(people) == len(table):
+                people[table[aggregates.group]] = aggregates.people
+            else:
+                people[0] = aggregates.touched.sum()
+            found.append(people)
+        return tuple(found)
 
     @property
     def columns(self) -> tuple[str, ...]:

@@ -15,12 +15,12 @@ from dataclasses import replace
 from pbdp.mechanism.absolute import AbsoluteRegion
 from pbdp.mechanism.design import Design, rounded_down
 from pbdp.mechanism.grid import LinearGrid, step_of_at_least
-from pbdp.noise.family import kernel_from
+from pbdp.noise.family import kernel_from, stretched
 from pbdp.planning.plan import number_design
 from pbdp.planning.planner import FAMILIES
 from pbdp.planning.together import plan_together
 from pbdp.planning.together.narrowest import families_of_plan
-from pbdp.planning.together.search import fitted
+from pbdp.planning.together.search import fitted, is_concave
 from pbdp.release.combination import Term, law_of_sum
 from pbdp.tables.centered import Centered, centered_of, followers_of, in_order, normal_width
 from pbdp.tables.mean import Mean
@@ -35,6 +35,8 @@ WIDER, MOST_PLANS = 1.6, 5
 CLOSE, CLOSE_GAUSSIAN = 1e-2, 3e-4
 # Plans that would cost so many times as much as the best one are not brought near what is asked.
 FAR = 1.03
+# Numbers of their own are not planned if they cost so many times as much as shared ones, in variances.
+DEARER = 1.3
 # Steps of Gaussian noise of a mean's sum are so many times finer than otherwise.
 FINER = 8
 
@@ -47,12 +49,34 @@ def plan_measures(query: Query, groups: Groups, *, apart: bool) -> TablePlan:
 
     Earlier versions planned sum and count of means `apart`.
     """
-    own = plan_of_numbers(query, numbers_of(query), groups, apart=apart)
     centered = [] if apart else centered_of(query)
-    if not centered:
-        return own
-    shared = _shared(query, groups, centered)
+    shared = _shared(query, groups, centered) if centered else []
+    if shared and _is_dearer(query, centered):
+        return min(shared, key=lambda plan: plan.epsilon)
+    own = plan_of_numbers(query, numbers_of(query), groups, apart=apart)
     return min([own, *shared], key=lambda plan: plan.epsilon)
+
+
+def _is_dearer(query: Query, centered: Sequence[Centered]) -> bool:
+    """Whether numbers of their own cost far more than shared ones, by about the variance of their losses.
+
+    That says nothing of widths below what one person moves.
+    """
+    means = [label for one in query.measures if isinstance(one, Mean) for label in one.labels]
+    own = {one.label: _widened(one, WIDER) if one.label in means else one for one in numbers_of(query)}
+    shared = {one.label: one for one in numbers_of(query, without=followers_of(centered))}
+    for one in centered:
+        shared |= _near(query, one, shared[one.count.name], [1.0] * (1 + len(one.means)))
+    if any(_half_width(one) < one.requirement.sensitivity for one in (*own.values(), *shared.values())):
+        return False
+    costs = [math.fsum(map(_cost, every.values())) for every in (own, shared)]
+    return costs[0] > DEARER * costs[1]
+
+
+def _cost(number: Number) -> float:
+    asked = number.requirement
+    spread = _half_width(number) / normal_width(asked.confidence_each)
+    return asked.releases * (asked.sensitivity / spread) ** 2
 
 
 def _shared(query: Query, groups: Groups, centered: Sequence[Centered]) -> list[TablePlan]:
@@ -67,11 +91,14 @@ def _shared(query: Query, groups: Groups, centered: Sequence[Centered]) -> list[
         own = numbers | {label: number for label, (number, _) in fixed.items()}
         found.append(plan_of_numbers(query, in_order(own), groups, follows=follows, fixed=fixed))
     goals = {one.total.name: [1.0] * (1 + len(one.means)) for one in centered}
+    families = FAMILIES
     for _ in range(MOST_PLANS):
         own = numbers.copy()
         for one in centered:
             own |= _near(query, one, numbers[one.count.name], goals[one.total.name])
-        plan = plan_of_numbers(query, in_order(own), groups, follows=follows)
+        plan = plan_of_numbers(query, in_order(own), groups, families, follows=follows)
+        # those that won once win again
+        families = families_of_plan(plan.noise, families)
         rooms = {one.total.name: _rooms_in(plan, one) for one in centered}
         known = [room for every in rooms.values() for room in every if room is not None]
         if len(known) < sum(map(len, rooms.values())):
@@ -141,6 +168,7 @@ def plan_of_numbers(
     query: Query,
     numbers: Sequence[Number],
     groups: Groups,
+    families: tuple[str, ...] = FAMILIES,
     *,
     follows: Mapping[str, tuple[str, str]] | None = None,
     fixed: Fixed | None = None,
@@ -160,7 +188,7 @@ def plan_of_numbers(
 
     def planned(
         factors: Mapping[str, float],
-        families: tuple[str, ...] = FAMILIES,
+        tried: tuple[str, ...],
         gaussians: Mapping[str, tuple[Number, Design]] | None = None,
     ) -> TablePlan:
         made = {**(fixed or {}), **(gaussians or {})}
@@ -169,7 +197,7 @@ def plan_of_numbers(
         given = {label: [(one.requirement, design)] for label, (one, design) in made.items()}
         open_ones = requirements_of([one for one in wider if one.label not in given])
         noise = plan_together(
-            open_ones, families, given=given | groups.given, missing=groups.missing, quick=True
+            open_ones, tried, given=given | groups.given, missing=groups.missing, quick=True
         )
         # in the order of the numbers, whichever way they were chosen
         order = [*(one.label for one in wider), TOP, SELECTION]
@@ -177,19 +205,19 @@ def plan_of_numbers(
         return groups.plan(query, tuple(wider), replace(noise, parts=parts), follows)
 
     found: list[TablePlan] = []
-    factors, families = {mean.name: WIDER for mean in means}, FAMILIES
+    factors, tried = {mean.name: WIDER for mean in means}, families
     gaussians = _gaussian_means(query, numbers, means)
     if gaussians is not None:
-        found.append(planned({}, gaussians=gaussians))
+        found.append(planned({}, families, gaussians))
     for _ in range(MOST_PLANS if means else 0):
-        plan = planned({label: factors[mean.name] for mean in means for label in mean.labels}, families)
+        plan = planned({label: factors[mean.name] for mean in means for label in mean.labels}, tried)
         # those that won once win again
-        families = families_of_plan(plan.noise, FAMILIES)
+        tried = families_of_plan(plan.noise, families)
         rooms = {mean.name: mean.room_in(plan) for mean in means}
         room = {name: one for name, one in rooms.items() if one is not None}
         if len(room) < len(means):
             # never dearer than with both at their worst
-            found.append(planned({}))
+            found.append(planned({}, families))
             break
         # losses fall about as widths grow
         if found and plan.epsilon > FAR * found[0].epsilon * max(room.values()):
@@ -198,8 +226,12 @@ def plan_of_numbers(
             found.append(plan)
         if all(1 < one < 1 + CLOSE for one in room.values()):
             break
+        scaled = _scaled_means(plan, means)
+        if scaled is not None:
+            found.append(planned({}, families, scaled))
+            break
         factors = {name: max(factor * room[name] * (1 - CLOSE / 2), 1.0) for name, factor in factors.items()}
-    return min(found or [planned({})], key=lambda plan: plan.epsilon)
+    return min(found or [planned({}, families)], key=lambda plan: plan.epsilon)
 
 
 def _gaussian_means(
@@ -228,6 +260,41 @@ def _gaussian_means(
     return found or None
 
 
+def _scaled_means(plan: TablePlan, means: Sequence[Mean]) -> dict[str, tuple[Number, Design]] | None:
+    """The noise of sums and counts of means, as wide as these allow; None where it cannot be scaled."""
+    named = {number.label: number for number in plan.numbers}
+    found: dict[str, tuple[Number, Design]] = {}
+    for mean in means:
+        designs = {label: number_design(plan.part(label).design) for label in mean.labels}
+        if not all(map(is_concave, designs.values())):
+            return None
+        factor, best = 1.0, None
+        for _ in range(MOST_PLANS):
+            made = {label: _stretched(one, factor) for label, one in designs.items()}
+            room = mean.room(plan.query, *made.values())
+            if room is None:
+                break
+            best = made if room > 1 else best
+            if 1 < room < 1 + CLOSE_GAUSSIAN:
+                break
+            factor *= room * (1 - CLOSE_GAUSSIAN / 2)
+        if best is None:
+            return None
+        found |= {label: (_met(named[label], design), design) for label, design in best.items()}
+    return found
+
+
+def _stretched(design: Design, factor: float) -> Design:
+    return replace(design, kernel=stretched(design.kernel, factor))
+
+
+def _met(number: Number, design: Design) -> Number:
+    """The number, as often within its width as the noise is."""
+    asked = number.requirement
+    inside = rounded_down(design.least_weight(design.grid.region_in_steps(asked.region)))
+    return replace(number, requirement=replace(asked, confidence=inside))
+
+
 def _half_width(number: Number) -> float:
     return float(number.requirement.region.offsets(0.0)[0])
 
@@ -243,8 +310,7 @@ def _with_gaussian(number: Number, exact: float) -> tuple[Number, Design]:
         design = replace(design, grid=replace(design.grid, step=step))
     sigma = exact / normal_width(asked.confidence) / design.grid.step
     design = replace(design, kernel=kernel_from("gaussian", {"sigma": sigma}), boost=0.0)
-    inside = rounded_down(design.least_weight(design.grid.region_in_steps(asked.region)))
-    return replace(number, requirement=replace(asked, confidence=inside)), design
+    return _met(number, design), design
 
 
 def _widened(number: Number, factor: float) -> Number:

@@ -16,7 +16,8 @@ from pbdp.tables.nonnegative import nonnegative_tables
 from pbdp.tables.numbers import TOUCHED, Asked, Number, touched_number
 from pbdp.tables.plan import TablePlan
 from pbdp.tables.query import Query
-from pbdp.tables.strategies.planning import asked_of, designs_of, set_aside, step_of, strategy_from
+from pbdp.tables.strategies.kinds import step_of, strategy_from
+from pbdp.tables.strategies.planning import asked_of, designs_of, set_aside
 from pbdp.tables.verify_file import SAME, FaultError, MissingError, PublishedFile, Record, numbers_in
 
 # Numbers with fractions may differ in their last digits after they are added up.

@@ -16,8 +16,9 @@ from pbdp.planning.together.joint import joint_plan
 from pbdp.tables import Count, Query, Sum
 from pbdp.tables.keys import crossed, key_column
 from pbdp.tables.margins import Margins
+from pbdp.tables.strategies.kinds import strategy_from
 from pbdp.tables.strategies.planning import asked_of as asked_of_query
-from pbdp.tables.strategies.planning import set_aside, strategy_from
+from pbdp.tables.strategies.planning import set_aside
 from pbdp.tables.strategies.running import (
     FURTHEST,
     PRECISION,

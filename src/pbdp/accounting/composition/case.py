@@ -106,14 +106,17 @@ def _case(
 ) -> Case:
     counts = tuple(count for _, count in parts)
     share = neglected / sum(counts)
-    covered = tuple(tuple(law.without_extremes(share) for law in release.covered) for release, _ in parts)
+    covered = tuple(
+        tuple(law.without_extremes(share).with_equal_merged() for law in release.covered)
+        for release, _ in parts
+    )
     outlines = tuple(outlined(laws, count) for laws, count in zip(covered, counts, strict=True))
     return Case(covered=covered, counts=counts, outlines=outlines, tilt=tilt_of(outlines))
 
 
 def outlined(laws: Laws, count: int) -> Part:
     """Finite losses of a release; one that has none contributes a certain loss of zero."""
-    if len(laws) == 1 and 0 < len(laws[0].losses) <= _OUTLINE:
+    if len(laws) == 1 and 0 < laws[0].atoms <= _OUTLINE:
         return laws[0].losses, laws[0].masses, count
     if not any(len(law.losses) for law in laws):
         return np.zeros(1), np.ones(1), count

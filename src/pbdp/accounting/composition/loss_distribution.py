@@ -20,7 +20,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -31,6 +31,8 @@ from pbdp.errors import CannotCertifyError, InputError
 from pbdp.noise.kernel import Array
 
 MOST_CELLS = 1 << 22
+# Laws with more atoms are searched with as shorter ones.
+MOST_SHORT = 1 << 14
 # Mass per release of the lowest losses that several pairs may have raised to one common lowest loss.
 _LOWEST_MASS = 1e-14
 
@@ -105,7 +107,7 @@ def split(law: LossLaw, step: float) -> LossDistribution:
     if not len(law.losses):
         return on_grid(step, 0, np.zeros(0), infinity=law.infinite_above)
     cells, lower, upper = _halves(law, step)
-    error = (32 + 4 * len(law.losses)) * UNIT
+    error = (32 + 4 * law.atoms) * UNIT
     masses = np.concatenate([lower, upper]) * (1 + error)
     cells = np.concatenate([cells, cells + 1])
     first, last = int(cells.min()), int(cells.max())
@@ -153,6 +155,21 @@ def outline(laws: Sequence[LossLaw], cells: int) -> LossDistribution:
     return dominating([_raised_to(law, lowest) for law in laws], step)
 
 
+def shortened(release: Release, neglected: float) -> Release:
+    """A release that reveals no less, with fewer losses where it has many; to search with.
+
+    The rarest losses, of a mass of `neglected` at either end, count as infinite. Its lower bounds are of no
+    meaning.
+    """
+    if all(law.atoms <= MOST_SHORT for law in release.covered):
+        return release
+    laws = []
+    for law in release.covered:
+        kept = law.without_extremes(neglected).with_equal_merged()
+        laws.append(outline([kept], MOST_SHORT // 2).law() if len(kept.losses) > MOST_SHORT else kept)
+    return Release(covered=tuple(laws), actual=tuple(laws))
+
+
 def profile_distribution(first: int, step: float, deltas: npt.ArrayLike) -> LossDistribution:
     """The dominating distribution of upper bounds of delta at epsilon = first·step, (first + 1)·step, ...
 
@@ -195,7 +212,7 @@ def _lowest_kept(law: LossLaw) -> float:
 
 def _raised_to(law: LossLaw, lowest: float) -> LossLaw:
     losses = np.maximum(law.losses, lowest)
-    return LossLaw(losses=losses, masses=law.masses, infinite=law.infinite, neglected=law.neglected)
+    return replace(law, losses=losses)
 
 
 def grid_curve(part: LossDistribution, first: int, last: int) -> Array:

@@ -21,7 +21,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -36,6 +36,8 @@ from pbdp.noise.kernel import Array
 UNIT = 2.0**-53
 # Finite losses beyond this are neglected: they count as infinite above and not at all below.
 LARGEST_LOSS = 600.0
+# Laws with fewer atoms are as they are.
+FEW_TO_MERGE = 1 << 12
 _TOTAL_TOLERANCE = 1e-12
 
 
@@ -50,12 +52,19 @@ class LossLaw:
 
     Each loss is within `loss_margin` of the true one and each mass within one part in 2^51. `neglected` is
     mass whose loss is finite but was set aside: bounds from above count it as infinite, others drop it.
+    `merged` is how many atoms were put together with others of the same loss; sums of them are rounded.
     """
 
     losses: Array
     masses: Array
     infinite: float
     neglected: float = 0.0
+    merged: int = 0
+
+    @property
+    def atoms(self) -> int:
+        """How many outputs the masses are of."""
+        return len(self.losses) + self.merged
 
     def without_extremes(self, mass: float) -> LossLaw:
         """The law with its largest and its smallest losses, of total mass at most `mass` each, neglected."""
@@ -70,6 +79,21 @@ class LossLaw:
             masses=self.masses[first:stop],
             infinite=self.infinite,
             neglected=self.neglected + dropped,
+            merged=self.merged,
+        )
+
+    def with_equal_merged(self) -> LossLaw:
+        """The law with one atom for each loss, where that is many times shorter: stairs have few losses."""
+        if len(self.losses) < FEW_TO_MERGE:
+            return self
+        starts = np.flatnonzero(np.diff(self.losses, prepend=-math.inf))
+        if len(starts) > len(self.losses) // 4:
+            return self
+        return replace(
+            self,
+            losses=self.losses[starts],
+            masses=np.add.reduceat(self.masses, starts),
+            merged=self.atoms - len(starts),
         )
 
     @property
@@ -137,7 +161,7 @@ def _law(p: Array, q: Array) -> LossLaw:
 def law_delta(law: LossLaw, epsilon: float) -> Bounds:
     """delta of one pair: losses moved by their margin, sums of positive terms rounded to either side."""
     margin = loss_margin(law.losses)
-    error = (64 + 2 * len(law.losses)) * UNIT
+    error = (64 + 2 * law.atoms) * UNIT
     # not by `@`, whose threads cost more than they bring
     upper = float(np.sum(law.masses * -np.expm1(np.minimum(epsilon - law.losses - margin, 0.0))))
     lower = float(np.sum(law.masses * -np.expm1(np.minimum(epsilon - law.losses + margin, 0.0))))

@@ -5,7 +5,7 @@
     epsilon = min over tilts t of (K_1(t) + ... + K_k(t) + ln(1/delta)) / t,    K_i = count · ln E e^(t·loss),
 
 and the least of it over all laws is, at each tilt, the least K_i of every part by itself. A row of tilts thus
-proposes a few combinations. They are judged by their certified epsilon, and so are those of separate plans;
+proposes a few combinations. They are judged by an epsilon that holds, and so are those of separate plans;
 from the best of them one law at a time is exchanged as long as that helps.
 
 **Never above separate plans.** Their choices are among those compared, and what they cost by themselves,
@@ -41,10 +41,14 @@ Choice = tuple[int, ...]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Option:
-    """A part as it may be, with what one of its numbers reveals, discretized once."""
+    """A part as it may be, with what one of its numbers reveals.
+
+    `short` reveals no less and has fewer losses: what is compared by it is certified by `release`.
+    """
 
     part: Part
     release: Release
+    short: Release
 
     @property
     def unhidden(self) -> float:
@@ -53,8 +57,8 @@ class Option:
 
     def finite_losses(self, neglected: float) -> Losses:
         """The finite losses of all its numbers, for estimates; the rarest ends of tables are left out."""
-        law = max(self.release.covered, key=lambda law: float(law.masses @ law.losses))
-        return outlined((law.without_extremes(neglected),), self.part.composed)
+        law = max(self.short.covered, key=lambda law: float(law.masses @ law.losses))
+        return outlined((law.without_extremes(neglected).with_equal_merged(),), self.part.composed)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -106,15 +110,19 @@ class Choosing:
         """The places of options that may be in a row, those of least moment at a tilt first."""
         return [int(at) for at in np.argsort(self._moments(row, np.array([tilt]))[:, 0], kind="stable")]
 
-    def bounds(self, choice: Choice) -> tuple[Bounds, str]:
-        """Bounds for the epsilon of a choice, and how they were found; the upper one may be infinite."""
+    def epsilon(self, choice: Choice) -> float:
+        """An epsilon of a choice, from above; may be infinite."""
+        return self._bounds(choice)[0].upper
+
+    def certified(self, choice: Choice) -> tuple[Bounds, str] | None:
+        """Bounds for the epsilon of a choice, and how they were found, if that was done without short laws."""
+        whole = all(option.short is option.release for option in self._taken(choice))
+        return self._bounds(choice) if whole else None
+
+    def _bounds(self, choice: Choice) -> tuple[Bounds, str]:
         if choice not in self._known:
             self._known[choice] = noise_epsilon(self._counted(choice), self.delta)
         return self._known[choice]
-
-    def epsilon(self, choice: Choice) -> float:
-        """The certified epsilon of a choice; may be infinite."""
-        return self.bounds(choice)[0].upper
 
     def _losses(self, option: Option) -> Losses:
         if id(option) not in self._seen:
@@ -128,7 +136,7 @@ class Choosing:
         return [row[at] for row, at in zip(self.options, choice, strict=True)]
 
     def _counted(self, choice: Choice) -> list[tuple[Release, int]]:
-        return [(option.release, option.part.composed) for option in self._taken(choice)]
+        return [(option.short, option.part.composed) for option in self._taken(choice)]
 
     @property
     def _neglected(self) -> float:

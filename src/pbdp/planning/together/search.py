@@ -18,6 +18,7 @@ from functools import lru_cache, partial
 
 import numpy as np
 
+from pbdp.accounting.composition.loss_distribution import shortened
 from pbdp.accounting.composition.loss_law import Release
 from pbdp.digits import percent_down
 from pbdp.errors import CannotCertifyError, InputError
@@ -26,7 +27,7 @@ from pbdp.mechanism.design import AnyDesign, Design
 from pbdp.mechanism.grid import LinearGrid, whole_numbers
 from pbdp.mechanism.requirement import LARGEST_ORDER, Requirement
 from pbdp.planning.ask import families_of
-from pbdp.planning.certificate import is_payable, noise_delta
+from pbdp.planning.certificate import RESERVE, is_payable, noise_delta
 from pbdp.planning.plan import Part, Plan, common_delta
 from pbdp.planning.planner import FAMILIES, moving_designs, plan_for
 from pbdp.planning.together.choice import Choosing, Option
@@ -86,9 +87,9 @@ def plan_together(
     fixed = [_checked(name, row) for name, row in more.items()]
     counts = [asked.releases * asked.touched for asked in named.values()]
     counts += [row[0].releases for row in fixed]
-    splits = splits_of(counts, left)
-    known = _Known()
-    light = _light_parts(named, [row[0].requirement for row in fixed]) if quick else set()
+    splits = splits_of(counts, left)[: 1 if quick else None]
+    known = _Known(RESERVE * left / sum(counts))
+    light = light_parts(named, [row[0].requirement for row in fixed]) if quick else set()
     alike = [
         None if name in light or asked.coordinates is not None else (asked, name in concave)
         for name, asked in named.items()
@@ -131,11 +132,11 @@ def plan_together(
         [one.release for one in chosen],
         missing,
         split=found.split,
-        known=choosing.bounds(found.choice),
+        known=choosing.certified(found.choice),
     )
 
 
-def _light_parts(named: Mapping[str, Requirement], given: Sequence[Requirement]) -> set[str]:
+def light_parts(named: Mapping[str, Requirement], given: Sequence[Requirement]) -> set[str]:
     """Parts that hardly count beside the others, so that any good law will do for them.
 
     With sensitivities of s in a width w, k numbers cost about k·s/w if they are few, and the root of k·(s/w)²
@@ -157,12 +158,12 @@ def _leaders(parts: Sequence[tuple[Requirement, bool] | None]) -> list[int]:
     """
     found: list[int] = []
     for index, part in enumerate(parts):
-        like = (at for at in found if part is not None and _is_like(part, parts[at]))
+        like = (at for at in found if part is not None and is_like(part, parts[at]))
         found.append(next(like, index))
     return found
 
 
-def _is_like(one: tuple[Requirement, bool], other: tuple[Requirement, bool] | None) -> bool:
+def is_like(one: tuple[Requirement, bool], other: tuple[Requirement, bool] | None) -> bool:
     if other is None or one[1] != other[1]:
         return False
     sizes = []
@@ -233,13 +234,19 @@ def fitted(requirement: Requirement, families: tuple[str, ...], concave: bool = 
     Of the others those that budgets can pay for, and all of them `concave` if so asked.
     """
     tried = tuple(family for family in families if family in CONCAVE) if concave else families
-    laws = _payable(requirement, plan_for(requirement, tried, per_answer=False))
-    designs = [law for law in laws if isinstance(law, Design) and (is_concave(law) or not concave)]
+    designs = [law for law in ranked(requirement, tried) if is_concave(law) or not concave]
     if not designs:
         raise CannotCertifyError(
             f"{requirement.describe()}: no noise that only moves with the answer could be certified."
         )
     return tuple(designs[:MOST_OPTIONS])
+
+
+@lru_cache(maxsize=64)
+def ranked(requirement: Requirement, families: tuple[str, ...]) -> tuple[Design, ...]:
+    """All laws that were compared for a requirement, but for those that budgets cannot pay for."""
+    laws = _payable(requirement, plan_for(requirement, families, per_answer=False))
+    return tuple(law for law in laws if isinstance(law, Design))
 
 
 @lru_cache(maxsize=64)
@@ -278,15 +285,18 @@ class _Row:
 class _Known:
     """The options of all parts: one release for each design, so that equal ones are composed as one."""
 
-    def __init__(self) -> None:
-        self._releases: dict[tuple[AnyDesign, int | Requirement], Release] = {}
+    def __init__(self, neglected: float) -> None:
+        self._releases: dict[tuple[AnyDesign, int | Requirement], tuple[Release, Release]] = {}
+        self._neglected = neglected
 
     def _option(self, part: Part) -> Option:
         tabled = isinstance(part.design, Design)
         key = part.design, steps_of(part) if tabled else part.requirement
         if key not in self._releases:
-            self._releases[key] = release_of(part)
-        return Option(part=part, release=self._releases[key])
+            release = release_of(part)
+            self._releases[key] = release, shortened(release, self._neglected)
+        release, short = self._releases[key]
+        return Option(part=part, release=release, short=short)
 
     def options(self, name: str, requirement: Requirement, designs: Iterable[AnyDesign]) -> list[Option]:
         """Those of the designs that meet the requirement."""
@@ -322,10 +332,12 @@ class _Known:
         options = [self._option(part) for part in parts]
 
         def cheapest(share: float) -> int:
-            alone = [alone_epsilon(one.release, one.part.composed, share) for one in options]
+            alone = [alone_epsilon(one.short, one.part.composed, share) for one in options]
             return alone.index(min(alone))
 
-        return _Row(options=options, separate=[cheapest(share) for share in shares])
+        return _Row(
+            options=options, separate=[cheapest(share) if len(options) > 1 else 0 for share in shares]
+        )
 
 
 def _choosing(rows: Sequence[_Row], delta: float) -> Choosing:

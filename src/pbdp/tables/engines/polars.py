@@ -112,21 +112,23 @@ class PolarsSource:
             rows = rows.join(groups.lazy(), on=keys)
         placed = self._collected(_with_places(rows, asked, choice_key))
         parts, cut = [], []
-        people_in = [np.zeros(int(of_key.max()) + 1, dtype=np.int64) for of_key in asked.tables]
+        anew = {
+            at: np.zeros(int(of_key.max()) + 1, dtype=np.int64) for at, of_key in asked.counted_anew.items()
+        }
         for part in _by_parts(placed, asked):
             pairs = self._collected(part) if asked.parts else part
             cut += [self._collected(_cut(pairs.lazy(), asked))] if asked.cuts else []
             kept = _kept(pairs.lazy(), asked)
             parts.append(self._collected(_totals(kept, asked, ["g"])))
-            for people, of_key in zip(people_in, asked.tables, strict=True):
-                counted = self._collected(_people_in(kept, of_key))
+            for at, people in anew.items():
+                counted = self._collected(_people_in(kept, asked.tables[at]))
                 np.add.at(people, counted["m"].to_numpy(), counted["people"].to_numpy())
         found = pl.concat(parts).group_by("g").sum()
         found = found if groups is None else found.join(groups, on="g").drop("g")
         answer = self._answer(found, asked, read)
         for counted in cut:
             np.add.at(answer.touched, counted["cut"].to_numpy(), counted["people"].to_numpy())
-        return replace(answer, people_in=tuple(people_in))
+        return replace(answer, people_in=asked.people_in(answer, anew))
 
     def _schema(self) -> pl.Schema:
         """Names and types of the columns."""

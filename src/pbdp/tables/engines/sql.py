@@ -6,7 +6,8 @@
     pairs    per person and group: n rows, and for each value column c values and their sum w
     last     per group: the capped sums over persons
     cut      if asked whom the bounds touch: the pairs once more, by person, and then by what cut them
-    others   for each other table that people are counted in: the pairs once more, by its groups
+    others   for each other table that people are counted in: the pairs once more, by its groups, unless these
+             are the groups themselves, or everybody is one group and counted by what cut them
 
 Without a unit each row is a person of its own, and the last step reads the source. The bound on groups does
 not rest on the hash: a person's kept rows have at most `groups_per_person` different (h, group), and so at
@@ -26,7 +27,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
@@ -190,14 +191,13 @@ def aggregates_from(
 ) -> Aggregates:
     """The columns of the query's result, as numpy arrays, as what every engine returns."""
     touched = np.zeros(asked.cuts, dtype=np.int64)
-    people_in: list[Index] = []
+    anew: dict[int, Index] = {}
     if "part" in columns:
         part, counted = columns["part"].astype(np.int64), columns["people"].astype(np.int64)
         np.add.at(touched, -1 - part[part < 0], counted[part < 0])
-        for number, table in enumerate(asked.tables, start=1):
-            people = np.zeros(int(table.max()) + 1, dtype=np.int64)
-            people[columns["g"][part == number].astype(np.int64)] = counted[part == number]
-            people_in.append(people)
+        for at, table in asked.counted_anew.items():
+            anew[at] = np.zeros(int(table.max()) + 1, dtype=np.int64)
+            anew[at][columns["g"][part == at + 1].astype(np.int64)] = counted[part == at + 1]
         columns = {name: column[part == 0] for name, column in columns.items()}
     whole = {name: column.astype(np.int64) for name, column in columns.items() if name[0] != "k"}
     if "o" in whole:
@@ -212,7 +212,7 @@ def aggregates_from(
                 for place, (name, kind) in enumerate(read.items())
             }
         )
-    return Aggregates(
+    made = Aggregates(
         group=whole["g"] if "g" in whole else np.arange(len(people), dtype=np.int64),
         people=people,
         rows=whole["rows"],
@@ -220,8 +220,8 @@ def aggregates_from(
         sums=tuple(whole[f"s{j}"] for j in values),
         found=found,
         touched=touched,
-        people_in=tuple(people_in),
     )
+    return replace(made, people_in=asked.people_in(made, anew))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -269,6 +269,12 @@ class _Text:
     def ranked(self) -> bool:
         """Whether somebody may be in too many groups; without columns to group by there is one."""
         return self.asked.groups_per_person is not None and bool(self.asked.by)
+
+    @property
+    def placed(self) -> bool:
+        """Whether pairs say which of a person's groups they are: for the bounds, or to count everybody once."""
+        everybody = any(table.max() == 0 for table in self.asked.counted_anew.values())
+        return self.ranked and (self.asked.touched or everybody)
 
     @property
     def values(self) -> list[str]:
@@ -360,8 +366,10 @@ class _Text:
                 if self.asked.touched:
                     made.append(f"CASE WHEN {wide} = {_clamped(wide, value)} THEN 0 ELSE 1 END AS x{j}")
             made.append(f"count({v}) AS c{j}, {total} AS w{j}")
+        if self.placed:
+            made.append("min(place) AS place")
         if self.asked.touched:
-            made += ["min(place) AS place"] * self.ranked + [f"max({o}) AS {o}" for o in self.outside]
+            made += [f"max({o}) AS {o}" for o in self.outside]
         keys = ", ".join(["p", *self.group])
         return f"SELECT {', '.join([keys, *made])} FROM {source} GROUP BY {keys}"  # noqa: S608
 
@@ -389,11 +397,15 @@ class _Text:
     def others(self, kept: str) -> list[str]:
         """How many people are in the groups of other tables, in the same columns."""
         made = []
-        for number in range(len(self.asked.tables)):
-            of = f"(SELECT DISTINCT kept.p AS p, t.m{number} AS m FROM (SELECT p, g FROM {kept}) AS kept "  # noqa: S608
-            of += f"JOIN {self.keys[0]} AS t ON kept.g = t.g) AS persons"
-            columns = ", ".join(["CAST(m AS BIGINT)", str(number + 1), "count(*)", *self._nothing()])
-            made.append(f"SELECT {columns} FROM {of} GROUP BY m")  # noqa: S608
+        for at, table in self.asked.counted_anew.items():
+            # each person has one first group
+            first = f"SELECT 0 AS m FROM {kept} WHERE place = 1"  # noqa: S608
+            of = first if self.placed else f"SELECT DISTINCT p, 0 AS m FROM {kept}"  # noqa: S608
+            if table.max() > 0:
+                of = f"SELECT DISTINCT kept.p AS p, t.m{at} AS m FROM (SELECT p, g FROM {kept}) AS kept "  # noqa: S608
+                of += f"JOIN {self.keys[0]} AS t ON kept.g = t.g"
+            columns = ", ".join(["CAST(m AS BIGINT)", str(at + 1), "count(*)", *self._nothing()])
+            made.append(f"SELECT {columns} FROM ({of}) AS persons GROUP BY m")  # noqa: S608
         return made
 
     @property

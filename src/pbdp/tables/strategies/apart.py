@@ -18,7 +18,7 @@ from pbdp.noise.kernel import Array, Index
 from pbdp.tables.bounded import Aggregates
 from pbdp.tables.margins import Margins
 from pbdp.tables.numbers import Quantity
-from pbdp.tables.strategies.cells import width_of_sum
+from pbdp.tables.strategies.cells import room_of_sum, width_of_sum
 from pbdp.tables.strategies.separate import moves_of
 from pbdp.tables.strategies.strategy import Change, Designs, Moves, Record, Strategy
 
@@ -39,6 +39,9 @@ class EveryTable(Strategy):
     def widths(self, designs: Designs, table: int, confidence: float) -> Array:
         width = width_of_sum(designs[self.name(table)], 1, confidence)
         return np.full(len(self.margins.tables[table]), width)
+
+    def room(self, designs: Designs, table: int, confidence: float, width: float) -> float:
+        return room_of_sum(designs[self.name(table)], 1, confidence, width)
 
     def record(self) -> Record:
         return {"kind": self.kind}
@@ -97,3 +100,7 @@ class Alone(EveryTable):
     def widths(self, designs: Designs, table: int, confidence: float) -> Array:
         widths = EveryTable.widths(self, designs, table, confidence)
         return widths + (0.5 * self.margins.tables[table].sizes if self.rounded else 0.0)
+
+    def room(self, designs: Designs, table: int, confidence: float, width: float) -> float:
+        half = 0.5 * float(self.margins.tables[table].sizes.max()) if self.rounded else 0.0
+        return EveryTable.room(self, designs, table, confidence, width - half)

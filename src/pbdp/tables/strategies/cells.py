@@ -5,19 +5,26 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import lru_cache
+from statistics import NormalDist
 from typing import ClassVar
 
 import numpy as np
 
 from pbdp.mechanism.design import Design
 from pbdp.noise.kernel import Array, Index
-from pbdp.release.combination import Term, law_of_sum
+from pbdp.release.combination import SumLaw, Term, law_of_sum
 from pbdp.tables.margins import Margins
+from pbdp.tables.strategies.estimates import near_width
 from pbdp.tables.strategies.strategy import Change, Designs, Moves, Record, Strategy, spread
 
 # Groups of so many different sizes have widths of their own; of more, those of the next larger size.
 MOST_SIZES = 64
+# So near a whole width (relative), how often a sum is within it says more than its own whole width.
+BESIDE = 0.1
+# Widths from which on it does not matter that numbers are whole, for an estimate.
+MANY_STEPS = 256.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,7 +63,12 @@ class Cells(Strategy):
         # the largest sum is the widest one: noise is even and never more likely further out (Anderson 1955)
         largest = self.margins.tables[table].largest
         half = 0.5 * largest if self.rounded else 0.0
-        return width / max(width_of_sum(designs[self.label], largest, confidence) + half, 0.5)
+        return room_of_sum(designs[self.label], largest, confidence, width - half)
+
+    def near_room(self, designs: Designs, table: int, confidence: float, width: float) -> float:
+        largest = self.margins.tables[table].largest
+        half = 0.5 * largest if self.rounded else 0.0
+        return near_room_of_sum(designs[self.label], largest, confidence, width - half)
 
     def record(self) -> Record:
         return {"kind": self.kind}
@@ -82,5 +94,31 @@ def few(sizes: Index) -> Index:
 @lru_cache(maxsize=1024)
 def width_of_sum(design: Design, count: int, confidence: float) -> float:
     """How far a sum of so many numbers is off, in steps."""
-    law = law_of_sum([Term(table=design.table_at(0.0), count=count)])
-    return float(math.ceil(law.half_width(confidence)))
+    return float(math.ceil(_law(design, count).half_width(confidence)))
+
+
+def room_of_sum(design: Design, count: int, confidence: float, width: float) -> float:
+    """About how many times as wide the noise may be for a sum of so many numbers to be within so many steps.
+
+    It is 1 or more if the sum is. Widths are whole: near them it goes by how often the sum is within.
+    """
+    have = width_of_sum(design, count, confidence)
+    room = width / max(have, 0.5)
+    if not 1 - BESIDE <= room <= 1 + BESIDE:
+        return room
+    inside = _law(design, count).within(math.floor(width))
+    normal = NormalDist()
+    often, asked = (normal.inv_cdf((1 + min(one, 1 - 1e-12)) / 2) for one in (inside, confidence))
+    return max(often / asked, 1.0) if have <= width else min(often / asked, 1 - 1e-9)
+
+
+def near_room_of_sum(design: Design, count: int, confidence: float, width: float) -> float:
+    """About the same; by an estimate where whole numbers are of no account."""
+    if width < MANY_STEPS:
+        return room_of_sum(design, count, confidence, width)
+    return width / near_width(((design, Fraction(1), count),), confidence)
+
+
+@lru_cache(maxsize=64)
+def _law(design: Design, count: int) -> SumLaw:
+    return law_of_sum([Term(table=design.table_at(0.0), count=count)])

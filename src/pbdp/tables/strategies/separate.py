@@ -20,7 +20,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import lru_cache
 from typing import ClassVar
@@ -31,13 +31,14 @@ from pbdp.mechanism.design import Design
 from pbdp.noise.kernel import Array, Index
 from pbdp.release.combination import Term, law_of_sum
 from pbdp.tables.margins import Margin, Margins, parents, summed
+from pbdp.tables.strategies.cells import near_room_of_sum
+from pbdp.tables.strategies.estimates import Noises, near_width, spread_of
 from pbdp.tables.strategies.rounding import below
 from pbdp.tables.strategies.strategy import Change, Designs, Moves, Record, Strategy
 
-# Noises of one design with one weight: the design, the weight, and how many there are.
-Noises = tuple[Design, Fraction, int]
-# Groups that differ in more ways than this would take long to find the widths of.
-MOST_KINDS = 256
+# Groups that differ in more ways than this would take long to find the widths of; of how many an estimate is
+# made, those with the least room.
+MOST_KINDS, LOOKED_AT = 256, 3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,6 +52,9 @@ class Separate(Strategy):
     change: Change
     measured: tuple[int, ...]
     rounded: bool = False
+    _known: dict[int, tuple[list[_Kind], Index]] = field(
+        init=False, repr=False, compare=False, default_factory=dict
+    )
 
     @property
     def order(self) -> list[int]:
@@ -93,18 +97,40 @@ class Separate(Strategy):
 
     def widths(self, designs: Designs, table: int, confidence: float) -> Array:
         kinds, of_group = self._groups()[table]
-        named = {at: designs[self.name(at)] for at in self.measured}
         sizes = self.margins.tables[table].sizes
-        found = []
-        for kind in kinds:
-            noises = tuple((named[at], weight, count) for at, weight, count in kind.terms)
-            # the number is whole, and next to one that is as near
-            found.append(float(math.ceil(width_of(noises, confidence) + kind.moved)))
+        # the number is whole, and next to one that is as near
+        found = [
+            float(math.ceil(width_of(self._noises(kind, designs), confidence) + kind.moved)) for kind in kinds
+        ]
         return np.array(found)[of_group] + (0.5 * sizes if self.rounded else 0.0)
+
+    def room(self, designs: Designs, table: int, confidence: float, width: float) -> float:
+        rooms = (left / float(width_of(noises, confidence)) for noises, left in self._left(designs, table, width))
+        return min(rooms)
+
+    def near_room(self, designs: Designs, table: int, confidence: float, width: float) -> float:
+        every = self._left(designs, table, width)
+        tightest = sorted(every, key=lambda entry: entry[1] / spread_of(entry[0]))[:LOOKED_AT]
+        return min(_near_room(noises, confidence, left) for noises, left in tightest)
+
+    def _left(self, designs: Designs, table: int, width: float) -> list[tuple[tuple[Noises, ...], float]]:
+        """The noises of each kind of group, and how far off they may be for it to be within the width."""
+        kinds, of_group = self._groups()[table]
+        largest = np.zeros(len(kinds))
+        np.maximum.at(largest, of_group, self.margins.tables[table].sizes if self.rounded else 0)
+        return [
+            (self._noises(kind, designs), max(math.floor(width - half) - float(kind.moved), 1e-9))
+            for kind, half in zip(kinds, 0.5 * largest, strict=True)
+        ]
+
+    def _noises(self, kind: _Kind, designs: Designs) -> tuple[Noises, ...]:
+        return tuple((designs[self.name(at)], weight, count) for at, weight, count in kind.terms)
 
     def _groups(self) -> dict[int, tuple[list[_Kind], Index]]:
         """For each table the kinds of its groups, and which kind each group is."""
-        found: dict[int, tuple[list[_Kind], Index]] = {}
+        found = self._known
+        if found:
+            return found
         above: int | None = None
         for at in self.order:
             table, source = self.margins.tables[at], self.source(at)
@@ -198,6 +224,12 @@ def moves_of(table: Margin, change: Change) -> Moves:
         laws=change.people * (cells + 1),
         concave=True,
     )
+
+
+def _near_room(noises: tuple[Noises, ...], confidence: float, left: float) -> float:
+    if len(noises) == 1 and noises[0][1] == 1:
+        return near_room_of_sum(noises[0][0], noises[0][2], confidence, left)
+    return left / near_width(noises, confidence)
 
 
 @lru_cache(maxsize=4096)

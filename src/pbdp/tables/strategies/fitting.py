@@ -1,0 +1,269 @@
+"""Which noise the parts of a strategy may have: laws that are good for one number of a part, made as wide as
+the tables allow.
+
+What a table is off by follows from all parts. Their laws are scaled by estimates of it (`Strategy.near_room`);
+the noise that is taken in the end is brought to its certified widths (`exact`).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from statistics import NormalDist
+
+from pbdp.errors import CannotCertifyError
+from pbdp.mechanism.absolute import AbsoluteRegion
+from pbdp.mechanism.design import Design, rounded_down
+from pbdp.mechanism.requirement import Requirement
+from pbdp.noise.family import stretched
+from pbdp.planning.planner import FAMILIES, grids_of
+from pbdp.planning.together.search import fitted, is_concave, is_like, light_parts, ranked, simple
+from pbdp.tables.numbers import Asked
+from pbdp.tables.query import Query
+from pbdp.tables.strategies.joint import sigma_of
+from pbdp.tables.strategies.kinds import step_of
+from pbdp.tables.strategies.strategy import Strategy
+
+# How near (relative) the widest number of a table comes to what is asked, in how many steps: by estimates,
+# and by certified widths.
+NEAR, CLOSE, CLOSE_JOINT, MOST_STEPS = 1e-3, 2e-4, 1e-5, 12
+# Sweeps over the parts, each of which is scaled with the others as they are.
+SWEEPS = 2
+# Laws of each kind that are tried.
+MOST_LAWS = 5
+# Noise with widths of more steps than this takes long: simple laws do.
+LONG = 1 << 13
+
+Designs = Mapping[str, Design]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Options:
+    """The designs that a part may have, and what one of its numbers is asked."""
+
+    asked: Requirement
+    designs: Sequence[Design]
+
+    @property
+    def rows(self) -> list[tuple[Requirement, Design]]:
+        """The designs with the requirements that they meet."""
+        return [(met(self.asked, design), design) for design in self.designs]
+
+    @property
+    def smooth(self) -> Options:
+        """Those that can be scaled."""
+        return replace(self, designs=[design for design in self.designs if can_be_scaled(design)])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Fitted:
+    """The laws that were found for a requirement; `best` is the family of the best one that is not concave."""
+
+    asked: Requirement
+    smooth: list[Design]
+    best: str | None
+
+
+@dataclass(slots=True, kw_only=True)
+class Shapes:
+    """Laws that are good for one number. Parts that are alike have the same ones, but for their scales."""
+
+    _known: list[_Fitted] = field(default_factory=list)
+
+    def of(self, asked: Requirement, *, concave: bool, light: bool) -> list[Design]:
+        """The best laws, log-concave ones first and no others if they must be; of a light part simple ones."""
+        long = _width_in_steps(asked) > LONG
+        like = next((one for one in self._known if is_like((asked, False), (one.asked, False))), None)
+        if like is not None:
+            few = simple(FAMILIES) if long else FAMILIES
+            factor, grid = _width_in_steps(asked) / _width_in_steps(like.asked), grids_of(asked)[0]
+            known = (one for one in like.smooth if one.kernel.family in few)
+            smooth = [replace(scaled(one, factor), grid=grid) for one in known]
+            if concave or long or like.best is None:
+                return smooth
+            return [*smooth, *_others(ranked(asked, (like.best,)))]
+        families = simple(FAMILIES) if light or long else FAMILIES
+        if concave:
+            return list(fitted(asked, families, concave=True))
+        laws = ranked(asked, families)
+        smooth = [one for one in laws if is_concave(one)] or list(fitted(asked, FAMILIES, concave=True))
+        others = _others(laws)
+        if not light and not long:
+            best = others[0].kernel.family if others and laws[0] is others[0] else None
+            self._known.append(_Fitted(asked=asked, smooth=smooth[:MOST_LAWS], best=best))
+        return [*smooth[:MOST_LAWS], *others]
+
+
+def _others(laws: Sequence[Design]) -> list[Design]:
+    return [one for one in laws if not is_concave(one)][:MOST_LAWS]
+
+
+def _width_in_steps(asked: Requirement) -> float:
+    return float(asked.region.offsets(0.0)[0]) / grids_of(asked)[0].step
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fitting:
+    """A number of a query, with a strategy for it."""
+
+    query: Query
+    asked: Asked
+    strategy: Strategy
+
+    @property
+    def step(self) -> float:
+        """The step that it is counted in."""
+        return step_of(self.query, self.asked)
+
+    def requirement(self, name: str, width: float) -> Requirement:
+        """What the numbers of a part are planned for."""
+        moves, whole, confidence = (
+            self.strategy.parts[name],
+            self.asked.quantity.is_whole,
+            self.asked.confidence,
+        )
+        if whole:
+            width, confidence = _on_whole(width, confidence)
+        return Requirement(
+            region=AbsoluteRegion.even(width),
+            confidence=confidence,
+            sensitivity=moves.steps * self.step,
+            delta=self.query.delta,
+            releases=moves.numbers,
+            neighbors=self.query.neighbors,
+            integer=whole,
+            step=None if whole else self.step,
+        )
+
+    def options(self, shapes: Shapes) -> dict[str, Options]:
+        """For each part the designs to choose from, the widest with which its tables are near, by estimates.
+
+        Laws for one of its numbers are scaled until that is so; those that cannot be scaled are taken if it
+        is. Parts are looked at one after the other, the others having their first design.
+        """
+        made = {name: self.requirement(name, width) for name, width in self._first_widths().items()}
+        own = self.strategy.own_designs(self.step, self.asked.quantity.is_whole)
+        light = light_parts(made, ()) if len(made) > 1 else set()
+        laws = {
+            name: own or shapes.of(made[name], concave=moves.concave, light=name in light)
+            for name, moves in self.strategy.parts.items()
+        }
+        chosen = {name: rows[0] for name, rows in laws.items()}
+        for _ in range(SWEEPS if len(laws) > 1 else 1):
+            for name in laws:
+                chosen[name] = self._scaled(name, chosen) or chosen[name]
+        return {
+            name: Options(asked=made[name], designs=self._near(name, chosen, laws[name])) for name in laws
+        }
+
+    def _near(self, name: str, chosen: Designs, laws: Sequence[Design]) -> list[Design]:
+        """The laws of a part with which its tables are as near as they must be, scaled where they can be."""
+        found = []
+        for law in laws:
+            design: Design | None = law
+            if can_be_scaled(law):
+                design = self._scaled(name, {**chosen, name: law})
+            elif self._room({**chosen, name: law}, name) < 1:
+                design = None
+            if design is not None:
+                found.append(design)
+        if not found:
+            raise CannotCertifyError("No noise was found with which all tables are as near as asked.")
+        return found
+
+    def _scaled(self, name: str, designs: Designs) -> Design | None:
+        """The design of a part, as wide as its tables allow by estimates."""
+        design, best = designs[name], None
+        close = CLOSE_JOINT if design.kernel.joint else NEAR
+        for _ in range(MOST_STEPS):
+            room = self._room({**designs, name: design}, name)
+            if room >= 1:
+                best = design
+            if 1 <= room <= 1 + close or not math.isfinite(room):
+                break
+            # a little less than would just do, as widths are whole
+            design = scaled(design, room * (1 - close / 2))
+        return best
+
+    def exact(self, designs: Designs) -> dict[str, Design] | None:
+        """The designs, all scaled alike to what the tables are certified to be within; None if that fails."""
+        own = {name: designs[name] for name in self.strategy.parts}
+        free = {name for name, design in own.items() if can_be_scaled(design)}
+        best: dict[str, Design] | None = None
+        widest, narrowest = 0.0, math.inf
+        factor = 1.0
+        for _ in range(MOST_STEPS):
+            tried = {name: scaled(one, factor) if name in free else one for name, one in own.items()}
+            room = self.room(tried)
+            if room >= 1 and factor > widest:
+                best, widest = tried, factor
+            elif room < 1:
+                narrowest = min(narrowest, factor)
+            if not free or not math.isfinite(room) or 1 <= room <= 1 + CLOSE:
+                break
+            factor *= room * (1 - CLOSE / 2)
+            if not widest < factor < narrowest:
+                if narrowest <= widest * (1 + CLOSE):
+                    break
+                factor = (widest + narrowest) / 2 if widest else 0.999 * narrowest
+        return best
+
+    def room(self, designs: Designs) -> float:
+        """How much wider the tables may still be, certified."""
+        given = self.asked.widths.items()
+        rooms = (
+            self.strategy.room(designs, table, self.asked.confidence, width / self.step)
+            for table, width in given
+        )
+        return min(rooms, default=math.inf)
+
+    def _room(self, designs: Designs, name: str) -> float:
+        """About the same, of the tables that follow from one part."""
+        given = ((at, width) for at, width in self.asked.widths.items() if self.strategy.follows(at) == name)
+        rooms = (
+            self.strategy.near_room(designs, table, self.asked.confidence, width / self.step)
+            for table, width in given
+        )
+        return min(rooms, default=math.inf)
+
+    def _first_widths(self) -> dict[str, float]:
+        """Widths of parts to begin with: sums of n numbers are about the root of n times as far off."""
+        found: dict[str, float] = {}
+        for table, width in self.asked.widths.items():
+            name = self.strategy.follows(table)
+            share = width / math.sqrt(self.strategy.rows(table))
+            found[name] = min(found.get(name, math.inf), share)
+        widest = max(found.values(), default=self.asked.cells or 1.0)
+        return {name: found.get(name, widest) for name in self.strategy.parts}
+
+
+def can_be_scaled(design: Design) -> bool:
+    """Whether a law stays what it is when it is made wider."""
+    return design.kernel.joint or is_concave(design)
+
+
+def scaled(design: Design, factor: float) -> Design:
+    """The design with wider noise."""
+    return replace(design, kernel=stretched(design.kernel, factor))
+
+
+def met(asked: Requirement, design: Design) -> Requirement:
+    """The requirement that a design just meets: within the same width, or one as wide as joint noise is.
+
+    Rows of joint noise are in other units than the tables.
+    """
+    if design.kernel.joint:
+        far = NormalDist().inv_cdf((1 + asked.confidence) / 2)
+        width = math.ceil(far * sigma_of(design)) * design.grid.step
+        asked = replace(asked, region=AbsoluteRegion.even(width))
+    inside = rounded_down(design.least_weight(design.grid.region_in_steps(asked.region)))
+    return replace(asked, confidence=min(max(inside, 1e-6), 1 - 1e-12))
+
+
+def _on_whole(width: float, confidence: float) -> tuple[float, float]:
+    """A whole width and the confidence that stand for any width: what they would be of Gaussian noise."""
+    whole = max(float(math.floor(width)), 1.0)
+    normal = NormalDist()
+    far = normal.inv_cdf((1 + confidence) / 2) * (whole + 0.5) / (width + 0.5)
+    return whole, min(2 * normal.cdf(far) - 1, 1 - 1e-9)

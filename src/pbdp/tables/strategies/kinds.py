@@ -1,0 +1,231 @@
+"""The kinds of strategies that the numbers of several tables may have, made from a query and from records."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from statistics import NormalDist
+from typing import Any
+
+from pbdp.errors import InputError
+from pbdp.mechanism.grid import LinearGrid, step_of_at_least
+from pbdp.mechanism.neighbors import Neighbors
+from pbdp.tables.margins import Margins, RunningMargin
+from pbdp.tables.numbers import Asked
+from pbdp.tables.query import Query
+from pbdp.tables.strategies.apart import Alone, Apart
+from pbdp.tables.strategies.cells import Cells
+from pbdp.tables.strategies.residual import (
+    MOST_COLUMNS,
+    MOST_RESIDUALS,
+    Residual,
+    best_weights,
+    residuals_of,
+)
+from pbdp.tables.strategies.running import Running, Weights, is_sound, root_weights
+from pbdp.tables.strategies.separate import MOST_KINDS, Separate
+from pbdp.tables.strategies.strategy import Change, Strategy
+
+# Of the widths of tables this is left to the rounding of sums to steps.
+FOR_STEPS = 0.01
+MOST_IN_CHANGE = 1 << 16
+
+Kind = Callable[[Query, Asked], Strategy | None]
+
+
+def change_of(query: Query, asked: Asked) -> Change:
+    """What one person can do to the cells of a number, in steps."""
+    quantity, value = asked.quantity, asked.quantity.value
+    grid = LinearGrid(step=step_of(query, asked), rounded=not quantity.is_whole)
+    signed = value is not None and (quantity.of == "sum from the middle" or value.fixed.low < 0)
+    return Change(
+        cells=min(query.groups_of_one, len(_margins(query).cells)),
+        steps=grid.sensitivity_in_steps(quantity.sensitivity(query.neighbors)),
+        people=Neighbors(query.neighbors).people,
+        signed=signed,
+    )
+
+
+def step_of(query: Query, asked: Asked) -> float:
+    """The step that a number is counted in: 1 for whole numbers, else fine against all widths."""
+    quantity, margins = asked.quantity, _margins(query)
+    if quantity.is_whole:
+        return 1.0
+    sensitivity = quantity.sensitivity(query.neighbors)
+    widths = [width / margins.tables[table].largest for table, width in asked.widths.items()]
+    least = min([*widths, *([asked.cells] if asked.cells is not None else [])])
+    return step_of_at_least(
+        sensitivity, min(math.ceil(sensitivity / (2 * FOR_STEPS * least)), MOST_IN_CHANGE)
+    )
+
+
+def _margins(query: Query) -> Margins:
+    if query.margins is None:
+        raise AssertionError("a query of several tables has margins")
+    return query.margins
+
+
+def _cells(query: Query, asked: Asked) -> Strategy:
+    return Cells(
+        label=asked.label,
+        margins=_margins(query),
+        change=change_of(query, asked),
+        rounded=not asked.quantity.is_whole,
+    )
+
+
+def _separate(query: Query, asked: Asked) -> Strategy | None:
+    """Noise of its own for the finest table, and for those that must be nearer than its sums are."""
+    margins = _margins(query)
+    if margins.chain is None or not asked.widths:
+        return None
+    finest = margins.chain[-1]
+    cells = asked.widths.get(finest)
+    measured = [finest]
+    for table, width in asked.widths.items():
+        size = int(margins.tables[table].sizes.max())
+        if table != finest and (cells is None or width < cells * math.sqrt(size)):
+            measured.append(table)
+    made = _measured(query, asked, measured) if len(measured) > 1 else None
+    return made if made is not None and made.kinds <= MOST_KINDS else None
+
+
+def _measured(query: Query, asked: Asked, measured: Sequence[int]) -> Separate | None:
+    """Nested tables of which these have noise of their own."""
+    margins = _margins(query)
+    if margins.chain is None or margins.chain[-1] not in measured:
+        return None
+    return Separate(
+        label=asked.label,
+        margins=margins,
+        change=change_of(query, asked),
+        measured=tuple(sorted(set(measured))),
+        rounded=not asked.quantity.is_whole,
+    )
+
+
+def _apart(query: Query, asked: Asked) -> Strategy | None:
+    """People who may be in several cells do not add up."""
+    if asked.quantity.of != "people" or query.groups_of_one == 1:
+        return None
+    return Apart(label=asked.label, margins=_margins(query), change=change_of(query, asked))
+
+
+def _alone(query: Query, asked: Asked) -> Strategy | None:
+    """Others need not add up if the query says so."""
+    if query.add_up:
+        return None
+    rounded = not asked.quantity.is_whole
+    change = change_of(query, asked)
+    return Alone(label=asked.label, margins=_margins(query), change=change, rounded=rounded)
+
+
+def strategy_from(query: Query, asked: Asked, record: Mapping[str, Any]) -> Strategy:
+    """The strategy of a record, for a number of a query; refused if it cannot be one."""
+    margins = _margins(query)
+    if query.running is not None and record.get("kind") not in ("cells", "running"):
+        record = {}
+    match record:
+        case {"kind": "cells"}:
+            made: Strategy | None = simplest(query, asked)
+        case {"kind": "separate", "measured": [*labels]} if set(labels) <= set(margins.labels):
+            made = _measured(query, asked, [margins.labels.index(label) for label in labels])
+        case {"kind": "apart"}:
+            made = _apart(query, asked)
+        case {"kind": "alone"} if _apart(query, asked) is None:
+            made = _alone(query, asked)
+        case {"kind": "residual", "weights": [*listed]} if margins.is_grid:
+            made = _with_weights(query, asked, _weights_from(margins, listed))
+        case {"kind": "running", "weights": [*listed]} if query.running is not None:
+            days = _so_far(query).shape[1]
+            made = _running_with(query, asked, tuple(listed)) if is_sound(listed, days) else None
+        case _:
+            made = None
+    if made is None or made.record() != dict(record):
+        raise InputError(f"strategy of {asked.label}", "one of several tables", ascii(record.get("kind")))
+    return made
+
+
+def _residual(query: Query, asked: Asked) -> Strategy | None:
+    """Gaussian noise on the residuals of all margins of a grid."""
+    margins = _margins(query)
+    every = [set(table.columns) for table in margins.tables]
+    open_ones = [at for at, named in enumerate(every) if at not in asked.widths]
+    # a table without a width is as near as those with more columns make it
+    if any(not any(every[at] < every[other] for other in asked.widths) for at in open_ones):
+        return None
+    if not asked.widths or not margins.is_grid or min(margins.lengths, default=1) < 2:
+        return None
+    if len(margins.lengths) > MOST_COLUMNS or sum(2 ** len(one) for one in every) > MOST_RESIDUALS:
+        return None
+    normal = NormalDist().inv_cdf((1 + asked.confidence) / 2)
+    step = step_of(query, asked)
+    variances = {table: (width / step / normal) ** 2 for table, width in asked.widths.items()}
+    change = change_of(query, asked)
+    return _with_weights(query, asked, best_weights(margins, change, variances))
+
+
+def _with_weights(query: Query, asked: Asked, weights: Mapping[frozenset[int], int]) -> Residual:
+    return Residual(
+        label=asked.label,
+        margins=_margins(query),
+        change=change_of(query, asked),
+        weights=weights,
+        rounded=not asked.quantity.is_whole,
+    )
+
+
+def _weights_from(margins: Margins, listed: Sequence[Any]) -> dict[frozenset[int], int]:
+    """The weights of residuals in a record, which has all that the tables need."""
+    found = {frozenset(margins.columns.index(name) for name in names): weight for names, weight in listed}
+    sound = all(
+        isinstance(weight, int) and not isinstance(weight, bool) and weight > 0 for weight in found.values()
+    )
+    if not sound or list(found) != residuals_of(margins):
+        raise InputError("weights of residuals", "whole numbers, one for each of them", "others")
+    return found
+
+
+def _running(query: Query, asked: Asked) -> Strategy | None:
+    """Gaussian noise on weighted sums of the days so far."""
+    normal = NormalDist().inv_cdf((1 + asked.confidence) / 2)
+    spread = min(asked.widths.values()) / step_of(query, asked) / normal
+    weights = root_weights(_so_far(query), change_of(query, asked), spread)
+    return None if weights is None else _running_with(query, asked, weights)
+
+
+def _running_with(query: Query, asked: Asked, weights: Weights) -> Running:
+    return Running(
+        label=asked.label,
+        margins=_margins(query),
+        change=change_of(query, asked),
+        weights=weights,
+        rounded=not asked.quantity.is_whole,
+    )
+
+
+def _so_far(query: Query) -> RunningMargin:
+    (table,) = _margins(query).tables
+    if not isinstance(table, RunningMargin):
+        raise AssertionError("running totals have a table of their own")
+    return table
+
+
+# The kinds of strategies that are compared, of several tables and of running totals.
+KINDS: tuple[Kind, ...] = (_cells, _separate, _residual)
+RUNNING_KINDS: tuple[Kind, ...] = (_cells, _running)
+
+
+def strategies_of(query: Query, asked: Asked) -> list[Strategy]:
+    """Those that a number may have; what need not add up may have noise of its own for every table."""
+    apart = _apart(query, asked)
+    if apart is not None:
+        return [apart]
+    kinds = KINDS if query.running is None else RUNNING_KINDS
+    made = (kind(query, asked) for kind in (*kinds, _alone))
+    return [strategy for strategy in made if strategy is not None]
+
+
+def simplest(query: Query, asked: Asked) -> Strategy:
+    """Noise on the cells, or on every table where these do not add up."""
+    return _apart(query, asked) or _cells(query, asked)
