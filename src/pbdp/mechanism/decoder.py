@@ -12,14 +12,16 @@ noise are multiples of `parts`, so that the table that is drawn from splits ever
 to U(Q), are one interval, a <= noisy < b, with a the first one whose output is L(Q) or more and b the first
 whose output is above U(Q). Their weight is a difference of two sums over the table, a whole number. It is
 computed for every answer that the plan serves. Where answers have no end, D(noisy) = floor(noisy/parts)
-from some point e on, so for every answer Q >= e + r, r the reach of the noise, the output is the answer plus
-noise: it is acceptable whenever the noise stays within the offsets of Q, and those are at least the least
-offsets of all answers from e + r on. That one weight serves all of them, and the answers before are finitely
-many. Downwards it is the same.
+from some point e on. For an answer whose acceptable outputs are all e or more, a and b are L(Q) and U(Q) + 1
+themselves, in parts: its output is acceptable whenever the noise stays within its offsets. So it is for every
+answer beyond the last one that e is acceptable for; and for every Q >= e + r, r the reach of the noise, as
+its output is the answer plus noise. All of them have at least the weight within the least of their offsets,
+and the answers before are finitely many. Downwards it is the same.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -97,10 +99,12 @@ class Decoder:
     def first_noisy(self, outputs: Index) -> Index:
         """For each output y the first noisy part whose output is no less; -FAR if all are, FAR if none is."""
         place = np.searchsorted(self._outputs, outputs)
-        itself = outputs * self.parts
+        itself, found = outputs * self.parts, self._edges.take(place)
         low = np.minimum(itself, self.edges[0]) if self.first is None else -FAR
         high = np.maximum(itself, self.edges[-1]) if self.last is None else FAR
-        return np.where(place == 0, low, np.where(place == len(self.outputs), high, self._edges[place]))
+        np.copyto(found, low, where=place == 0)
+        np.copyto(found, high, where=place == len(self.outputs))
+        return found
 
     def noisy_range(self, output: int) -> tuple[int, int]:
         """The first and the last noisy part with this output; the last comes first where there is none."""
@@ -119,9 +123,7 @@ class Decoder:
 
         `table` is the law of the noise in parts, `region` the requirement in steps.
         """
-        reach = max(-table.start, table.stop) // self.parts + 2
-        low = self.first if self.first is not None else self.edges[0] // self.parts - reach
-        high = self.last if self.last is not None else self.edges[-1] // self.parts + reach
+        low, high = self._looked_at(table, region)
         if high - low >= MOST_ANSWERS:
             raise CannotCertifyError(
                 "A decoder for so many answers takes too long to check. Use a coarser step."
@@ -143,6 +145,17 @@ class Decoder:
                 inside = table.weight_within(below * self.parts, (above + 1) * self.parts - 1)
                 found[place] = min(int(found[place]), inside)
         return answers, found
+
+    def _looked_at(self, table: WeightTable, region: Region) -> tuple[int, int]:
+        """The answers beyond which nothing but the noise itself is published that is acceptable."""
+        reach = max(-table.start, table.stop) // self.parts + 2
+        first, last = self.edges[0] // self.parts, -(-self.edges[-1] // self.parts)
+        low, high = first - reach, last + reach
+        accepting = region.inverse(np.array([first, last], dtype=np.float64))
+        if accepting is not None:
+            low = max(low, math.floor(accepting[0][0]) - 1)
+            high = min(high, math.ceil(accepting[1][1]) + 1)
+        return low if self.first is None else self.first, high if self.last is None else self.last
 
     def record(self) -> dict[str, Any]:
         """The decoder as JSON."""

@@ -135,17 +135,12 @@ class _Known:
         if shapes.shape(shapes.few[0]).kernel(1.0).family == LAPLACE.name:
             return self.laplace, self.widest
         looks: dict[Shape, Looks] = {}
-        # for one release there are few shapes, far from each other
-        sketched = line.stride > 1 and self.gain > 1 and problem.goal.releases == 1
 
         def looked(shape: Shape, problem: Problem) -> float:
             looks[shape] = Looks(line=line, shape=shape, problem=problem)
-            made = looks[shape]
-            return made.estimate(self.gain) if sketched else made.widest(close=ROUGH, gain=self.gain)
+            return looks[shape].widest(close=ROUGH, gain=self.gain)
 
         shape, scale = best_shape(shapes, problem, looked)
-        if sketched:
-            scale = looks[shape].widest(close=ROUGH, gain=self.gain)
         if scale > 0 and not self._behind(shape, scale):
             scale = looks[shape].between(scale, scale * (1 + ROUGH))
         return shape, scale

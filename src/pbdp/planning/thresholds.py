@@ -197,7 +197,10 @@ class Line:
             return None
         if settled > room:
             # in few sizes, as all scales of one size share what is known of the answers
-            settled = room * 2 ** (math.ceil(SIZES * math.log2(settled / room)) / SIZES)
+            size = room * 2 ** (math.ceil(SIZES * math.log2(settled / room)) / SIZES)
+            inverse = self.region.inverse(np.array([size]))
+            furthest = size if inverse is None else float(inverse[1][0])
+            settled = size if furthest <= MOST_ANSWERS // 2 else settled
         return (math.ceil(max(settled, room) / self.block) + 1) * self.block
 
 
@@ -234,9 +237,9 @@ def _runs(line: Line, end: int) -> Runs | None:
 
 @lru_cache(maxsize=4)
 def _cut(line: Line, end: int) -> Cut | None:
-    """The same, cut where regions are narrowest."""
+    """The same, cut where regions are narrowest; None where there are too many runs."""
     runs = _runs(line, end)
-    if runs is None:
+    if runs is None or len(runs.runs) > MOST_RUNS:
         return None
     below, above = line.region.offsets(runs.answers.astype(np.float64))
     narrowest = np.sort(runs.answers[below + above == (below + above).min()])

@@ -28,8 +28,8 @@ FURTHEST = 1 << 19
 FIRST_STEP, NEAR_STEP, CLOSE, ROUGH, MARGIN = 0.02, 0.01, 1e-5, 1e-3, 1e-12
 # Looks that are taken at most before ranges of scales are halved; how far it is to the next, as a logarithm.
 MOST_LOOKS, LARGEST_STEP = 8, 0.7
-# What a sketch is usually off by, in confidence, and at most.
-OFF, UNSURE = 2e-4, 5e-3
+# What a sketch is usually off by, in confidence.
+OFF = 2e-4
 
 
 def middle_problem(line: Line, goal: Goal) -> Problem:
@@ -146,10 +146,8 @@ class Looks:
 
         It is looked for around so many times (`gain`) the scale that needs no decoder.
         """
-        if beyond > 0:
-            least = beyond * (1 + close)
-            if (self.line.stride > 1 and self._sketched_spare(least) < -UNSURE) or not self.fits(least):
-                return 0.0
+        if beyond > 0 and not self.fits(beyond * (1 + close)):
+            return 0.0
         low = self._plain
         if low == 0:
             low, gain = self.shape.start * 1e-3, 0.0
@@ -157,9 +155,10 @@ class Looks:
                 return 0.0
         if self._reach(low) is None:
             return 0.0
-        self._search.fitting = max(self._search.fitting, low)
-        guess = max(self.estimate(gain), self._search.fitting * (1 + ROUGH))
-        self._search.close_in(self._spare, guess, ROUGH)
+        if beyond == 0:
+            self._search.fitting = max(self._search.fitting, low)
+            guess = max(self.estimate(gain), self._search.fitting * (1 + ROUGH))
+            self._search.close_in(self._spare, guess, ROUGH)
         if gain > 1 and beyond == 0:
             near, step = low * gain, NEAR_STEP
             if not self.fits(near):
