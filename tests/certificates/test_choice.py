@@ -18,7 +18,7 @@ from tests.certificates.printed import run_lines
 PLANS: list[dict[str, Any]] = [
     {"options": 1000, "within": 50, "sensitivity": 1, "integer": True, "rising": True},
     {"options": 7, "within": 3, "sensitivity": 2, "integer": True, "top": 3},
-    {"options": 3, "within": 20, "sensitivity": 0.25},
+    {"options": 3, "within": 80, "sensitivity": 0.25},
     {"options": 12, "within": 9, "sensitivity": 1, "integer": True, "top": 12},
     {"options": 200, "within": 60, "sensitivity": 1, "integer": True, "top": 9, "delta": 1e-6},
 ]

@@ -17,6 +17,7 @@ from pbdp.noise.family import known_families
 from pbdp.planning.certificate import certified
 from pbdp.planning.plan import plan_of as plan_of_design
 from tests.certificates.printed import run_lines
+from tests.effort import FULL
 from tests.planning.kinds import plan_of
 
 
@@ -62,7 +63,7 @@ def test_very_many_numbers_are_bracketed(tmp_path: Path) -> None:
         sensitivity=1,
         delta=1e-6,
         integer=True,
-        releases=500,
+        releases=500 if FULL else 150,
         families=("gaussian",),
     )
     told = found(plan, tmp_path)

@@ -22,6 +22,7 @@ OWNER = "pbdp"
 # fsync=off: what is tested is the death of clients, which the server outlives, and not a loss of power.
 SETTINGS = {
     "fsync": "off",
+    "autovacuum": "off",  # nothing here lives long enough
     "listen_addresses": "127.0.0.1",
     "unix_socket_directories": "",
     "shared_buffers": "16MB",

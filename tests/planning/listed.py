@@ -1,54 +1,56 @@
-"""Every output of a design and its weight, one noise value after the other, by the words of its docs."""
+"""Every output of a design and its weight, by the words of its docs."""
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from collections import Counter
 from collections.abc import Sequence
 from fractions import Fraction
 from itertools import product
 
+import numpy as np
+
 from pbdp.mechanism.decoder import Decoder
 from pbdp.mechanism.design import Design
 from pbdp.mechanism.weights import TOTAL
+from pbdp.noise.kernel import Index
 
 
-def published(decoder: Decoder, noisy: int) -> int:
-    """The map as its docstring says, for one noisy part."""
-    if decoder.edges[0] <= noisy < decoder.edges[-1]:
-        return decoder.outputs[bisect_right(decoder.edges, noisy) - 1]
-    below = noisy < decoder.edges[0]
-    if (decoder.first if below else decoder.last) is None:
-        return noisy // decoder.parts
-    return decoder.outputs[0 if below else -1]
+def published(decoder: Decoder, noisy: Index) -> Index:
+    """The map as its docstring says, for noisy parts."""
+    start, stop = decoder.edges[0], decoder.edges[-1]
+    listed = np.repeat(decoder.outputs, np.diff(decoder.edges))
+    found = listed[np.clip(noisy - start, 0, stop - start - 1)]
+    itself = (noisy < start) & (decoder.first is None) | (noisy >= stop) & (decoder.last is None)
+    return np.where(itself, noisy // decoder.parts, found)
 
 
 def law_of(design: Design, answer: int) -> Counter[int]:
     """The weight of each output step: every noise value, each of its parts, then clamping."""
-    table, decoder, found = design.table_at(float(answer)), design.decoder, Counter[int]()
+    table, decoder = design.table_at(float(answer)), design.decoder
     parts = 1 if decoder is None else decoder.parts
-    assert all(weight % parts == 0 for weight in table.weights.tolist())
-    for noise, weight in zip(table.values().tolist(), table.weights.tolist(), strict=True):
-        for part in range(parts):
-            if decoder is not None:
-                output = published(decoder, (answer + noise) * parts + part)
-            else:
-                output = answer + noise + design.offset
-            if design.clamp:
-                low, high = (int(end) for end in design.region.answers)
-                output = min(max(output, low), high)
-            found[output] += weight // parts
-    assert found.total() == TOTAL
-    return found
+    assert not np.any(table.weights % parts)
+    if decoder is None:
+        outputs = answer + table.values() + design.offset
+    else:
+        noisy = (answer + table.values())[:, None] * parts + np.arange(parts)
+        outputs = published(decoder, noisy.reshape(-1))
+    if design.clamp:
+        low, high = (int(end) for end in design.region.answers)
+        outputs = np.clip(outputs, low, high)
+    found, where = np.unique(outputs, return_inverse=True)
+    weights = np.zeros(len(found), dtype=np.int64)
+    np.add.at(weights, where, np.repeat(table.weights // parts, parts))
+    law = Counter(dict(zip(found.tolist(), weights.tolist(), strict=True)))
+    assert law.total() == TOTAL
+    return law
 
 
 def lost(first: Sequence[Counter[int]], second: Sequence[Counter[int]], growth: Fraction) -> Fraction:
     """The hockey-stick of independent outputs: P - growth·Q over all combinations, where above 0."""
-    total = Fraction(0)
+    total = 0
     for outputs in product(*first):
         one, two = 1, 1
         for law, other, output in zip(first, second, outputs, strict=True):
             one, two = one * law[output], two * other[output]
-        if one > growth * two:
-            total += one - growth * two
-    return total / Fraction(TOTAL ** len(first))
+        total += max(0, one * growth.denominator - two * growth.numerator)
+    return Fraction(total, growth.denominator * TOTAL ** len(first))

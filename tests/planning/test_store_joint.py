@@ -21,6 +21,7 @@ from pbdp.planning.plan import Plan, number_design
 from pbdp.planning.pricing import fingerprint
 from pbdp.planning.store import plan_from_record, plan_record
 from pbdp.planning.together import plan_together
+from tests.effort import cases
 from tests.planning.together.requirements import FEW, count
 
 Record = dict[str, Any]
@@ -191,7 +192,7 @@ ODD: list[Any] = [
 ]
 
 
-@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("seed", range(cases(20)))
 def test_odd_values_are_refused_or_claim_no_more_than_holds(seed: int) -> None:
     draw = random.Random(seed)
     every = list(places(record_of()))

@@ -19,11 +19,12 @@ from pbdp.noise.laplace import Laplace
 from pbdp.noise.table import TableKernel
 from tests.accounting.exact.laws import exact_delta, unimodal
 from tests.brute import designs, force
+from tests.effort import cases
 
 
 def test_a_larger_shift_of_a_unimodal_law_is_never_better() -> None:
     rng = np.random.default_rng(40)
-    for _ in range(3000):
+    for _ in range(cases(3000)):
         weights, _ = unimodal(rng)
         growth = 1 + Fraction(int(rng.integers(0, 60)), 20)
         for sign in (1, -1):

@@ -40,13 +40,14 @@ from tests.accounting.filters.games import (
     random_game,
     response,
 )
+from tests.effort import FULL
 
 
 def spread_of(filter_: Filter) -> float:
     return math.sqrt(filter_.start().variance / VARIANCES)
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(4 if FULL else 1))
 def test_no_adversary_gets_past_delta(seed: int) -> None:
     """Most are short, as prices take the time; the long runs play ten thousand to the end."""
     rng = np.random.default_rng(seed)

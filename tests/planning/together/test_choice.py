@@ -19,6 +19,7 @@ from pbdp.planning.pricing.price import price
 from pbdp.planning.pricing.terms import Terms
 from pbdp.planning.together import plan_together
 from pbdp.planning.together.joint import splits_of
+from tests.effort import cases
 from tests.planning.together.requirements import count
 
 
@@ -43,7 +44,7 @@ def test_a_tight_number_and_many_loose_ones(releases: int, most: float) -> None:
     assert joint.epsilon < separate(asked, [5e-7, 5e-7], ("laplace", "huber", "cosine"))
 
 
-@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("seed", range(cases(30)))
 def test_never_more_than_separate_plans(seed: int) -> None:
     chance = random.Random(seed)
     delta = 10 ** chance.uniform(-9, -2)

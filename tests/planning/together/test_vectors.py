@@ -22,6 +22,7 @@ from pbdp.planning.pricing.priced import compose_plans
 from pbdp.planning.store import plan_from_record, plan_record
 from pbdp.planning.together import narrowest_together, plan_together
 from pbdp.planning.vectors.spherical_gaussian import SphericalGaussian
+from tests.effort import combined
 from tests.planning.together.enumeration import hockey_stick, pair_of, product_of
 from tests.planning.together.requirements import FEW
 
@@ -94,8 +95,9 @@ REAL: dict[str, dict[str, Any]] = {
 }
 
 
-@pytest.mark.parametrize("name", REAL)
-@pytest.mark.parametrize("within", [20, 2000])
+@pytest.mark.parametrize(
+    ("name", "within"), dict.fromkeys([*combined(list(REAL), [20, 2000]), ("gradient", 20)])
+)
 def test_it_costs_no_more_than_separate_plans(name: str, within: int) -> None:
     """Beside a number that counts, and beside one that hardly does."""
     vector = {"confidence": 0.9, "sensitivity": 1, **REAL[name]}
