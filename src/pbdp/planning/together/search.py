@@ -165,6 +165,7 @@ def _leaders(parts: Sequence[tuple[Requirement, bool] | None]) -> list[int]:
 
 
 def is_like(one: tuple[Requirement, bool], other: tuple[Requirement, bool] | None) -> bool:
+    """Whether two parts, and whether each is concave, are about the same but for the unit of their widths."""
     if other is None or one[1] != other[1]:
         return False
     sizes = []
