@@ -58,7 +58,7 @@ class Several:
         if self.query.aggregation.touched:
             touched = touched_number(self.query, [row[0][0] for row in given.values()])
             requirements[touched.label] = touched.requirement
-        return plan_together(requirements, given=given, missing=self._aside, quick=True)
+        return plan_together(requirements, given=given, missing=self._aside, quick=True, draft=True)
 
     def certified(self, picked: Plan) -> Plan:
         """The noise of a plan, as wide as all tables allow by their certified widths."""
