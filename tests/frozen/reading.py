@@ -38,7 +38,7 @@ from pbdp.planning.together.joint import steps_of
 from pbdp.release.keystream import InsecureTestSeedWarning
 from pbdp.tables.query_record import key_of, query_from_record, query_record, query_text
 from pbdp.tables.table import published_columns
-from pbdp.tables.verify import _plan as table_plan_of
+from pbdp.tables.verify_plan import plan_of as table_plan_of
 
 HERE = Path(__file__).parent
 INDEX = HERE / "frozen.json"

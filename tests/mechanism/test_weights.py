@@ -14,7 +14,7 @@ from pbdp.mechanism.absolute import AbsoluteRegion
 from pbdp.mechanism.design import Design
 from pbdp.mechanism.grid import whole_numbers
 from pbdp.mechanism.relative import RelativeRegion
-from pbdp.mechanism.weights import TOTAL, integer_weights, weights_rounded_up
+from pbdp.mechanism.weights import TOTAL, _concave_above, integer_weights, weights_rounded_up
 from pbdp.noise.cut_staircase import CutStaircase
 from pbdp.noise.laplace import DiscreteLaplace
 from tests.brute import designs, force
@@ -129,3 +129,18 @@ def test_noise_that_changes_or_is_decoded_is_not_rounded_up() -> None:
             boost=0.3,
             rounded_up=True,
         )
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_the_least_concave_curve_is_above_all_lines_between_values(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    places = np.arange(-20.0, 21.0)
+    values = (-np.abs(places) * rng.uniform(0, 1) + rng.normal(0, 0.1, 41)).astype(np.longdouble)
+    found = _concave_above(values)
+    for at, curve in enumerate(found):
+        lines = [
+            values[one] + (values[two] - values[one]) * (at - one) / (two - one)
+            for one in range(at)
+            for two in range(at + 1, 41)
+        ]
+        assert curve == pytest.approx(max([values[at], *lines]), abs=1e-12)

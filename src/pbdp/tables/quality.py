@@ -1,7 +1,7 @@
 """Quality marks of published numbers: how wide the interval is for the number, and if the group is small.
 
-    good    the number is within 10 % of the bounded number
-    fair    within 30 %
+    good    the width is at most 10 % of the published number
+    fair    at most 30 %
     poor    further off, or not known
     small   the group's published number of people (or else of rows) is below the minimum size
 
@@ -26,7 +26,9 @@ if TYPE_CHECKING:
 
 GOOD, FAIR = 0.1, 0.3
 SUFFIX = "_quality"
-NOTE = f"good (within {GOOD:.0%} of the bounded aggregate), fair ({FAIR:.0%}), poor, or small (group)"
+NOTE = f"good (the width is at most {GOOD:.0%} of the number), fair ({FAIR:.0%}), poor, or small (group)"
+# what manifests said before
+OLDER_NOTE = f"good (within {GOOD:.0%} of the bounded aggregate), fair ({FAIR:.0%}), poor, or small (group)"
 
 
 def quality_names(query: Query) -> list[str]:

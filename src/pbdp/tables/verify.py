@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import base64
-import json
 import math
-from collections.abc import Collection
 from contextlib import nullcontext
 from dataclasses import asdict, dataclass, replace
 from fractions import Fraction
@@ -16,15 +13,12 @@ import numpy as np
 
 from pbdp.digits import delta_text, epsilon_text, percent_down, rounded_up
 from pbdp.errors import InputError, PbdpError
-from pbdp.ledger.budget import part_id
 from pbdp.mechanism.absolute import AbsoluteRegion
 from pbdp.mechanism.grid import LinearGrid
 from pbdp.mechanism.region import Region
-from pbdp.planning.plan import Plan, number_design
-from pbdp.planning.pricing import Terms, fingerprint
-from pbdp.planning.store import plan_from_record
+from pbdp.planning.plan import number_design
+from pbdp.planning.pricing import fingerprint
 from pbdp.spelling import NotJsonError, content_of, json_of, kind_of, kind_of_record, read_now, word_now
-from pbdp.tables.centered import centered_of, followers_of, in_order
 from pbdp.tables.laws import laws_record
 from pbdp.tables.manifest import (
     FIELDS,
@@ -36,19 +30,15 @@ from pbdp.tables.manifest import (
     promised_means,
     statement,
 )
-from pbdp.tables.numbers import TOUCHED, Number, numbers_of
-from pbdp.tables.plan import SELECTION, TablePlan
-from pbdp.tables.query import Query
-from pbdp.tables.query_record import query_from_record, query_record, query_text
-from pbdp.tables.release import Drawn, is_part_of, running_days, whole_query
-from pbdp.tables.selection import Threshold
+from pbdp.tables.numbers import TOUCHED
+from pbdp.tables.plan import TablePlan
+from pbdp.tables.query_record import query_record
 from pbdp.tables.signing import SIGNATURE, is_signed, public_key_at
 from pbdp.tables.touched import touched_counts, touched_released, touched_words
 from pbdp.tables.verify_file import (
     SAME,
     Check,
     FaultError,
-    MissingError,
     PublishedFile,
     Record,
     UnknownError,
@@ -56,13 +46,13 @@ from pbdp.tables.verify_file import (
     check_notes,
     check_numbers,
     check_said,
-    check_stored,
     checked,
     file_of,
-    keys_in,
 )
-from pbdp.tables.verify_several import check_strategies, check_sums, several_plan
-from pbdp.tables.verify_top import check_top, top_from
+from pbdp.tables.verify_payment import check_payment
+from pbdp.tables.verify_plan import asked_of_numbers, plan_of
+from pbdp.tables.verify_several import check_strategies, check_sums
+from pbdp.tables.verify_top import check_top
 
 if TYPE_CHECKING:
     from pbdp.ledger.ledger import Ledger
@@ -122,7 +112,7 @@ def verified_plan(path: str | Path) -> tuple[TablePlan, Record]:
     record = read_manifest(place)
     file, _ = file_of(record, place, None)
     by = record["query"]["by"]
-    return _plan(record, file if "digest" in by and "keys" not in by else None), record
+    return plan_of(record, file if "digest" in by and "keys" not in by else None), record
 
 
 def verify_manifest(
@@ -197,7 +187,7 @@ def _verified(record: Record, place: Path, table: Path | None, ledger: Ledger | 
     try:
         if listed_elsewhere and file is None:
             raise FaultError("its keys are in a table that is not the one that was published")
-        plan = _plan(record, file if listed_elsewhere else None)
+        plan = plan_of(record, file if listed_elsewhere else None)
     except (FaultError, PbdpError) as fault:
         return VerifiedTable(
             checks=(Check(name="plan", holds=False, words=str(fault)), check_file), epsilon=None, delta=None
@@ -220,7 +210,7 @@ def _verified(record: Record, place: Path, table: Path | None, ledger: Ledger | 
         checks += _checked_file(plan, file, known, place, table)
     if plan.query.margins is not None and plan.query.running is None:
         checks.append(checked("sums", lambda: check_sums(plan, files)))
-    checks.append(checked("ledger", lambda: _payment(record, plan, ledger, files)))
+    checks.append(checked("ledger", lambda: check_payment(record, plan, ledger, files)))
     if record["insecure_test_seed"] is not None:
         words = "The noise came from a test seed: nothing is protected. Never publish this table."
         checks.append(Check(name="noise", holds=False, words=words))
@@ -241,68 +231,6 @@ def _checked_file(
     if "metadata" in known:
         found.insert(0, checked("metadata", lambda: check_metadata(known["metadata"], place, table)))
     return found
-
-
-def _plan(record: Record, file: PublishedFile | None) -> TablePlan:
-    """The plan that the manifest describes; its epsilon is composed again from the tables of noise."""
-    touched = TOUCHED in record["plan"]["numbers"]
-    query = query_from_record(record["query"], None if file is None else keys_in(file), touched=touched)
-    noise = _noise(record["plan"], query)
-    if query.margins is not None:
-        return several_plan(query, noise, record)
-    follows = _follows(query, record)
-    numbers, threshold = _numbers(query, noise, record, follows)
-    top = top_from(query, noise, record)
-    return TablePlan(query=query, numbers=numbers, noise=noise, threshold=threshold, top=top, follows=follows)
-
-
-def _follows(query: Query, record: Record) -> dict[str, tuple[str, str]]:
-    """The measures that follow from two numbers, as the manifest says: all that can, or none."""
-    known, possible = record["plan"].get("follows", {}), followers_of(centered_of(query))
-    if known and {name: tuple(labels) for name, labels in known.items()} != possible:
-        raise FaultError("measures follow from other numbers than those of their columns")
-    return possible if known else {}
-
-
-def _asked(query: Query, follows: Collection[str]) -> list[Number]:
-    """What is asked of the numbers of a plan in which these measures follow from others."""
-    own = {number.label: number for number in numbers_of(query, 1.0, without=follows)}
-    totals = [one.number(query, 1.0) for one in centered_of(query) if follows]
-    return in_order(own | {number.label: number for number in totals})
-
-
-def _noise(record: Record, query: Query) -> Plan:
-    """The plan of the noise; that of a first version calls its parts by number."""
-    if "noise" in record:
-        return plan_from_record(record["noise"], "plan")
-    plan = plan_from_record(record["joint"], "plan")
-    labels = [number.label for number in numbers_of(query, 1.0)] + [SELECTION] * (query.select is not None)
-    if len(labels) != len(plan.parts):
-        raise FaultError("the plan is for other numbers than the query asks for")
-    named = tuple(replace(part, name=label) for part, label in zip(plan.parts, labels, strict=True))
-    return replace(plan, parts=named)
-
-
-def _numbers(
-    query: Query, noise: Plan, record: Record, follows: Collection[str]
-) -> tuple[tuple[Number, ...], Threshold | None]:
-    """The numbers with the requirements of the plan's parts, and the threshold of the last part."""
-    asked = _asked(query, follows)
-    expected = len(asked) + (query.listed is not None) + (query.select is not None)
-    if [number.label for number in asked] != record["plan"]["numbers"] or len(noise.parts) != expected:
-        raise FaultError("the plan is for other numbers than the query asks for")
-    numbers = tuple(
-        replace(number, requirement=part.requirement)
-        for number, part in zip(asked, noise.parts, strict=False)
-    )
-    if query.select is None:
-        return numbers, None
-    last, threshold = noise.parts[-1], record["plan"]["threshold"]
-    if isinstance(threshold, bool) or not isinstance(threshold, int):
-        raise FaultError("the selection has no threshold")
-    return numbers, Threshold(
-        threshold=threshold, requirement=last.requirement, design=number_design(last.design)
-    )
 
 
 def _certificate(record: Record, plan: TablePlan) -> str:
@@ -344,7 +272,7 @@ def _requirements(record: Record, plan: TablePlan) -> str:
         words = check_strategies(plan)
         _check_promised(record, plan)
         return words
-    asked = _asked(query, plan.follows)
+    asked = asked_of_numbers(query, plan.follows)
     found_widths = {label for measure in query.measures if measure.is_open for label in measure.labels}
     # how near both are of a mean is for the planner to choose, as long as the mean is as near as asked
     widened = {label for measure in query.measures if measure.is_widened(plan) for label in measure.labels}
@@ -427,69 +355,3 @@ def _selection(record: Record, plan: TablePlan) -> str:
     if not reaches or part.requirement != wanted or part.confidence < asked.confidence:
         raise FaultError("the threshold does not publish the groups that were asked for")
     return f"groups of {asked.people} people are published with confidence {percent_down(asked.confidence)}"
-
-
-def _payment(
-    record: Record, plan: TablePlan, ledger: Ledger | None, files: list[PublishedFile | None]
-) -> str:
-    """The spend is in the ledger, for this query and plan, at this price; and so is the table."""
-    paid = record["ledger"]
-    if paid is None:
-        if ledger is not None:
-            raise FaultError("the manifest says that no ledger paid")
-        raise UnknownError("no ledger recorded this table")
-    if ledger is None:
-        raise MissingError(
-            f"paid from {paid['dataset']}, record {paid['sequence']} of the ledger {paid['ledger']}; name "
-            "that ledger to have it checked"
-        )
-    if ledger.identity != paid["ledger"]:
-        raise FaultError("it was paid from another ledger")
-    if ledger.dataset(paid["dataset"]).rule != paid["rule"]:
-        raise FaultError("the budget has another rule than the manifest says")
-    entry = next(
-        (entry for entry in ledger.history(paid["dataset"]) if entry.sequence == paid["sequence"]), None
-    )
-    terms = Terms.from_record(paid["rule"])
-    bought = terms.plan_id(plan.noise, terms.chosen_blocks(paid.get("blocks")))
-    if plan.query.is_extended:
-        bought = part_id(bought, running_days(plan).largest, paid["key"])
-    known = entry is not None and (
-        is_part_of(entry.key, paid["key"]) if plan.query.is_extended else entry.key == paid["key"]
-    )
-    if (
-        entry is None
-        or not known
-        or (entry.kind, entry.plan, entry.query, dict(entry.cost))
-        != (
-            "spend",
-            bought,
-            query_text(whole_query(plan.query)),
-            paid["charged"],
-        )
-    ):
-        raise FaultError("the ledger has no such spend for this query")
-    words = f"paid from {paid['dataset']}, record {paid['sequence']}"
-    if not any(files):
-        return words
-    drawn = _stored(ledger, paid["sequence"], plan)
-    if [asdict(one) for one in touched_counts(plan, drawn.values)] != record.get("bounds_touched", []):
-        raise FaultError("how many people the bounds touched is not what the ledger stored")
-    margins = plan.query.margins
-    numbers = [drawn.values] if margins is None else plan.tables(drawn.values)
-    groups = [drawn.groups] if margins is None else [table.groups for table in margins.tables]
-    for file, own, values in zip(files, groups, numbers, strict=True):
-        if file is not None:
-            check_stored(plan, own, values, file)
-    return f"{words}; the table is the one that the ledger stored"
-
-
-def _stored(ledger: Ledger, sequence: int, plan: TablePlan) -> Drawn:
-    """Groups and numbers in the ledger's answer to a spend."""
-    for line in ledger.export():
-        row = json.loads(line)
-        if row.get("kind") == "answer" and json.loads(row["payload"])["spend"] == sequence:
-            if row["answer"] is None:
-                break
-            return Drawn.unpacked(plan, base64.b64decode(row["answer"]))
-    raise FaultError("the ledger stored no table for this spend")

@@ -23,7 +23,7 @@ from pbdp.tables.manifest import INTERVALS, KEY, column_notes
 from pbdp.tables.measures import Column, Measure
 from pbdp.tables.nonnegative import SUFFIX, nonnegative_columns, nonnegative_names
 from pbdp.tables.plan import TablePlan
-from pbdp.tables.quality import quality_marks, quality_names, small_groups
+from pbdp.tables.quality import NOTE, OLDER_NOTE, quality_marks, quality_names, small_groups
 from pbdp.tables.query import Query
 from pbdp.tables.table import (
     PARQUET,
@@ -197,7 +197,9 @@ def check_notes(record: Record, query: Query) -> str:
     if len(every) != (1 if margins is None else len(margins)):
         raise FaultError("there are more or fewer tables than the query asks for")
     for which, known in enumerate(every):
-        if known["columns"] != column_notes(query, which):
+        notes = column_notes(query, which)
+        older = {name: OLDER_NOTE if note == NOTE else note for name, note in notes.items()}
+        if known["columns"] not in (notes, older):
             raise FaultError("the columns are described as something else than the query's")
         if margins is not None and known["table"] != margins.labels[which]:
             raise FaultError("the tables are not those of the query, in their order")

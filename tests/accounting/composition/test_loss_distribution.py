@@ -5,10 +5,15 @@ import math
 import numpy as np
 import pytest
 
-from pbdp.accounting.composition.loss_distribution import dominating, profile_distribution, split
-from pbdp.accounting.composition.loss_law import LossLaw, law_delta, loss_law
+from pbdp.accounting.composition.loss_distribution import (
+    dominating,
+    profile_distribution,
+    shortened,
+    split,
+)
+from pbdp.accounting.composition.loss_law import LossLaw, law_delta, loss_law, table_release
 from pbdp.errors import InputError
-from tests.accounting.composition.laws import LAWS
+from tests.accounting.composition.laws import LAWS, gaussian_table
 
 EPSILONS = np.concatenate([np.linspace(-2, 2, 81), [5.0, 20.0]])
 
@@ -72,3 +77,14 @@ def test_a_profile_that_is_not_convex_is_raised_and_never_lowered() -> None:
 def test_a_profile_outside_zero_to_one_is_refused() -> None:
     with pytest.raises(InputError, match="deltas"):
         profile_distribution(0, 0.1, [0.5, -0.1])
+
+
+def test_a_shortened_release_reveals_no_less_and_hardly_more() -> None:
+    long = table_release(gaussian_table(3000.0), 1500)
+    short = shortened(long, 1e-12)
+    assert len(short.covered[0].losses) < len(long.covered[0].losses) / 2
+    for epsilon in (0.0, 0.5, 1.0, 2.0):
+        below, above = (law_delta(one.covered[0], epsilon) for one in (long, short))
+        assert below.lower <= above.upper <= below.upper * (1 + 1e-4) + 3e-12
+    few = table_release(gaussian_table(30.0), 15)
+    assert shortened(few, 1e-12) is few

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import math
+
+import numpy as np
 import pytest
 
+import pbdp
+from pbdp.accounting.composition import loss_law
 from pbdp.accounting.composition.composed import compose
 from pbdp.accounting.composition.loss_law import law_delta, pair_release, table_release
 from pbdp.accounting.exact.tables import table_delta, table_epsilon
@@ -35,6 +40,25 @@ def test_one_release_has_the_tables_delta() -> None:
     ours, exact = compose([(table_release(table, 1), 1)]).delta_at(0.1), table_delta(table, 1, 0.1)
     assert ours.upper == pytest.approx(exact.upper, rel=1e-9)
     assert ours.lower == pytest.approx(exact.lower, rel=1e-9)
+
+
+def test_equal_losses_of_a_staircase_are_one_atom_and_cost_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    stairs = pbdp.plan(
+        within=4000, confidence=0.9, sensitivity=5000, delta=1e-6, integer=True, families=("staircase",)
+    )
+    release = table_release(stairs.design.table_at(0.0), 5000)
+    (law,) = release.covered
+    merged = law.with_equal_merged()
+    assert 4 * len(merged.losses) <= len(law.losses) == merged.atoms
+    assert np.all(np.diff(merged.losses) > 0)
+    assert math.fsum(merged.masses) == pytest.approx(math.fsum(law.masses), rel=1e-14)
+    short = [compose([(release, count)]).epsilon_at(1e-6) for count in (2, 30)]
+    monkeypatch.setattr(loss_law, "FEW_TO_MERGE", 1 << 40)
+    for count, found in zip((2, 30), short, strict=True):
+        long = compose([(release, count)]).epsilon_at(1e-6)
+        # as files of earlier versions have it
+        assert found.upper == pytest.approx(long.upper, rel=1e-11)
+        assert found.lower == pytest.approx(long.lower, rel=1e-11)
 
 
 def test_probabilities_that_do_not_add_up_are_refused() -> None:

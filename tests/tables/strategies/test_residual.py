@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy.optimize import minimize
 
 from pbdp.mechanism.requirement import Requirement
 from pbdp.noise.kernel import Index
@@ -181,3 +182,37 @@ def test_marginals_of_a_census_cost_what_gaussian_strategies_need() -> None:
     assert plan.strategies["count"].kind == "residual"
     assert plan.epsilon <= 0.565
     assert all(float(np.max(plan.widths("count", at)[0])) <= 50 for at in range(len(tables)))
+
+
+@pytest.mark.parametrize("lengths", [(12, 10), (6, 5, 4), (20, 3, 8), (3, 4, 5, 6)])
+@pytest.mark.parametrize("growth", [0.5, 1.0, 1.6], ids=["near tops", "even", "wide tops"])
+def test_a_tree_with_noise_on_every_level_never_needs_less(lengths: tuple[int, ...], growth: float) -> None:
+    """Trees are covered: the best of them, of all noise of their levels, has losses of no smaller variance.
+
+    A group of level j has m_j cells, and noise of the precision w_j. Then the covariance of the best estimate
+    of all cells has the eigenvalues 1/(w_j·m_j + ... of the finer levels) on what a level says beyond coarser
+    ones.
+    """
+    names = "abcd"[: len(lengths)]
+    levels = [names[:depth] for depth in range(len(lengths) + 1)]
+    margins = grid(*lengths, tables=levels[::-1])
+    cells = np.array([np.prod(lengths[depth:], dtype=int) for depth in range(len(levels))], dtype=float)
+    asked = 50 * cells ** (growth / 2)
+    places = [margins.labels.index(", ".join(level) or "total") for level in levels]
+    widths = dict(zip(places, asked.tolist(), strict=True))
+    shares = np.diff(1 / cells, prepend=0.0)
+
+    def cost(logs: Any) -> float:
+        weights = np.exp(logs)
+        rows = np.cumsum((weights * cells)[::-1])[::-1]
+        variances = cells**2 * np.cumsum(shares / rows)
+        return float(weights.sum() * np.max(variances / asked**2))
+
+    starts = np.random.default_rng(0).normal(0.0, 2.0, (6, len(levels)))
+    tree = min(minimize(cost, start, method="Nelder-Mead", options={"maxiter": 4000}).fun for start in starts)
+    change = Change(cells=1, steps=1)
+    variances = {table: width**2 for table, width in widths.items()}
+    own = Residual(
+        label="n", margins=margins, change=change, weights=best_weights(margins, change, variances)
+    )
+    assert own.rough_cost(widths) <= tree * 1.01

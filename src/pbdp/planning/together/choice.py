@@ -115,7 +115,7 @@ class Choosing:
         return self._bounds(choice)[0].upper
 
     def certified(self, choice: Choice) -> tuple[Bounds, str] | None:
-        """Bounds for the epsilon of a choice, and how they were found, if that was done without short laws."""
+        """Bounds for the epsilon of a choice and how they were found, if none of its laws was shortened."""
         whole = all(option.short is option.release for option in self._taken(choice))
         return self._bounds(choice) if whole else None
 

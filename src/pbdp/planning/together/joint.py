@@ -127,6 +127,14 @@ def plan_of_parts(
     if split:
         simple = split_epsilon(counted, noise_delta(delta, missing))
         bounds, method = Bounds(lower=min(bounds.lower, simple), upper=simple), SPLIT
+    return plan_with(parts, missing, bounds, method)
+
+
+def plan_with(parts: Sequence[Part], missing: float, bounds: Bounds, method: str) -> Plan:
+    """The plan of parts whose epsilon is known, and how; refused if it is infinite."""
+    delta = common_delta([part.requirement for part in parts])
+    if delta is None:
+        raise AssertionError("a joint plan has a delta")
     if math.isinf(bounds.upper):
         raise CannotCertifyError(
             f"The noise of all parts together has no finite epsilon at delta "

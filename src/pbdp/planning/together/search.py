@@ -18,6 +18,7 @@ from functools import lru_cache, partial
 
 import numpy as np
 
+from pbdp.accounting import Bounds
 from pbdp.accounting.composition.loss_distribution import shortened
 from pbdp.accounting.composition.loss_law import Release
 from pbdp.digits import percent_down
@@ -27,7 +28,7 @@ from pbdp.mechanism.design import AnyDesign, Design
 from pbdp.mechanism.grid import LinearGrid, whole_numbers
 from pbdp.mechanism.requirement import LARGEST_ORDER, Requirement
 from pbdp.planning.ask import families_of
-from pbdp.planning.certificate import RESERVE, is_payable, noise_delta
+from pbdp.planning.certificate import COMPOSED, RESERVE, SPLIT, is_payable, noise_delta
 from pbdp.planning.plan import Part, Plan, common_delta
 from pbdp.planning.planner import FAMILIES, moving_designs, plan_for
 from pbdp.planning.together.choice import Choosing, Option
@@ -35,6 +36,7 @@ from pbdp.planning.together.joint import (
     alone_epsilon,
     joint_part,
     plan_of_parts,
+    plan_with,
     release_of,
     splits_of,
     steps_of,
@@ -66,6 +68,7 @@ def plan_together(
     missing: float = 0.0,
     concave: Collection[str] = (),
     quick: bool = False,
+    draft: bool = False,
 ) -> Plan:
     """The designs with the least joint epsilon that were found, certified.
 
@@ -77,6 +80,8 @@ def plan_together(
     `families` limits the noise that is tried, by name, and parts named in `concave` have log-concave noise.
     `quick` looks less closely at parts that hardly count and at those that are like another: what such plans
     cost more is a few ten-thousandths, but they are not compared with separate plans at all shares of delta.
+    A `draft` has an epsilon that holds, and is to be certified: it may be a little larger than need be, and
+    nothing is known from below.
     """
     named, families = named_requirements(requirements, delta), families_of(families)
     more = dict(given) if isinstance(given, Mapping) else numbered("given", given)
@@ -127,8 +132,12 @@ def plan_together(
     choosing = _choosing(rows, left)
     found = choosing.best()
     chosen = [row[at] for row, at in zip(choosing.options, found.choice, strict=True)]
+    parts = [one.part for one in chosen]
+    if draft:
+        bounds, method = Bounds(lower=0.0, upper=found.epsilon), SPLIT if found.split else COMPOSED
+        return plan_with(parts, missing, bounds, method)
     return plan_of_parts(
-        [one.part for one in chosen],
+        parts,
         [one.release for one in chosen],
         missing,
         split=found.split,
@@ -164,6 +173,7 @@ def _leaders(parts: Sequence[tuple[Requirement, bool] | None]) -> list[int]:
 
 
 def is_like(one: tuple[Requirement, bool], other: tuple[Requirement, bool] | None) -> bool:
+    """Whether two parts, and whether each is concave, are about the same but for the unit of their widths."""
     if other is None or one[1] != other[1]:
         return False
     sizes = []

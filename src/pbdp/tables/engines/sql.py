@@ -272,7 +272,7 @@ class _Text:
 
     @property
     def placed(self) -> bool:
-        """Whether pairs say which of a person's groups they are: for the bounds, or to count everybody once."""
+        """Whether pairs say which group of their person they are: for the bounds, or to count everybody."""
         everybody = any(table.max() == 0 for table in self.asked.counted_anew.values())
         return self.ranked and (self.asked.touched or everybody)
 

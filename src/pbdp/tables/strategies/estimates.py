@@ -1,9 +1,9 @@
 """About how far a weighted sum of noises is off, in next to no time: **no guarantee, on either side.**
 
 Noise is scaled until tables are as near as asked. Each look would take a table of whole weights, which is
-long where steps are fine, and exact sums of such (`pbdp.release.combination`). Laws of many steps are the
-same but for their length, so one table of each shape stands for all, and sums are found on a coarse grid.
-What is taken in the end is certified.
+long where steps are fine, and exact sums of such (`pbdp.release.combination`). Log-concave laws of many steps
+are the same but for their length, so one table of each shape stands for all, and sums are found on a coarse
+grid. What is taken in the end is certified.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ import numpy as np
 from pbdp.mechanism.design import Design
 from pbdp.noise.family import kernel_from, kernel_record, known_families
 from pbdp.noise.kernel import Array
+from pbdp.planning.together.search import is_concave
 
 # Noises of one design with one weight: the design, the weight, and how many there are.
 Noises = tuple[Design, Fraction, int]
@@ -35,11 +36,13 @@ def _shape(design: Design) -> tuple[Design, float]:
     lengths = known_families()[record["kernel"]].lengths
     parameters = record["parameters_in_steps"]
     longest = max((parameters[name] for name in lengths), default=0.0)
-    if longest <= LONG or design.boost or design.kernel.joint:
+    if longest <= LONG or not is_concave(design):
         return design, 1.0
     factor = longest / LONG
     # rounded, so that one stands for all
-    short = {name: float(f"{one / factor:.12g}") if name in lengths else one for name, one in parameters.items()}
+    short = {
+        name: float(f"{one / factor:.12g}") if name in lengths else one for name, one in parameters.items()
+    }
     return replace(design, kernel=kernel_from(record["kernel"], short)), factor
 
 

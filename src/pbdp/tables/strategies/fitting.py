@@ -1,7 +1,7 @@
 """Which noise the parts of a strategy may have: laws that are good for one number of a part, made as wide as
 the tables allow.
 
-What a table is off by follows from all parts. Their laws are scaled by estimates of it (`Strategy.near_room`);
+What a table is off by follows from all parts. Laws are scaled by estimates of it (`Strategy.near_room`), and
 the noise that is taken in the end is brought to its certified widths (`exact`).
 """
 
@@ -58,7 +58,7 @@ class Options:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Fitted:
-    """The laws that were found for a requirement; `best` is the family of the best one that is not concave."""
+    """The laws that were found for a requirement; `best` is the family of the best of all if not concave."""
 
     asked: Requirement
     smooth: list[Design]
@@ -72,7 +72,7 @@ class Shapes:
     _known: list[_Fitted] = field(default_factory=list)
 
     def of(self, asked: Requirement, *, concave: bool, light: bool) -> list[Design]:
-        """The best laws, log-concave ones first and no others if they must be; of a light part simple ones."""
+        """The best laws: log-concave ones, then others unless `concave`; simple ones for a `light` part."""
         long = _width_in_steps(asked) > LONG
         like = next((one for one in self._known if is_like((asked, False), (one.asked, False))), None)
         if like is not None:

@@ -58,7 +58,7 @@ class Several:
         if self.query.aggregation.touched:
             touched = touched_number(self.query, [row[0][0] for row in given.values()])
             requirements[touched.label] = touched.requirement
-        return plan_together(requirements, given=given, missing=self._aside, quick=True)
+        return plan_together(requirements, given=given, missing=self._aside, quick=True, draft=True)
 
     def certified(self, picked: Plan) -> Plan:
         """The noise of a plan, as wide as all tables allow by their certified widths."""
@@ -195,7 +195,7 @@ def _ways(
     step = step_of(query, asked)
     widths = {table: width / step for table, width in asked.widths.items()}
     costs = [strategy.rough_cost(widths) if widths else 0.0 for strategy in strategies]
-    found = {}
+    found: dict[str, Way] = {}
     for strategy, cost in zip(strategies, costs, strict=True):
         if cost > HOPELESS * min(costs):
             continue
@@ -214,7 +214,9 @@ def _choices(asked: Sequence[Asked], known: Mapping[str, dict[str, Way]]) -> lis
     uniform = [{one.label: known[one.label].get(kind, best[one.label]) for one in asked} for kind in kinds]
     every = {tuple(id(way) for way in choice.values()): choice for choice in [*uniform, best]}
     # Gaussian noise for all rows together is compared by its epsilon
-    costs = {at: math.fsum(map(_cost, choice.values())) for at, choice in every.items() if not _is_joint(choice)}
+    costs = {
+        at: math.fsum(map(_cost, choice.values())) for at, choice in every.items() if not _is_joint(choice)
+    }
     hopeless = {at for at, cost in costs.items() if cost > FAR * min(costs.values())}
     return [choice for at, choice in every.items() if at not in hopeless]
 
@@ -252,7 +254,7 @@ def _narrowest(query: Query, epsilon: float) -> TablePlan:
 
     def requirements(factor: float) -> dict[str, Requirement]:
         now = several(factor)
-        made = {}
+        made: dict[str, Requirement] = {}
         for asked in now.asked:
             fitting = Fitting(query=query, asked=asked, strategy=now.strategies[asked.label])
             width = asked.cells or next(iter(asked.widths.values()))

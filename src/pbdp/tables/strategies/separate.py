@@ -27,7 +27,6 @@ from typing import ClassVar
 
 import numpy as np
 
-from pbdp.mechanism.design import Design
 from pbdp.noise.kernel import Array, Index
 from pbdp.release.combination import Term, law_of_sum
 from pbdp.tables.margins import Margin, Margins, parents, summed
@@ -105,7 +104,9 @@ class Separate(Strategy):
         return np.array(found)[of_group] + (0.5 * sizes if self.rounded else 0.0)
 
     def room(self, designs: Designs, table: int, confidence: float, width: float) -> float:
-        rooms = (left / float(width_of(noises, confidence)) for noises, left in self._left(designs, table, width))
+        rooms = (
+            left / float(width_of(noises, confidence)) for noises, left in self._left(designs, table, width)
+        )
         return min(rooms)
 
     def near_room(self, designs: Designs, table: int, confidence: float, width: float) -> float:
