@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ import pytest
 from pbdp.errors import InputError
 from pbdp.looks.procedure import NEXT, Asked, Procedure, Scout, Width, half_width_of, sigma_for
 from pbdp.looks.tuning import MOST, procedure_for
+from pbdp.mechanism.grid import LinearGrid
 from pbdp.noise.gaussian import DiscreteGaussian
 from tests.effort import cases
 
@@ -82,6 +84,21 @@ def test_widths_are_those_of_the_words() -> None:
     ]
     # as written: 0.07·100 is 7, though not in floating point
     assert Width(theta=0.07, floor=1, confidence=0.9).steps_at(100, COUNT.grid) == 7
+
+
+@pytest.mark.parametrize("rounded", [False, True])
+@pytest.mark.parametrize("theta", [0.05, 0.1, 0.333333])
+@pytest.mark.parametrize(("floor", "step"), [(50.0, 1.0), (0.3, 0.015625), (1e6, 1024.0)])
+def test_widths_in_steps_are_those_of_fractions(
+    rounded: bool, theta: float, floor: float, step: float
+) -> None:
+    half, grid = Fraction(rounded, 2), LinearGrid(step=step, rounded=rounded)
+    answers = [0, 1, -1, 2, 7, 999, 1000, 1001, -12_345, 10**9 + 1]
+    expected = [
+        math.floor(max(Fraction(str(theta)) * (abs(q) - half), Fraction(str(floor)) / Fraction(step)) - half)
+        for q in answers
+    ]
+    assert Width(theta=theta, floor=floor, confidence=0.9).steps_at_each(answers, grid) == expected
 
 
 @pytest.mark.parametrize("half_width", [0, 1, 3, 50, 7000])

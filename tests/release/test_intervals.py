@@ -138,6 +138,13 @@ def test_numbers_that_no_plan_publishes_are_refused(published: float) -> None:
         plan_of("whole").interval(published, 0.99)
 
 
+@pytest.mark.parametrize("published", [1e300, -1e19])
+@pytest.mark.parametrize("kind", ["decoded", "decoded real", "decoded range", "relative", "bounded"])
+def test_numbers_beyond_every_grid_are_refused(kind: str, published: float) -> None:
+    with pytest.raises(InputError, match="published number"):
+        plan_of(kind).interval(published, 0.99)
+
+
 @pytest.fixture(scope="module")
 def plan() -> pbdp.Plan:
     """Published numbers are at most 5 above the truth, so the truth is at least the number less 5."""

@@ -142,6 +142,8 @@ def output_steps(publisher: Publisher, published: float) -> tuple[int, int]:
         raise InputError("published number", "finite", repr(published))
     grid, decoder, reach = publisher.design.output_grid, publisher.design.decoder, 0
     near = grid.nearest_step(published)
+    if abs(near) > 2 * FURTHEST_STEP:
+        raise _unpublished(publisher, published)
     if decoder is not None:
         first, last = decoder.noisy_range(near)
         if first > last or float(grid.values_of(np.array([near], dtype=np.int64))[0]) != published:
@@ -157,7 +159,7 @@ def output_steps(publisher: Publisher, published: float) -> tuple[int, int]:
             if not found:
                 raise _unpublished(publisher, published)
             return found[0], found[-1]
-    window = range(max(near - reach, -FURTHEST_STEP * 2), min(near + reach, FURTHEST_STEP * 2) + 1)
+    window = range(near - reach, near + reach + 1)
 
     def value(step: int) -> float:
         return float(publisher.values_of(np.array([step], dtype=np.int64))[0])

@@ -288,3 +288,11 @@ def test_a_ball_checks_itself(change: dict[str, float], name: str) -> None:
 
     with pytest.raises(InputError, match=name):
         BoostedBall(**values)  # type: ignore[arg-type]
+
+
+def test_an_estimate_above_the_most_that_counts_is_infinite() -> None:
+    ours = accountant(dimensions=3, sigma=2.0, radius=3.0, boost=0.5, sensitivity=1.0)
+    found = ours.estimated_epsilon(1e-6)
+    assert 0 < found < math.inf
+    assert ours.estimated_epsilon(1e-6, found * (1 + 1e-9)) == found
+    assert ours.estimated_epsilon(1e-6, found * (1 - 1e-9)) == math.inf
