@@ -1,10 +1,24 @@
-"""What concerns all tests: those that could not run are named, loudly."""
+"""What concerns all tests: collected without looking for garbage, and named where they cannot run."""
 
 from __future__ import annotations
+
+import gc
+import os
 
 import pytest
 
 from tests.browser import NOT_RUN
+
+# Ten thousand tests are made, and none is garbage: looking for it took a third of the time.
+gc.disable()
+# Tests run side by side: threads that wait for each other on matrices this small only take time.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
+
+def pytest_collection_finish() -> None:
+    """From here on garbage is looked for, among what is made from here on."""
+    gc.freeze()
+    gc.enable()
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
