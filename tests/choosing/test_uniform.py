@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import cache
 from itertools import combinations_with_replacement, permutations
 
 import numpy as np
@@ -22,6 +23,7 @@ THREE = UniformNoise(options=3, fall=2.5, last=_last(3, 2.5) or 0)
 MORE = 12
 
 
+@cache
 def law(way: UniformNoise, scores: tuple[int, ...]) -> dict[tuple[int, ...], float]:
     """The probability of every order, summed over all widths and all noise."""
     heads = way.coin / TOTAL

@@ -15,6 +15,7 @@ from pbdp.comparing.nuisance import variance_of
 from pbdp.comparing.plan import ComparisonPlan
 from pbdp.comparing.rates import Rates
 from tests.comparing.test_laws import table
+from tests.effort import cases
 
 NOISE = table([1, 3, 8, 3, 1], -2)
 
@@ -138,7 +139,7 @@ def test_no_rate_makes_false_findings_too_often(plan: ComparisonPlan, rate: floa
 def test_p_values_are_as_rare_as_they_say_at_any_look(rate: float) -> None:
     """Of trials with no difference at most one in twenty has a p-value of 0.05 or less at some look."""
     small = ComparisonPlan(asked=Rates(users=(240, 200), rate=0.1, looks=3), loss=1.0)
-    size, found = 500, 0
+    size, found = cases(2000), 0
     for trial in trials(small, (rate, rate), size, 11):
         sums = np.cumsum(trial, axis=0)
         away = [

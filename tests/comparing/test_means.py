@@ -86,7 +86,7 @@ def held(plan: ComparisonPlan, size: int, truth: float) -> float:
 @pytest.mark.parametrize("measure", ["difference", "ratio"])
 def test_normal_intervals_hold_about_as_often_as_they_say(measure: str) -> None:
     plan = plan_comparison(**ASKED, wider=0.3, measure=measure)  # type: ignore[arg-type]
-    size = cases(800 if measure == "difference" else 160)
+    size = cases(1000 if measure == "difference" else 300)
     often = held(plan, size, 0.0 if measure == "difference" else 1.0)
     assert often == pytest.approx(0.95, abs=4 * math.sqrt(0.05 * 0.95 / size))
 

@@ -20,7 +20,7 @@ from pbdp.errors import (
     ParameterError,
     UnchangeableError,
 )
-from tests.effort import FULL
+from tests.effort import FULL, cases
 
 LARGE: dict[str, Any] = {"users": (100_000, 100_000), "rate": 0.05}
 SMALL: dict[str, Any] = {"users": (1000, 2000), "rate": 0.2}
@@ -61,12 +61,13 @@ def test_ratios_are_covered_too() -> None:
 def test_p_values_are_as_rare_as_they_say(small: ComparisonPlan) -> None:
     rng = np.random.default_rng(11)
     table = small.noise.design.table_at(0.0)
-    noise = rng.choice(table.values(), p=table.probabilities(), size=(300, 2))
-    counts = rng.binomial(SMALL["users"], 0.2, size=(300, 2)) + noise
+    size = cases(1000)
+    noise = rng.choice(table.values(), p=table.probabilities(), size=(size, 2))
+    counts = rng.binomial(SMALL["users"], 0.2, size=(size, 2)) + noise
     found = [small.say(int(first), int(second)).p_value for first, second in counts]
     for level in (0.1, 0.5):
         share = np.mean([value <= level for value in found])
-        assert share == pytest.approx(level, abs=4 * math.sqrt(level * (1 - level) / 300))
+        assert share == pytest.approx(level, abs=4 * math.sqrt(level * (1 - level) / size))
 
 
 def test_an_interval_leaves_out_no_difference_when_the_p_value_is_small(small: ComparisonPlan) -> None:

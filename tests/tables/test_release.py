@@ -111,7 +111,7 @@ def test_means_keep_their_promise_in_large_groups_and_their_interval_in_all(
     inside = (columns["typical_bounded_low"] <= means) & (means <= columns["typical_bounded_high"])
     assert inside[some].mean() >= 0.9
     assert np.all(true["visits"][:LARGE] >= 1000)
-    releases, source = cases(40), Fixed(source_of(data))
+    releases, source = cases(100), Fixed(source_of(data))
     off = [np.abs(release_table(plan, source).columns["typical"] - means)[:LARGE] for _ in range(releases)]
     share = (np.concatenate(off) <= 4).mean()
     assert share >= 0.9 - 4 * math.sqrt(0.09 / (releases * LARGE))

@@ -13,9 +13,9 @@ from __future__ import annotations
 import re
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
-from functools import wraps
+from functools import cache, wraps
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar, cast
 
 from pbdp.tables.bounded import Aggregates, BoundedAggregation
@@ -35,6 +35,8 @@ from pbdp.tables.engines.sql import (
 if TYPE_CHECKING:
     import numpy.typing as npt
     from duckdb import DuckDBPyConnection
+
+    from pbdp.tables.engines.held import Connect
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -91,14 +93,15 @@ class DuckDBSource:
 
     @_failures_told
     def kinds(self) -> Mapping[str, ColumnKind]:
-        with _connection() as connection:
-            return {name: kind_of(written) for name, written in self.held.types(connection).items()}
+        with _connecting() as connect:
+            return {name: kind_of(written) for name, written in self.held.types(connect).items()}
 
     @_failures_told
     def digest(self, asked: BoundedAggregation) -> bytes:
         if isinstance(self.held, HeldFiles):
             return self.held.files.digest()
-        with _connection(self.memory_limit, self.threads) as connection:
+        with _connecting(self.memory_limit, self.threads) as connect:
+            connection = connect()
             data = self.held.opened(connection, asked.columns)
             found = connection.execute(digest_sql(asked.columns, DUCKDB, data=data)).fetchone()
         return row_digest(*(found or ()))
@@ -111,12 +114,13 @@ class DuckDBSource:
     def unreadable(self, asked: BoundedAggregation) -> Mapping[str, int]:
         if isinstance(self.held, HeldFiles) and self.held.files.reading.unreadable == "null":
             return {}
-        with _connection(self.memory_limit, self.threads) as connection:
-            types = self.held.types(connection, asked.columns)
+        with _connecting(self.memory_limit, self.threads) as connect:
+            types = self.held.types(connect, asked.columns)
             kinds = {name: kind_of(written) for name, written in types.items()}
             wrong = unreadable_sql(asked, self._dialect, kinds=kinds)
             if not wrong:
                 return {}
+            connection = connect()
             data = self.held.opened(connection, asked.columns)
             query = f"SELECT {', '.join(wrong.values())} FROM {data} AS d"  # noqa: S608  # names are quoted
             found = connection.execute(query).fetchone() or ()
@@ -124,8 +128,9 @@ class DuckDBSource:
 
     @_failures_told
     def aggregate(self, asked: BoundedAggregation, choice_key: int) -> Aggregates:
-        with _connection(self.memory_limit, self.threads) as connection:
-            types = self.held.types(connection, asked.columns)
+        with _connecting(self.memory_limit, self.threads) as connect:
+            connection = connect()
+            types = self.held.types(connect, asked.columns)
             kinds = {name: kind_of(written) for name, written in types.items()}
             doubles = {
                 name: f"CAST(CAST(d.{DUCKDB.name(name)} AS VARCHAR) AS DOUBLE)"
@@ -170,6 +175,13 @@ def _engine() -> str:
     import duckdb
 
     return f"DuckDB {duckdb.__version__}"
+
+
+@contextmanager
+def _connecting(memory_limit: str | None = None, threads: int | None = None) -> Iterator[Connect]:
+    """A fresh DuckDB for whoever asks for it, the same each time: starting one takes milliseconds."""
+    with ExitStack() as stack:
+        yield cache(lambda: stack.enter_context(_connection(memory_limit, threads)))
 
 
 @contextmanager

@@ -13,7 +13,7 @@ cannot hold counts as missing.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import MAX_EMAX, MAX_PREC, MIN_EMIN, Context, Decimal
 from pathlib import Path
@@ -32,6 +32,11 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from duckdb import DuckDBPyConnection, DuckDBPyRelation
 
+    # Gives a connection, the same one each time.
+    Connect = Callable[[], DuckDBPyConnection]
+
+# DuckDB's types for those of Arrow, as far as they were asked for.
+_TYPES: dict[pa.DataType, str] = {}
 _ALL_DIGITS = Context(prec=MAX_PREC, Emax=MAX_EMAX, Emin=MIN_EMIN)
 
 
@@ -42,10 +47,8 @@ class Held(Protocol):
     def place(self) -> str | None:
         """What the data is called, if it has a name."""
 
-    def types(
-        self, connection: DuckDBPyConnection, columns: Sequence[str] | None = None
-    ) -> Mapping[str, str]:
-        """The columns (at least these, if given) and their types in DuckDB."""
+    def types(self, connect: Connect, columns: Sequence[str] | None = None) -> Mapping[str, str]:
+        """The columns (at least these, if given) and their types in DuckDB; where it is needed, `connect`."""
 
     def opened(self, connection: DuckDBPyConnection, columns: Sequence[str]) -> str:
         """Something that the connection can select these columns from."""
@@ -63,13 +66,13 @@ class HeldFiles:
 
     def types(
         self,
-        connection: DuckDBPyConnection,
+        connect: Connect,
         columns: Sequence[str] | None = None,  # noqa: ARG002
     ) -> Mapping[str, str]:
         header = self.files.header()
         if header is not None:
             return dict.fromkeys((name for name in header.names if name), "CSV")
-        return _described(connection, self.files.scan())
+        return _described(connect(), self.files.scan())
 
     def opened(self, connection: DuckDBPyConnection, columns: Sequence[str]) -> str:  # noqa: ARG002
         return self.files.scan()
@@ -82,11 +85,9 @@ class HeldFrame:
     frame: Any
     place: None = None
 
-    def types(
-        self, connection: DuckDBPyConnection, columns: Sequence[str] | None = None
-    ) -> Mapping[str, str]:
+    def types(self, connect: Connect, columns: Sequence[str] | None = None) -> Mapping[str, str]:
         wanted = column_names(self.frame) if columns is None else columns
-        return {name: _type_of(connection, type_of(self.frame, name)) for name in wanted}
+        return {name: _type_of(connect, type_of(self.frame, name)) for name in wanted}
 
     def opened(self, connection: DuckDBPyConnection, columns: Sequence[str]) -> str:
         _check_apart(columns, column_names(self.frame) if is_dataset(self.frame) else columns)
@@ -104,7 +105,7 @@ class HeldRelation:
 
     def types(
         self,
-        connection: DuckDBPyConnection,  # noqa: ARG002
+        connect: Connect,  # noqa: ARG002
         columns: Sequence[str] | None = None,  # noqa: ARG002
     ) -> Mapping[str, str]:
         return dict(zip(self.relation.columns, map(str, self.relation.types), strict=True))
@@ -132,9 +133,10 @@ class HeldDatabase:
 
     def types(
         self,
-        connection: DuckDBPyConnection,
+        connect: Connect,
         columns: Sequence[str] | None = None,  # noqa: ARG002
     ) -> Mapping[str, str]:
+        connection = connect()
         return _described(connection, self.opened(connection, ()))
 
     def opened(self, connection: DuckDBPyConnection, columns: Sequence[str]) -> str:  # noqa: ARG002
@@ -156,18 +158,21 @@ def _described(connection: DuckDBPyConnection, data: str) -> dict[str, str]:
     return {str(column[0]): str(column[1]) for column in described}
 
 
-def _type_of(connection: DuckDBPyConnection, kind: pa.DataType | None) -> str:
-    """DuckDB's type for an Arrow type; "other" if it cannot read it."""
+def _type_of(connect: Connect, kind: pa.DataType | None) -> str:
+    """DuckDB's type for an Arrow type, for which it is asked once; "other" if it cannot read it."""
     import duckdb
     import pyarrow as pa
 
     if kind is None:
         return "other"
-    try:
-        connection.register("empty", pa.schema([("c", kind)]).empty_table())
-        return _described(connection, "empty")["c"]
-    except duckdb.Error:
-        return "other"
+    if kind not in _TYPES:
+        connection = connect()
+        try:
+            connection.register("empty", pa.schema([("c", kind)]).empty_table())
+            _TYPES[kind] = _described(connection, "empty")["c"]
+        except duckdb.Error:
+            return "other"
+    return _TYPES[kind]
 
 
 # ------------------------------------------------------------------------------- tables in memory as Arrow
