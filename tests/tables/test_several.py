@@ -16,7 +16,7 @@ import pytest
 from pbdp import Budget, Ledger
 from pbdp.cli.words.tables import plan_words
 from pbdp.digits import rounded_up
-from pbdp.errors import InputError
+from pbdp.errors import CannotCertifyError, InputError
 from pbdp.tables import Count, Mean, People, Query, Sum
 from pbdp.tables.plan import TablePlan
 from pbdp.tables.table import ReleasedTable, digest_of
@@ -260,3 +260,34 @@ def test_tables_that_need_not_add_up_do_where_that_costs_less() -> None:
 def test_where_tables_must_add_up(changes: dict[str, Any], match: str) -> None:
     with pytest.raises(InputError, match=match):
         asked(**({"add_up": False} | changes))
+
+
+def test_another_way_is_taken_where_the_best_cannot_be_certified() -> None:
+    """At a large epsilon, tables that stand for laws differ from them by too much."""
+    query = asked(
+        by={"zone": range(12), "hour": range(24)},
+        tables=[["zone", "hour"], ["zone"]],
+        groups_per_person=5,
+        rows_per_group=3,
+        measures=[
+            Count(within={"zone, hour": 15, "zone": 10}),
+            Sum(column="fare", low=0, high=1000, within=20_000),
+        ],
+    )
+    made = query.plan()
+    assert {strategy.kind for strategy in made.strategies.values()} == {"cells"}
+    assert 20 < made.epsilon < 31
+
+
+def test_what_no_noise_can_do_is_refused_in_words() -> None:
+    query = asked(
+        by={"zone": range(40), "hour": range(2)},
+        groups_per_person=20,
+        rows_per_group=3,
+        measures=[
+            Count(within={"zone, hour": 40, "zone": 60, "total": 120}),
+            Sum(column="fare", low=-20, high=1000, within=3000),
+        ],
+    )
+    with pytest.raises(CannotCertifyError):
+        query.plan()

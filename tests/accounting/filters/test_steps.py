@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from pbdp.accounting.composition.loss_law import LossLaw, loss_law, table_release
+from pbdp.accounting.composition.loss_law import LARGEST_LOSS, LossLaw, loss_law, table_release
 from pbdp.accounting.filters.steps import step_of, symmetric_law
 from pbdp.mechanism.weights import integer_weights
 from pbdp.noise.kernel import Array
@@ -138,3 +138,15 @@ def test_bounds_of_nothing_make_nothing() -> None:
     assert law.infinite == 0
     assert float(law.masses @ np.abs(law.losses)) <= 1e-12
     assert math.isclose(float(np.sum(law.masses)), 1.0, rel_tol=1e-12)
+
+
+def test_a_curve_of_huge_losses_ends_at_the_largest_that_counts() -> None:
+    """Beyond it delta stays what it is there: no number overflows, and nothing is left out."""
+    deltas = np.exp(-np.linspace(0.0, 20.0, 1001))
+    law = symmetric_law(2.0, deltas)
+    assert np.max(np.abs(law.losses)) <= LARGEST_LOSS
+    assert np.all(np.isfinite(law.masses))
+    assert law.infinite >= deltas[math.floor(LARGEST_LOSS / 2.0)]
+    at = np.array([2.0, 4.0, 30.0])
+    places = [int(np.flatnonzero(np.isclose(EPSILONS, one))[0]) for one in at]
+    assert np.all(curve_of(law)[places] >= deltas[(at / 2).astype(int)] * (1 - 1e-9))

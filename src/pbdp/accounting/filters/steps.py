@@ -156,9 +156,10 @@ def _limited(law: LossLaw, reach: float) -> LossLaw:
 def symmetric_law(step: float, deltas: Array) -> LossLaw:
     """The pair of these upper bounds for delta at 0, step, 2·step, ...; proved above.
 
-    A mass is a difference of slopes, each known to a few units and as many as the loss is large.
+    A mass is a difference of slopes, each known to a few units and as many as the loss is large. What lies
+    beyond the largest loss counts as infinite.
     """
-    values = np.minimum.accumulate(np.minimum(deltas, 1.0))
+    values = np.minimum.accumulate(np.minimum(deltas[: math.floor(LARGEST_LOSS / step) + 1], 1.0))
     losses = step * np.arange(len(values))
     halves = np.expm1(losses[1:]) / 2
     values[0] = min(values[0], float(np.min((values[1:] + halves) / (1 + halves))) * (1 + 8 * UNIT))

@@ -37,6 +37,8 @@ HOPELESS = 12.0
 FAR = 1.7
 # The share of delta that is set aside where tables stand for laws (see `strategy`), and the most of it.
 ASIDE, MOST_ASIDE = 1e-4, 1e-2
+# Tables that stand for laws are not certified beyond about half of this epsilon.
+MOST_JOINT = 50.0
 # What epsilon may fall by, relative, when noise that was fitted by estimates is brought to certified widths.
 GAINED = 0.01
 
@@ -142,8 +144,20 @@ def _planned(query: Query, strategies: Mapping[str, Sequence[Strategy]]) -> Tabl
     known = {one.label: _ways(query, one, strategies[one.label], shapes, reasons) for one in asked}
     if not all(known.values()):
         raise reasons[0]
+    promising, others = _choices(asked, known)
+    for choices in (promising, others):
+        found = _best(query, asked, choices, reasons)
+        if found is not None:
+            several, plan = found
+            return several.table_plan(plan)
+    raise reasons[0]
+
+
+def _best(
+    query: Query, asked: tuple[Asked, ...], choices: Sequence[Mapping[str, Way]], reasons: list[PbdpError]
+) -> tuple[Several, Plan] | None:
+    """The choice with the least epsilon, certified; None if none could be."""
     picked: list[tuple[Several, dict[str, Options], Plan]] = []
-    choices = _choices(asked, known)
     for choice in sorted(choices, key=_is_joint):
         several = Several(
             query=query, asked=asked, strategies={label: way[0] for label, way in choice.items()}
@@ -151,6 +165,7 @@ def _planned(query: Query, strategies: Mapping[str, Sequence[Strategy]]) -> Tabl
         options = {name: row for _, rows in choice.values() for name, row in rows.items()}
         least = min((plan.epsilon for _, _, plan in picked), default=math.inf)
         if _is_beaten(choice, least, query.delta):
+            reasons.append(CannotCertifyError("Gaussian noise on all rows together costs too much."))
             continue
         try:
             picked.append((several, options, several.picked(options)))
@@ -164,10 +179,7 @@ def _planned(query: Query, strategies: Mapping[str, Sequence[Strategy]]) -> Tabl
             found.append((several, _certified(several, options, plan)))
         except CannotCertifyError as error:
             reasons.append(error)
-    if not found:
-        raise reasons[0]
-    several, plan = min(found, key=lambda entry: entry[1].epsilon)
-    return several.table_plan(plan)
+    return min(found, key=lambda entry: entry[1].epsilon, default=None)
 
 
 def _certified(several: Several, options: Mapping[str, Options], plan: Plan) -> Plan:
@@ -182,10 +194,14 @@ def _certified(several: Several, options: Mapping[str, Options], plan: Plan) -> 
 
 
 def _is_beaten(choice: Mapping[str, Way], least: float, delta: float) -> bool:
-    """Whether rows with joint noise cost more than what was found, if all other noise were Gaussian."""
-    if not any(strategy.joint for strategy, _ in choice.values()) or not 0 < least < math.inf:
+    """Whether rows with joint noise cost more than what was found, if all other noise were Gaussian.
+
+    Nor are they any good where their tables differ from their laws by too much, however little that is.
+    """
+    if not any(strategy.joint for strategy, _ in choice.values()) or least == 0:
         return False
-    return math.sqrt(math.fsum(map(_cost, choice.values()))) > gaussian_mean(least, delta) * (1 + GAINED)
+    most = gaussian_mean(min(least, MOST_JOINT), delta) * (1 + GAINED)
+    return math.sqrt(math.fsum(map(_cost, choice.values()))) > most
 
 
 def _ways(
@@ -207,8 +223,13 @@ def _ways(
     return found
 
 
-def _choices(asked: Sequence[Asked], known: Mapping[str, dict[str, Way]]) -> list[dict[str, Way]]:
-    """One kind for all numbers as far as they have it, and for each the one that is best by itself."""
+def _choices(
+    asked: Sequence[Asked], known: Mapping[str, dict[str, Way]]
+) -> tuple[list[dict[str, Way]], list[dict[str, Way]]]:
+    """One kind for all numbers as far as they have it, and for each the one that is best by itself.
+
+    Those that cost far more than others come apart, for the case that none of the others can be certified.
+    """
     best = {one.label: min(known[one.label].values(), key=_cost) for one in asked}
     kinds = dict.fromkeys(kind for ways in known.values() for kind in ways)
     uniform = [{one.label: known[one.label].get(kind, best[one.label]) for one in asked} for kind in kinds]
@@ -218,7 +239,8 @@ def _choices(asked: Sequence[Asked], known: Mapping[str, dict[str, Way]]) -> lis
         at: math.fsum(map(_cost, choice.values())) for at, choice in every.items() if not _is_joint(choice)
     }
     hopeless = {at for at, cost in costs.items() if cost > FAR * min(costs.values())}
-    return [choice for at, choice in every.items() if at not in hopeless]
+    promising = [choice for at, choice in every.items() if at not in hopeless]
+    return promising, [every[at] for at in hopeless]
 
 
 def _is_joint(choice: Mapping[str, Way]) -> bool:
