@@ -196,12 +196,17 @@ class Line:
         if settled > MOST_ANSWERS:
             return None
         if settled > room:
-            # in few sizes, as all scales of one size share what is known of the answers
+            # in few sizes, as all scales of one size share what is known of the answers, unless that takes
+            # too many runs
             size = room * 2 ** (math.ceil(SIZES * math.log2(settled / room)) / SIZES)
             inverse = self.region.inverse(np.array([size]))
             furthest = size if inverse is None else float(inverse[1][0])
-            settled = size if furthest <= MOST_ANSWERS // 2 else settled
-        return (math.ceil(max(settled, room) / self.block) + 1) * self.block
+            if furthest <= MOST_ANSWERS // 2 and _cut(self, self._whole_blocks(size)) is not None:
+                return self._whole_blocks(size)
+        return self._whole_blocks(max(settled, room))
+
+    def _whole_blocks(self, end: float) -> int:
+        return (math.ceil(end / self.block) + 1) * self.block
 
 
 def _parts(points: float, wanted: int, most: int) -> int:
