@@ -115,6 +115,6 @@ def test_few_looks_are_taken(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_answers_are_looked_at_as_far_as_that_can_be_done() -> None:
     """Sharing what is known of them between scales asks for more of them, which may be too many."""
-    asked = {"within": "0.518%+2.972", "confidence": 0.8, "sensitivity": 1, "delta": 7.95e-05}
+    asked: dict[str, Any] = {"within": "0.518%+2.972", "confidence": 0.8, "sensitivity": 1, "delta": 7.95e-05}
     plan = pbdp.plan(**asked, integer=True, releases=2, families=("laplace",))
     assert plan.epsilon < 1.1237
