@@ -90,9 +90,10 @@ def test_a_million_numbers_are_as_accurate_as_promised(
     inside = (columns[f"{name}_bounded_low"] - 0.01 <= true) & (
         true <= columns[f"{name}_bounded_high"] + 0.01
     )
-    assert inside.mean() >= confidence - 4 * math.sqrt(confidence * (1 - confidence) / GROUPS)
-    # and no more noise than needed: not much better than promised
-    assert inside.mean() <= confidence + 0.08
+    chance = 6 * math.sqrt(confidence * (1 - confidence) / GROUPS)
+    assert inside.mean() >= confidence - chance
+    # and no more noise than needed: not much better than promised, but for how coarse whole numbers are
+    assert inside.mean() <= confidence + 0.08 + chance
     asked = plan.part(name).requirement.region
     below, above = asked.offsets(true.astype(float))
     off = columns[name] - true
