@@ -25,6 +25,7 @@ from pbdp.mechanism.weights import (
     integer_weights,
     weights_rounded_up,
 )
+from pbdp.noise.family import stretched
 from pbdp.noise.kernel import Array, LatticeKernel
 
 # Tables that reach further take seconds to look up in their own sums.
@@ -211,6 +212,14 @@ class Design(AnyDesign):
     def least_weight(self, region: Region) -> int:
         """Smallest weight, over all answers, of the outputs in the region of that answer."""
         return _least_weight(self, region)
+
+    def confidence_in(self, region: Region) -> float:
+        """How often every answer is within its region, in its own units: from the table, rounded down."""
+        return rounded_down(self.least_weight(self.grid.region_in_steps(region)))
+
+    def stretched(self, factor: float) -> Design:
+        """The same with noise that is so many times as wide."""
+        return replace(self, kernel=stretched(self.kernel, factor))
 
     def _least_weight(self, region: Region) -> int:
         if self.clamp:

@@ -123,7 +123,7 @@ def proven_confidence(requirement: Requirement, design: AnyDesign) -> float | No
         joint = confidence_of_sum(requirement, design)
         return None if joint < requirement.confidence else joint
     each = requirement.each
-    found = rounded_down(design.least_weight(design.grid.region_in_steps(each.region)))
+    found = design.confidence_in(each.region)
     return None if found < each.confidence_each else requirement.joint_confidence_of(found)
 
 

@@ -247,14 +247,7 @@ class Runs:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Cut:
-    """The line cut in two where regions are narrowest, which tells how far noise is from having no decoder.
-
-    Working upwards from below and downwards from above ends at the cut. A decoder exists iff the least
-    solution of the lower part and the greatest one of the upper part suit the answers between, those with
-    acceptable outputs in both: any other solution leaves these less. Both parts come from where there is room
-    into where there is least, so what is spare there changes little with the noise, where a single way up
-    through the whole line would soon be lost beyond the cut.
-    """
+    """The line cut in two where regions are narrowest, with the answers between: see `thresholds`."""
 
     lower: Runs
     upper: Runs

@@ -1,8 +1,8 @@
 """The largest scale at which noise of a shape has a decoder, in few looks.
 
-Noise that has none has none either when it is wider, so looks at two scales tell of all but those between.
-What is spare at a scale (see `thresholds`) tells where to look next, and a sketch where to begin. What is
-found is what halving a range of scales again and again would find.
+Noise that has none is taken to have none either when it is wider, so looks at two scales tell of all but
+those between. Where wider noise is decoded for more answers that may fail, which costs a little width only.
+What is spare at a scale (see `thresholds`) tells where to look next, and a sketch where to begin.
 """
 
 from __future__ import annotations
@@ -117,7 +117,6 @@ class Looks:
     shape: Shape
     problem: Problem
     _search: _Search = field(init=False)
-    _estimate: float | None = None
     _low: float | None = None
 
     def __post_init__(self) -> None:
@@ -133,13 +132,12 @@ class Looks:
 
     def estimate(self, gain: float) -> float:
         """About the largest scale, looked for around so many times (`gain`) the one that needs no decoder."""
-        if self._estimate is None:
-            self._estimate = self._plain * max(gain, 1.0)
-            if self.line.stride > 1 and self._plain > 0:
-                search = _Search(slope=self._search.slope, fitting=self._plain)
-                self._estimate = search.close_in(self._sketched_spare, self._estimate, ROUGH / 2, OFF)
-                self._search.slope = search.slope
-        return self._estimate
+        guess = self._plain * max(gain, 1.0)
+        if self.line.stride > 1 and self._plain > 0:
+            search = _Search(slope=self._search.slope, fitting=self._plain)
+            guess = search.close_in(self._sketched_spare, guess, ROUGH / 2, OFF)
+            self._search.slope = search.slope
+        return guess
 
     def widest(self, *, close: float = CLOSE, beyond: float = 0.0, gain: float = 0.0) -> float:
         """The largest scale, beyond the one given, that has a decoder; 0 if none has one.

@@ -13,9 +13,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from pbdp.mechanism.absolute import AbsoluteRegion
-from pbdp.mechanism.design import Design, rounded_down
+from pbdp.mechanism.design import Design
 from pbdp.mechanism.grid import LinearGrid, step_of_at_least
-from pbdp.noise.family import kernel_from, stretched
+from pbdp.noise.family import kernel_from
 from pbdp.planning.plan import number_design
 from pbdp.planning.planner import FAMILIES
 from pbdp.planning.together import plan_together
@@ -270,7 +270,7 @@ def _scaled_means(plan: TablePlan, means: Sequence[Mean]) -> dict[str, tuple[Num
             return None
         factor, best = 1.0, None
         for _ in range(MOST_PLANS):
-            made = {label: _stretched(one, factor) for label, one in designs.items()}
+            made = {label: one.stretched(factor) for label, one in designs.items()}
             room = mean.room(plan.query, *made.values())
             if room is None:
                 break
@@ -284,15 +284,10 @@ def _scaled_means(plan: TablePlan, means: Sequence[Mean]) -> dict[str, tuple[Num
     return found
 
 
-def _stretched(design: Design, factor: float) -> Design:
-    return replace(design, kernel=stretched(design.kernel, factor))
-
-
 def _met(number: Number, design: Design) -> Number:
     """The number, as often within its width as the noise is."""
     asked = number.requirement
-    inside = rounded_down(design.least_weight(design.grid.region_in_steps(asked.region)))
-    return replace(number, requirement=replace(asked, confidence=inside))
+    return replace(number, requirement=replace(asked, confidence=design.confidence_in(asked.region)))
 
 
 def _half_width(number: Number) -> float:

@@ -11,7 +11,7 @@ from pbdp.mechanism.design import Design
 from pbdp.tables import Count, Query, Sum
 from pbdp.tables.strategies.cells import near_room_of_sum, room_of_sum
 from pbdp.tables.strategies.estimates import near_width, spread_of
-from pbdp.tables.strategies.fitting import Fitting, can_be_scaled, scaled
+from pbdp.tables.strategies.fitting import Fitting, can_be_scaled
 from pbdp.tables.strategies.planning import asked_of, designs_of
 from pbdp.tables.strategies.separate import width_of
 from tests.tables.strategies.laws import design
@@ -41,7 +41,7 @@ def test_an_estimate_is_near_the_certified_width(
     assert near_width(((fine, Fraction(1), 500),), confidence) == pytest.approx(
         float(width_of(((fine, Fraction(1), 500),), confidence)), rel=4e-3
     )
-    assert spread_of(((scaled(fine, 3.0), Fraction(2), 4),)) == pytest.approx(
+    assert spread_of(((fine.stretched(3.0), Fraction(2), 4),)) == pytest.approx(
         12 * spread_of(((fine, Fraction(1), 1),)), rel=2e-3
     )
 
@@ -86,4 +86,4 @@ def test_noise_is_as_wide_as_the_tables_allow(measure: Any) -> None:
     assert all(map(can_be_scaled, designs.values()))
     assert fitting.room(designs) >= 1
     # a little wider is too wide
-    assert fitting.room({name: scaled(one, 1.005) for name, one in designs.items()}) < 1
+    assert fitting.room({name: one.stretched(1.005) for name, one in designs.items()}) < 1

@@ -14,9 +14,8 @@ from statistics import NormalDist
 
 from pbdp.errors import CannotCertifyError
 from pbdp.mechanism.absolute import AbsoluteRegion
-from pbdp.mechanism.design import Design, rounded_down
+from pbdp.mechanism.design import Design
 from pbdp.mechanism.requirement import Requirement
-from pbdp.noise.family import stretched
 from pbdp.planning.planner import FAMILIES, grids_of
 from pbdp.planning.together.search import fitted, is_concave, is_like, light_parts, ranked, simple
 from pbdp.tables.numbers import Asked
@@ -79,7 +78,7 @@ class Shapes:
             few = simple(FAMILIES) if long else FAMILIES
             factor, grid = _width_in_steps(asked) / _width_in_steps(like.asked), grids_of(asked)[0]
             known = (one for one in like.smooth if one.kernel.family in few)
-            smooth = [replace(scaled(one, factor), grid=grid) for one in known]
+            smooth = [replace(one.stretched(factor), grid=grid) for one in known]
             if concave or long or like.best is None:
                 return smooth
             return [*smooth, *_others(ranked(asked, (like.best,)))]
@@ -183,7 +182,7 @@ class Fitting:
             if 1 <= room <= 1 + close or not math.isfinite(room):
                 break
             # a little less than would just do, as widths are whole
-            design = scaled(design, room * (1 - close / 2))
+            design = design.stretched(room * (1 - close / 2))
         return best
 
     def exact(self, designs: Designs) -> dict[str, Design] | None:
@@ -194,7 +193,7 @@ class Fitting:
         widest, narrowest = 0.0, math.inf
         factor = 1.0
         for _ in range(MOST_STEPS):
-            tried = {name: scaled(one, factor) if name in free else one for name, one in own.items()}
+            tried = {name: one.stretched(factor) if name in free else one for name, one in own.items()}
             room = self.room(tried)
             if room >= 1 and factor > widest:
                 best, widest = tried, factor
@@ -243,11 +242,6 @@ def can_be_scaled(design: Design) -> bool:
     return design.kernel.joint or is_concave(design)
 
 
-def scaled(design: Design, factor: float) -> Design:
-    """The design with wider noise."""
-    return replace(design, kernel=stretched(design.kernel, factor))
-
-
 def met(asked: Requirement, design: Design) -> Requirement:
     """The requirement that a design just meets: within the same width, or one as wide as joint noise is.
 
@@ -257,8 +251,7 @@ def met(asked: Requirement, design: Design) -> Requirement:
         far = NormalDist().inv_cdf((1 + asked.confidence) / 2)
         width = math.ceil(far * sigma_of(design)) * design.grid.step
         asked = replace(asked, region=AbsoluteRegion.even(width))
-    inside = rounded_down(design.least_weight(design.grid.region_in_steps(asked.region)))
-    return replace(asked, confidence=min(max(inside, 1e-6), 1 - 1e-12))
+    return replace(asked, confidence=min(max(design.confidence_in(asked.region), 1e-6), 1 - 1e-12))
 
 
 def _on_whole(width: float, confidence: float) -> tuple[float, float]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from statistics import NormalDist
-from typing import Any
+from typing import Any, TypeVar
 
 from pbdp.errors import InputError
 from pbdp.mechanism.grid import LinearGrid, step_of_at_least
@@ -22,7 +22,7 @@ from pbdp.tables.strategies.residual import (
     best_weights,
     residuals_of,
 )
-from pbdp.tables.strategies.running import Running, Weights, is_sound, root_weights
+from pbdp.tables.strategies.running import Running, is_sound, root_weights
 from pbdp.tables.strategies.separate import MOST_KINDS, Separate
 from pbdp.tables.strategies.strategy import Change, Strategy
 
@@ -31,6 +31,7 @@ FOR_STEPS = 0.01
 MOST_IN_CHANGE = 1 << 16
 
 Kind = Callable[[Query, Asked], Strategy | None]
+S = TypeVar("S", bound=Strategy)
 
 
 def change_of(query: Query, asked: Asked) -> Change:
@@ -65,13 +66,14 @@ def _margins(query: Query) -> Margins:
     return query.margins
 
 
+def _made(kind: Callable[..., S], query: Query, asked: Asked, **own: Any) -> S:
+    """A strategy for a number, with what those of its kind have of their own."""
+    change, rounded = change_of(query, asked), not asked.quantity.is_whole
+    return kind(label=asked.label, margins=_margins(query), change=change, rounded=rounded, **own)
+
+
 def _cells(query: Query, asked: Asked) -> Strategy:
-    return Cells(
-        label=asked.label,
-        margins=_margins(query),
-        change=change_of(query, asked),
-        rounded=not asked.quantity.is_whole,
-    )
+    return _made(Cells, query, asked)
 
 
 def _separate(query: Query, asked: Asked) -> Strategy | None:
@@ -95,13 +97,7 @@ def _measured(query: Query, asked: Asked, measured: Sequence[int]) -> Separate |
     margins = _margins(query)
     if margins.chain is None or margins.chain[-1] not in measured:
         return None
-    return Separate(
-        label=asked.label,
-        margins=margins,
-        change=change_of(query, asked),
-        measured=tuple(sorted(set(measured))),
-        rounded=not asked.quantity.is_whole,
-    )
+    return _made(Separate, query, asked, measured=tuple(sorted(set(measured))))
 
 
 def _apart(query: Query, asked: Asked) -> Strategy | None:
@@ -113,11 +109,7 @@ def _apart(query: Query, asked: Asked) -> Strategy | None:
 
 def _alone(query: Query, asked: Asked) -> Strategy | None:
     """Others need not add up if the query says so."""
-    if query.add_up:
-        return None
-    rounded = not asked.quantity.is_whole
-    change = change_of(query, asked)
-    return Alone(label=asked.label, margins=_margins(query), change=change, rounded=rounded)
+    return None if query.add_up else _made(Alone, query, asked)
 
 
 def strategy_from(query: Query, asked: Asked, record: Mapping[str, Any]) -> Strategy:
@@ -135,10 +127,11 @@ def strategy_from(query: Query, asked: Asked, record: Mapping[str, Any]) -> Stra
         case {"kind": "alone"} if _apart(query, asked) is None:
             made = _alone(query, asked)
         case {"kind": "residual", "weights": [*listed]} if margins.is_grid:
-            made = _with_weights(query, asked, _weights_from(margins, listed))
+            made = _made(Residual, query, asked, weights=_weights_from(margins, listed))
         case {"kind": "running", "weights": [*listed]} if query.running is not None:
             days = _so_far(query).shape[1]
-            made = _running_with(query, asked, tuple(listed)) if is_sound(listed, days) else None
+            sound = is_sound(listed, days)
+            made = _made(Running, query, asked, weights=tuple(listed)) if sound else None
         case _:
             made = None
     if made is None or made.record() != dict(record):
@@ -162,17 +155,7 @@ def _residual(query: Query, asked: Asked) -> Strategy | None:
     step = step_of(query, asked)
     variances = {table: (width / step / normal) ** 2 for table, width in asked.widths.items()}
     change = change_of(query, asked)
-    return _with_weights(query, asked, best_weights(margins, change, variances))
-
-
-def _with_weights(query: Query, asked: Asked, weights: Mapping[frozenset[int], int]) -> Residual:
-    return Residual(
-        label=asked.label,
-        margins=_margins(query),
-        change=change_of(query, asked),
-        weights=weights,
-        rounded=not asked.quantity.is_whole,
-    )
+    return _made(Residual, query, asked, weights=best_weights(margins, change, variances))
 
 
 def _weights_from(margins: Margins, listed: Sequence[Any]) -> dict[frozenset[int], int]:
@@ -191,17 +174,7 @@ def _running(query: Query, asked: Asked) -> Strategy | None:
     normal = NormalDist().inv_cdf((1 + asked.confidence) / 2)
     spread = min(asked.widths.values()) / step_of(query, asked) / normal
     weights = root_weights(_so_far(query), change_of(query, asked), spread)
-    return None if weights is None else _running_with(query, asked, weights)
-
-
-def _running_with(query: Query, asked: Asked, weights: Weights) -> Running:
-    return Running(
-        label=asked.label,
-        margins=_margins(query),
-        change=change_of(query, asked),
-        weights=weights,
-        rounded=not asked.quantity.is_whole,
-    )
+    return None if weights is None else _made(Running, query, asked, weights=weights)
 
 
 def _so_far(query: Query) -> RunningMargin:
