@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import math
 import re
+from itertools import pairwise
 from typing import Any
+
+import numpy as np
 
 from tests.frozen import reading
 
@@ -53,6 +56,12 @@ def assert_kept(old: Any, new: Any, place: str = "") -> None:
             assert _close(old, new), f"{place}: {old!r}, now {new!r}"
         case _:
             assert new in (old, _respelled(old), RENAMED_TEXTS.get(old)), f"{place}: {old!r}, now {new!r}"
+
+
+def assert_ordered(*ends: Any) -> None:
+    """Refuse numbers, or arrays of them, that fall by more than machines differ."""
+    for lower, higher in pairwise(np.asarray(end, dtype=float) for end in ends):
+        assert np.all(lower <= higher + RELATIVE * np.abs(higher) + ABSOLUTE), (lower, higher)
 
 
 def _is_guaranteed(entry: Any) -> bool:

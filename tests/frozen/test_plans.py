@@ -5,11 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 
 from tests.frozen import reading
-from tests.frozen.kept import SAME_MACHINE, assert_kept
+from tests.frozen.kept import SAME_MACHINE, assert_kept, assert_ordered
 
 INDEX = reading.index()
 FOLDER = reading.HERE
@@ -34,12 +33,11 @@ def _take_longer_ends(old: dict[str, Any], new: dict[str, Any]) -> None:
     pairs = [(old["released"][kind], new["released"][kind]) for kind in ("one", "several")]
     ends = [(before[end], after[end]) for before, after in pairs for end in ("low", "high")]
     for (low, lower), (high, higher) in zip(ends[::2], ends[1::2], strict=True):
-        assert np.all(np.asarray(low) <= np.asarray(lower))
-        assert np.all(np.asarray(higher) <= np.asarray(high))
+        assert_ordered(low, lower, higher, high)
     for before, after in pairs:
         after |= {"low": before["low"], "high": before["high"]}
     for before, after in zip(old["intervals"], new["intervals"], strict=True):
-        assert before["own"][0] <= after["own"][0] <= after["own"][1] <= before["own"][1]
+        assert_ordered(before["own"][0], *after["own"], before["own"][1])
         after["own"] = before["own"]
 
 
