@@ -63,8 +63,7 @@ def declare(parser: Parser) -> None:
     )
     add(releases, "--neighbors")
     budget = parser.add_argument_group("who counts")
-    add(budget, "--ledger", "--dataset", "--blocks", "--key", "--trust-ledger")
-    budget.add_argument("--query", metavar="TEXT", help="what was asked, for the history; it is public")
+    add(budget, "--ledger", "--dataset", "--blocks", "--key", "--trust-ledger", "--query")
     budget.add_argument(
         "--again", action="store_true", help="pay for the plan again when its releases are used up"
     )
