@@ -17,7 +17,9 @@ from pbdp.certificates.statement import (
     WITHOUT,
     Facts,
     Statement,
+    attacker,
     insecure,
+    loss,
 )
 from pbdp.comparing.compared import Compared
 from pbdp.comparing.experiment import Published
@@ -123,11 +125,8 @@ def _results(found: Compared | None) -> Facts:
 def _figures(plan: ComparisonPlan) -> Facts:
     first, second = plan.users
     rows = [
-        ("Attacker", f"right at most {percent_up(plan.risk())} of the time, from even odds"),
-        (
-            "Privacy loss",
-            f"epsilon {rounded_up(plan.epsilon)} at delta {delta_text(plan.delta)}, for everything together",
-        ),
+        attacker(plan.risk()),
+        loss(plan.epsilon, f"delta {delta_text(plan.delta)}"),
         (
             "Intervals",
             f"confidence {percent_down(plan.confidence)}, at most {percent_up(max(plan.wider, 0.0))} wider "
