@@ -21,6 +21,7 @@ from pbdp.certificates.statement import (
     insecure,
     loss,
 )
+from pbdp.checks import Check, FaultError, UnknownError, checked
 from pbdp.comparing.compared import Compared
 from pbdp.comparing.experiment import Published
 from pbdp.comparing.laws import count_law
@@ -30,7 +31,6 @@ from pbdp.digits import delta_text, percent_down, percent_up, rounded_up
 from pbdp.ledger.budget import part_id
 from pbdp.planning.pricing import Terms
 from pbdp.spelling import digest
-from pbdp.tables.verify_file import Check, FaultError, UnknownError, checked
 
 if TYPE_CHECKING:
     from pbdp.ledger.ledger import Ledger
