@@ -23,8 +23,8 @@ from pbdp.certificates.statement import (
 )
 from pbdp.checks import Check, FaultError, UnknownError, checked
 from pbdp.comparing.compared import Compared
+from pbdp.comparing.count_laws import count_law
 from pbdp.comparing.experiment import Published
-from pbdp.comparing.laws import count_law
 from pbdp.comparing.looks import Procedure
 from pbdp.comparing.plan import ComparisonPlan
 from pbdp.digits import delta_text, percent_down, percent_up, rounded_up

@@ -15,7 +15,7 @@ from functools import lru_cache
 from typing import Any
 
 import pbdp.noise
-from pbdp.noise.grid import GridKernel
+from pbdp.noise.grid_kernel import GridKernel
 from pbdp.noise.kernel import Array, LatticeKernel, LogConcave
 
 # Further than any table reaches: where the open side of a region is taken to end.
