@@ -19,28 +19,14 @@ from pbdp.cli.parser import Parser
 from pbdp.cli.progress import Progress
 from pbdp.errors import InputError
 from pbdp.figures.canvas import new_figure
-from reproduction import broken_bounds
-from reproduction import figure_1_noise_shapes as noise_shapes
-from reproduction import figure_4_runtime as runtime
-from reproduction import figure_5a_feasible as feasible
-from reproduction import figure_7_adult as adult
-from reproduction.discussion_section import extensions
 from reproduction.experiment import Experiment
-from reproduction.figure_6_many_releases import composition
-from reproduction.figures_2_and_3_accuracy.figures import AGAINST_CONFIDENCE, AGAINST_WIDTH
+from reproduction.experiments import EXPERIMENTS
 from reproduction.kept import CASES, KeptCases, code_version, opened_folder
 from reproduction.report import Made, record_of, report_of
 from reproduction.result import result_of
 from reproduction.run import Standing, Tell, compute_missing, outcome_of
 from reproduction.summary import summary_points
 
-# In the order of the paper's figures; supplements come last.
-EXPERIMENTS: tuple[Experiment, ...] = (
-    noise_shapes.EXPERIMENT,
-    AGAINST_WIDTH,
-    AGAINST_CONFIDENCE,
-    *(module.EXPERIMENT for module in (runtime, feasible, composition, adult, broken_bounds, extensions)),
-)
 FOLDER = "pbdp-reproduction"
 # Seconds between two lines where there is no terminal.
 PAUSE = 30.0

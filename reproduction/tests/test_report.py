@@ -13,7 +13,8 @@ from pathlib import Path
 import pytest
 
 from pbdp.errors import InputError, PbdpError
-from reproduction.command import EXPERIMENTS, chosen_experiments, reproduce
+from reproduction.command import chosen_experiments, reproduce
+from reproduction.experiments import EXPERIMENTS
 from reproduction.kept import opened_folder
 from reproduction.report import Made, record_of, report_of, slip_tables
 from reproduction.result import csv_text, result_of

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 import pbdp
 from pbdp.audit.samples import Draw
-from pbdp.noise.grid import GridKernel
+from pbdp.noise.grid_kernel import GridKernel
 from pbdp.noise.kernel import LatticeKernel
 
 Numbers = npt.NDArray[np.generic]

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from pbdp.certificates.choice import of_choice
+from pbdp.certificates.html_page import certificate_page
 from pbdp.certificates.independent import data_text
-from pbdp.certificates.page import certificate_page
 from pbdp.choosing.plan import ChoicePlan
 from pbdp.choosing.search import plan_choice, plans_for
 from pbdp.choosing.way import Asked

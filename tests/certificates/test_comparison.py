@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from pbdp.certificates.comparison import LINES, of_comparison, verify_comparison
+from pbdp.certificates.html_page import certificate_page
 from pbdp.certificates.independent import data_text
-from pbdp.certificates.page import certificate_page
 from pbdp.comparing.plan import ComparisonPlan, plan_comparison
 from tests.certificates.printed import run_lines
 

@@ -14,7 +14,7 @@ from pbdp.choosing import rivals
 from pbdp.choosing.coins import coins_for, largest_coin
 from pbdp.choosing.rivals import Question
 from pbdp.mechanism.weights import TOTAL, WeightTable
-from tests.comparing.test_laws import table
+from tests.comparing.test_count_laws import table
 
 Law = Callable[[Sequence[int]], list[Fraction]]
 

@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from pbdp.cli import COMMANDS
 from pbdp.cli.completion import SHELLS, lines_of
-from pbdp.cli.main import COMMANDS, parser
+from pbdp.cli.main import parser
 from tests.cli.commands import assert_refused, run
 
 # What is typed, and what is offered for the last word.

@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from pbdp.cli import COMMANDS
 from pbdp.cli.local import COMMANDS as LOCAL
-from pbdp.cli.main import COMMANDS, parser
+from pbdp.cli.main import parser
 from pbdp.cli.parser import Parser
 from tests.cli.commands import FAST, PLAN, run
 

@@ -36,14 +36,14 @@ def cells(blocks: list[Block]) -> list[Any]:
 def test_a_column_is_found_by_its_name(tmp_path: Path) -> None:
     wanted = Wanted(column="n", needed={"k": "--keep"}, known=("x", "y"))
     (block,) = read(tmp_path / "a.csv", '\ufeffk, n ,x\nA,1.10,7\n"B\nC",2,8\n', wanted)
-    assert (block.format, block.cells) == ("csv", ["1.10", "2"])
+    assert (block.held, block.cells) == ("text", ["1.10", "2"])
     assert block.more == {"k": ["A", "B\nC"], "x": ["7", "8"]}
     (block,) = read(tmp_path / "a.json", '[{"n": 1.10, "k": null}, {"n": 2, "k": "B", "x": 7}]', wanted)
-    assert (block.format, block.cells) == ("json", [Decimal("1.10"), 2])
+    assert (block.held, block.cells) == ("json", [Decimal("1.10"), 2])
     assert block.more == {"k": [None, "B"], "x": [None, 7]}
     table = pa.table({"k": ["A", "B"], "n": [1, 2], "x": [7, 8], "z": [0, 0]})
     (block,) = read(tmp_path / "a.pq", table.replace_schema_metadata({"of": "me"}), wanted)
-    assert (block.format, block.cells.to_pylist(), block.total) == ("parquet", [1, 2], 2)
+    assert (block.held, block.cells.to_pylist(), block.total) == ("arrow", [1, 2], 2)
     assert {name: column.to_pylist() for name, column in block.more.items()} == {"k": ["A", "B"], "x": [7, 8]}
     assert block.metadata[b"of"] == b"me"
 

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from pbdp.comparing.analysis import Analysis, Measure
-from pbdp.comparing.laws import count_law
-from tests.comparing.test_laws import table
+from pbdp.comparing.count_laws import count_law
+from tests.comparing.test_count_laws import table
 
 NOISE = table([1, 3, 8, 3, 1], -2)
 VARIANCE = 2 * (1 * 4 + 3) / 16

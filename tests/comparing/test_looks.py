@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 
 from pbdp.comparing.analysis import Analysis, Measure
-from pbdp.comparing.laws import count_law
+from pbdp.comparing.count_laws import count_law
 from pbdp.comparing.looks import POWER, Procedure
 from pbdp.comparing.nuisance import variance_of
 from pbdp.comparing.plan import ComparisonPlan
 from pbdp.comparing.rates import Rates
-from tests.comparing.test_laws import table
+from tests.comparing.test_count_laws import table
 from tests.effort import cases
 
 NOISE = table([1, 3, 8, 3, 1], -2)

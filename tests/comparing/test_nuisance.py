@@ -7,9 +7,9 @@ import math
 import numpy as np
 import pytest
 
-from pbdp.comparing.laws import count_law
+from pbdp.comparing.count_laws import count_law
 from pbdp.comparing.nuisance import Total, cumulant_of, largest_over, variance_of
-from tests.comparing.test_laws import table
+from tests.comparing.test_count_laws import table
 
 NOISE = table([1, 3, 8, 3, 1], -2)
 

@@ -8,10 +8,10 @@ from itertools import product
 import numpy as np
 import pytest
 
+from pbdp.comparing.count_laws import count_law
 from pbdp.comparing.experiment import Published
-from pbdp.comparing.laws import count_law
 from pbdp.comparing.rates import Rates
-from tests.comparing.test_laws import table
+from tests.comparing.test_count_laws import table
 
 RATES = (0.0, 0.01, 0.1, 0.23, 0.5, 0.77, 0.999)
 

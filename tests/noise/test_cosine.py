@@ -11,7 +11,7 @@ import pytest
 import pbdp
 from pbdp.accounting.exact.accountant import plain_accountant
 from pbdp.noise.cosine import Cosine
-from pbdp.noise.grid import GridKernel
+from pbdp.noise.grid_kernel import GridKernel
 
 LAWS = [(20.0, 1.0), (3.0, 0.2), (1.0, 1.5)]
 

@@ -12,7 +12,7 @@ import pytest
 
 from pbdp.noise.gaussian import DiscreteGaussian
 from pbdp.noise.generalized_normal import GeneralizedNormal
-from pbdp.noise.grid import GridKernel
+from pbdp.noise.grid_kernel import GridKernel
 from pbdp.noise.huber import Huber
 from pbdp.noise.kernel import LatticeKernel
 from pbdp.noise.laplace import DiscreteLaplace

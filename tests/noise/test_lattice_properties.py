@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from pbdp.errors import InputError
 from pbdp.noise.gaussian import DiscreteGaussian
-from pbdp.noise.grid import GridKernel
+from pbdp.noise.grid_kernel import GridKernel
 from pbdp.noise.huber import Huber
 from pbdp.noise.kernel import LatticeKernel
 from pbdp.noise.laplace import DiscreteLaplace

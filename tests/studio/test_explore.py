@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 import pbdp
-from pbdp.certificates.page import certificate_page
+from pbdp.certificates.html_page import certificate_page
 from pbdp.certificates.statement import of_plan
 from pbdp.digits import epsilon_text, rounded_down
 from pbdp.studio.downloads import FILES, download

@@ -41,7 +41,7 @@ def guessed_right(delta_at: Callable[[float], float], prior: float = 0.5) -> flo
 def guarantee_curve(epsilon: float, delta: float) -> Callable[[float], float]:
     """delta at every epsilon of any (epsilon, delta)-DP mechanism: that of randomized response at most.
 
-    It stands for every such mechanism (`filters.claimed`).
+    It stands for every such mechanism (`filters.steps`).
     """
     non_negative("epsilon", epsilon)
     fraction("delta", delta)

@@ -9,7 +9,17 @@ from __future__ import annotations
 from typing import Any
 
 from pbdp.certificates.independent import MOST_WEIGHTS, MOST_WORK, READ, lines_for
-from pbdp.certificates.statement import DRAWN, ELSEWHERE, PERSON, PROTECTED, WITHOUT, Facts, Statement
+from pbdp.certificates.statement import (
+    DRAWN,
+    ELSEWHERE,
+    PERSON,
+    PROTECTED,
+    WITHOUT,
+    Facts,
+    Statement,
+    attacker,
+    loss,
+)
 from pbdp.choosing.independent import IndependentNoise
 from pbdp.choosing.picks import Picks
 from pbdp.choosing.plan import ChoicePlan
@@ -17,7 +27,7 @@ from pbdp.choosing.ranking import pairs_of
 from pbdp.choosing.uniform import UniformNoise
 from pbdp.choosing.way import Way
 from pbdp.choosing.weighted import Weighted
-from pbdp.digits import delta_text, percent_down, percent_up, rounded_down, rounded_up
+from pbdp.digits import delta_text, percent_down, rounded_down, rounded_up
 from pbdp.mechanism.neighbors import Neighbors
 from pbdp.spelling import digest
 
@@ -65,11 +75,8 @@ def of_choice(plan: ChoicePlan, name: str) -> Statement:
 
 def _figures(plan: ChoicePlan) -> Facts:
     rows = [
-        ("Attacker", f"right at most {percent_up(plan.risk())} of the time, from even odds"),
-        (
-            "Privacy loss",
-            f"epsilon {rounded_up(plan.epsilon)} at delta {delta_text(plan.delta)}, for all that is chosen",
-        ),
+        attacker(plan.risk()),
+        loss(plan.epsilon, f"delta {delta_text(plan.delta)}", "all that is chosen"),
         (
             "Accuracy",
             f"within {plan.within:g} of the best, {percent_down(plan.confidence)} of the time at least",

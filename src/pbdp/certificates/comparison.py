@@ -17,18 +17,20 @@ from pbdp.certificates.statement import (
     WITHOUT,
     Facts,
     Statement,
+    attacker,
     insecure,
+    loss,
 )
+from pbdp.checks import Check, FaultError, UnknownError, checked
 from pbdp.comparing.compared import Compared
+from pbdp.comparing.count_laws import count_law
 from pbdp.comparing.experiment import Published
-from pbdp.comparing.laws import count_law
 from pbdp.comparing.looks import Procedure
 from pbdp.comparing.plan import ComparisonPlan
 from pbdp.digits import delta_text, percent_down, percent_up, rounded_up
 from pbdp.ledger.budget import part_id
 from pbdp.planning.pricing import Terms
 from pbdp.spelling import digest
-from pbdp.tables.verify_file import Check, FaultError, UnknownError, checked
 
 if TYPE_CHECKING:
     from pbdp.ledger.ledger import Ledger
@@ -123,11 +125,8 @@ def _results(found: Compared | None) -> Facts:
 def _figures(plan: ComparisonPlan) -> Facts:
     first, second = plan.users
     rows = [
-        ("Attacker", f"right at most {percent_up(plan.risk())} of the time, from even odds"),
-        (
-            "Privacy loss",
-            f"epsilon {rounded_up(plan.epsilon)} at delta {delta_text(plan.delta)}, for everything together",
-        ),
+        attacker(plan.risk()),
+        loss(plan.epsilon, f"delta {delta_text(plan.delta)}"),
         (
             "Intervals",
             f"confidence {percent_down(plan.confidence)}, at most {percent_up(max(plan.wider, 0.0))} wider "

@@ -13,13 +13,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pbdp import __version__
+from pbdp.checks import Check, FaultError, UnknownError, checked
 from pbdp.digits import rounded_up
 from pbdp.errors import InputError
 from pbdp.planning.plan import Plan
 from pbdp.planning.pricing import Terms
 from pbdp.planning.store import plan_from_record, plan_record
 from pbdp.spelling import NotJsonError, content_of, json_of
-from pbdp.tables.verify_file import Check, FaultError, UnknownError, checked
 
 if TYPE_CHECKING:
     from pbdp.ledger.ledger import Ledger

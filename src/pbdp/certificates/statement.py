@@ -176,7 +176,7 @@ def of_budget(budget: Budget, head: str) -> Statement:
             f"differentially private where {Neighbors(terms.neighbors).description}.",
         ],
         numbers=[
-            ("Attacker", f"right at most {percent_up(budget.risk())} of the time, from even odds"),
+            attacker(budget.risk()),
             (
                 "Limit",
                 f"epsilon {epsilon_text(terms.epsilon)} at delta {delta_text(terms.delta)}, for "
@@ -219,6 +219,16 @@ _NAMES = {
 DRAWN = "pbdp drew the noise, and the true numbers stayed secret."
 
 
+def attacker(often: float) -> tuple[str, str]:
+    """The row on how often an attacker is right."""
+    return "Attacker", f"right at most {percent_up(often)} of the time, from even odds"
+
+
+def loss(epsilon: float, at: str, what: str = "everything together") -> tuple[str, str]:
+    """The row on epsilon, at a delta or an order."""
+    return "Privacy loss", f"epsilon {rounded_up(epsilon)} at {at}, for {what}"
+
+
 def insecure(seed: int | None) -> str:
     """The warning on numbers that protect nobody."""
     if seed is None:
@@ -247,8 +257,8 @@ def _technical(plan: Plan) -> str:
     where = f"where {plan.neighbors.description}{total}"
     if plan.delta is None:
         order = order_text(plan.rdp_order or 0.0)
-        loss = f"Rényi differential privacy of {rounded_up(plan.epsilon)} at order {order}"
-        return f"In technical terms: {loss}, {where}."
+        renyi = f"Rényi differential privacy of {rounded_up(plan.epsilon)} at order {order}"
+        return f"In technical terms: {renyi}, {where}."
     return (
         f"In technical terms: ({rounded_up(plan.epsilon)}, {delta_text(plan.delta)})-differential privacy "
         f"{where}. "
@@ -263,8 +273,8 @@ def _figures(plan: Plan, counted: str = "", accuracy: Callable[[str], str] | Non
         else f"delta {delta_text(plan.delta)}"
     )
     rows = [
-        ("Attacker", f"right at most {percent_up(plan.risk())} of the time, from even odds"),
-        ("Privacy loss", f"epsilon {rounded_up(plan.epsilon)} at {at}, for everything together"),
+        attacker(plan.risk()),
+        loss(plan.epsilon, at),
     ]
     if not plan.is_joint and plan.limit is not None and plan.limit.epsilon > 0:
         least = rounded_down(plan.limit.epsilon)

@@ -1,1 +1,28 @@
 """The command line: a thin layer over the library."""
+
+from __future__ import annotations
+
+# Every command in the order of use, a module of this package that is imported when it is run, and its help.
+COMMANDS = {
+    "demo": "a guided tour: plan, release, keep a budget, publish a table",
+    "plan": "find the noise with the least privacy loss that meets an accuracy",
+    "vector": "plan an answer with several coordinates",
+    "together": "plan several different requirements for the least joint epsilon",
+    "noise": "show every output of a plan and its probability",
+    "audit": "draw from the sampler and test all that a plan claims",
+    "ledger": "keep the privacy budget of datasets",
+    "release": "publish private numbers with the noise of a plan",
+    "ask": "publish a number with the noise that costs a budget least",
+    "sharpen": "make a published answer more precise, for the difference in cost",
+    "choose": "choose the option with the best score, or the best few",
+    "compare": "compare how many people say yes in two groups",
+    "interval": "say what a published number tells you about the true answer",
+    "tables": "publish counts, sums and means of groups from a file or a database",
+    "keys": "make a key pair to sign published tables with",
+    "certificate": "write a page for people: what is claimed, what it rests on, how to check it",
+    "verify": "check the manifest of a table: its guarantee, its numbers, who paid",
+    "studio": "open a local page to trade accuracy against privacy and to build tables",
+    "local": "surveys in which people randomize their answers before they are sent",
+    "reproduce": "draw the paper's figures again and report what holds",
+    "completion": "print a script that completes commands and options in a shell",
+}

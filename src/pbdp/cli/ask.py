@@ -59,8 +59,7 @@ def declare(parser: Parser) -> None:
     budget = parser.add_argument_group("budget")
     add(budget, "--ledger")
     add(budget, "--dataset", required=True)
-    add(budget, "--blocks", "--key", "--trust-ledger")
-    budget.add_argument("--query", metavar="TEXT", help="what was asked, for the history; it is public")
+    add(budget, "--blocks", "--key", "--trust-ledger", "--query")
     budget.add_argument("--price", action="store_true", help="say what it would cost; spend nothing")
     parser.add_argument(
         "--manifest",

@@ -56,7 +56,7 @@ def run(options: argparse.Namespace) -> str:
     if options.output is not None:
         target = checked_target(options.output, options.force, [options.file])
 
-    from pbdp.certificates.page import certificate_page
+    from pbdp.certificates.html_page import certificate_page
 
     statement = _statement(options)
     page = certificate_page(statement, publisher=options.publisher, source=options.source)

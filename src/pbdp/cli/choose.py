@@ -12,14 +12,13 @@ from pbdp.cli.files import Outcome, picture_of, target_of
 from pbdp.cli.options import add, add_neighbors, blocks_of, check_budget, number, whole
 from pbdp.cli.parser import Parser
 from pbdp.cli.progress import Progress
+from pbdp.columns.files import FORMATS
 from pbdp.digits import delta_text, percent_down, percent_up, rounded_down, rounded_up
 from pbdp.errors import ContradictionError, InputError
 
 if TYPE_CHECKING:
     from pbdp.choosing.plan import ChoicePlan
     from pbdp.choosing.way import Asked
-
-FORMATS = ("csv", "json", "parquet")
 
 EXAMPLES = """examples:
   pbdp choose --options 1000 --within 50 --confidence 0.95 --sensitivity 1 --integer --rising
@@ -64,8 +63,7 @@ def declare(parser: Parser) -> None:
     add(accuracy, "--delta", default=0.0, help="for --top: epsilon of all that is chosen at this delta")
     add_neighbors(accuracy)
     budget = parser.add_argument_group("who counts")
-    add(budget, "--ledger", "--dataset", "--blocks", "--key", "--trust-ledger")
-    budget.add_argument("--query", metavar="TEXT", help="what was asked, for the history; it is public")
+    add(budget, "--ledger", "--dataset", "--blocks", "--key", "--trust-ledger", "--query")
     output = parser.add_argument_group("output")
     output.add_argument("--dry-run", action="store_true", help="show the plan only; choose and spend nothing")
     add(output, "--output", help="write the plan as a .json file")

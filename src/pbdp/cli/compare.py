@@ -13,6 +13,7 @@ from pbdp.cli.files import Outcome, checked_target, json_text, new_file, picture
 from pbdp.cli.options import add, add_neighbors, blocks_of, check_budget, names_in, number, share, whole
 from pbdp.cli.parser import Parser
 from pbdp.cli.progress import Progress
+from pbdp.columns.files import FORMATS
 from pbdp.digits import percent_down, percent_up
 from pbdp.errors import ContradictionError, InputError
 from pbdp.mechanism.neighbors import Neighbors
@@ -20,8 +21,6 @@ from pbdp.mechanism.neighbors import Neighbors
 if TYPE_CHECKING:
     from pbdp.comparing.compared import Compared
     from pbdp.comparing.plan import ComparisonPlan
-
-FORMATS = ("csv", "json", "parquet")
 
 EXAMPLES = """examples:
   pbdp compare --users 100000,100000 --rate 5% --wider 5%
@@ -96,8 +95,7 @@ def declare(parser: Parser) -> None:
     add_neighbors(needed, default=Neighbors.REPLACE)
     parser.set_defaults(neighbors=None)
     budget = parser.add_argument_group("who counts")
-    add(budget, "--ledger", "--dataset", "--blocks", "--key", "--trust-ledger")
-    budget.add_argument("--query", metavar="TEXT", help="what was asked, for the history; it is public")
+    add(budget, "--ledger", "--dataset", "--blocks", "--key", "--trust-ledger", "--query")
     output = parser.add_argument_group("output")
     add(output, "--output", help="write the plan and what was published as a .json file")
     add(output, "--force", "--plot", "--json", "--insecure-test-seed")

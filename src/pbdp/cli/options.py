@@ -137,6 +137,7 @@ _SHARED: dict[str, dict[str, Any]] = {
         "action": "store_true",
         "help": "use a ledger that this machine does not know, or that has replaced another one",
     },
+    "--query": {"metavar": "TEXT", "help": "what was asked, for the history; it is public"},
     # what is written
     "--output": {"metavar": "FILE"},
     "--format": {},

@@ -84,9 +84,9 @@ def numbers_from(
 
 def numbers_in(block: Block, hint: str = "") -> Any:
     """The numbers of a block; `hint` is what to do if a cell of text is none."""
-    match block.format:
-        case "parquet":
-            return _in_parquet(block)
+    match block.held:
+        case "arrow":
+            return _in_arrow(block)
         case "json":
             return _in_json(block)
     return _in_text(block, hint)
@@ -120,7 +120,7 @@ def _in_json(block: Block) -> Any:
     return values
 
 
-def _in_parquet(block: Block) -> Any:
+def _in_arrow(block: Block) -> Any:
     """Whole numbers and floats as arrays, decimals as exact numbers."""
     pa, _ = pyarrow_modules()
     kind = block.cells.type

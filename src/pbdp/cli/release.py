@@ -11,14 +11,13 @@ from pbdp.cli.files import STANDARD, Outcome, Target, checked_target, json_text,
 from pbdp.cli.options import add, add_written, check_budget, share
 from pbdp.cli.parser import Parser
 from pbdp.cli.progress import Progress
+from pbdp.columns.files import FORMATS
 from pbdp.errors import ContradictionError, InputError
 
 if TYPE_CHECKING:
     from pbdp.cli.private_numbers import PrivateColumn
     from pbdp.cli.publication import Publication
     from pbdp.planning.plan import Plan
-
-FORMATS = ("csv", "json", "parquet")
 
 EXAMPLES = """examples:
   pbdp release plan.json 1234
@@ -64,8 +63,7 @@ def declare(parser: Parser) -> None:
     )
     add(releases, "--neighbors")
     budget = parser.add_argument_group("who counts")
-    add(budget, "--ledger", "--dataset", "--blocks", "--key", "--trust-ledger")
-    budget.add_argument("--query", metavar="TEXT", help="what was asked, for the history; it is public")
+    add(budget, "--ledger", "--dataset", "--blocks", "--key", "--trust-ledger", "--query")
     budget.add_argument(
         "--again", action="store_true", help="pay for the plan again when its releases are used up"
     )

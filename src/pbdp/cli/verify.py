@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
 from contextlib import nullcontext
 from dataclasses import asdict
 from pathlib import Path
@@ -16,11 +15,7 @@ from pbdp.errors import ContradictionError
 from pbdp.spelling import NotJsonError, json_of
 
 if TYPE_CHECKING:
-    from pbdp.choosing.plan import ChoicePlan
-    from pbdp.comparing.plan import ComparisonPlan
-    from pbdp.planning.plan import Plan
-    from pbdp.tables.verify import VerifiedTable
-    from pbdp.tables.verify_file import Check
+    from pbdp.checks import Verified
 
 FAULTY, INCOMPLETE = 1, 4
 VERDICTS = {True: "holds", False: "DOES NOT HOLD", None: "not checked"}
@@ -86,7 +81,7 @@ def _kind(options: argparse.Namespace) -> str:
     return said.rpartition("-")[2] if said.startswith("pbdp-") else "something else"
 
 
-def _found(options: argparse.Namespace) -> VerifiedTable:
+def _found(options: argparse.Namespace) -> Verified:
     kind = _kind(options)
     for option in ("table", "signed_by"):
         if kind in FILES and getattr(options, option) is not None:
@@ -109,84 +104,42 @@ def _found(options: argparse.Namespace) -> VerifiedTable:
     )
 
 
-def _plan(path: Path) -> VerifiedTable:
-    from pbdp.digits import rounded_down, rounded_up
-    from pbdp.planning.plan import Plan
-    from pbdp.tables.verify_file import Check, checked
+def _plan(path: Path) -> Verified:
+    from pbdp.planning.verify import verify_plan
 
-    plan = Plan.load(path)
-
-    def compared() -> str:
-        return f"{len(plan.others)} other noise laws, each certified again"
-
-    def limit() -> str:
-        return (
-            "none is claimed"
-            if plan.limit is None
-            else f"epsilon {rounded_down(plan.limit.epsilon)}, proved again"
-        )
-
-    words = f"epsilon {rounded_up(plan.epsilon)}, computed again from the noise"
-    checks = (
-        Check(name="certificate", holds=True, words=words),
-        checked("compared", compared),
-        checked("limit", limit),
-    )
-    return _verified(plan, checks)
+    return verify_plan(path)
 
 
-def _choice(path: Path) -> VerifiedTable:
-    from pbdp.choosing.plan import ChoicePlan
-    from pbdp.digits import percent_down, rounded_up
-    from pbdp.tables.verify_file import Check
+def _choice(path: Path) -> Verified:
+    from pbdp.choosing.verify import verify_choice
 
-    plan = ChoicePlan.load(path)
-    drawn = "noise" if plan.coins is None else "coins"
-    loss = f"epsilon {rounded_up(plan.epsilon)}, computed again from the {drawn}"
-    right = f"{percent_down(plan.confidence)} for any scores, computed again"
-    checks = (
-        Check(name="certificate", holds=True, words=loss),
-        Check(name="confidence", holds=True, words=right),
-    )
-    return _verified(plan, checks)
+    return verify_choice(path)
 
 
-def _release(options: argparse.Namespace) -> VerifiedTable:
+def _release(options: argparse.Namespace) -> Verified:
     from pbdp.certificates.release_file import read_release, verify_release
+    from pbdp.checks import Verified
     from pbdp.ledger import Ledger
 
     release = read_release(options.manifest)
     with nullcontext() if options.ledger is None else Ledger.open(options.ledger) as ledger:
         checks = verify_release(release, ledger)
-    plan = release.plan
-    return _verified(plan, checks)
+    return Verified.of(release.plan, checks)
 
 
-def _comparison(options: argparse.Namespace) -> VerifiedTable:
+def _comparison(options: argparse.Namespace) -> Verified:
     from pbdp.certificates.comparison import verify_comparison
+    from pbdp.checks import Verified
     from pbdp.comparing.file import read
     from pbdp.ledger import Ledger
 
     plan, published = read(options.manifest)
     with nullcontext() if options.ledger is None else Ledger.open(options.ledger) as ledger:
         checks = verify_comparison(plan, published, ledger)
-    return _verified(plan, checks)
+    return Verified.of(plan, checks)
 
 
-def _verified(plan: Plan | ChoicePlan | ComparisonPlan, checks: Sequence[Check]) -> VerifiedTable:
-    """What became of the claims of a plan, and what it claims."""
-    from pbdp.tables.verify import VerifiedTable
-
-    return VerifiedTable(
-        checks=tuple(checks),
-        epsilon=plan.epsilon,
-        delta=plan.delta,
-        guessed_right=plan.risk(),
-        means=plan.risk_words(),
-    )
-
-
-def _words(found: VerifiedTable, what: str) -> str:
+def _words(found: Verified, what: str) -> str:
     from pbdp.cli.words.layout import columns
     from pbdp.cli.words.plans import loss_words
 

@@ -18,7 +18,7 @@ from dataclasses import dataclass, field, replace
 from decimal import MAX_EMAX, MIN_EMIN, ROUND_05UP, Context, Decimal, InvalidOperation
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO, TextIO
+from typing import TYPE_CHECKING, Any, BinaryIO, Literal, TextIO
 
 from pbdp.errors import InputError, MissingPackageError, did_you_mean
 
@@ -39,6 +39,7 @@ SHORT_TEXT = 1000
 HEADER = "If the first row holds names, choose one of them with --column."
 
 Row = list[str]
+Held = Literal["text", "json", "arrow"]
 
 
 def number_in(text: str) -> int | Decimal:
@@ -91,12 +92,13 @@ class Wanted:
 class Block:
     """Some rows: the main column, those of the others that the file has, and the place of the first row.
 
+    `held` says what cells are: texts, values of JSON, arrays of Arrow.
     `total` is how many rows the file has, if that is known; `broken` how many rows of this block could not
     be read; `metadata` what a Parquet file says of itself; `lined` whether rows are lines so far, after a
     line of names, as no cell goes over several.
     """
 
-    format: str
+    held: Held
     cells: Any
     more: Mapping[str, Any] = field(default_factory=dict)
     first: int = 0
@@ -226,7 +228,7 @@ def _csv(text: TextRows, wanted: Wanted) -> Iterator[Block]:
             rows = [row or [""] * width for row in rows]
         start, done = done, done + len(rows)
         block = Block(
-            format="csv",
+            held="text",
             cells=[],
             first=start,
             lined=headed and text.lines == done + blank + 1,
@@ -258,7 +260,7 @@ def _json(file: BinaryIO, wanted: Wanted) -> Block:
     if column is None:
         if has_names or wanted.needed:
             raise InputError("--column", "given for an array of objects", "nothing")
-        return Block(format="json", cells=rows, total=len(rows))
+        return Block(held="json", cells=rows, total=len(rows))
     if not all(isinstance(row, dict) for row in rows):
         raise InputError("every row", "an object, as --column is given", "something else")
     for name, option in ((column, "--column"), *wanted.needed.items()):
@@ -266,7 +268,7 @@ def _json(file: BinaryIO, wanted: Wanted) -> Block:
             near = did_you_mean(name, rows[0])
             raise InputError(option, "a name in the objects", f"{name!r} (no such name)", near)
     return Block(
-        format="json",
+        held="json",
         cells=[row.get(column) for row in rows],
         more={
             name: [row.get(name) for row in rows]
@@ -322,7 +324,7 @@ def _parquet(file: BinaryIO, wanted: Wanted, *, standard: bool) -> Iterator[Bloc
         start = 0
         for batch in source.iter_batches(batch_size=BLOCK, columns=list(places)):
             yield Block(
-                format="parquet",
+                held="arrow",
                 cells=batch.column(column),
                 more={name: batch.column(name) for name in wanted.more if name in places},
                 first=start,

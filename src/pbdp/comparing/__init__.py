@@ -4,6 +4,6 @@
     plan.epsilon               # the interval is at most 5 % wider than without privacy
     plan.compare(5_123, 4_890) # estimate, interval, p-value, and what privacy cost in users
 
-`laws` holds the exact laws of noisy counts, `analysis` the interval and the test with their exact coverage
-and power, `plan` finds the noise.
+`count_laws` holds the exact laws of noisy counts, `analysis` the interval and the test with their exact
+coverage and power, `plan` finds the noise.
 """

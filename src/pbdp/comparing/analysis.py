@@ -26,7 +26,7 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-from pbdp.comparing.laws import CountLaw
+from pbdp.comparing.count_laws import CountLaw
 from pbdp.noise.kernel import Array, Index
 
 Measure = Literal["difference", "ratio"]

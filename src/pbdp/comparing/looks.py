@@ -15,8 +15,8 @@ at the first look whose interval leaves "no difference" out.
 **Exactly.** The two sums are a walk in the plane with independent steps, whose laws are those of noisy
 counts. P(every interval so far holds the truth, and the sums are here) is carried from look to look:
 convolved with both steps, then set to 0 wherever the interval does not hold it. Published counts are rounded
-to a step for this (`laws`), some 24th of the standard deviation at the end. What is cut off far away counts
-as missed.
+to a step for this (`count_laws`), some 24th of the standard deviation at the end. What is cut off far away
+counts as missed.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from functools import cached_property
 import numpy as np
 
 from pbdp.comparing.analysis import Analysis, Measure
-from pbdp.comparing.laws import CountLaw, count_law
+from pbdp.comparing.count_laws import CountLaw, count_law
 from pbdp.mechanism.weights import WeightTable
 from pbdp.noise.kernel import Array
 from pbdp.root import least_enough

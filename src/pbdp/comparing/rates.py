@@ -5,7 +5,8 @@ least variance of all for its epsilon (Ghosh, Roughgarden and Sundararajan 2009)
 the counts by 1, or both where people may be in both groups.
 
 **Coverage and power** are exact at any rates that are named: sampling and the table that noise is drawn from,
-convolved (`laws`), all looks together (`looks`). Intervals are the narrowest that hold at the planned rates.
+convolved (`count_laws`), all looks together (`looks`). Intervals are the narrowest that hold at the planned
+rates.
 
 **The p-value** holds for all rates: whatever rate both groups share, it is u or less with probability u at
 most, at any look of the schedule. With x the largest ratio of a look's distance from "no difference" to its
@@ -26,6 +27,7 @@ from typing import Any, Literal
 import numpy as np
 
 from pbdp.comparing.analysis import Analysis
+from pbdp.comparing.count_laws import fine_step, rounded_count
 from pbdp.comparing.data import counted_yes
 from pbdp.comparing.experiment import (
     LAW,
@@ -38,7 +40,6 @@ from pbdp.comparing.experiment import (
     Published,
     check_loss,
 )
-from pbdp.comparing.laws import fine_step, rounded_count
 from pbdp.comparing.looks import Procedure
 from pbdp.comparing.nuisance import Total, largest_over, variance_of
 from pbdp.digits import percent_down, plain

@@ -28,8 +28,8 @@ from statistics import NormalDist
 import numpy as np
 
 from pbdp import special
+from pbdp.comparing.count_laws import convolved
 from pbdp.comparing.experiment import Pair
-from pbdp.comparing.laws import convolved
 from pbdp.comparing.nuisance import cumulant_of, variance_of
 from pbdp.mechanism.weights import WeightTable
 from pbdp.noise.kernel import Array

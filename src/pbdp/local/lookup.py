@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from pbdp.columns.files import Held
 from pbdp.columns.given import Column, arrow_array, objects, read_column
 from pbdp.errors import InputError
 from pbdp.local.domain import Codes, Value
@@ -148,13 +149,13 @@ def read_values(name: str, given: object) -> Column:
     return read_column(name, given, "one value")
 
 
-def read_cells(cells: Any, held: str, *, whole: bool) -> npt.NDArray[Any]:
-    """Cells of a file in the format `held`, as `pbdp.columns.files` leaves them.
+def read_cells(cells: Any, held: Held, *, whole: bool) -> npt.NDArray[Any]:
+    """Cells of a file, held as `pbdp.columns.files` leaves them.
 
     Text of CSV is a whole number where such are asked for and it is written as one, and None where it is
     empty; JSON and Parquet have types, which stay as they are.
     """
-    if held == "parquet":
+    if held == "arrow":
         return arrow_array(cells)
     if held == "json":
         return objects(cells)

@@ -138,4 +138,9 @@ COSINE = Family(
     lengths=("knee",),
     character="has the least Fisher information, which counts when many losses add up",
     shapes=_shapes,
+    concave=True,
+    formula=lambda knee, angle: (
+        f"where(abs(k) <= {knee!r}, cos({angle!r}/{knee!r}*k)**2, cos({angle!r})**2"
+        f"*exp(-2*({angle!r}/{knee!r})*tan({angle!r})*(abs(k)-{knee!r})))"
+    ),
 )

@@ -117,6 +117,15 @@ def _tabulated(law: CutStaircase) -> TableKernel:
     return TableKernel.of_row(row, start=-len(side) - law.plateau // 2)
 
 
+def _formula(loss: float, width: int, plateau: int, levels: int, end: float) -> str:
+    """How many steps the noise is beyond the plateau, then its height."""
+    beyond = f"maximum(0, maximum(-({plateau!r}//2)-k, k-({plateau!r}-1)//2))"
+    return (
+        f"where(ceil({beyond}/{width!r}) <= {levels!r}, exp(-{loss!r}*ceil({beyond}/{width!r})), "
+        f"where(ceil({beyond}/{width!r}) == {levels!r}+1, {end!r}, 0.0))"
+    )
+
+
 CUT_STAIRCASE = Family(
     name="cut staircase",
     rank=4,
@@ -124,4 +133,5 @@ CUT_STAIRCASE = Family(
     lengths=("width",),
     character="is a staircase that ends, and spends delta on its ends",
     at_any_size=True,
+    formula=_formula,
 )

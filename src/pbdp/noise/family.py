@@ -15,7 +15,7 @@ from functools import lru_cache
 from typing import Any
 
 import pbdp.noise
-from pbdp.noise.grid import GridKernel
+from pbdp.noise.grid_kernel import GridKernel
 from pbdp.noise.kernel import Array, LatticeKernel, LogConcave
 
 # Further than any table reaches: where the open side of a region is taken to end.
@@ -93,6 +93,10 @@ class Family:
     a range), where only a threshold sees the noise, and where each try is slow (noise that changes with the
     answer). One that is `on_request` is tried only when asked for by name. Where the region or the
     sensitivity has very many steps, only families that are good `at_any_size` are tried for one release.
+
+    `concave` says that its laws are log-concave, as long as they are not boosted. `formula` writes the weight
+    of k steps of noise, up to a constant factor, for the manifest of a table: a Python expression in numpy's
+    names, made of the parameters. A law without one is a list of probabilities there.
     """
 
     name: str
@@ -104,6 +108,8 @@ class Family:
     of_scale: Callable[[float], LatticeKernel] | None = None
     on_request: bool = False
     at_any_size: bool = False
+    concave: bool = False
+    formula: Callable[..., str] | None = None
 
     def kernel(self, **parameters: Any) -> LatticeKernel:
         """The kernel with these parameters."""

@@ -238,4 +238,6 @@ GAUSSIAN = Family(
     character="loses more and more the further an output is from the answer",
     shapes=_shapes,
     of_scale=lambda scale: DiscreteGaussian(sigma=scale),
+    concave=True,
+    formula=lambda sigma: f"exp(-k**2/(2*{sigma!r}**2))",
 )

@@ -156,4 +156,6 @@ GENERALIZED_NORMAL = Family(
     lengths=("scale",),
     character="lies between Laplace and Gaussian noise, or beyond",
     shapes=_shapes,
+    concave=True,
+    formula=lambda scale, shape: f"exp(-(abs(k)/{scale!r})**{shape!r})",
 )

@@ -105,4 +105,8 @@ HUBER = Family(
     lengths=("sigma", "knee"),
     character="has a Gaussian center and Laplace tails, so its loss is bounded",
     shapes=_shapes,
+    concave=True,
+    formula=lambda sigma, knee: (
+        f"exp(-minimum(abs(k), {knee!r})*(abs(k)-minimum(abs(k), {knee!r})/2)/{sigma!r}**2)"
+    ),
 )

@@ -70,7 +70,7 @@ class LogConcave(ABC):
 
     def on_grid(self) -> LatticeKernel:
         """The law on the whole numbers whose masses are proportional to this density."""
-        from pbdp.noise.grid import GridKernel
+        from pbdp.noise.grid_kernel import GridKernel
 
         return GridKernel(continuous=self)
 

@@ -174,4 +174,6 @@ LAPLACE = Family(
     shapes=_shapes,
     of_scale=lambda scale: DiscreteLaplace(scale=scale),
     at_any_size=True,
+    concave=True,
+    formula=lambda scale: f"exp(-abs(k)/{scale!r})",
 )

@@ -88,6 +88,13 @@ class RoundedGaussian(SymmetricLattice):
         return np.asarray(np.ceil(0.5 - self.sigma * special.ndtri(u)))
 
 
+def _formula(sigma: float) -> str:
+    """The integral of the density from k - 1/2 to k + 1/2, by the rule that the masses are computed with."""
+    nodes, weights = gauss_legendre(16)
+    pairs = zip((nodes - 0.5).tolist(), weights.tolist(), strict=True)
+    return "+".join(f"{weight!r}*exp(-(k+({u!r}))**2/(2*{sigma!r}**2))" for u, weight in pairs)
+
+
 ROUNDED_GAUSSIAN = Family(
     name="rounded gaussian",
     rank=10,
@@ -95,4 +102,5 @@ ROUNDED_GAUSSIAN = Family(
     lengths=("sigma",),
     character="loses more and more the further an output is from the answer, as Gaussian noise does",
     on_request=True,
+    formula=_formula,
 )

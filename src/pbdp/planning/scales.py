@@ -14,7 +14,7 @@ import numpy as np
 from pbdp.accounting.exact.tables import least_growth
 from pbdp.mechanism.boosted import KERNEL_ERROR
 from pbdp.noise.family import Problem, Shape, Shapes
-from pbdp.noise.grid import GridKernel
+from pbdp.noise.grid_kernel import GridKernel
 from pbdp.noise.kernel import Array
 from pbdp.root import bracketed_root
 

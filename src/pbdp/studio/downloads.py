@@ -34,7 +34,7 @@ def _picture(plan: Plan, written: str) -> bytes:
 
 
 def _certificate(plan: Plan) -> bytes:
-    from pbdp.certificates.page import certificate_page
+    from pbdp.certificates.html_page import certificate_page
     from pbdp.certificates.statement import of_plan
 
     return certificate_page(of_plan(plan, PLAN_FILE)).encode()

@@ -19,39 +19,10 @@ import numpy as np
 from pbdp.mechanism.design import Design
 from pbdp.mechanism.grid import LinearGrid
 from pbdp.mechanism.log_grid import LogGrid
-from pbdp.noise.family import kernel_record
-from pbdp.noise.quadratic_integral import gauss_legendre
+from pbdp.noise.family import kernel_record, known_families
 from pbdp.noise.table import TableKernel
 from pbdp.planning.plan import Part, Plan
 from pbdp.planning.together.joint import steps_of
-
-
-def _over_a_step(density: str) -> str:
-    """The integral of a density from k - 1/2 to k + 1/2, by the rule that the masses are computed with."""
-    nodes, weights = gauss_legendre(16)
-    pairs = zip((nodes - 0.5).tolist(), weights.tolist(), strict=True)
-    return "+".join(f"{weight!r}*{density.format(u=u)}" for u, weight in pairs)
-
-
-# Formulas by the family of the kernel; its parameters are put in where their names stand in braces.
-FORMULAS = {
-    "laplace": "exp(-abs(k)/{scale!r})",
-    "gaussian": "exp(-k**2/(2*{sigma!r}**2))",
-    "rounded gaussian": _over_a_step("exp(-(k+({u!r}))**2/(2*{{sigma!r}}**2))"),
-    "staircase": "exp(-{loss!r}*maximum(0, ceil((abs(k)-{center!r})/{width!r})))",
-    "huber": "exp(-minimum(abs(k), {knee!r})*(abs(k)-minimum(abs(k), {knee!r})/2)/{sigma!r}**2)",
-    "generalized normal": "exp(-(abs(k)/{scale!r})**{shape!r})",
-    "cosine": (
-        "where(abs(k) <= {knee!r}, cos({angle!r}/{knee!r}*k)**2, cos({angle!r})**2"
-        "*exp(-2*({angle!r}/{knee!r})*tan({angle!r})*(abs(k)-{knee!r})))"
-    ),
-}
-# How many steps the noise is beyond the plateau, then its height.
-_BEYOND = "maximum(0, maximum(-({plateau!r}//2)-k, k-({plateau!r}-1)//2))"
-FORMULAS["cut staircase"] = (
-    f"where(ceil({_BEYOND}/{{width!r}}) <= {{levels!r}}, exp(-{{loss!r}}*ceil({_BEYOND}/{{width!r}})), "
-    f"where(ceil({_BEYOND}/{{width!r}}) == {{levels!r}}+1, {{end!r}}, 0.0))"
-)
 
 
 def law_formula(part: Part) -> str | None:
@@ -60,8 +31,8 @@ def law_formula(part: Part) -> str | None:
     if not isinstance(design, Design):
         return None
     record = kernel_record(design.kernel)
-    formula = FORMULAS.get(str(record["kernel"]))
-    return None if formula is None else formula.format(**record["parameters_in_steps"])
+    formula = known_families()[design.kernel.family].formula
+    return None if formula is None else formula(**record["parameters_in_steps"])
 
 
 def laws_record(plan: Plan, *, log_scales: bool = True) -> list[dict[str, Any]]:

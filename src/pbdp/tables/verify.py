@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 from contextlib import nullcontext
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from pbdp.checks import Check, FaultError, UnknownError, Verified, checked
 from pbdp.digits import delta_text, epsilon_text, percent_down, rounded_up
 from pbdp.errors import InputError, PbdpError
 from pbdp.mechanism.absolute import AbsoluteRegion
@@ -37,16 +38,12 @@ from pbdp.tables.signing import SIGNATURE, is_signed, public_key_at
 from pbdp.tables.touched import touched_counts, touched_released, touched_words
 from pbdp.tables.verify_file import (
     SAME,
-    Check,
-    FaultError,
     PublishedFile,
     Record,
-    UnknownError,
     check_metadata,
     check_notes,
     check_numbers,
     check_said,
-    checked,
     file_of,
 )
 from pbdp.tables.verify_payment import check_payment
@@ -58,33 +55,7 @@ if TYPE_CHECKING:
     from pbdp.ledger.ledger import Ledger
 
 _EPSILON = "certificate"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class VerifiedTable:
-    """What became of every claim of a manifest; `epsilon` is None where no plan could be made out.
-
-    `guessed_right` is how often the best attacker who starts at even odds guesses right after the whole
-    table, at most; `means` says it in a sentence.
-    """
-
-    checks: tuple[Check, ...]
-    epsilon: float | None
-    delta: float | None
-    guessed_right: float | None = None
-    means: str = ""
-
-    @property
-    def holds(self) -> bool:
-        """Whether nothing that was looked at is wrong."""
-        return all(check.holds is not False for check in self.checks)
-
-    @property
-    def is_complete(self) -> bool:
-        """Whether nothing was left unchecked because the table, the ledger or a key was not given."""
-        return not any(check.missing for check in self.checks)
-
-
+VerifiedTable = Verified
 _ONE = "FILE.manifest.json, which `pbdp tables -o FILE` writes"
 
 

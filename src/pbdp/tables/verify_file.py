@@ -1,13 +1,10 @@
-"""The published file, read again: its keys and numbers must be those that the manifest speaks of.
-
-A check ends in one of three ways: the claim holds, it does not, or it cannot be looked at.
-"""
+"""The published file, read again: its keys and numbers must be those that the manifest speaks of."""
 
 from __future__ import annotations
 
 import io
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -15,7 +12,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from pbdp.errors import InputError, PbdpError
+from pbdp.checks import Check, FaultError, MissingError, UnknownError
+from pbdp.errors import InputError
 from pbdp.noise.kernel import Array
 from pbdp.tables.centered import centered_of
 from pbdp.tables.keys import KeyTable, Kind, arrow_types, key_table, keys_from_record
@@ -42,42 +40,6 @@ from pbdp.tables.top import Top
 SAME = 1e-9
 
 Record = dict[str, Any]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Check:
-    """One thing that was looked at. `holds` is None where it could not be, and `words` say why.
-
-    `missing` says that it could be looked at with something that was not given.
-    """
-
-    name: str
-    holds: bool | None
-    words: str
-    missing: bool = False
-
-
-class FaultError(Exception):
-    """A claim that does not hold; the text says which."""
-
-
-class UnknownError(Exception):
-    """A claim that cannot be looked at here; the text says why."""
-
-
-class MissingError(UnknownError):
-    """A claim that could be looked at with something that was not given."""
-
-
-def checked(name: str, look: Callable[[], str]) -> Check:
-    """What became of a claim."""
-    try:
-        return Check(name=name, holds=True, words=look())
-    except (FaultError, PbdpError) as fault:
-        return Check(name=name, holds=False, words=str(fault))
-    except UnknownError as unknown:
-        missing = isinstance(unknown, MissingError)
-        return Check(name=name, holds=None, words=str(unknown), missing=missing)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

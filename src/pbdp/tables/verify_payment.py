@@ -7,20 +7,14 @@ import json
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
+from pbdp.checks import FaultError, MissingError, UnknownError
 from pbdp.ledger.budget import part_id
 from pbdp.planning.pricing import Terms
 from pbdp.tables.plan import TablePlan
 from pbdp.tables.query_record import query_text
 from pbdp.tables.release import Drawn, is_part_of, running_days, whole_query
 from pbdp.tables.touched import touched_counts
-from pbdp.tables.verify_file import (
-    FaultError,
-    MissingError,
-    PublishedFile,
-    Record,
-    UnknownError,
-    check_stored,
-)
+from pbdp.tables.verify_file import PublishedFile, Record, check_stored
 
 if TYPE_CHECKING:
     from pbdp.ledger.ledger import Ledger

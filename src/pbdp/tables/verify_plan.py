@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import replace
 
+from pbdp.checks import FaultError
 from pbdp.planning.plan import Plan, number_design
 from pbdp.planning.store import plan_from_record
 from pbdp.tables.centered import centered_of, followers_of, in_order
@@ -13,7 +14,7 @@ from pbdp.tables.plan import SELECTION, TablePlan
 from pbdp.tables.query import Query
 from pbdp.tables.query_record import query_from_record
 from pbdp.tables.selection import Threshold
-from pbdp.tables.verify_file import FaultError, PublishedFile, Record, keys_in
+from pbdp.tables.verify_file import PublishedFile, Record, keys_in
 from pbdp.tables.verify_several import several_plan
 from pbdp.tables.verify_top import top_from
 

@@ -8,6 +8,7 @@ from itertools import combinations
 import numpy as np
 
 from pbdp.accounting.composition.loss_distribution import cell_sums
+from pbdp.checks import FaultError, MissingError
 from pbdp.noise.kernel import Array
 from pbdp.planning.plan import Plan, number_design
 from pbdp.tables.margins import Margin, parents
@@ -18,7 +19,7 @@ from pbdp.tables.plan import TablePlan
 from pbdp.tables.query import Query
 from pbdp.tables.strategies.kinds import step_of, strategy_from
 from pbdp.tables.strategies.planning import asked_of, designs_of, set_aside
-from pbdp.tables.verify_file import SAME, FaultError, MissingError, PublishedFile, Record, numbers_in
+from pbdp.tables.verify_file import SAME, PublishedFile, Record, numbers_in
 
 # Numbers with fractions may differ in their last digits after they are added up.
 ADDED = 1e-9

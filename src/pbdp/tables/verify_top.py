@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from pbdp.checks import FaultError
 from pbdp.choosing.coins import MOST_GAPS, Coins
 from pbdp.choosing.ranking import score_scale
 from pbdp.digits import percent_down
@@ -22,7 +23,7 @@ from pbdp.tables.top import (
     reveals_a_pick,
     scores_with,
 )
-from pbdp.tables.verify_file import FaultError, Record
+from pbdp.tables.verify_file import Record
 
 
 def top_from(query: Query, noise: Plan, record: Record) -> Choosing | None:

@@ -15,7 +15,7 @@ from pbdp.mechanism.requirement import Requirement
 from pbdp.planning.certificate import RESERVE, SPLIT, unhidden
 from pbdp.planning.plan import Plan
 from pbdp.planning.planner import plan_for
-from pbdp.planning.pricing.price import price
+from pbdp.planning.pricing.quote import price
 from pbdp.planning.pricing.terms import Terms
 from pbdp.planning.together import plan_together
 from pbdp.planning.together.joint import splits_of

@@ -1,7 +1,14 @@
 """Composition of several releases, with bounds from both sides.
 
-`release` says what one release reveals, `composed.compose` puts releases together, `estimate` scans
-candidates (no guarantee); `bridges.dp_accounting` exchanges distributions. Proofs stand where they are used:
-`loss_law` (the order of curves), `loss_distribution` (the grid), `curve` and `window` (transform and window),
-`lower_curve` (lower bounds).
+    loss_law            what one release reveals; why curves that lie above others stay there (the lemma)
+    loss_distribution   losses on a grid, and the proof that the grid only adds
+    composed            releases put together: `compose`, with bounds from both sides
+    case                a composition made ready for one question
+    bracket             the two curves between which its delta lies
+    curve               delta at every epsilon by a transform, with an error bound
+    window              the tilt, the window and the step of the transform
+    lower_curve         lower bounds
+    estimate            quick figures to scan candidates with (no guarantee)
+
+`bridges.dp_accounting` exchanges distributions.
 """

@@ -1,9 +1,11 @@
 """Filters: how much may be spent on one dataset when every step may depend on the answers so far.
 
-There is one: the potential filter. `potential` holds its theorem and the check of its inequality, `rule` the
-same in whole numbers, `steps` what it sees of a step, `package` several releases as one step, `changing` the
-pairs of any design, `claimed` those of a mechanism of which only its (epsilon, delta) is known, `amounts` the
-rounding.
+There is one: the potential filter.
+
+    potential   its theorem, and the check of its inequality
+    rule        the same in whole numbers, with the rounding: what a budget starts with, what a step costs
+    steps       what it sees of a step: of any design, or of one whose (epsilon, delta) alone is known
+    package     several releases as one step
 
 **Packages that are used bit by bit.** A plan may be paid for once and be used for T numbers later, with other
 spending in between. Nothing changes: every number is K(z), where z is drawn from one of two fixed laws (the

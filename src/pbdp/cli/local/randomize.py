@@ -100,7 +100,7 @@ def _write(
     with reports, closing(blocks), Progress() as progress:
         for block in blocks:
             hint = "" if options.column or block.first else HEADER
-            cells = read_cells(block.cells, block.format, whole=mechanism.lookup.whole)
+            cells = read_cells(block.cells, block.held, whole=mechanism.lookup.whole)
             reports.write(_reports(mechanism, cells, keystream, block.place, hint))
             count += len(cells)
             progress.tell("randomizing row", count, block.total)
@@ -139,7 +139,7 @@ def _object(mechanism: LocalMechanism, seed: int | None, record: dict[str, Any])
 def _one(mechanism: LocalMechanism, answer: str, keystream: Keystream) -> str | int:
     from pbdp.local.lookup import read_cells
 
-    cells = read_cells([answer], "csv", whole=mechanism.lookup.whole)
+    cells = read_cells([answer], "text", whole=mechanism.lookup.whole)
     report: str | int = _reports(mechanism, cells, keystream, lambda _: "the answer").tolist()[0]
     return report
 

@@ -161,7 +161,7 @@ def collected(
     total, said, done = no_counts(mechanism), True, 0
     with closing(blocks_of(name, given_format, wanted)) as blocks:
         for block in blocks:
-            reports = read_cells(block.cells, block.format, whole=whole)
+            reports = read_cells(block.cells, block.held, whole=whole)
             mine = _mine(mechanism, block, len(reports))
             said = said and mine is not None
             rows = np.ones(len(reports), dtype=bool) if mine is None else mine
@@ -179,7 +179,7 @@ def _mine(mechanism: LocalMechanism, block: Block, count: int) -> npt.NDArray[np
     """Which rows say that they are of this survey; None where neither they nor the file say of which."""
     mine = mechanism.fingerprint
     if SURVEY in block.more:
-        said = read_cells(block.more[SURVEY], block.format, whole=False)
+        said = read_cells(block.more[SURVEY], block.held, whole=False)
         # numbers are no fingerprints
         return np.asarray(said == mine) if said.dtype == object else np.zeros(count, dtype=bool)
     if SURVEY_KEY in block.metadata:
@@ -207,14 +207,14 @@ def _counted(
         total += found
     marked = SEED_KEY in block.metadata
     if SEED in block.more:
-        seeds = read_cells(block.more[SEED], block.format, whole=False)[mine].tolist()
+        seeds = read_cells(block.more[SEED], block.held, whole=False)[mine].tolist()
         marked = marked or any(seed is not None for seed in seeds)
     return replace(total, insecure_test=marked and bool(mine.any()))
 
 
 def _times(block: Block, times: str) -> Cells:
     """How often each report occurs; a row without a whole number refuses the file."""
-    cells = read_cells(block.more[times], block.format, whole=True)
+    cells = read_cells(block.more[times], block.held, whole=True)
     if cells.dtype.kind in "iu":
         bad = (cells < 0) | (cells >= MOST_USERS)
     else:

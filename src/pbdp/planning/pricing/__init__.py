@@ -10,8 +10,8 @@ one by one. The cost of a plan depends on what is left.
 
 from __future__ import annotations
 
-from pbdp.planning.pricing.price import Price, price
 from pbdp.planning.pricing.priced import Claim, Measured, Priced, fingerprint
+from pbdp.planning.pricing.quote import Price, price
 from pbdp.planning.pricing.terms import Amounts, Plans, Terms
 
 __all__ = ["Amounts", "Claim", "Measured", "Plans", "Price", "Priced", "Terms", "fingerprint", "price"]

@@ -22,8 +22,8 @@ from pbdp.mechanism.requirement import Requirement
 from pbdp.planning.certificate import certified
 from pbdp.planning.plan import Plan, plan_of
 from pbdp.planning.planner import FAMILIES, moving_designs, plan_for
-from pbdp.planning.pricing.price import Price
 from pbdp.planning.pricing.priced import Priced
+from pbdp.planning.pricing.quote import Price
 from pbdp.planning.pricing.terms import Amounts, Terms, amount_name
 
 # Laws are also looked for as if so many releases were made.

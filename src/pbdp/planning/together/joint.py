@@ -31,7 +31,7 @@ Noise that is drawn for a whole vector counts once, by a pair that dominates it 
 
 **In a composition, and in a filter,** A counts as a release that is (0, m)-DP: given B, its two laws share
 the mass 1 - m at a, so they differ by at most m on any set. Randomized response with (0, m) is mapped to
-them, for every b (see `claimed`), so (A, B) is a function of it and of B's dominating pair.
+them, for every b (see `filters.steps`), so (A, B) is a function of it and of B's dominating pair.
 """
 
 from __future__ import annotations

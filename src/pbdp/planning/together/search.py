@@ -27,6 +27,7 @@ from pbdp.mechanism.absolute import AbsoluteRegion
 from pbdp.mechanism.design import AnyDesign, Design
 from pbdp.mechanism.grid import LinearGrid, whole_numbers
 from pbdp.mechanism.requirement import LARGEST_ORDER, Requirement
+from pbdp.noise.family import known_families
 from pbdp.planning.ask import families_of
 from pbdp.planning.certificate import COMPOSED, RESERVE, SPLIT, is_payable, noise_delta
 from pbdp.planning.plan import Part, Plan, common_delta
@@ -45,8 +46,6 @@ from pbdp.planning.together.words import Requirements, named_requirements, numbe
 from pbdp.planning.vectors.ask import vector_plan
 from pbdp.planning.vectors.norms import family_of, vector_designs
 
-# Families whose laws are log-concave, as long as they are not boosted.
-CONCAVE = ("laplace", "gaussian", "generalized normal", "huber", "cosine")
 # Parts with a smaller share of the cost than this have one of these families.
 LIGHT, SIMPLE = 0.015, ("laplace", "gaussian")
 # Parts that are like another (in no respect so many times as large) have as many of its best families; its
@@ -201,7 +200,7 @@ def simple(families: tuple[str, ...]) -> tuple[str, ...]:
 def is_concave(design: Design) -> bool:
     """Whether the law of a design is log-concave and moves along with the answer."""
     plain = not design.boost and design.decoder is None and isinstance(design.grid, LinearGrid)
-    return plain and design.kernel.family in CONCAVE
+    return plain and known_families()[design.kernel.family].concave
 
 
 def _checked(name: str, row: Sequence[tuple[Requirement, AnyDesign]]) -> list[Part]:
@@ -243,7 +242,7 @@ def fitted(requirement: Requirement, families: tuple[str, ...], concave: bool = 
 
     Of the others those that budgets can pay for, and all of them `concave` if so asked.
     """
-    tried = tuple(family for family in families if family in CONCAVE) if concave else families
+    tried = tuple(name for name in families if known_families()[name].concave) if concave else families
     designs = [law for law in ranked(requirement, tried) if is_concave(law) or not concave]
     if not designs:
         raise CannotCertifyError(

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import reduce
 from typing import TYPE_CHECKING, Any
 
-from pbdp.tables.expressions.tree import LARGEST, SMALLEST, Call, Column, Constant, Expression
+from pbdp.tables.expressions.tree import DATE_PARTS, LARGEST, SMALLEST, Call, Column, Constant, Expression
 
 if TYPE_CHECKING:
     import polars as pl
@@ -57,7 +57,7 @@ def _leaf(column: Column, found: pl.Expr, held: pl.DataType) -> pl.Expr:
     return found.cast(pl.String, strict=False)
 
 
-def _call(call: Call, args: Sequence[pl.Expr]) -> pl.Expr:  # noqa: PLR0911  # one line each
+def _call(call: Call, args: Sequence[pl.Expr]) -> pl.Expr:  # noqa: PLR0911, PLR0912  # one line each
     import polars as pl
 
     if call.op in _SIGNS:
@@ -94,8 +94,9 @@ def _call(call: Call, args: Sequence[pl.Expr]) -> pl.Expr:  # noqa: PLR0911  # o
             first, *inner, last = call.edges
             inside = (args[0] >= first) & (args[0] < last)
             return pl.when(inside).then(_bin(args[0], inner, 0))
-    parts = {"year": "year", "quarter": "quarter", "month": "month", "day": "day", "weekday": "weekday"}
-    part: pl.Expr = getattr(args[0].dt, parts.get(call.op, "hour"))()
+    if call.op not in DATE_PARTS:
+        raise AssertionError(f"Polars has no words for {call.op}")
+    part: pl.Expr = getattr(args[0].dt, call.op)()
     return part.cast(pl.Float64)
 
 

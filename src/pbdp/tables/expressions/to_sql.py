@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from pbdp.tables.engines.dialects import Dialect
 from pbdp.tables.engines.interface import ColumnKind
-from pbdp.tables.expressions.tree import LARGEST, SMALLEST, Call, Column, Constant, Expression
+from pbdp.tables.expressions.tree import DATE_PARTS, LARGEST, SMALLEST, Call, Column, Constant, Expression
 
 _SIGNS = {
     "add": "+", "sub": "-", "mul": "*", "eq": "=", "ne": "<>", "lt": "<", "le": "<=", "gt": ">", "ge": ">=",
@@ -99,6 +99,8 @@ class SqlWriter:
                 first, *inner, last = [self.dialect.literal(edge) for edge in call.edges]
                 inside = f"{args[0]} >= {first} AND {args[0]} < {last}"
                 return f"CASE WHEN {inside} THEN {_bin(args[0], inner, 0)} END"
+        if op not in DATE_PARTS:
+            raise AssertionError(f"SQL has no words for {op}")
         return f"CAST({self.dialect.date_part(op, args[0])} AS {double})"
 
 

@@ -30,6 +30,10 @@ _SIGNS = {
     "eq": "==", "ne": "!=", "lt": "<", "le": "<=", "gt": ">", "ge": ">=",
     "and": "and", "or": "or",
 }  # fmt: skip
+# Functions of a date or a time that give a number, by the names that engines have for them, too.
+DATE_PARTS = ("year", "quarter", "month", "day", "weekday", "hour")
+# What gives one of its arguments, up to the sign.
+_KEEPING = ("neg", "abs", "least", "greatest", "coalesce", "if")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -131,7 +135,7 @@ class Call(Expression):
     def reach(self) -> Reach:
         if self.type != "number":
             return 0.0, 0.0
-        if self.op in ("year", "month", "day", "weekday", "quarter", "hour"):
+        if self.op in DATE_PARTS:
             return 4.0, 0.0
         branches = self.args[1:] if self.op == "if" else self.args
         largest = max(part.reach[0] for part in branches)
@@ -146,7 +150,9 @@ class Call(Expression):
                 return most - least_below, least - most_below
             case "floor" | "ceil" | "round":
                 return max(largest, 0.0) + 1, 0.0
-        return largest, smallest
+        if self.op in _KEEPING:
+            return largest, smallest
+        raise AssertionError(f"nobody said how large {self.op} can be")
 
     @property
     def text(self) -> str:

@@ -9,7 +9,7 @@ import pytest
 
 from pbdp.errors import InputError
 from pbdp.noise.gaussian import DiscreteGaussian, Gaussian
-from pbdp.noise.grid import GridKernel
+from pbdp.noise.grid_kernel import GridKernel
 from pbdp.noise.huber import Huber
 from pbdp.noise.kernel import LatticeKernel, LogConcave
 from pbdp.noise.laplace import DiscreteLaplace, Laplace

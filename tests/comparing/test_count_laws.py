@@ -8,7 +8,7 @@ from math import comb
 import numpy as np
 import pytest
 
-from pbdp.comparing.laws import CountLaw, count_law, fine_step, rounded_count
+from pbdp.comparing.count_laws import CountLaw, count_law, fine_step, rounded_count
 from pbdp.mechanism.weights import TOTAL, WeightTable
 
 
