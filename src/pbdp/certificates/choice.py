@@ -25,18 +25,11 @@ from pbdp.choosing.picks import Picks
 from pbdp.choosing.plan import ChoicePlan
 from pbdp.choosing.ranking import pairs_of
 from pbdp.choosing.uniform import UniformNoise
-from pbdp.choosing.way import Way
 from pbdp.choosing.weighted import Weighted
 from pbdp.digits import delta_text, percent_down, rounded_down, rounded_up
 from pbdp.mechanism.neighbors import Neighbors
 from pbdp.spelling import digest
 
-PROOFS: dict[type[Way], str] = {
-    Picks: "permute-and-flip, for every coin",
-    Weighted: "the exponential mechanism, by the range of its losses, pick by pick",
-    UniformNoise: "the probability of noise is a function of its range, which neighbors change little",
-    IndependentNoise: "noise on every score, of which only the order is published",
-}
 LONG = "The table is too long for a page. The command above computes the guarantee again from it."
 
 
@@ -53,7 +46,7 @@ def of_choice(plan: ChoicePlan, name: str) -> Statement:
             f"What is chosen: {plan.describe().partition(';')[0]}, whatever the scores are.",
             f"In technical terms: ({rounded_up(plan.epsilon)}, {delta_text(plan.delta)})-differential "
             "privacy where "
-            f"{relation.description}. Proof: {PROOFS[type(plan.way)]}, for every pair of neighbors.",
+            f"{relation.description}. Proof: {plan.way.proof}, for every pair of neighbors.",
         ],
         numbers=_figures(plan),
         conditions=[
@@ -195,4 +188,4 @@ def choice_lines(plan: ChoicePlan) -> tuple[str, dict[str, Any]] | None:
                 return PICKS, common | {"each": plan.epsilon_each}
             grid = way.curve(asked, scale)
             return WEIGHTED, common | {"parts": grid.parts, "points": grid.points}
-    raise AssertionError("a way picks, or adds noise")
+    return None

@@ -23,7 +23,7 @@ import numpy as np
 
 from pbdp.choosing.ranking import pairs_of, score_scale, sorted_places
 from pbdp.choosing.scores import Scale
-from pbdp.choosing.way import Asked, Way
+from pbdp.choosing.way import Asked, Chances, Way, gaps_shown
 from pbdp.domains import positive
 from pbdp.errors import CannotCertifyError
 from pbdp.mechanism.absolute import AbsoluteRegion
@@ -50,6 +50,7 @@ class IndependentNoise(Way):
     """Gaussian noise of this sigma, in steps, or in half steps where D is odd."""
 
     is_pure = False
+    proof = "noise on every score, of which only the order is published"
 
     sigma: float
 
@@ -87,6 +88,11 @@ class IndependentNoise(Way):
         """About how likely two options so far apart are listed in the wrong order."""
         table = self.design.table_at(0.0)
         return np.array([_apart(table, gap * _parts(scale)) for gap in gaps.tolist()])
+
+    def chances(self, scale: Scale) -> Chances:
+        gaps = gaps_shown(2 * scale.gap)
+        title = "How likely two options are exchanged"
+        return Chances(title, "distance between them", gaps, self.exchanged(gaps, scale))
 
     def record(self) -> dict[str, Any]:
         return {

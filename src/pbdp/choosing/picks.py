@@ -10,9 +10,10 @@ from pbdp.accounting.filters.steps import claimed_release
 from pbdp.choosing.coins import MOST_GAPS, Coins, coins_for, largest_coin
 from pbdp.choosing.draw import chosen
 from pbdp.choosing.scores import Scale, scale_for
-from pbdp.choosing.way import Asked, Way
+from pbdp.choosing.way import Asked, Chances, Way, gaps_shown
 from pbdp.domains import non_negative, whole
 from pbdp.errors import PlanFileError
+from pbdp.mechanism.weights import TOTAL
 from pbdp.noise.kernel import Index
 from pbdp.planning.pricing.priced import Claim
 from pbdp.release.keystream import Keystream
@@ -21,6 +22,8 @@ from pbdp.release.keystream import Keystream
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Picks(Way):
     """Permute and flip with these coins."""
+
+    proof = "permute-and-flip, for every coin"
 
     coins: Coins
 
@@ -47,6 +50,11 @@ class Picks(Way):
 
     def places(self, steps: Index, asked: Asked, scale: Scale, keystream: Keystream) -> Index:  # noqa: ARG002 - steps are enough
         return chosen(steps, asked.top, self.coins, keystream)
+
+    def chances(self, scale: Scale) -> Chances:
+        gaps = gaps_shown(min(2 * scale.gap, self.coins.last))
+        title = "How likely an option's coin shows heads"
+        return Chances(title, "distance from the best score", gaps, self.coins.weights[gaps] / TOTAL)
 
     def record(self) -> dict[str, Any]:
         return {

@@ -50,7 +50,7 @@ import numpy.typing as npt
 
 from pbdp.choosing.ranking import pairs_of, score_scale, sorted_places
 from pbdp.choosing.scores import Scale
-from pbdp.choosing.way import Asked, Way
+from pbdp.choosing.way import Asked, Chances, Way, gaps_shown
 from pbdp.domains import positive, whole
 from pbdp.errors import CannotCertifyError, PlanFileError
 from pbdp.mechanism.weights import BITS, TOTAL, WeightTable
@@ -75,6 +75,8 @@ _STEEPEST = 30.0
 @dataclass(frozen=True, kw_only=True, eq=False)  # no slots: the table is made once
 class UniformNoise(Way):
     """Noise for so many options, of a width whose law falls by `fall` a step, in a table up to `last`."""
+
+    proof = "the probability of noise is a function of its range, which neighbors change little"
 
     options: int
     fall: float
@@ -164,6 +166,11 @@ class UniformNoise(Way):
         likely = self.weights[:-1] / TOTAL / (2 * values**2)
         beyond = (np.maximum(values - gap, 0.0) for gap in gaps.tolist())
         return np.array([float(np.sum(likely * n * (n + 1))) for n in beyond])
+
+    def chances(self, scale: Scale) -> Chances:
+        gaps = gaps_shown(2 * scale.gap)
+        title = "How likely two options are exchanged"
+        return Chances(title, "distance between them", gaps, self.exchanged(gaps, scale))
 
     def record(self) -> dict[str, Any]:
         return {

@@ -5,13 +5,15 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
 
 from pbdp.choosing.scores import Scale
 from pbdp.domains import fraction, positive, whole
 from pbdp.errors import ContradictionError, InputError
 from pbdp.mechanism.neighbors import Neighbors
-from pbdp.noise.kernel import Index
+from pbdp.noise.kernel import Array, Index
 from pbdp.planning.pricing.priced import Priced
 from pbdp.release.keystream import Keystream
 
@@ -59,11 +61,27 @@ class Asked:
         return f"choice of {self.top} of {self.options}"
 
 
+class Chances(NamedTuple):
+    """How likely something is over distances in steps, for a picture: what it is, and of which distances."""
+
+    title: str
+    unit: str
+    gaps: Index
+    chances: Array
+
+
+def gaps_shown(furthest: int) -> Index:
+    """Some of the distances up to the furthest."""
+    return np.unique(np.linspace(0, furthest, 500).astype(np.int64))
+
+
 class Way(ABC):
     """A law that chooses, made for one request: what it costs, how often it is right, and how it is drawn."""
 
     # whether what a budget pays for has no delta
     is_pure: ClassVar[bool] = True
+    # why its loss is what it says, in a few words
+    proof: ClassVar[str]
 
     @property
     @abstractmethod
@@ -89,6 +107,10 @@ class Way(ABC):
     @abstractmethod
     def places(self, steps: Index, asked: Asked, scale: Scale, keystream: Keystream) -> Index:
         """The places of what is chosen among scores in steps, best first."""
+
+    @abstractmethod
+    def chances(self, scale: Scale) -> Chances:
+        """What an option's distance from the best, or from another, means for it."""
 
     @abstractmethod
     def record(self) -> Mapping[str, Any]:

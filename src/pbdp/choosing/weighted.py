@@ -38,8 +38,9 @@ import numpy as np
 from pbdp.choosing.coins import Coins, coins_for
 from pbdp.choosing.draw import weighed
 from pbdp.choosing.scores import Scale, scale_for
-from pbdp.choosing.way import Asked, Way
+from pbdp.choosing.way import Asked, Chances, Way, gaps_shown
 from pbdp.errors import CannotCertifyError
+from pbdp.mechanism.weights import TOTAL
 from pbdp.noise.kernel import Array, Index
 from pbdp.planning.pricing.priced import Measured
 from pbdp.release.keystream import Keystream
@@ -79,6 +80,7 @@ class Weighted(Way):
     """The exponential mechanism with the weights of these coins."""
 
     is_pure = False
+    proof = "the exponential mechanism, by the range of its losses, pick by pick"
 
     coins: Coins
 
@@ -116,6 +118,11 @@ class Weighted(Way):
 
     def places(self, steps: Index, asked: Asked, scale: Scale, keystream: Keystream) -> Index:  # noqa: ARG002 - steps are enough
         return weighed(steps, asked.top, self.coins, keystream)
+
+    def chances(self, scale: Scale) -> Chances:
+        gaps = gaps_shown(min(2 * scale.gap, self.coins.last))
+        title = "How likely an option is, against the best"
+        return Chances(title, "distance from the best score", gaps, self.coins.weights[gaps] / TOTAL)
 
     def record(self) -> dict[str, Any]:
         return {

@@ -4,19 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import numpy as np
-
-from pbdp.choosing.independent import IndependentNoise
-from pbdp.choosing.picks import Picks
 from pbdp.choosing.plan import ChoicePlan
-from pbdp.choosing.uniform import UniformNoise
-from pbdp.choosing.weighted import Weighted
 from pbdp.digits import percent_down, rounded_up
 from pbdp.figures.canvas import COLORS, new_figure
 from pbdp.figures.cards import choice_bars
 from pbdp.figures.plan_figure import bars
-from pbdp.mechanism.weights import TOTAL
-from pbdp.noise.kernel import Array, Index
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -25,7 +17,7 @@ if TYPE_CHECKING:
 def choice_figure(plan: ChoicePlan) -> Figure:
     """What an option's distance from the best, or from another, means for it, and what that costs."""
     figure, panels = new_figure(1, 2)
-    title, unit, shown, chances = _chances(plan)
+    title, unit, shown, chances = plan.way.chances(plan.scale)
     panels[0].axvspan(0, plan.within, color=COLORS[0], alpha=0.12, lw=0)
     panels[0].annotate("near enough", (plan.within / 2, 0.97), ha="center", va="top")
     panels[0].plot(shown * plan.scale.step, chances, color=COLORS[0])
@@ -46,23 +38,3 @@ def choice_figure(plan: ChoicePlan) -> Figure:
         f"time: epsilon {rounded_up(plan.epsilon)}"
     )
     return figure
-
-
-def _chances(plan: ChoicePlan) -> tuple[str, str, Index, Array]:
-    """What is shown over distances in steps: how likely a coin is heads, or two options are exchanged."""
-    way, furthest = plan.way, 2 * plan.scale.gap
-    if isinstance(way, UniformNoise | IndependentNoise):
-        gaps = np.unique(np.linspace(0, furthest, 500).astype(np.int64))
-        return (
-            "How likely two options are exchanged",
-            "distance between them",
-            gaps,
-            way.exchanged(gaps, plan.scale),
-        )
-    if not isinstance(way, Picks | Weighted):
-        raise AssertionError("a way picks, or adds noise")
-    gaps = np.unique(np.linspace(0, min(furthest, way.coins.last), 500).astype(np.int64))
-    title = "How likely an option's coin shows heads"
-    if isinstance(way, Weighted):
-        title = "How likely an option is, against the best"
-    return title, "distance from the best score", gaps, way.coins.weights[gaps] / TOTAL
