@@ -343,8 +343,8 @@ def _looked(
     value = looks[-1].value
     if not complete:
         # of one of the scouts, and its own value may have decided of which
-        missed = (1 - plan.confidence) / len(procedure.scouts)
-        low, high = plan.interval(value, 1 - missed)
+        missed = (1 - procedure.asked.width.confidence) / len(procedure.scouts)
+        low, high = procedure.plan(sigmas[-1]).interval(value, 1 - missed)
     if question.nonnegative:
         # never further from an answer that is not negative
         value = max(value, type(value)(0))
