@@ -98,6 +98,22 @@ def test_what_was_paid_for_as_picks_comes_back(budget: Budget) -> None:
     assert budget.choose(SCORES, within=50, **given).plan.confidence > spent.confidence
 
 
+def test_what_was_paid_for_when_less_was_proved_comes_back(budget: Budget) -> None:
+    """Earlier versions took each of several picks to have the worst scores."""
+    scores = [10 * place for place in range(60)]
+    asked = Asked(options=60, sensitivity=1, integer=True, top=4)
+    given: dict[str, Any] = {"sensitivity": 1, "integer": True, "top": 4, "within": 50}
+    before, now = (plan_picks(asked, 50, 0.9, jointly) for jointly in (False, True))
+    assert before.epsilon > now.epsilon
+    first = choose_paid(budget, before, scores, key="old")
+    again = budget.choose(scores, **given, confidence=0.9, key="old")
+    assert (again.option, again.repeated, again.plan.epsilon) == (first.option, True, before.epsilon)
+    spent = plans_of_epsilon(asked, 50, None, 0.3, jointly=False)[0]
+    bought = choose_paid(budget, spent, scores, key="bought")
+    again = budget.choose(scores, **given, epsilon=0.3, key="bought")
+    assert (again.option, again.repeated) == (bought.option, True)
+
+
 def test_a_key_stands_for_the_same_options(budget: Budget) -> None:
     choose(budget, key="a")
     with pytest.raises(KeyReusedError):

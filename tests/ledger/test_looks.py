@@ -193,7 +193,9 @@ def test_if_others_spend_in_between_the_looks_so_far_are_returned(
     assert not found.complete
     assert len(found.looks) >= 2
     assert found.low <= found.value <= found.high
-    assert found.high - found.value == found.looks[-1].within > 50
+    # all scouts hold together: whether one is the last may depend on what it showed
+    assert 1.2 < (found.high - found.value) / found.looks[-1].within < 2
+    assert found.looks[-1].within > 50
     assert "Incomplete" in found.describe()
     # still no budget: the same looks again
     again = ask(budget, 100, key="march")

@@ -94,11 +94,23 @@ _HOLDS = """print(f"right {right:.8%} of the time; claimed: {claim['confidence']
 print("HOLDS" if loss <= claim["{each}"] and right >= claim["confidence"] else "DOES NOT HOLD")
 """
 
+_TOGETHER = """k, h, g = claim["options"], claim["picks"], claim["gap"]
+if h > 1 and g <= last:  # picks together: how often each option passes one that is g above it, at most
+    rho = max(w[x + g] / w[x] for x in range(last - g + 1))
+    W = [0.0] * (h + 1)  # of so many better ones that are left, in so many picks
+    for pick in range(h):
+        W = [0.0] + [{most} for a in range(1, h + 1)]
+    M = [max(W[: a + 1]) for a in range(h + 1)]
+    right = max(right, 1 - rho * ((k - h) * M[h] + sum(M[:h])) - k * h * w[last] / 2**62)
+"""
+_FLIPS = "max(W[a], 1 / (a + 1) + W[a - 1], (1 + a * W[a - 1] + W[a]) / (a + 1))"
+
 PICKS = f"""{READ}{_COINS.format(what="the chances of heads", one="a coin")}\
 coin, right = w[min(claim["gap"], last)] / 2**62, 1.0
 for left in range(claim["options"], claim["options"] - claim["picks"], -1):
     # at worst one option is the best and all others lose
     right *= -math.expm1(left * math.log1p(-coin)) / (left * coin) if coin < 1 else 1 / left
+{_TOGETHER.format(most=_FLIPS)}\
 print(f"epsilon of a pick is {{loss:.8g}}; claimed: {{claim['each']:.8g}}")
 {_HOLDS.replace("{each}", "each")}"""
 
@@ -117,6 +129,7 @@ loss = min(claim["picks"] * loss, x[points:][np.argmax(delta[points:] <= claim["
 coin, right = w[min(claim["gap"], last)] / 2**62, 1.0
 for left in range(claim["options"], claim["options"] - claim["picks"], -1):
     right /= 1 + (left - 1) * coin  # at worst one option is the best and all others lose
+{_TOGETHER.format(most="max(W[a], 1 / a + W[a - 1])")}\
 print(f"epsilon of all picks is {{loss:.8g}}; claimed: {{claim['epsilon']:.8g}}")
 {_HOLDS.replace("{each}", "epsilon")}"""
 
@@ -181,7 +194,8 @@ def choice_lines(plan: ChoicePlan) -> tuple[str, dict[str, Any]] | None:
             return lines + ORDERED, data | {"gap": gap, "pairs": pairs, "confidence": plan.confidence}
         case Picks() | Weighted():
             coins = way.coins.weights
-            if len(coins) > MOST_WEIGHTS or len(coins) * (scale.moved + 1) * 2 > MOST_WORK:
+            work = len(coins) * (scale.moved + 1) * 2 + 2 * asked.picks**2
+            if len(coins) > MOST_WEIGHTS or work > MOST_WORK:
                 return None
             common |= {"coins": coins.tolist()}
             if isinstance(way, Picks):

@@ -143,15 +143,19 @@ def best_stride(moved: int, gap: int) -> int:
     return min(sorted(strides), key=lambda stride: stairs_of(moved, stride) / -(-gap // stride))
 
 
-def coins_for(coin: float, gap: int, moved: int, stride: int | None = None) -> Coins:
-    """Coins that are at most `coin` at this gap, with the least epsilon, or with steps of this length."""
+def coins_for(coin: float, gap: int, moved: int, stride: int | None = None, picks: int = 1) -> Coins:
+    """Coins that are at most `coin` at this gap, with the least epsilon, or with steps of this length.
+
+    The more picks there are, the further coins fall.
+    """
     if coin >= 1:
         return Coins(fall=0.0, stride=1, last=0)
     stride = stride or best_stride(moved, gap)
     stairs = -(-gap // stride)
     # a hair more, as weights are rounded up
     fall = (math.log(1 / coin) + 2.0 / (coin * TOTAL) + 4 * _ROUNDING) / stairs
-    return coins_falling(fall, stride, max(min(coin * _FAR_SHARE, _FAR), 2.0 * _LEAST_WEIGHT / TOTAL), gap)
+    floor = max(min(coin * _FAR_SHARE / picks, _FAR), 2.0 * _LEAST_WEIGHT / TOTAL)
+    return coins_falling(fall, stride, floor, gap)
 
 
 def coins_falling(fall: float, stride: int, floor: float, gap: int) -> Coins:

@@ -10,7 +10,7 @@ import numpy as np
 
 from pbdp.choosing.plan import ChoicePlan
 from pbdp.choosing.scores import Given, read_scores
-from pbdp.choosing.search import plan_choice, plans_for, plans_of_epsilon
+from pbdp.choosing.search import plan_choice, plans_before, plans_for, plans_of_epsilon
 from pbdp.choosing.way import Asked
 from pbdp.digits import percent_up
 from pbdp.ledger.errors import KeyReusedError
@@ -68,9 +68,16 @@ def plan_within(
         first = plan_choice(**asdict(asked), within=within, confidence=confidence, epsilon=epsilon)
         if before is None or epsilon is None or asked.picks < 2:
             return first
-        plans = plans_of_epsilon(asked, within, confidence, epsilon)
+        plans = [
+            plan
+            for jointly in (True, False)
+            for plan in plans_of_epsilon(asked, within, confidence, epsilon, jointly)
+        ]
     else:
-        found = plans_for(replace(asked, delta=budget.terms.delta), within, confidence)
+        here = replace(asked, delta=budget.terms.delta)
+        found = plans_for(here, within, confidence)
+        if before is not None:
+            found += plans_before(here, within, confidence)
         # what needs no delta is known, and paid for, without one
         plans = [replace(plan, asked=asked) if plan.way.is_pure else plan for plan in found]
         first = min(plans, key=lambda plan: plan.epsilon)

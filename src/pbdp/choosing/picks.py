@@ -10,6 +10,7 @@ from pbdp.accounting.filters.steps import claimed_release
 from pbdp.choosing.coins import MOST_GAPS, Coins, coins_for, largest_coin
 from pbdp.choosing.draw import chosen
 from pbdp.choosing.scores import Scale, scale_for
+from pbdp.choosing.several import all_right, coins_for_all
 from pbdp.choosing.way import Asked, Chances, Way, gaps_shown
 from pbdp.domains import non_negative, whole
 from pbdp.errors import PlanFileError
@@ -21,11 +22,16 @@ from pbdp.release.keystream import Keystream
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Picks(Way):
-    """Permute and flip with these coins."""
+    """Permute and flip with these coins.
+
+    `jointly` says that several picks are proved to be right together (`several`), which earlier versions did
+    not: their plans claim less.
+    """
 
     proof = "permute-and-flip, for every coin"
 
     coins: Coins
+    jointly: bool = True
 
     @property
     def name(self) -> str:
@@ -42,7 +48,10 @@ class Picks(Way):
         return together(self.each(asked, scale), asked.picks, asked.delta)
 
     def right(self, asked: Asked, scale: Scale) -> float:
-        return self.coins.right(asked.options, scale.gap, asked.picks)
+        found = self.coins.right(asked.options, scale.gap, asked.picks)
+        if not self.jointly or asked.picks < 2:
+            return found
+        return max(found, all_right(self.coins, asked.options, scale.gap, asked.picks, flips=True))
 
     def paid(self, asked: Asked, scale: Scale) -> tuple[Claim, int]:
         epsilon = self.each(asked, scale)
@@ -58,6 +67,7 @@ class Picks(Way):
 
     def record(self) -> dict[str, Any]:
         return {
+            **({"kind": "permute and flip"} if self.jointly else {}),
             "law": "2^62 c(g) = ceil(2^62 exp(-fall * ceil(g / stride))), g = min(gap / step, last)",
             "fall": self.coins.fall,
             "stride": self.coins.stride,
@@ -65,7 +75,7 @@ class Picks(Way):
         }
 
 
-BLIND = Picks(coins=Coins(fall=0.0, stride=1, last=0))
+BLIND = Picks(coins=Coins(fall=0.0, stride=1, last=0), jointly=False)
 
 
 def coins_from(record: Any, name: str) -> Coins:
@@ -80,11 +90,19 @@ def coins_from(record: Any, name: str) -> Coins:
     return coins
 
 
-def picks_for(asked: Asked, within: float, confidence: float) -> Picks:
+def picks_for(asked: Asked, within: float, confidence: float, jointly: bool = True) -> Picks:
     """Picks that are right so often, as far as coins can be drawn."""
     scale = scale_for(within, asked)
     coin = largest_coin(asked.options, confidence, asked.picks)
-    return Picks(coins=coins_for(coin, scale.gap, scale.moved))
+    each = Picks(coins=coins_for(coin, scale.gap, scale.moved), jointly=False)
+    if not jointly or asked.picks < 2:
+        return each
+    coins = coins_for_all(
+        asked.options, confidence, asked.picks, flips=True, gap=scale.gap, moved=scale.moved
+    )
+    if coins is None or coins.epsilon(scale.moved) >= each.each(asked, scale):
+        return each
+    return Picks(coins=coins)
 
 
 def together(each: float, picks: int, delta: float) -> float:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pbdp.accounting.risk import guarantee_curve, guessed_right, risk_words
-from pbdp.choosing import limits, rivals
+from pbdp.choosing import limits, rivals, weighted
 from pbdp.choosing.coins import Coins
 from pbdp.choosing.independent import independent_from
 from pbdp.choosing.picks import Picks, coins_from
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 FORMAT = "pbdp-choice"
-# Of plans that pick by permute and flip, and of all others.
+# Of plans that pick by permute and flip, each pick right by itself, and of all others.
 VERSION, _OTHERS = 1, 2
 # The claims of a file are those of its law, but for the last digits of other machines.
 _AGREE = 1e-9
@@ -234,13 +234,14 @@ class ChoicePlan:
     def record(self) -> dict[str, object]:
         """The plan as one JSON object."""
         asked, picks = self.asked, isinstance(self.way, Picks)
+        first = isinstance(self.way, Picks) and not self.way.jointly
         own = {**self.way.record(), "step": self.scale.step}
         # as the first version has it: picks say nothing of other laws and limits, unless there is one pick
-        plain = picks and asked.picks > 1
+        plain = first and asked.picks > 1
         others = () if plain else self.alternatives
         return {
             "format": FORMAT,
-            "version": VERSION if picks else _OTHERS,
+            "version": VERSION if first else _OTHERS,
             "epsilon": self.epsilon,
             "delta": self.delta,
             "confidence": self.confidence,
@@ -253,7 +254,7 @@ class ChoicePlan:
             "neighbors": str(asked.neighbors),
             **({"epsilon_each": self.epsilon_each} if picks else {}),
             "guessed_right": self.risk(),
-            **({"coins": own} if picks else {"way": own}),
+            **({"coins": own} if first else {"way": own}),
             "alternatives": [rival._asdict() for rival in others],
             "limit": None if plain else self.limit,
         }
@@ -301,7 +302,8 @@ def plan_from_record(record: object, name: str = "record") -> ChoicePlan:
         )
         within = non_negative("within", record["within"])
         law = record["coins" if record["version"] == VERSION else "way"]
-        way = Picks(coins=coins_from(law, name)) if record["version"] == VERSION else _way(law, asked, name)
+        first = record["version"] == VERSION
+        way = Picks(coins=coins_from(law, name), jointly=False) if first else _way(law, asked, name)
         plan = ChoicePlan(asked=asked, within=within, way=way)
         claims = record["epsilon"], record["confidence"]
         agrees = math.isclose(plan.epsilon, claims[0], rel_tol=_AGREE, abs_tol=1e-15) and math.isclose(
@@ -320,7 +322,9 @@ def _way(law: Mapping[str, Any], asked: Asked, name: str) -> Way:
             return uniform_from(law, asked)
         case "independent":
             return independent_from(law)
-        case "exponential mechanism":
-            return Weighted(coins=coins_from(law, name))
+        case "permute and flip":
+            return Picks(coins=coins_from(law, name))
+        case weighted.EACH | weighted.JOINTLY as kind:
+            return Weighted(coins=coins_from(law, name), jointly=kind == weighted.JOINTLY)
         case _:
             raise PlanFileError(name, "one of a known law", "another one", "Use a newer pbdp.")

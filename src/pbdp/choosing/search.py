@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import partial
 
 from pbdp.choosing.coins import largest_coin
 from pbdp.choosing.independent import independent_for
@@ -60,7 +61,8 @@ def plan_choice(
         neighbors=neighbors,
     )
     if [within, confidence, epsilon].count(None) != 1:
-        raise ContradictionError("within, confidence and epsilon", "two", _given(within, confidence, epsilon))
+        given = _given(within, confidence, epsilon)
+        raise ContradictionError("within, confidence and epsilon", "given two at a time", given)
     if within is not None:
         non_negative("within", within)
     if confidence is not None:
@@ -123,8 +125,8 @@ def choose(
 Make = Callable[[Asked, float, float], Way | None]
 
 
-def _picks(asked: Asked, within: float, confidence: float) -> Way:
-    way = picks_for(asked, within, confidence)
+def _picks(asked: Asked, within: float, confidence: float, jointly: bool = True) -> Way:
+    way = picks_for(asked, within, confidence, jointly)
     if way.right(asked, way.scale(within, asked)) < confidence:
         raise CannotCertifyError(
             "So many options and so high a confidence need coins finer than can be drawn. Ask for a lower "
@@ -133,16 +135,24 @@ def _picks(asked: Asked, within: float, confidence: float) -> Way:
     return way
 
 
-def _other_ways(asked: Asked) -> list[Make]:
+def _other_ways(asked: Asked, jointly: bool = True) -> list[Make]:
     """What else than permute and flip may cost less: nothing for one pick, and less without a delta."""
     if asked.picks < 2:
         return []
-    return [uniform_for, *((weighted_for, independent_for) if asked.delta else ())]
+    return [uniform_for, *((partial(weighted_for, jointly=jointly), independent_for) if asked.delta else ())]
 
 
-def plan_picks(asked: Asked, within: float, confidence: float) -> ChoicePlan:
+def plan_picks(asked: Asked, within: float, confidence: float, jointly: bool = True) -> ChoicePlan:
     """The plan by permute and flip."""
-    return ChoicePlan(asked=asked, within=within, way=_picks(asked, within, confidence))
+    return ChoicePlan(asked=asked, within=within, way=_picks(asked, within, confidence, jointly))
+
+
+def plans_before(asked: Asked, within: float, confidence: float) -> list[ChoicePlan]:
+    """The plans of earlier versions, which took each of several picks to have the worst scores."""
+    found = [
+        _made(partial(make, jointly=False), asked, within, confidence) for make in (_picks, weighted_for)
+    ]
+    return [plan for plan in found if plan is not None]
 
 
 def plans_for(asked: Asked, within: float, confidence: float) -> list[ChoicePlan]:
@@ -168,22 +178,26 @@ def _cheapest(plans: list[ChoicePlan]) -> ChoicePlan:
 
 
 def plans_of_epsilon(
-    asked: Asked, within: float | None, confidence: float | None, epsilon: float
+    asked: Asked, within: float | None, confidence: float | None, epsilon: float, jointly: bool = True
 ) -> list[ChoicePlan]:
-    """The best plan of an epsilon by each law, permute and flip first, for a width or for a confidence."""
+    """The best plan of an epsilon by each law, permute and flip first, for a width or for a confidence.
+
+    Without `jointly`, as earlier versions made them (see `plans_before`).
+    """
     if within is not None:
-        return _most_confident(asked, within, epsilon)
+        return _most_confident(asked, within, epsilon, jointly)
     if confidence is None:
         raise AssertionError("two are given")
-    return _narrowest(asked, confidence, epsilon)
+    return _narrowest(asked, confidence, epsilon, jointly)
 
 
-def _most_confident(asked: Asked, within: float, epsilon: float) -> list[ChoicePlan]:
+def _most_confident(asked: Asked, within: float, epsilon: float, jointly: bool) -> list[ChoicePlan]:
     """The most confident plan of an epsilon by each law."""
     each = _each(epsilon, asked)
     blind = ChoicePlan(asked=asked, within=within, way=BLIND)
-    found = [_for_width(_picks, blind, lambda plan: (plan.epsilon_each or 0.0) <= each, _CLOSE)]
-    others = _other_ways(asked)
+    picks = partial(_picks, jointly=jointly)
+    found = [_for_width(picks, blind, lambda plan: (plan.epsilon_each or 0.0) <= each, _CLOSE)]
+    others = _other_ways(asked, jointly)
     return found + [_for_width(make, blind, lambda plan: plan.epsilon <= epsilon, _NEAR) for make in others]
 
 
@@ -206,7 +220,7 @@ def _for_width(make: Make, blind: ChoicePlan, fits: Callable[[ChoicePlan], bool]
     return best
 
 
-def _narrowest(asked: Asked, confidence: float, epsilon: float) -> list[ChoicePlan]:
+def _narrowest(asked: Asked, confidence: float, epsilon: float, jointly: bool) -> list[ChoicePlan]:
     """The narrowest plan of an epsilon by each law; permute and flip has one."""
     each = _each(epsilon, asked)
     coin = largest_coin(asked.options, confidence, asked.picks)
@@ -215,11 +229,11 @@ def _narrowest(asked: Asked, confidence: float, epsilon: float) -> list[ChoicePl
     widest = 2 * needed * people * asked.sensitivity / each + asked.sensitivity
 
     def by_picks(width: float) -> ChoicePlan | None:
-        plan = plan_picks(asked, width, confidence)
+        plan = plan_picks(asked, width, confidence, jointly)
         return plan if (plan.epsilon_each or 0.0) <= each else None
 
-    found = [_for_confidence(by_picks, asked, widest, 1e-6) or plan_picks(asked, widest, confidence)]
-    for make in _other_ways(asked):
+    found = [_for_confidence(by_picks, asked, widest, 1e-6) or plan_picks(asked, widest, confidence, jointly)]
+    for make in _other_ways(asked, jointly):
 
         def by_this(width: float, make: Make = make) -> ChoicePlan | None:
             plan = _made(make, asked, width, confidence)

@@ -23,7 +23,8 @@ All of this stays on the grid: nothing is interpolated. Where the grid ends belo
 where it ends above, what it is there. Reverse losses, -L, have the same range: both directions are bounded.
 
 **Accuracy.** At worst one option is best and all others lose (`rivals`), so a pick among l options is right
-with probability 1/(1 + (l - 1)·w(n)), whatever was picked before.
+with probability 1/(1 + (l - 1)·w(n)), whatever was picked before. Not all picks can have such scores:
+`several` has a better bound.
 """
 
 from __future__ import annotations
@@ -38,6 +39,7 @@ import numpy as np
 from pbdp.choosing.coins import Coins, coins_for
 from pbdp.choosing.draw import weighed
 from pbdp.choosing.scores import Scale, scale_for
+from pbdp.choosing.several import all_right, coins_for_all
 from pbdp.choosing.way import Asked, Chances, Way, gaps_shown
 from pbdp.errors import CannotCertifyError
 from pbdp.mechanism.weights import TOTAL
@@ -55,6 +57,8 @@ _FAR = 16.0
 _POINTS = 400
 # Rounding of a pick's probabilities and of a sum of two products, relative.
 _ROUNDING = 2.0**-48
+# What plans say of the proof of their accuracy: for all picks together, or, in earlier versions, for each.
+JOINTLY, EACH = "exponential mechanism, right together", "exponential mechanism"
 
 
 class Curve(NamedTuple):
@@ -77,12 +81,13 @@ class Curve(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Weighted(Way):
-    """The exponential mechanism with the weights of these coins."""
+    """The exponential mechanism with the weights of these coins; `jointly` is as in `Picks`."""
 
     is_pure = False
     proof = "the exponential mechanism, by the range of its losses, pick by pick"
 
     coins: Coins
+    jointly: bool = True
 
     @property
     def name(self) -> str:
@@ -101,7 +106,10 @@ class Weighted(Way):
 
     def right(self, asked: Asked, scale: Scale) -> float:
         found = right_often(asked.options, self.coins.coin(scale.gap), asked.picks)
-        return found * (1 - asked.picks * _ROUNDING)
+        found *= 1 - asked.picks * _ROUNDING
+        if not self.jointly:
+            return found
+        return max(found, all_right(self.coins, asked.options, scale.gap, asked.picks, flips=False))
 
     def paid(self, asked: Asked, scale: Scale) -> tuple[Measured, int]:
         curve = self.curve(asked, scale)
@@ -126,7 +134,7 @@ class Weighted(Way):
 
     def record(self) -> dict[str, Any]:
         return {
-            "kind": "exponential mechanism",
+            "kind": JOINTLY if self.jointly else EACH,
             "law": "2^62 w(g) = ceil(2^62 exp(-fall * ceil(g / stride))), g = min(gap / step, last)",
             "fall": self.coins.fall,
             "stride": self.coins.stride,
@@ -140,23 +148,36 @@ def right_often(options: int, weight: float, picks: int) -> float:
     return float(np.exp(-np.sum(np.log1p(others * weight))))
 
 
-def weighted_for(asked: Asked, within: float, confidence: float) -> Weighted | None:
+def weighted_for(asked: Asked, within: float, confidence: float, jointly: bool = True) -> Weighted | None:
     """Picks that are right so often; None if weights that fine cannot be drawn."""
     scale = scale_for(within, asked)
+    each = _each_for(asked, scale, confidence)
+    coins = None
+    if jointly:
+        coins = coins_for_all(
+            asked.options, confidence, asked.picks, flips=False, gap=scale.gap, moved=scale.moved
+        )
+    if coins is None or (each is not None and coins.epsilon(scale.moved) >= each.epsilon(scale.moved)):
+        coins, jointly = each, False
+    if coins is None:
+        return None
+    way = Weighted(coins=coins, jointly=jointly)
+    try:
+        way.curve(asked, scale)
+    except CannotCertifyError:
+        return None
+    return way if way.right(asked, scale) >= confidence else None
+
+
+def _each_for(asked: Asked, scale: Scale, confidence: float) -> Coins | None:
+    """Weights with which picks are right so often if each has the worst scores."""
     wanted = confidence + asked.picks * 2 * _ROUNDING
     low, high = 0.0, 1.0
     while high - low > 1e-12 * high and high > 1e-30:
         middle = math.sqrt(low * high) if low else high / 2**10
         enough = right_often(asked.options, middle, asked.picks) >= wanted
         low, high = (middle, high) if enough else (low, middle)
-    if not low:
-        return None
-    way = Weighted(coins=coins_for(low * (1 - 1e-9), scale.gap, scale.moved))
-    try:
-        way.curve(asked, scale)
-    except CannotCertifyError:
-        return None
-    return way if way.right(asked, scale) >= confidence else None
+    return coins_for(low * (1 - 1e-9), scale.gap, scale.moved) if low else None
 
 
 @lru_cache(maxsize=64)

@@ -105,7 +105,9 @@ class Parser(argparse.ArgumentParser):
         ]
         several = Counter(action.dest for action in shown)
         flags = {
-            action.dest: max(action.option_strings, key=len)
+            action.dest: next(
+                (one for one in action.option_strings if one[:2] == "--"), action.option_strings[0]
+            )
             for action in shown
             if several[action.dest] == 1 and action.dest not in elsewhere
         }

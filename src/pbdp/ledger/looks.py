@@ -7,7 +7,8 @@ the budget lets every release be chosen after seeing the ones before, nothing mo
 
 The most that it can cost, all scouts and the most precise last look, is priced before the first look; what
 does not fit is refused then. If others spend the budget in between, the looks so far are returned, marked
-incomplete; the last of them has an interval of its own.
+incomplete. What the last of them showed decides how much the next would cost, and so whether it is the last.
+So its interval has a level at which all scouts together miss no more often than the confidence allows.
 """
 
 from __future__ import annotations
@@ -59,7 +60,8 @@ class Looked:
     """The answer, which is the last look; the interval it stands for, all looks, and what they cost.
 
     `low <= true answer <= high` holds with `confidence`, whatever the looks before showed. If not `complete`,
-    the budget was spent by others before the answer was as precise as was asked; the interval holds.
+    the budget was spent by others before the answer was as precise as was asked; the interval is then wider
+    than the look's own, and holds for all looks but the last of the procedure together.
     `share` is what this call paid of the whole budget, `spent` what is spent now; `most` is what it could
     have cost, unless it was taken up from stored looks.
     """
@@ -298,7 +300,7 @@ def look(
         drawn.append(found)
         sigmas.append(sigma)
         steps.append(in_steps(found.content["values"][0], procedure.asked.grid))
-    return replace(_looked(budget, question, procedure, drawn, sigmas), complete=complete, most=most)
+    return replace(_looked(budget, question, procedure, drawn, sigmas, complete=complete), most=most)
 
 
 def _begun(budget: Budget, question: Question, key: str, blocks: Blocks) -> tuple[Procedure, float | None]:
@@ -328,6 +330,8 @@ def _looked(
     procedure: Procedure,
     drawn: Sequence[Drawn],
     sigmas: Sequence[float],
+    *,
+    complete: bool,
 ) -> Looked:
     looks = []
     low, high = -math.inf, math.inf
@@ -337,6 +341,10 @@ def _looked(
         low, high = plan.interval(value)
         looks.append(Look(value=value, within=float(high - value), share=found.share(budget)))
     value = looks[-1].value
+    if not complete:
+        # of one of the scouts, and its own value may have decided of which
+        missed = (1 - procedure.asked.width.confidence) / len(procedure.scouts)
+        low, high = procedure.plan(sigmas[-1]).interval(value, 1 - missed)
     if question.nonnegative:
         # never further from an answer that is not negative
         value = max(value, type(value)(0))
@@ -347,7 +355,7 @@ def _looked(
         high=high,
         confidence=procedure.asked.width.confidence,
         looks=tuple(looks),
-        complete=True,
+        complete=complete,
         key=drawn[0].paid.key,
         share=sum(found.share(budget) for found in drawn if not found.repeated),
         spent=budget.spent,

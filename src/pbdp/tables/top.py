@@ -294,7 +294,7 @@ def pick_plan(query: Query) -> ChoicePlan:
         top=top.groups,
         neighbors=query.neighbors,
     )
-    return plan_picks(asked, within, top.confidence or 0.0)
+    return plan_picks(asked, within, top.confidence or 0.0, jointly=False)
 
 
 def picks_with(query: Query, plan: ChoicePlan, coins: Coins) -> Choosing | None:
