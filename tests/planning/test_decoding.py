@@ -27,7 +27,7 @@ from pbdp.mechanism.requirement import Requirement
 from pbdp.mechanism.weights import TOTAL, WeightTable
 from pbdp.mechanism.within import region_within
 from pbdp.planning.certificate import Certified
-from pbdp.planning.explain import explanation
+from pbdp.planning.explain import a_hair_wider, explanation, remarks
 from pbdp.planning.plan import Plan
 from pbdp.planning.planner import plan_for
 from pbdp.planning.runs import Law
@@ -490,3 +490,28 @@ def test_a_family_that_is_behind_is_found_as_when_it_is_alone(family: str) -> No
     alone = pbdp.plan(integer=True, families=(family,), **asked)
     assert alone.design.name == f"{family}, decoded"
     assert alone.epsilon <= among[alone.design.name] <= 1.003 * alone.epsilon
+
+
+def test_noise_for_wide_floors_is_decoded_on_steps_that_suit_the_sensitivity() -> None:
+    """On a finer grid decoders would end before noise is as wide as they allow."""
+    asked: dict[str, Any] = {"confidence": 0.9, "delta": 1e-6, "nonnegative": True}
+    real = pbdp.plan(within="40%+1690", sensitivity=2.2, **asked)
+    whole = pbdp.plan(within="40%+16900", sensitivity=22, integer=True, **asked)
+    assert real.grid.step == pytest.approx(2.2, rel=2e-3)
+    assert whole.grid.step == 11
+    # within the floor alone costs 0.003
+    assert whole.epsilon == pytest.approx(real.epsilon, rel=5e-3)
+    assert real.epsilon < 0.0013
+    assert float(whole.release(100_000)) % 11 == 0
+
+
+@pytest.mark.parametrize(("length", "wider"), [(0.2, 0.0), (0.4, 0.163), (0.5, None)])
+def test_a_range_of_a_whole_number_of_widths_says_what_a_hair_more_costs(
+    length: float, wider: float | None
+) -> None:
+    plan = pbdp.plan(within=0.1, range=(0, length), confidence=0.9, sensitivity=0.01, delta=1e-6)
+    found = a_hair_wider(plan)
+    assert (found is None) == (wider is None)
+    if found is not None and wider is not None:
+        assert found.epsilon <= wider
+        assert any("A hair more width" in line for line in remarks(plan))

@@ -239,6 +239,13 @@ def whole_grid_for(width: float, sensitivity: float) -> LinearGrid:
     return grid_of_step(step if step >= LARGEST_FACTOR else float(math.ceil(step)), integer=True)
 
 
+def coarse_whole_grid_for(width: float, sensitivity: float) -> LinearGrid:
+    """Multiples of the largest whole number that divides the sensitivity and is fine against the width."""
+    steps = math.floor(sensitivity)
+    most = min(math.floor(width / (2 * STEPS_IN_WIDTH)), steps, LARGEST_FACTOR - 1)
+    return grid_of_step(float(next((m for m in range(most, 1, -1) if steps % m == 0), 1)), integer=True)
+
+
 def grid_for(width: float, sensitivity: float) -> LinearGrid:
     """A grid for real answers: fine against the width, with a whole number of steps to the sensitivity.
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any, ClassVar
 
 import numpy as np
@@ -76,7 +77,10 @@ class RelativeRegion(Region):
 
     def on_grid(self, step: float, rounded: bool) -> RelativeRegion:
         lost = (1 + self.theta) / 2 if rounded else 0.0
-        tau = self.tau / step - lost
+        exact = Fraction(self.tau) / Fraction(step) - Fraction(lost)
+        tau = float(exact)
+        if Fraction(tau) > exact:
+            tau = math.nextafter(tau, -math.inf)
         if tau < 0:
             raise InputError(
                 "within",

@@ -135,6 +135,20 @@ class Requirement:
         lengths = [*self.bounds.answers, *(side for side in sides if math.isfinite(side))]
         return all(Fraction(length) % Fraction(step) == 0 for length in lengths)
 
+    def takes_more_regions(self, step: float) -> bool:
+        """Whether rounding to a grid makes a range take more regions: it is as many widths long, or nearly.
+
+        Rounding to the nearest takes a step of the width.
+        """
+        if self.bounds is None or not self.region.follows_answer:
+            return False
+        low, high = (Fraction(end) for end in self.bounds.answers)
+        width = sum(float(offset) for offset in self.region.offsets(0.0))
+        if not math.isfinite(width):
+            return False
+        left = Fraction(width) - Fraction(step)
+        return left <= 0 or math.ceil((high - low) / left) > math.ceil((high - low) / Fraction(width))
+
     @property
     def dimensions(self) -> int:
         """How many numbers one answer has."""

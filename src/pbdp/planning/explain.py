@@ -8,6 +8,7 @@ from dataclasses import replace
 from pbdp.accounting.risk import delta_words
 from pbdp.digits import delta_text, percent_up, plain, rounded_down, rounded_up
 from pbdp.errors import PbdpError
+from pbdp.mechanism.absolute import AbsoluteRegion
 from pbdp.mechanism.coordinates import NORMS
 from pbdp.mechanism.design import Design
 from pbdp.mechanism.grid import Grid, LinearGrid
@@ -75,6 +76,8 @@ def explanation(plan: Plan, *, in_seconds: bool = False) -> list[str]:
 NO_LOSS = 1e-9
 # A step of one's own is spoken of when it costs so many times the epsilon of a better one.
 DEAR_STEP = 1.05
+# A little more width is spoken of when what is asked for costs so many times as much; it is so many steps.
+WORTH_A_HAIR, HAIR = 1.01, 2.0
 # A relative width costs nearly what its floor costs, from this share of it on.
 NEARLY = 0.75
 
@@ -99,6 +102,13 @@ def remarks(plan: Plan) -> list[str]:
             f"A step of {plan.grid.step:g} costs {rounded_up(more, 2)} % more than {better.grid.step:.6g} "
             "would "
             f"(epsilon {rounded_up(better.epsilon)}); leave the step out to have it found."
+        )
+    wider = a_hair_wider(plan)
+    if wider is not None:
+        lines.append(
+            f"A hair more width costs less: {wider.requirement.region.describe()}, epsilon is "
+            f"{rounded_up(wider.epsilon)}. The range is a whole number of widths long, and rounding answers "
+            "to a grid takes a little of each."
         )
     return lines + _floor_words(plan)
 
@@ -169,6 +179,34 @@ def better_step(plan: Plan) -> Plan | None:
     except PbdpError:
         return None
     return better if plan.epsilon > DEAR_STEP * better.epsilon else None
+
+
+def a_hair_wider(plan: Plan) -> Plan | None:
+    """The plan for a width that makes up for rounding, where a range then takes a region less."""
+    asked = plan.requirement
+    if asked.integer or asked.bounds is None or plan.epsilon <= NO_LOSS or not asked.region.follows_answer:
+        return None
+    if not isinstance(plan.grid, LinearGrid) or plan.grid.down:
+        return None
+    if not asked.takes_more_regions(plan.grid.step):
+        return None
+    from pbdp.planning.planner import plan_for
+
+    width = sum(float(offset) for offset in asked.region.offsets(0.0))
+    wider = asked.region.scaled(1 + HAIR * plan.grid.step / width, whole=False)
+    if asked.step is not None or not isinstance(wider, AbsoluteRegion):
+        return None
+    short = AbsoluteRegion(below=_shortened(wider.below), above=_shortened(wider.above))
+    try:
+        found = plan_for(replace(asked, region=short), per_answer=False)
+    except PbdpError:
+        return None
+    return found if plan.epsilon > WORTH_A_HAIR * found.epsilon else None
+
+
+def _shortened(offset: float) -> float:
+    """About this width, in few digits."""
+    return offset if math.isinf(offset) or offset == 0 else float(f"{offset:.4g}")
 
 
 def _is_coarse(grid: Grid, other: Grid, asked: Requirement) -> bool:

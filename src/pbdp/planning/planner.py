@@ -12,6 +12,7 @@ from pbdp.mechanism.grid import (
     Grid,
     LinearGrid,
     binary_grid_for,
+    coarse_whole_grid_for,
     grid_for,
     grid_of_step,
     whole_grid_for,
@@ -19,6 +20,7 @@ from pbdp.mechanism.grid import (
 )
 from pbdp.mechanism.log_grid import log_grid_for
 from pbdp.mechanism.region import Region
+from pbdp.mechanism.relative import RelativeRegion
 from pbdp.mechanism.requirement import Requirement
 from pbdp.mechanism.weights import BITS, TOTAL
 from pbdp.noise.cut_staircase import CUT_STAIRCASE
@@ -32,6 +34,7 @@ from pbdp.planning.limit.question import Question
 from pbdp.planning.per_answer import per_answer_candidates
 from pbdp.planning.plan import Plan, plan_of
 from pbdp.planning.scales import LARGEST_RATIO
+from pbdp.planning.thresholds import MOST_ANSWERS
 
 TOO_MANY_STEPS = (
     "It would be spread over more steps than are certified in seconds: ask for less width (or scale) against "
@@ -45,6 +48,8 @@ FAMILIES = tuple(name for name, family in known_families().items() if not family
 WORTH_A_TABLE = 3e-3
 # Such tables are looked for in regions of so many points, and taken up to so many values.
 MOST_POINTS, LONGEST_TABLE = 1 << 14, 1 << 16
+# A percentage with a floor of more whole numbers than this is decoded on multiples of one.
+MOST_DECODED = 1 << 12
 # An epsilon of no more than this is none for all purposes.
 NO_LOSS = 1e-9
 # A Rényi certificate over all answers takes seconds up to this sensitivity and width in steps, and minutes
@@ -54,21 +59,46 @@ MOST_RENYI_STEPS, WIDEST_RENYI = 4, 1 << 8
 
 def grids_of(requirement: Requirement) -> list[Grid]:
     """The grids that designs for a requirement may live on."""
-    free = requirement.region.follows_answer and requirement.bounds is None
     if requirement.step is not None:
-        grids: list[Grid] = [grid_of_step(requirement.step, requirement.integer)]
+        grid = grid_of_step(requirement.step, requirement.integer)
     elif requirement.integer:
-        wide = free and math.isfinite(requirement.region.width)
-        grids = [
-            whole_grid_for(requirement.region.width, requirement.sensitivity) if wide else whole_numbers()
-        ]
+        grid = _grid_of_whole(requirement)
     else:
-        maker = grid_for if free else binary_grid_for
-        grids = [maker(requirement.region.width, requirement.sensitivity)]
-    if requirement.lies_flush(grids[0].step):
-        grids = [LinearGrid(step=grids[0].step, rounded=True, down=True)]
+        grid = _grid_of_reals(requirement)
+    if requirement.lies_flush(grid.step):
+        grid = LinearGrid(step=grid.step, rounded=True, down=True)
     logarithmic = log_grid_for(requirement.region, requirement.integer)
-    return grids if logarithmic is None else [*grids, logarithmic]
+    return [grid] if logarithmic is None else [grid, logarithmic]
+
+
+def _grid_of_whole(requirement: Requirement) -> LinearGrid:
+    """All whole numbers, or multiples of one where noise would be spread over too many of them."""
+    region, bounds = requirement.region, requirement.bounds
+    if region.follows_answer and bounds is None and math.isfinite(region.width):
+        return whole_grid_for(region.width, requirement.sensitivity)
+    if bounds is None:
+        decoded = isinstance(region, RelativeRegion) and region.width > MOST_DECODED
+    else:
+        low, high = bounds.answers
+        decoded = region.follows_answer and high - low >= MOST_ANSWERS
+    if not decoded or not math.isfinite(region.width):
+        return whole_numbers()
+    grid = coarse_whole_grid_for(region.width, requirement.sensitivity)
+    # decoders of wide noise take long over several releases
+    long = requirement.releases > 1 and region.width > MOST_DECODED * grid.step
+    return whole_numbers() if long or requirement.takes_more_regions(grid.step) else grid
+
+
+def _grid_of_reals(requirement: Requirement) -> LinearGrid:
+    """The one that suits the sensitivity; for a range, a power of two where only that lies flush with it."""
+    width, sensitivity = requirement.region.width, requirement.sensitivity
+    if requirement.region.stands_still:
+        return binary_grid_for(width, sensitivity)
+    grid = grid_for(width, sensitivity)
+    if requirement.takes_more_regions(grid.step):
+        binary = binary_grid_for(width, sensitivity)
+        return binary if requirement.lies_flush(binary.step) else grid
+    return grid
 
 
 # Work, in about milliseconds, after which no further law is tried, and what takes how much of it: values that

@@ -30,6 +30,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any, cast
 
 import numpy as np
@@ -43,9 +44,10 @@ from pbdp.planning.limit.of_plan import ANY_MECHANISM, WHOLE_OUTPUTS
 Accepted = npt.NDArray[np.bool_]
 
 # Constraints that a program may have (a few seconds), and answers.
-MOST_ROWS, MOST_ANSWERS = 12_000, 240
-# How far answers go, in the half-width of the narrowest region: the furthest that there is room for.
-EXTENTS = (24, 16, 8, 6)
+MOST_ROWS, MOST_ANSWERS = 12_500, 240
+# How far answers go, in the half-width of the narrowest region: far, where there is room; far enough for most
+# percentages; and else as far as there is room for.
+FURTHEST, ENOUGH, LEAST = (24, 16), (8,), (6,)
 # Answers are so many to a sensitivity at most.
 FINEST = 6
 # Answers that are farther apart than this part of a region prove next to nothing.
@@ -73,9 +75,27 @@ def limit_of_any_law(requirement: Requirement, reached: float) -> LimitOfAnyLaw 
 
     None where a law of its own for every answer cannot gain, for several releases, and for what is too large.
     """
-    setting = None if _is_plain(requirement) else next(_settings(requirement), None)
-    if setting is None or not 0 < reached <= LARGEST_EPSILON or requirement.delta is None:
+    if _is_plain(requirement) or not 0 < reached <= LARGEST_EPSILON or requirement.delta is None:
         return None
+    settings = _settings(requirement)
+    proved, setting = max(
+        ((_proved(setting, requirement, reached), setting) for setting in settings),
+        key=lambda entry: entry[0],
+        default=(0.0, None),
+    )
+    if setting is None or proved == 0:
+        return None
+    return LimitOfAnyLaw(
+        epsilon=proved,
+        subject=WHOLE_OUTPUTS if requirement.integer else ANY_MECHANISM,
+        answers=len(setting.accepted),
+    )
+
+
+def _proved(setting: _Setting, requirement: Requirement, reached: float) -> float:
+    """The largest epsilon that some answers are seen to prove impossible; 0 where they prove nothing."""
+    if requirement.delta is None:
+        raise AssertionError("there is no proof of this kind without a delta")
     wanted, epsilon, proved = requirement.confidence, reached * (1 - FIRST), 0.0
     for _ in range(LOOKS):
         if setting.group * epsilon > LARGEST_EPSILON:
@@ -91,13 +111,7 @@ def limit_of_any_law(requirement: Requirement, reached: float) -> LimitOfAnyLaw 
         if following <= max(proved * (1 + STEP_BACK), 0.0):
             break
         epsilon = following
-    if proved == 0:
-        return None
-    return LimitOfAnyLaw(
-        epsilon=proved,
-        subject=WHOLE_OUTPUTS if requirement.integer else ANY_MECHANISM,
-        answers=len(setting.accepted),
-    )
+    return proved
 
 
 def _is_plain(requirement: Requirement) -> bool:
@@ -137,8 +151,17 @@ class _Setting:
         return None if min(found) < 0 else np.array(found)
 
 
-def _settings(requirement: Requirement) -> Iterator[_Setting]:
-    """Answers that there is room for: the finest first, and of those the ones that go furthest."""
+def _settings(requirement: Requirement) -> list[_Setting]:
+    """Answers that there is room for, few or far: how far they go counts for more than how fine they are."""
+    found = [next(_settings_to(requirement, extents), None) for extents in (FURTHEST, ENOUGH)]
+    kept = [setting for setting in found if setting is not None]
+    if len(kept) == 2 and kept[0].reach >= kept[1].reach:
+        kept = kept[:1]  # those that go less far are no finer
+    return kept or list(islice(_settings_to(requirement, LEAST), 1))
+
+
+def _settings_to(requirement: Requirement, extents: tuple[int, ...]) -> Iterator[_Setting]:
+    """The finest answers first, and of those the ones that go furthest."""
     ends = requirement.region.answers
     if requirement.bounds is not None:
         low, high = requirement.bounds.answers
@@ -149,12 +172,13 @@ def _settings(requirement: Requirement) -> Iterator[_Setting]:
     ends_above_only = math.isinf(ends[0]) and math.isfinite(ends[1])
     if not 0 < narrow < math.inf or sensitivity == 0 or ends_above_only:
         return
-    groups = range(2, math.floor(COARSEST * narrow / sensitivity) + 1)
+    coarsest = math.floor(COARSEST * narrow / sensitivity) if extents is not FURTHEST else 1
     finest = min(FINEST, math.floor(sensitivity)) if requirement.integer else FINEST
-    for parts, group in [*((parts, 1) for parts in range(finest, 0, -1)), *((1, group) for group in groups)]:
+    finer, coarser = range(finest, 0, -1), range(2, coarsest + 1)
+    for parts, group in [*((parts, 1) for parts in finer), *((1, group) for group in coarser)]:
         places = np.arange(MOST_ANSWERS + 1) * group * sensitivity
         steps = np.asarray(places // parts if requirement.integer else places / parts, dtype=np.float64)
-        for extent in (math.inf,) if len(known) == 2 else EXTENTS:
+        for extent in (math.inf,) if len(known) == 2 else extents:
             answers = _answers(requirement.integer, ends, steps, extent * narrow / 2)
             if not 2 <= len(answers) <= MOST_ANSWERS:
                 continue
