@@ -54,9 +54,9 @@ def law_of(looks: Looks, scale: float) -> Law:
     return Law(sums=sums, start=-reach * parts, wanted=looks.line.confidence)
 
 
-def looks_at(line: Line, problem: Problem) -> list[Looks]:
+def looks_at(line: Line, problem: Problem, gain: float = 0.0) -> list[Looks]:
     shapes = [shapes.shape(shapes.few[0]) for shapes in shapes_for(problem, SHAPES)]
-    return [Looks(line=line, shape=shape, problem=problem) for shape in shapes]
+    return [Looks(line=line, shape=shape, problem=problem, gain=gain) for shape in shapes]
 
 
 @asked
@@ -79,8 +79,8 @@ def test_something_is_spare_iff_a_single_way_up_finds_thresholds(name: str) -> N
 @pytest.mark.parametrize("name", ["signed", "whole", "lopsided, in a range"])
 def test_the_scale_has_a_decoder_and_hardly_more_has_none(name: str, gain: float) -> None:
     line, problem = lined(name)
-    for looks in looks_at(line, problem):
-        widest = looks.widest(gain=gain)
+    for looks in looks_at(line, problem, gain):
+        widest = looks.widest()
         assert line.spare(law_of(looks, widest * (1 - 1e-9))) >= 0
         assert line.spare(law_of(looks, widest * (1 + 1.01 * CLOSE))) < 0
 
@@ -95,7 +95,7 @@ def test_a_sketch_tells_about_what_is_spare(name: str) -> None:
             law = law_of(looks, widest * share)
             sketched = SketchedLaw.of(looks.shape, widest * share, -law.start, line.stride)
             assert line.sketched_spare(sketched) == pytest.approx(line.spare(law), abs=5e-3)
-        assert looks.estimate(1.0) == pytest.approx(widest, rel=1e-2)
+        assert looks.estimate == pytest.approx(widest, rel=1e-2)
 
 
 def test_few_looks_are_taken(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,10 +11,14 @@ from pbdp.domains import positive
 from pbdp.errors import InputError
 from pbdp.noise.family import Family, Problem, Shape, Shapes
 from pbdp.noise.kernel import Array, ArrayLike, LogConcave
+from pbdp.noise.laplace import LAPLACE
 from pbdp.root import bracketed_root
 
 # Halvings of a bracket of doubles until its ends meet.
 HALVINGS = 64
+# Below this confidence the center has next to nothing, and angles are tried that other widths have.
+FLAT = 0.01
+ANGLES = (math.pi / 8, math.pi / 4, 0.3 * math.pi)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -115,6 +119,10 @@ def _shapes(problem: Problem) -> Shapes:
             kernel=lambda scale: Cosine(knee=scale, angle=angle).on_grid(),
         )
 
+    if problem.goal.confidence < FLAT:
+        # the law of least information is all tails: Laplace noise
+        same = LAPLACE.name if problem.goal.releases == 1 else None
+        return Shapes(shape=shape, parameters=ANGLES, few=ANGLES[:1], same_as=same)
     least = _least_information_angle(problem.goal.confidence)
     around = (0.8 * least, 0.92 * least, least, 0.4 * least + 0.6 * math.pi / 2)
     return Shapes(shape=shape, parameters=around, few=(least,))

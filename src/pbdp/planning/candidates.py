@@ -6,7 +6,10 @@ import math
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from itertools import islice
+
+import numpy as np
 
 from pbdp.errors import CannotCertifyError, InputError
 from pbdp.mechanism.absolute import AbsoluteRegion
@@ -22,14 +25,14 @@ from pbdp.noise.kernel import LatticeKernel
 from pbdp.noise.laplace import LAPLACE, DiscreteLaplace
 from pbdp.noise.staircase import STAIRCASE
 from pbdp.noise.table import FREE_FORM, LINEAR_PROGRAM, TableKernel
+from pbdp.planning.certificate import TIE
 from pbdp.planning.limit.cut_staircase import cut_epsilon, cut_levels
 from pbdp.planning.limit.question import RESERVE, Question
-from pbdp.planning.scales import best_shape, boosted_scale
+from pbdp.planning.scales import best_shape, boosted_laplace_loss, boosted_scale
 
 # Laplace noise has one loss nearly everywhere. For one release a boost costs nothing up to where the outputs
-# at the region's edge weigh delta, and much beyond; so smaller boosts than the estimated one are tried too.
-BACK_OFF = (1.0, 0.99, 0.95, 0.8)
-# Beyond so many steps its tables are too long to try several.
+# at the region's edge weigh delta, and much beyond: that place is known in closed form, for any width that
+# has a table.
 FURTHEST_BOOST = 1 << 16
 
 
@@ -163,12 +166,17 @@ def _shape_candidates(
     sharp = once and shape.kernel(plain or 1.0).family == LAPLACE.name
     if plain > 0 and _is_large(problem) and not sharp:
         return
-    best = boosted_scale(shape, problem, plain, anywhere=sharp)
-    for share in BACK_OFF if sharp else (1.0,):
-        if best is not None:
-            kernel = shape.kernel(plain + share * (best - plain))
-            boost = boost_for(kernel, region, problem.goal.confidence)
-            yield Design(grid=grid, kernel=kernel, region=region, boost=boost, offset=offset)
+    loss = None
+    if sharp and plain > 0 and problem.reach >= problem.goal.sensitivity:
+        loss = partial(boosted_laplace_loss, problem)
+    best = boosted_scale(shape, problem, plain, loss)
+    if best is not None and loss is not None:
+        without, least = loss(np.array([plain, best]))
+        best = best if least < without * (1 - TIE) else None
+    if best is not None:
+        kernel = shape.kernel(best)
+        boost = boost_for(kernel, region, problem.goal.confidence)
+        yield Design(grid=grid, kernel=kernel, region=region, boost=boost, offset=offset)
 
 
 # For more pairs of neighbors a Rényi certificate over all answers takes minutes; at a delta it does in ranges

@@ -40,6 +40,8 @@ PAIRS = 5
 RESERVE = 0.001
 # What a law that needs more than that has to save to be chosen.
 WORTH = 0.01
+# Epsilons this close (relative) are a tie, which goes to the simpler family.
+TIE = 1e-4
 
 FROM_TABLE = "sum over the table of integer weights, every shift"
 OVER_ANSWERS = "exact law, every pair of neighboring answers, plus the distance of the tables from it"
@@ -94,8 +96,11 @@ def goal_on(grid: Grid, requirement: Requirement) -> Goal:
     )
 
 
-def certified(requirement: Requirement, design: AnyDesign) -> Certified | None:
-    """A design with its certificate, or None if some answer would fall short of the confidence."""
+def certified(requirement: Requirement, design: AnyDesign, *, reached: bool = True) -> Certified | None:
+    """A design with its certificate, or None if some answer would fall short of the confidence.
+
+    Where it takes long to find an epsilon that is `reached`, that can wait for `with_reached`.
+    """
     if isinstance(design, VectorDesign):
         found = design.certificate(requirement)
         return None if found is None else Certified(design=design, certificate=found)
@@ -105,11 +110,21 @@ def certified(requirement: Requirement, design: AnyDesign) -> Certified | None:
     if not isinstance(design, Design):
         raise AssertionError("a design is for numbers or for vectors")
     each = requirement.each
-    certificate = certify(design, design.grid.region_in_steps(each.region), goal_on(design.grid, each))
+    region, goal = design.grid.region_in_steps(each.region), goal_on(design.grid, each)
+    certificate = certify(design, region, goal, reached=reached)
     if requirement.rdp_order is not None:
         # that of the law before it is rounded to a table
         joint = requirement.joint_confidence_of(certificate.confidence)
     return Certified(design=design, certificate=replace(certificate, confidence=joint))
+
+
+def with_reached(requirement: Requirement, entry: Certified) -> Certified:
+    """The same with an epsilon that is reached."""
+    design, known = entry.design, entry.certificate
+    if not isinstance(design, Design) or known.delta is None or _shown(design) or known.method == CONSTANT:
+        return entry
+    found = min(_reached(design, goal_on(design.grid, requirement.each), known.delta), known.epsilon)
+    return replace(entry, certificate=replace(known, epsilon_lower=found))
 
 
 def proven_confidence(requirement: Requirement, design: AnyDesign) -> float | None:
@@ -137,10 +152,10 @@ def confidence_of_sum(requirement: Requirement, design: Design) -> float:
     return Sizes.allowed(requirement, design.grid).mass(design.table_at(0.0))
 
 
-def certify(design: Design, region: Region, goal: Goal) -> Certificate:
+def certify(design: Design, region: Region, goal: Goal, *, reached: bool = True) -> Certificate:
     """Account for a design; `region` is the requirement's own, in steps."""
     delta, rdp_order = goal.delta, goal.order
-    epsilon, method = _epsilon(design, goal)
+    epsilon, method = _epsilon(design, goal, reached)
     if math.isinf(epsilon.upper):
         raise CannotCertifyError(
             f"{design.name} noise has no finite epsilon at "
@@ -183,7 +198,7 @@ def _composed(table: WeightTable, goal: Goal, delta: float) -> tuple[Bounds, str
     return Bounds(lower=min(found.lower, simple), upper=simple * (1 + 2**-50)), ADDED
 
 
-def _epsilon(design: Design, goal: Goal) -> tuple[Bounds, str]:
+def _epsilon(design: Design, goal: Goal, reached: bool) -> tuple[Bounds, str]:
     """The total epsilon of all releases, and how it was found."""
     mechanism, delta = design.mechanism, goal.delta
     if design.decoder is not None and design.decoder.is_constant:
@@ -202,7 +217,9 @@ def _epsilon(design: Design, goal: Goal) -> tuple[Bounds, str]:
             found, method = table_epsilon(table, goal.sensitivity, delta), FROM_TABLE
         else:
             found, method = _composed(table, goal, delta)
-        lower = found.lower if _shown(design) else min(_reached(design, goal, delta), found.upper)
+        lower = found.lower if _shown(design) else 0.0
+        if reached and not _shown(design):
+            lower = min(_reached(design, goal, delta), found.upper)
         return Bounds(lower=lower, upper=found.upper), method
     if goal.releases > 1:
         raise CannotCertifyError("Noise that changes with the answer is certified for one release only.")

@@ -28,6 +28,7 @@ from pbdp.noise.kernel import LatticeKernel
 from pbdp.noise.laplace import LAPLACE
 from pbdp.noise.staircase import STAIRCASE
 from pbdp.planning.candidates import shapes_for
+from pbdp.planning.certificate import TIE
 from pbdp.planning.runs import Law
 from pbdp.planning.scales import best_shape, estimated_loss
 from pbdp.planning.thresholds import Line
@@ -136,14 +137,35 @@ class _Known:
             return self.laplace, self.widest
         looks: dict[Shape, Looks] = {}
 
-        def looked(shape: Shape, problem: Problem) -> float:
-            looks[shape] = Looks(line=line, shape=shape, problem=problem)
-            return looks[shape].widest(close=ROUGH, gain=self.gain)
+        def sketched(shape: Shape, problem: Problem) -> float:
+            looks[shape] = Looks(line=line, shape=shape, problem=problem, gain=self.gain)
+            return looks[shape].estimate
 
+        def looked(shape: Shape, problem: Problem) -> float:
+            if shape not in looks:
+                sketched(shape, problem)
+            return looks[shape].widest(close=ROUGH)
+
+        if line.stride > 1:
+            # a sketch tells which of the shapes that are behind is the best
+            shape, scale = best_shape(shapes, problem, sketched)
+            if scale > 0 and self._behind(shape, scale):
+                return shape, looks[shape].widest(close=ROUGH)
         shape, scale = best_shape(shapes, problem, looked)
-        if scale > 0 and not self._behind(shape, scale):
+        if scale > 0 and not self._behind(shape, scale) and self._may_win(looks[shape], scale):
             scale = looks[shape].between(scale, scale * (1 + ROUGH))
         return shape, scale
+
+    def _may_win(self, looks: Looks, scale: float) -> bool:
+        """Whether there is wider noise of a shape that is better than Laplace noise by more than a tie.
+
+        One look tells for staircases: their loss is one over the scale, that of Laplace noise the shift.
+        """
+        goal = self.problem.goal
+        if goal.releases > 1 or not self.among or looks.shape.kernel(scale).family != STAIRCASE.name:
+            return True
+        needed = self.widest / goal.sensitivity / (1 - TIE)
+        return scale >= needed or (scale * (1 + ROUGH) > needed and looks.fits(needed))
 
     def best_staircase(self, line: Line) -> tuple[Shape, float]:
         """The staircase of least loss, and where its edges lie: no longer on the edge of a region.
@@ -155,13 +177,13 @@ class _Known:
         def looks_at(center: int) -> Looks:
             problem = Problem(below=center, above=center, goal=goal)
             shapes = shapes_for(problem, (STAIRCASE.name,))
-            return Looks(line=line, shape=shapes[0].shape(0.0), problem=problem)
+            return Looks(line=line, shape=shapes[0].shape(0.0), problem=problem, gain=self.gain)
 
         def better(best: tuple[float, int], centers: Iterable[int]) -> tuple[float, int]:
             """The best of these and the one known; one look tells that a plateau is no better."""
             for center in centers:
                 if 0 <= center < goal.sensitivity:
-                    found = looks_at(center).widest(close=ROUGH, beyond=best[0], gain=self.gain)
+                    found = looks_at(center).widest(close=ROUGH, beyond=best[0])
                     best = max(best, (found, center))
             return best
 

@@ -25,9 +25,10 @@ from pbdp.mechanism.requirement import Requirement
 from pbdp.mechanism.weights import BITS, TOTAL
 from pbdp.noise.cut_staircase import CUT_STAIRCASE
 from pbdp.noise.family import Goal, known_families
+from pbdp.noise.laplace import LAPLACE
 from pbdp.noise.table import FREE_FORM
 from pbdp.planning.candidates import candidates
-from pbdp.planning.certificate import Certified, certified, cheapest, goal_on, is_payable
+from pbdp.planning.certificate import TIE, Certified, certified, cheapest, goal_on, is_payable, with_reached
 from pbdp.planning.decoding import constant_candidate, decoded_candidates
 from pbdp.planning.limit.closed_form import provable_epsilon
 from pbdp.planning.limit.question import Question
@@ -40,8 +41,6 @@ TOO_MANY_STEPS = (
     "It would be spread over more steps than are certified in seconds: ask for less width (or scale) against "
     "the sensitivity, or for fewer releases, or use a coarser step."
 )
-# Epsilons this close (relative) are a tie, which goes to the simpler family.
-TIE = 1e-4
 # The families that are tried unless others are named.
 FAMILIES = tuple(name for name, family in known_families().items() if not family.on_request)
 # What a free-form table that nobody asked for has to save: it is long, and so is the plan file.
@@ -149,9 +148,10 @@ def plan_for(
     """The plan for a checked requirement; `per_answer` also tries laws that change with the answer.
 
     Their certificates take longest, so those that cannot have the least epsilon are left out, or certified
-    as well (`every`). For several releases `tables` of free form are tried beside the usual families, and
-    taken if they save enough. Of a vector every coordinate gets noise of its own, good for as many releases
-    as one person changes. Where each law takes long, not all of them are tried.
+    as well (`every`); where noise is decoded, none was seen that has. For several releases `tables` of free
+    form are tried beside the usual families, and taken if they save enough. Of a vector every coordinate gets
+    noise of its own, good for as many releases as one person changes. Where each law takes long, not all of
+    them are tried.
     """
     best: dict[str, Certified] = {}
     reasons: list[str] = []
@@ -171,7 +171,7 @@ def plan_for(
             if least() <= NO_LOSS and not design.follows_answer:
                 continue  # a search over all answers would gain nothing
             try:
-                entry = certified(requirement, design)
+                entry = certified(requirement, design, reached=every)
             except CannotCertifyError as error:
                 reasons.append(str(error))
                 continue
@@ -180,7 +180,7 @@ def plan_for(
                 best[design.name] = entry
 
     certify_all(moving_designs(each, _promising_first(each, families), least))
-    if per_answer:
+    if every or (per_answer and not any(_is_decoded(entry.design) for entry in best.values())):
         certify_all(_changing_designs(each, families, math.inf if every else least()))
     if not best:
         raise CannotCertifyError(
@@ -199,7 +199,8 @@ def plan_for(
             lambda entry: is_payable(requirement, entry.design),
         )
     )
-    return plan_of(requirement, chosen, [entry for entry in ranked if entry is not chosen])
+    others = [entry for entry in ranked if entry is not chosen]
+    return plan_of(requirement, with_reached(requirement, chosen), others)
 
 
 def _nothing_tried(requirement: Requirement) -> str:
@@ -219,6 +220,10 @@ def _worth_their_length(ranked: list[Certified]) -> list[Certified]:
     if not usual or usual[0].certificate.epsilon * (1 - WORTH_A_TABLE) > ranked[0].certificate.epsilon:
         return ranked
     return usual
+
+
+def _is_decoded(design: AnyDesign) -> bool:
+    return isinstance(design, Design) and design.decoder is not None
 
 
 def _is_free_form(design: AnyDesign) -> bool:
@@ -281,11 +286,17 @@ def _designs_on(
     if _is_beyond_weights(goal) and requirement.scale is None:
         return
     # where there is a decoder it is likely to do best
-    yield from decoded_candidates(grid, requirement, goal, families)
+    decoded = []
+    for design in decoded_candidates(grid, requirement, goal, families):
+        decoded.append(design.kernel.family)
+        yield design
     changing = requirement.region.per_answer or requirement.bounds is not None
     hopeless = changing and requirement.scale is None and _limit_on(grid, requirement) > reached()
     if hopeless and not isinstance(grid, LinearGrid):
         families = (CUT_STAIRCASE.name,) if CUT_STAIRCASE.name in families else families[:1]
+    elif hopeless:
+        # Laplace noise tells what a decoder saves, or the family that was asked for alone
+        families = tuple(name for name in families if name not in decoded or name == LAPLACE.name) or families
     yield from candidates(grid, region, goal, families, requirement.scale, boosted=not hopeless)
 
 

@@ -22,6 +22,8 @@ from pbdp.planning.sketch import Sketch, SketchedHalf
 
 # Beyond this many runs of answers the middle of them decides, and a decoder gains less than 1 %.
 MOST_RUNS = 128
+# Of how many lines what is known is kept, as scales share them.
+KEPT = 6
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -80,30 +82,22 @@ class _Run:
     places: Index
 
     @classmethod
-    def of(cls, zero: int, origin: Index, lowest: Index, highest: Index) -> tuple[_Run, ...]:
-        """All answers, which come with their highest outputs in order; one run more than are worked on."""
-        lowest, above = lowest - zero, highest + 1 - zero
-        known, start = np.maximum.accumulate(lowest), 0
-        runs: list[_Run] = []
-        while start < len(above) and len(runs) <= MOST_RUNS:
-            # all answers whose lowest output has its threshold already, but for those that share the next
-            stop = int(np.searchsorted(known, above[start]))
-            first, end = int(above[start]), int(above[stop]) if stop < len(above) else int(above[-1]) + 1
-            stop = int(np.searchsorted(above, end))
-            decided = above[start:stop]
-            groups = np.flatnonzero(np.diff(decided, prepend=first - 1))
-            runs.append(
-                cls(
-                    origin=origin[start:stop],
-                    lowest=lowest[start:stop],
-                    first=first,
-                    end=end,
-                    groups=groups,
-                    places=decided[groups] - first + 1,
-                )
-            )
-            start = stop
-        return tuple(runs)
+    def of(cls, origin: Index, lowest: Index, above: Index, first: int, end: int) -> _Run:
+        """The answers that decide these thresholds, in the order of what is above their highest outputs."""
+        groups = np.flatnonzero(np.diff(above, prepend=first - 1))
+        places = above[groups] - first + 1
+        return cls(origin=origin, lowest=lowest, first=first, end=end, groups=groups, places=places)
+
+
+def _stops(lowest: Index, above: Index) -> tuple[int, ...]:
+    """Where the runs of answers end that are worked on at once; one more than are worked on at most."""
+    known = np.maximum.accumulate(lowest)
+    stops = [0]
+    while stops[-1] < len(above) and len(stops) <= MOST_RUNS + 1:
+        # all answers whose lowest output has its threshold already, but for those that share the next
+        stop = int(np.searchsorted(known, above[stops[-1]]))
+        stops.append(int(np.searchsorted(above, above[stop])) if stop < len(above) else stop)
+    return tuple(stops)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -124,26 +118,47 @@ class Runs:
     ceiling: int | None
     low: int | None
     high: int | None
-    runs: tuple[_Run, ...]
+    stops: tuple[int, ...]
 
     @classmethod
     def of(
         cls, answers: Index, lowest: Index, highest: Index, *, zero: int | None = None, **others: Any
     ) -> Runs:
         """The answers in order of their highest outputs, and in runs."""
-        order = np.argsort(highest, kind="stable")
-        answers, lowest, highest = answers[order], lowest[order], highest[order]
+        if bool(np.any(highest[1:] < highest[:-1])):
+            order = np.argsort(highest, kind="stable")
+            answers, lowest, highest = answers[order], lowest[order], highest[order]
         zero = int(lowest.min()) if zero is None else zero
-        runs = _Run.of(zero, answers * others["parts"], lowest, highest)
-        return cls(zero=zero, answers=answers, lowest=lowest, highest=highest, runs=runs, **others)
+        stops = _stops(lowest, highest + 1)
+        return cls(zero=zero, answers=answers, lowest=lowest, highest=highest, stops=stops, **others)
 
-    @lru_cache(maxsize=4)  # noqa: B019 - the few that are kept are let go with the next ones
+    @property
+    def are_too_many(self) -> bool:
+        """Whether there are more runs than are worked on."""
+        return len(self.stops) > MOST_RUNS + 1
+
+    @lru_cache(maxsize=2 * KEPT)  # noqa: B019 - the few that are kept are let go with the next ones
+    def _worked_on(self) -> tuple[_Run, ...]:
+        """The runs themselves."""
+        origin, lowest, above = (
+            self.answers * self.parts,
+            self.lowest - self.zero,
+            self.highest + 1 - self.zero,
+        )
+        firsts = [int(above[start]) for start in self.stops[:-1]]
+        ends = [*firsts[1:], int(above[-1]) + 1] if firsts else []
+        return tuple(
+            _Run.of(origin[start:stop], lowest[start:stop], above[start:stop], first, end)
+            for start, stop, first, end in zip(self.stops[:-1], self.stops[1:], firsts, ends, strict=True)
+        )
+
+    @lru_cache(maxsize=KEPT)  # noqa: B019 - see above
     def mirrored(self) -> Runs:
         """The same line seen from the other end: noisy z is -1 - z, output y is -1 - y, answer Q is -Q."""
         return self.of(
-            -self.answers,
-            -1 - self.highest,
-            -1 - self.lowest,
+            -self.answers[::-1],
+            -1 - self.highest[::-1],
+            -1 - self.lowest[::-1],
             parts=self.parts,
             block=self.block,
             floor=None if self.ceiling is None else -1 - self.ceiling,
@@ -196,9 +211,9 @@ class Runs:
         found = wished.copy() if greatest is None else np.minimum(wished, greatest)
         if self.floor is not None:
             found[: max(self.floor - zero + 1, 0)] = -FAR
-        if len(self.runs) > MOST_RUNS:
+        if self.are_too_many:
             return None
-        for run in self.runs:
+        for run in self._worked_on():
             needed = law.before(found[run.lowest] - run.origin) + law.wanted
             ends = law.sums.searchsorted((needed.min(), needed.max()))
             if ends[1] == len(law.sums):

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import cache, partial
 
 import numpy as np
 
@@ -72,6 +73,40 @@ def estimated_loss(shape: Shape, problem: Problem, scales: Array) -> Array:
     return _epsilon(log_first[:, kept], log_second[:, kept], goal.delta or 0.0)
 
 
+def boosted_laplace_loss(problem: Problem, scales: Array) -> Array:
+    """epsilon at delta of boosted Laplace noise for one release, but for rounding.
+
+    Where the region is at least as wide as the shift d on either side, outputs x have few losses: d/scale up
+    to 0 and 1/(1 - boost) times as much growth from the region's end on as far as the shift; then they fall.
+    """
+    goal, shift = problem.goal, problem.goal.sensitivity
+    below, above = sorted((problem.below, problem.above))
+    fall = np.exp(-1 / scales)
+    one = -np.expm1(-1 / scales)
+    outside = (fall ** (below + 1) + fall ** (above + 1)) / one
+    inside = (1 + fall) / one - outside
+    share = inside / (inside + outside)
+    boost = np.clip(
+        (goal.confidence - share) / (goal.confidence * np.maximum(1 - share, 1e-16)), 0, 1 - 1e-12
+    )
+    total = inside + (1 - boost) * outside
+    edge = (fall ** (below - shift + 1) - fall ** (below + 1)) / one
+    level = (1 - boost) * fall ** (below + 1) / one + (1 - fall ** (below - shift + 1)) / one
+    falling = np.arange(1.0, (shift + 1) // 2)
+    masses = (
+        np.concatenate((edge[:, None], level[:, None], fall[:, None] ** falling), axis=1) / total[:, None]
+    )
+    losses = np.concatenate(
+        (
+            (shift / scales - np.log1p(-boost))[:, None],
+            (shift - 2 * np.append(0.0, falling)) / scales[:, None],
+        ),
+        axis=1,
+    )
+    rows = zip(masses, masses * np.exp(-losses), strict=True)
+    return np.array([math.log(least_growth(first, second, goal.delta or 0.0)) for first, second in rows])
+
+
 def _renyi(log_first: Array, log_second: Array, order: float) -> Array:
     terms = order * log_first + (1 - order) * log_second
     top = np.max(terms, axis=1, keepdims=True)
@@ -88,7 +123,7 @@ def _epsilon(log_first: Array, log_second: Array, delta: float) -> Array:
 LARGEST_RATIO = 256
 # Longer shapes are not added up step by step: masses come from the kernel's own formulas, or from cells.
 LONGEST_SUM = 1 << 18
-CELLS = 1 << 16
+CELLS, FEW_CELLS = 1 << 16, 1 << 10
 # What cells may be off by, as a share of the mass outside.
 CELL_ERROR = 1e-5
 # Multiples of the plain scale that are tried first, then around the best of them.
@@ -98,7 +133,7 @@ CLOSER = 7
 FAR_SCAN = np.geomspace(1e2, 1e4, 5)
 # Scales below e to this leave all the mass at zero.
 LEAST_LOG_SCALE = -7.0
-ROUNDS = 3
+ROUNDS, ROUNDS_IF_KNOWN = 3, 10
 SHAPE_ROUNDS = 2
 
 
@@ -106,6 +141,7 @@ def plain_scale(shape: Shape, problem: Problem) -> float:
     """Largest scale at which the unboosted law keeps the confidence (0 if none does)."""
     wanted = problem.goal.confidence * (1 + KERNEL_ERROR)
 
+    @cache
     def spare(log_scale: float) -> float:
         """Confidence beyond the one asked for."""
         scale = math.exp(log_scale)
@@ -121,23 +157,44 @@ def plain_scale(shape: Shape, problem: Problem) -> float:
         inside = np.sum(weight[: problem.above + 1]) + np.sum(weight[1 : problem.below + 1])
         return float(inside / (2 * np.sum(weight) - weight[0])) - wanted
 
-    low = high = math.log(shape.start)
-    while spare(low) < 0:
-        low -= 1.0
-        if low < LEAST_LOG_SCALE:
-            return 0.0
-    while spare(high) >= 0:
-        high += 1.0
-    root = bracketed_root(spare, low, high)
+    @cache
+    def about(log_scale: float) -> float:
+        """The same in few cells."""
+        scale = math.exp(log_scale)
+        end = distance_to_tail(shape, problem, scale, 1e-12)
+        return _mass_in_cells(shape, problem, scale, end, FEW_CELLS) - wanted
+
+    start, step = math.log(shape.start), 1.0
+    if problem.reach > FEW_CELLS // 2:
+        # few looks at long rows are left if one knows about where
+        ends = _around(about, start, step)
+        if ends is not None:
+            start, step = bracketed_root(about, *ends), 1e-4
+    ends = _around(spare, start, step)
+    if ends is None:
+        return 0.0
+    root = bracketed_root(spare, *ends)
     while spare(root) < 0:
         root -= 1e-14 * max(1.0, abs(root))
     return math.exp(root)
 
 
-def _mass_in_cells(shape: Shape, problem: Problem, scale: float, end: float) -> float:
+def _around(spare: Callable[[float], float], start: float, step: float) -> tuple[float, float] | None:
+    """Logarithms of two scales, the first with something to spare and the second with nothing."""
+    up, place = spare(start) >= 0, start
+    while True:
+        before, place = place, place + step if up else place - step
+        if place < LEAST_LOG_SCALE:
+            return None
+        if (spare(place) >= 0) != up:
+            return (before, place) if up else (place, before)
+        step = min(8 * step, 1.0)
+
+
+def _mass_in_cells(shape: Shape, problem: Problem, scale: float, end: float, cells: int = CELLS) -> float:
     """Mass of the region, with the shape taken as constant over each of many cells."""
-    cell = end / CELLS
-    middle = np.asarray(cell * np.arange(CELLS + 1), dtype=np.float64)
+    cell = end / cells
+    middle = np.asarray(cell * np.arange(cells + 1), dtype=np.float64)
     weight = np.exp(shape.log_density(middle, np.array(scale)))
     weight[0] /= 2
     sides = [np.clip((side + 0.5 - middle) / cell + 0.5, 0.0, 1.0) for side in (problem.below, problem.above)]
@@ -176,34 +233,38 @@ def best_shape(
     return shape, scale
 
 
-def boosted_scale(shape: Shape, problem: Problem, plain: float, *, anywhere: bool = False) -> float | None:
+def boosted_scale(
+    shape: Shape, problem: Problem, plain: float, loss: Callable[[Array], Array] | None = None
+) -> float | None:
     """Best scale above `plain` for the boosted law, or None where boosting does not pay.
 
-    Unless `anywhere` it is not looked for where the width is large against the sensitivity.
+    Unless its `loss` is known in closed form it is estimated, and not looked for where the width is large
+    against the sensitivity.
     """
-    if problem.reach > LARGEST_RATIO * problem.goal.sensitivity and not anywhere:
+    if loss is None and problem.reach > LARGEST_RATIO * problem.goal.sensitivity:
         return None
+    losses = partial(estimated_loss, shape, problem) if loss is None else loss
     scales = (plain or 0.25) * SCAN
-    values = estimated_loss(shape, problem, scales)
+    values = losses(scales)
     while int(np.argmin(values)) >= len(scales) - 2 and scales[-1] < 1e4 * (
         problem.reach + problem.goal.sensitivity
     ):
         further = scales[-1] * SCAN[1:]
         scales = np.concatenate([scales, further])
-        values = np.concatenate([values, estimated_loss(shape, problem, further)])
+        values = np.concatenate([values, losses(further)])
     at = int(np.argmin(values))
     if problem.one_sided and problem.goal.releases == 1:
         # so wide that hardly an output lies between where the answer's region ends and its neighbor's does
         far = (problem.reach + problem.goal.sensitivity) * FAR_SCAN
         far = far[far <= LONGEST]
-        losses = estimated_loss(shape, problem, far) if len(far) else far
-        if len(far) and float(np.min(losses)) < values[at]:
-            return float(far[int(np.argmin(losses))])
+        found = losses(far) if len(far) else far
+        if len(far) and float(np.min(found)) < values[at]:
+            return float(far[int(np.argmin(found))])
     # over several releases boosting changes little, and a look costs more
-    for _ in range(ROUNDS if problem.goal.releases == 1 else ROUNDS - 1):
+    for _ in range(ROUNDS_IF_KNOWN if loss is not None else ROUNDS - (problem.goal.releases > 1)):
         if not math.isfinite(values[at]):
             return None
         scales = np.geomspace(scales[max(at - 1, 0)], scales[min(at + 1, len(scales) - 1)], CLOSER)
-        values = estimated_loss(shape, problem, scales)
+        values = losses(scales)
         at = int(np.argmin(values))
     return float(scales[at]) if scales[at] > plain * (1 + 1e-9) else None

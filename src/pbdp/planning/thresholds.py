@@ -45,7 +45,7 @@ from pbdp.mechanism.grid import Grid, LinearGrid
 from pbdp.mechanism.region import Region
 from pbdp.mechanism.requirement import Requirement
 from pbdp.noise.kernel import Index
-from pbdp.planning.runs import MOST_RUNS, Cut, Law, Runs
+from pbdp.planning.runs import KEPT, MOST_RUNS, Cut, Law, Runs
 from pbdp.planning.sketch import OUTPUTS, Sketch, SketchedLaw
 
 # A region is split into about this many parts, each point into at most so many. Where noise is wide they are
@@ -217,7 +217,7 @@ def _parts(points: float, wanted: int, most: int) -> int:
     return parts
 
 
-@lru_cache(maxsize=4)
+@lru_cache(maxsize=KEPT)
 def _runs(line: Line, end: int) -> Runs | None:
     """The answers whose thresholds are open where noisy numbers are published as they are from `end` on.
 
@@ -240,18 +240,18 @@ def _runs(line: Line, end: int) -> Runs | None:
     return Runs.of(answers, lowest, highest, parts=line.parts, block=line.block, **ends)
 
 
-@lru_cache(maxsize=4)
+@lru_cache(maxsize=KEPT)
 def _cut(line: Line, end: int) -> Cut | None:
     """The same, cut where regions are narrowest; None where there are too many runs."""
     runs = _runs(line, end)
-    if runs is None or len(runs.runs) > MOST_RUNS:
+    if runs is None or runs.are_too_many:
         return None
     below, above = line.region.offsets(runs.answers.astype(np.float64))
     narrowest = np.sort(runs.answers[below + above == (below + above).min()])
     return Cut.of(runs, int(narrowest[len(narrowest) // 2]))
 
 
-@lru_cache(maxsize=4)
+@lru_cache(maxsize=KEPT)
 def _sketch(line: Line, end: int) -> Sketch | None:
     """The same, at few outputs."""
     cut = _cut(line, end)

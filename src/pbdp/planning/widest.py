@@ -111,13 +111,18 @@ class _Search:
 
 @dataclass(slots=True, kw_only=True, eq=False)
 class Looks:
-    """Which scales of a shape have a decoder: those up to some scale, as wider noise leaves less room."""
+    """Which scales of a shape have a decoder: those up to some scale, as wider noise leaves less room.
+
+    They are looked for around so many times (`gain`) the one that needs no decoder.
+    """
 
     line: Line
     shape: Shape
     problem: Problem
+    gain: float = 0.0
     _search: _Search = field(init=False)
     _low: float | None = None
+    _estimate: float | None = None
 
     def __post_init__(self) -> None:
         # so much confidence Laplace noise loses with the logarithm of its scale where it is not decoded
@@ -130,23 +135,23 @@ class Looks:
             self._search.add(scale, self._spare(scale))
         return scale <= self._search.fitting
 
-    def estimate(self, gain: float) -> float:
-        """About the largest scale, looked for around so many times (`gain`) the one that needs no decoder."""
-        guess = self._plain * max(gain, 1.0)
-        if self.line.stride > 1 and self._plain > 0:
-            search = _Search(slope=self._search.slope, fitting=self._plain)
-            guess = search.close_in(self._sketched_spare, guess, ROUGH / 2, OFF)
-            self._search.slope = search.slope
-        return guess
+    @property
+    def estimate(self) -> float:
+        """About the largest scale."""
+        if self._estimate is None:
+            guess = self._plain * max(self.gain, 1.0)
+            if self.line.stride > 1 and self._plain > 0:
+                search = _Search(slope=self._search.slope, fitting=self._plain)
+                guess = search.close_in(self._sketched_spare, guess, ROUGH / 2, OFF)
+                self._search.slope = search.slope
+            self._estimate = guess
+        return self._estimate
 
-    def widest(self, *, close: float = CLOSE, beyond: float = 0.0, gain: float = 0.0) -> float:
-        """The largest scale, beyond the one given, that has a decoder; 0 if none has one.
-
-        It is looked for around so many times (`gain`) the scale that needs no decoder.
-        """
+    def widest(self, *, close: float = CLOSE, beyond: float = 0.0) -> float:
+        """The largest scale, beyond the one given, that has a decoder; 0 if none has one."""
         if beyond > 0 and not self.fits(beyond * (1 + close)):
             return 0.0
-        low = self._plain
+        low, gain = self._plain, self.gain
         if low == 0:
             low, gain = self.shape.start * 1e-3, 0.0
             if not self.fits(low):
@@ -155,7 +160,7 @@ class Looks:
             return 0.0
         if beyond == 0:
             self._search.fitting = max(self._search.fitting, low)
-            guess = max(self.estimate(gain), self._search.fitting * (1 + ROUGH))
+            guess = max(self.estimate, self._search.fitting * (1 + ROUGH))
             self._search.close_in(self._spare, guess, ROUGH)
         if gain > 1 and beyond == 0:
             near, step = low * gain, NEAR_STEP

@@ -286,7 +286,10 @@ def _by_programs(
     if setting is None or reached <= 0:
         return None
     block, scope, kind = setting
-    program = Program(question.coarsened(block), scope)
+    coarse = question.coarsened(block)
+    if block > 1 and cut_epsilon(coarse) <= proved * (1 + CLOSE):
+        return None  # noise on the coarser lattice already needs less than what is proved
+    program = Program(coarse, scope)
     best: DualCertificate | None = None
     low, high = proved, reached
     epsilon = proved * (1 + CLOSE) if proved > 0 else reached * (1 - STEP_BACK)
