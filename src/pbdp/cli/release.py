@@ -62,7 +62,7 @@ def declare(parser: Parser) -> None:
         "--disjoint", action="store_true", help="no person affects more than one of the numbers"
     )
     add(releases, "--neighbors")
-    budget = parser.add_argument_group("who counts")
+    budget = parser.add_argument_group("budget")
     add(budget, "--ledger", "--dataset", "--blocks", "--key", "--trust-ledger", "--query")
     budget.add_argument(
         "--again", action="store_true", help="pay for the plan again when its releases are used up"

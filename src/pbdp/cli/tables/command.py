@@ -84,7 +84,7 @@ def declare(parser: Parser) -> None:
     )
     add_flags(parser)
     add(
-        parser.add_argument_group("who counts"),
+        parser.add_argument_group("budget"),
         "--ledger",
         "--dataset",
         "--blocks",
