@@ -66,11 +66,15 @@ _LATER = {
     "plan_vector": "pbdp.planning.vectors.ask",
 }
 
+# `pbdp.tables.Query` works without an import of its own.
+_MODULES = ("tables",)
 _TABLES = ("Count", "Mean", "People", "Query", "Selection", "Sum")
 
 
 def __getattr__(name: str) -> object:
     """The planner's names, imported on first use."""
+    if name in _MODULES:
+        return import_module(f"pbdp.{name}")
     if name not in _LATER:
         where = "It is in pbdp.tables." if name in _TABLES else _did_you_mean(name, __all__)
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}. {where}".strip())
@@ -81,4 +85,4 @@ def __getattr__(name: str) -> object:
 
 def __dir__() -> list[str]:
     """The public names, for tab completion and `help`, whether they are loaded or not."""
-    return sorted([*__all__, "__doc__", "__name__", "__path__", "__spec__", "__version__"])
+    return sorted([*__all__, *_MODULES, "__doc__", "__name__", "__path__", "__spec__", "__version__"])

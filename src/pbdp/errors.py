@@ -39,7 +39,11 @@ def did_you_mean(word: str, known: Iterable[str]) -> str:
     """`Did you mean epsilon?`: the known name that begins like the word or is spelled nearly so, if any."""
     from difflib import get_close_matches  # only a mistake has to wait for it
 
-    names = {name.strip("-").replace("-", "_").casefold(): name for name in known}
+    names: dict[str, str] = {}
+    for name in known:  # of two that differ in case alone, the one that begins like the word
+        plain = name.strip("-").replace("-", "_").casefold()
+        if plain not in names or name[:1] == word[:1]:
+            names[plain] = name
     asked = word.strip("-").replace("-", "_").casefold()
     if not asked:
         return ""

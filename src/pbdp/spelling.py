@@ -151,14 +151,14 @@ def content_of(what: str, path: Path | str, refused: type[InputError] = InputErr
             content = file.read(LARGEST + 1)
     except (OSError, ValueError) as error:  # a name with a NUL is a ValueError
         reason = error.strerror if isinstance(error, OSError) else "it is not the name of a file"
-        near = _near(Path(path)) if isinstance(error, FileNotFoundError) else ""
+        near = near_file(Path(path)) if isinstance(error, FileNotFoundError) else ""
         raise refused(what, "readable", path, f"{reason}. {near}".strip()) from None
     if len(content) > LARGEST:
         raise refused(what, f"at most {LARGEST // 2**20} MiB large", f"a larger one, {path}")
     return content
 
 
-def _near(path: Path) -> str:
+def near_file(path: Path) -> str:
     """The file in the same folder that may be meant."""
     try:
         with os.scandir(path.parent) as entries:

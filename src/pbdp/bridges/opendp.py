@@ -39,7 +39,7 @@ from pbdp.planning.pricing.priced import compose_plans
 with needed_by("The bridge to OpenDP", "opendp"):
     import opendp.prelude as dp
     from opendp.extras._utilities import to_then
-    from opendp.mod import AtomDomain, Domain, Measurement, Metric, VectorDomain
+    from opendp.mod import AtomDomain, Domain, Measurement, Metric, VectorDomain, _PartialConstructor
 
 WHOLE = ("i8", "i16", "i32", "i64", "u8", "u16", "u32", "u64", "usize")
 REAL = ("f32", "f64")
@@ -145,7 +145,7 @@ def opendp_measurement(plan: Plan, *, size: int | None = None, delta: float | No
     return make_plan_release(dp.vector_domain(atoms, size=size), distances[norm](T=kind), plan, delta)
 
 
-def then_plan_release(plan: Plan, delta: float | None = None) -> Any:
+def then_plan_release(plan: Plan, delta: float | None = None) -> _PartialConstructor:
     """The same for the output of the transformation that it is chained to, with `>>`."""
     return to_then(make_plan_release)(plan, delta)
 

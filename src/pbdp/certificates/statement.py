@@ -36,8 +36,8 @@ BLANK = "_" * 32
 # Rows of a page that are for parts of a plan, for measures, or for published numbers.
 MOST_ROWS = 6
 PROTECTED = (
-    "What is published could have come out as well {without}, and there is a limit to how much this "
-    "changes the chances. {risk} The attacker may know everything about everyone else, have any computer, "
+    "The same could have been published {without}, with nearly the same chances: there is a limit to the "
+    "difference. {risk} The attacker may know everything about everyone else, have any computer, "
     "and see all of it. Nothing that anyone computes from what is published can make this worse."
 )
 WITHOUT = {
@@ -119,6 +119,11 @@ def of_table(plan: TablePlan, record: dict[str, Any], name: str) -> Statement:
     query, noise, table = plan.query, plan.noise, record["table"]
     lines, data = lines_for(noise) or ("", None)
     person = "one row" if query.unit is None else f"all rows with the same {query.unit}"
+    alone = (
+        "Nobody has two rows."
+        if query.unit is None
+        else f"Everyone who is to be protected has one {query.unit}, and nobody shares theirs."
+    )
     relation = Neighbors(query.neighbors)
     paid: dict[str, Any] | None = record["ledger"]
     source = [
@@ -131,7 +136,7 @@ def of_table(plan: TablePlan, record: dict[str, Any], name: str) -> Statement:
             ("Paid from", f"{paid['dataset']}, record {paid['sequence']} of ledger {paid['ledger']}")
         )
     conditions = [
-        f"One person is {person}. Whoever should be protected has one such key, and nobody shares theirs.",
+        f"One person is {person}. {alone}",
         f"Neighbors: {relation.description}. {bounds_in_words(query)} Numbers outside their bounds were "
         "moved to the bound before they were added up. pbdp did this; the bounds were chosen without the "
         "data.",

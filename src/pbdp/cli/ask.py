@@ -114,7 +114,7 @@ def _manifest(options: argparse.Namespace) -> Path | None:
     if options.price or options.floor is not None:
         got = "--price" if options.price else "--floor"
         raise ContradictionError("--manifest", "used where one number is published by one plan", got)
-    return checked_target(options.manifest, options.force)
+    return checked_target(options.manifest, options.force, what="--manifest")
 
 
 def _release_file(asked: Asked, ledger: Ledger, options: argparse.Namespace) -> ReleaseFile:

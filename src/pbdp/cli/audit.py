@@ -29,7 +29,7 @@ def declare(parser: Parser) -> None:
     """What the command takes."""
     parser.set_defaults(doing="Checking the plan")
     parser.description = (
-        "Draw from the sampler at made-up answers and test all that a plan claims of the\n"
+        "Draw from the sampler at made-up answers and test everything a plan claims about the\n"
         "numbers: privacy, accuracy, and the law itself. No private data are touched."
     )
     parser.epilog = EXAMPLES
@@ -45,11 +45,11 @@ def declare(parser: Parser) -> None:
         "--draws",
         type=whole,
         metavar="N",
-        help="numbers, or vectors, for each answer; default: 1000000 numbers",
+        help="how many numbers or vectors to draw per answer; default: 1000000 numbers",
     )
-    add(parser, "--confidence", help="of all statements together; default: 0.999")
+    add(parser, "--confidence", help="for all findings together; default: 0.999")
     parser.add_argument(
-        "--explain", action="store_true", help="every finding in sentences, and what no audit sees"
+        "--explain", action="store_true", help="every finding in a sentence, and what no audit can see"
     )
     add(parser, "--part", "--neighbors", "--plot", "--json")
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -43,9 +44,11 @@ def declare(parser: Parser) -> None:
         metavar="FILE",
         help="a plan, a release, a choice, a comparison, the manifest of a table, or a ledger",
     )
-    parser.add_argument("--dataset", metavar="NAME", help="whose budget, of a ledger with several")
-    parser.add_argument("--publisher", metavar="TEXT", help="who publishes; room for a pen if left out")
-    parser.add_argument("--source", metavar="TEXT", help="where the data come from; the same")
+    parser.add_argument("--dataset", metavar="NAME", help="which budget, if the ledger has several")
+    parser.add_argument(
+        "--publisher", metavar="TEXT", help="who publishes (left blank for a pen if not given)"
+    )
+    parser.add_argument("--source", metavar="TEXT", help="where the data comes from (likewise)")
     add(parser, "--output", help="write a file (HTML)")
     add(parser, "--force", "--json")
 
@@ -53,6 +56,8 @@ def declare(parser: Parser) -> None:
 def run(options: argparse.Namespace) -> str:
     """Read and check what the file claims, then write the page."""
     target = None
+    if options.output is None and not options.json and sys.stdout is not None and sys.stdout.isatty():
+        raise InputError("--output", "given on a terminal", "nothing", "Such as -o certificate.html.")
     if options.output is not None:
         target = checked_target(options.output, options.force, [options.file])
 
@@ -102,6 +107,10 @@ def _statement(options: argparse.Namespace) -> Statement:
 
         return of_comparison(*from_record(record, path.name), path.name)
     if not str(kind).endswith("-plan"):
+        manifest = path.with_name(f"{path.name}.manifest.json")
+        if manifest.is_file():
+            remedy = f"Did you mean {manifest.name}?"
+            raise InputError("FILE", "the manifest of a table", f"{path.name}, the table itself", remedy)
         raise InputError(
             "FILE",
             "a plan, a release, a choice, a comparison, the manifest of a table, or a ledger",

@@ -41,7 +41,7 @@ def declare(parser: Parser) -> None:
     parser.add_argument("file", metavar="SCORES", nargs="?", help="a file of scores, the same as --input")
     given = parser.add_argument_group("options and their scores")
     given.add_argument(
-        "--options", type=whole, metavar="K", help="how many there are, if only a plan is asked for"
+        "--options", type=whole, metavar="K", help="how many options there are, to see the plan only"
     )
     add(given, "--input", "--column")
     add(given, "--input-format", choices=FORMATS)
@@ -49,7 +49,11 @@ def declare(parser: Parser) -> None:
     accuracy = parser.add_argument_group("accuracy: two of width, confidence and epsilon")
     add(accuracy, "--within", type=number, help="how far below the best score the chosen one may be")
     add(accuracy, "--confidence", "--epsilon")
-    add(accuracy, "--sensitivity", help="the most that one person changes any score; all of them may change")
+    add(
+        accuracy,
+        "--sensitivity",
+        help="the most that one person can change a score (they may change all of them)",
+    )
     add(accuracy, "--integer", help="scores are whole numbers")
     accuracy.add_argument(
         "--rising",
@@ -58,11 +62,15 @@ def declare(parser: Parser) -> None:
         help="adding a person never lowers a score (counts): half the epsilon",
     )
     accuracy.add_argument(
-        "--top", type=whole, default=1, metavar="N", help="choose so many, each near the best that is left"
+        "--top",
+        type=whole,
+        default=1,
+        metavar="N",
+        help="choose N options, each close to the best that is left",
     )
-    add(accuracy, "--delta", default=0.0, help="for --top: epsilon of all that is chosen at this delta")
+    add(accuracy, "--delta", default=0.0, help="for --top: allow this delta, which can cost less epsilon")
     add_neighbors(accuracy)
-    budget = parser.add_argument_group("who counts")
+    budget = parser.add_argument_group("budget")
     add(budget, "--ledger", "--dataset", "--blocks", "--key", "--trust-ledger", "--query")
     output = parser.add_argument_group("output")
     output.add_argument("--dry-run", action="store_true", help="show the plan only; choose and spend nothing")

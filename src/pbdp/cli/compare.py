@@ -67,16 +67,18 @@ def declare(parser: Parser) -> None:
         "given",
         metavar="[FILE] COUNT COUNT",
         nargs="*",
-        help="a plan or a trial saved with -o; how many said yes, of each group",
+        help="a plan or trial saved with -o; then how many said yes in each group",
     )
     known = parser.add_argument_group("what is known")
     known.add_argument("--users", metavar="N,N", help="how many people each group has; IT IS PUBLIC")
-    known.add_argument("--rate", type=share, metavar="P", help="about how many say yes: 0.05 or 5%%")
-    known.add_argument("--bounds", metavar="LOW,HIGH", help="compare means: numbers are clamped into these")
-    known.add_argument("--spread", type=number, metavar="S", help="about their standard deviation")
-    known.add_argument("--mean", type=number, metavar="M", help="about the second mean, for --ratio")
+    known.add_argument("--rate", type=share, metavar="P", help="roughly what share says yes: 0.05 or 5%%")
+    known.add_argument(
+        "--bounds", metavar="LOW,HIGH", help="to compare means: numbers are clamped to this range"
+    )
+    known.add_argument("--spread", type=number, metavar="S", help="roughly their standard deviation")
+    known.add_argument("--mean", type=number, metavar="M", help="roughly the second mean, for --ratio")
     known.add_argument("--in-both", action="store_true", help="a person may be in both groups (two periods)")
-    data = parser.add_argument_group("groups in a file, one row a person")
+    data = parser.add_argument_group("groups in a file, one row per person")
     add(data, "--input", help="a file to read; - for standard input")
     add(data, "--column", help="the private column that is compared")
     data.add_argument("--by", metavar="NAME", help="the column that tells the groups apart")
@@ -84,17 +86,23 @@ def declare(parser: Parser) -> None:
     data.add_argument("--yes", metavar="VALUE", help="the value that counts as yes (default: true or 1)")
     add(data, "--input-format", choices=FORMATS)
     needed = parser.add_argument_group("what the analysis needs: --wider, or --power with --lift")
-    needed.add_argument("--wider", type=share, metavar="S", help="intervals at most so much wider: 5%%")
-    needed.add_argument("--power", type=share, metavar="P", help="how often a lift is found: 80%%")
+    needed.add_argument(
+        "--wider", type=share, metavar="S", help="how much wider intervals may be than without noise: 5%%"
+    )
+    needed.add_argument("--power", type=share, metavar="P", help="how often the lift must be found: 80%%")
     needed.add_argument("--lift", type=share, metavar="D", help="the change of the rate or mean to find")
-    add(needed, "--confidence", help="of intervals (default: 0.95)")
-    needed.add_argument("--ratio", action="store_true", help="in place of the difference")
-    needed.add_argument("--looks", type=whole, metavar="L", help="look so often; intervals hold together")
-    needed.add_argument("--guaranteed", action="store_true", help="for means: proved for any law of numbers")
-    add(needed, "--delta", help="epsilon is for this delta (default: 1e-9)")
+    add(needed, "--confidence", help="confidence of the intervals (default: 0.95)")
+    needed.add_argument("--ratio", action="store_true", help="compare by ratio instead of difference")
+    needed.add_argument(
+        "--looks", type=whole, metavar="L", help="how often you will look; all intervals hold together"
+    )
+    needed.add_argument(
+        "--guaranteed", action="store_true", help="for means: intervals proved for any distribution"
+    )
+    add(needed, "--delta", help="the probability that epsilon does not cover (default: 1e-9)")
     add_neighbors(needed, default=Neighbors.REPLACE)
     parser.set_defaults(neighbors=None)
-    budget = parser.add_argument_group("who counts")
+    budget = parser.add_argument_group("budget")
     add(budget, "--ledger", "--dataset", "--blocks", "--key", "--trust-ledger", "--query")
     output = parser.add_argument_group("output")
     add(output, "--output", help="write the plan and what was published as a .json file")
@@ -191,7 +199,7 @@ def _check_planning(options: argparse.Namespace, file: str | None) -> None:
     if file is None and options.users is None and options.input is None:
         raise ContradictionError("--users", "given, as 100000,100000", "nothing", "Or name a saved plan.")
     for name, default in _PLANNING.items():
-        is_given = getattr(options, name) not in (None, False)
+        is_given = getattr(options, name) is not None and getattr(options, name) is not False
         if file is None:
             setattr(options, name, getattr(options, name) if is_given else default)
         elif is_given:
@@ -254,6 +262,8 @@ def _numbers(name: str, text: str) -> tuple[float, float]:
         low, high = (float(part) for part in names_in(text))
     except ValueError:
         raise InputError(name, "two numbers, such as 0,99", repr(text)) from None
+    if not low < high:
+        raise InputError(name, "the lower bound, then the higher one", repr(text))
     return low, high
 
 
@@ -365,7 +375,9 @@ def _words(plan: ComparisonPlan, after: Compared | None) -> str:
         power = percent_down(plan.power(*asked.planned))
         lines.append(f"{exactly} power to find a lift of {asked.lift:g}: {power}.")
     smaller, other = (f"{users:,}" for users in plan.users)
-    lines.append(f"Without noise, groups with {smaller} and {other} fewer people would do as well.")
+    lines.append(
+        f"Privacy costs {smaller} and {other} people: without noise, groups smaller by that would do."
+    )
     lines.append(asked.promise())
     if plan.looks > 1:
         new, more = asked.schedule[0]

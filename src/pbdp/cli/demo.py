@@ -93,7 +93,7 @@ def declare(parser: Parser) -> None:
     parser.description = "A guided tour: each step is a command that you can type yourself."
     add(parser, "--output", metavar="FOLDER", default=FOLDER, help=f"where its files go (default: {FOLDER})")
     add(parser, "--force", help="replace the folder of an earlier tour")
-    add(parser, "--json", help="print the commands as one JSON object, and run none of them")
+    add(parser, "--json", help="print the commands as one JSON object without running them")
 
 
 def run(options: argparse.Namespace) -> Outcome:

@@ -182,17 +182,18 @@ def checked_target(
     force: bool,
     read: Sequence[Path | str | None] = (),
     remedy: str = "Replace it with --force.",
+    what: str = "output",
 ) -> Path:
     """Where a file will be; refused at once if something is there that may not be replaced."""
     path = Path(name).resolve()
     if any(same_file(path, Path(other)) for other in read if other not in (None, STANDARD)):
-        raise ContradictionError("output", "another file than those that are read", name)
+        raise ContradictionError(what, "another file than those that are read", name)
     if path.exists() and not path.is_file():
-        raise InputError("output", "the name of an ordinary file", name, "Leave -o out to print.")
+        raise InputError(what, "the name of an ordinary file", name, "Leave -o out to print.")
     if path.exists() and not force:
-        raise InputError("output", "a new file", f"{name}, which exists", remedy)
+        raise InputError(what, "a new file", f"{name}, which exists", remedy)
     if not path.parent.is_dir():
-        raise InputError("output", "in a folder that exists", name)
+        raise InputError(what, "in a folder that exists", name)
     return path
 
 

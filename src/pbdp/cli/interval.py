@@ -16,9 +16,11 @@ if TYPE_CHECKING:
     from pbdp.planning.plan import Plan
     from pbdp.release.intervals import Intervals
 
-# Answers in the listing, and in JSON.
+# Answers that are looked at, for the listing and for JSON, and the share of the likeliest below which one is
+# not listed unless it was asked for.
 ROWS = 31
 MOST = 2001
+LISTED = 0.02
 
 EXAMPLES = """examples:
   pbdp interval plan.json 1237
@@ -39,7 +41,10 @@ def declare(parser: Parser) -> None:
     parser.add_argument("published", metavar="PUBLISHED", help="the published number, with all its digits")
     add(parser, "--confidence", help="an interval at this confidence too: 0.99 for 99 %%")
     parser.add_argument(
-        "--answers", nargs=2, metavar=("LOW", "HIGH"), help="candidates between these (else the likely ones)"
+        "--answers",
+        nargs=2,
+        metavar=("LOW", "HIGH"),
+        help="list the candidates between these (default: the likely ones)",
     )
     add(parser, "--part", "--neighbors", "--plot")
     add(parser, "--json", help="print {published, intervals, answers, likelihood}")
@@ -71,7 +76,7 @@ def run(options: argparse.Namespace) -> str:
         save(draw_likelihood(plan, published, options.confidence), picture)
     if options.json:
         return json_text("interval", _record(plan, published, intervals, curve))
-    return _words(published, intervals, curve)
+    return _words(published, intervals, curve, LISTED if between is None else 0.0)
 
 
 def _basis(plan: Plan, confidence: float | None) -> str:
@@ -116,7 +121,9 @@ def _record(
     }
 
 
-def _words(published: float, intervals: list[tuple[str, Intervals]], curve: LikelihoodCurve) -> str:
+def _words(
+    published: float, intervals: list[tuple[str, Intervals]], curve: LikelihoodCurve, least: float
+) -> str:
     from pbdp.cli.words.layout import bar, columns
     from pbdp.cli.words.plans import interval_words
     from pbdp.digits import plain
@@ -127,6 +134,7 @@ def _words(published: float, intervals: list[tuple[str, Intervals]], curve: Like
     rows += [
         [f"{answer:.10g}", f"{100 * share:.3g} %", bar(share, largest)]
         for answer, share in zip(curve.answers.tolist(), curve.likelihood.tolist(), strict=True)
+        if share >= least * largest
     ]
     return "\n".join(
         [

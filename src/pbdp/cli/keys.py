@@ -12,7 +12,7 @@ from pbdp.cli.parser import Parser
 
 EXAMPLES = """examples:
   pbdp keys create office
-  pbdp tables visits.toml -o visits.csv --sign ~/.local/state/pbdp/signing/office
+  pbdp tables visits.toml -o visits.csv --sign office
   pbdp verify visits.csv.manifest.json --signed-by office.pub
 """
 
@@ -20,8 +20,8 @@ EXAMPLES = """examples:
 def declare(parser: Parser) -> None:
     """What the command takes."""
     parser.description = (
-        "Make an Ed25519 key pair to sign manifests with. The private key is for you alone (mode 0600) and\n"
-        "lies in a folder of its own, never with the data; give the public one (.pub) to your readers."
+        "Make an Ed25519 key pair to sign manifests with. The private key (mode 0600) is for you alone and\n"
+        "is kept in its own folder, away from the data; give the public one (.pub) to your readers."
     )
     parser.epilog = EXAMPLES
     parts = parser.add_subparsers(dest="part", metavar="WHAT", required=True)
@@ -34,11 +34,10 @@ def declare(parser: Parser) -> None:
 
 def run(options: argparse.Namespace) -> Outcome:
     """Make the pair and say where it is."""
-    from pbdp.ledger.keys import key_folder
-    from pbdp.tables.signing import create_pair, public_key_at
+    from pbdp.tables.signing import create_pair, public_key_at, signing_folder
 
     named = Path(options.name).expanduser()
-    path = named if {"/", os.sep} & set(options.name) else key_folder() / "signing" / named
+    path = named if {"/", os.sep} & set(options.name) else signing_folder() / named
     public = create_pair(path)
     if options.json:
         record = {"private": str(path), "public": str(public), "public_key": public_key_at(public)}
@@ -46,6 +45,6 @@ def run(options: argparse.Namespace) -> Outcome:
     return Outcome(
         output=f"Private key: {path} (keep it to yourself, and a copy in a safe)\n"
         f"Public key:  {public} (for your readers)\n\n"
-        f"Sign with pbdp tables ... --sign {path}\n"
+        f"Sign with pbdp tables ... --sign {options.name}\n"
         f"Check with pbdp verify ... --signed-by {public}"
     )

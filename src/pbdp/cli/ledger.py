@@ -48,19 +48,24 @@ def declare(parser: Parser) -> None:
     create = _part(parts, "create", _create, "give a dataset a budget (and make the ledger if there is none)")
     create.add_argument("dataset", metavar="DATASET", help="a name for the data that people are in")
     add(create, "--epsilon", required=True, help="the most that may ever be spent")
-    add(create, "--delta", required=True, help="... at this delta")
+    add(
+        create,
+        "--delta",
+        required=True,
+        help="what that epsilon need not cover, far below one over the number of people: 1e-6",
+    )
     create.add_argument(
         "--reserve",
         type=share,
         metavar="SHARE",
-        help="share of delta for outputs that a neighbor cannot have, and for mechanisms known only by their "
+        help="share of delta set aside for near-impossible outputs, and for mechanisms known only by their "
         "epsilon and delta (default: a thousandth)",
     )
     create.add_argument(
         "--blocks",
         metavar="NAMES",
-        help="disjoint blocks of PEOPLE, as north,south: a release pays in the blocks that it reads. A day "
-        "is no block, unless each person appears on one day only",
+        help="disjoint blocks of PEOPLE, such as north,south: a release pays in the blocks that it reads. "
+        "Days are not blocks, unless each person appears on only one",
     )
     for before in ("--rule", "--order", "--plan"):
         create.add_argument(before, action=_NoRule, help=argparse.SUPPRESS)
@@ -70,7 +75,7 @@ def declare(parser: Parser) -> None:
 
     status = _part(parts, "status", _status, "what is spent and what remains")
     status.add_argument("dataset", metavar="DATASET", nargs="?", help="one dataset only")
-    status.add_argument("--explain", action="store_true", help="and why the guarantee holds")
+    status.add_argument("--explain", action="store_true", help="also say why the guarantee holds")
     add(status, "--plot", help="draw the budget over time (.png, .svg, .pdf)")
 
     history = _part(parts, "history", _history, "every spend, in order")
@@ -94,12 +99,12 @@ def declare(parser: Parser) -> None:
     verify.add_argument(
         "--against",
         metavar="EXPORT",
-        help="an export that was kept elsewhere: the ledger must begin with its records, unchanged",
+        help="an export kept elsewhere: the ledger must begin with exactly its records",
     )
     verify.add_argument(
         "--all",
         action="store_true",
-        help="add everything up again, also what this machine has verified before and is unchanged",
+        help="check everything again, even what this machine has already verified",
     )
 
     export = _part(parts, "export", _export, "every record as a line of JSON, to check elsewhere")

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from pbdp.release.law import OutputLaw
 
 # Rows of the listing, and the share of the likeliest output below which outputs are not shown one by one.
-ROWS = 31
-SHOWN = 2e-3
+ROWS = 19
+SHOWN = 2e-2
 
 
 def declare(parser: Parser) -> None:

@@ -73,21 +73,21 @@ def how_to_write(text: str) -> str:
 
 _SHARED: dict[str, dict[str, Any]] = {
     "plan": {"metavar": "PLAN", "help": "a plan saved with `pbdp plan -o`"},
-    "--part": {"metavar": "NAME", "help": "the part to look at, of a plan for several requirements"},
+    "--part": {"metavar": "NAME", "help": "which part to look at, if the plan has several"},
     "survey": {"metavar": "SURVEY", "help": "a configuration written by `pbdp local plan -o`"},
     # an accuracy
     "--within": {"metavar": "W", "help": "width: 5 (within 5), or 5%%+10 (within 5 %% plus 10)"},
     "--below": {
         "type": number,
         "metavar": "B",
-        "help": "a lopsided width: at most B below the truth (any distance if left out) ...",
+        "help": "a lopsided width: at most B below the truth (default: any distance) ...",
     },
     "--above": {"type": number, "metavar": "A", "help": "... and at most A above it"},
     "--range": {
         "nargs": 2,
         "type": number,
         "metavar": ("LO", "HI"),
-        "help": "answers and outputs inside LO..HI (with a width, or with --scale)",
+        "help": "answers and outputs lie in LO..HI (give a width too, or --scale)",
     },
     "--scale": {"type": number, "metavar": "S", "help": "noise scale for --range without a width"},
     "--confidence": {"type": share, "metavar": "P", "help": "how often it must hold: 0.9 or 90%%"},
@@ -96,30 +96,37 @@ _SHARED: dict[str, dict[str, Any]] = {
         "type": number,
         "required": True,
         "metavar": "D",
-        "help": "the most that one person changes the answer",
+        "help": "the most that one person can change the answer",
     },
     "--integer": {"action": "store_true", "help": "answers are whole numbers"},
     "--nonnegative": {"action": "store_true", "help": "answers are 0 or more (with --within 5%%+10)"},
     "--step": {
         "type": number,
         "metavar": "STEP",
-        "help": "grid for real answers, a power of two (found if left out)",
+        "help": "the step of the grid for real answers (default: pbdp finds one)",
     },
-    "--neighbors": {"choices": list(Neighbors), "help": "refuse the plan unless it is for this relation"},
+    "--neighbors": {
+        "choices": list(Neighbors),
+        "help": "refuse the plan unless its neighbors are of this kind",
+    },
     # privacy
     "--epsilon": {"type": number, "metavar": "EPS"},
-    "--delta": {"type": number, "metavar": "DELTA", "help": "epsilon is for this delta"},
+    "--delta": {
+        "type": number,
+        "metavar": "DELTA",
+        "help": "the probability that epsilon does not cover, such as 1e-6",
+    },
     # surveys
     "--of": {"choices": ("category", "value"), "help": "default: category if there are any, else value"},
-    "--joint": {"action": "store_true", "help": "the confidence is for all of them together"},
+    "--joint": {"action": "store_true", "help": "the confidence is for all estimates together"},
     "--guaranteed": {
         "action": "store_true",
-        "help": "proved for any number of people (wider than the normal law)",
+        "help": "proved for any number of people (wider than the normal approximation)",
     },
     # files that are read
     "--input": {"metavar": "FILE", "help": "a file to read; - for standard input"},
-    "--input-format": {"help": "default: by the ending of its name, else text, one per line"},
-    "--column": {"metavar": "NAME", "help": "the private column of a table with names"},
+    "--input-format": {"help": "default: from the file name; otherwise text, one per line"},
+    "--column": {"metavar": "NAME", "help": "the private column, by its name in the first row"},
     # who counts
     "--ledger": {
         "metavar": "FILE_OR_URL",
@@ -128,14 +135,14 @@ _SHARED: dict[str, dict[str, Any]] = {
     "--dataset": {"metavar": "NAME", "help": "the dataset whose budget pays; needed with a ledger"},
     "--blocks": {
         "metavar": "NAMES",
-        "help": "the blocks of people that are read, as north,south; only these pay (default: all)",
+        "help": "the blocks of people that are read, such as north,south; only they pay (default: all)",
     },
     "--key": {
         "help": "a name for this request: repeating it gives the same answer at no cost",
     },
     "--trust-ledger": {
         "action": "store_true",
-        "help": "use a ledger that this machine does not know, or that has replaced another one",
+        "help": "use a ledger that this machine has not seen before, or that has replaced another",
     },
     "--query": {"metavar": "TEXT", "help": "what was asked, for the history; it is public"},
     # what is written
@@ -143,11 +150,11 @@ _SHARED: dict[str, dict[str, Any]] = {
     "--format": {},
     "--force": {"action": "store_true", "help": "replace FILE if it exists"},
     "--json": {"action": "store_true", "help": "print one JSON object"},
-    "--plot": {"metavar": "FILE", "help": "draw it into a .png, .svg or .pdf file"},
+    "--plot": {"metavar": "FILE", "help": "draw a picture: a .png, .svg or .pdf file"},
     "--insecure-test-seed": {
         "type": whole,
         "metavar": "N",
-        "help": "FOR TESTS ONLY: noise that anyone can subtract; the output is marked",
+        "help": "FOR TESTS ONLY: makes noise that anyone can subtract; marks the output",
     },
 }
 _SHORT = {"--output": "-o"}
@@ -178,7 +185,7 @@ def add_neighbors(
 def add_written(parser: argparse._ActionsContainer, formats: Sequence[str], more: str = "") -> None:
     """Declare a file to write in one of several formats."""
     add(parser, "--output", help=f"write a {endings_in_words(formats)} file{more}")
-    add(parser, "--format", choices=formats, help="default: by the ending of FILE, else csv")
+    add(parser, "--format", choices=formats, help="default: from the ending of FILE, otherwise csv")
     add(parser, "--force")
 
 
@@ -243,7 +250,8 @@ def check_budget(options: argparse.Namespace, *more: str, spends: bool = True) -
 
     Whoever only looks at a plan, and `spends` nothing, need not say whose budget that of the environment is.
     """
-    if spends or options.ledger is not None or options.dataset is not None:
+    named = options.ledger is not None
+    if spends or named or options.dataset is not None:
         options.ledger = ledger_place(options)
     if options.ledger is None:
         for name in ("dataset", "blocks", "key", "trust_ledger", *more):
@@ -252,7 +260,10 @@ def check_budget(options: argparse.Namespace, *more: str, spends: bool = True) -
                     f"--{name.replace('_', '-')}", f"used with --ledger (or {LEDGER_VARIABLE})", "no ledger"
                 )
     elif options.dataset is None:
-        raise ContradictionError("--dataset", "given with a ledger", "nothing", "Say whose budget pays.")
+        known = "" if named else f" The ledger is that of ${LEDGER_VARIABLE}; unset it to use none."
+        raise ContradictionError(
+            "--dataset", "given with a ledger", "nothing", f"Say whose budget pays.{known}"
+        )
     elif options.insecure_test_seed is not None:
         raise ContradictionError("--insecure-test-seed", "used without a ledger", "both")
 

@@ -37,23 +37,30 @@ def declare(parser: Parser) -> None:
     add(answers, "--sensitivity", "--integer", "--nonnegative", "--step")
     add_neighbors(answers)
     privacy = parser.add_argument_group("privacy")
-    add(privacy, "--epsilon", help="the loss you can afford; leave out --confidence or --within")
+    add(privacy, "--epsilon", help="the privacy loss you can afford; then leave out --confidence or --within")
     add(privacy, "--delta")
     privacy.add_argument(
-        "--rdp-order", type=number, metavar="ALPHA", help="or: the Rényi loss of this order is found"
+        "--rdp-order",
+        type=number,
+        metavar="ALPHA",
+        help="measure privacy as a Rényi loss of this order instead",
     )
     privacy.add_argument(
-        "--releases", type=whole, default=1, metavar="T", help="numbers that one person may affect"
+        "--releases",
+        type=whole,
+        default=1,
+        metavar="T",
+        help="how many such numbers one person may affect; epsilon is the total",
     )
     privacy.add_argument(
-        "--simultaneous", action="store_true", help="the confidence is joint for all T numbers"
+        "--simultaneous", action="store_true", help="the confidence is for all T numbers at once"
     )
     privacy.add_argument(
         "--family",
         action="append",
         type=_family,
         metavar="NAME",
-        help="try this family only, such as laplace or huber (may be repeated); another name lists all",
+        help="try only this kind of noise, such as laplace or huber (may be repeated; ? lists them)",
     )
     output = parser.add_argument_group("output")
     add(output, "--output", help="save the plan")

@@ -12,7 +12,7 @@ from pbdp.cli.options import add, add_written, check_budget, share
 from pbdp.cli.parser import Parser
 from pbdp.cli.progress import Progress
 from pbdp.columns.files import FORMATS
-from pbdp.errors import ContradictionError, InputError
+from pbdp.errors import ContradictionError, InputError, did_you_mean
 
 if TYPE_CHECKING:
     from pbdp.cli.private_numbers import PrivateColumn
@@ -55,14 +55,14 @@ def declare(parser: Parser) -> None:
         action="append",
         default=[],
         metavar="NAME",
-        help="copy this column too (may be repeated); IT IS PUBLISHED AS IT IS. Nothing else is copied",
+        help="also copy this column (may be repeated); IT IS PUBLISHED AS IT IS. Nothing else is copied",
     )
     releases = parser.add_argument_group("what counts as a release")
     releases.add_argument(
         "--disjoint", action="store_true", help="no person affects more than one of the numbers"
     )
     add(releases, "--neighbors")
-    budget = parser.add_argument_group("who counts")
+    budget = parser.add_argument_group("budget")
     add(budget, "--ledger", "--dataset", "--blocks", "--key", "--trust-ledger", "--query")
     budget.add_argument(
         "--again", action="store_true", help="pay for the plan again when its releases are used up"
@@ -73,7 +73,7 @@ def declare(parser: Parser) -> None:
         nargs="?",
         const="",
         metavar="CONFIDENCE",
-        help="with an interval for the truth, at the plan's confidence or at this one",
+        help="add an interval for the truth, at the plan's confidence or at this one",
     )
     add_written(output, FORMATS)
     output.add_argument(
@@ -91,7 +91,9 @@ def run(options: argparse.Namespace) -> Outcome:
     target = target_of(options, FORMATS, read=[options.input])
     manifest = None
     if options.manifest is not None:
-        manifest = checked_target(options.manifest, options.force, [options.input, options.plan])
+        manifest = checked_target(
+            options.manifest, options.force, [options.input, options.plan], what="--manifest"
+        )
         if manifest == target.path:
             raise ContradictionError("--manifest", "another file than -o", options.manifest)
 
@@ -169,7 +171,8 @@ def _by_name(texts: list[str], names: list[str]) -> dict[str, list[str]]:
         name, _, number = text.rpartition("=")
         if name not in given:
             wanted = " ".join(f"{known}=NUMBER" for known in names)
-            raise InputError("numbers", f"given as {wanted} for this plan", "something else")
+            near = did_you_mean(name, names) if name else ""
+            raise InputError("numbers", f"given as {wanted} for this plan", "something else", near)
         given[name].append(number)
     if missing := [name for name in names if not given[name]]:
         raise InputError("numbers", "given for every part", f"none for {', '.join(missing)}")

@@ -18,16 +18,16 @@ EXAMPLES = """examples:
   pbdp studio visits.parquet
 
 The page is served on this machine only, to the browser that opens the address first; it works offline.
-Of data its column names and types are read; values only if you publish a table, and pay for it.
-End it with Ctrl-C.
+It reads the names and types of columns; it reads values only when you publish a table, and pay for it.
+Stop it with Ctrl-C.
 """
 
 
 def declare(parser: Parser) -> None:
     """What the command takes."""
     parser.description = (
-        "Open a page on this machine to move width, confidence and privacy against each other,\n"
-        "to look at a budget, and to put a table together by clicking."
+        "Open a page on this machine to trade width and confidence against privacy, to look at a budget,\n"
+        "and to build a table by clicking."
     )
     parser.epilog = EXAMPLES
     parser.add_argument(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING, Any
 
-from pbdp.cli.files import plan_out, plan_target, toml_in
+from pbdp.cli.files import picture_of, plan_out, plan_target, toml_in
 from pbdp.cli.options import add, width_of
 from pbdp.cli.parser import Parser
 from pbdp.errors import InputError, did_you_mean
@@ -58,16 +58,19 @@ def declare(parser: Parser) -> None:
     parser.epilog = EXAMPLE
     parser.add_argument("file", metavar="FILE", help="the requirements, in TOML")
     add(parser, "--output", help="save the plan")
-    add(parser, "--force", "--json")
+    add(parser, "--force", "--plot", "--json")
 
 
 def run(options: argparse.Namespace) -> str:
     """Read the requirements, plan them together, and say what was chosen."""
-    named, target = _requirements(options.file), plan_target(options)
+    named, target, picture = _requirements(options.file), plan_target(options), picture_of(options)
 
     from pbdp.planning.together import plan_together
 
-    return plan_out(plan_together(named), options, target)
+    plan = plan_together(named)
+    if picture is not None:
+        plan.plot(picture)
+    return plan_out(plan, options, target)
 
 
 def _requirements(path: str) -> dict[str, Requirement]:

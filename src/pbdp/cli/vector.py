@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from pbdp.cli.files import plan_out, plan_target
+from pbdp.cli.files import picture_of, plan_out, plan_target
 from pbdp.cli.options import add, add_neighbors, whole, width_of
 from pbdp.cli.parser import Parser
 from pbdp.mechanism.coordinates import NORMS
@@ -17,7 +17,7 @@ EXAMPLES = """examples:
   pbdp vector --error-norm linf --dimensions 12 --within 20 --confidence 0.9 --sensitivity 1 \\
     --delta 1e-6 --integer
   ten counts, each within 20 % plus 5, all of them 90 % of the time:
-  pbdp vector --error-norm linf --dimensions 10 --within 20%+5 --nonnegative --confidence 0.9 \
+  pbdp vector --error-norm linf --dimensions 10 --within 20%+5 --nonnegative --confidence 0.9 \\
     --touches 1 --sensitivity 1 --delta 1e-6 --integer
   a gradient, whose length one person changes by 1:
   pbdp vector --error-norm l2 --change-norm l2 --dimensions 100 --within 30 --confidence 0.9 \\
@@ -49,16 +49,18 @@ def declare(parser: Parser) -> None:
     add(parser, "--confidence", required=True)
     add(parser, "--sensitivity", help="the most that one person changes, in the change norm")
     add(parser, "--delta", required=True)
-    parser.add_argument("--touches", type=whole, metavar="K", help="most coordinates that one person changes")
+    parser.add_argument(
+        "--touches", type=whole, metavar="K", help="the most coordinates that one person changes"
+    )
     add(parser, "--integer", "--nonnegative", "--step")
     add_neighbors(parser)
     add(parser, "--output", help="save the plan")
-    add(parser, "--force", "--json")
+    add(parser, "--force", "--plot", "--json")
 
 
 def run(options: argparse.Namespace) -> str:
     """Make the plan, save it if asked, and say what it is."""
-    target, width = plan_target(options), width_of(vars(options), mark="--")
+    target, picture, width = plan_target(options), picture_of(options), width_of(vars(options), mark="--")
 
     from pbdp.planning.vectors.ask import plan_vector
 
@@ -79,4 +81,6 @@ def run(options: argparse.Namespace) -> str:
         step=options.step,
         neighbors=options.neighbors,
     )
+    if picture is not None:
+        plan.plot(picture)
     return plan_out(plan, options, target)

@@ -11,13 +11,14 @@ from typing import TYPE_CHECKING
 from pbdp.cli.files import Outcome, json_text, text_in
 from pbdp.cli.options import add
 from pbdp.cli.parser import Parser
-from pbdp.errors import ContradictionError
+from pbdp.errors import ContradictionError, InputError
 from pbdp.spelling import NotJsonError, json_of
 
 if TYPE_CHECKING:
     from pbdp.checks import Verified
 
 FAULTY, INCOMPLETE = 1, 4
+SQLITE = b"SQLite format 3\0"
 VERDICTS = {True: "holds", False: "DOES NOT HOLD", None: "not checked"}
 
 EXAMPLES = """examples:
@@ -41,7 +42,9 @@ def declare(parser: Parser) -> None:
     )
     parser.epilog = EXAMPLES
     parser.add_argument("manifest", metavar="FILE", help="a manifest, a release, a comparison or a plan")
-    parser.add_argument("--table", metavar="FILE", help="default: the file that it names, beside it")
+    parser.add_argument(
+        "--table", metavar="FILE", help="default: the file that the manifest names, in its folder"
+    )
     add(parser, "--ledger", help="the ledger that paid, to compare its record and its answer")
     parser.add_argument(
         "--signed-by", metavar="FILE", help="the public key that must have signed the manifest"
@@ -73,6 +76,16 @@ PLAN, RELEASE, CHOICE, COMPARISON = FILES = "plan", "release", "choice", "compar
 
 def _kind(options: argparse.Namespace) -> str:
     """What the file says it is; what cannot be read is refused before much is loaded."""
+    path = Path(options.manifest)
+    if path.is_file():
+        with path.open("rb") as file:
+            if file.read(len(SQLITE)) == SQLITE:
+                remedy = f"Run pbdp ledger verify --ledger {path}."
+                raise InputError("FILE", "a manifest, a release, a comparison or a plan", "a ledger", remedy)
+        manifest = path.with_name(f"{path.name}.manifest.json")
+        if manifest.is_file():
+            remedy = f"Did you mean {manifest.name}?"
+            raise InputError("FILE", "the manifest of a table", f"{path.name}, the table itself", remedy)
     try:
         record = json_of(text_in("manifest", options.manifest).encode())
     except NotJsonError:

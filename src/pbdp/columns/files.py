@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, Literal, TextIO
 
 from pbdp.errors import InputError, MissingPackageError, did_you_mean
+from pbdp.spelling import near_file
 
 if TYPE_CHECKING:
     from _csv import Reader
@@ -139,7 +140,8 @@ def blocks_of(name: str, given_format: str | None, wanted: Wanted) -> Generator[
                         yield from _csv(TextRows.of(lines), wanted)
     except OSError as error:
         place = "standard input" if name == STANDARD_INPUT else name
-        raise InputError("input", "readable", place, f"{error.strerror}.") from None
+        near = near_file(Path(name)) if isinstance(error, FileNotFoundError) else ""
+        raise InputError("input", "readable", place, f"{error.strerror}. {near}".strip()) from None
 
 
 @contextmanager

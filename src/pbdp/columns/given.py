@@ -47,7 +47,8 @@ def read_column(name: str, given: object, single: str, *, filled: bool = False) 
             raise InputError(
                 name, f"{single}, {SEVERAL}", f"a {package} {type(given).__name__}", "Choose one column."
             )
-    got = "None" if given is None else f"a {type(given).__name__}"
+    word = type(given).__name__
+    got = "None" if given is None else f"a{'n'[: word[0] in 'aeio']} {word}"
     remedy = "Turn text into a number first: int(...) or float(...)." if isinstance(given, str) else ""
     raise InputError(name, f"{single}, {SEVERAL}", got, remedy)
 

@@ -138,7 +138,8 @@ class Compared:
     def cost(self) -> str:
         """What privacy cost in people."""
         first, second = self.users
-        return f"Without noise, groups with {first:,} and {second:,} fewer people would have done as well"
+        smaller = "without noise, groups smaller by that would have done"
+        return f"Privacy cost {first:,} and {second:,} people: {smaller}"
 
     def __repr__(self) -> str:
         return f"<Compared: {self.summary()}>"

@@ -221,7 +221,9 @@ def check_need(wider: float | None, power: float | None, lift: float) -> None:
     """Refuse requests that do not say what the analysis needs."""
     if (wider is None) == (power is None):
         got = "neither" if wider is None else "both"
-        raise ContradictionError("wider or power", "given", got, "Say what the analysis needs.")
+        raise ContradictionError(
+            "wider or power", "given, one of the two", got, "Say what the analysis needs."
+        )
     if wider is not None:
         positive("wider", wider, "0.05 for 5 %.")
     if power is not None:

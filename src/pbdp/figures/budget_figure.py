@@ -56,7 +56,7 @@ def draw_budget(budgets: Sequence[tuple[DatasetState, Sequence[Entry]]]) -> Figu
     panel.set_ylim(0, 106)
     panel.set_ylabel("spent, per cent of the budget")
     panel.set_xlabel("date (UTC)")
-    locator = AutoDateLocator(maxticks=5)  # type: ignore[no-untyped-call]
+    locator = AutoDateLocator(minticks=2, maxticks=5)  # type: ignore[no-untyped-call]
     panel.xaxis.set_major_locator(locator)
     first, last = panel.get_xlim()
     hours = "\n%H:%M:%S" if last - first < FEW_DAYS else ""

@@ -82,7 +82,8 @@ class Question:
             return
         if not alone:
             remedy = 'within="5%", floor=50 is 5 % of the truth, or 50 where that is more.'
-            raise ContradictionError("floor", "used with a percentage", f"within {self.within}", remedy)
+            got = "no width" if self.within is None else f"within {_said(self.within)}"
+            raise ContradictionError("floor", "used with a percentage", got, remedy)
         if self.floor is None:
             remedy = "Small answers need a width of their own; floor=50, say."
             raise ContradictionError("floor", "given with a percentage", "none", remedy)

@@ -185,7 +185,7 @@ class Sharpening:
             answer,
             {"sharpened": self.sigma},
             key=_key(self.key, self.number),
-            query=f"sharpened: within {width}, confidence {confidence:g}",
+            query=f"sharpened: within {width:g}, confidence {confidence:g}",
             blocks=self.blocks,
         )
         share = 0.0 if found.repeated else found.share(self.budget)
@@ -300,8 +300,10 @@ def _first_look(budget: Budget, key: str, blocks: Blocks) -> tuple[Plan, tuple[f
     content = None if spend is None or spend.answer is None else json.loads(spend.answer)
     here = spend is not None and spend.dataset == budget.dataset
     if spend is None or not here or not isinstance(content, dict) or not content.keys() & {"asked", "looks"}:
-        rule = f"that of an answer that `ask` published of {budget.dataset}"
-        raise InputError("key", rule, f"{key!r}", "Give the request key that it printed.")
+        rule = f"the request key of an answer about {budget.dataset} that `ask` published"
+        raise InputError(
+            "key", rule, f"{key!r}", "`ask` printed it; the history of the ledger shows the questions."
+        )
     chosen = budget.terms.chosen_blocks(blocks)
     if "looks" in content:
         procedure = Procedure.from_record(content["looks"])

@@ -93,7 +93,7 @@ def count_chunks(
 
 def count_groups(
     mechanism: LocalMechanism,
-    reports: Mapping[Any, int] | object,
+    reports: object,
     counts: object = None,
     *,
     fingerprint: str | None = None,

@@ -37,7 +37,7 @@ class Coordinates:
             raise InputError("dimensions", f"at most {MOST_DIMENSIONS:,}", f"{self.dimensions:,}")
         for name, norm in (("norm", self.norm), ("change_norm", self.changed_in)):
             if norm not in tuple(NORMS):
-                raise InputError(name, " or ".join(NORMS), repr(norm))
+                raise InputError(name, "linf, l2 or l1", repr(norm))
         if self.change_norm == self.norm:
             object.__setattr__(self, "change_norm", None)
         object.__setattr__(self, "dimensions", int(self.dimensions))
@@ -83,8 +83,16 @@ def coordinates_of(
 ) -> Coordinates:
     """The coordinates as they are asked for: a norm of the error and one of changes, or one for both."""
     if (norm is None) == (error_norm is None):
-        rule = "given one at a time: the norm of the error, or one norm for errors and changes"
-        raise ContradictionError("error_norm and norm", rule, "neither" if norm is None else "both")
+        if norm is not None:
+            raise ContradictionError("norm", "left out beside error_norm", "both", "It is one norm for both.")
+        raise ContradictionError(
+            "error_norm",
+            "given",
+            "nothing",
+            "How is the width measured? linf: every coordinate; l2: the length; l1: the sum of sizes.",
+        )
+    if error_norm is not None and error_norm not in NORMS:
+        raise InputError("error_norm", "linf, l2 or l1", repr(error_norm))
     if norm is not None and change_norm is not None:
         raise ContradictionError("change_norm", "left out beside norm, which says both", repr(change_norm))
     return Coordinates(

@@ -305,7 +305,11 @@ class Plan:
         return assumptions_of(self)
 
     def __repr__(self) -> str:
-        names = f"{len(self.parts)} parts" if self.is_joint else self.only.requirement.describe()
+        names = (
+            f"{len(self.parts)} part{'s'[: len(self.parts) != 1]}"
+            if self.is_joint
+            else self.only.requirement.describe()
+        )
         sure = percent_down(self.confidence)
         return f"<Plan: {names}, {sure} of the time; {self._loss()}>"
 

@@ -186,8 +186,8 @@ def bounds_in_words(query: Query) -> str:
         parts.append(f"Nobody counts in more than {groups}: people in more are counted in a random subset.")
     if query.aggregation.rows_per_group is not None:
         parts.append(
-            f"Nobody counts for more than {query.rows_per_group} rows in a group: people with more count "
-            "with all of them, at a smaller weight each."
+            f"Nobody counts for more than {query.rows_per_group} row{'s'[: query.rows_per_group != 1]} in a "
+            "group: if they have more, all of those count, at a smaller weight each."
         )
     return " ".join(parts) or "People count once."
 

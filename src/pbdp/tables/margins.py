@@ -15,7 +15,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from pbdp.errors import ContradictionError, InputError
+from pbdp.errors import ContradictionError, InputError, did_you_mean
 from pbdp.noise.kernel import Index
 from pbdp.tables.keys import KeyColumn, KeyTable
 
@@ -218,7 +218,8 @@ def check_running(running: object, groups: KeyTable | None, columns: Sequence[st
     """The column of running totals; refused if its public keys have no order, or not in every group."""
     how = 'Name one of the columns of by, with dates or whole numbers as keys: running="day".'
     if not isinstance(running, str) or running not in columns:
-        raise InputError("running", f"a column of by ({', '.join(columns)})", ascii(running), how)
+        near = did_you_mean(running, columns) if isinstance(running, str) else ""
+        raise InputError("running", f"a column of by ({', '.join(columns)})", ascii(running), near or how)
     if groups is None:
         remedy = "List the public keys of all columns, the days to come as well."
         raise ContradictionError("running", "used with public keys", "a selection of groups", remedy)
@@ -257,8 +258,9 @@ def check_tables(tables: object, columns: Sequence[str]) -> tuple[tuple[str, ...
         if isinstance(table, str) or not isinstance(table, Sequence):
             raise InputError("tables", "lists of columns", ascii(table), how)
         if strange := [str(name) for name in table if name not in columns]:
+            near = did_you_mean(strange[0], columns) or how
             raise InputError(
-                "columns of tables", f"among those of by ({', '.join(columns)})", ", ".join(strange)
+                "columns of tables", f"among those of by ({', '.join(columns)})", ", ".join(strange), near
             )
         if len(set(table)) < len(table):
             raise InputError("columns of a table", "different", ", ".join(table))

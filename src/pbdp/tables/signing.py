@@ -62,6 +62,20 @@ def _lies_with(folder: Path, files: Path) -> bool:
     return parent.resolve() == folder
 
 
+def signing_folder() -> Path:
+    """Where `pbdp keys create NAME` keeps its keys."""
+    from pbdp.ledger.keys import key_folder
+
+    return key_folder() / "signing"
+
+
+def _place(path: str | Path, ending: str = "") -> Path:
+    """The file that is named, or the key of that name in pbdp's own folder."""
+    place = Path(path).expanduser()
+    own = signing_folder() / f"{place.name.removesuffix(ending)}{ending}"
+    return own if place.name == str(path) and not place.exists() and own.exists() else place
+
+
 def create_pair(path: Path) -> Path:
     """Make a new key pair: the private key in a new file, the public one beside it, at the path returned."""
     from cryptography.hazmat.primitives import serialization
@@ -91,7 +105,7 @@ def signer_at(path: str | Path) -> Signer:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
     from cryptography.hazmat.primitives.serialization import load_pem_private_key
 
-    place = Path(path).expanduser()
+    place = _place(path)
     content = content_of("signing key", place)
     if os.name == "posix" and place.stat().st_mode & 0o077:
         raise InputError("signing key", "readable for you alone", str(place), f"Run chmod 600 {place}.")
@@ -110,7 +124,7 @@ def public_key_at(path: str | Path) -> str:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
     from cryptography.hazmat.primitives.serialization import load_pem_public_key
 
-    place = Path(path).expanduser()
+    place = _place(path, PUBLIC)
     try:
         key = load_pem_public_key(content_of("public key", place))
     except (ValueError, UnsupportedAlgorithm):

@@ -110,11 +110,12 @@ def without_bounds(
     """Ends of intervals for the numbers without bounds, and what to take off the confidence; None if unknown.
 
     Bounds only ever take people and rows away. A group lacks at most the people who are in too many groups;
-    how many rows are missing, nobody can tell. Sums and means may be off on either side.
+    how many rows are missing, nobody can tell. Sums and means may be off on either side. A person with
+    one row is never left out.
     """
-    if not counts or measure.kind not in ("people", "count"):
+    if not counts or measure.kind not in ("people", "count") or plan.query.unit is None:
         return None
-    if measure.kind == "count" and plan.query.unit is not None:
+    if measure.kind == "count":
         return low, np.full(len(high), np.inf), 0.0
     missing = next((one for one in counts if one.of == "groups"), counts[1])
     return low, high + missing.high, 1 - missing.confidence

@@ -83,7 +83,7 @@ class PldEvent(dp_event.DpEvent):  # type: ignore[misc]  # dp-accounting ships n
     are one object.
     """
 
-    distribution: Any = attr.ib(repr=False)
+    distribution: privacy_loss_distribution.PrivacyLossDistribution = attr.ib(repr=False)
     relation: NeighboringRelation
 
     def __attrs_post_init__(self) -> None:
@@ -239,7 +239,9 @@ def _refusal(event: Any, message: str) -> Any:
     )
 
 
-def priced_event(event: Any, *, neighbors: str = Neighbors.ADD_REMOVE, label: str = "event") -> Measured:
+def priced_event(
+    event: dp_event.DpEvent, *, neighbors: str = Neighbors.ADD_REMOVE, label: str = "event"
+) -> Measured:
     """An event of dp-accounting as something a budget can pay for: `budget.reserve(priced_event(event))`.
 
     Its parts, if it has several, are fixed in advance and composed here.

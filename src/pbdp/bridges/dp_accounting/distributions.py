@@ -25,7 +25,7 @@ MOST_CELLS = 1 << 23
 _LARGEST_LACK = 1e-9
 
 
-def plan_to_pld(plan: Priced, step: float = STEP) -> Any:
+def plan_to_pld(plan: Priced, step: float = STEP) -> privacy_loss_distribution.PrivacyLossDistribution:
     """All releases of a plan as one pessimistic `PrivacyLossDistribution`, to be composed with others.
 
     It holds for the plan's own neighboring relation, which the distribution does not carry: compose it with
@@ -44,7 +44,9 @@ def plan_to_pld(plan: Priced, step: float = STEP) -> Any:
     )
 
 
-def to_dp_accounting(release: Release, step: float = STEP) -> Any:
+def to_dp_accounting(
+    release: Release, step: float = STEP
+) -> privacy_loss_distribution.PrivacyLossDistribution:
     """A release as a pessimistic `PrivacyLossDistribution` with the given interval.
 
     All covered pairs become one dominating distribution, which serves dp-accounting as its "remove" and its

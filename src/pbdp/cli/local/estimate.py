@@ -64,7 +64,10 @@ def declare(parser: Parser) -> None:
     add(reports, "--column", help="the column of the reports; default: report")
     reports.add_argument("--counts", metavar="NAME", help="the column that says how often each report occurs")
     reports.add_argument(
-        "--asked", type=whole, metavar="N", help="people who were asked, to count those who did not answer"
+        "--asked",
+        type=whole,
+        metavar="N",
+        help="how many people were asked, to count those who did not answer",
     )
     wanted = parser.add_argument_group("estimates")
     add(
@@ -76,7 +79,7 @@ def declare(parser: Parser) -> None:
     add(wanted, "--confidence", default=0.95, help="how often an interval must hold; default: 0.95")
     add(wanted, "--joint", "--guaranteed")
     wanted.add_argument(
-        "--projected", action="store_true", help="no negative numbers, adding up to all people; BIASED"
+        "--projected", action="store_true", help="no negative numbers, and they add up to all people; BIASED"
     )
     output = parser.add_argument_group("output")
     add_written(output, FORMATS)

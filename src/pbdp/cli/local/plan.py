@@ -77,7 +77,7 @@ def declare(parser: Parser) -> None:
         accuracy,
         "--of",
         choices=("category", "value", "mean"),
-        help="what is within; default: category if there are any",
+        help="what must be that close; default: category if there are any",
     )
     add(accuracy, "--joint", "--guaranteed")
     both = parser.add_argument_group("both")
@@ -92,12 +92,12 @@ def declare(parser: Parser) -> None:
         metavar="FILE",
         help="a CSV file with a line value,people: plan for these people instead of the worst ones",
     )
-    both.add_argument("--use", metavar="NAME", help="take this one of the mechanisms compared, not the best")
+    both.add_argument("--use", metavar="NAME", help="use this mechanism of those compared, not the best")
     together = parser.add_argument_group("where reports are shuffled before anyone sees them")
     together.add_argument(
         "--shuffled",
         action="store_true",
-        help="say what a report costs among those of --users people; with an accuracy, find the least of it",
+        help="say what a report costs among the reports of --users people; with an accuracy, minimize that",
     )
     together.add_argument(
         "--central-epsilon",
@@ -105,7 +105,7 @@ def declare(parser: Parser) -> None:
         metavar="EPS",
         help="instead of --epsilon: what it may cost after shuffling",
     )
-    add(together, "--delta", help="epsilon after shuffling is for this delta; default: 1e-6")
+    add(together, "--delta", help="delta of the epsilon after shuffling; default: 1e-6")
     output = parser.add_argument_group("output")
     add(output, "--output", help="write the configuration for clients (JSON)")
     add(output, "--force", "--json", "--plot")

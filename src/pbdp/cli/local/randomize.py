@@ -35,7 +35,7 @@ shell's history; --input keeps it out of both.
 def declare(parser: Parser) -> None:
     """What the command takes."""
     parser.set_defaults(doing="Checking the survey")
-    parser.description = "Make a report of every true answer, as people do at home."
+    parser.description = "Turn each true answer into a report, as people's own devices do."
     parser.epilog = EXAMPLES
     parser.private = True
     add(parser, "survey")

@@ -75,7 +75,7 @@ def declare(parser: Parser) -> None:
     parser.add_argument(
         "asked", metavar="QUERY.toml|DATA", help="a query file, or data (.csv, .parquet, URL) and flags"
     )
-    parser.add_argument("--data", metavar="DATA", help="other data than the query file names")
+    parser.add_argument("--data", metavar="DATA", help="use this data instead of what the query file names")
     parser.add_argument("--table", metavar="NAME", help="the table or view, if the data is a database")
     parser.add_argument(
         "--dry-run",
@@ -84,7 +84,7 @@ def declare(parser: Parser) -> None:
     )
     add_flags(parser)
     add(
-        parser.add_argument_group("who counts"),
+        parser.add_argument_group("budget"),
         "--ledger",
         "--dataset",
         "--blocks",
@@ -94,10 +94,14 @@ def declare(parser: Parser) -> None:
     output = parser.add_argument_group("output")
     add_written(output, FORMATS, ", and FILE.manifest.json")
     output.add_argument("--manifest", metavar="FILE", help="write the manifest to this file")
-    output.add_argument("--sign", metavar="KEY", help="sign the manifest with this key of `pbdp keys create`")
+    output.add_argument(
+        "--sign",
+        metavar="KEY",
+        help="sign the manifest with a key made by `pbdp keys create`: its name, or its file",
+    )
     add(output, "--plot", "--json", "--insecure-test-seed")
     output.add_argument(
-        "--plot-order", metavar="MEASURE", help="draw the groups with the largest numbers of it first"
+        "--plot-order", metavar="MEASURE", help="sort the picture by this measure, largest first"
     )
     parser.set_defaults(measures=None)
 
@@ -155,7 +159,7 @@ def _manifest(options: argparse.Namespace, target: Target, read: Sequence[Path |
             )
         return None
     options.manifest = options.manifest or f"{options.output}.manifest.json"
-    path = checked_target(options.manifest, options.force, read)
+    path = checked_target(options.manifest, options.force, read, what="--manifest")
     if path == target.path:
         raise ContradictionError("--manifest", "another file than the table", options.manifest)
     return path

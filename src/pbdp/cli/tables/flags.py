@@ -74,9 +74,11 @@ def add_flags(parser: argparse.ArgumentParser) -> None:
     people.add_argument(
         "--one-row-per-person", action="store_true", default=None, help="nobody has more than one row"
     )
-    people.add_argument("--groups-per-person", type=whole, metavar="N", help="nobody counts in more groups")
     people.add_argument(
-        "--rows-per-group", type=whole, metavar="N", help="nobody counts with more rows in one group"
+        "--groups-per-person", type=whole, metavar="N", help="nobody counts in more than N groups"
+    )
+    people.add_argument(
+        "--rows-per-group", type=whole, metavar="N", help="nobody counts for more than N rows in a group"
     )
     add_neighbors(people, default=None)
     people.add_argument("--most-rows", type=whole, metavar="N", help="for tables of more than 2^36 rows")
@@ -86,15 +88,15 @@ def add_flags(parser: argparse.ArgumentParser) -> None:
         type=number,
         const=True,
         metavar="WITHIN",
-        help="within how many people to publish how many these bounds touched; unless it is said, for 1 %% "
-        "of epsilon or less; without WITHIN for about 4 %%",
+        help="publish how many people these bounds affect, within WITHIN of the truth; without WITHIN, as "
+        "precisely as 4 %% of epsilon buys (default: 1 %% or less)",
     )
     people.add_argument(
         "--no-bounds-touched",
         dest="bounds_touched",
         action="store_false",
         default=None,
-        help="leave that out",
+        help="do not publish that",
     )
     people.add_argument(
         "--csv",
@@ -123,17 +125,17 @@ def add_flags(parser: argparse.ArgumentParser) -> None:
         dest="add_up",
         action="store_false",
         default=None,
-        help="these tables need not add up: noise for each by itself, which can cost less for a few of them",
+        help="the tables need not add up: each gets its own noise, which can cost less",
     )
     groups.add_argument(
         "--running",
         metavar="COLUMN",
-        help="totals up to each key of this column of --by, whose keys are dates or whole numbers",
+        help="publish running totals along this column of --by (dates or whole numbers)",
     )
     groups.add_argument(
         "--through",
         metavar="KEY",
-        help="tell running totals up to this key; a ledger pays once, and later ones come under the same key",
+        help="publish running totals up to this key; later ones follow under the same --key, already paid",
     )
     groups.add_argument("--where", metavar="CONDITION", help="only rows for which this is true: 'spend > 0'")
     groups.add_argument(
@@ -196,24 +198,24 @@ def add_flags(parser: argparse.ArgumentParser) -> None:
         "--quality", action="store_true", default=None, help="mark every number as good, fair or poor"
     )
     measures.add_argument(
-        "--minimum-size", type=whole, metavar="N", help="mark numbers of groups with fewer people as small"
+        "--minimum-size", type=whole, metavar="N", help="mark groups of fewer people as small"
     )
     measures.add_argument(
         "--withhold",
         action="store_true",
         default=None,
-        help="leave the numbers of such groups out of the table",
+        help="leave out the numbers of small groups",
     )
     measures.add_argument(
         "--nonnegative",
         action="store_true",
         default=None,
-        help="beside each count and sum a number that is never below 0; no width is certified for it",
+        help="add to each count and sum a number that is never below 0; no width is certified for it",
     )
     privacy = parser.add_argument_group("how private, how sure")
     add(privacy, "--delta", help="far below one over the number of people")
-    add(privacy, "--confidence", help="of every width; default: 0.95")
-    add(privacy, "--epsilon", help="find the widths that are left out or ? for this epsilon")
+    add(privacy, "--confidence", help="how often each width must hold; default: 0.95")
+    add(privacy, "--epsilon", help="find the widths that this epsilon buys, where they are left out or ?")
 
 
 def _columns(text: str) -> list[str]:

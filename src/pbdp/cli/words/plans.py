@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from pbdp.cli.words.layout import columns, facts
 from pbdp.digits import (
+    NO_LOSS,
     delta_text,
     epsilon_text,
     loss_text,
@@ -64,14 +65,19 @@ def plan_words(plan: Plan) -> str:
     else:
         lines += _reserve(plan)
     rows = [["", "noise", "epsilon", "confidence"]]
-    rows.append(["*", plan.mechanism.name, rounded_up(plan.epsilon), percent_down(plan.confidence)])
+    rows.append(["*", plan.mechanism.name, _listed(plan.epsilon), percent_down(plan.confidence)])
     rows += [
-        ["", other.family, rounded_up(other.epsilon), percent_down(other.confidence)]
+        ["", other.family, _listed(other.epsilon), percent_down(other.confidence)]
         for other in plan.alternatives[:SHOWN]
     ]
     if len(plan.alternatives) > SHOWN:
         rows.append(["", f"({len(plan.alternatives) - SHOWN} more with --json)", "", ""])
     return f"{facts(lines)}\n\nCompared:\n{columns(rows, right=(2, 3))}\n"
+
+
+def _listed(epsilon: float) -> str:
+    """A loss in a row of the comparison."""
+    return "next to 0" if epsilon <= NO_LOSS else epsilon_text(epsilon)
 
 
 def _joint_words(plan: Plan) -> str:

@@ -435,9 +435,7 @@ def table_notes(table: ReleasedTable, budget: Budget | None, in_words: bool) -> 
         found += [] if table.plan.top is None else [table.plan.top.describe()]
         found += [touched_words(table.bounds_touched[:2])] if table.bounds_touched else []
         if table.bounds_touched and is_coarse(table.bounds_touched):
-            found.append(
-                "For more precise numbers of these people say within how many: bounds_touched = 100."
-            )
+            found.append("For a more precise number of these people, say how precise: --bounds-touched 100.")
         hidden = int(table.withheld.sum())
         found += [f"{hidden:,} small group{'s'[: hidden > 1]} withheld."] if hidden else []
     if words := _empty_words(table):

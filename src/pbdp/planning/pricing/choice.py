@@ -217,7 +217,7 @@ def laws_for_many(requirement: Requirement, families: tuple[str, ...]) -> tuple[
 
 
 def what_fits(affordable: Affordable, plan: Priced, times: int = 1, *, any_law: bool = False) -> str:
-    """A sentence on what would fit instead of a plan that does not; empty if nothing simple does.
+    """A sentence on what would fit instead of a plan that does not; empty if nothing simple can be said.
 
     What is advised is planned anew: with any law, as a budget chooses, or with the one that the planner does.
     """
@@ -232,7 +232,7 @@ def what_fits(affordable: Affordable, plan: Priced, times: int = 1, *, any_law: 
     payer = replace(affordable, families=QUICK)
     fits = (lambda asked: payer.plan(asked) is not None) if any_law else affordable.fits_planned
     text = "; ".join(_easier(fits, replace(plan.requirement, releases=1)))
-    return f"{text[0].upper()}{text[1:]}." if text else ""
+    return f"{text[0].upper()}{text[1:]}." if text else "Ask for a much larger width."
 
 
 def _easier(fits: Callable[[Requirement], bool], asked: Requirement) -> list[str]:

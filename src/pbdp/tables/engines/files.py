@@ -24,6 +24,7 @@ from typing import BinaryIO, Literal, cast
 
 from pbdp.columns.files import TextRows, text_of
 from pbdp.errors import ContradictionError, InputError
+from pbdp.spelling import near_file
 from pbdp.tables.engines.dialects import DUCKDB, Dialect
 
 Format = Literal["parquet", "csv"]
@@ -231,9 +232,8 @@ def _matching(entry: str) -> list[Path]:
     matching = Path(pattern.anchor).glob(str(pattern.relative_to(pattern.anchor)))
     if found := sorted(file for file in matching if file.is_file()):
         return found
-    raise InputError(
-        "data", "a file, a folder or a pattern such as visits/*.parquet", entry, "It is not there."
-    )
+    rule = "a file, a folder or a pattern such as visits/*.parquet"
+    raise InputError("data", rule, entry, f"It is not there. {near_file(path)}".strip())
 
 
 def _known(path: Path) -> bool:
