@@ -202,7 +202,7 @@ def summed(coarse: Margin, fine: Margin, numbers: Index) -> Index:
     """Whole numbers of a finer table, added up to a coarser one."""
     if len(coarse) == len(fine):
         return numbers
-    found = np.zeros(len(coarse), dtype=np.int64)
+    found = np.zeros(len(coarse), dtype=numbers.dtype)
     np.add.at(found, parents(coarse, fine), numbers)
     return found
 

@@ -22,7 +22,7 @@ from pbdp.planning.plan import number_design
 from pbdp.spelling import made_by_name
 from pbdp.tables.bounded import Value
 from pbdp.tables.fixed_point import FixedPoint
-from pbdp.tables.mean_error import ends_of_means, is_proved_for, width_at
+from pbdp.tables.mean_error import ends_of_means, is_proved_for, promised_width
 from pbdp.tables.measures import Column, Measure, check_bounds, check_measure, column_name
 from pbdp.tables.numbers import Number, Quantity, number_of, open_width
 
@@ -105,7 +105,7 @@ class Mean(Measure):
             return None
         if self.within is not None and self.is_widened(plan):
             # infinite if that is no bound at all, which `verify` finds out
-            width = self._width_at(plan, _furthest_from_middle(self.value(plan.query)) + self.within)
+            width = self._width_of(plan.query, *self._designs(plan))
             return width / self.at_least if width < self.within * self.at_least else math.inf
         a, b = map(plan.cell_width, plan.labels(self))
         if self.at_least <= b:
@@ -130,14 +130,13 @@ class Mean(Measure):
             raise AssertionError("a mean without a width has room for any noise")
         if not is_proved_for(total, count):
             return None
-        far = _furthest_from_middle(self.value(query)) + self.within
-        return self.within * self.at_least / width_at(total, count, far, query.confidence_of(self))
+        return self.within * self.at_least / self._width_of(query, total, count)
 
     def both_within(self, query: Query) -> tuple[float, float]:
         """The weight of the count's error in what must be small, and how small, in a `query`."""
         if self.within is None or self.at_least is None:
             raise AssertionError("a mean without a width has no bound")
-        return _furthest_from_middle(self.value(query)) + self.within, self.within * self.at_least
+        return _furthest_from_middle(self.value(query)), self.within * self.at_least
 
     def room_in(self, plan: TablePlan) -> float | None:
         """The same for the noise of a `plan`."""
@@ -146,23 +145,20 @@ class Mean(Measure):
     def shares(self, query: Query) -> list[tuple[str, float]]:
         """About how near its sum and count should be in a `query`, by label, but for a common factor.
 
-        With the variances x and y of both, M²/x + 1/y is least for a given x + (M + w)²·y.
+        With the variances x and y of both, M²/x + 1/y is least for a given x + M²·y.
         """
-        if self.within is None or self.at_least is None:
-            raise AssertionError("a mean without a width has no shares")
-        most = _furthest_from_middle(self.value(query))
-        far = most + self.within
-        half, both = self.within * self.at_least / 2, (most + far) / 2
-        return list(
-            zip(self.labels, (half * math.sqrt(most / both), half / math.sqrt(far * both)), strict=True)
-        )
+        most, limit = self.both_within(query)
+        return list(zip(self.labels, (limit / 2, limit / 2 / most), strict=True))
 
     def _designs(self, plan: TablePlan) -> tuple[Design, Design]:
         total, count = (number_design(plan.part(label).design) for label in plan.labels(self))
         return total, count
 
-    def _width_at(self, plan: TablePlan, most: float) -> float:
-        return width_at(*self._designs(plan), most, plan.query.confidence_of(self))
+    def _width_of(self, query: Query, total: Design, count: Design) -> float:
+        if self.within is None:
+            raise AssertionError("a mean without a width is promised none")
+        most = _furthest_from_middle(self.value(query))
+        return promised_width(total, count, most, self.within, query.confidence_of(self))
 
     def confidence_told(self, plan: TablePlan) -> float:
         if self.is_widened(plan):

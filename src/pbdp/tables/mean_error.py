@@ -23,8 +23,10 @@ is (Fieller 1940). h is taken at a few sizes of m, each for those up to it.
     e - (m + w)·f <= w·n    and    e - (m - w)·f >= -w·n,
 
 strictly at least once, as then g > 0. Both errors are symmetric, so each fails half as often as its size
-exceeds w·n, and as |m + w| and |m - w| are at most M + w: if h(M + w) < w·N, groups of N rows or more are
-within w with the confidence c.
+exceeds w·n. Let C(a, v) be such that |e - m·f| <= v with the confidence C(a, v) for every |m| <= a, by the
+proof above. One of |m + w| and |m - w| is at most M + w, and the other at most the larger of M - w and w: if
+C of the one and of the other at some v < w·N are c on average, groups of N rows or more are within w with the
+confidence c. `promised_width` is the least such v, about.
 
 **A sum.** With c the middle of the bounds the sum from 0 is S + c·n, and S + e + c·(n + f) is off by e + c·f,
 whose law is the convolution of the two tables (`sum_width`). S is rounded to steps before it gets noise, and
@@ -33,6 +35,7 @@ S + c·n to the unit that sums have: half a step and a unit more, unless all of 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from fractions import Fraction
 from functools import lru_cache
@@ -42,10 +45,12 @@ import numpy as np
 from pbdp.mechanism.design import Design
 from pbdp.mechanism.grid import LinearGrid
 from pbdp.noise.kernel import Array
-from pbdp.release.combination import Term, law_of_sum
+from pbdp.release.combination import SumLaw, Term, law_of_sum
 
 # Sizes of means that have widths of their own.
 SIZES = 4
+# How near the least (relative) the width of a promise is.
+NEAR = Fraction(1, 1 << 16)
 # Rounding of quotients and of ends.
 SAFE = 1 + 1e-12
 
@@ -60,26 +65,42 @@ def is_proved_for(total: Design, count: Design) -> bool:
 @lru_cache(maxsize=256)
 def width_at(total: Design, count: Design, most: float, confidence: float) -> float:
     """h(most): how far e - m·f is from 0 with the confidence, for all |m| up to it."""
-    step = Fraction(total.grid.step)
+    return float(_law(total, count, most).half_width(confidence) + _rounded(total)) * SAFE
+
+
+@lru_cache(maxsize=256)
+def promised_width(total: Design, count: Design, most: float, within: float, confidence: float) -> float:
+    """v: how many rows times a width groups need, for means of up to `most` to be `within` it this often."""
+    laws = [_law(total, count, size) for size in (most + within, max(most - within, within))]
+    first, last = sorted(law.half_width(confidence) for law in laws)
+    while last - first > first * NEAR:
+        middle = (first + last) / 2
+        if math.fsum(law.within(middle) for law in laws) * (1 - 2.0**-50) / 2 >= confidence:
+            last = middle
+        else:
+            first = middle
+    return float(last + _rounded(total)) * SAFE
+
+
+def _law(total: Design, count: Design, size: float) -> SumLaw:
+    """That of e - a·f."""
     terms = [
-        Term(table=total.table_at(0.0), weight=step),
-        Term(table=count.table_at(0.0), weight=Fraction(most) * Fraction(count.grid.step)),
+        Term(table=total.table_at(0.0), weight=Fraction(total.grid.step)),
+        Term(table=count.table_at(0.0), weight=Fraction(size) * Fraction(count.grid.step)),
     ]
-    return float(law_of_sum(terms).half_width(confidence) + 3 * step / 2) * SAFE
+    return law_of_sum(terms)
+
+
+def _rounded(total: Design) -> Fraction:
+    """What steps add to a width."""
+    return 3 * Fraction(total.grid.step) / 2
 
 
 @lru_cache(maxsize=256)
 def sum_width(total: Design, count: Design, middle: float, unit: float, confidence: float) -> float:
     """How far e + c·f is from 0 with the confidence, and what rounding adds; `unit` is 0 for whole sums."""
-    step = Fraction(total.grid.step)
-    terms = [
-        Term(table=total.table_at(0.0), weight=step),
-        Term(table=count.table_at(0.0), weight=Fraction(middle) * Fraction(count.grid.step)),
-    ]
-    if middle == 0:
-        terms = terms[:1]
-    found = law_of_sum(terms).half_width(confidence)
-    return float(found + step / 2 + Fraction(unit)) * SAFE if unit else float(found)
+    found = _law(total, count, middle).half_width(confidence)
+    return float(found + Fraction(total.grid.step) / 2 + Fraction(unit)) * SAFE if unit else float(found)
 
 
 def ends_of_means(

@@ -24,7 +24,7 @@ from pbdp.planning.together.search import fitted, is_concave
 from pbdp.release.combination import Term, law_of_sum
 from pbdp.tables.centered import Centered, centered_of, followers_of, in_order, normal_width
 from pbdp.tables.mean import Mean
-from pbdp.tables.numbers import Number, numbers_of
+from pbdp.tables.numbers import Number, numbers_of, on_whole
 from pbdp.tables.plan import SELECTION, Groups, TablePlan, requirements_of
 from pbdp.tables.query import Query
 from pbdp.tables.top import TOP
@@ -32,7 +32,7 @@ from pbdp.tables.top import TOP
 # How much wider sums and counts of means are planned at first, how near the best they get, in how many plans.
 WIDER, MOST_PLANS = 1.6, 5
 # Gaussian noise can be scaled; other noise is found anew for every width, and counts have whole ones.
-CLOSE, CLOSE_GAUSSIAN = 1e-2, 3e-4
+CLOSE, CLOSE_GAUSSIAN = 4e-3, 3e-4
 # Plans that would cost so many times as much as the best one are not brought near what is asked.
 FAR = 1.03
 # Numbers of their own are not planned if they cost so many times as much as shared ones, in variances.
@@ -125,10 +125,10 @@ def _rooms(query: Query, centered: Centered, total: Design, count: Design) -> li
 
 
 def _corrected(goals: Sequence[float], rooms: Sequence[float], close: float) -> list[float]:
-    """Goals for which the bound that is met most narrowly is just met, and others are met."""
+    """Goals for which all bounds are just met, or those that are not met are."""
     least = min(rooms)
     return [
-        goal * room * (1 - close / 2) if room <= max(least, 1.0) else goal
+        goal * room * (1 - close / 2) if least > 1 or room <= 1 else goal
         for goal, room in zip(goals, rooms, strict=True)
     ]
 
@@ -148,8 +148,7 @@ def _gaussian(query: Query, centered: Centered, count: Number) -> dict[str, tupl
         near = _near(query, centered, count, goals)
         first, second = centered.spreads(query, goals)
         total, below = near.values()
-        made = _with_gaussian(total, first * normal_width(total.requirement.confidence))
-        design = _with_gaussian(below, second * normal_width(below.requirement.confidence))[1]
+        made, (_, design) = _with_gaussian(total, first), _with_gaussian(below, second)
         law = law_of_sum([Term(table=design.table_at(0.0))])
         width = float(math.ceil(law.half_width(count.requirement.confidence)))
         rooms = [*_rooms(query, centered, made[1], design), _half_width(count) / width]
@@ -244,7 +243,10 @@ def _gaussian_means(
         factor, best = WIDER, None
         for _ in range(MOST_PLANS):
             made = {
-                label: _with_gaussian(_widened(named[label], factor), factor * share)
+                label: _with_gaussian(
+                    _widened(named[label], factor),
+                    factor * share / normal_width(named[label].requirement.confidence),
+                )
                 for label, share in mean.shares(query)
             }
             room = mean.room(query, *(design for _, design in made.values()))
@@ -294,8 +296,8 @@ def _half_width(number: Number) -> float:
     return float(number.requirement.region.offsets(0.0)[0])
 
 
-def _with_gaussian(number: Number, exact: float) -> tuple[Number, Design]:
-    """Gaussian noise that is within this width as often as asked, but for rounding, and what it meets."""
+def _with_gaussian(number: Number, spread: float) -> tuple[Number, Design]:
+    """Gaussian noise with this standard deviation, and what it meets."""
     asked = number.requirement
     design = fitted(asked, ("gaussian",))[0]
     if not number.quantity.is_whole and isinstance(design.grid, LinearGrid):
@@ -303,17 +305,21 @@ def _with_gaussian(number: Number, exact: float) -> tuple[Number, Design]:
         steps = FINER * design.grid.sensitivity_in_steps(asked.sensitivity)
         step = step_of_at_least(asked.sensitivity, steps)
         design = replace(design, grid=replace(design.grid, step=step))
-    sigma = exact / normal_width(asked.confidence) / design.grid.step
-    design = replace(design, kernel=kernel_from("gaussian", {"sigma": sigma}), boost=0.0)
+    kernel = kernel_from("gaussian", {"sigma": spread / design.grid.step})
+    design = replace(design, kernel=kernel, boost=0.0)
     return _met(number, design), design
 
 
 def _widened(number: Number, factor: float) -> Number:
-    """The number, so many times as wide; whole numbers keep a whole width."""
+    """The number, so many times as wide; whole numbers keep a whole width, and are within it less often."""
     if factor == 1:
         return number
     width = factor * _half_width(number)
-    return _of_width(number, float(math.floor(width)) if number.quantity.is_whole else width)
+    if not number.quantity.is_whole:
+        return _of_width(number, width)
+    whole, confidence = on_whole(width, number.requirement.confidence)
+    wider = _of_width(number, whole)
+    return replace(wider, requirement=replace(wider.requirement, confidence=confidence))
 
 
 def _of_width(number: Number, width: float) -> Number:

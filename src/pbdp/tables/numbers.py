@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
+from statistics import NormalDist
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
@@ -213,3 +214,11 @@ def open_width(factor: float | None) -> float:
     if factor is None:
         raise AssertionError("a query without an epsilon has all its widths")
     return factor
+
+
+def on_whole(width: float, confidence: float) -> tuple[float, float]:
+    """A whole width and the confidence that stand for any width: what they would be of Gaussian noise."""
+    whole = max(float(math.floor(width)), 1.0)
+    normal = NormalDist()
+    far = normal.inv_cdf((1 + confidence) / 2) * (whole + 0.5) / (width + 0.5)
+    return whole, min(2 * normal.cdf(far) - 1, 1 - 1e-9)

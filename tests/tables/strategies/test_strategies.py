@@ -123,6 +123,13 @@ def strategies() -> list[Strategy]:
         made += [
             Separate(label="n", margins=margins, change=change, measured=measured) for measured in choices
         ]
+    trees = (
+        (IN_SQUARE, (0, 1, 2), (0, 13, 21)),
+        (IN_TREE, (0, 1, 2, 3), (0, 30, 13, 20)),
+        (IN_TREE, (0, 2), (0, 9)),
+    )
+    for margins, measured, upward in trees:
+        made.append(Separate(label="n", margins=margins, change=change, measured=measured, upward=upward))
     return made
 
 
@@ -151,6 +158,36 @@ def test_numbers_add_up_and_are_as_near_as_said(strategy: Strategy) -> None:
         # four standard deviations of so many draws
         assert np.all(inside >= confidence - 4 * 0.0078)
         assert np.mean(narrower) < confidence
+
+
+@pytest.mark.parametrize("upward", [(), (0, 30, 13, 20), (0, 0, 40, 7)], ids=str)
+def test_the_noise_of_every_row_has_the_weight_that_widths_are_found_from(upward: tuple[int, ...]) -> None:
+    """Each row in turn is off by so much that rounding is of no account."""
+    strategy = Separate(
+        label="n",
+        margins=IN_TREE,
+        change=Change(cells=1, steps=1),
+        measured=(0, 1, 2, 3),
+        upward=upward,
+    )
+    rows, far = strategy.answers(np.zeros(11, dtype=np.int64)), 10**9
+    found: list[list[list[tuple[str, int]]]] = [[[] for _ in range(len(one))] for one in IN_TREE.tables]
+    for name, row in rows.items():
+        for at in range(len(row)):
+            moved = rows | {name: row + far * (np.arange(len(row)) == at)}
+            for table, numbers in enumerate(strategy.tables(moved)):
+                for group, number in enumerate(numbers.tolist()):
+                    if abs(number) > 100:
+                        found[table][group].append((name, round(number / far * 1e6)))
+    for table, groups in enumerate(found):
+        kinds, of_group = strategy._groups()[table]
+        for group, weights in enumerate(groups):
+            said = [
+                (strategy.name(at), round(float(weight) * 1e6))
+                for at, weight, count in kinds[of_group[group]].terms
+                for _ in range(count)
+            ]
+            assert sorted(weights) == sorted(said)
 
 
 def test_moves_are_those_of_the_tables() -> None:

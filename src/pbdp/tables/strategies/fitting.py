@@ -18,7 +18,7 @@ from pbdp.mechanism.design import Design
 from pbdp.mechanism.requirement import Requirement
 from pbdp.planning.planner import FAMILIES, grids_of
 from pbdp.planning.together.search import fitted, is_concave, is_like, light_parts, ranked, simple
-from pbdp.tables.numbers import Asked
+from pbdp.tables.numbers import Asked, on_whole
 from pbdp.tables.query import Query
 from pbdp.tables.strategies.joint import sigma_of
 from pbdp.tables.strategies.kinds import step_of
@@ -123,7 +123,7 @@ class Fitting:
             self.asked.confidence,
         )
         if whole:
-            width, confidence = _on_whole(width, confidence)
+            width, confidence = on_whole(width, confidence)
         return Requirement(
             region=AbsoluteRegion.even(width),
             confidence=confidence,
@@ -252,11 +252,3 @@ def met(asked: Requirement, design: Design) -> Requirement:
         width = math.ceil(far * sigma_of(design)) * design.grid.step
         asked = replace(asked, region=AbsoluteRegion.even(width))
     return replace(asked, confidence=min(max(design.confidence_in(asked.region), 1e-6), 1 - 1e-12))
-
-
-def _on_whole(width: float, confidence: float) -> tuple[float, float]:
-    """A whole width and the confidence that stand for any width: what they would be of Gaussian noise."""
-    whole = max(float(math.floor(width)), 1.0)
-    normal = NormalDist()
-    far = normal.inv_cdf((1 + confidence) / 2) * (whole + 0.5) / (width + 0.5)
-    return whole, min(2 * normal.cdf(far) - 1, 1 - 1e-9)

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from itertools import pairwise
 from statistics import NormalDist
 from typing import Any, TypeVar
+
+import numpy as np
 
 from pbdp.errors import InputError
 from pbdp.mechanism.grid import LinearGrid, step_of_at_least
 from pbdp.mechanism.neighbors import Neighbors
-from pbdp.tables.margins import Margins, RunningMargin
+from pbdp.tables.margins import Margins, RunningMargin, parents
 from pbdp.tables.numbers import Asked
 from pbdp.tables.query import Query
 from pbdp.tables.strategies.apart import Alone, Apart
@@ -23,7 +26,7 @@ from pbdp.tables.strategies.residual import (
     residuals_of,
 )
 from pbdp.tables.strategies.running import Running, is_sound, root_weights
-from pbdp.tables.strategies.separate import MOST_KINDS, Separate
+from pbdp.tables.strategies.separate import MOST_KINDS, PARTS, Separate, least_squares
 from pbdp.tables.strategies.strategy import Change, Strategy
 
 # Of the widths of tables this is left to the rounding of sums to steps.
@@ -89,15 +92,35 @@ def _separate(query: Query, asked: Asked) -> Strategy | None:
         if table != finest and (cells is None or width < cells * math.sqrt(size)):
             measured.append(table)
     made = _measured(query, asked, measured) if len(measured) > 1 else None
-    return made if made is not None and made.kinds <= MOST_KINDS else None
+    if made is None:
+        return None
+    tree = _made(Separate, query, asked, measured=made.measured, upward=_upward(made, asked))
+    return next((one for one in (tree, made) if one.kinds <= MOST_KINDS), None)
 
 
-def _measured(query: Query, asked: Asked, measured: Sequence[int]) -> Separate | None:
-    """Nested tables of which these have noise of their own."""
+def _upward(separate: Separate, asked: Asked) -> tuple[int, ...]:
+    """What goes up to each measured table, as they are listed; none if it is nothing."""
+    tables, chain = separate.margins.tables, separate.chain
+    if any(at not in asked.widths for at in chain):
+        return ()
+    rows = [int(np.bincount(parents(tables[at], tables[finer])).max()) for at, finer in pairwise(chain)]
+    found = dict(zip(chain, least_squares(rows, [asked.widths[at] for at in chain]), strict=True))
+    return tuple(found[at] for at in separate.measured) if any(found.values()) else ()
+
+
+def _measured(
+    query: Query, asked: Asked, measured: Sequence[int], upward: Sequence[Any] = ()
+) -> Separate | None:
+    """Nested tables of which these have noise of their own, and so much of the finer ones."""
     margins = _margins(query)
     if margins.chain is None or margins.chain[-1] not in measured:
         return None
-    return _made(Separate, query, asked, measured=tuple(sorted(set(measured))))
+    shares = dict(zip(measured, upward, strict=True)) if upward else {}
+    sound = all(isinstance(one, int) and not isinstance(one, bool) and 0 <= one < PARTS for one in upward)
+    if not sound or shares.get(margins.chain[-1]) or len(set(measured)) < len(measured) * bool(upward):
+        return None
+    made = tuple(sorted(set(measured)))
+    return _made(Separate, query, asked, measured=made, upward=tuple(shares[at] for at in made if shares))
 
 
 def _apart(query: Query, asked: Asked) -> Strategy | None:
@@ -121,7 +144,9 @@ def strategy_from(query: Query, asked: Asked, record: Mapping[str, Any]) -> Stra
         case {"kind": "cells"}:
             made: Strategy | None = simplest(query, asked)
         case {"kind": "separate", "measured": [*labels]} if set(labels) <= set(margins.labels):
-            made = _measured(query, asked, [margins.labels.index(label) for label in labels])
+            places, upward = [margins.labels.index(label) for label in labels], record.get("upward", [])
+            fits = isinstance(upward, list) and len(upward) in (0, len(places))
+            made = _measured(query, asked, places, upward) if fits else None
         case {"kind": "apart"}:
             made = _apart(query, asked)
         case {"kind": "alone"} if _apart(query, asked) is None:

@@ -212,9 +212,9 @@ def _ways(
     widths = {table: width / step for table, width in asked.widths.items()}
     costs = [strategy.rough_cost(widths) if widths else 0.0 for strategy in strategies]
     found: dict[str, Way] = {}
-    for strategy, cost in zip(strategies, costs, strict=True):
-        if cost > HOPELESS * min(costs):
-            continue
+    for cost, strategy in sorted(zip(costs, strategies, strict=True), key=lambda entry: entry[0]):
+        if found and cost > HOPELESS * min(costs):
+            break
         try:
             options = Fitting(query=query, asked=asked, strategy=strategy).options(shapes)
             found[strategy.kind] = strategy, options

@@ -1,25 +1,37 @@
-"""Noise of its own for each of several nested tables, which are then made to add up.
+"""Noise of its own for each of several nested tables, which are then made to add up: a tree.
 
-Tables t_0, t_1, ... from the coarsest to the finest; some of them are *measured*, the finest always. A table
-that is not has the sums of the next finer one that is. From the coarsest on, the parts of every group share
-equally in what their sum lacks of the group's number.
+Tables t_0, t_1, ... from the coarsest to the finest; some of them are *measured*, the finest always.
 
-**Error.** Let v be a group of a table with rows of the measured table j, N of them, and u the group of the
-next coarser measured table that v is in, with M such rows. What u lacks is shared out level by level, so that
-v gets the share f = 1/n_1·1/n_2·..., n_i how many parts each group on the way from u to v has. With e the
-noise of the measured rows, all independent,
+**Up.** A group of a measured table j that is not the finest has its own noisy number y, and the sum of the
+numbers of its groups in the next finer measured table. It gets (1 - a_j)·y + a_j·sum, with a_j the same for
+all groups of a table, in 64ths (`upward`): where the a_j are those of least squares, that is the first half
+of what Hay, Rastogi, Miklau and Suciu (2010) do. With e_i the noise of the rows of the measured table i, the
+group v is off by c_jj·(sum of e_j in v) + c_ji·(sum of e_i in v) + ... over all finer i,
 
-    E_v = (1 - f)·(sum of N of e_j) - f·(sum of the other M - N) + f·E_u,
+    c_jj = 1 - a_j,    c_ji = a_j·c_(j+1)i,    a = 0 for the finest.
 
-and E_v is the sum of N of e_j where no coarser table is measured. The numbers of the coarsest table are whole
-as they are. Others are rounded, by less than 1; if that, and what was moved before, makes a group's number
-differ by r from what is said above, its n parts differ by r/n before they are rounded themselves.
+A table that is not measured has the sums of the next finer one that is.
+
+**Down.** From the coarsest on, the parts of every group share equally in what their sum lacks of the group's
+number.
+
+**Error.** Let v be one of n parts of the group u, and j the measured table that v has the rows of. Then
+
+    E_v = (sum over i of c_ji·(e_i in v)) - 1/n·(sum over i of c_ji·(e_i in u)) + E_u/n,
+
+and E_v is the first sum alone in the coarsest table. All noise of one table in u that is not in v has one
+weight, and so on outwards: E_v is a weighted sum of independent noises with few weights.
+
+**Rounding.** The numbers of the coarsest table are rounded to the nearest whole ones, unless they are whole
+as they are. Others are rounded by less than 1; if that, and what was moved before, makes a group's number
+differ by r from what is said above, its n parts differ by r/n before they are rounded themselves. An only
+part has the number of its group.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import lru_cache
@@ -32,12 +44,14 @@ from pbdp.release.combination import Term, law_of_sum
 from pbdp.tables.margins import Margin, Margins, parents, summed
 from pbdp.tables.strategies.cells import near_room_of_sum
 from pbdp.tables.strategies.estimates import Noises, near_width, spread_of
-from pbdp.tables.strategies.rounding import below
+from pbdp.tables.strategies.rounding import below, in_64_bits, rounded
 from pbdp.tables.strategies.strategy import Change, Designs, Moves, Record, Strategy
 
 # Groups that differ in more ways than this would take long to find the widths of; of how many an estimate is
 # made, those with the least room.
 MOST_KINDS, LOOKED_AT = 256, 3
+# What goes up to coarser tables is in parts of one over this.
+PARTS = 64
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,6 +64,8 @@ class Separate(Strategy):
     margins: Margins
     change: Change
     measured: tuple[int, ...]
+    # for each measured table, in 64ths; none where nothing goes up
+    upward: tuple[int, ...] = ()
     rounded: bool = False
     _known: dict[int, tuple[list[_Kind], Index]] = field(
         init=False, repr=False, compare=False, default_factory=dict
@@ -76,14 +92,54 @@ class Separate(Strategy):
         return {self.name(at): self.margins.tables[at].sums(cells) for at in self.measured}
 
     def tables(self, rows: Mapping[str, Index]) -> list[Array | Index]:
+        raised = self._raised(rows)
         made: dict[int, Index] = {}
         above: int | None = None
         for at in self.order:
             table, source = self.margins.tables[at], self.source(at)
-            raw = summed(table, self.margins.tables[source], rows[self.name(source)])
-            made[at] = raw if above is None else below(made[above], self._inside(above, at), raw)
+            values, parts = raised[source]
+            raw = summed(table, self.margins.tables[source], values)
+            if above is None:
+                made[at] = raw if parts == 1 else in_64_bits(rounded(raw, parts))
+            else:
+                made[at] = below(made[above], self._inside(above, at), raw, parts)
             above = at
         return [made[at] for at in range(len(self.margins))]
+
+    def _raised(self, rows: Mapping[str, Index]) -> dict[int, tuple[Index, int]]:
+        """The numbers of each measured table, with what finer ones add to them, in so many parts of one."""
+        found: dict[int, tuple[Index, int]] = {}
+        finer: int | None = None
+        for at in reversed(self.chain):
+            own, share, parts = rows[self.name(at)], self.share_of(at), 1
+            if finer is not None and share:
+                values, parts = found[finer]
+                # whole numbers of any length, as products need not fit into 64 bits
+                sums = summed(self.margins.tables[at], self.margins.tables[finer], values.astype(object))
+                own = (PARTS - share) * parts * own.astype(object) + share * sums
+                parts *= PARTS
+            found[at], finer = (own, parts), at
+        return found
+
+    @property
+    def chain(self) -> list[int]:
+        """The measured tables, from the coarsest to the finest."""
+        return [at for at in self.order if at in self.measured]
+
+    def share_of(self, table: int) -> int:
+        """The 64ths of a measured table's numbers that come from the next finer one."""
+        return self.upward[self.measured.index(table)] if self.upward else 0
+
+    def weights(self) -> dict[int, dict[int, Fraction]]:
+        """c: for each measured table the weights of its own noise and of that of finer ones."""
+        found: dict[int, dict[int, Fraction]] = {}
+        finer: int | None = None
+        for at in reversed(self.chain):
+            share = Fraction(self.share_of(at), PARTS)
+            below = found[finer] if finer is not None and share else {}
+            found[at] = {at: 1 - share} | {other: share * weight for other, weight in below.items()}
+            finer = at
+        return found
 
     def _inside(self, coarse: int, fine: int) -> Index:
         """For each group of the finer table the group of the coarser one that it is in."""
@@ -132,29 +188,38 @@ class Separate(Strategy):
         found = self._known
         if found:
             return found
+        weights = self.weights()
         above: int | None = None
         for at in self.order:
-            table, source = self.margins.tables[at], self.source(at)
-            rows = self.margins.tables[source]
-            every = np.ones(len(rows), dtype=np.int64)
-            own = summed(table, rows, every)
+            own = weights[self.source(at)]
+            rows = self._rows_in(at, own)
             if above is None:
-                kept, where = np.unique(own, return_inverse=True)
-                made = [_Kind(source=source, rows=int(count)) for count in kept]
+                kept, where = np.unique(rows, axis=0, return_inverse=True)
+                made = [_Kind.first(own, one.tolist()) for one in kept]
             else:
                 coarse, inside = self.margins.tables[above], self._inside(above, at)
                 parts = np.bincount(inside, minlength=len(coarse))[inside]
                 kinds, of_group = found[above]
-                within = summed(coarse, rows, every)[inside]
-                signs = np.column_stack([own, parts, within, of_group[inside]])
+                signs = np.column_stack([rows, self._rows_in(above, own)[inside], parts, of_group[inside]])
                 kept, where = np.unique(signs, axis=0, return_inverse=True)
-                made = [kinds[kind].part(source, int(n), int(split), int(m)) for n, split, m, kind in kept]
+                made = [
+                    kinds[kind].part(own, counts[: len(own)], counts[len(own) :], parts)
+                    for *counts, parts, kind in kept.tolist()
+                ]
             found[at] = made, where.reshape(-1).astype(np.int64)
             above = at
         return found
 
+    def _rows_in(self, table: int, sources: Iterable[int]) -> Index:
+        """How many rows of each source a group of the table has."""
+        margin, every = self.margins.tables[table], [self.margins.tables[at] for at in sources]
+        return np.column_stack([summed(margin, one, np.ones(len(one), dtype=np.int64)) for one in every])
+
     def record(self) -> Record:
-        return {"kind": self.kind, "measured": [self.margins.labels[at] for at in self.measured]}
+        labels = [self.margins.labels[at] for at in self.measured]
+        return {"kind": self.kind, "measured": labels} | (
+            {"upward": list(self.upward)} if self.upward else {}
+        )
 
     def follows(self, table: int) -> str:
         return self.name(self.source(table))
@@ -166,45 +231,60 @@ class Separate(Strategy):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Kind:
-    """A kind of group: rows of its source in it, and what its number is off by beyond these.
+    """A kind of group: the noise of its rows, and what its number is off by beyond these.
 
-    `source` and `rows` are its own; `anchor` is the nearest coarser measured group's error (terms), `inside`
-    how many rows of this source that group has, and `share` what the group gets of what that one lacks.
-    Rounding may have moved its exact value by `moved`, and its number by `off`.
+    `inner` has a measured table, the weight of its noise and how many of its rows are in the group, `outer`
+    the same of rows that are not. `whole` says that no part of it will lack anything. Rounding may have moved
+    its exact value by `moved`, and its number by `off`.
     """
 
-    source: int
-    rows: int
-    anchor: tuple[tuple[int, Fraction, int], ...] = ()
-    inside: int = 0
-    share: Fraction = Fraction(0)
+    inner: tuple[tuple[int, Fraction, int], ...]
+    outer: tuple[tuple[int, Fraction, int], ...] = ()
+    whole: bool = False
     moved: Fraction = Fraction(0)
     off: Fraction = Fraction(0)
+
+    @classmethod
+    def first(cls, weights: Mapping[int, Fraction], counts: Sequence[int]) -> _Kind:
+        """A group of the coarsest table, with the weights of the noise in it and how many rows it has."""
+        inner = tuple(
+            (at, weight, count) for (at, weight), count in zip(weights.items(), counts, strict=True)
+        )
+        whole = len(weights) == 1
+        return cls(inner=inner, whole=whole, off=Fraction(0 if whole else 1, 2))
+
+    @property
+    def rows(self) -> int:
+        """How many rows of its own source are in it."""
+        return self.inner[0][2]
 
     @property
     def terms(self) -> tuple[tuple[int, Fraction, int], ...]:
         """Measured tables with weights and counts of their noise."""
-        own = [(self.source, 1 - self.share, self.rows)]
-        if self.share:
-            own.append((self.source, -self.share, self.inside - self.rows))
-        far = [(at, self.share * weight, count) for at, weight, count in self.anchor]
-        return tuple(term for term in (*own, *far) if term[1] and term[2])
+        found: dict[tuple[int, Fraction], int] = {}
+        for at, weight, count in (*self.inner, *self.outer):
+            if weight and count:
+                found[at, weight] = found.get((at, weight), 0) + count
+        return tuple((at, weight, count) for (at, weight), count in found.items())
 
-    def part(self, source: int, rows: int, parts: int, within: int) -> _Kind:
-        """A part of such a group, which has so many, and so many rows of the source in all of them."""
-        same = source == self.source
-        if same and not self.share:
+    def part(
+        self, weights: Mapping[int, Fraction], counts: Sequence[int], within: Sequence[int], parts: int
+    ) -> _Kind:
+        """One of so many parts, with so many rows of each source in it and in the group."""
+        if self.whole and self.inner[0][0] == next(iter(weights)):
             # nothing coarser is measured, so that nothing lacks
-            return _Kind(source=source, rows=rows)
-        return _Kind(
-            source=source,
-            rows=rows,
-            anchor=self.anchor if same else self.terms,
-            inside=self.inside if same else within,
-            share=(self.share if same else Fraction(1)) / parts,
-            moved=self.off / parts,
-            off=1 + self.off / parts,
-        )
+            return _Kind.first(weights, counts)
+        share = Fraction(1, parts)
+        known = {at: weight for at, weight, _ in self.inner}
+        inner, outer = [], [(at, share * weight, count) for at, weight, count in self.outer]
+        for (at, weight), count, every in zip(weights.items(), counts, within, strict=True):
+            far = share * (known.get(at, Fraction(0)) - weight)
+            inner.append((at, far + weight, count))
+            outer.append((at, far, every - count))
+        outer += [(at, share * weight, count) for at, weight, count in self.inner if at not in weights]
+        # an only part has the number of the group
+        moved, off = (self.moved, self.off) if parts == 1 else (share * self.off, 1 + share * self.off)
+        return _Kind(inner=tuple(inner), outer=tuple(outer), moved=moved, off=off)
 
 
 def moves_of(table: Margin, change: Change) -> Moves:
@@ -238,3 +318,18 @@ def width_of(noises: tuple[Noises, ...], confidence: float) -> Fraction:
     """How far a weighted sum of noises is from 0 at most, with the confidence."""
     terms = [Term(table=design.table_at(0.0), weight=weight, count=count) for design, weight, count in noises]
     return law_of_sum(terms).half_width(confidence)
+
+
+def least_squares(rows: Sequence[int], widths: Sequence[float]) -> tuple[int, ...]:
+    """The 64ths that go up to each measured table, from the coarsest to the finest, by their widths.
+
+    `rows` is how many rows of the next finer one a group has. With w and W the widths of the finer and of the
+    coarser table and n rows, the finer one's numbers have the variance b for which (1 - 1/n)·b + (W/n)² = w²
+    once they are made to add up, and W² is the least variance of both if the share is W²/(n·b).
+    """
+    found = []
+    for count, coarse, fine in zip(rows, widths, widths[1:], strict=False):
+        alone = fine**2 - (coarse / count) ** 2
+        share = coarse**2 * (1 - 1 / count) / (count * alone) if count > 1 and alone > 0 else 0.0
+        found.append(min(round(PARTS * share), PARTS - 1))
+    return (*found, 0)
