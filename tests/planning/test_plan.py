@@ -17,9 +17,9 @@ import pbdp
 from pbdp.cli.main import main
 from pbdp.errors import InputError
 from pbdp.mechanism.custom import CustomRegion
-from pbdp.planning.certificate import WORTH, is_payable
+from pbdp.planning.certificate import TIE, WORTH, is_payable
 from pbdp.planning.plan import Plan, number_design
-from pbdp.planning.planner import FAMILIES, TIE
+from pbdp.planning.planner import FAMILIES
 from tests.effort import FULL, cases
 from tests.planning.judge import (
     Answer,
