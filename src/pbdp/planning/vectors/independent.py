@@ -21,8 +21,8 @@ from pbdp.mechanism.grid import LinearGrid, grid_for, whole_numbers
 from pbdp.mechanism.requirement import Requirement
 from pbdp.noise.family import Problem, Shape, Shapes
 from pbdp.planning.candidates import shapes_for
-from pbdp.planning.certificate import confidence_of_sum, goal_on
-from pbdp.planning.planner import FAMILIES, TIE
+from pbdp.planning.certificate import TIE, confidence_of_sum, goal_on
+from pbdp.planning.planner import FAMILIES
 from pbdp.planning.scales import distance_to_tail, estimated_loss
 from pbdp.planning.vectors.error_law import Sizes
 from pbdp.root import bracketed_root
