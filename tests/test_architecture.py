@@ -122,6 +122,7 @@ SIMPLE = "plan --within 5 --confidence 0.9 --sensitivity 1 --delta 1e-6 --intege
     ("command", "spared"),
     [
         ("plan --help", ["numpy"]),
+        ("tables --help", ["numpy"]),
         ("plan --within 5", ["numpy"]),
         ("plan --within -5 --confidence 0.9 --sensitivity 1 --delta 1e-6", ["pbdp.planning.planner"]),
         (SIMPLE, ["scipy", "cryptography", "pbdp.accounting.composition", "pbdp.published", "sqlite3"]),

@@ -91,7 +91,7 @@ def test_a_comparison_is_published_and_described(small: ComparisonPlan) -> None:
     found = small.compare(210, 400)
     assert found.levels == (found.counts[0] / 1000, found.counts[1] / 2000)
     assert found.estimate == pytest.approx(found.levels[0] - found.levels[1])
-    assert "people would have done as well" in found.describe()
+    assert "groups smaller by that would have done" in found.describe()
     assert repr(small).startswith(
         "<ComparisonPlan: difference of rates, 1,000 and 2,000 people; intervals at"
     )
@@ -106,8 +106,8 @@ def test_a_comparison_is_published_and_described(small: ComparisonPlan) -> None:
 @pytest.mark.parametrize(
     ("changes", "words"),
     [
-        ({}, "wider or power must be given; got neither"),
-        ({"wider": 0.1, "power": 0.8}, "wider or power must be given; got both"),
+        ({}, "wider or power must be given, one of the two; got neither"),
+        ({"wider": 0.1, "power": 0.8}, "wider or power must be given, one of the two; got both"),
         ({"power": 0.8}, "lift must be given with power"),
         ({"wider": 0.05, "users": 5}, "users must be two whole numbers"),
         ({"wider": 0.05, "users": (1, 5)}, "users must be a whole number"),

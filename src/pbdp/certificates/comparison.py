@@ -68,7 +68,7 @@ def of_comparison(plan: ComparisonPlan, published: Sequence[Published], name: st
     conditions = [
         PERSON,
         f"Neighbors: {noise.neighbors.description}. {groups} The sizes of the groups are public.",
-        *_assumed(plan),
+        *asked.assumed(),
         ELSEWHERE if paid is None else COUNTED.format(dataset=paid["dataset"]),
         DRAWN,
     ]
@@ -98,21 +98,6 @@ def of_comparison(plan: ComparisonPlan, published: Sequence[Published], name: st
         warning=insecure(None if found is None else found.insecure_test_seed),
         remark=NO_TABLE,
     )
-
-
-def _assumed(plan: ComparisonPlan) -> list[str]:
-    """What intervals rest on, and what the sums of a schedule do."""
-    asked = plan.asked
-    if asked.kind == "means":
-        low, high = asked.record()["bounds"]
-        return [
-            f"Numbers were clamped into {low:g} to {high:g}, which was chosen without the data; intervals "
-            "are for the means of clamped numbers, of people who were drawn independently."
-        ]
-    found = ["Intervals are for rates of people who say yes independently of each other."]
-    if plan.looks > 1:
-        found.append("Every person was counted at one look only, and the schedule was fixed beforehand.")
-    return found
 
 
 def _results(found: Compared | None) -> Facts:

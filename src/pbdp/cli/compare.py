@@ -214,7 +214,7 @@ def _compares_means(options: argparse.Namespace, file: str | None) -> bool:
         return options.bounds is not None
     from pbdp.comparing.file import read
 
-    return read(file)[0].asked.kind == "means"
+    return not read(file)[0].asked.counted
 
 
 def _plan(
@@ -270,9 +270,9 @@ def _numbers(name: str, text: str) -> tuple[float, float]:
 def _typed(counts: list[str], plan: ComparisonPlan) -> tuple[Any, Any]:
     from pbdp.cli.private_numbers import typed_numbers
 
-    if plan.asked.kind == "means":
+    if not plan.asked.counted:
         raise ContradictionError(
-            "COUNT", "left out for means", "two", "Give a file: --input, --by, --column."
+            "COUNT", f"left out for {plan.asked.kind}", "two", "Give a file: --input, --by, --column."
         )
     first, second = typed_numbers(counts, "COUNT").answers
     return first, second
@@ -324,10 +324,7 @@ def _said(found: Compared, options: argparse.Namespace, notes: tuple[str, ...]) 
         from pbdp.cli.words.plans import insecure_words
 
         notes = (insecure_words(found.insecure_test_seed), *notes)
-    if plan.asked.kind == "rates":
-        numbers = " ".join(map(str, found.published[-1].numbers))
-    else:
-        numbers = " ".join(f"{level:.6g}" for level in found.levels)
+    numbers = plan.asked.shown(found.published[-1], found.levels)
     if options.input is not None:
         first, second = found.published[-1].users
         notes = (f"Public: the groups have {first:,} and {second:,} people.", *notes)
@@ -366,9 +363,8 @@ def _words(plan: ComparisonPlan, after: Compared | None) -> str:
     words = f"{plan.summary()}."
     lines = [f"{words[0].upper()}{words[1:]}", plan.risk_words()]
     first, second = (f"{level:g}" for level in asked.planned)
-    what = asked.kind
-    exactly = "Exact" if what == "rates" else "About the"
     coverage = plan.coverage(*asked.planned)
+    exactly = "About the" if coverage is None else "Exact"
     if coverage is not None:
         lines.append(f"Exact coverage at rates of {first} and {second}: {percent_down(coverage)}.")
     if asked.lift:

@@ -121,11 +121,10 @@ class Compared:
 
     def summary(self) -> str:
         """What was found, in a sentence."""
-        what = "rates" if self.plan.asked.kind == "rates" else "means"
         first, second = (f"{level:.4g}" for level in self.levels)
         words = (
-            f"{what} {first} and {second}: {self.measure} {self.estimate:.4g}, from {self.low:.4g} to "
-            f"{self.high:.4g} with confidence {percent_down(self.confidence)}; p-value "
+            f"{self.plan.asked.kind} {first} and {second}: {self.measure} {self.estimate:.4g}, from "
+            f"{self.low:.4g} to {self.high:.4g} with confidence {percent_down(self.confidence)}; p-value "
             f"{rounded_up(min(self.p_value, 1.0), 2)}"
         )
         if self.plan.looks == 1:

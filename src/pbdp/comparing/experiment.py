@@ -11,7 +11,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Generic, Literal, NamedTuple, TypeVar
+from typing import Any, ClassVar, Generic, NamedTuple, TypeVar
 
 from pbdp.comparing.analysis import Measure
 from pbdp.domains import finite, positive, probability, whole
@@ -64,8 +64,18 @@ class Published:
 
 @dataclass(frozen=True, kw_only=True)  # no slots: what is asked for is found once
 class Experiment(ABC, Generic[Analyzed]):
-    """Two groups of so many people; `lift` is the change of the first against the second to be found."""
+    """Two groups of so many people; `lift` is the change of the first against the second to be found.
 
+    A kind of comparison says all that is its own: `kind` is what is compared and `one` is one of these in
+    words, `count` is how many numbers are published at a look, and `own_fields` are the fields that its files
+    have beside the shared ones. It is `counted` where data are yes and no, and else of numbers.
+    """
+
+    kind: ClassVar[str]
+    one: ClassVar[str]
+    count: ClassVar[int]
+    counted: ClassVar[bool]
+    own_fields: ClassVar[tuple[str, ...]]
     users: Pair
     confidence: float = 0.95
     lift: float = 0.0
@@ -94,8 +104,13 @@ class Experiment(ABC, Generic[Analyzed]):
 
     @property
     @abstractmethod
-    def kind(self) -> Literal["rates", "means"]:
-        """What is compared."""
+    def disjoint(self) -> bool:
+        """Whether one person changes one of the published numbers only."""
+
+    @property
+    def most_change(self) -> float:
+        """How far the first group can be above the second, as planned."""
+        return math.inf
 
     @property
     @abstractmethod
@@ -160,6 +175,18 @@ class Experiment(ABC, Generic[Analyzed]):
     @abstractmethod
     def answers(self, first: object, second: object) -> tuple[list[Any], Pair | None]:
         """The true numbers to be published, and how many people they are about where the data tell it."""
+
+    def clamped(self, answers: list[Any], sizes: Pair) -> list[Any]:  # noqa: ARG002 - only counts are clamped
+        """True numbers that groups of these sizes can have."""
+        return answers
+
+    @abstractmethod
+    def shown(self, published: Published, levels: tuple[float, float]) -> str:
+        """The numbers of the last look, as they are printed."""
+
+    @abstractmethod
+    def assumed(self) -> list[str]:
+        """What intervals rest on, in words."""
 
     @abstractmethod
     def describe(self) -> str:

@@ -28,7 +28,7 @@ _HOW = "Make it with `pbdp compare ... -o FILE`."
 # Claims that agree so far are the same.
 _CLOSE = 1e-9
 _SHARED = ("users", "confidence", "lift", "measure", "in_both", "delta", "neighbors")
-_OWN = {"rates": ("rate", "looks"), "means": ("bounds", "spread", "mean", "guaranteed", "bits")}
+KINDS: dict[str, type[Experiment[Any]]] = {made.kind: made for made in (Rates, Means)}
 
 
 def content(plan: ComparisonPlan, published: Sequence[Published]) -> bytes:
@@ -99,22 +99,20 @@ def from_record(record: object, name: str) -> tuple[ComparisonPlan, tuple[Publis
 
 
 def _asked(record: Mapping[str, Any]) -> Experiment[Any]:
-    made = {"rates": Rates, "means": Means}[record["kind"]]
-    names = (*_SHARED, *_OWN[record["kind"]])
+    made = KINDS[record["kind"]]
+    names = (*_SHARED, *made.own_fields)
     values = {name: record[name] for name in names}
     for name in ("in_both", "guaranteed"):
         if name in values and not isinstance(values[name], bool):
             raise TypeError(name)
     if "bits" in values:
         values["bits"] = whole("bits", values["bits"], least=0)
-    asked: Experiment[Any] = made(**values)
-    return asked
+    return made(**values)
 
 
 def _published(entry: Mapping[str, Any], plan: ComparisonPlan) -> Published:
     numbers = entry["numbers"]
-    count = 2 if plan.asked.kind == "rates" else 4
-    if len(numbers) != count or not all(type(number) is int for number in numbers):
+    if len(numbers) != plan.asked.count or not all(type(number) is int for number in numbers):
         raise TypeError("numbers")
     paid = entry["ledger"]
     if paid is not None and not {"ledger", "dataset", "key", "sequence", "trial", "blocks"} <= set(paid):

@@ -24,7 +24,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from statistics import NormalDist
-from typing import Any, Literal
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -61,6 +61,11 @@ class Means(Experiment[Reach]):
     `bits` is how many times the step of a number is doubled to be that of a published sum.
     """
 
+    kind: ClassVar[str] = "means"
+    one: ClassVar[str] = "mean"
+    count: ClassVar[int] = 4
+    counted: ClassVar[bool] = False
+    own_fields: ClassVar[tuple[str, ...]] = ("bounds", "spread", "mean", "guaranteed", "bits")
     bounds: tuple[float, float]
     spread: float
     mean: float | None = None
@@ -88,8 +93,8 @@ class Means(Experiment[Reach]):
             )
 
     @property
-    def kind(self) -> Literal["rates", "means"]:
-        return "means"
+    def disjoint(self) -> bool:
+        return False
 
     @property
     def planned(self) -> tuple[float, float]:
@@ -270,6 +275,16 @@ class Means(Experiment[Reach]):
         both = int(above.sum()), int((above * above // (2 * self.furthest)).sum())
         half = 1 << self.bits >> 1
         return [(total + half) >> self.bits for total in both]
+
+    def shown(self, published: Published, levels: tuple[float, float]) -> str:  # noqa: ARG002
+        return " ".join(f"{level:.6g}" for level in levels)
+
+    def assumed(self) -> list[str]:
+        low, high = self.bounds
+        return [
+            f"Numbers were clamped into {low:g} to {high:g}, which was chosen without the data; intervals "
+            "are for the means of clamped numbers, of people who were drawn independently."
+        ]
 
     def describe(self) -> str:
         low, high = (plain(end) for end in self.bounds)

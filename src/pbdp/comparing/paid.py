@@ -42,7 +42,7 @@ def pay(
     if trial is None:
         trial = secrets.token_hex(16)
     words = f"{plan.summary()}; {query}" if query else plan.summary()
-    disjoint = plan.asked.kind == "rates" and not plan.asked.in_both
+    disjoint = plan.asked.disjoint
     ready = plan.noise.prepared(answers, disjoint=disjoint)
     paid = budget.paid(
         plan.noise,

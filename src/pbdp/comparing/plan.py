@@ -5,9 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from decimal import Decimal
 from functools import cached_property
-from numbers import Real
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -137,11 +135,12 @@ class ComparisonPlan:
         """
         answers, sizes = self._answers(first, second, after, users)
         seed = insecure_test_seed
+        disjoint = self.asked.disjoint
         if seed is None:
-            drawn = self.noise.release(answers, disjoint=self._disjoint)
+            drawn = self.noise.release(answers, disjoint=disjoint)
         else:
             look = 0 if after is None else len(after.published)
-            drawn = self.noise.release(answers, disjoint=self._disjoint, insecure_test_seed=seed + look).value
+            drawn = self.noise.release(answers, disjoint=disjoint, insecure_test_seed=seed + look).value
         return self._found(drawn, sizes, after, insecure_test_seed=insecure_test_seed)
 
     def paid(
@@ -175,14 +174,10 @@ class ComparisonPlan:
         `numbers` are the two published counts, or the four published sums of means; `after` and `users` are
         as in `compare`.
         """
-        count = 2 if self.asked.kind == "rates" else 4
+        count = self.asked.count
         if len(numbers) != count:
             raise InputError("numbers", f"the {count} that were published", f"{len(numbers)}")
         return self._found(numbers, self._sizes(after, users, None), after)
-
-    @property
-    def _disjoint(self) -> bool:
-        return self.asked.kind == "rates" and not self.asked.in_both
 
     def _answers(
         self, first: object, second: object, after: Compared | None, users: Pair | None
@@ -190,9 +185,7 @@ class ComparisonPlan:
         """True numbers and sizes, checked before anything is drawn or paid."""
         answers, found = self.asked.answers(first, second)
         sizes = self._sizes(after, users, found)
-        if self.asked.kind == "rates":
-            answers = [_clamped(count, size) for count, size in zip(answers, sizes, strict=True)]
-        return answers, sizes
+        return self.asked.clamped(answers, sizes), sizes
 
     def _sizes(self, after: Compared | None, users: Pair | None, found: Pair | None) -> Pair:
         done = 0
@@ -301,12 +294,6 @@ class ComparisonPlan:
         from pbdp.comparing.file import read
 
         return read(path)[0]
-
-
-def _clamped(count: Any, size: int) -> Any:
-    """A count that a group of this size can have; what is no number is refused elsewhere."""
-    is_number = isinstance(count, Real | Decimal) and not isinstance(count, bool)
-    return min(max(count, 0), size) if is_number and not math.isnan(count) else count
 
 
 @neighbours_too

@@ -20,9 +20,11 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from decimal import Decimal
 from functools import cached_property
+from numbers import Real
 from statistics import NormalDist
-from typing import Any, Literal
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -68,6 +70,11 @@ _CLEAR = 2.0
 class Rates(Experiment[Procedure]):
     """About which share says yes, and how often it is looked."""
 
+    kind: ClassVar[str] = "rates"
+    one: ClassVar[str] = "rate"
+    count: ClassVar[int] = 2
+    counted: ClassVar[bool] = True
+    own_fields: ClassVar[tuple[str, ...]] = ("rate", "looks")
     rate: float
     looks: int = 1
 
@@ -87,8 +94,12 @@ class Rates(Experiment[Procedure]):
             )
 
     @property
-    def kind(self) -> Literal["rates", "means"]:
-        return "rates"
+    def disjoint(self) -> bool:
+        return not self.in_both
+
+    @property
+    def most_change(self) -> float:
+        return (1 - self.rate) * 0.999
 
     @property
     def planned(self) -> tuple[float, float]:
@@ -243,6 +254,18 @@ class Rates(Experiment[Procedure]):
             raise InputError("groups", "two counts, or two columns", "one of each")
         return counts, (known[0], known[1]) if known else None
 
+    def clamped(self, answers: list[Any], sizes: Pair) -> list[Any]:
+        return [_clamped(count, size) for count, size in zip(answers, sizes, strict=True)]
+
+    def shown(self, published: Published, levels: tuple[float, float]) -> str:  # noqa: ARG002
+        return " ".join(map(str, published.numbers))
+
+    def assumed(self) -> list[str]:
+        found = ["Intervals are for rates of people who say yes independently of each other."]
+        if self.looks > 1:
+            found.append("Every person was counted at one look only, and the schedule was fixed beforehand.")
+        return found
+
     def describe(self) -> str:
         looks = f", at {self.looks} looks" if self.looks > 1 else ""
         return f"{self.measure} of two rates of about {plain(self.rate)} in groups of {self.sizes}{looks}"
@@ -266,6 +289,12 @@ class Rates(Experiment[Procedure]):
 
     def noise_record(self, loss: float) -> dict[str, Any]:
         return {"law": LAW, "scale": 1 / loss, "step": 1.0, "sensitivity": 1}
+
+
+def _clamped(count: Any, size: int) -> Any:
+    """A count that a group of this size can have; what is no number is refused elsewhere."""
+    is_number = isinstance(count, Real | Decimal) and not isinstance(count, bool)
+    return min(max(count, 0), size) if is_number and not math.isnan(count) else count
 
 
 def _sums(

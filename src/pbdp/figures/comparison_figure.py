@@ -41,9 +41,7 @@ def _power(panel: Axes, plan: ComparisonPlan) -> None:
     asked = plan.asked
     base = asked.planned[1]
     reach = half_widths(plan)[0][-1] * (base if asked.measure == "ratio" else 1.0)
-    furthest = max(asked.lift, WIDTHS * reach)
-    if asked.kind == "rates":
-        furthest = min(furthest, (1 - base) * 0.999)
+    furthest = min(max(asked.lift, WIDTHS * reach), asked.most_change)
     changes = np.linspace(0, furthest, POINTS if plan.looks == 1 else FEW_POINTS)
     for place, (analysis, name) in enumerate(((plan.analysis, WITH), (asked.without, WITHOUT))):
         found = [100 * asked.power(analysis, base + change, base) for change in changes.tolist()]
@@ -58,10 +56,9 @@ def _power(panel: Axes, plan: ComparisonPlan) -> None:
             textcoords="offset points",
             fontsize=10,
         )
-    what = "rate" if asked.kind == "rates" else "mean"
     panel.set(
         title="How often a difference is found",
-        xlabel=f"first {what} minus second, which is {base:g}",
+        xlabel=f"first {asked.one} minus second, which is {base:g}",
         ylabel="per cent",
         xlim=(0, furthest),
         ylim=(0, 102),

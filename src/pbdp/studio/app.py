@@ -20,12 +20,10 @@ from pbdp.studio.jobs import Jobs
 from pbdp.studio.openapi import description
 from pbdp.studio.opened import Opened
 from pbdp.studio.pool import Pool
+from pbdp.studio.tasks import TASKS
 
 ASSETS = Path(__file__).parent / "assets"
 MEDIA = {".html": "text/html", ".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
-# Tasks of workers that the page asks for with an object.
-POSTED = ("plan", "sample", "take", "price", "table", "table/price", "publish")
-GOTTEN = ("budget", "builder")
 
 Handler = Callable[[Request], Awaitable[Response]]
 
@@ -34,6 +32,7 @@ def application(opened: Opened, session: Session) -> Guard:
     """The studio for what it was opened with."""
     pool = Pool(opened)
     jobs = Jobs(pool)
+    interface = description(session.cookie_name)
 
     @asynccontextmanager
     async def lifespan(_: Starlette) -> AsyncIterator[None]:
@@ -58,7 +57,7 @@ def application(opened: Opened, session: Session) -> Guard:
         )
 
     async def described(_: Request) -> Response:
-        return JSONResponse(description(session.cookie_name))
+        return JSONResponse(interface)
 
     async def look(request: Request) -> Response:
         answer = await jobs.look(request.path_params["job"])
@@ -69,17 +68,18 @@ def application(opened: Opened, session: Session) -> Guard:
     async def cancel(request: Request) -> Response:
         return _response(jobs.cancel(request.path_params["job"]))
 
-    def posted(task: str) -> Handler:
+    def asked(task: str, method: str) -> Handler:
         async def handler(request: Request) -> Response:
-            return _response(await jobs.answer(task, await _object(request)))
+            return _response(await jobs.answer(task, await _object(request) if method == "post" else {}))
 
         return handler
 
-    def gotten(task: str) -> Handler:
-        async def handler(_: Request) -> Response:
-            return _response(await jobs.answer(task, {}))
-
-        return handler
+    # what workers do, at the addresses and by the methods that are described
+    tasks = [
+        Route(f"/api/{task}", asked(task, method), methods=[method.upper()])
+        for task in TASKS
+        for method in interface["paths"][f"/api/{task}"]
+    ]
 
     return Guard(
         Starlette(
@@ -89,8 +89,7 @@ def application(opened: Opened, session: Session) -> Guard:
                 Route("/api/openapi.json", described, methods=["GET"]),
                 Route("/api/session", exchange, methods=["POST"]),
                 Route("/api/about", about, methods=["GET"]),
-                *(Route(f"/api/{task}", gotten(task), methods=["GET"]) for task in GOTTEN),
-                *(Route(f"/api/{task}", posted(task), methods=["POST"]) for task in POSTED),
+                *tasks,
                 Route("/api/jobs/{job}", look, methods=["GET"]),
                 Route("/api/jobs/{job}", cancel, methods=["DELETE"]),
             ],

@@ -187,6 +187,7 @@ def _schemas() -> Record:
                 "columns": _list(_object({"name": TEXT, "kind": TEXT})),
                 "trouble": TEXT,
                 "kinds": {"type": "object", "additionalProperties": _list(TEXT)},
+                "titles": {"type": "object", "additionalProperties": TEXT},
                 "form": {"type": "object"},
             }
         ),

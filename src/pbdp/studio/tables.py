@@ -23,6 +23,7 @@ from pbdp.studio.words import noise_words
 from pbdp.tables.engines.at import source_of
 from pbdp.tables.engines.interface import Source, check_columns
 from pbdp.tables.groups import derived_columns
+from pbdp.tables.measure_words import MEASURES
 from pbdp.tables.numbers import numbers_of
 from pbdp.tables.plan import TablePlan
 from pbdp.tables.query import Query
@@ -53,6 +54,7 @@ def builder_view(opened: Opened) -> Record:
         "columns": columns,
         "trouble": trouble,
         "kinds": kinds_of_measures(),
+        "titles": {kind: words.title for kind, words in MEASURES.items()},
         "form": base.form,
     }
 

@@ -20,6 +20,7 @@ from pbdp.tables.fixed_point import USUAL_ROWS
 from pbdp.tables.groups import Special, crossed_tables, derived_columns
 from pbdp.tables.keys import KeyColumn, KeyTable, crossed, key_column, key_table
 from pbdp.tables.margins import Margins, check_running, check_tables, check_through
+from pbdp.tables.measure_words import class_names
 from pbdp.tables.measures import Measure, column_name
 from pbdp.tables.nonnegative import check_nonnegative, nonnegative_names
 from pbdp.tables.quality import check_quality, quality_names
@@ -281,7 +282,7 @@ class Query:
             if getattr(self, name) is not None:
                 remedy = "Give the measures a width." if name == "epsilon" else "Ask for it in another query."
                 raise ContradictionError("running", f"used without {name}", "both", remedy)
-        if strange := [one.name for one in self.measures if one.kind not in ("count", "people", "sum")]:
+        if strange := [one.name for one in self.measures if one.derived]:
             raise ContradictionError(
                 "running",
                 "used with counts and sums",
@@ -460,7 +461,7 @@ def _check_kinds(measures: object) -> None:
         raise InputError("measures", "a list of at least one", "none", "measures=[Count(within=50)], say.")
     strange = [type(one).__name__ for one in measures if not isinstance(one, Measure)]
     if strange:
-        raise InputError("measures", "Count, People, Sum, Mean or Ratio", ", ".join(strange))
+        raise InputError("measures", class_names(), ", ".join(strange))
 
 
 def _check_by(by: object) -> None:

@@ -69,7 +69,6 @@ if TYPE_CHECKING:
 
 # The part of the plan that the choice has; no measure can have a name like this.
 TOP = "(top)"
-RANKED = ("count", "people", "sum")
 SCORES, PICKS = "noisy scores", "picks"
 # From how many groups of the data the top is chosen at most, unless it is said.
 USUAL_AMONG = 10_000
@@ -161,7 +160,7 @@ def _read(given: object) -> Top:
 
 def _ranked(query: Query, name: str) -> Measure:
     """The measure that groups are ranked by."""
-    known = {measure.name: measure for measure in query.measures if measure.kind in RANKED}
+    known = {measure.name: measure for measure in query.measures if not measure.derived}
     if not known:
         raise InputError("by of top", "a count, people or a sum", "none of them", "Add one to the measures.")
     if name and name not in known:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from pbdp.cli.options import add, add_neighbors, number, number_of, share, whole
 from pbdp.errors import ContradictionError, InputError
+from pbdp.tables.measure_words import MEASURES, NAMED, TEXTS
 
 if TYPE_CHECKING:
     from pbdp.cli.values import Written
@@ -19,19 +20,6 @@ if TYPE_CHECKING:
 _BINS = re.compile(r"\S+\.\.\S+ +by +\S+")
 # What stands for a width that is to be found.
 OPEN = "?"
-# What comes without a name, in order, and how many of it must.
-_LEADING: dict[str, tuple[tuple[str, ...], int]] = {
-    "count": (("within",), 0),
-    "people": (("within",), 0),
-    "sum": (("column", "low", "high", "within"), 3),
-    "mean": (("column", "low", "high", "within", "at_least"), 3),
-    "ratio": (("of", "of_low", "of_high", "over", "over_low", "over_high"), 6),
-}
-_NAMED = (
-    "within", "name", "confidence", "column", "per", "whole", "at_least", "count_within",
-    "of_within", "over_within",
-)  # fmt: skip
-_TEXTS = ("column", "name", "per", "of", "over")
 _FLAGS = {"tables": "table_by", "add_up": "no_add_up"}
 _TRUTHS = {"true": True, "false": False}
 QUERY_FLAGS = (
@@ -170,29 +158,15 @@ def add_flags(parser: argparse.ArgumentParser) -> None:
     measures = parser.add_argument_group(
         "which numbers (each may be repeated; WITHIN is 50 or 5%+10; settings: name=, confidence=, ...)"
     )
-    for kind, metavar, words in (
-        ("count", ("WITHIN", "SETTING=VALUE"), "rows"),
-        ("people", ("WITHIN", "SETTING=VALUE"), "people"),
-        ("sum", ("COLUMN LOW HIGH WITHIN", "SETTING=VALUE"), "sums; per=person bounds each person's sum"),
-        (
-            "mean",
-            ("COLUMN LOW HIGH WITHIN AT_LEAST", "SETTING=VALUE"),
-            "means, WITHIN holds in groups of AT_LEAST rows; or count_within=N instead of the last two",
-        ),
-        (
-            "ratio",
-            ("OF LOW HIGH OVER LOW HIGH", "SETTING=VALUE"),
-            "ratios of two sums; of_within= and over_within= are their widths",
-        ),
-    ):
+    for kind, words in MEASURES.items():
         measures.add_argument(
             f"--{kind}",
             dest="measures",
             action=_Measure,
             const=kind,
-            nargs="*" if kind in ("count", "people") else "+",
-            metavar=metavar,
-            help=words,
+            nargs="+" if words.needed else "*",
+            metavar=(words.metavar, "SETTING=VALUE"),
+            help=words.help,
         )
     measures.add_argument(
         "--quality", action="store_true", default=None, help="mark every number as good, fair or poor"
@@ -329,9 +303,9 @@ def _by(given: Sequence[str], as_text: Sequence[str]) -> dict[str, Any]:
 
 def _measure(kind: str, words: Sequence[str]) -> dict[str, Any]:
     """A measure from `COLUMN LOW HIGH WITHIN name=...`."""
-    leading, needed = _LEADING[kind]
+    leading, needed = MEASURES[kind].leading, MEASURES[kind].needed
     plain = next(
-        (at for at, word in enumerate(words) if word.partition("=")[0] in _NAMED and "=" in word), len(words)
+        (at for at, word in enumerate(words) if word.partition("=")[0] in NAMED and "=" in word), len(words)
     )
     if not needed <= plain <= len(leading):
         wanted = " ".join(name.upper() for name in leading)
@@ -346,9 +320,9 @@ def _measure(kind: str, words: Sequence[str]) -> dict[str, Any]:
         found[name] = setting_of(name, word)
     for word in words[plain:]:
         name, equals, text = word.partition("=")
-        if not equals or name not in _NAMED:
+        if not equals or name not in NAMED:
             raise InputError(
-                f"settings of --{kind}", f"{', '.join(f'{one}=' for one in _NAMED)} or nothing", repr(word)
+                f"settings of --{kind}", f"{', '.join(f'{one}=' for one in NAMED)} or nothing", repr(word)
             )
         if name in found:
             raise ContradictionError(f"{name} of --{kind}", "given once", "twice")
@@ -358,7 +332,7 @@ def _measure(kind: str, words: Sequence[str]) -> dict[str, Any]:
 
 def setting_of(name: str, text: str) -> Any:
     """A setting as what it is: text, true or false, or a number; what is none is refused later, by name."""
-    if name in _TEXTS:
+    if name in TEXTS:
         return text
     if name == "whole":
         return _TRUTHS.get(text, text)

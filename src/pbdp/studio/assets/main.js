@@ -3,6 +3,7 @@
 import { read } from "./address.js";
 import { enter, Refused } from "./api.js";
 import { Budget } from "./budget.js";
+import { h } from "./dom.js";
 import { Explore } from "./explore.js";
 import { Table } from "./table.js";
 
@@ -26,6 +27,10 @@ document.querySelector(".skip").addEventListener("click", (event) => {
   document.getElementById("main").focus();
 });
 
+function titled(name) {
+  return `${name[0].toUpperCase()}${name.slice(1)}`;
+}
+
 async function start() {
   let about;
   try {
@@ -38,7 +43,9 @@ async function start() {
   const views = { explore: new Explore(about) };
   if (about.table) views.table = new Table(about);
   if (about.ledger) views.budget = new Budget();
-  for (const link of document.querySelectorAll("[data-view]")) link.parentElement.hidden = !(link.dataset.view in views);
+  // the first one has its link already
+  const links = Object.keys(views).slice(1).map((name) => h("li", {}, h("a", { href: `#/${name}`, "data-view": name }, titled(name))));
+  document.getElementById("views").append(...links);
 
   const seen = new Set();
   let present = null;
@@ -49,7 +56,7 @@ async function start() {
     const view = views[name];
     if (present !== name) {
       document.getElementById("view").replaceChildren(view.element);
-      document.title = `${name[0].toUpperCase()}${name.slice(1)} · pbdp studio`;
+      document.title = `${titled(name)} · pbdp studio`;
       for (const link of document.querySelectorAll("[data-view]")) {
         if (link.dataset.view === name) link.setAttribute("aria-current", "page");
         else link.removeAttribute("aria-current");

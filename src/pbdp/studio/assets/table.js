@@ -6,7 +6,6 @@ import { copied, emphasized, h, save, tell } from "./dom.js";
 import { meter } from "./explore.js";
 import { NumberField, refuse, SelectField, SwitchField, TextField } from "./fields.js";
 
-const KINDS = { count: "Count of rows", people: "Count of people", sum: "Sum", mean: "Mean", ratio: "Ratio" };
 // What settings of measures are called; others by their own names.
 const SETTINGS = {
   within: ["Within", "50, 5%+10, or 2 / 8 below / above; empty if ε is given"],
@@ -38,6 +37,7 @@ export class Table {
   #adds = [];
   #round = 0;
   #kinds = {};
+  #titles = {};
   #columns = [];
   // the form as it was when it was last asked for: what is typed meanwhile is another table
   #asked = null;
@@ -101,6 +101,7 @@ export class Table {
     try {
       const found = await (await new Asking("/api/builder").answer).json();
       this.#kinds = found.kinds;
+      this.#titles = found.titles;
       this.#columns = found.columns;
       this.#form = structuredClone({ ...START, ...pruned(found.form) });
       this.source.replaceChildren(found.data ? `${found.data}: names and types; no value was read.` : "No data is named.");
@@ -244,9 +245,9 @@ export class Table {
         form.measures.push({ kind, ...more, name: this.#named(more.name ?? kind) });
         this.#rebuild(`[data-measure="${form.measures.length - 1}"] input`);
       },
-    }, `Add: ${(KINDS[kind] ?? kind).toLowerCase()}`);
+    }, `Add: ${this.#titles[kind].toLowerCase()}`);
     const others = Object.keys(this.#kinds).filter((kind) => !["sum", "mean"].includes(kind) || !this.#columns.length);
-    this.measures.replaceChildren(...rows, h("div", { class: "buttons" }, others.map((kind) => add(kind, { within: kind === "ratio" ? undefined : "50" }))));
+    this.measures.replaceChildren(...rows, h("div", { class: "buttons" }, others.map((kind) => add(kind, { within: this.#kinds[kind].includes("within") ? "50" : undefined }))));
   }
 
   #measure(measure, place) {
@@ -264,12 +265,12 @@ export class Table {
     const adds = h("span", { class: "adds", "data-adds": place });
     this.#adds.push(adds);
     const kind = new SelectField({
-      name: `measures.${place}.kind`, label: "Kind", options: Object.keys(this.#kinds).map((one) => [one, KINDS[one] ?? one]),
+      name: `measures.${place}.kind`, label: "Kind", options: Object.keys(this.#kinds).map((one) => [one, this.#titles[one]]),
       change: (value) => { measure.kind = value; this.#rebuild(); },
     });
     kind.value = measure.kind;
     this.#fields.push(kind);
-    return h("fieldset", { class: "row", "data-measure": place }, h("legend", {}, `${KINDS[measure.kind] ?? measure.kind}${measure.column ? ` of ${measure.column}` : ""}`),
+    return h("fieldset", { class: "row", "data-measure": place }, h("legend", {}, `${this.#titles[measure.kind] ?? measure.kind}${measure.column ? ` of ${measure.column}` : ""}`),
       h("div", { class: "fields" }, elements, kind.element),
       h("div", { class: "foot" }, adds, h("button", {
         type: "button", class: "small", "aria-label": `Remove ${measure.name || measure.kind}`,

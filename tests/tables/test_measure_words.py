@@ -1,0 +1,34 @@
+"""Words of measures go with the measures there are."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+
+import pytest
+
+from pbdp.tables.measure_words import MEASURES, NAMED, TEXTS, class_names
+from pbdp.tables.query_record import KINDS
+
+
+def test_every_kind_has_words_in_the_same_order() -> None:
+    assert list(MEASURES) == list(KINDS)
+
+
+@pytest.mark.parametrize("kind", MEASURES)
+def test_every_setting_can_be_given_as_a_flag(kind: str) -> None:
+    """The leading settings are those of the class, and all others have names."""
+    leading = MEASURES[kind].leading
+    settings = [field.name for field in fields(KINDS[kind])]  # type: ignore[arg-type]  # dataclasses all
+    assert set(leading) <= set(settings) <= {*leading, *NAMED}
+    assert MEASURES[kind].needed <= len(leading)
+    assert len(MEASURES[kind].metavar.split()) == len(leading)
+
+
+def test_named_settings_and_texts_are_settings_of_some_kind() -> None:
+    known = {field.name for made in KINDS.values() for field in fields(made)}  # type: ignore[arg-type]  # dataclasses all
+    assert {*NAMED, *TEXTS} <= known
+
+
+def test_classes_are_named_as_they_are() -> None:
+    assert class_names() == "Count, People, Sum, Mean or Ratio"
+    assert class_names().replace(" or ", ", ").split(", ") == [made.__name__ for made in KINDS.values()]
