@@ -82,6 +82,12 @@ def test_an_attacker_never_does_worse_than_the_prior() -> None:
         assert guessed_right(lambda _: 1.0, prior) == 1
 
 
+def test_what_says_nothing_leaves_even_odds_at_fifty_percent() -> None:
+    often = guessed_right(guarantee_curve(0.0, 0.0))
+    assert often == 0.5
+    assert "at most 50 % of the time" in risk_words(often, "it")
+
+
 @pytest.mark.parametrize("prior", [0.0, 1.0, -0.5, 1.5, math.nan])
 def test_a_prior_that_cannot_be_is_refused(prior: float) -> None:
     with pytest.raises(InputError, match="prior"):

@@ -168,6 +168,7 @@ CASES: dict[str, tuple[list[str], list[str]]] = {
     "running along a column misspelled": ([*FLAGS, "--running", "cty", "--people", "5", "--delta", "1e-6"], ["--running", "Did you mean city?"]),
     "a floor without a percentage": (["ask", "5", "--within", "50", "--floor", "5", "--confidence", "0.9", "--sensitivity", "1", *PAID], ["--floor", "got within 50."]),
     "sharpening what was never asked": (["sharpen", "march", "5", "--within", "5", *PAID], ["key must be the request key", "'march'"]),
+    "a percentage of a score": (["choose", "--options", "9", "--within", "5%", "--confidence", "0.9", "--sensitivity", "1"], ["--within must be a number in the unit of the scores", "scores have no percentages"]),
     "no delta for a budget": (["ledger", "create", "new", "--epsilon", "1", *PAID[:2]], ["--delta is missing", "1e-6"]),
     "a key misspelled as an option": (["release", "plan.json", "3", "--keys", "x"], ["no option --keys", "Did you mean --key?"]),
 }  # fmt: skip

@@ -73,7 +73,7 @@ def test_sharpening_costs_the_difference(url: str) -> None:
             0.0,
             True,
         )
-        with pytest.raises(InputError, match="published of direct"):
+        with pytest.raises(InputError, match="an answer about direct"):
             sharpen(direct, 5)
         assert "nothing is to be paid" in budget.sharpening("march", within=8).describe()
         assert ledger.verify().sound
@@ -252,7 +252,8 @@ def test_blocks_pay_as_the_answer_did(file: Path) -> None:
         ({"within": -5}, "within"),
         ({"within": "5%"}, "within"),
         ({"within": 5, "confidence": 1.5}, "confidence"),
-        ({"within": 5, "key": "april"}, "published"),
+        ({"within": 5, "key": "april"}, "the history of the ledger shows"),
+        ({"within": 5, "key": "marhc"}, r"got 'marhc'. Did you mean march\?"),
         ({"within": 5, "answer": "x"}, "answer"),
         ({"within": 5, "answer": None}, "answer"),
     ],

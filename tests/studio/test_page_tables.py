@@ -71,6 +71,8 @@ def test_a_table_is_put_together_priced_and_taken_away(built: Shown, shop: Path)
     built.type("measures.1.low", "0")
     built.type("measures.1.high", "100")
     built.type("measures.1.within", "3000")
+    # the answer to the last field that was typed, not to one before it
+    expect(page.locator(".cost:not(.stale)")).to_be_visible()
     expect(page.locator('[data-adds="1"]')).to_contain_text("adds ε")
     with page.expect_download() as download:
         page.get_by_role("button", name="Query file (TOML)").click()

@@ -35,7 +35,10 @@ def guessed_right(delta_at: Callable[[float], float], prior: float = 0.5) -> flo
     surer = max(prior, 1 - prior)
     # a little less, as delta falls with epsilon
     epsilon = math.log(surer / (1 - surer)) * (1 - _ROUNDING)
-    return min(surer + (1 - surer) * min(delta_at(epsilon), 1.0) + _ROUNDING, 1.0)
+    delta = delta_at(epsilon)
+    if surer == 0.5 and delta == 0:  # what is published says nothing: no figure here was rounded
+        return 0.5
+    return min(surer + (1 - surer) * min(delta, 1.0) + _ROUNDING, 1.0)
 
 
 def guarantee_curve(epsilon: float, delta: float) -> Callable[[float], float]:

@@ -47,7 +47,7 @@ def declare(parser: Parser) -> None:
     add(given, "--input-format", choices=FORMATS)
     given.add_argument("--names", metavar="NAME", help="the column that names the options; IT IS PUBLIC")
     accuracy = parser.add_argument_group("accuracy: two of width, confidence and epsilon")
-    add(accuracy, "--within", type=number, help="how far below the best score the chosen one may be")
+    add(accuracy, "--within", type=_width, help="how far below the best score the chosen one may be")
     add(accuracy, "--confidence", "--epsilon")
     add(
         accuracy,
@@ -115,6 +115,14 @@ def run(options: argparse.Namespace) -> Outcome:
         return Outcome(output=json.dumps(record, allow_nan=False) if options.json else _plan_words(plan))
     option = plan.choose(scores, insecure_test_seed=options.insecure_test_seed)
     return _outcome(plan, option, {}, ("No ledger: other releases are not counted.",), options)
+
+
+def _width(text: str) -> float:
+    """A width of scores; a percentage is refused with what to write instead."""
+    if text.strip().endswith("%"):
+        rule = "a number in the unit of the scores, such as 50, as scores have no percentages"
+        raise argparse.ArgumentTypeError(f"must be {rule}; got {text!r}.")
+    return number(text)
 
 
 def _check(options: argparse.Namespace) -> None:

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 import time
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -19,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 from pbdp.digits import percent_down, percent_up, plain
 from pbdp.domains import positive, probability
-from pbdp.errors import InputError
+from pbdp.errors import InputError, did_you_mean
 from pbdp.ledger.ask import Drawn
 from pbdp.ledger.errors import KeyReusedError
 from pbdp.ledger.looks import in_steps, look_key
@@ -42,6 +43,9 @@ STEPS_IN_WIDTH = 256
 # Others may sharpen the same answer at the same time: how often to try again, and the seconds in between.
 _TRIES = 8
 _PAUSE = 0.25
+# How many keys one that is mistyped is compared with; looks after the first have keys that nobody types.
+_LATEST = 1000
+_LATER_LOOK = re.compile(r" \((look|sharpened) \d+\)$")
 BY_ITSELF = "This interval holds by itself."
 JOINT = "If you sharpened because of what an earlier answer showed, go by this one:"
 
@@ -301,8 +305,12 @@ def _first_look(budget: Budget, key: str, blocks: Blocks) -> tuple[Plan, tuple[f
     here = spend is not None and spend.dataset == budget.dataset
     if spend is None or not here or not isinstance(content, dict) or not content.keys() & {"asked", "looks"}:
         rule = f"the request key of an answer about {budget.dataset} that `ask` published"
+        near = did_you_mean(key, (other for other in _keys_paid_for(budget) if other != key))
         raise InputError(
-            "key", rule, f"{key!r}", "`ask` printed it; the history of the ledger shows the questions."
+            "key",
+            rule,
+            f"{key!r}",
+            near or "`ask` printed it; the history of the ledger shows the questions.",
         )
     chosen = budget.terms.chosen_blocks(blocks)
     if "looks" in content:
@@ -318,6 +326,12 @@ def _first_look(budget: Budget, key: str, blocks: Blocks) -> tuple[Plan, tuple[f
     if not gaussian or not isinstance(grid, LinearGrid) or not _is_plain(design):
         return plan, None
     return plan, (design.kernel.sigma, in_steps(content["values"][0], grid))  # type: ignore[attr-defined]
+
+
+def _keys_paid_for(budget: Budget) -> list[str]:
+    """The latest keys in the history of the budget, without those of later looks."""
+    keys = [entry.key for entry in budget.ledger.history(budget.dataset) if entry.key is not None]
+    return [key for key in keys[-_LATEST:] if not _LATER_LOOK.search(key)]
 
 
 def _is_plain(design: Any) -> bool:
