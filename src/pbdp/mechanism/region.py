@@ -65,6 +65,11 @@ class Region(ABC):
         return False
 
     @property
+    def growth(self) -> float | None:
+        """About how much further it reaches per unit of |answer|; None where it does not grow so."""
+        return None
+
+    @property
     @abstractmethod
     def width(self) -> float:
         """The width that a grid has to be fine against."""

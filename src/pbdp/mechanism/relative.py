@@ -48,6 +48,10 @@ class RelativeRegion(Region):
         return True
 
     @property
+    def growth(self) -> float:
+        return self.theta
+
+    @property
     def width(self) -> float:
         return self.tau
 

@@ -9,10 +9,12 @@ import mpmath as mp
 import numpy as np
 import pytest
 
-from pbdp.accounting.exact.accountant import delta_of_pair, plain_accountant
+from pbdp.accounting.exact.accountant import ExactAccountant, delta_of_pair, plain_accountant
 from pbdp.accounting.exact.tables import table_delta, table_epsilon
+from pbdp.errors import CannotCertifyError
 from pbdp.mechanism.absolute import AbsoluteRegion
 from pbdp.mechanism.boosted import Boosted
+from pbdp.mechanism.relative import RelativeRegion
 from pbdp.mechanism.weights import TOTAL, WeightTable
 from pbdp.noise.gaussian import Gaussian
 from pbdp.noise.laplace import Laplace
@@ -103,3 +105,29 @@ def test_on_a_fixed_range_neighbors_further_apart_are_never_better(family: desig
             for i in range(count):
                 for j in range(i + 2, min(count, i + force.PAD + 1)):
                     assert delta[i, j] >= max(delta[i + 1, j], delta[i, j - 1]) - force.ROUNDING
+
+
+class _Ungrown(RelativeRegion):
+    """A region that does not say how it grows."""
+
+    growth = None  # type: ignore[assignment]
+
+
+class _Lopsided(RelativeRegion):
+    """A region that grows, but not alike on both sides of 0."""
+
+    mirror_symmetric = False
+
+
+@pytest.mark.parametrize("kind", [_Ungrown, _Lopsided])
+def test_answers_without_end_are_searched_only_where_mirror_images_stand_for_each_other(
+    kind: type[RelativeRegion],
+) -> None:
+    searched, refused = (
+        Boosted(kernel=Gaussian(sigma=2.0), region=made(theta=0.1, tau=3.0), boost=1.0)
+        for made in (RelativeRegion, kind)
+    )
+
+    assert ExactAccountant(mechanism=searched, sensitivity=1.0).delta_at(0.5).upper < 1
+    with pytest.raises(CannotCertifyError, match="No search over answers is known"):
+        ExactAccountant(mechanism=refused, sensitivity=1.0).delta_at(0.5)

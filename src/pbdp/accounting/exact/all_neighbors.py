@@ -34,7 +34,6 @@ from pbdp.accounting.exact.pairs import Pairs, envelopes, neighbors
 from pbdp.errors import CannotCertifyError
 from pbdp.mechanism.boosted import Boosted
 from pbdp.mechanism.region import Region
-from pbdp.mechanism.relative import RelativeRegion
 from pbdp.noise.kernel import Array, LatticeKernel
 
 # Kernel mass beyond which a growing region is treated as the whole line (its remainder stays in the bound).
@@ -132,7 +131,7 @@ def some_neighbors(mechanism: Boosted, sensitivity: float) -> tuple[Array, Array
     kernel, region = mechanism.kernel, mechanism.region
     low, high = region.answers
     if math.isinf(high - low):
-        last = (kernel.reach(2e-18) + 1) / _growing(region).theta
+        last = (kernel.reach(2e-18) + 1) / _growth(region)
         spread = np.concatenate([np.linspace(0, last, 24), np.geomspace(1e-3 * last, last, 24)])
     else:
         spread = np.linspace(low, high, 200)
@@ -247,8 +246,9 @@ def _sample(mechanism: Boosted, boxes: _Boxes) -> tuple[Array, Array]:
 def _first_boxes(mechanism: Boosted, sensitivity: float) -> tuple[_Boxes, float]:
     """Boxes that cover all neighbors up to mirror images, and how much an answer's width weighs in a box.
 
-    Symmetric kernels: for a relative region (Q, Q') and (-Q, -Q') are mirror images, so Q >= 0; for a fixed
-    range mirroring at its middle turns a shift around, so shifts are positive; by (2) as large as possible.
+    Symmetric kernels: for a mirror-symmetric region (Q, Q') and (-Q, -Q') are mirror images, so Q >= 0; for a
+    fixed range mirroring at its middle turns a shift around, so shifts are positive; by (2) as large as
+    possible.
     """
     kernel, region = mechanism.kernel, mechanism.region
     smallest = 1.0 if isinstance(kernel, LatticeKernel) else 0.0
@@ -259,7 +259,7 @@ def _first_boxes(mechanism: Boosted, sensitivity: float) -> tuple[_Boxes, float]
         both = [(furthest, furthest)]
         weight = 1.0
     else:
-        weight = _growing(region).theta
+        weight = _growth(region)
         beyond = math.ceil(region.settled_from(reach + 1) + sensitivity) + 1.0
         low, high = np.array([0.0, beyond + smallest]), np.array([beyond, np.inf])
         both = [(smallest, sensitivity), (-sensitivity, -smallest)]
@@ -270,11 +270,14 @@ def _first_boxes(mechanism: Boosted, sensitivity: float) -> tuple[_Boxes, float]
     return _inside(mechanism, _joined(boxes)), weight
 
 
-def _growing(region: Region) -> RelativeRegion:
-    """The one kind of region with answers without end for which a search is known."""
-    if not isinstance(region, RelativeRegion):
+def _growth(region: Region) -> float:
+    """How fast a region grows with answers without end; only mirror-symmetric ones can be searched.
+
+    No bound rests on the figure: it says where a search starts, and which side of a box is halved.
+    """
+    if region.growth is None or not region.mirror_symmetric:
         raise CannotCertifyError(f"No search over answers is known for a region {region.describe()}.")
-    return region
+    return region.growth
 
 
 def _edges(reach: float, ends: tuple[float, float], furthest: float) -> tuple[Array, Array]:
