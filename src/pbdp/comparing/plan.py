@@ -91,9 +91,10 @@ class ComparisonPlan:
         return self.asked.coverage(self.analysis, first, second)
 
     def power(self, first: float, second: float) -> float:
-        """How often a difference is found at these rates or means: for rates exactly.
+        """How often the interval excludes "no difference" at these rates or means: for rates exactly.
 
-        `first` and `second` are the true rates or means of the two groups.
+        `first` and `second` are the true rates or means of the two groups. The p-value of rates decides, and
+        it holds for all of them: in small groups a difference is found somewhat less often.
         """
         return self.asked.power(self.analysis, first, second)
 
