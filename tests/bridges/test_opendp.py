@@ -290,7 +290,7 @@ def test_answers_that_the_plan_does_not_serve_are_clamped() -> None:
     measurement = opendp_measurement(plans.relative())
     for answer in (-7.0, -math.inf):
         assert 0 <= measurement(answer) < 1000
-    assert measurement(math.inf) > 1e12
+    assert measurement(math.inf) > 1e10
     ranged = opendp_measurement(plans.ranged("boosted laplace"))
     assert abs(ranged(-(2**31)) - 0) < 200
     assert abs(ranged(2**31 - 1) - 20) < 200

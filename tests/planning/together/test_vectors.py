@@ -220,7 +220,7 @@ def test_the_command_line_takes_vectors(tmp_path: Path, capsys: pytest.CaptureFi
     ("words", "message"),
     [
         ({"error_norm": "l2"}, "dimensions of part 1 must be given beside error_norm"),
-        ({"dimensions": 2}, "error_norm and norm must be given one at a time"),
+        ({"dimensions": 2}, "error_norm must be given; got nothing"),
         ({"dimensions": 2, "norm": "l2", "releases": 2, "integer": False}, "releases and simultaneous"),
         ({"dimension": 2}, "dimensions"),
     ],
