@@ -232,7 +232,7 @@ def what_fits(affordable: Affordable, plan: Priced, times: int = 1, *, any_law: 
     payer = replace(affordable, families=QUICK)
     fits = (lambda asked: payer.plan(asked) is not None) if any_law else affordable.fits_planned
     text = "; ".join(_easier(fits, replace(plan.requirement, releases=1)))
-    return f"{text[0].upper()}{text[1:]}." if text else "Ask for a much larger width."
+    return f"{text[0].upper()}{text[1:]}." if text else ""
 
 
 def _easier(fits: Callable[[Requirement], bool], asked: Requirement) -> list[str]:
