@@ -25,6 +25,7 @@ from pbdp.noise.kernel import LatticeKernel
 from pbdp.noise.laplace import LAPLACE, DiscreteLaplace
 from pbdp.noise.staircase import STAIRCASE
 from pbdp.noise.table import FREE_FORM, LINEAR_PROGRAM, TableKernel
+from pbdp.planning.certificate import RESERVE as USUAL_RESERVE
 from pbdp.planning.certificate import TIE
 from pbdp.planning.limit.cut_staircase import cut_epsilon, cut_levels
 from pbdp.planning.limit.question import RESERVE, Question
@@ -168,7 +169,9 @@ def _shape_candidates(
         return
     loss = None
     if sharp and plain > 0 and problem.reach >= problem.goal.sensitivity:
-        loss = partial(boosted_laplace_loss, problem)
+        # the outputs at the edge take all but what a budget of this delta sets aside for others
+        goal = replace(problem.goal, delta=(problem.goal.delta or 0.0) * (1 - 2 * USUAL_RESERVE))
+        loss = partial(boosted_laplace_loss, replace(problem, goal=goal))
     best = boosted_scale(shape, problem, plain, loss)
     if best is not None and loss is not None:
         without, least = loss(np.array([plain, best]))
