@@ -185,13 +185,7 @@ def _verified(record: Record, place: Path, table: Path | None, ledger: Ledger | 
     if record["insecure_test_seed"] is not None:
         words = "The noise came from a test seed: nothing is protected. Never publish this table."
         checks.append(Check(name="noise", holds=False, words=words))
-    return VerifiedTable(
-        checks=tuple(checks),
-        epsilon=plan.epsilon,
-        delta=plan.delta,
-        guessed_right=plan.risk(),
-        means=plan.risk_words(),
-    )
+    return VerifiedTable.of(plan, checks)
 
 
 def _checked_file(

@@ -117,7 +117,8 @@ def _measured(
         return None
     shares = dict(zip(measured, upward, strict=True)) if upward else {}
     sound = all(isinstance(one, int) and not isinstance(one, bool) and 0 <= one < PARTS for one in upward)
-    if not sound or shares.get(margins.chain[-1]) or len(set(measured)) < len(measured) * bool(upward):
+    told_twice = bool(upward) and len(shares) < len(measured)
+    if not sound or told_twice or shares.get(margins.chain[-1]):
         return None
     made = tuple(sorted(set(measured)))
     return _made(Separate, query, asked, measured=made, upward=tuple(shares[at] for at in made if shares))
