@@ -11,6 +11,8 @@ PINNED := build/lock/bin/uv pip compile --quiet --no-config --universal --python
 	--no-emit-index-url --no-emit-find-links --custom-compile-command "make lock"
 
 MAKEFLAGS += --no-print-directory
+# Tests start hundreds of processes; without its cache each of them would compile pbdp again.
+unexport PYTHONDONTWRITEBYTECODE
 .DEFAULT_GOAL := help
 .PHONY: help demo test check browser soak sbom lint types imports bench docs picture reproduce lock clean
 
