@@ -64,6 +64,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from pbdp.errors import InputError
 from pbdp.mechanism.design import Design
 from pbdp.noise.kernel import Array, Index
 from pbdp.tables.bounded import Aggregates
@@ -85,6 +86,10 @@ class Change:
     steps: int
     people: int = 1
     signed: bool = False
+
+    def __post_init__(self) -> None:
+        if self.people not in (1, 2):
+            raise InputError("neighbors", "those of one person or two for several tables", f"{self.people}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
