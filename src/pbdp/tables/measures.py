@@ -28,6 +28,7 @@ from pbdp.tables.numbers import Asked, Number, Quantity, number_of, open_width
 
 if TYPE_CHECKING:
     from pbdp.release.intervals import Intervals
+    from pbdp.tables.expressions.tree import Expression
     from pbdp.tables.plan import TablePlan
     from pbdp.tables.query import Query
 
@@ -100,6 +101,11 @@ class Measure(ABC):
         """All columns that it adds up."""
         value = self.value(query)
         return () if value is None else (value,)
+
+    def derived_columns(self, query: Query) -> Mapping[str, Expression]:
+        """Columns of its own that engines make before they add up; their names begin with a parenthesis."""
+        del query
+        return {}
 
     def ends(self, query: Query) -> tuple[float, float]:
         """The public bounds that the true number lies within."""
