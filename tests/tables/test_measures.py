@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 import pytest
@@ -90,8 +90,8 @@ class Squares(Measure):
     """The sum of the squares of a column of numbers up to 10 in size: of a column that is its own."""
 
     kind: ClassVar[str] = "squares"
-    counts_rows: ClassVar[bool] = True  # type: ignore[misc]
-    meaning: ClassVar[str] = "sum of squares of x"  # type: ignore[misc]
+    counts_rows: ClassVar[bool] = True
+    meaning: ClassVar[str] = "sum of squares of x"
     within: float
     confidence: float | None = None
     name: str = "squares"
@@ -114,11 +114,16 @@ class Squares(Measure):
 def test_a_measure_may_have_a_column_of_its_own(derive: dict[str, str], most: list[int]) -> None:
     """Squares are made where the data is, of a column that may be derived itself, and clamped there."""
     asked = query([Squares(within=1000), Sum(column="x", low=0, high=10, within=90)], derive=derive)
-    rows = {"who": ["1", "2", "3"], "city": ["a", "a", "b"], "x": [3, -4, 50], "y": [3, 4, -90]}
+    rows: dict[str, list[Any]] = {
+        "who": ["1", "2", "3"],
+        "city": ["a", "a", "b"],
+        "x": [3, -4, 50],
+        "y": [3, 4, -90],
+    }
     plan = asked.plan()
+    nobody: dict[str, list[Any]] = {name: [] for name in rows}
     released, nothing = (
-        plan.release(given, insecure_test_seed=1).to_polars()["squares"].to_list()
-        for given in (rows, {name: [] for name in rows})
+        plan.release(given, insecure_test_seed=1).to_polars()["squares"].to_list() for given in (rows, nobody)
     )
     # noise of a seed is the same, whatever the data
     assert [one - noise for one, noise in zip(released, nothing, strict=True)] == [*most, 0]

@@ -79,8 +79,9 @@ class RelativeRegion(Region):
         most, _ = self.offsets(np.maximum(np.abs(low), np.abs(high)))
         return OffsetRange(below_least=least, below_most=most, above_least=least, above_most=most)
 
-    def on_grid(self, step: float, rounded: bool) -> RelativeRegion:
-        lost = (1 + self.theta) / 2 if rounded else 0.0
+    def on_grid(self, step: float, around: tuple[Fraction, Fraction]) -> RelativeRegion:
+        # the answer is so far off, and what it allows is theta times that less
+        lost = (1 + self.theta) * float(max(around))
         exact = Fraction(self.tau) / Fraction(step) - Fraction(lost)
         tau = float(exact)
         if Fraction(tau) > exact:
