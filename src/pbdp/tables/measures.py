@@ -17,6 +17,7 @@ import numpy as np
 from pbdp.domains import confidence_level, finite
 from pbdp.errors import InputError
 from pbdp.mechanism.design import Design
+from pbdp.mechanism.width_text import WidthText
 from pbdp.mechanism.within import Within, region_within
 from pbdp.noise.kernel import Array, Index
 from pbdp.planning.plan import number_design
@@ -125,7 +126,7 @@ class Measure(ABC):
         if within is None:
             within = open_width(factor) * quantity.sensitivity(query.neighbors)
             within = max(float(math.floor(within)), 1.0) if quantity.is_whole else within
-        relative = isinstance(within, str) and "%" in within
+        relative = WidthText.read(within) is not None
         region = region_within(within, relative and self.ends(query)[0] >= 0)
         return [number_of(query, self.name, quantity, region, query.confidence_of(self))]
 
