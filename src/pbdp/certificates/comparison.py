@@ -179,7 +179,7 @@ def verify_comparison(
 def _intervals(plan: ComparisonPlan) -> str:
     covered = plan.coverage(*plan.asked.planned)
     if covered is None:
-        if not plan.asked.record()["guaranteed"]:
+        if not plan.asked.is_proved:
             raise UnknownError(plan.asked.promise())
         return plan.asked.promise()
     if covered < plan.confidence:

@@ -168,6 +168,11 @@ class Experiment(ABC, Generic[Analyzed]):
     def coverage(self, analysis: Analyzed, first: float, second: float) -> float | None:
         """How often all its intervals hold the truth at these rates; None where that is not exactly known."""
 
+    @property
+    def is_proved(self) -> bool:
+        """Whether intervals are proved to hold the truth as promised where `coverage` is not known."""
+        return False
+
     @abstractmethod
     def intervals(self, analysis: Analyzed, published: tuple[Published, ...]) -> list[Interval]:
         """What published numbers say at every look so far."""

@@ -96,6 +96,10 @@ class Means(Experiment[Reach]):
             )
 
     @property
+    def is_proved(self) -> bool:
+        return self.guaranteed
+
+    @property
     def disjoint(self) -> bool:
         return False
 
