@@ -12,6 +12,7 @@ from pbdp.certificates.comparison import LINES, of_comparison, verify_comparison
 from pbdp.certificates.html_page import certificate_page
 from pbdp.certificates.independent import data_text
 from pbdp.comparing.plan import ComparisonPlan, plan_comparison
+from pbdp.comparing.rates import Rates
 from tests.certificates.printed import run_lines
 
 SMALL: dict[str, Any] = {"users": (400, 300), "rate": 0.2, "wider": 0.3}
@@ -77,3 +78,19 @@ def test_what_is_not_proved_is_not_called_checked() -> None:
     assert checks["intervals"].holds is None
     sure = {check.name: check for check in verify_comparison(plan_comparison(**MEANS, guaranteed=True), ())}
     assert sure["intervals"].holds
+
+
+class RoughRates(Rates):
+    """A kind of comparison of which nobody knows how often its intervals hold."""
+
+    def coverage(self, analysis: object, first: float, second: float) -> float | None:
+        del analysis, first, second
+        return None
+
+
+def test_a_kind_that_proves_nothing_of_its_intervals_is_not_called_checked() -> None:
+    plan = plan_comparison(**SMALL)
+    rough = ComparisonPlan(asked=RoughRates(users=(400, 300), rate=0.2), loss=plan.loss)
+    checks = {check.name: check for check in verify_comparison(rough, ())}
+    assert checks["certificate"].holds
+    assert checks["intervals"].holds is None

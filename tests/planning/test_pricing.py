@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import math
 from collections.abc import Callable
@@ -397,6 +398,41 @@ def test_a_vector_of_counts_composes_as_its_coordinates() -> None:
 
 
 # ------------------------------------------------------------------------------------------ fingerprint
+
+
+def test_what_a_fingerprint_covers() -> None:
+    """All of it, written out: a field more or less would make plans unknown to their ledgers."""
+    plan = pbdp.plan(within=5, confidence=0.9, sensitivity=1, delta=1e-6, integer=True, families=("laplace",))
+    record = plan_record(plan)
+    covered = {
+        "kind": "plan",
+        "delta": 1e-6,
+        "rdp_order": None,
+        "neighbours": "add/remove",
+        "sensitivity": 1.0,
+        "releases": 1.0,
+        "requirement": {
+            "region": {"kind": "absolute", "below": 5.0, "above": 5.0},
+            "confidence": 0.9,
+            "simultaneous": False,
+            "integer": True,
+            "step": None,
+            "scale": None,
+            "bounds": None,
+        },
+        "mechanism": {
+            "family": "laplace",
+            "boost": 0.0,
+            "kernel": "laplace",
+            "parameters_in_steps": {"scale": record["mechanism"]["parameters_in_steps"]["scale"]},
+            "region_in_steps": {"kind": "absolute", "below": 5.0, "above": 5.0},
+            "offset_in_steps": 0.0,
+            "clamp": False,
+            "grid": {"kind": "linear", "step": 1.0, "rounded": False},
+        },
+    }
+    text = json.dumps(covered, sort_keys=True, separators=(",", ":"))
+    assert fingerprint(plan) == hashlib.sha256(text.encode()).hexdigest()
 
 
 def test_a_saved_plan_keeps_its_fingerprint(tmp_path: Path) -> None:

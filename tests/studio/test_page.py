@@ -13,6 +13,7 @@ from playwright.sync_api import Browser, expect
 
 import pbdp
 from pbdp.digits import epsilon_text, rounded_down
+from pbdp.mechanism.neighbors import Neighbors
 from tests.studio.pages import PATIENCE, PHONE, Shown, shown, watched
 from tests.studio.running import running
 
@@ -65,6 +66,12 @@ def test_the_token_leaves_the_address_and_no_script_sees_the_cookie(browser: Bro
     expect(late.page.locator("#locked")).to_be_visible()
     expect(late.page.locator("#view")).to_be_hidden()
     other.close()
+
+
+def test_all_relations_can_be_chosen_by_their_words(explore: Shown) -> None:
+    options = explore.page.locator('[data-field="neighbors"] option')
+    listed = [(option.get_attribute("value"), option.text_content()) for option in options.all()]
+    assert listed == [(each.value, each.label) for each in Neighbors]
 
 
 def test_a_page_that_was_left_before_it_was_let_in_is_let_in_later(browser: Browser, tmp_path: Path) -> None:

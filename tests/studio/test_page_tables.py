@@ -13,6 +13,7 @@ from pbdp import Budget, Ledger, Plan
 from pbdp.cli.tables.asked import asked_of
 from pbdp.cli.tables.query_file import settings_in
 from pbdp.digits import epsilon_text, percent_up
+from pbdp.mechanism.neighbors import Neighbors
 from tests.studio.conftest import fill
 from tests.studio.pages import PHONE, Shown, shown, watched
 from tests.studio.running import running
@@ -46,6 +47,13 @@ def built(opened: Shown) -> Shown:
     opened.page.goto(f"{opened.studio.base}/#/table")
     expect(opened.page.get_by_text("visits.csv: names and types; no value was read.")).to_be_visible()
     return opened
+
+
+def test_all_relations_can_be_chosen_and_the_first_is_meant_unasked(built: Shown) -> None:
+    options = built.page.locator('[data-field="neighbors"] option')
+    listed = [(option.get_attribute("value"), option.text_content()) for option in options.all()]
+    first, *others = Neighbors
+    assert listed == [("", first.label), *((each.value, each.label) for each in others)]
 
 
 def put_together(built: Shown) -> None:

@@ -21,6 +21,7 @@ from typing import Any
 
 import numpy as np
 
+from pbdp.choosing.lines import Lines
 from pbdp.choosing.ranking import pairs_of, score_scale, sorted_places
 from pbdp.choosing.scores import Scale
 from pbdp.choosing.way import Asked, Chances, Way, gaps_shown
@@ -43,6 +44,18 @@ from pbdp.root import least_enough
 _NOMINAL = 0.5
 # What sums of products of probabilities may be off by, and a power for each time that it multiplies.
 _ROUNDING, _POWER = 1e-11, 2.0**-50
+
+_LINES = """w, gap = claim["tables"][0][0], claim["gap"]
+tails = [0]
+for p in reversed(w):
+    tails.append(tails[-1] + p)
+tails.reverse()
+near, far = (sum(p * q for p, q in zip(w, tails[g:])) / 2**124 for g in (gap, 2 * gap))
+right = 1 - claim["pairs"][0] * near - claim["pairs"][1] * far
+print(f"in order {right:.8%} of the time; claimed: {claim['confidence']:.8%}")
+if right < claim["confidence"] - 1e-9:
+    print("DOES NOT HOLD")
+"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,6 +106,14 @@ class IndependentNoise(Way):
         gaps = gaps_shown(2 * scale.gap)
         title = "How likely two options are exchanged"
         return Chances(title, "distance between them", gaps, self.exchanged(gaps, scale))
+
+    def lines(self, asked: Asked, scale: Scale) -> Lines:
+        pairs = list(pairs_of(asked.options, asked.top))
+        return Lines(
+            text=_LINES,
+            data={"gap": scale.gap * _parts(scale), "pairs": pairs},
+            noise=self.plan(asked, scale),
+        )
 
     def record(self) -> dict[str, Any]:
         return {

@@ -9,6 +9,7 @@ from pbdp.accounting.composition.composed import compose
 from pbdp.accounting.filters.steps import claimed_release
 from pbdp.choosing.coins import MOST_GAPS, Coins, coins_for, largest_coin
 from pbdp.choosing.draw import chosen
+from pbdp.choosing.lines import COINS, HOLDS, TOGETHER, Lines
 from pbdp.choosing.scores import Scale, scale_for
 from pbdp.choosing.several import all_right, coins_for_all
 from pbdp.choosing.way import Asked, Chances, Way, gaps_shown
@@ -18,6 +19,16 @@ from pbdp.mechanism.weights import TOTAL
 from pbdp.noise.kernel import Index
 from pbdp.planning.pricing.priced import Claim
 from pbdp.release.keystream import Keystream
+
+_FLIPS = "max(W[a], 1 / (a + 1) + W[a - 1], (1 + a * W[a - 1] + W[a]) / (a + 1))"
+_LINES = f"""{COINS.format(what="the chances of heads", one="a coin")}\
+coin, right = w[min(claim["gap"], last)] / 2**62, 1.0
+for left in range(claim["options"], claim["options"] - claim["picks"], -1):
+    # at worst one option is the best and all others lose
+    right *= -math.expm1(left * math.log1p(-coin)) / (left * coin) if coin < 1 else 1 / left
+{TOGETHER.format(most=_FLIPS)}\
+print(f"epsilon of a pick is {{loss:.8g}}; claimed: {{claim['each']:.8g}}")
+{HOLDS.replace("{each}", "each")}"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,6 +75,15 @@ class Picks(Way):
         gaps = gaps_shown(min(2 * scale.gap, self.coins.last))
         title = "How likely an option's coin shows heads"
         return Chances(title, "distance from the best score", gaps, self.coins.weights[gaps] / TOTAL)
+
+    def lines(self, asked: Asked, scale: Scale) -> Lines:
+        coins = self.coins.weights
+        return Lines(
+            text=_LINES,
+            data={"coins": coins.tolist(), "each": self.each(asked, scale)},
+            weights=len(coins),
+            work=len(coins) * (scale.moved + 1) * 2 + 2 * asked.picks**2,
+        )
 
     def record(self) -> dict[str, Any]:
         return {

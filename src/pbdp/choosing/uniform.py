@@ -48,6 +48,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from pbdp.choosing.lines import HOLDS, Lines
 from pbdp.choosing.ranking import pairs_of, score_scale, sorted_places
 from pbdp.choosing.scores import Scale
 from pbdp.choosing.way import Asked, Chances, Way, gaps_shown
@@ -70,6 +71,27 @@ _LEAST_WEIGHT = 2.0**26
 MOST_WIDTHS = 1 << 20
 # Noise so narrow would only be for more options than anybody would order within so few steps.
 _STEEPEST = 30.0
+
+_LINES = f"""getcontext().prec = 40
+w, k, moved, gap = (claim[name] for name in ("widths", "options", "moved", "gap"))
+near, far = claim["pairs"]
+last, coin = len(w) - 2, claim["coin"] / Decimal(2**62)  # the last weight is that of all wider ones
+assert sum(w) == 2**62 and min(w) >= 0 and 0 < coin < 1
+h, right = [Decimal(p) / (r + 1) ** k for r, p in enumerate(w[:-1])], 0.0  # each vector of noise
+wider = (last + moved) + int(Decimal(50).ln() * 40 / -coin.ln())
+h += [w[-1] * (1 - coin) * coin**j / (last + 2 + j) ** k for j in range(wider - last)]
+for sums in range(2):  # of a vector, whatever is added to all of it: a function of its range
+    for r in range(len(h) - 2, -1, -1):
+        h[r] += h[r + 1]
+loss = float(max((h[x] / h[x + moved]).ln() for x in range(last + 1)))
+loss = max(loss, float(-moved * (coin * (Decimal(last + 2) / (last + 3)) ** k).ln()))  # of wider ones
+for r, p in enumerate(w[:-1]):
+    n, m = max(r + 1 - gap, 0), max(r + 1 - 2 * gap, 0)  # of a near pair, of one twice as far apart
+    pairs = (near * n * (n + 1) + far * m * (m + 1)) / (2 * (r + 1) ** 2)
+    inside = (n * (gap**k - (gap - 1) ** k) + gap**k) / (r + 1) ** k if n else 1.0
+    right += p / 2**62 * max(1 - pairs, inside)
+print(f"epsilon is {{loss:.8g}}; claimed: {{claim['epsilon']:.8g}}")
+{HOLDS.replace("{each}", "epsilon")}"""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)  # no slots: the table is made once
@@ -171,6 +193,15 @@ class UniformNoise(Way):
         gaps = gaps_shown(2 * scale.gap)
         title = "How likely two options are exchanged"
         return Chances(title, "distance between them", gaps, self.exchanged(gaps, scale))
+
+    def lines(self, asked: Asked, scale: Scale) -> Lines:
+        pairs = list(pairs_of(asked.options, asked.top))
+        return Lines(
+            text=_LINES,
+            data={"widths": self.weights.tolist(), "coin": self.coin, "pairs": pairs},
+            imports="from decimal import Decimal, getcontext\n",
+            weights=(self.last + scale.moved) * (1 + asked.options / 100),
+        )
 
     def record(self) -> dict[str, Any]:
         return {

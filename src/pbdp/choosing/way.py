@@ -9,6 +9,7 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
+from pbdp.choosing.lines import Lines
 from pbdp.choosing.scores import Scale
 from pbdp.domains import fraction, positive, whole
 from pbdp.errors import ContradictionError, InputError
@@ -111,6 +112,10 @@ class Way(ABC):
     @abstractmethod
     def chances(self, scale: Scale) -> Chances:
         """What an option's distance from the best, or from another, means for it."""
+
+    @abstractmethod
+    def lines(self, asked: Asked, scale: Scale) -> Lines:
+        """The lines of Python that check on a certificate what is claimed of it."""
 
     @abstractmethod
     def record(self) -> Mapping[str, Any]:

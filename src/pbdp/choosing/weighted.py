@@ -38,6 +38,7 @@ import numpy as np
 
 from pbdp.choosing.coins import Coins, coins_for
 from pbdp.choosing.draw import weighed
+from pbdp.choosing.lines import COINS, HOLDS, TOGETHER, Lines
 from pbdp.choosing.scores import Scale, scale_for
 from pbdp.choosing.several import all_right, coins_for_all
 from pbdp.choosing.way import Asked, Chances, Way, gaps_shown
@@ -59,6 +60,24 @@ _POINTS = 400
 _ROUNDING = 2.0**-48
 # What plans say of the proof of their accuracy: for all picks together, or, in earlier versions, for each.
 JOINTLY, EACH = "exponential mechanism, right together", "exponential mechanism"
+
+_LINES = f"""{COINS.format(what="the weights of options by their gap", one="a weight")}\
+step, points = loss / claim["parts"], claim["points"]  # losses of a pick are in an interval of this length
+wide = claim["parts"] + 1
+j, x = np.arange(wide + 1) * step, step * np.arange(-points, points + 1)
+high, low = np.expm1(-j[::-1]) / np.expm1(-j[-1]), np.expm1(j) / np.expm1(j[-1])
+delta = np.maximum(-np.expm1(x), 0)
+for pick in range(claim["picks"]):  # at worst the losses are at the ends of the interval, wherever it is
+    ends = np.concatenate([np.ones(wide), delta, np.full(wide, delta[-1])])
+    rows = [(ends[wide - i :][: len(x)], ends[2 * wide - i :][: len(x)]) for i in range(wide + 1)]
+    delta = np.max([high[i] * one + low[i] * two for i, (one, two) in enumerate(rows)], axis=0)
+loss = min(claim["picks"] * loss, x[points:][np.argmax(delta[points:] <= claim["delta"])])
+coin, right = w[min(claim["gap"], last)] / 2**62, 1.0
+for left in range(claim["options"], claim["options"] - claim["picks"], -1):
+    right /= 1 + (left - 1) * coin  # at worst one option is the best and all others lose
+{TOGETHER.format(most="max(W[a], 1 / a + W[a - 1])")}\
+print(f"epsilon of all picks is {{loss:.8g}}; claimed: {{claim['epsilon']:.8g}}")
+{HOLDS.replace("{each}", "epsilon")}"""
 
 
 class Curve(NamedTuple):
@@ -131,6 +150,16 @@ class Weighted(Way):
         gaps = gaps_shown(min(2 * scale.gap, self.coins.last))
         title = "How likely an option is, against the best"
         return Chances(title, "distance from the best score", gaps, self.coins.weights[gaps] / TOTAL)
+
+    def lines(self, asked: Asked, scale: Scale) -> Lines:
+        coins, grid = self.coins.weights, self.curve(asked, scale)
+        return Lines(
+            text=_LINES,
+            data={"coins": coins.tolist(), "parts": grid.parts, "points": grid.points},
+            imports="import numpy as np\n",
+            weights=len(coins),
+            work=len(coins) * (scale.moved + 1) * 2 + 2 * asked.picks**2,
+        )
 
     def record(self) -> dict[str, Any]:
         return {

@@ -1,4 +1,11 @@
-"""Regions, requirements and designs as JSON records, and back. What is read is checked, not believed."""
+"""Regions, requirements and designs as JSON records, and back. What is read is checked, not believed.
+
+**Fingerprints are made of these records** (`pricing.priced`), with those of regions, kernels, decoders and
+vector designs in them, and stand in ledgers and manifests for ever. So a record never changes for a plan that
+could be made before: a new field is left out where it has the value that it had before there was one, as
+`change_norm`, `rounded_up`, `down` and `whole` are. What only the file needs goes into `store`, beside them.
+`tests/planning/test_pricing.py` has what a fingerprint covers written out, and `tests/frozen` older ones.
+"""
 
 from __future__ import annotations
 
@@ -54,7 +61,7 @@ def _flag(value: object) -> bool:
 
 
 def requirement_record(requirement: Requirement) -> Record:
-    """What is asked as JSON; the public fields of the plan stand beside it."""
+    """What is asked as JSON; the public fields of the plan stand beside it. Part of its fingerprint."""
     record: Record = {
         "region": requirement.region.record(),
         "confidence": requirement.confidence,
@@ -97,7 +104,7 @@ def requirement_from_record(record: Record) -> Requirement:
 
 
 def design_record(design: AnyDesign) -> Record:
-    """A design as JSON."""
+    """A design as JSON. Part of a plan's fingerprint."""
     if isinstance(design, VectorDesign):
         return {"family": design.name, **design.record()}
     if not isinstance(design, Design):

@@ -154,6 +154,7 @@ def _plain(value: object) -> object:
 
 
 def _essence(plan: Priced) -> Record:
+    """What a fingerprint covers; the records of the plan file are in it, which never change (`records`)."""
     if isinstance(plan, Claim):
         figures = {"epsilon": float(plan.epsilon), "delta": float(plan.delta)}
         return {"kind": "claim", **figures, "neighbors": plan.neighbors, "label": plan.label}

@@ -19,10 +19,10 @@ import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from pbdp.errors import InputError
-from pbdp.tables.expressions.tree import LARGEST, Call, Column, Constant, Expression, Type
+from pbdp.tables.expressions.tree import DATE_PARTS, LARGEST, Call, Column, Constant, Expression, Type
 
 _TOKEN = re.compile(
     r"""\s*(?:(?P<day>\d{4}-\d\d-\d\d)(?![\d])
@@ -37,9 +37,24 @@ _COMPARISONS = {
     "==": "eq", "=": "eq", "!=": "ne", "<>": "ne", "<": "lt", "<=": "le", ">": "gt", ">=": "ge",
 }  # fmt: skip
 _ARITHMETIC = {"+": "add", "-": "sub", "*": "mul", "/": "div"}
-_OF_NUMBERS = {"abs": 1, "floor": 1, "ceil": 1, "round": 1}
-_OF_DATES = ("year", "quarter", "month", "day", "weekday")
-_SEVERAL = ("min", "max", "coalesce")
+
+
+class _Function(NamedTuple):
+    """What the arguments of a function are, and what it gives."""
+
+    of: tuple[Type, ...]
+    gives: Type
+
+
+_FUNCTIONS: dict[str, _Function] = {
+    **dict.fromkeys(("abs", "floor", "ceil", "round"), _Function(of=("number",), gives="number")),
+    **dict.fromkeys(DATE_PARTS, _Function(of=("date",), gives="number")),
+    "hour": _Function(of=("time",), gives="number"),
+    "bin": _Function(of=("number", "number"), gives="number"),
+}
+# Of two arguments or more, all alike, of which they give one; the names that users have for some of them.
+_SEVERAL = ("least", "greatest", "coalesce")
+_ALSO = {"min": "least", "max": "greatest"}
 _TYPES: tuple[Type, ...] = ("number", "text", "date", "boolean", "time")
 _WORDS = ("and", "or", "not", "in", "is", "null", "case", "when", "then", "else", "end", "true", "false")
 # More of these cannot be read by anyone, either.
@@ -240,12 +255,15 @@ class _Typing:
         if isinstance(raw, str):
             return self.derived[raw].type if raw in self.derived else None
         op, parts = raw
-        name = op.removesuffix("()")
-        if op in ("if()", *(f"{one}()" for one in _SEVERAL)):
-            return self.first_known(parts[1:] if op == "if()" else parts)
-        if op.endswith("()") and name in _TYPES:
-            return name  # type: ignore[no-any-return]  # one of the types
-        return "number" if op in _ARITHMETIC.values() or op == "neg" or op.endswith("()") else "boolean"
+        if not op.endswith("()"):
+            return "number" if op in _ARITHMETIC.values() or op == "neg" else "boolean"
+        name = _named(op)
+        if name in _SEVERAL or name == "if":
+            return self.first_known(parts[1:] if name == "if" else parts)
+        if name in _TYPES:
+            return name
+        # one that there is not is refused when it is its turn
+        return _FUNCTIONS[name].gives if name in _FUNCTIONS else None
 
     def first_known(self, parts: Sequence[Raw]) -> Type | None:
         return next((found for part in parts if (found := self.known(part)) is not None), None)
@@ -269,9 +287,7 @@ class _Typing:
                 raise self.fault(f"clear about what {raw} holds", "nothing that tells", remedy)
             return Column(name=raw, type=wanted)
         op, parts = raw
-        return (
-            self.called(op.removesuffix("()"), parts, wanted) if op.endswith("()") else self.sign(op, parts)
-        )
+        return self.called(_named(op), parts, wanted) if op.endswith("()") else self.sign(op, parts)
 
     def sign(self, op: str, parts: Sequence[Raw]) -> Expression:
         if op in _ARITHMETIC.values() or op == "neg":
@@ -299,28 +315,24 @@ class _Typing:
         if name in _TYPES and count == 1:
             kind: Type = next(one for one in _TYPES if one == name)
             return self.typed(parts[0], kind)
-        if name in _OF_NUMBERS and count == 1:
-            return self.call(name, "number", parts, "number")
-        if name in _OF_DATES and count == 1:
-            return self.call(name, "number", parts, "date")
-        if name == "hour" and count == 1:
-            return self.call(name, "number", parts, "time")
-        if name == "bin" and count == 2:
-            return self.bin(parts)
+        if name in _FUNCTIONS and count == len(_FUNCTIONS[name].of):
+            if name == "bin":
+                return self.bin(parts)
+            of, gives = _FUNCTIONS[name]
+            return Call(op=name, type=gives, args=tuple(map(self.typed, parts, of)))
         if name in _SEVERAL and count >= 2:
-            of = self.first_known(parts) or wanted or ("number" if name != "coalesce" else None)
-            if name != "coalesce" and of not in ("number", "date"):
-                raise self.fault(f"numbers or dates in {name}", str(of))
-            return self.call({"min": "least", "max": "greatest"}.get(name, name), of or "number", parts, of)
-        if name in ("least", "greatest") and count >= 2:
-            return self.called({"least": "min", "greatest": "max"}[name], parts, wanted)
+            alike = self.first_known(parts) or wanted or ("number" if name != "coalesce" else None)
+            if name != "coalesce" and alike not in ("number", "date"):
+                raise self.fault(f"numbers or dates in {_written(name)}", str(alike))
+            return self.call(name, alike or "number", parts, alike)
         if name == "if" and count in (2, 3):
-            of = self.first_known(parts[1:]) or wanted
+            alike = self.first_known(parts[1:]) or wanted
             condition = self.typed(parts[0], "boolean")
-            values = [self.typed(part, of) for part in parts[1:]]
+            values = [self.typed(part, alike) for part in parts[1:]]
             return Call(op="if", type=values[0].type, args=(condition, *values))
-        known = [*_OF_NUMBERS, *_OF_DATES, "hour", "bin", *_SEVERAL, "if", *_TYPES]
-        raise self.fault(f"functions among {', '.join(known)}, with their arguments", f"{name} of {count}")
+        known = [*_FUNCTIONS, *map(_written, _SEVERAL), "if", *_TYPES]
+        rule = f"functions among {', '.join(known)}, with their arguments"
+        raise self.fault(rule, f"{_written(name)} of {count}")
 
     def bin(self, parts: Sequence[Raw]) -> Expression:
         """floor(x / width) * width."""
@@ -330,6 +342,17 @@ class _Typing:
         number = self.typed(parts[0], "number")
         divided = Call(op="div", type="number", args=(number, width))
         return Call(op="mul", type="number", args=(Call(op="floor", type="number", args=(divided,)), width))
+
+
+def _named(op: str) -> str:
+    """The function that is called."""
+    name = op.removesuffix("()")
+    return _ALSO.get(name, name)
+
+
+def _written(name: str) -> str:
+    """What users call a function."""
+    return next((word for word, one in _ALSO.items() if one == name), name)
 
 
 def bin_of(number: Expression, edges: Sequence[float]) -> Call:
