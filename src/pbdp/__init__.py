@@ -68,7 +68,6 @@ _LATER = {
 
 # `pbdp.tables.Query` works without an import of its own.
 _MODULES = ("tables",)
-_TABLES = ("Count", "Mean", "People", "Query", "Selection", "Sum")
 
 
 def __getattr__(name: str) -> object:
@@ -76,7 +75,8 @@ def __getattr__(name: str) -> object:
     if name in _MODULES:
         return import_module(f"pbdp.{name}")
     if name not in _LATER:
-        where = "It is in pbdp.tables." if name in _TABLES else _did_you_mean(name, __all__)
+        tables = import_module("pbdp.tables").__all__
+        where = "It is in pbdp.tables." if name in tables else _did_you_mean(name, __all__)
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}. {where}".strip())
     value: object = getattr(import_module(_LATER[name]), name)
     globals()[name] = value

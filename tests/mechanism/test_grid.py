@@ -247,3 +247,40 @@ def test_a_width_that_no_grid_fits_is_refused(width: float) -> None:
 
 
 # ------------------------------------------------------------------------------------------ logarithmic grids
+
+
+@pytest.mark.parametrize(
+    ("grid", "least"),
+    [
+        (whole_numbers(), 1),
+        (LinearGrid(step=0.75, rounded=True), 0),
+        (LinearGrid(step=0.75, rounded=True, down=True), 0),
+        (LinearGrid(step=12.0, rounded=True, whole=True), 1),
+    ],
+)
+def test_rounding_loses_what_is_said_and_no_less(grid: LinearGrid, least: int) -> None:
+    """Answers a hundredth of a step apart (or whole ones): how far each is from its grid point."""
+    spaced = [Fraction(n) if least else Fraction(n, 100) * Fraction(grid.step) for n in range(-250, 251)]
+    off = [answer / Fraction(grid.step) - grid.steps_of(answer) for answer in spaced]
+    below, above = grid.around
+    assert -below <= min(off) <= max(off) <= above
+    # the upper end is left out, as answers round half up
+    assert max(off) >= above - Fraction(1, 12 if least else 100)
+    assert min(off) == -below
+    assert grid.lost == max(below, above)
+
+
+@pytest.mark.parametrize("region", [AbsoluteRegion(below=4.3, above=2.6), RelativeRegion(theta=0.2, tau=3.3)])
+@pytest.mark.parametrize("down", [False, True])
+def test_a_region_on_a_grid_serves_all_answers_of_a_grid_point(
+    region: AbsoluteRegion | RelativeRegion, down: bool
+) -> None:
+    """Outputs inside it are inside the user's own region, whatever was rounded away."""
+    grid = LinearGrid(step=0.5, rounded=True, down=down)
+    inside = grid.region_in_steps(region)
+    for answer in (Fraction(n, 64) for n in range(-2000, 2000, 7)):
+        point = grid.steps_of(answer)
+        below, above = (int(side) for side in inside.offsets(float(point)))
+        least, most = (Fraction(float(side)) for side in region.offsets(float(answer)))
+        assert (point - below) * Fraction(grid.step) >= answer - least
+        assert (point + above) * Fraction(grid.step) <= answer + most

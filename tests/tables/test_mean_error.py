@@ -17,7 +17,7 @@ from pbdp.noise.family import kernel_from
 from pbdp.noise.kernel import Array
 from pbdp.planning.plan import number_design
 from pbdp.tables import Mean, Query
-from pbdp.tables.mean_error import ends_of_means, is_proved_for, width_at
+from pbdp.tables.mean_error import ends_of_means, is_proved_for, sum_width, width_at
 from pbdp.tables.plan import TablePlan
 from pbdp.tables.verify import verify_manifest
 
@@ -55,6 +55,38 @@ def test_errors_of_both_are_within_the_width_for_every_mean_up_to_a_size(pair: t
         # and no more than needed: at the largest mean, two steps less are not enough
         off = np.abs(e[:, None] - most * f[None, :])
         assert np.sum(p[:, None] * q[None, :] * (off <= width - 5 * half - 0.02 * width)) < CONFIDENCE
+
+
+def coarse(step: float, scale: float) -> Design:
+    """Whole answers on multiples of a whole number, as wide ones are."""
+    return Design(
+        grid=LinearGrid(step=step, rounded=step != 1, whole=step != 1),
+        kernel=kernel_from("laplace", {"scale": scale}),
+        region=AbsoluteRegion.even(step),
+    )
+
+
+@pytest.mark.parametrize("steps", [(1.0, 1.0), (50.0, 1.0), (1.0, 10.0), (50.0, 10.0)])
+@pytest.mark.parametrize("middle", [0.0, 5.0, 25.0])
+def test_whole_sums_and_means_allow_for_what_coarse_steps_lose(
+    steps: tuple[float, float], middle: float
+) -> None:
+    """Rounded by half a step either way, of which the worst is tried."""
+    pair = coarse(steps[0], 7.0), coarse(steps[1], 3.0)
+    (e, p), (f, q) = map(errors, pair)
+    rounded = [(step != 1) * step / 2 for step in steps]
+    both = p[:, None] * q[None, :]
+    width = sum_width(*pair, middle, 0.0, CONFIDENCE)
+    for s, n in ((rounded[0], rounded[1]), (rounded[0], -rounded[1])):
+        off = e[:, None] + s + middle * (f[None, :] + n)
+        assert np.sum(both * (np.abs(off) <= width)) >= CONFIDENCE
+    # nothing is added where nothing is lost
+    exact = np.abs(e[:, None] + middle * f[None, :])
+    least = next(far for far in np.unique(exact) if np.sum(both * (exact <= far)) >= CONFIDENCE)
+    assert width == pytest.approx(least + rounded[0] + middle * rounded[1], rel=1e-9)
+    for m in (-middle, middle):
+        mean = np.abs(e[:, None] - m * f[None, :]) + rounded[0] + abs(m) * rounded[1]
+        assert np.sum(both * (mean <= width_at(*pair, middle, CONFIDENCE))) >= CONFIDENCE
 
 
 def test_noise_that_rises_or_is_lopsided_is_not_what_this_is_about() -> None:

@@ -6,12 +6,29 @@ from dataclasses import fields
 
 import pytest
 
-from pbdp.tables.measure_words import MEASURES, NAMED, TEXTS, class_names
+import pbdp
+from pbdp import tables
+from pbdp.tables.measure_words import MEASURES, NAMED, TEXTS, class_names, kind_names
 from pbdp.tables.query_record import KINDS
 
 
-def test_every_kind_has_words_in_the_same_order() -> None:
-    assert list(MEASURES) == list(KINDS)
+def test_every_kind_is_where_its_words_say() -> None:
+    for kind, made in KINDS.items():
+        assert made.kind == kind
+        assert made is getattr(tables, MEASURES[kind].made)
+        assert MEASURES[kind].made in tables.__all__
+
+
+def test_all_names_of_tables_are_known_before_they_are_loaded() -> None:
+    """Whoever asks for one of them in `pbdp` is told where it is."""
+    assert {words.made for words in MEASURES.values()} <= set(tables.__all__) == set(tables._LATER)
+    for name in tables.__all__:
+        with pytest.raises(AttributeError, match=f"no attribute '{name}'. It is in pbdp.tables."):
+            getattr(pbdp, name)
+
+
+def test_kinds_are_listed() -> None:
+    assert kind_names() == "count, people, sum, mean or ratio"
 
 
 @pytest.mark.parametrize("kind", MEASURES)

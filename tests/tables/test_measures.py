@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
+from typing import Any, ClassVar
 
 import numpy as np
 import pytest
 
 from pbdp.release.intervals import Intervals
-from pbdp.tables import Count, Mean, People, Sum
+from pbdp.tables import Count, Mean, People, Query, Sum
+from pbdp.tables.bounded import Value
+from pbdp.tables.expressions.tree import Call, Column, Expression
+from pbdp.tables.fixed_point import FixedPoint
 from pbdp.tables.measures import Measure
 from pbdp.tables.numbers import Quantity, numbers_of
 from tests.tables.asking import query, width
@@ -78,3 +83,47 @@ def test_intervals_end_where_the_truth_must(measure: Measure, least: float) -> N
     assert low.tolist() == [least, 3.0]
     assert high.tolist() == [max(least, -2.0), 9.0]
     assert confidence == 0.9
+
+
+@dataclass(frozen=True, kw_only=True)
+class Squares(Measure):
+    """The sum of the squares of a column of numbers up to 10 in size: of a column that is its own."""
+
+    kind: ClassVar[str] = "squares"
+    counts_rows: ClassVar[bool] = True
+    meaning: ClassVar[str] = "sum of squares of x"
+    within: float
+    confidence: float | None = None
+    name: str = "squares"
+
+    def derived_columns(self, query: Query) -> dict[str, Expression]:
+        number = query.derived.get("x") or Column(name="x", type="number")
+        return {"(square of x)": Call(op="mul", type="number", args=(number, number))}
+
+    def value(self, query: Query) -> Value:
+        fixed = FixedPoint(low=0.0, high=100.0, whole=True, most_rows=query.most_rows)
+        return Value(column="(square of x)", fixed=fixed)
+
+    def quantities(self, query: Query) -> tuple[Quantity, ...]:
+        index, value = query.value_of(self)
+        return (Quantity(of="sum", rows=query.rows_counted, index=index, value=value),)
+
+
+@pytest.mark.filterwarnings("ignore:Drawn from insecure_test_seed")
+@pytest.mark.parametrize(("derive", "most"), [({}, [9 + 16, 100]), ({"x": "y + 1"}, [16 + 25, 100])])
+def test_a_measure_may_have_a_column_of_its_own(derive: dict[str, str], most: list[int]) -> None:
+    """Squares are made where the data is, of a column that may be derived itself, and clamped there."""
+    asked = query([Squares(within=1000), Sum(column="x", low=0, high=10, within=90)], derive=derive)
+    rows: dict[str, list[Any]] = {
+        "who": ["1", "2", "3"],
+        "city": ["a", "a", "b"],
+        "x": [3, -4, 50],
+        "y": [3, 4, -90],
+    }
+    plan = asked.plan()
+    nobody: dict[str, list[Any]] = {name: [] for name in rows}
+    released, nothing = (
+        plan.release(given, insecure_test_seed=1).to_polars()["squares"].to_list() for given in (rows, nobody)
+    )
+    # noise of a seed is the same, whatever the data
+    assert [one - noise for one, noise in zip(released, nothing, strict=True)] == [*most, 0]

@@ -14,7 +14,6 @@ from pbdp.certificates.statement import (
     ELSEWHERE,
     PERSON,
     PROTECTED,
-    WITHOUT,
     Facts,
     Statement,
     attacker,
@@ -42,7 +41,7 @@ def of_choice(plan: ChoicePlan, name: str) -> Statement:
         subject="Choice",
         name=name,
         claims=[
-            PROTECTED.format(risk=plan.risk_words(), without=WITHOUT[relation]),
+            PROTECTED.format(risk=plan.risk_words(), without=relation.without),
             f"What is chosen: {plan.describe().partition(';')[0]}, whatever the scores are.",
             f"In technical terms: ({rounded_up(plan.epsilon)}, {delta_text(plan.delta)})-differential "
             "privacy where "

@@ -14,7 +14,6 @@ from pbdp.certificates.statement import (
     NO_TABLE,
     PERSON,
     PROTECTED,
-    WITHOUT,
     Facts,
     Statement,
     attacker,
@@ -83,7 +82,7 @@ def of_comparison(plan: ComparisonPlan, published: Sequence[Published], name: st
         subject="Comparison",
         name=name,
         claims=[
-            PROTECTED.format(risk=plan.risk_words(), without=WITHOUT[noise.neighbors]),
+            PROTECTED.format(risk=plan.risk_words(), without=noise.neighbors.without),
             f"What is compared: {asked.describe()}. {asked.promise()}",
             f"In technical terms: ({rounded_up(plan.epsilon)}, {delta_text(plan.delta)})-differential "
             f"privacy where {noise.neighbors.description}, for everything that is published. Proof: "

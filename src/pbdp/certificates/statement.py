@@ -40,10 +40,6 @@ PROTECTED = (
     "difference. {risk} The attacker may know everything about everyone else, have any computer, "
     "and see all of it. Nothing that anyone computes from what is published can make this worse."
 )
-WITHOUT = {
-    Neighbors.ADD_REMOVE: "without the data of any one person",
-    Neighbors.REPLACE: "with other data in place of any one person's",
-}
 NO_TABLE = (
     "This noise has no short table of probabilities, or there is too much of it, so a few lines cannot "
     "check it. The command above computes the guarantee again from the noise itself."
@@ -173,7 +169,7 @@ def of_budget(budget: Budget, head: str) -> Statement:
         name=budget.dataset,
         claims=[
             f"Everything about the people in {budget.dataset} that this ledger pays for, now or ever, holds "
-            f"to one limit. {PROTECTED.format(risk=risk, without=WITHOUT[Neighbors(terms.neighbors)])}",
+            f"to one limit. {PROTECTED.format(risk=risk, without=Neighbors(terms.neighbors).without)}",
             "That is so when all of it is spent, however releases are chosen, even after seeing "
             f"answers.{blocks}",
             f"In technical terms: all releases together are ({epsilon_text(terms.epsilon)}, "
@@ -244,7 +240,7 @@ def insecure(seed: int | None) -> str:
 
 
 def _protection(plan: Plan) -> str:
-    return PROTECTED.format(risk=plan.risk_words(), without=WITHOUT[plan.neighbors])
+    return PROTECTED.format(risk=plan.risk_words(), without=plan.neighbors.without)
 
 
 def _accuracy(plan: Plan) -> list[str]:

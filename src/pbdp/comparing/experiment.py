@@ -23,6 +23,8 @@ from pbdp.planning.plan import Plan
 Pair = tuple[int, int]
 MOST_USERS = 10**10
 DELTA = 1e-9
+# The relations that the changes of all published numbers are proved for.
+PROVED = (Neighbors.ADD_REMOVE, Neighbors.REPLACE)
 # An epsilon above it protects nobody.
 LARGEST = 50.0
 # The chance that the true rate is not among the plausible ones, of one look and of a whole schedule: p-values
@@ -90,6 +92,8 @@ class Experiment(ABC, Generic[Analyzed]):
         finite("lift", self.lift)
         probability("delta", self.delta, "1e-9, say.")
         object.__setattr__(self, "neighbors", Neighbors(self.neighbors))
+        if self.neighbors not in PROVED:
+            raise InputError("neighbors", f"{' or '.join(PROVED)} for a comparison", self.neighbors)
         if self.measure not in ("difference", "ratio"):
             raise InputError("measure", "difference or ratio", ascii(self.measure))
 

@@ -22,6 +22,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from functools import cached_property
 from statistics import NormalDist
 from typing import Any, ClassVar
@@ -50,6 +51,8 @@ _NOT_PROVED = (
     "How often the interval holds the truth is not proved for a given size: sampling errors are taken for "
     "normal and independent, and convolved with the law of the noise."
 )
+# What one person changes the two sums of a group by, added up, as a share of H; proved above.
+_CHANGED = {Neighbors.ADD_REMOVE: Fraction(3, 2), Neighbors.REPLACE: Fraction(2)}
 # A person's change is about so many steps of the published sums: more for a large loss, as tables stay short.
 _MOST_STEPS, _LEAST_STEPS, _STEPS_PER_LOSS = 512, 64, 8192
 
@@ -136,7 +139,7 @@ class Means(Experiment[Reach]):
     @property
     def changed(self) -> int:
         """How many steps of numbers one person changes all sums by, added up, before they are rounded."""
-        one = 2 * self.furthest if self.neighbors == Neighbors.REPLACE else self.furthest * 3 // 2
+        one = math.floor(_CHANGED[Neighbors(self.neighbors)] * self.furthest)
         return 2 * one if self.in_both else one
 
     @property

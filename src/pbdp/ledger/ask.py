@@ -21,6 +21,7 @@ from pbdp.ledger.errors import BudgetExceededError, KeyReusedError
 from pbdp.ledger.request import Reservation
 from pbdp.mechanism.absolute import AbsoluteRegion
 from pbdp.mechanism.requirement import Requirement
+from pbdp.mechanism.width_text import WidthText
 from pbdp.mechanism.within import Within, region_within
 from pbdp.noise.kernel import Array, Index
 from pbdp.planning.plan import Plan
@@ -75,7 +76,8 @@ class Question:
         positive("sensitivity", self.sensitivity)
 
     def _check_floor(self) -> None:
-        alone = isinstance(self.within, str) and self.within.strip().endswith("%")
+        written = WidthText.read(self.within)
+        alone = written is not None and not written.plus
         if self.floor is None and not alone:
             if self.expect is not None:
                 raise ContradictionError("expect", "used with a floor", "none")

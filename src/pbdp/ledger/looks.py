@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import json
 import math
-import re
 import secrets
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -33,13 +32,13 @@ from pbdp.ledger.request import LONGEST_KEY
 from pbdp.looks.procedure import Asked, Procedure, Width
 from pbdp.looks.tuning import procedure_for
 from pbdp.mechanism.grid import LinearGrid
+from pbdp.mechanism.width_text import WidthText
 from pbdp.planning.pricing import Amounts
 from pbdp.planning.pricing.choice import Affordable
 
 if TYPE_CHECKING:
     from pbdp.ledger.budget import Blocks, Budget
 
-_PERCENT = re.compile(r"\s*([0-9.]+(?:[eE][+-]?[0-9]+)?)\s*%\s*")
 # Room for what is added to a key for the looks after the first.
 _ROOM = 20
 # Looking first is said to bring little where it saves less than this share of the price fixed in advance.
@@ -234,9 +233,9 @@ def procedure_of(budget: Budget, question: Question) -> Procedure:
     """The procedure for a question with a floor, proved for every answer."""
     if budget.terms.delta == 0:
         raise InputError("delta", "above zero in a budget that chooses noise", "0", "Make one with 1e-9.")
-    match = _PERCENT.fullmatch(str(question.within))
+    written = WidthText.read(question.within)
     try:
-        theta = float(Fraction(match[1]) / 100) if match else 0.0
+        theta = float(Fraction(written.percent) / 100) if written and not written.plus else 0.0
     except (ValueError, ZeroDivisionError):
         theta = 0.0
     if not 0 < theta < 1:

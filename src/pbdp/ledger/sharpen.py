@@ -152,7 +152,7 @@ class Sharpening:
         return self._plan_of(self.sigma)
 
     def _plan_of(self, sigma: float) -> Plan:
-        half = half_width_of(sigma, self.requirement.confidence) + (0.5 if self.grid.rounded else 0.0)
+        half = half_width_of(sigma, self.requirement.confidence) + float(self.grid.lost)
         return gaussian_plan(
             replace(self.requirement, region=AbsoluteRegion.even(half * self.grid.step)), sigma
         )
@@ -224,7 +224,7 @@ class Sharpening:
         """A number of steps as users count; ends of intervals allow for rounding."""
         if not self.grid.rounded:
             return int(steps)
-        number = (steps + 0.5 * side) * self.grid.step
+        number = (steps + float(self.grid.lost) * side) * self.grid.step
         if not self.grid.whole:
             return number
         return math.ceil(number) if side < 0 else math.floor(number)

@@ -66,7 +66,7 @@ class Width:
 
     def steps_at_each(self, answers: Iterable[int], grid: LinearGrid) -> list[int]:
         """The same for many: whole numbers of halves of steps, as fractions take ten times as long."""
-        lost = 1 if grid.rounded else 0
+        lost = int(2 * grid.lost)
         theta, floor = Fraction(repr(self.theta)), Fraction(repr(self.floor)) / Fraction(grid.step)
         least = (2 * floor - lost) // 2
         share, whole = theta.numerator, theta.denominator
@@ -102,7 +102,7 @@ class Asked:
     def requirement(self, half_width: int) -> Requirement:
         """A look within so many steps, with the confidence, as a requirement of its own."""
         grid = self.grid
-        half = (half_width + 0.5 if grid.rounded else half_width) * grid.step
+        half = (half_width + float(grid.lost)) * grid.step
         return Requirement(
             region=AbsoluteRegion.even(half),
             confidence=self.width.confidence,

@@ -74,19 +74,10 @@ class AbsoluteRegion(Region):
         below, above = self.offsets(np.broadcast_arrays(low, high)[0])
         return OffsetRange(below_least=below, below_most=below, above_least=above, above_most=above)
 
-    def on_grid(self, step: float, rounded: bool) -> AbsoluteRegion:
-        half = Fraction(1 if rounded else 0, 2)
-        return self._in_steps(
-            _steps_inside(self.below, step, half), _steps_inside(self.above, step, half), step
-        )
-
-    def rounded_down(self, step: float) -> AbsoluteRegion:
-        """For all answers from j·step up to (j + 1)·step, the outputs from (j + 1)·step - below on."""
-        return self._in_steps(
-            _steps_inside(self.below, step, Fraction(1)), _steps_inside(self.above, step), step
-        )
-
-    def _in_steps(self, below: float, above: float, step: float) -> AbsoluteRegion:
+    def on_grid(self, step: float, around: tuple[Fraction, Fraction]) -> AbsoluteRegion:
+        """What is below the highest of the answers, and above the lowest."""
+        lowest, highest = around
+        below, above = _steps_inside(self.below, step, highest), _steps_inside(self.above, step, lowest)
         if below + above < 0:
             raise InputError(
                 "within",
@@ -136,7 +127,7 @@ class AbsoluteRegion(Region):
         return f"at most {self.below:g} below and {self.above:g} above the truth"
 
 
-def _steps_inside(offset: float, step: float, lost: Fraction = Fraction(0)) -> float:
+def _steps_inside(offset: float, step: float, lost: Fraction) -> float:
     """Whole steps that an error may have, exactly, less what rounding the answer takes of them."""
     if math.isinf(offset):
         return offset

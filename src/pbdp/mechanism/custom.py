@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from fractions import Fraction
 from typing import Any, ClassVar
 
 import numpy as np
@@ -81,8 +82,8 @@ class CustomRegion(Region):
         below, above = self.offsets(low)
         return OffsetRange(below_least=below, below_most=below, above_least=above, above_most=above)
 
-    def on_grid(self, step: float, rounded: bool) -> CustomRegion:
-        if step != 1 or rounded:
+    def on_grid(self, step: float, around: tuple[Fraction, Fraction]) -> CustomRegion:
+        if step != 1 or any(around):
             raise CannotCertifyError(
                 "A region given as a function is read at whole answers; use a step of 1."
             )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any, ClassVar
 
 import numpy as np
@@ -60,8 +61,8 @@ class FixedRegion(Region):
             below_least=below_least, below_most=below_most, above_least=above_least, above_most=above_most
         )
 
-    def on_grid(self, step: float, rounded: bool) -> FixedRegion:
-        del rounded  # a rounded answer is clamped to the grid points inside the range, which costs nothing
+    def on_grid(self, step: float, around: tuple[Fraction, Fraction]) -> FixedRegion:
+        del around  # a rounded answer is clamped to the grid points inside the range, which costs nothing
         low, high = float(np.ceil(self.low / step)), float(np.floor(self.high / step))
         if low >= high:
             raise InputError(

@@ -38,6 +38,7 @@ FURTHEST_STEP = 1 << 52
 # As arrays: numpy would convert a number of Python's anew in every operation, which counts for one answer.
 _ONE = np.array(1, dtype=np.int64)
 _ZERO = np.array(0.0)
+_NOTHING, _HALF, _ALL = Fraction(0), Fraction(1, 2), Fraction(1)
 # Widths and steps outside leave no room in a double for the steps around them.
 SMALLEST, LARGEST = 1e-100, 1e100
 
@@ -48,6 +49,16 @@ class Grid(ABC):
     __slots__ = ()
 
     step: float
+
+    @property
+    @abstractmethod
+    def around(self) -> tuple[Fraction, Fraction]:
+        """How far below and above its grid point an answer may be, in steps, at most."""
+
+    @property
+    def lost(self) -> Fraction:
+        """What rounding an answer to its grid point takes of a width on either side, in steps, at most."""
+        return max(self.around)
 
     @abstractmethod
     def sensitivity_in_steps(self, sensitivity: float) -> int:
@@ -141,12 +152,19 @@ class LinearGrid(Grid):
         object.__setattr__(self, "_nudge", np.array(self.step * 2.0**-60))
         object.__setattr__(self, "_doubled", np.array(math.ldexp(1.0, 1 - power)))
 
+    @property
+    def around(self) -> tuple[Fraction, Fraction]:
+        """Half a step either way, or a step above where answers are rounded down."""
+        if self.down:
+            return _NOTHING, _ALL
+        return (_HALF, _HALF) if self.rounded else (_NOTHING, _NOTHING)
+
     def sensitivity_in_steps(self, sensitivity: float) -> int:
         """ceil(sensitivity / step): what rounding floor(x/step + 1/2) can make of it."""
         return math.ceil(Fraction(sensitivity) / Fraction(self.step))
 
     def region_in_steps(self, region: Region) -> Region:
-        return region.rounded_down(self.step) if self.down else region.on_grid(self.step, self.rounded)
+        return region.on_grid(self.step, self.around)
 
     def steps_of(self, answer: Fraction) -> int:
         """floor(x/step + 1/2), or floor(x/step), exactly."""
@@ -195,10 +213,8 @@ class LinearGrid(Grid):
         return np.asarray(steps.astype(np.float64) * self.step)
 
     def answers_around(self, first: int, last: int) -> tuple[float, float]:
-        if self.down:
-            return first * self.step, (last + 1) * self.step
-        half = 0.5 * self.step if self.rounded else 0.0
-        return first * self.step - half, last * self.step + half
+        below, above = (float(part) * self.step for part in self.around)
+        return first * self.step - below, last * self.step + above
 
     def nearest_step(self, output: float) -> int:
         # outputs lie further out than answers may, and need not be whole to be looked for

@@ -79,6 +79,12 @@ class LogGrid(Grid):
         """The steps of an answer x before they are rounded, as a Python expression in numpy's names."""
         return f"sign(x)*log1p(abs(x)/{self._unit!r})/{self.theta!r}/{self.step!r}"
 
+    @property
+    def around(self) -> tuple[Fraction, Fraction]:
+        """Half a step, one error of g and one more for the way back."""
+        part = Fraction(0.5 + 2 * ERROR / self.theta / self.step)
+        return part, part
+
     def sensitivity_in_steps(self, sensitivity: float) -> int:
         grown = self.theta * sensitivity / self._offset
         moved = math.log1p(grown) if self.nonnegative else 2 * math.log1p(grown / 2)
@@ -91,7 +97,7 @@ class LogGrid(Grid):
             )
         up = math.log1p(self.theta)
         down = -math.log1p(-self.theta) if self.nonnegative else up
-        lost = 0.5 + 2 * ERROR / self.theta / self.step
+        lost = float(self.lost)
 
         def whole(tolerance: float) -> float:
             steps = math.floor(tolerance / self.theta / self.step * (1 - 2**-50) - lost)

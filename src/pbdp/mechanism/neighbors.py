@@ -1,22 +1,27 @@
-"""Which datasets count as neighbors; part of every guarantee."""
+"""Which datasets count as neighbors; part of every guarantee.
+
+A relation says here all that the rest of the product needs of it. What rests on a proof for certain relations
+alone (`strategies`, `comparing`, the bridge to dp-accounting) asks for these, and refuses any other.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from enum import StrEnum
-from typing import NoReturn
+from types import MappingProxyType
+from typing import Any, NoReturn
 
 from pbdp.errors import InputError, did_you_mean
 
-# What other libraries and papers call them.
-_OTHER_NAMES = {
-    "unbounded": "add/remove",
-    "add_or_remove_one": "add/remove",
-    "bounded": "replace",
-    "replace_one": "replace",
-    "substitute": "replace",
-    "change_one": "replace",
-    "swap": "replace",
-}
+
+def _one_contribution(low: int, high: int) -> int:
+    """What a person who comes or goes changes a sum by: what they contribute."""
+    return max(abs(low), abs(high))
+
+
+def _two_contributions(low: int, high: int) -> int:
+    """What a new person in the place of another changes a sum by; either may contribute nothing."""
+    return max(high, 0) - min(low, 0)
 
 
 class Neighbors(StrEnum):
@@ -25,31 +30,62 @@ class Neighbors(StrEnum):
     It is its own text, in files and in comparisons, so callers may write the text wherever it is asked for.
     """
 
-    ADD_REMOVE = "add/remove"
-    REPLACE = "replace"
+    description: str
+    """How two neighbors differ."""
+    label: str
+    """The same in few words, after "one person is"."""
+    question: str
+    """What an attacker who knows all other people wants to know of you."""
+    without: str
+    """What is published from either of two neighbors differs little; this is the one that lacks your data."""
+    people: int
+    """How many people's data neighbors differ in."""
+    most_change: Callable[[int, int], int]
+    """The most that a sum differs by between neighbors, where everyone adds `low` to `high`, or nothing."""
+    dp_accounting: str | None
+    """Its name among dp-accounting's relations, None if it is not one of them."""
+    other_names: tuple[str, ...]
+    """What other libraries and papers call it."""
 
-    @property
-    def description(self) -> str:
-        """How two neighbors differ."""
-        if self is Neighbors.REPLACE:
-            return "one person's data is replaced"
-        return "one person is added or removed"
+    ADD_REMOVE = (
+        "add/remove",
+        {
+            "description": "one person is added or removed",
+            "label": "added or removed",
+            "question": "whether you are in the data",
+            "without": "without the data of any one person",
+            "people": 1,
+            "most_change": _one_contribution,
+            "dp_accounting": "ADD_OR_REMOVE_ONE",
+            "other_names": ("unbounded", "add_or_remove_one"),
+        },
+    )
+    REPLACE = (
+        "replace",
+        {
+            "description": "one person's data is replaced",
+            "label": "replaced",
+            "question": "which of two records is yours",
+            "without": "with other data in place of any one person's",
+            "people": 2,
+            "most_change": _two_contributions,
+            "dp_accounting": "REPLACE_ONE",
+            "other_names": ("bounded", "replace_one", "substitute", "change_one", "swap"),
+        },
+    )
 
-    @property
-    def question(self) -> str:
-        """What an attacker who knows all other people wants to know of you."""
-        if self is Neighbors.REPLACE:
-            return "which of two records is yours"
-        return "whether you are in the data"
-
-    @property
-    def people(self) -> int:
-        """How many people's data neighbors differ in: one who comes or goes, or an old and a new one."""
-        return 2 if self is Neighbors.REPLACE else 1
+    def __new__(cls, text: str, own: Mapping[str, Any] = MappingProxyType({})) -> Neighbors:
+        """A relation with all that is its own, by the names above."""
+        made = str.__new__(cls, text)
+        made._value_ = text
+        for name in cls.__annotations__:
+            setattr(made, name, own[name])
+        return made
 
     @classmethod
     def _missing_(cls, value: object) -> NoReturn:
-        near = did_you_mean(_OTHER_NAMES.get(str(value), str(value)), cls)
+        meant = next((each for each in cls if value in each.other_names), value)
+        near = did_you_mean(str(meant), cls)
         told = "; ".join(f"{each}: {each.description}" for each in cls)
         raise InputError("neighbors", " or ".join(cls), ascii(value), near or f"{told}.") from None
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -93,15 +94,11 @@ class Region(ABC):
         """Ranges of the offsets over the answers in [low, high]; they must hold every offset that occurs."""
 
     @abstractmethod
-    def on_grid(self, step: float, rounded: bool) -> Region:
-        """The same requirement counted in steps of a grid.
+    def on_grid(self, step: float, around: tuple[Fraction, Fraction]) -> Region:
+        """The same requirement in steps of a grid, met for all answers that share a grid point.
 
-        `rounded` says that the true answer is rounded to the grid first, which costs up to half a step.
+        These may be so far below and above it, in steps (`Grid.around`).
         """
-
-    def rounded_down(self, step: float) -> Region:
-        """The same where true answers are rounded down: outputs for all that share a grid point."""
-        raise AssertionError(f"answers are rounded down for widths around them only, not {step:g}")
 
     @abstractmethod
     def tightest(self) -> AbsoluteRegion:

@@ -15,6 +15,7 @@ from pbdp.domains import fraction, non_negative
 from pbdp.errors import InputError
 from pbdp.mechanism.absolute import AbsoluteRegion
 from pbdp.mechanism.region import OffsetRange, Region
+from pbdp.mechanism.width_text import WidthText
 from pbdp.noise.kernel import Array, Kernel
 
 # Float arithmetic on the ends of an inverse is a few units in the last place off.
@@ -57,7 +58,7 @@ class RelativeRegion(Region):
 
     @property
     def within(self) -> str:
-        return f"{_percent(self.theta)}%+{_short(self.tau)}"
+        return str(WidthText.of(self.theta, self.tau))
 
     @property
     def assumptions(self) -> tuple[str, ...]:
@@ -79,8 +80,9 @@ class RelativeRegion(Region):
         most, _ = self.offsets(np.maximum(np.abs(low), np.abs(high)))
         return OffsetRange(below_least=least, below_most=most, above_least=least, above_most=most)
 
-    def on_grid(self, step: float, rounded: bool) -> RelativeRegion:
-        lost = (1 + self.theta) / 2 if rounded else 0.0
+    def on_grid(self, step: float, around: tuple[Fraction, Fraction]) -> RelativeRegion:
+        # the answer is so far off, and what it allows is theta times that less
+        lost = (1 + self.theta) * float(max(around))
         exact = Fraction(self.tau) / Fraction(step) - Fraction(lost)
         tau = float(exact)
         if Fraction(tau) > exact:
@@ -135,14 +137,3 @@ class RelativeRegion(Region):
     def describe(self) -> str:
         sign = ", answers of 0 or more" if self.nonnegative else ""
         return f"within {self.theta * 100:g} % plus {self.tau:g} of the truth{sign}"
-
-
-def _percent(theta: float) -> str:
-    """A percentage that is read as `theta`: 7, not 7.000000000000001."""
-    short = _short(theta * 100, digits=12)
-    return short if float(short) / 100 == theta else _short(theta * 100)
-
-
-def _short(number: float, digits: int = 17) -> str:
-    """A number as people write it: 10, not 10.0."""
-    return f"{number:.{digits}g}" if digits < 17 else repr(number).removesuffix(".0")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from numbers import Real
@@ -12,17 +11,13 @@ from pbdp.errors import ContradictionError, InputError
 from pbdp.mechanism.absolute import AbsoluteRegion
 from pbdp.mechanism.region import Region
 from pbdp.mechanism.relative import RelativeRegion
+from pbdp.mechanism.width_text import UNKNOWN, WidthText
 
 Within = float | str | tuple[float, float]
 
 # Below this an answer would have to be astronomical for the percentage to show.
 SMALLEST_PERCENT = 1e-6
 
-_NUMBER = r"[0-9.]+(?:[eE][+-]?[0-9]+)?"
-_RELATIVE = re.compile(rf"^\s*({_NUMBER})\s*%\s*(?:\+\s*({_NUMBER}))?\s*$")
-_PLUS_FIRST = re.compile(rf"^\s*({_NUMBER})\s*\+\s*({_NUMBER}\s*%)\s*$")
-_UNKNOWN_PERCENT = re.compile(rf"^\s*\?\s*%\s*\+\s*({_NUMBER})\s*$")
-_UNKNOWN_OFFSET = re.compile(rf"^\s*({_NUMBER})\s*%\s*\+\s*\?\s*$")
 _HOW = 'Write 5 for "within 5", 5%+10 for "within 5 % plus 10", or two numbers for below and above.'
 
 
@@ -41,10 +36,8 @@ def region_within(within: object, nonnegative: bool = False) -> Region:
     raise InputError("within", "a number, a percentage plus a number, or two numbers", repr(within), _HOW)
 
 
-def _from_text(given: str, nonnegative: bool) -> Region:
-    # 10+5% is 5%+10
-    text = _PLUS_FIRST.sub(r"\2+\1", given)
-    relative = _RELATIVE.match(text)
+def _from_text(text: str, nonnegative: bool) -> Region:
+    relative = WidthText.read(text)
     try:
         if relative is None:
             even = AbsoluteRegion.even(positive("within", float(text), _HOW))
@@ -53,10 +46,10 @@ def _from_text(given: str, nonnegative: bool) -> Region:
                     "nonnegative", "left out unless the width is relative (5%+10)", nonnegative
                 )
             return even
-        percent, plus = float(relative[1]), float(relative[2] or 0)
+        percent, plus = float(relative.percent), float(relative.plus or 0)
     except ValueError:
-        remedy = "Write it without commas, and with a point: 1234.5." if "," in given else _HOW
-        raise InputError("within", "a number, or a percentage plus a number", repr(given), remedy) from None
+        remedy = "Write it without commas, and with a point: 1234.5." if "," in text else _HOW
+        raise InputError("within", "a number, or a percentage plus a number", repr(text), remedy) from None
     if not 0 < percent < 100:
         raise InputError(
             "within",
@@ -101,10 +94,14 @@ class Unknown:
 
 def unknown_of(text: str) -> Unknown | None:
     """The unknown that a width asks for, or None if it asks for none."""
-    if "?" not in text:
+    if UNKNOWN not in text:
         return None
-    if match := _UNKNOWN_PERCENT.match(text):
-        return Unknown(theta=None, tau=positive("within", float(match[1]), _HOW))
-    if (match := _UNKNOWN_OFFSET.match(text)) and 0 < float(match[1]) < 100:
-        return Unknown(theta=float(match[1]) / 100, tau=None)
+    try:
+        match WidthText.read(text):
+            case (percent, plus) if percent == UNKNOWN and plus != UNKNOWN:
+                return Unknown(theta=None, tau=positive("within", float(plus), _HOW))
+            case (percent, plus) if plus == UNKNOWN and 0 < float(percent) < 100:
+                return Unknown(theta=float(percent) / 100, tau=None)
+    except ValueError:  # what looks like a number is none, or there is nothing
+        pass
     raise InputError("within", "?%+10 or 5%+? to have one part of it found", repr(text), _HOW)

@@ -187,9 +187,9 @@ def confidence_intervals(weights: Weights, published: Array, confidence: float) 
     moves = publisher.design.follows_answer and publisher.design.decoder is None
     moved = weights.kept_range(least) if moves else None
     if moved is not None and isinstance(grid, LinearGrid) and publisher.is_unclamped:
-        half = 0.5 if grid.rounded else 0.0
-        low = moved_down(published, (half - moved[0]) * grid.step)
-        high = -moved_down(-published, (half + moved[1]) * grid.step)
+        below, above = map(float, grid.around)
+        low = moved_down(published, (below - moved[0]) * grid.step)
+        high = -moved_down(-published, (above + moved[1]) * grid.step)
         return _answers(publisher, low, high, confidence)
     values, where = np.unique(published, return_inverse=True)
     ends = np.array([_interval(weights, value, least, moved) for value in values.tolist()])

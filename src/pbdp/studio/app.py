@@ -13,6 +13,7 @@ from starlette.responses import FileResponse, JSONResponse, Response
 from starlette.routing import Route
 
 from pbdp import __version__
+from pbdp.mechanism.neighbors import Neighbors
 from pbdp.spelling import NotJsonError, json_of
 from pbdp.studio.answer import Answer
 from pbdp.studio.guard import Guard, Session
@@ -53,6 +54,7 @@ def application(opened: Opened, session: Session) -> Guard:
                 "version": __version__,
                 "ledger": opened.ledger is not None,
                 "table": opened.asked is not None,
+                "neighbors": [(each, each.label) for each in Neighbors],
             }
         )
 

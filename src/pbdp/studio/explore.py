@@ -13,6 +13,7 @@ from pbdp.digits import epsilon_text, percent_down, rounded_down, rounded_up
 from pbdp.domains import whole
 from pbdp.errors import InputError
 from pbdp.figures.cards import LawColumns, law_columns
+from pbdp.mechanism.width_text import UNKNOWN, WidthText
 from pbdp.planning.explain import explanation, remarks
 from pbdp.planning.plan import Plan
 from pbdp.release.keystream import InsecureTestSeedWarning
@@ -108,11 +109,9 @@ def _found(plan: Plan, asked: Asked) -> Record:
     if asked.solve == "confidence":
         return {"field": "confidence", "text": rounded_down(plan.confidence, DIGITS)}
     within = plan.within
-    if isinstance(within, str):
-        percent, _, plus = within.partition("%+")
-        known = str(asked.parameters["within"]).startswith("?")
-        part = float(percent if known else plus)
-        return {"field": "percent" if known else "plus", "text": rounded_up(part, DIGITS)}
+    if (found := WidthText.read(within)) and (given := WidthText.read(asked.parameters["within"])):
+        field = "percent" if given.percent == UNKNOWN else "plus"
+        return {"field": field, "text": rounded_up(float(getattr(found, field)), DIGITS)}
     width = float(within) if isinstance(within, float | int) else math.inf
     return {"field": "within", "text": f"{width:.0f}" if width.is_integer() else rounded_up(width, DIGITS)}
 

@@ -16,6 +16,7 @@ from pbdp.cli.options import float_of, share
 from pbdp.digits import plain
 from pbdp.errors import InputError, PbdpError, did_you_mean
 from pbdp.mechanism.neighbors import Neighbors
+from pbdp.mechanism.width_text import UNKNOWN, WidthText
 
 Form = Mapping[str, Any]
 
@@ -114,10 +115,11 @@ def _width(solve: str, kind: str, numbers: Mapping[str, float | None]) -> dict[s
         ends = (numbers["low"], numbers["high"])
         scale = numbers["scale"] if solve != "within" and within is None else None
         return {"within": within, "range": ends, "scale": scale}
-    percent, plus = ("?" if part is None else plain(part) for part in (numbers["percent"], numbers["plus"]))
-    if solve == "within" and "?" not in (percent, plus):
-        plus = "?"
-    return {"within": f"{percent}%+{plus}"}
+    parts = (numbers["percent"], numbers["plus"])
+    percent, plus = (UNKNOWN if part is None else plain(part) for part in parts)
+    if solve == "within" and UNKNOWN not in (percent, plus):
+        plus = UNKNOWN
+    return {"within": str(WidthText(percent=percent, plus=plus))}
 
 
 def _check_given(

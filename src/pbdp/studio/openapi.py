@@ -280,7 +280,8 @@ def _about_requirement(more: Record | None = None, optional: tuple[str, ...] = (
 
 
 def _paths() -> Record:
-    about = _object({"version": TEXT, "ledger": TRUTH, "table": TRUTH})
+    relations = _list(_list(TEXT)) | {"description": "neighbor relations, each with its words"}
+    about = _object({"version": TEXT, "ledger": TRUTH, "table": TRUTH, "neighbors": relations})
     token = _object({"token": TEXT})
     files: Record = {"content": {media.partition(";")[0]: {"schema": {}} for media, _ in FILES.values()}}
     agreed: Record = {

@@ -25,6 +25,8 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING
 
+from pbdp.tables.measure_words import MEASURES
+
 if TYPE_CHECKING:
     from pbdp.tables.engines.files import Csv
     from pbdp.tables.groups import Bins, Keys
@@ -57,20 +59,15 @@ __all__ = [
 
 _LATER = {
     "Bins": "groups",
-    "Count": "measures",
     "Keys": "groups",
     "Csv": "engines.files",
-    "Mean": "mean",
-    "People": "measures",
     "Query": "query",
-    "Ratio": "ratio",
     "ReleasedTable": "table",
     "Selection": "selection",
-    "Sum": "measures",
     "TablePlan": "plan",
     "Top": "top",
     "verify_manifest": "verify",
-}
+} | {words.made: words.module for words in MEASURES.values()}
 
 
 def __getattr__(name: str) -> object:

@@ -13,7 +13,7 @@ density. P(|e + u - t| <= w) falls with |t| (Anderson 1955), so that for every f
     P(|e - m·f| <= w + s/2) >= P(|e + u - m·f| <= w) >= P(|e + u - a·f| <= w) >= P(|e - a·f| <= w - s/2).
 
 `width_at` is w - s/2 for the confidence, by convolution of the two tables (`release.combination`), and s, and
-s/2 more as sums are rounded to steps before they get noise.                                               ∎
+s/2 more as sums are rounded to steps before they get noise, and a times what a count is rounded by.       ∎
 
 **Intervals.** By (1) all m with |S + e - m·(n + f)| <= h(|m|) hold the mean with the confidence c, whatever n
 is (Fieller 1940). h is taken at a few sizes of m, each for those up to it.
@@ -29,8 +29,9 @@ C of the one and of the other at some v < w·N are c on average, groups of N row
 confidence c. `promised_width` is the least such v, about.
 
 **A sum.** With c the middle of the bounds the sum from 0 is S + c·n, and S + e + c·(n + f) is off by e + c·f,
-whose law is the convolution of the two tables (`sum_width`). S is rounded to steps before it gets noise, and
-S + c·n to the unit that sums have: half a step and a unit more, unless all of it is whole.
+whose law is the convolution of the two tables (`sum_width`). S and n are rounded to their steps before they
+get noise, and S + c·n to the unit that sums have: what rounding loses, and a unit more unless all of it is
+whole.
 """
 
 from __future__ import annotations
@@ -65,7 +66,7 @@ def is_proved_for(total: Design, count: Design) -> bool:
 @lru_cache(maxsize=256)
 def width_at(total: Design, count: Design, most: float, confidence: float) -> float:
     """h(most): how far e - m·f is from 0 with the confidence, for all |m| up to it."""
-    return float(_law(total, count, most).half_width(confidence) + _rounded(total)) * SAFE
+    return float(_law(total, count, most).half_width(confidence) + _rounded(total, count, most)) * SAFE
 
 
 @lru_cache(maxsize=256)
@@ -79,7 +80,7 @@ def promised_width(total: Design, count: Design, most: float, within: float, con
             last = middle
         else:
             first = middle
-    return float(last + _rounded(total)) * SAFE
+    return float(last + _rounded(total, count, most + within)) * SAFE
 
 
 def _law(total: Design, count: Design, size: float) -> SumLaw:
@@ -91,16 +92,22 @@ def _law(total: Design, count: Design, size: float) -> SumLaw:
     return law_of_sum(terms)
 
 
-def _rounded(total: Design) -> Fraction:
-    """What steps add to a width."""
-    return 3 * Fraction(total.grid.step) / 2
+def _rounded(total: Design, count: Design, size: float) -> Fraction:
+    """What steps add to a width, for means of up to this size."""
+    return 3 * Fraction(total.grid.step) / 2 + Fraction(size) * _lost(count)
+
+
+def _lost(design: Design) -> Fraction:
+    """What rounding an answer to a step loses, in its own unit."""
+    return design.grid.lost * Fraction(design.grid.step)
 
 
 @lru_cache(maxsize=256)
 def sum_width(total: Design, count: Design, middle: float, unit: float, confidence: float) -> float:
     """How far e + c·f is from 0 with the confidence, and what rounding adds; `unit` is 0 for whole sums."""
     found = _law(total, count, middle).half_width(confidence)
-    return float(found + Fraction(total.grid.step) / 2 + Fraction(unit)) * SAFE if unit else float(found)
+    lost = _lost(total) + Fraction(middle) * _lost(count) + Fraction(unit)
+    return float(found + lost) * SAFE if lost else float(found)
 
 
 def ends_of_means(

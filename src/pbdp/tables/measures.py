@@ -17,6 +17,7 @@ import numpy as np
 from pbdp.domains import confidence_level, finite
 from pbdp.errors import InputError
 from pbdp.mechanism.design import Design
+from pbdp.mechanism.width_text import WidthText
 from pbdp.mechanism.within import Within, region_within
 from pbdp.noise.kernel import Array, Index
 from pbdp.planning.plan import number_design
@@ -28,6 +29,7 @@ from pbdp.tables.numbers import Asked, Number, Quantity, number_of, open_width
 
 if TYPE_CHECKING:
     from pbdp.release.intervals import Intervals
+    from pbdp.tables.expressions.tree import Expression
     from pbdp.tables.plan import TablePlan
     from pbdp.tables.query import Query
 
@@ -101,6 +103,11 @@ class Measure(ABC):
         value = self.value(query)
         return () if value is None else (value,)
 
+    def derived_columns(self, query: Query) -> Mapping[str, Expression]:
+        """Columns of its own that engines make before they add up; their names begin with a parenthesis."""
+        del query
+        return {}
+
     def ends(self, query: Query) -> tuple[float, float]:
         """The public bounds that the true number lies within."""
         del query
@@ -119,7 +126,7 @@ class Measure(ABC):
         if within is None:
             within = open_width(factor) * quantity.sensitivity(query.neighbors)
             within = max(float(math.floor(within)), 1.0) if quantity.is_whole else within
-        relative = isinstance(within, str) and "%" in within
+        relative = WidthText.read(within) is not None
         region = region_within(within, relative and self.ends(query)[0] >= 0)
         return [number_of(query, self.name, quantity, region, query.confidence_of(self))]
 

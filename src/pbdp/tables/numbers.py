@@ -54,15 +54,14 @@ class Quantity:
 
         Proved in `bounded`: a person contributes between `low` and `high` for each of at most `rows` rows, or
         nothing. Rounding a sum to whole steps, floor(s/u + 1/2), moves a change of d to ceil(d/u) at most.
-        Where a person is replaced, two such contributions differ by at most the width of their range.
+        What that makes of a sum is the relation's to say; a count is a sum of 0 or 1 for every person or row.
         """
+        most_change = Neighbors(neighbors).most_change
         if self.value is None or self.of == "values":
-            return 1.0 if self.of in ("people", "touched") else float(self.rows)
+            return float(most_change(0, 1 if self.of in ("people", "touched") else self.rows))
         low, high = self._ends(self.value)
         times = self.rows if self.value.per == "row" else 1
-        two = neighbors == Neighbors.REPLACE
-        most = max(high, 0) - min(low, 0) if two else max(abs(low), abs(high))
-        steps = -(-times * most // self.value.fixed.steps_in_sum_step)
+        steps = -(-most_change(times * low, times * high) // self.value.fixed.steps_in_sum_step)
         return steps * self.unit
 
     def _ends(self, value: Value) -> tuple[int, int]:

@@ -411,6 +411,7 @@ class Query:
         limit = self.groups_per_person if self.unit is not None else None
         if limit is not None and self.groups is not None and limit >= len(self.groups):
             limit = None
+        own = dict(column for one in self.measures for column in one.derived_columns(self).items())
         special, tables = self.special, [*([self.groups] if self.groups is not None else []), *self.only]
         return BoundedAggregation(
             unit=self.unit,
@@ -421,7 +422,7 @@ class Query:
             rows_per_group=self.rows_per_group if any(one.counts_rows for one in self.measures) else None,
             only=tuple(map(special.engine_keys, self.only)),
             where=self.condition,
-            derived=(*self.derived.items(), *special.derived(tables, self.derived).items()),
+            derived=tuple({**self.derived, **special.derived(tables, self.derived), **own}.items()),
             tables=self._counted_apart(),
         )
 

@@ -5,19 +5,22 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping
 from dataclasses import asdict, fields
+from importlib import import_module
 from typing import Any
 
 from pbdp.errors import InputError, did_you_mean
 from pbdp.spelling import canonical, names_now
 from pbdp.tables.keys import KeyTable, keys_from_record, keys_record
-from pbdp.tables.mean import Mean
-from pbdp.tables.measures import Count, Measure, People, Sum
+from pbdp.tables.measure_words import MEASURES
+from pbdp.tables.measures import Measure
 from pbdp.tables.query import Query
-from pbdp.tables.ratio import Ratio
 from pbdp.tables.selection import Selection
 
 Record = dict[str, Any]
-KINDS: dict[str, type[Measure]] = {made.kind: made for made in (Count, People, Sum, Mean, Ratio)}
+KINDS: dict[str, type[Measure]] = {
+    kind: getattr(import_module(f"pbdp.tables.{words.module}"), words.made)
+    for kind, words in MEASURES.items()
+}
 _SETTINGS = (
     "delta",
     "confidence",

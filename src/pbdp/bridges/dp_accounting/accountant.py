@@ -38,15 +38,22 @@ from pbdp.mechanism.neighbors import Neighbors
 from pbdp.planning.plan import Plan
 from pbdp.planning.pricing.priced import Claim, Measured, Priced, compose_plans, name_of
 
-# "replace special" is for mechanisms that know a zero record; plans do not say what theirs is.
-RELATIONS = {
-    Neighbors.ADD_REMOVE: NeighboringRelation.ADD_OR_REMOVE_ONE,
-    Neighbors.REPLACE: NeighboringRelation.REPLACE_ONE,
-}
 Parts = tuple[tuple[Release, int], ...]
 # A budget sees an event by its delta at so many epsilons, up to where it is this small.
 _POINTS = 128
 _SMALL = (1e-14, 1e-12, 1e-10, 1e-8, 1e-6, 1e-3)
+
+
+def relation_of(neighbors: str) -> NeighboringRelation:
+    """dp-accounting's relation of this name; refused where it has none.
+
+    Its "replace special" is for mechanisms that know a zero record; plans do not say what theirs is.
+    """
+    relation = Neighbors(neighbors)
+    if relation.dp_accounting is None:
+        known = " or ".join(each for each in Neighbors if each.dp_accounting is not None)
+        raise InputError("neighbors", f"{known} for dp-accounting", relation)
+    return NeighboringRelation[relation.dp_accounting]
 
 
 def _shown(plan: Priced) -> str:
@@ -70,7 +77,7 @@ class PlanEvent(dp_event.DpEvent):  # type: ignore[misc]  # dp-accounting ships 
     @property
     def relation(self) -> NeighboringRelation:
         """The neighboring relation that the plan is for, in dp-accounting's words."""
-        return RELATIONS[Neighbors(self.plan.neighbors)]
+        return relation_of(self.plan.neighbors)
 
 
 @attr.s(frozen=True, slots=True, auto_attribs=True, eq=False)
@@ -246,7 +253,7 @@ def priced_event(
 
     Its parts, if it has several, are fixed in advance and composed here.
     """
-    accountant = PlanAccountant(RELATIONS[Neighbors(neighbors)])
+    accountant = PlanAccountant(relation_of(neighbors))
     accountant.compose(event)
     furthest = next(
         (epsilon for delta in _SMALL if math.isfinite(epsilon := accountant.get_epsilon(delta))), math.inf

@@ -17,6 +17,7 @@ from pbdp.cli.parser import Parser
 from pbdp.cli.progress import Phases
 from pbdp.cli.tables.flags import QUERY_FLAGS, add_flags, flags_given, settings_of
 from pbdp.errors import ContradictionError, InputError
+from pbdp.tables.measure_words import kind_names
 
 if TYPE_CHECKING:
     from pbdp.cli.tables.asked import Asked
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
 FORMATS = ("csv", "parquet")
 _LARGEST_SEED = 2**63
 
-EXAMPLES = """examples:
+EXAMPLES = f"""examples:
   pbdp tables visits.toml --dry-run
   pbdp tables visits.toml -o visits.csv --ledger pbdp-ledger.db --dataset visits
   pbdp tables visits.parquet --unit user_id --by city=Paris,Rome --by month=1..12 \\
@@ -49,7 +50,7 @@ a query file, in TOML (every table but [by] and [select] is a number to publish)
   month = "1..12"
 
   [visits]
-  kind = "count"               # count, people, sum or mean
+  kind = "count"               # {kind_names()}
   within = 50
 
   [spend]
@@ -61,7 +62,7 @@ a query file, in TOML (every table but [by] and [select] is a number to publish)
   confidence = 0.9             # 0.95 unless it is said here or at the top
 
 Check what came out: pbdp verify visits.csv.manifest.json
-"""
+"""  # noqa: S608 - commands, no SQL
 
 
 def declare(parser: Parser) -> None:

@@ -33,6 +33,7 @@ from pbdp.cli.values import NO_KEYS, keys_in_range
 from pbdp.errors import InputError, did_you_mean
 from pbdp.spelling import names_now
 from pbdp.tables.groups import Bins, Keys
+from pbdp.tables.measure_words import kind_names
 
 ENDING = ".toml"
 _LARGEST = 2**63
@@ -134,5 +135,5 @@ def _measure(name: str, table: Mapping[str, Any]) -> dict[str, Any]:
             else "All tables but [by], [select], [top], [derive], [csv], [source] are measures: "
             'kind = "count", say.'
         )
-        raise InputError(f"kind of [{name}]", "count, people, sum, mean or ratio", "nothing", remedy)
+        raise InputError(f"kind of [{name}]", kind_names(), "nothing", remedy)
     return {"name": name} | dict(table)

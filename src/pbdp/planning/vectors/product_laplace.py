@@ -178,7 +178,7 @@ def reach_of(scale: float) -> int:
 
 def room_in_steps(requirement: Requirement, grid: LinearGrid) -> int:
     """What is left of the width for the noise: floor(within/step - d/2), or floor(within) unrounded."""
-    lost = Fraction(requirement.dimensions, 2) if grid.rounded else 0
+    lost = requirement.dimensions * grid.lost
     return math.floor(Fraction(requirement.half_width) / Fraction(grid.step) - lost)
 
 

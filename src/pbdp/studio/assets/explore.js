@@ -80,7 +80,7 @@ export class Explore {
       }),
       neighbors: new SelectField({
         name: "neighbors", label: "Neighbors: one person is", change: change("neighbors"),
-        options: [["add/remove", "added or removed"], ["replace", "replaced"]],
+        options: about.neighbors,
       }),
       step: number("step", "Step", { hint: "the grid for real answers", placeholder: "found" }),
       answer: number("answer", "Made-up true answer", {

@@ -283,7 +283,8 @@ export class Table {
       this.#number("delta", "δ", "well below 1 / number of people"),
       this.#number("confidence", "Confidence", "of every width"),
       this.#number("epsilon", "ε, if widths are to be found", "then leave widths empty"),
-      this.#select("neighbors", "Neighbors: one person is", [["", "added or removed"], ["replace", "replaced"]]),
+      // the first is meant where none is said
+      this.#select("neighbors", "Neighbors: one person is", this.about.neighbors.map(([value, words], place) => [place ? value : "", words])),
       this.#switch("bounds_touched", "Also publish whom the bounds touched"),
       this.#switch("quality", "Mark numbers as good, fair or poor"),
     ];

@@ -86,9 +86,6 @@ class Alone(EveryTable):
 
     kind: ClassVar[str] = "alone"
 
-    # answers of cells that are rounded to steps are off by half a step each
-    rounded: bool = False
-
     @property
     def parts(self) -> Mapping[str, Moves]:
         tables = enumerate(self.margins.tables)
@@ -99,8 +96,8 @@ class Alone(EveryTable):
 
     def widths(self, designs: Designs, table: int, confidence: float) -> Array:
         widths = EveryTable.widths(self, designs, table, confidence)
-        return widths + (0.5 * self.margins.tables[table].sizes if self.rounded else 0.0)
+        return widths + float(self.change.lost) * self.margins.tables[table].sizes
 
     def room(self, designs: Designs, table: int, confidence: float, width: float) -> float:
-        half = 0.5 * float(self.margins.tables[table].sizes.max()) if self.rounded else 0.0
-        return EveryTable.room(self, designs, table, confidence, width - half)
+        lost = float(self.change.lost) * float(self.margins.tables[table].sizes.max())
+        return EveryTable.room(self, designs, table, confidence, width - lost)

@@ -36,8 +36,6 @@ class Cells(Strategy):
     label: str
     margins: Margins
     change: Change
-    # answers of cells that are rounded to steps are off by half a step each
-    rounded: bool = False
 
     @property
     def parts(self) -> Mapping[str, Moves]:
@@ -53,22 +51,22 @@ class Cells(Strategy):
     def widths(self, designs: Designs, table: int, confidence: float) -> Array:
         sizes = self.margins.tables[table].sizes
         kept = few(sizes)
-        design, half = designs[self.label], 0.5 if self.rounded else 0.0
+        design, lost = designs[self.label], float(self.change.lost)
         found = {
-            size: width_of_sum(design, size, confidence) + half * size for size in np.unique(kept).tolist()
+            size: width_of_sum(design, size, confidence) + lost * size for size in np.unique(kept).tolist()
         }
         return spread(kept, found)
 
     def room(self, designs: Designs, table: int, confidence: float, width: float) -> float:
         # the largest sum is the widest one: noise is even and never more likely further out (Anderson 1955)
         largest = self.margins.tables[table].largest
-        half = 0.5 * largest if self.rounded else 0.0
-        return room_of_sum(designs[self.label], largest, confidence, width - half)
+        left = width - float(self.change.lost * largest)
+        return room_of_sum(designs[self.label], largest, confidence, left)
 
     def near_room(self, designs: Designs, table: int, confidence: float, width: float) -> float:
         largest = self.margins.tables[table].largest
-        half = 0.5 * largest if self.rounded else 0.0
-        return near_room_of_sum(designs[self.label], largest, confidence, width - half)
+        left = width - float(self.change.lost * largest)
+        return near_room_of_sum(designs[self.label], largest, confidence, left)
 
     def record(self) -> Record:
         return {"kind": self.kind}

@@ -47,6 +47,7 @@ def change_of(query: Query, asked: Asked) -> Change:
         steps=grid.sensitivity_in_steps(quantity.sensitivity(query.neighbors)),
         people=Neighbors(query.neighbors).people,
         signed=signed,
+        lost=grid.lost,
     )
 
 
@@ -71,8 +72,7 @@ def _margins(query: Query) -> Margins:
 
 def _made(kind: Callable[..., S], query: Query, asked: Asked, **own: Any) -> S:
     """A strategy for a number, with what those of its kind have of their own."""
-    change, rounded = change_of(query, asked), not asked.quantity.is_whole
-    return kind(label=asked.label, margins=_margins(query), change=change, rounded=rounded, **own)
+    return kind(label=asked.label, margins=_margins(query), change=change_of(query, asked), **own)
 
 
 def _cells(query: Query, asked: Asked) -> Strategy:

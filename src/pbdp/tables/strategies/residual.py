@@ -84,7 +84,6 @@ class Residual(JointStrategy):
     margins: Margins
     change: Change
     weights: Mapping[Columns, int]
-    rounded: bool = False
     _places: Index = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -254,7 +253,7 @@ class Residual(JointStrategy):
         margin, columns = self.margins.tables[table], self._axes(table)
         width = self._width(designs[self.label], columns, confidence) + self._moved(columns)
         found = float(math.ceil(width)) if self.is_whole else width
-        return np.full(len(margin), found) + (0.5 * margin.sizes if self.rounded else 0.0)
+        return np.asarray(found + float(self.change.lost) * margin.sizes)
 
     def _width(self, design: Design, columns: Columns, confidence: float) -> float:
         """How far a number is off before anything is rounded."""
@@ -263,7 +262,7 @@ class Residual(JointStrategy):
 
     def room(self, designs: Designs, table: int, confidence: float, width: float) -> float:
         columns = self._axes(table)
-        width -= 0.5 * float(self.margins.tables[table].sizes.max()) if self.rounded else 0.0
+        width -= float(self.change.lost) * float(self.margins.tables[table].sizes.max())
         left = (math.floor(width) if self.is_whole else width) - self._moved(columns)
         return max(left, 1e-9) / self._width(designs[self.label], columns, confidence)
 

@@ -92,7 +92,6 @@ class Running(JointStrategy):
     margins: Margins
     change: Change
     weights: Weights
-    rounded: bool = False
 
     @property
     def margin(self) -> RunningMargin:
@@ -132,7 +131,7 @@ class Running(JointStrategy):
         widths = np.array(
             [float(math.ceil(width + BIAS)) for width in self._widths_by_day(design, confidence)]
         )
-        return widths[self.margin.sizes - 1] + (0.5 * self.margin.sizes if self.rounded else 0.0)
+        return np.asarray(widths[self.margin.sizes - 1] + float(self.change.lost) * self.margin.sizes)
 
     def _widths_by_day(self, design: Design, confidence: float) -> list[float]:
         squares = squares_of(self.weights)
@@ -141,7 +140,7 @@ class Running(JointStrategy):
     def room(self, designs: Designs, table: int, confidence: float, width: float) -> float:
         del table
         days = self.margin.shape[1]
-        width -= 0.5 * days if self.rounded else 0.0
+        width -= float(self.change.lost * days)
         last = gaussian_width(designs[self.label], squares_of(self.weights)[-1], days, confidence)
         return max(math.floor(width) - BIAS, 1e-9) / last
 

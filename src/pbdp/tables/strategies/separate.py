@@ -66,7 +66,6 @@ class Separate(Strategy):
     measured: tuple[int, ...]
     # for each measured table, in 64ths; none where nothing goes up
     upward: tuple[int, ...] = ()
-    rounded: bool = False
     _known: dict[int, tuple[list[_Kind], Index]] = field(
         init=False, repr=False, compare=False, default_factory=dict
     )
@@ -157,7 +156,7 @@ class Separate(Strategy):
         found = [
             float(math.ceil(width_of(self._noises(kind, designs), confidence) + kind.moved)) for kind in kinds
         ]
-        return np.array(found)[of_group] + (0.5 * sizes if self.rounded else 0.0)
+        return np.asarray(np.array(found)[of_group] + float(self.change.lost) * sizes)
 
     def room(self, designs: Designs, table: int, confidence: float, width: float) -> float:
         rooms = (
@@ -174,10 +173,10 @@ class Separate(Strategy):
         """The noises of each kind of group, and how far off they may be for it to be within the width."""
         kinds, of_group = self._groups()[table]
         largest = np.zeros(len(kinds))
-        np.maximum.at(largest, of_group, self.margins.tables[table].sizes if self.rounded else 0)
+        np.maximum.at(largest, of_group, self.margins.tables[table].sizes)
         return [
-            (self._noises(kind, designs), max(math.floor(width - half) - float(kind.moved), 1e-9))
-            for kind, half in zip(kinds, 0.5 * largest, strict=True)
+            (self._noises(kind, designs), max(math.floor(width - lost) - float(kind.moved), 1e-9))
+            for kind, lost in zip(kinds, float(self.change.lost) * largest, strict=True)
         ]
 
     def _noises(self, kind: _Kind, designs: Designs) -> tuple[Noises, ...]:

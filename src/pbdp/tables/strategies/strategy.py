@@ -60,10 +60,12 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any, ClassVar
 
 import numpy as np
 
+from pbdp.errors import InputError
 from pbdp.mechanism.design import Design
 from pbdp.noise.kernel import Array, Index
 from pbdp.tables.bounded import Aggregates
@@ -78,13 +80,19 @@ Designs = Mapping[str, Design]
 class Change:
     """What one person can do: at most `cells` cells, each by at most `steps`; `people` where one is replaced.
 
-    `signed` says that some may be moved up and others down.
+    `signed` says that some may be moved up and others down. `lost` is what rounding to steps takes of every
+    cell (`Grid.lost`).
     """
 
     cells: int
     steps: int
     people: int = 1
     signed: bool = False
+    lost: Fraction = Fraction(0)
+
+    def __post_init__(self) -> None:
+        if self.people not in (1, 2):
+            raise InputError("neighbors", "those of one person or two for several tables", f"{self.people}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
