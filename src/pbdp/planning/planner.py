@@ -27,7 +27,7 @@ from pbdp.noise.cut_staircase import CUT_STAIRCASE
 from pbdp.noise.family import Goal, known_families
 from pbdp.noise.laplace import LAPLACE
 from pbdp.noise.table import FREE_FORM
-from pbdp.planning.candidates import candidates
+from pbdp.planning.candidates import NO_LOSS, candidates
 from pbdp.planning.certificate import TIE, Certified, certified, cheapest, goal_on, is_payable, with_reached
 from pbdp.planning.decoding import constant_candidate, decoded_candidates
 from pbdp.planning.limit.closed_form import provable_epsilon
@@ -49,8 +49,6 @@ WORTH_A_TABLE = 3e-3
 MOST_POINTS, LONGEST_TABLE = 1 << 14, 1 << 16
 # A percentage with a floor of more whole numbers than this is decoded on multiples of one.
 MOST_DECODED = 1 << 12
-# An epsilon of no more than this is none for all purposes.
-NO_LOSS = 1e-9
 # A Rényi certificate over all answers takes seconds up to this sensitivity and width in steps, and minutes
 # beyond, where a boost would gain next to nothing anyway.
 MOST_RENYI_STEPS, WIDEST_RENYI = 4, 1 << 8
@@ -179,7 +177,7 @@ def plan_for(
             if entry is not None and (known is None or entry.certificate.epsilon < known.certificate.epsilon):
                 best[design.name] = entry
 
-    certify_all(moving_designs(each, _promising_first(each, families), least))
+    certify_all(moving_designs(each, _promising_first(each, families), least, every=every))
     if every or (per_answer and not any(_is_decoded(entry.design) for entry in best.values())):
         certify_all(_changing_designs(each, families, math.inf if every else least()))
     if not best:
@@ -242,14 +240,19 @@ def _free_form_designs(requirement: Requirement) -> Iterator[Design]:
 
 
 def moving_designs(
-    requirement: Requirement, families: tuple[str, ...], reached: Callable[[], float] = lambda: math.inf
+    requirement: Requirement,
+    families: tuple[str, ...],
+    reached: Callable[[], float] = lambda: math.inf,
+    *,
+    every: bool = True,
 ) -> Iterator[Design]:
     """Candidates on every grid whose law moves along with the answer, or is the one asked for in a range.
 
     Where no noise on a grid comes down to the epsilon `reached` before, some are still tried to compare with.
+    Laws that seem to be behind it and take long are left out, or tried as well (`every`).
     """
     for grid in grids_of(requirement):
-        yield from _designs_on(grid, requirement, families, reached)
+        yield from _designs_on(grid, requirement, families, reached, every=every)
 
 
 def _limit_on(grid: Grid, requirement: Requirement) -> float:
@@ -275,7 +278,12 @@ def _is_beyond_weights(goal: Goal) -> bool:
 
 
 def _designs_on(
-    grid: Grid, requirement: Requirement, families: tuple[str, ...], reached: Callable[[], float]
+    grid: Grid,
+    requirement: Requirement,
+    families: tuple[str, ...],
+    reached: Callable[[], float],
+    *,
+    every: bool = True,
 ) -> Iterator[Design]:
     region, goal = grid.region_in_steps(requirement.region), goal_on(grid, requirement)
     constant = constant_candidate(grid, requirement, goal, families)
@@ -297,7 +305,10 @@ def _designs_on(
     elif hopeless:
         # Laplace noise tells what a decoder saves, or the family that was asked for alone
         families = tuple(name for name in families if name not in decoded or name == LAPLACE.name) or families
-    yield from candidates(grid, region, goal, families, requirement.scale, boosted=not hopeless)
+    known = (lambda: math.inf) if every else reached
+    yield from candidates(
+        grid, region, goal, families, requirement.scale, boosted=not hopeless, reached=known
+    )
 
 
 def _changing_designs(
