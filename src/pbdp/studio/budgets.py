@@ -52,10 +52,6 @@ def _budget(ledger: Ledger, name: str) -> Record:
         "spent_text": percent_up(spent),
         "left_text": left_words(spent),
         "words": budget.describe().split("\n")[1:],
-        "blocks": [
-            {"name": block, "spent_text": percent_up(terms.share(state.spent, (block,)))}
-            for block in terms.blocks
-        ],
         "entries": [_entry(terms, entry) for entry in last],
         "more": count - len(last),
     }
