@@ -12,7 +12,7 @@ import numpy as np
 
 from pbdp.cli.options import blocks_of, paying_budget
 from pbdp.cli.private_numbers import PrivateColumn
-from pbdp.cli.table_file import Table, json_values, ready_columns, typed_numbers
+from pbdp.cli.published_columns import Table, json_values, ready_columns, typed_numbers
 from pbdp.cli.words.ledgers import paid_words
 from pbdp.cli.words.plans import insecure_words, interval_words, promise_words, uncounted_words
 from pbdp.digits import plain

@@ -101,7 +101,7 @@ def run(options: argparse.Namespace) -> Outcome:
     _check_kept(plan, options.keep)
 
     from pbdp.cli.publication import publish
-    from pbdp.cli.table_file import ready_columns, table_bytes
+    from pbdp.cli.published_columns import ready_columns, table_bytes
 
     with Progress() as progress:
         columns = _columns(plan, options, progress)
@@ -128,7 +128,7 @@ def _opened(path: Path | None, force: bool) -> AbstractContextManager[BinaryIO |
 
 def _output(publication: Publication, options: argparse.Namespace, target: Target) -> str | bytes:
     """One object, one line on the file, the number alone (or those of parts, by name), or the table."""
-    from pbdp.cli.table_file import table_bytes
+    from pbdp.cli.published_columns import table_bytes
 
     if options.json:
         return json_text("released", publication.record(written_to=options.output))

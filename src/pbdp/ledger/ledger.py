@@ -41,7 +41,7 @@ from pbdp.ledger.request import (
     spend_content,
     spent_after,
 )
-from pbdp.ledger.state import state_folder
+from pbdp.ledger.state_folder import state_folder
 from pbdp.ledger.stores.interface import Store, Writing
 from pbdp.ledger.stores.sqlite import SqliteStore
 from pbdp.ledger.verification import Export, Verification, Walk, export_lines

@@ -19,7 +19,7 @@ from pbdp.errors import ContradictionError, InputError
 
 if TYPE_CHECKING:
     from pbdp.cli.local.reports import Collected
-    from pbdp.cli.table_file import Table
+    from pbdp.cli.published_columns import Table
     from pbdp.local.alarms import Alarm
     from pbdp.local.counts import Counts
     from pbdp.local.distribution import Distribution
@@ -92,7 +92,7 @@ def run(options: argparse.Namespace) -> Outcome:
     confidence_level("--confidence", options.confidence)
     target, picture = target_of(options, FORMATS, read=options.input), picture_of(options)
 
-    from pbdp.cli.table_file import table_bytes
+    from pbdp.cli.published_columns import table_bytes
     from pbdp.cli.words.surveys import estimate_notes, estimate_words
     from pbdp.local.configuration import load_configuration
 
