@@ -7,7 +7,17 @@ from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
-from pbdp.cli.files import STANDARD, Outcome, Target, checked_target, json_text, new_file, plan_in, target_of
+from pbdp.cli.files import (
+    STANDARD,
+    WRITTEN,
+    Outcome,
+    Target,
+    checked_target,
+    json_text,
+    new_file,
+    plan_in,
+    target_of,
+)
 from pbdp.cli.options import add, add_written, check_budget, share
 from pbdp.cli.parser import Parser
 from pbdp.cli.progress import Progress
@@ -75,7 +85,7 @@ def declare(parser: Parser) -> None:
         metavar="CONFIDENCE",
         help="add an interval for the truth, at the plan's confidence or at this one",
     )
-    add_written(output, FORMATS)
+    add_written(output, WRITTEN)
     output.add_argument(
         "--manifest",
         metavar="FILE",
@@ -88,7 +98,7 @@ def declare(parser: Parser) -> None:
 def run(options: argparse.Namespace) -> Outcome:
     """Read and check everything, then draw, then write."""
     _check(options)
-    target = target_of(options, FORMATS, read=[options.input])
+    target = target_of(options, WRITTEN, read=[options.input])
     manifest = None
     if options.manifest is not None:
         manifest = checked_target(
