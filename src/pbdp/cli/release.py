@@ -18,11 +18,12 @@ from pbdp.cli.files import (
     plan_in,
     target_of,
 )
-from pbdp.cli.options import add, add_written, check_budget, share
+from pbdp.cli.options import add, add_budget, add_written, check_budget, share
 from pbdp.cli.parser import Parser
 from pbdp.cli.progress import Progress
 from pbdp.columns.files import FORMATS
 from pbdp.errors import ContradictionError, InputError, did_you_mean
+from pbdp.paying import PayingFor
 
 if TYPE_CHECKING:
     from pbdp.cli.private_numbers import PrivateColumn
@@ -73,7 +74,7 @@ def declare(parser: Parser) -> None:
     )
     add(releases, "--neighbors")
     budget = parser.add_argument_group("budget")
-    add(budget, "--ledger", "--dataset", "--blocks", "--key", "--trust-ledger", "--query")
+    add_budget(budget, PayingFor)
     budget.add_argument(
         "--again", action="store_true", help="pay for the plan again when its releases are used up"
     )
@@ -192,7 +193,7 @@ def _by_name(texts: list[str], names: list[str]) -> dict[str, list[str]]:
 def _check(options: argparse.Namespace) -> None:
     """Refuse options that do not belong together before anything is read."""
     options.interval = _interval(options.interval)
-    check_budget(options, "query", "again")
+    check_budget(options, "--again")
     if bool(options.numbers) == (options.input is not None):
         got = "both" if options.numbers else "neither"
         raise ContradictionError("numbers", "typed, or in a file with --input", got)

@@ -12,7 +12,7 @@ from types import TracebackType
 from typing import Any, Self, TypeVar
 
 from pbdp.errors import ContradictionError, InputError
-from pbdp.ledger.book import Book, DatasetState, Entry, Spend, entries_of, packed_answer
+from pbdp.ledger.book import Book, DatasetState, Spend, packed_answer
 from pbdp.ledger.errors import (
     DamagedLedgerError,
     DatasetExistsError,
@@ -25,7 +25,17 @@ from pbdp.ledger.errors import (
 )
 from pbdp.ledger.guard import Change, Gap, Guard, signing_key
 from pbdp.ledger.keys import Key, Keyring, key_folder
-from pbdp.ledger.record import FORMAT, Amounts, Payload, Record, checked_amounts, checked_name, none_of
+from pbdp.ledger.record import (
+    FORMAT,
+    Amounts,
+    Entry,
+    Payload,
+    Record,
+    checked_amounts,
+    checked_name,
+    entries_of,
+    none_of,
+)
 from pbdp.ledger.request import (
     Pricing,
     Purchase,
