@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from pbdp.planning.plan import Plan
 
 STANDARD = "-"
+# Formats that columns of numbers are written in; `published_columns` has a writer for each of them.
+WRITTEN = ("csv", "json", "parquet")
 # Endings that say a format by another name.
 _ALSO = {"pq": "parquet", "txt": "csv"}
 

@@ -26,6 +26,7 @@ from pbdp.spelling import near_file
 if TYPE_CHECKING:
     from _csv import Reader
 
+# What can be read.
 FORMATS = ("csv", "json", "parquet")
 ENDINGS = {".json": "json", ".parquet": "parquet", ".pq": "parquet"}
 STANDARD_INPUT = "-"

@@ -9,9 +9,9 @@ from typing import Any
 
 from pbdp.digits import delta_text, epsilon_text, percent_down, percent_up
 from pbdp.errors import InputError, PbdpError
-from pbdp.ledger.book import Entry
 from pbdp.ledger.budget import Budget
 from pbdp.ledger.ledger import Ledger
+from pbdp.ledger.record import Entry
 from pbdp.planning.pricing import Price, Priced, Terms
 from pbdp.studio.explore import plan_of
 from pbdp.studio.form import Form, read_form

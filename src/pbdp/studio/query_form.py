@@ -14,10 +14,10 @@ from pathlib import Path
 from typing import Any
 
 from pbdp.cli.files import toml_in
+from pbdp.cli.group_keys import NO_KEYS, keys_in_range, listed, looked_at, typed
 from pbdp.cli.tables.asked import OWN, Asked, asked_of
 from pbdp.cli.tables.flags import setting_of
 from pbdp.cli.tables.query_file import settings_from
-from pbdp.cli.values import NO_KEYS, keys_in_range, listed, looked_at, typed
 from pbdp.domains import is_connection
 from pbdp.errors import InputError, PbdpError, without_passwords
 from pbdp.spelling import names_now
