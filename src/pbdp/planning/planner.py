@@ -115,11 +115,13 @@ FOR_SEVERAL = ("cosine", "huber", "gaussian", "generalized normal")
 def _work(design: Design, releases: int) -> float:
     """About how long it takes to find and to certify a design; a count, the same on every machine."""
     values = 2.0 * design.kernel.reach(2.0**-BITS)
+    shaped = SHAPED if known_families()[design.kernel.family].of_scale is None else 1.0
     looked = 0.0 if design.decoder is None else values * design.parts / DECODED
-    if releases > 1:
-        looked += OF_VERY_MANY if releases > VERY_MANY else COMPOSITION
-    shaped = known_families()[design.kernel.family].of_scale is None
-    return (SHAPED if shaped else 1.0) * looked + values / (ADDED_UP if releases == 1 else COMBINED)
+    if releases == 1:
+        return shaped * looked + values / ADDED_UP
+    # shapes are compared by estimates; only one of them is composed
+    composed = OF_VERY_MANY - COMPOSITION if releases > VERY_MANY else 0.0
+    return shaped * (looked + COMPOSITION) + composed + values / COMBINED
 
 
 def work_of(plan: Plan) -> float:
