@@ -39,9 +39,9 @@ def gaussian_mean(epsilon: float, delta: float) -> float:
 def cut_loss(requirement: Requirement) -> float | None:
     """What the cut staircase loses, but for rounding; None for what it does not serve."""
     from pbdp.planning.certificate import goal_on
+    from pbdp.planning.grids import grids_of
     from pbdp.planning.limit.cut_staircase import cut_epsilon
     from pbdp.planning.limit.question import Question
-    from pbdp.planning.planner import grids_of
 
     region = requirement.region
     if requirement.releases > 1 or requirement.delta is None or not _has_one_width(requirement):
@@ -65,7 +65,7 @@ def sketched_loss(requirement: Requirement, families: tuple[str, ...]) -> float 
     """
     from pbdp.planning.candidates import affordable_families, shapes_for
     from pbdp.planning.certificate import goal_on
-    from pbdp.planning.planner import grids_of
+    from pbdp.planning.grids import grids_of
     from pbdp.planning.scales import estimated_loss, plain_scale
 
     if requirement.releases == 1 or not _has_one_width(requirement):

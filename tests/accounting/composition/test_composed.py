@@ -9,7 +9,7 @@ from scipy.special import log_ndtr
 
 from pbdp.accounting import Bounds
 from pbdp.accounting.composition import composed
-from pbdp.accounting.composition.bracket import Bracket
+from pbdp.accounting.composition.bracket import Bracket, bracket
 from pbdp.accounting.composition.case import Case
 from pbdp.accounting.composition.composed import compose
 from pbdp.accounting.composition.loss_distribution import distribution_release, split
@@ -58,11 +58,10 @@ def test_gaussians_compose_to_the_closed_form(count: int, delta: float) -> None:
 
 def test_very_many_releases_are_composed_once_on_each_grid(monkeypatch: pytest.MonkeyPatch) -> None:
     grids: list[Window] = []
-    find = composed.bracket
 
     def counted(case: Case, grid: Window) -> Bracket:
         grids.append(grid)
-        return find(case, grid)
+        return bracket(case, grid)
 
     monkeypatch.setattr(composed, "bracket", counted)
     bounds = compose([(table_release(gaussian_table(400.0), 1), 5_000_000)]).epsilon_at(1e-6)
