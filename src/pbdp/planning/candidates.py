@@ -123,7 +123,7 @@ def _absolute_candidates(
     )
     region = AbsoluteRegion(below=region.below + offset, above=region.above - offset)
     problem = problem_of(region, goal)
-    families = _affordable(problem, families)
+    families = affordable_families(problem, families)
     yield from best_law_candidates(grid, problem, offset, families)
     made = partial(Design, grid=grid, region=region, offset=offset)
     late: list[_Late] = []
@@ -152,7 +152,7 @@ LARGE, VERY_LARGE = 1 << 13, 1 << 15
 FEW_RELEASES = 5
 
 
-def _affordable(problem: Problem, families: tuple[str, ...]) -> tuple[str, ...]:
+def affordable_families(problem: Problem, families: tuple[str, ...]) -> tuple[str, ...]:
     """The families that are worth a table of this size, or all where none of them is.
 
     Over several releases the others gain a few per cent, but each takes seconds to certify.

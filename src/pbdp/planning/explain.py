@@ -169,7 +169,8 @@ def better_step(plan: Plan) -> Plan | None:
     asked = plan.requirement
     if asked.step is None or (asked.integer and asked.step == 1) or not isinstance(plan.mechanism, Design):
         return None
-    from pbdp.planning.planner import grids_of, plan_for
+    from pbdp.planning.grids import grids_of
+    from pbdp.planning.planner import plan_for
 
     region, free = asked.region, replace(asked, step=None)
     if region.follows_answer and not _is_coarse(plan.grid, grids_of(free)[0], asked):
