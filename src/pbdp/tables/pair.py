@@ -22,7 +22,7 @@ from pbdp.mechanism.design import Design
 from pbdp.mechanism.grid import LinearGrid, step_of_at_least
 from pbdp.noise.family import kernel_from
 from pbdp.noise.kernel import Array
-from pbdp.planning.planner import grids_of
+from pbdp.planning.grids import grids_of
 from pbdp.planning.together.search import fitted, is_concave
 from pbdp.tables.centered import Centered, normal_width
 from pbdp.tables.estimates import spread_of
