@@ -18,10 +18,9 @@ from typing import TypeVar
 
 import numpy as np
 
-from pbdp.accounting import Bounds
 from pbdp.accounting.exact.tables import table_epsilon, table_epsilon_above, table_epsilon_below
 from pbdp.digits import delta_text, order_text
-from pbdp.domains import fraction, non_negative, probability
+from pbdp.domains import Bounds, fraction, non_negative, probability
 from pbdp.errors import CannotCertifyError, ContradictionError, InputError
 from pbdp.mechanism.design import AnyDesign, Design, rounded_down
 from pbdp.mechanism.grid import Grid, LinearGrid

@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 from scipy.special import log_ndtr
 
-from pbdp.accounting import Bounds
 from pbdp.accounting.composition import composed
 from pbdp.accounting.composition.bracket import Bracket, bracket
 from pbdp.accounting.composition.case import Case
@@ -15,6 +14,7 @@ from pbdp.accounting.composition.composed import compose
 from pbdp.accounting.composition.loss_distribution import distribution_release, split
 from pbdp.accounting.composition.loss_law import pair_release, table_loss_law, table_release
 from pbdp.accounting.composition.window import Window
+from pbdp.domains import Bounds
 from pbdp.errors import InputError
 from pbdp.mechanism.weights import integer_weights
 from tests.accounting.composition.laws import GAUSSIAN_20, LAPLACE_20, gaussian_table, laplace_table

@@ -6,12 +6,12 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from pbdp.accounting import Bounds
 from pbdp.accounting.composition.case import Case, any_of
 from pbdp.accounting.composition.curve import Curve, composed_curve
 from pbdp.accounting.composition.loss_distribution import dominating
 from pbdp.accounting.composition.lower_curve import LowerCurve
 from pbdp.accounting.composition.window import Window, window
+from pbdp.domains import Bounds
 
 # How close (relative) the two points come.
 CLOSE = 1e-9

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pbdp.accounting import Bounds
 from pbdp.accounting.composition.bracket import bracket, window_for
 from pbdp.accounting.composition.case import (
     Case,
@@ -18,7 +17,7 @@ from pbdp.accounting.composition.case import (
     witnesses,
 )
 from pbdp.accounting.composition.loss_law import LossLaw, Release, law_delta, law_epsilon, loss_margin
-from pbdp.domains import fraction, non_negative, positive, whole
+from pbdp.domains import Bounds, fraction, non_negative, positive, whole
 
 PRECISION = 1e-4
 # How often the two bounds are brought closer. Above a gap of _HOPEFUL more extremes are set aside (of no
