@@ -116,9 +116,9 @@ def run(options: argparse.Namespace) -> Outcome:
 
     with Progress() as progress:
         columns = _columns(plan, options, progress)
-        kept = ready_columns(
-            columns[0].kept, "json" if target.path is None and options.json else target.written
-        )
+        kept = columns[0].kept
+        if kept:
+            kept = ready_columns(kept, "json" if target.path is None and options.json else target.written)
         with target.opened() as file, _opened(manifest, options.force) as beside:
             publication = publish(plan, columns, kept, options, progress)
             if file is not None:
