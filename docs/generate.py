@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from functools import cached_property
 from pathlib import Path
 
-from pbdp.cli import COMMANDS
+from pbdp.cli.commands import COMMANDS
 from pbdp.cli.main import parser as whole_parser
 from pbdp.cli.parser import Parser
 

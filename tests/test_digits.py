@@ -7,6 +7,7 @@ import math
 import re
 from collections.abc import Iterator
 from decimal import Decimal
+from fractions import Fraction
 from pathlib import Path
 
 import pytest
@@ -16,6 +17,7 @@ from hypothesis import strategies as st
 from pbdp.digits import (
     delta_text,
     epsilon_text,
+    number_in,
     order_text,
     outward,
     percent_down,
@@ -166,3 +168,25 @@ def test_a_number_that_is_rounded_takes_what_that_moves_it_into_its_width(
     value: float, off: float, words: str
 ) -> None:
     assert plus_minus(value, off) == words
+
+
+@pytest.mark.parametrize(
+    ("text", "number"),
+    [
+        ("1234", 1234),
+        (" -0.10 ", Fraction(-1, 10)),
+        ("", 0),
+        ("1e3", 1000),
+        ("0." + "3" * 900, Fraction(int("3" * 900), 10**900)),
+        ("7" * 999, int("7" * 999)),
+    ],
+    ids=["whole", "fraction", "nothing", "exponent", "many places", "many digits"],
+)
+def test_a_number_is_read_with_all_its_digits(text: str, number: Fraction) -> None:
+    assert Fraction(number_in(text)) == number
+
+
+@pytest.mark.parametrize("text", ["1,5", "five", "0x10", "1 2"])
+def test_what_is_no_number_is_not_read(text: str) -> None:
+    with pytest.raises(ArithmeticError):
+        number_in(text)

@@ -12,9 +12,9 @@ import math
 
 import numpy as np
 
-from pbdp.accounting import Bounds
 from pbdp.accounting.composition.estimate import approximate_epsilon
 from pbdp.accounting.exact.accountant import plain_accountant
+from pbdp.domains import Bounds
 from pbdp.mechanism.absolute import AbsoluteRegion
 from pbdp.mechanism.boosted import Boosted
 from pbdp.noise.gaussian import Gaussian

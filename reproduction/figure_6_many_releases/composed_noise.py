@@ -22,10 +22,9 @@ from string import Template
 
 import numpy as np
 
-from pbdp.accounting import Bounds
 from pbdp.accounting.composition.composed import compose
 from pbdp.accounting.composition.loss_law import LossLaw, Release, pair_release
-from pbdp.domains import positive, whole
+from pbdp.domains import Bounds, positive, whole
 from pbdp.errors import InputError
 from pbdp.mechanism.boosted import Boosted
 from pbdp.noise.kernel import Array

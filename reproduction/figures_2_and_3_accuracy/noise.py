@@ -14,11 +14,11 @@ from typing import ClassVar
 
 import numpy as np
 
-from pbdp.accounting import Bounds
 from pbdp.accounting.exact.accountant import ExactAccountant, plain_accountant, smallest_epsilon
 from pbdp.accounting.exact.all_neighbors import listed_neighbors, some_neighbors, worst_neighbors
 from pbdp.accounting.exact.divergences import HockeyStick, Renyi, largest_deltas
 from pbdp.accounting.exact.pairs import Pairs, neighbors
+from pbdp.domains import Bounds
 from pbdp.mechanism.boosted import Boosted, boost_for
 from pbdp.noise.gaussian import Gaussian
 from pbdp.noise.kernel import Array, Kernel

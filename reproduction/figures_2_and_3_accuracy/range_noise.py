@@ -21,8 +21,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pbdp.accounting import Bounds
-from pbdp.domains import above_one, positive, probability
+from pbdp.domains import Bounds, above_one, positive, probability
 from pbdp.errors import InputError
 from pbdp.noise.gaussian import Gaussian
 from pbdp.noise.kernel import Array

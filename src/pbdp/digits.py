@@ -1,4 +1,4 @@
-"""Figures for people: rounded so that a sentence never says too much, or with all their digits.
+"""Figures for people, rounded so that a sentence never says too much; and numbers with all their digits.
 
 Losses, deltas and risks are rounded up, confidences and proved limits down; a test looks through the code for
 figures that are written otherwise.
@@ -10,7 +10,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
+from decimal import (
+    MAX_EMAX,
+    MIN_EMIN,
+    ROUND_05UP,
+    ROUND_CEILING,
+    ROUND_FLOOR,
+    Context,
+    Decimal,
+    InvalidOperation,
+)
 
 DIGITS = 4
 # An epsilon that nothing tells from none.
@@ -19,6 +28,13 @@ NO_LOSS = 1e-15
 LEAST_SHARE = 1e-6
 # More do not survive the way through a float.
 MOST_DIGITS = 15
+# Grid points and the middles between them have fewer digits. This rounding keeps a number on its side of all
+# that have fewer; what is beyond the exponents of decimals counts as the largest or the least of them.
+EXACT_ENOUGH = Context(
+    prec=1500, rounding=ROUND_05UP, Emin=MIN_EMIN, Emax=MAX_EMAX, clamp=0, traps=[InvalidOperation]
+)
+# Longer texts are read as decimals, in a time that grows with their length only.
+SHORT_TEXT = 1000
 
 
 def epsilon_text(epsilon: float) -> str:
@@ -81,6 +97,23 @@ def plain_column(numbers: Iterable[float]) -> list[str]:
         _plain(text) if text.endswith(".0") or "e" in text else text
         for text in map(repr, map(float, numbers))
     ]
+
+
+def number_in(text: str) -> int | Decimal:
+    """The number that is written there, however long; nothing counts as 0. Whole ones come as such.
+
+    Raises an ArithmeticError where no number is written.
+    """
+    text = text.strip() or "0"
+    if len(text) <= SHORT_TEXT:
+        try:
+            return int(text)
+        except ValueError:
+            pass
+    number = EXACT_ENOUGH.create_decimal(text)
+    if len(text) <= SHORT_TEXT or not text.lstrip("+-").isdecimal():
+        return number
+    return int(number) if number.adjusted() < SHORT_TEXT else int(number.copy_sign(Decimal(10) ** SHORT_TEXT))
 
 
 def outward(low: float, high: float) -> tuple[str, str]:

@@ -1,10 +1,14 @@
-"""The domains that parameters live in: each check returns the value it was given, or says what is wrong."""
+"""The domains that numbers live in: checks of parameters, and the bounds of what is computed.
+
+Each check returns the value it was given, or says what is wrong.
+"""
 
 from __future__ import annotations
 
 import math
 import re
 from collections.abc import Callable
+from dataclasses import dataclass
 from numbers import Real
 
 from pbdp.errors import InputError
@@ -17,6 +21,18 @@ _CONNECTION = re.compile(
     rf"|.*(?:^|[\s/]){_SETTING}.*\s{_SETTING}",  # one alone may well be a folder's name
     re.DOTALL | re.IGNORECASE,
 )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bounds:
+    """lower <= truth <= upper. The upper value is a guarantee, the lower one is reached by neighbors."""
+
+    lower: float
+    upper: float
+
+    def __post_init__(self) -> None:
+        if not self.lower <= self.upper:
+            raise AssertionError(f"bounds crossed: {self.lower!r} > {self.upper!r}")
 
 
 def _number(name: str, value: object, rule: str, holds: Callable[[float], bool], remedy: str) -> float:

@@ -16,8 +16,10 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Callable, Mapping
+import textwrap
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import wraps
+from inspect import Parameter, getdoc, signature
 from itertools import islice
 from pathlib import Path
 from typing import Any, ParamSpec, TypeVar
@@ -26,6 +28,8 @@ from pbdp.errors import InputError, ParameterError, did_you_mean
 
 LARGEST = 64 * 2**20
 DEEPEST = 100
+# Of a docstring.
+_WIDTH = 106
 _ENCODER = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
 _NAMES = {"neighbors": "neighbours", "center": "centre"}
 _NAMES_NOW = {before: now for now, before in _NAMES.items()}
@@ -108,9 +112,7 @@ def by_name(function: Callable[P, R], called: str) -> Callable[P, R]:
 
     @wraps(function)
     def checking(*args: P.args, **kwargs: P.kwargs) -> R:
-        if unknown := [name for name in kwargs if name not in names]:
-            near = did_you_mean(unknown[0], names)
-            raise ParameterError(f"{called}() has no parameter {unknown[0]}. {near}".strip())
+        refuse_unknown(called, kwargs, names)
         if len(args) > code.co_argcount:
             how = f"{called}({names[0]}=..., {names[1]}=...)"
             raise ParameterError(f"{called}() takes its parameters by name: {how}.")
@@ -119,6 +121,42 @@ def by_name(function: Callable[P, R], called: str) -> Callable[P, R]:
         return function(*args, **kwargs)
 
     return checking
+
+
+def refuse_unknown(called: str, given: Iterable[str], names: Sequence[str]) -> None:
+    """Refuse a parameter that is not one of these names, with the one that may be meant."""
+    if unknown := [name for name in given if name not in names]:
+        near = did_you_mean(unknown[0], names)
+        raise ParameterError(f"{called}() has no parameter {unknown[0]}. {near}".strip())
+
+
+def with_words(words: type, meaning: Mapping[str, str]) -> Callable[[Callable[P, R]], Callable[P, R]]:
+    """Let a function that takes the words of a typed dictionary (`**said: Unpack[...]`) take no others.
+
+    It shows each of them as a parameter, and says what it means: in `help`, in notebooks, in the reference.
+    """
+    kinds = {name: getattr(kind, "__forward_arg__", kind) for name, kind in words.__annotations__.items()}
+    meant = textwrap.fill(" ".join(meaning[name] for name in kinds), _WIDTH)
+
+    def shown(function: Callable[P, R]) -> Callable[P, R]:
+        own = signature(function)
+        parameters = [one for one in own.parameters.values() if one.kind is not Parameter.VAR_KEYWORD]
+        parameters += [
+            Parameter(name, Parameter.KEYWORD_ONLY, default=None, annotation=kind)
+            for name, kind in kinds.items()
+        ]
+        names = [one.name for one in parameters]
+
+        @wraps(function)
+        def checking(*args: P.args, **kwargs: P.kwargs) -> R:
+            refuse_unknown(function.__name__, kwargs, names)
+            return function(*args, **kwargs)
+
+        checking.__signature__ = own.replace(parameters=parameters)  # type: ignore[attr-defined]
+        checking.__doc__ = f"{getdoc(function)}\n\n{meant}"
+        return checking
+
+    return shown
 
 
 def made_by_name(kind: C) -> C:

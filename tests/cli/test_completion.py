@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from pbdp.cli import COMMANDS
+from pbdp.cli.commands import COMMANDS
 from pbdp.cli.completion import SHELLS, lines_of
 from pbdp.cli.main import parser
 from tests.cli.commands import assert_refused, run

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from pbdp.cli import COMMANDS
+from pbdp.cli.commands import COMMANDS
 from pbdp.cli.local import COMMANDS as LOCAL
 from pbdp.cli.main import parser
 from pbdp.cli.parser import Parser

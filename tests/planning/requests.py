@@ -68,12 +68,15 @@ def comes_near(request: Request, plan: Plan) -> bool:
     """Within 1 % of the limit, where that is claimed: one release, a delta small beside what is missed.
 
     Widths from 0.3 sensitivities on for real answers (narrower ones are a few steps), any for whole ones; an
-    epsilon and a delta that whole weights, of which 2^62 are one, are fine enough for.
+    epsilon and a delta that whole weights, of which 2^62 are one, are fine enough for. At an epsilon above 10
+    a ten-thousandth of a width beyond a whole number of sensitivities counts, and no grid is as fine.
     """
     limit = plan.limit
     if limit is None or plan.releases > 1 or plan.delta is None or not isinstance(plan.within, float):
         return True
     narrow = not request["integer"] and plan.within < 0.3 * request["sensitivity"]
+    stairs = plan.within / request["sensitivity"]
+    narrow |= not request["integer"] and plan.epsilon > 10 and stairs - math.floor(stairs) < 1e-4
     # a weight that falls by a whole unit each time falls by more than epsilon below 1/epsilon units
     steps = plan.grid.sensitivity_in_steps(request["sensitivity"])
     narrow |= plan.epsilon * plan.delta * 2.0**62 < 16 * steps

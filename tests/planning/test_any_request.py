@@ -219,6 +219,24 @@ def test_few_plans_are_made_in_a_search(monkeypatch: pytest.MonkeyPatch) -> None
     assert len(made) <= 14
 
 
+def test_a_search_over_very_many_releases_begins_where_it_ends(monkeypatch: pytest.MonkeyPatch) -> None:
+    made: list[float] = []
+    find = affordable.Budget.plan
+
+    def counted(budget: affordable.Budget, requirement: Requirement, *families: Any) -> Plan | None:
+        plan = find(budget, requirement, *families)
+        made.append(math.inf if plan is None else plan.epsilon)
+        return plan
+
+    monkeypatch.setattr(affordable.Budget, "plan", counted)
+    asked = USUAL | {"within": None, "releases": 3_000_000, "simultaneous": True, "families": ("cosine",)}
+    plan = pbdp.plan(**asked | {"epsilon": 7.0})
+    assert 7 * (1 - 5e-3) <= plan.epsilon <= 7
+    # Gaussian noise would be twice as wide
+    assert made[0] == pytest.approx(7, rel=0.03)
+    assert len(made) <= 3
+
+
 def test_only_so_much_work_is_done_for_a_plan(monkeypatch: pytest.MonkeyPatch) -> None:
     """A count of values, not of seconds; the first law is always certified."""
     every = pbdp.plan(**USUAL, releases=3)

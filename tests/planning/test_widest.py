@@ -14,7 +14,7 @@ from pbdp.mechanism.requirement import Requirement
 from pbdp.noise.family import Problem
 from pbdp.planning.candidates import shapes_for
 from pbdp.planning.certificate import goal_on
-from pbdp.planning.planner import grids_of
+from pbdp.planning.grids import grids_of
 from pbdp.planning.runs import Law
 from pbdp.planning.sketch import SketchedLaw
 from pbdp.planning.thresholds import Line, _runs

@@ -1,4 +1,4 @@
-"""Requests that take a while are told of and can be cancelled; nothing keeps the studio busy for ever."""
+"""Requests that take a while are told of and can be canceled; nothing keeps the studio busy for ever."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def own(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Studio]:
         yield opened
 
 
-def test_a_long_request_is_a_job_that_can_be_cancelled(own: Studio) -> None:
+def test_a_long_request_is_a_job_that_can_be_canceled(own: Studio) -> None:
     own.answer("/api/plan", {"requirement": COUNT})
     before = set(own.workers())
     asked = own.ask("POST", "/api/plan", {"requirement": SLOW})
@@ -108,7 +108,7 @@ def test_there_are_only_so_many_jobs() -> None:
     run(scene)
 
 
-def test_a_job_that_nobody_looks_at_is_cancelled(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_job_that_nobody_looks_at_is_canceled(monkeypatch: pytest.MonkeyPatch) -> None:
     async def scene() -> None:
         monkeypatch.setattr(jobs_module, "ABANDONED", 0.05)
         pool = Waiting()
@@ -123,7 +123,7 @@ def test_a_job_that_nobody_looks_at_is_cancelled(monkeypatch: pytest.MonkeyPatch
     run(scene)
 
 
-def test_what_is_being_published_is_not_cancelled() -> None:
+def test_what_is_being_published_is_not_canceled() -> None:
     async def scene() -> None:
         pool = Waiting()
         jobs = Jobs(pool)

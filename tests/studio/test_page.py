@@ -214,7 +214,7 @@ def test_several_mistakes_are_shown_at_once(explore: Shown) -> None:
         expect(explore.field(name).locator(".mistake")).to_be_visible()
 
 
-def test_a_long_computation_tells_how_long_it_takes_and_can_be_cancelled(explore: Shown) -> None:
+def test_a_long_computation_tells_how_long_it_takes_and_can_be_canceled(explore: Shown) -> None:
     explore.choose("solve", "width")
     explore.says("the narrowest width that holds in 90 of 100 releases is 5")
     explore.type("epsilon", "0,0001")
@@ -229,7 +229,7 @@ def test_a_long_computation_tells_how_long_it_takes_and_can_be_cancelled(explore
     expect(explore.page.locator(".mistake:visible")).to_have_count(0)
     wait.get_by_role("button", name="Cancel").click()
     expect(wait).to_be_hidden()
-    expect(explore.page.get_by_text("Cancelled. Change something to ask again.")).to_be_visible()
+    expect(explore.page.get_by_text("Canceled. Change something to ask again.")).to_be_visible()
     # what is asked next takes the place of what still runs
     explore.type("epsilon", "0.0002")
     expect(wait).to_be_visible()

@@ -242,6 +242,17 @@ def test_the_only_measure_adds_everything(base: Base) -> None:
         ({"by": [{"column": "city", "keys": "Paris,,Rome"}]}, "by.0.keys", "between the commas"),
         ({"by": [{"column": "city", "keys": ""}]}, "by.0.keys", "listed, or left to a private selection"),
         ({"by": [{"column": "month", "keys": "1-3"}]}, "by.0.keys", "1..3"),
+        (
+            {
+                "by": [
+                    {"column": "spend", "keys": "1"},
+                    {"column": "month", "keys": ""},
+                    {"column": "city", "keys": ""},
+                ]
+            },
+            "by.1.keys",
+            "keys of month, city must be listed",
+        ),
         ({"by": [{"column": "city", "keys": "Rome", "rest": "Rome"}]}, "by.0.rest", "no key"),
         ({"measures": []}, None, "measures must be at least one"),
         ({"measures": [{"kind": "count", "within": "-5"}]}, "measures.0.within", "above 0"),

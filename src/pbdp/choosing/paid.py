@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import asdict, dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Unpack
 
 import numpy as np
 
@@ -14,12 +14,14 @@ from pbdp.choosing.search import plan_choice, plans_before, plans_for, plans_of_
 from pbdp.choosing.way import Asked
 from pbdp.digits import percent_up
 from pbdp.ledger.errors import KeyReusedError
+from pbdp.ledger.request import about
+from pbdp.paying import PayingFor
 from pbdp.planning.plan import Plan
 from pbdp.release.keystream import SECURE
 from pbdp.spelling import digest
 
 if TYPE_CHECKING:
-    from pbdp.ledger.budget import Blocks, Budget
+    from pbdp.ledger.budget import Budget
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,18 +53,18 @@ class Chosen:
 def plan_within(
     budget: Budget,
     asked: Asked,
+    paying: PayingFor,
     *,
     within: float | None = None,
     confidence: float | None = None,
     epsilon: float | None = None,
-    key: str | None = None,
-    blocks: Blocks = None,
 ) -> ChoicePlan:
     """The plan that costs least of a budget, or the one that was paid for under this key.
 
     With an accuracy every law is priced, at the budget's own delta. If none of them fits, it is the one with
     the least epsilon, so that the refusal says what would.
     """
+    key, blocks = paying.get("key"), paying.get("blocks")
     before = None if key is None else budget.ledger.spend_of(key)
     if within is None or confidence is None or epsilon is not None or asked.picks < 2:
         first = plan_choice(**asdict(asked), within=within, confidence=confidence, epsilon=epsilon)
@@ -94,25 +96,20 @@ def choose_paid(
     budget: Budget,
     plan: ChoicePlan,
     scores: object,
-    *,
-    key: str | None = None,
-    query: str | None = None,
-    blocks: Blocks = None,
+    **paying: Unpack[PayingFor],
 ) -> Chosen:
     """Pay, draw, store. Of the scores only types and number are looked at before they are paid for."""
     given = read_scores(scores, plan.asked.options)
     options = _identity(given)
-    words, claim = plan.describe(), plan.claim
+    claim = plan.claim
     stored, paid = budget.answered(
         claim,
         # all numbers of a package are used up: another choice pays again
         claim.package if isinstance(claim, Plan) else 1,
         lambda: _packed(options, plan.drawn(given, SECURE).tolist()),
-        key=key,
-        query=f"{words}; {query}" if query else words,
         again=True,
-        blocks=blocks,
         times=plan.times,
+        **about(paying, plan.describe()),
     )
     repeated = paid.stored_answer is not None
     return Chosen(

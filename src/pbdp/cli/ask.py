@@ -8,10 +8,21 @@ from typing import TYPE_CHECKING, Any
 
 from pbdp.cli.files import Outcome, checked_target, json_text, new_file
 from pbdp.cli.ledger import DEFAULT
-from pbdp.cli.options import add, blocks_of, float_of, ledger_place, number, share, width_of
+from pbdp.cli.options import (
+    add,
+    add_budget,
+    blocks_of,
+    float_of,
+    ledger_place,
+    number,
+    paying_of,
+    share,
+    width_of,
+)
 from pbdp.cli.parser import Parser
 from pbdp.digits import percent_down, percent_up, plain
 from pbdp.errors import ContradictionError, InputError
+from pbdp.paying import PayingFor
 
 if TYPE_CHECKING:
     from pbdp.certificates.release_file import ReleaseFile
@@ -57,9 +68,7 @@ def declare(parser: Parser) -> None:
     accuracy.add_argument("--sharpenable", action="store_true", help=sharpenable)
     accuracy.add_argument("--nonnegative", action="store_true", help="answers are never below zero")
     budget = parser.add_argument_group("budget")
-    add(budget, "--ledger")
-    add(budget, "--dataset", required=True)
-    add(budget, "--blocks", "--key", "--trust-ledger", "--query")
+    add_budget(budget, PayingFor, needed=True)
     budget.add_argument("--price", action="store_true", help="say what it would cost; spend nothing")
     parser.add_argument(
         "--manifest",
@@ -98,7 +107,7 @@ def run(options: argparse.Namespace) -> Outcome:
 
         from pbdp.ledger.ask import Asked, ask
 
-        asked = ask(budget, question, answer, key=options.key, query=options.query, blocks=blocks_of(options))
+        asked = ask(budget, question, answer, **paying_of(options, PayingFor))
         if not isinstance(asked, Asked):
             return _looked(asked, options, ledger.notes)
         if manifest is not None:

@@ -9,12 +9,13 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from pbdp.cli.files import Outcome, picture_of, target_of
-from pbdp.cli.options import add, add_neighbors, blocks_of, check_budget, number, whole
+from pbdp.cli.options import add, add_budget, add_neighbors, check_budget, number, paying_of, whole
 from pbdp.cli.parser import Parser
 from pbdp.cli.progress import Progress
 from pbdp.columns.files import FORMATS
 from pbdp.digits import delta_text, percent_down, percent_up, rounded_down, rounded_up
 from pbdp.errors import ContradictionError, InputError
+from pbdp.paying import PayingFor
 
 if TYPE_CHECKING:
     from pbdp.choosing.plan import ChoicePlan
@@ -71,7 +72,7 @@ def declare(parser: Parser) -> None:
     add(accuracy, "--delta", default=0.0, help="for --top: allow this delta, which can cost less epsilon")
     add_neighbors(accuracy)
     budget = parser.add_argument_group("budget")
-    add(budget, "--ledger", "--dataset", "--blocks", "--key", "--trust-ledger", "--query")
+    add_budget(budget, PayingFor)
     output = parser.add_argument_group("output")
     output.add_argument("--dry-run", action="store_true", help="show the plan only; choose and spend nothing")
     add(output, "--output", help="write the plan as a .json file")
@@ -127,7 +128,7 @@ def _width(text: str) -> float:
 
 def _check(options: argparse.Namespace) -> None:
     """Refuse options that do not belong together before anything is read."""
-    check_budget(options, "query", spends=(options.input or options.file) is not None and not options.dry_run)
+    check_budget(options, spends=(options.input or options.file) is not None and not options.dry_run)
     if options.file is not None:
         if options.input is not None:
             raise ContradictionError("SCORES", "left out with --input", "both")
@@ -176,12 +177,12 @@ def _paid(
     from pbdp.ledger import Ledger
     from pbdp.ledger.budget import Budget
 
+    paying = paying_of(options, PayingFor)
     with Ledger.open(options.ledger, trust=options.trust_ledger) as ledger:
         budget = Budget.of(ledger, options.dataset)
-        blocks = blocks_of(options)
-        plan = plan_within(budget, asked, **accuracy, key=options.key, blocks=blocks)
+        plan = plan_within(budget, asked, paying, **accuracy)
         write(plan)
-        paid = choose_paid(budget, plan, scores, key=options.key, query=options.query, blocks=blocks)
+        paid = choose_paid(budget, plan, scores, **paying)
         cost = "Paid for before" if paid.repeated else f"Cost {percent_up(paid.share)} of the budget"
         words = f"{cost}; {percent_up(paid.spent)} is spent now. Request key: {paid.key}"
         record = {"share": paid.share, "spent": paid.spent, "repeated": paid.repeated, "key": paid.key}

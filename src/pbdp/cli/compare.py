@@ -10,13 +10,24 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from pbdp.cli.files import Outcome, checked_target, json_text, new_file, picture_of, saved_words
-from pbdp.cli.options import add, add_neighbors, blocks_of, check_budget, names_in, number, share, whole
+from pbdp.cli.options import (
+    add,
+    add_budget,
+    add_neighbors,
+    check_budget,
+    names_in,
+    number,
+    paying_of,
+    share,
+    whole,
+)
 from pbdp.cli.parser import Parser
 from pbdp.cli.progress import Progress
 from pbdp.columns.files import FORMATS
 from pbdp.digits import percent_down, percent_up
 from pbdp.errors import ContradictionError, InputError
 from pbdp.mechanism.neighbors import Neighbors
+from pbdp.paying import PayingFor
 
 if TYPE_CHECKING:
     from pbdp.comparing.compared import Compared
@@ -103,7 +114,7 @@ def declare(parser: Parser) -> None:
     add_neighbors(needed, default=Neighbors.REPLACE)
     parser.set_defaults(neighbors=None)
     budget = parser.add_argument_group("budget")
-    add(budget, "--ledger", "--dataset", "--blocks", "--key", "--trust-ledger", "--query")
+    add_budget(budget, PayingFor)
     output = parser.add_argument_group("output")
     add(output, "--output", help="write the plan and what was published as a .json file")
     add(output, "--force", "--plot", "--json", "--insecure-test-seed")
@@ -120,7 +131,7 @@ class _Asked:
 def run(options: argparse.Namespace) -> Outcome:
     """Plan or read the plan, pay, publish, say."""
     asked = _asked(options)
-    check_budget(options, "query", spends=bool(asked.counts) or options.input is not None)
+    check_budget(options, spends=bool(asked.counts) or options.input is not None)
     target = _target(options, asked)
     picture = picture_of(options)
     groups: tuple[Any, Any] | None = None
@@ -300,15 +311,7 @@ def _published(
 
     with Ledger.open(options.ledger, trust=options.trust_ledger) as ledger:
         budget = Budget.of(ledger, options.dataset)
-        found = plan.paid(
-            budget,
-            groups,
-            after=after,
-            users=users,
-            key=options.key,
-            query=options.query,
-            blocks=blocks_of(options),
-        )
+        found = plan.paid(budget, groups, after=after, users=users, **paying_of(options, PayingFor))
         paid = found.published[-1].paid or {}
         spent = f"{percent_up(budget.spent)} of the budget of {budget.dataset} is spent now."
         return found, (f"{spent} Request key: {paid.get('trial')}", *ledger.notes)

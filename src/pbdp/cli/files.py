@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from pbdp.planning.plan import Plan
 
 STANDARD = "-"
+# Formats that columns of numbers are written in; `published_columns` has a writer for each of them.
+WRITTEN = ("csv", "json", "parquet")
 # Endings that say a format by another name.
 _ALSO = {"pq": "parquet", "txt": "csv"}
 
@@ -167,14 +169,24 @@ def target_of(
             raise InputError("standard output", "open", "a closed one")
         if options.format == "parquet" and sys.stdout.isatty():
             raise InputError("output", "a file for Parquet", "a terminal", "Name it with -o.")
-        return Target(path=None, written=options.format or "csv", force=False)
+        return _writable(Target(path=None, written=options.format or "csv", force=False))
     path = checked_target(name, options.force, read)
     ending = path.suffix.lower().lstrip(".")
     if options.format is None and ending not in (*formats, *also):
         raise InputError(
             "output", f"named {endings_in_words(formats)}", name, f"Or say --format {formats[0]}."
         )
-    return Target(path=path, written=options.format or _ALSO.get(ending, ending), force=options.force)
+    written = options.format or _ALSO.get(ending, ending)
+    return _writable(Target(path=path, written=written, force=options.force))
+
+
+def _writable(target: Target) -> Target:
+    """Refused where the package that writes the format is missing."""
+    if target.written == "parquet":
+        from pbdp.columns.files import pyarrow_modules
+
+        pyarrow_modules()
+    return target
 
 
 def checked_target(

@@ -99,7 +99,7 @@ def _record(
 ) -> dict[str, Any]:
     import numpy as np
 
-    from pbdp.cli.table_file import json_values, typed_numbers
+    from pbdp.cli.published_columns import json_values, typed_numbers
 
     def listed(numbers: Any, whole: bool) -> list[Any]:
         return json_values(typed_numbers(numbers, whole))

@@ -12,12 +12,23 @@ from typing import TYPE_CHECKING, Any
 from pbdp.accounting.risk import delta_words
 from pbdp.cli.files import Outcome, checked_target, json_text, lines_in, new_file, picture_of
 from pbdp.cli.ledger_keys import declare_keys
-from pbdp.cli.options import LEDGER_VARIABLE, add, add_neighbors, blocks_of, ledger_place, names_in, share
+from pbdp.cli.options import (
+    LEDGER_VARIABLE,
+    add,
+    add_budget,
+    add_neighbors,
+    blocks_of,
+    ledger_place,
+    names_in,
+    paying_of,
+    share,
+)
 from pbdp.cli.parser import Parser
 from pbdp.cli.words.layout import paragraph
 from pbdp.cli.words.ledgers import history_table, status_table, verification_words
 from pbdp.digits import delta_text, epsilon_text, percent_up
 from pbdp.errors import ContradictionError, InputError
+from pbdp.paying import PayingOnce
 
 if TYPE_CHECKING:
     from pbdp.ledger.budget import Budget
@@ -90,8 +101,7 @@ def declare(parser: Parser) -> None:
 
     reserve = _part(parts, "reserve", _reserve, "pay for plans together and in advance, composed exactly")
     reserve.add_argument("plans", metavar="PLAN[:TIMES]", nargs="+", help="such as weekly.json:52")
-    add(reserve, "--dataset", required=True)
-    add(reserve, "--blocks", "--key", "--trust-ledger")
+    add_budget(reserve, PayingOnce, needed=True)
 
     verify = _part(
         parts, "verify", _verify, "check every record; exit code 1 if one was changed, removed or moved"
@@ -300,10 +310,10 @@ def _reserve(options: argparse.Namespace) -> Outcome:
     from pbdp.ledger import Ledger
     from pbdp.ledger.budget import Budget
 
-    plans, blocks = plans_in(options.plans), blocks_of(options)
+    plans = plans_in(options.plans)
     with Ledger.open(_place(options), trust=options.trust_ledger) as ledger:
         budget = Budget.of(ledger, options.dataset)
-        found = budget.reserve(*plans, key=options.key, blocks=blocks)
+        found = budget.reserve(*plans, **paying_of(options, PayingOnce))
         if options.json:
             return Outcome(output=json_text("reservation", asdict(found)), notes=ledger.notes)
         paid = (

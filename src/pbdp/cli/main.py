@@ -9,7 +9,7 @@ import warnings
 from collections.abc import Sequence
 
 from pbdp import __version__
-from pbdp.cli import COMMANDS
+from pbdp.cli.commands import COMMANDS
 from pbdp.cli.files import Outcome, json_text
 from pbdp.cli.parser import Parser, UsageError
 from pbdp.cli.progress import Phases, Progress, colored

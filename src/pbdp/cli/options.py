@@ -9,14 +9,16 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from pbdp.errors import ContradictionError, InputError
 from pbdp.mechanism.neighbors import Neighbors
+from pbdp.paying import Paying, PayingFor
 
 if TYPE_CHECKING:
     from pbdp.ledger.budget import Budget
 
+P = TypeVar("P", bound=Paying)
 LEDGER_VARIABLE = "PBDP_LEDGER"
 # Written out, such a number would fill the memory.
 LONG_EXPONENT = re.compile(r"[eE][+-]?[\d_]{4}")
@@ -158,8 +160,15 @@ _SHARED: dict[str, dict[str, Any]] = {
     },
 }
 _SHORT = {"--output": "-o"}
+# What says who pays, and how, in the order of help.
+_BUDGET = ("--ledger", "--dataset", "--blocks", "--key", "--trust-ledger", "--query")
 # What options were called before; it still works, and is not shown.
 _BEFORE = {"--neighbors": "--neighbours"}
+
+
+def _dest(name: str) -> str:
+    """Under which name the value of an option is found."""
+    return name.lstrip("-").replace("-", "_")
 
 
 def add(parser: argparse._ActionsContainer, *names: str, **changes: Any) -> None:
@@ -169,8 +178,23 @@ def add(parser: argparse._ActionsContainer, *names: str, **changes: Any) -> None
         flags = (_SHORT[name], name) if name in _SHORT else (name,)
         parser.add_argument(*flags, **settings)
         if name in _BEFORE:
-            hidden = {"dest": name.lstrip("-"), "help": argparse.SUPPRESS, "default": argparse.SUPPRESS}
+            hidden = {"dest": _dest(name), "help": argparse.SUPPRESS, "default": argparse.SUPPRESS}
             parser.add_argument(_BEFORE[name], **(settings | hidden))
+
+
+def add_budget(parser: argparse._ActionsContainer, words: type[Paying], *, needed: bool = False) -> None:
+    """Declare who pays, and what such a payment says; `needed` where nothing is done without a budget."""
+    left_out = PayingFor.__annotations__.keys() - words.__annotations__.keys()
+    for name in _BUDGET:
+        # the parts of `pbdp ledger` have one already
+        if _dest(name) not in left_out and name not in parser._option_string_actions:
+            add(parser, name, **({"required": True} if needed and name == "--dataset" else {}))
+
+
+def paying_of(options: argparse.Namespace, words: type[P]) -> P:
+    """What the options of `add_budget` say of a payment."""
+    said = {name: getattr(options, name) for name in words.__annotations__}
+    return cast("P", said | {"blocks": blocks_of(options)})
 
 
 def add_neighbors(
@@ -254,11 +278,9 @@ def check_budget(options: argparse.Namespace, *more: str, spends: bool = True) -
     if spends or named or options.dataset is not None:
         options.ledger = ledger_place(options)
     if options.ledger is None:
-        for name in ("dataset", "blocks", "key", "trust_ledger", *more):
-            if getattr(options, name) not in (None, False):
-                raise ContradictionError(
-                    f"--{name.replace('_', '-')}", f"used with --ledger (or {LEDGER_VARIABLE})", "no ledger"
-                )
+        for name in (*_BUDGET, *more):
+            if getattr(options, _dest(name), None) not in (None, False):
+                raise ContradictionError(name, f"used with --ledger (or {LEDGER_VARIABLE})", "no ledger")
     elif options.dataset is None:
         known = "" if named else f" The ledger is that of ${LEDGER_VARIABLE}; unset it to use none."
         raise ContradictionError(

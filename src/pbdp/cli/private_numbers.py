@@ -17,8 +17,9 @@ from typing import Any
 import numpy as np
 
 from pbdp.cli.progress import Progress
-from pbdp.columns.files import HEADER, SHORT_TEXT, Block, Wanted, blocks_of, number_in, pyarrow_modules
+from pbdp.columns.files import HEADER, Block, Wanted, blocks_of, pyarrow_modules
 from pbdp.columns.given import arrow_array
+from pbdp.digits import SHORT_TEXT, number_in
 from pbdp.errors import InputError
 
 REMEDY = "Look for units, thousands separators, decimal commas and words."

@@ -10,13 +10,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pbdp.cli.options import blocks_of, paying_budget
+from pbdp.cli.options import blocks_of, paying_budget, paying_of
 from pbdp.cli.private_numbers import PrivateColumn
-from pbdp.cli.table_file import Table, json_values, ready_columns, typed_numbers
+from pbdp.cli.published_columns import Table, json_values, ready_columns, typed_numbers
 from pbdp.cli.words.ledgers import paid_words
 from pbdp.cli.words.plans import insecure_words, interval_words, promise_words, uncounted_words
 from pbdp.digits import plain
 from pbdp.noise.kernel import Array, Index
+from pbdp.paying import PayingFor
 from pbdp.release.intervals import Intervals
 from pbdp.release.keystream import InsecureTestKeystream, Keystream, SecureKeystream
 
@@ -224,12 +225,10 @@ def publish(
                 plan,
                 count,
                 lambda: _drawn(ready, None),
-                key=options.key,
-                query=options.query,
                 disjoint=options.disjoint,
                 again=options.again,
                 shape=counts if plan.is_joint else None,
-                blocks=blocks_of(options),
+                **paying_of(options, PayingFor),
             )
             enforced = f"ledger {budget.ledger.place}"
             values, note = paid.values, paid_words(budget, plan, paid)

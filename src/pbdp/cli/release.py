@@ -7,12 +7,23 @@ from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
-from pbdp.cli.files import STANDARD, Outcome, Target, checked_target, json_text, new_file, plan_in, target_of
-from pbdp.cli.options import add, add_written, check_budget, share
+from pbdp.cli.files import (
+    STANDARD,
+    WRITTEN,
+    Outcome,
+    Target,
+    checked_target,
+    json_text,
+    new_file,
+    plan_in,
+    target_of,
+)
+from pbdp.cli.options import add, add_budget, add_written, check_budget, share
 from pbdp.cli.parser import Parser
 from pbdp.cli.progress import Progress
 from pbdp.columns.files import FORMATS
 from pbdp.errors import ContradictionError, InputError, did_you_mean
+from pbdp.paying import PayingFor
 
 if TYPE_CHECKING:
     from pbdp.cli.private_numbers import PrivateColumn
@@ -63,7 +74,7 @@ def declare(parser: Parser) -> None:
     )
     add(releases, "--neighbors")
     budget = parser.add_argument_group("budget")
-    add(budget, "--ledger", "--dataset", "--blocks", "--key", "--trust-ledger", "--query")
+    add_budget(budget, PayingFor)
     budget.add_argument(
         "--again", action="store_true", help="pay for the plan again when its releases are used up"
     )
@@ -75,7 +86,7 @@ def declare(parser: Parser) -> None:
         metavar="CONFIDENCE",
         help="add an interval for the truth, at the plan's confidence or at this one",
     )
-    add_written(output, FORMATS)
+    add_written(output, WRITTEN)
     output.add_argument(
         "--manifest",
         metavar="FILE",
@@ -88,7 +99,7 @@ def declare(parser: Parser) -> None:
 def run(options: argparse.Namespace) -> Outcome:
     """Read and check everything, then draw, then write."""
     _check(options)
-    target = target_of(options, FORMATS, read=[options.input])
+    target = target_of(options, WRITTEN, read=[options.input])
     manifest = None
     if options.manifest is not None:
         manifest = checked_target(
@@ -101,13 +112,13 @@ def run(options: argparse.Namespace) -> Outcome:
     _check_kept(plan, options.keep)
 
     from pbdp.cli.publication import publish
-    from pbdp.cli.table_file import ready_columns, table_bytes
+    from pbdp.cli.published_columns import ready_columns, table_bytes
 
     with Progress() as progress:
         columns = _columns(plan, options, progress)
-        kept = ready_columns(
-            columns[0].kept, "json" if target.path is None and options.json else target.written
-        )
+        kept = columns[0].kept
+        if kept:
+            kept = ready_columns(kept, "json" if target.path is None and options.json else target.written)
         with target.opened() as file, _opened(manifest, options.force) as beside:
             publication = publish(plan, columns, kept, options, progress)
             if file is not None:
@@ -128,7 +139,7 @@ def _opened(path: Path | None, force: bool) -> AbstractContextManager[BinaryIO |
 
 def _output(publication: Publication, options: argparse.Namespace, target: Target) -> str | bytes:
     """One object, one line on the file, the number alone (or those of parts, by name), or the table."""
-    from pbdp.cli.table_file import table_bytes
+    from pbdp.cli.published_columns import table_bytes
 
     if options.json:
         return json_text("released", publication.record(written_to=options.output))
@@ -182,7 +193,7 @@ def _by_name(texts: list[str], names: list[str]) -> dict[str, list[str]]:
 def _check(options: argparse.Namespace) -> None:
     """Refuse options that do not belong together before anything is read."""
     options.interval = _interval(options.interval)
-    check_budget(options, "query", "again")
+    check_budget(options, "--again")
     if bool(options.numbers) == (options.input is not None):
         got = "both" if options.numbers else "neither"
         raise ContradictionError("numbers", "typed, or in a file with --input", got)

@@ -7,9 +7,10 @@ import argparse
 from pbdp.cli.ask import answer_of
 from pbdp.cli.files import Outcome, json_text
 from pbdp.cli.ledger import DEFAULT
-from pbdp.cli.options import add, blocks_of, float_of, ledger_place
+from pbdp.cli.options import add, add_budget, float_of, ledger_place, paying_of
 from pbdp.cli.parser import Parser
 from pbdp.digits import plain
+from pbdp.paying import Paying
 
 EXAMPLES = """examples:
   pbdp ask 1234 --sharpenable --within 20 --confidence 0.95 --sensitivity 1 --dataset visits --key march
@@ -31,9 +32,7 @@ def declare(parser: Parser) -> None:
     parser.add_argument("number", metavar="NUMBER", nargs="?", help="the true number; - for standard input")
     add(parser, "--within", required=True, help="the width that the answer is to have: 5")
     add(parser, "--confidence", help="default: that of the answer")
-    add(parser, "--ledger")
-    add(parser, "--dataset", required=True)
-    add(parser, "--blocks", "--trust-ledger")
+    add_budget(parser, Paying, needed=True)
     parser.add_argument("--price", action="store_true", help="say what it would cost; spend nothing")
     add(parser, "--json")
 
@@ -46,16 +45,15 @@ def run(options: argparse.Namespace) -> Outcome:
     from pbdp.ledger import Ledger
     from pbdp.ledger.budget import Budget
 
-    place, blocks = ledger_place(options) or DEFAULT, blocks_of(options)
+    place, paying = ledger_place(options) or DEFAULT, paying_of(options, Paying)
     with Ledger.open(place, trust=options.trust_ledger) as ledger:
         budget, confidence = Budget.of(ledger, options.dataset), options.confidence
         if answer is None:
+            blocks = paying.get("blocks")
             found = budget.sharpening(options.key, within=within, confidence=confidence, blocks=blocks)
             priced = json_text("sharpening", found.record()) if options.json else found.describe()
             return Outcome(output=priced, notes=ledger.notes)
-        sharpened = budget.sharpen(
-            options.key, within=within, answer=answer, confidence=confidence, blocks=blocks
-        )
+        sharpened = budget.sharpen(options.key, within=within, answer=answer, confidence=confidence, **paying)
         if not options.json:
             notes = (*sharpened.lines(), *ledger.notes)
             return Outcome(output=plain(sharpened.value), notes=notes, released=True)

@@ -15,49 +15,27 @@ import sys
 from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
-from decimal import MAX_EMAX, MIN_EMIN, ROUND_05UP, Context, Decimal, InvalidOperation
+from decimal import Decimal
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, Literal, TextIO
 
+from pbdp.digits import EXACT_ENOUGH, number_in
 from pbdp.errors import InputError, MissingPackageError, did_you_mean
 from pbdp.spelling import near_file
 
 if TYPE_CHECKING:
     from _csv import Reader
 
+# What can be read.
 FORMATS = ("csv", "json", "parquet")
 ENDINGS = {".json": "json", ".parquet": "parquet", ".pq": "parquet"}
 STANDARD_INPUT = "-"
 BLOCK = 1 << 16
-# Grid points and the middles between them have fewer digits. This rounding keeps a number on its side of all
-# that have fewer; what is beyond the exponents of decimals counts as the largest or the least of them.
-EXACT_ENOUGH = Context(
-    prec=1500, rounding=ROUND_05UP, Emin=MIN_EMIN, Emax=MAX_EMAX, clamp=0, traps=[InvalidOperation]
-)
-# Longer texts are read as decimals, in a time that grows with their length only.
-SHORT_TEXT = 1000
 HEADER = "If the first row holds names, choose one of them with --column."
 
 Row = list[str]
 Held = Literal["text", "json", "arrow"]
-
-
-def number_in(text: str) -> int | Decimal:
-    """The number that is written there, however long; nothing counts as 0. Whole ones come as such.
-
-    Raises an ArithmeticError where no number is written.
-    """
-    text = text.strip() or "0"
-    if len(text) <= SHORT_TEXT:
-        try:
-            return int(text)
-        except ValueError:
-            pass
-    number = EXACT_ENOUGH.create_decimal(text)
-    if len(text) <= SHORT_TEXT or not text.lstrip("+-").isdecimal():
-        return number
-    return int(number) if number.adjusted() < SHORT_TEXT else int(number.copy_sign(Decimal(10) ** SHORT_TEXT))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

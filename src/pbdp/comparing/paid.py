@@ -13,12 +13,13 @@ from typing import TYPE_CHECKING, Any
 
 from pbdp.comparing.plan import ComparisonPlan
 from pbdp.errors import ContradictionError
+from pbdp.ledger.request import Reservation, about
+from pbdp.paying import Blocks, PayingFor
 from pbdp.release.keystream import SECURE
 
 if TYPE_CHECKING:
     from pbdp.comparing.compared import Compared
-    from pbdp.ledger.budget import Blocks, Budget
-    from pbdp.ledger.request import Reservation
+    from pbdp.ledger.budget import Budget
 
 
 def pay(
@@ -26,12 +27,10 @@ def pay(
     budget: Budget,
     answers: list[Any],
     after: Compared | None,
-    *,
-    key: str | None,
-    query: str | None,
-    blocks: Blocks,
+    paying: PayingFor,
 ) -> tuple[list[int], Mapping[str, Any]]:
     """Published numbers, and which record of which ledger paid for them."""
+    key = paying.get("key")
     before = None if after is None else after.published[-1].paid
     if after is not None and before is None:
         raise ContradictionError("after", "looks that a budget paid for", "looks without a ledger")
@@ -41,22 +40,21 @@ def pay(
     trial = key if before is None else str(before["trial"])
     if trial is None:
         trial = secrets.token_hex(16)
-    words = f"{plan.summary()}; {query}" if query else plan.summary()
+    look = look_key(trial, 1 if after is None else after.look + 1) if several else trial
+    of_look: PayingFor = {**about(paying, plan.summary()), "key": look}
     disjoint = plan.asked.disjoint
     ready = plan.noise.prepared(answers, disjoint=disjoint)
     paid = budget.paid(
         plan.noise,
         ready.count,
         lambda: ready.draw(SECURE),
-        key=look_key(trial, 1 if after is None else after.look + 1) if several else trial,
-        query=words,
         disjoint=disjoint,
         again=not several,
-        blocks=blocks,
         parts=plan.looks,
         whole=trial,
+        **of_look,
     )
-    return [int(number) for number in paid.values], paid_record(paid.reservation, trial, blocks)
+    return [int(number) for number in paid.values], paid_record(paid.reservation, trial, paying.get("blocks"))
 
 
 def look_key(trial: str, look: int) -> str:

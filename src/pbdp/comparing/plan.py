@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 from pbdp.comparing.analysis import Measure
 from pbdp.comparing.experiment import DELTA, Experiment, Pair, Published, check_need, checked_users
@@ -19,15 +19,16 @@ from pbdp.comparing.reach import Reach
 from pbdp.digits import delta_text, percent_down, percent_up, rounded_up
 from pbdp.errors import CannotCertifyError, ContradictionError, InputError, unchangeable
 from pbdp.mechanism.neighbors import Neighbors
+from pbdp.paying import MEANING, PayingFor
 from pbdp.planning.plan import Plan
 from pbdp.root import least_enough
-from pbdp.spelling import neighbours_too
+from pbdp.spelling import neighbours_too, with_words
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from pbdp.comparing.compared import Compared
-    from pbdp.ledger.budget import Blocks, Budget
+    from pbdp.ledger.budget import Budget
 
 # The search ends this near to the least loss.
 _CLOSE = 1e-3
@@ -144,6 +145,7 @@ class ComparisonPlan:
             drawn = self.noise.release(answers, disjoint=disjoint, insecure_test_seed=seed + look).value
         return self._found(drawn, sizes, after, insecure_test_seed=insecure_test_seed)
 
+    @with_words(PayingFor, MEANING)
     def paid(
         self,
         budget: Budget,
@@ -151,22 +153,19 @@ class ComparisonPlan:
         *,
         after: Compared | None = None,
         users: Pair | None = None,
-        key: str | None = None,
-        query: str | None = None,
-        blocks: Blocks = None,
+        **paying: Unpack[PayingFor],
     ) -> Compared:
-        """The same, paid from a budget first; the same key brings back the same numbers.
+        """The same, paid from a `budget` first.
 
         `groups` are the two groups, as in `compare`, as are `after` and `users`. The first look pays for all
-        of them, and the key of the first is that of all. `query` is a public remark, and `blocks` are the
-        blocks of people that were read.
+        of them, and the key of the first is that of all.
         """
         from pbdp.comparing.paid import pay
 
         if not isinstance(groups, list | tuple) or len(groups) != 2:
             raise InputError("groups", "two, the first and the second", "something else")
         answers, sizes = self._answers(groups[0], groups[1], after, users)
-        drawn, paid = pay(self, budget, answers, after, key=key, query=query, blocks=blocks)
+        drawn, paid = pay(self, budget, answers, after, paying)
         return self._found(drawn, sizes, after, paid=paid)
 
     def say(self, *numbers: int, after: Compared | None = None, users: Pair | None = None) -> Compared:

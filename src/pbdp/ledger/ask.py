@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 
@@ -18,12 +18,13 @@ from pbdp.domains import positive, probability
 from pbdp.errors import ContradictionError, InputError
 from pbdp.ledger.book import Spend
 from pbdp.ledger.errors import BudgetExceededError, KeyReusedError
-from pbdp.ledger.request import Reservation
+from pbdp.ledger.request import Reservation, about
 from pbdp.mechanism.absolute import AbsoluteRegion
 from pbdp.mechanism.requirement import Requirement
 from pbdp.mechanism.width_text import WidthText
 from pbdp.mechanism.within import Within, region_within
 from pbdp.noise.kernel import Array, Index
+from pbdp.paying import Blocks, PayingFor
 from pbdp.planning.plan import Plan
 from pbdp.planning.pricing import Amounts
 from pbdp.planning.pricing.choice import QUICK, Affordable, laws_for, what_fits
@@ -31,7 +32,7 @@ from pbdp.planning.store import plan_from_record, plan_record
 from pbdp.release.keystream import SecureKeystream
 
 if TYPE_CHECKING:
-    from pbdp.ledger.budget import Blocks, Budget
+    from pbdp.ledger.budget import Budget
     from pbdp.ledger.looks import Looked
 
 # A confidence that stands for the one to be found: any will do.
@@ -207,31 +208,22 @@ def ask(
     budget: Budget,
     question: Question,
     answer: object,
-    *,
-    key: str | None = None,
-    query: str | None = None,
-    blocks: Blocks = None,
+    **paying: Unpack[PayingFor],
 ) -> Asked | Looked:
     """Choose, pay, draw, store; look several times where a percentage has a floor."""
     if question.floor is not None:
         from pbdp.ledger.looks import look
 
-        return look(budget, question, answer, key=key, query=query, blocks=blocks)
+        return look(budget, question, answer, **paying)
+    key, blocks = paying.get("key"), paying.get("blocks")
     before = None if key is None else budget.ledger.spend_of(key)
     if key is None or before is None:
         plan = choose(budget, question, blocks)
     else:
         plan = _paid_before(budget, question, before, blocks)
     alone = replace(plan, compared=tuple, proved=lambda _: None)
-    drawn = Drawn.of(
-        budget,
-        plan,
-        answer,
-        {"asked": plan_record(alone)},
-        key=key,
-        query=f"{question.words()}; {query}" if query else question.words(),
-        blocks=blocks,
-    )
+    beside = {"asked": plan_record(alone)}
+    drawn = Drawn.of(budget, plan, answer, beside, about(paying, question.words()))
     # what was drawn just now has the plan that it was drawn with, and its tables
     then, values = _unpacked(drawn.content, drawn.paid.key) if drawn.repeated else (plan, drawn.values)
     plan, value = then, number_of(then, values)
@@ -268,10 +260,7 @@ class Drawn:
         plan: Plan,
         answer: object,
         beside: dict[str, Any],
-        *,
-        key: str | None,
-        query: str,
-        blocks: Blocks,
+        paying: PayingFor,
     ) -> Drawn:
         """Pay for one number, draw it unless it was, and store it beside what is to be known of it later."""
         ready = plan.prepared(answer)
@@ -283,7 +272,7 @@ class Drawn:
             content = {**beside, "values": ready.draw(SecureKeystream()).tolist()}
             return json.dumps(content, separators=(",", ":"), allow_nan=False).encode()
 
-        stored, paid = budget.answered(plan, 1, draw, key=key, query=query, again=True, blocks=blocks)
+        stored, paid = budget.answered(plan, 1, draw, again=True, **paying)
         content = json.loads(stored)
         if not isinstance(content, dict) or not content.keys() >= beside.keys():
             raise KeyReusedError(paid.key)

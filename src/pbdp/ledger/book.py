@@ -1,4 +1,4 @@
-"""What the records say: the state of a dataset, a package and a request key, and the history for people."""
+"""What the records say: the state of a dataset, a package and a request key."""
 
 from __future__ import annotations
 
@@ -173,56 +173,3 @@ class Book:
         """What a witness should remember of this moment."""
         totals = {state.name: Totals(sequence=state.sequence, spent=state.spent) for state in datasets}
         return Memory(sequence=self.head.sequence, hash=self.head.hash, datasets=totals)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Entry:
-    """One change of one dataset's budget.
-
-    `kind` is dataset (the budget was given), spend, purchase (of releases to come) or recovery; `cost` is
-    what it added to `spent`, zero where the releases came from a package that was paid for before. `units`
-    are the plan's releases it used.
-    """
-
-    sequence: int
-    time: str
-    kind: str
-    dataset: str
-    cost: Amounts
-    spent: Amounts
-    plan: str | None = None
-    plan_label: str | None = None
-    query: str | None = None
-    key: str | None = None
-    values: int = 0
-    units: int = 0
-    units_left: int = 0
-    note: str | None = None
-
-
-def entries_of(record: Record) -> list[Entry]:
-    """What this record changed: nothing, one dataset, or in a recovery all of them."""
-    content = record.content
-    changes: list[dict[str, Any]] = []
-    match record.kind:
-        case "dataset":
-            changes = [{name: content[name] for name in ("dataset", "spent", "note")}]
-            changes[0]["cost"] = content["spent"]
-        case "spend":
-            told = ("dataset", "cost", "spent", "plan", "plan_label", "query", "key", "values", "units")
-            changes = [{name: content[name] for name in told}]
-            changes[0]["units_left"] = content["bought"] - content["used"]
-        case "purchase":
-            changes = [{name: content[name] for name in ("dataset", "cost", "spent", "plan_label", "key")}]
-            changes[0]["plan"] = content["plan"]
-            changes[0]["units_left"] = content["bought"] - content["used"]
-            changes[0]["note"] = f"{content['package']:,} releases reserved"
-        case "recovery":
-            note = f"the gap was counted as {content['gap']}"
-            changes = [
-                {"dataset": name, "cost": charged, "spent": content["spent"][name], "note": note}
-                for name, charged in content["charged"].items()
-            ]
-    return [
-        Entry(sequence=record.sequence, time=record.time, kind=record.kind, **change) for change in changes
-    ]

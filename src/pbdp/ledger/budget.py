@@ -13,7 +13,7 @@ import json
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, overload
+from typing import TYPE_CHECKING, Unpack, overload
 
 import numpy as np
 
@@ -23,16 +23,17 @@ from pbdp.errors import InputError, PbdpError
 from pbdp.ledger.book import DatasetState
 from pbdp.ledger.errors import BudgetExceededError, KeyReusedError
 from pbdp.ledger.ledger import Ledger
-from pbdp.ledger.request import Pricing, Purchase, Request, Reservation
+from pbdp.ledger.request import Pricing, Purchase, Request, Reservation, recorded
 from pbdp.mechanism.neighbors import Neighbors
 from pbdp.mechanism.within import Within
 from pbdp.noise.kernel import Array, Index
+from pbdp.paying import MEANING, Blocks, Paying, PayingFor, PayingOnce
 from pbdp.planning.plan import Plan
 from pbdp.planning.pricing import Claim, Measured, Plans, Price, Priced, Terms, fingerprint, price
 from pbdp.planning.pricing.priced import name_of
 from pbdp.release.keystream import SecureKeystream
 from pbdp.release.releaser import Form
-from pbdp.spelling import digest, neighbours_too
+from pbdp.spelling import digest, neighbours_too, with_words
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -43,7 +44,6 @@ if TYPE_CHECKING:
     from pbdp.ledger.sharpen import Sharpened, Sharpening
 
 Numbers = Array | Index
-Blocks = str | Sequence[str] | None
 # Limits that agree to one part in this many are the same.
 SAME = 10**9
 
@@ -197,19 +197,16 @@ class Budget:
         """
         return price(self.terms, _counted(plans), self.state.spent, blocks)
 
-    def reserve(
-        self, *plans: Priced | tuple[Priced, int], key: str | None = None, blocks: Blocks = None
-    ) -> Reserved:
+    @with_words(PayingOnce, MEANING)
+    def reserve(self, *plans: Priced | tuple[Priced, int], **paying: Unpack[PayingOnce]) -> Reserved:
         """Pay for plans, each (plan, times) or once, together and in advance: composed exactly, as one step.
 
-        Their releases can be used one by one later. The same `key` pays once. A `Claim` can be paid for too:
-        a mechanism that is run elsewhere.
-
-        `blocks` are the blocks of people that will be read; all of them, if left out.
+        Their releases can be used one by one later. A `Claim` can be paid for too: a mechanism that is run
+        elsewhere.
         """
         counted = _counted(plans)
-        chosen = self.terms.chosen_blocks(blocks)
-        label = price(self.terms, counted, self.state.spent, blocks).label
+        chosen = self.terms.chosen_blocks(paying.get("blocks"))
+        label = price(self.terms, counted, self.state.spent, paying.get("blocks")).label
         purchase = Purchase(
             dataset=self.dataset,
             plans=tuple(
@@ -218,7 +215,7 @@ class Budget:
             ),
             cost=self._pricing(counted, chosen),
             neighbors=self.terms.neighbors,
-            key=key,
+            **recorded(paying),
         )
         try:
             paid = self.ledger.buy(purchase)
@@ -238,11 +235,9 @@ class Budget:
         plan: Plan,
         answers: float,
         *,
-        key: str | None = None,
-        query: str | None = None,
         disjoint: bool = False,
         again: bool = False,
-        blocks: Blocks = None,
+        **paying: Unpack[PayingFor],
     ) -> float: ...
 
     @overload
@@ -251,31 +246,25 @@ class Budget:
         plan: Plan,
         answers: Form,
         *,
-        key: str | None = None,
-        query: str | None = None,
         disjoint: bool = False,
         again: bool = False,
-        blocks: Blocks = None,
+        **paying: Unpack[PayingFor],
     ) -> Form: ...
 
+    @with_words(PayingFor, MEANING)
     def release(
         self,
         plan: Plan,
         answers: object,
         *,
-        key: str | None = None,
-        query: str | None = None,
         disjoint: bool = False,
         again: bool = False,
-        blocks: Blocks = None,
+        **paying: Unpack[PayingFor],
     ) -> object:
-        """`plan.release` of any plan, paid first. The same `key` brings back the same numbers.
+        """`plan.release` of any plan, paid first.
 
-        `query` is any public text on what was asked. `again` pays for another package of the plan's releases.
-        `blocks` are the blocks of people that the answers were computed from; all of them, if left out.
-        Of the answers only types and number are looked at before they are paid for.
-
-        `disjoint` says that no person affects more than one of the answers.
+        Of the answers only types and number are looked at before they are paid for. `disjoint` says that no
+        person affects more than one of them. `again` pays for another package of the plan's releases.
         """
         ready = plan.prepared(answers, disjoint=disjoint)
         if not ready.count:
@@ -284,70 +273,61 @@ class Budget:
             plan,
             ready.count,
             lambda: ready.draw(SecureKeystream()),
-            key=key,
-            query=query,
             disjoint=disjoint,
             again=again,
             shape=ready.shape,
-            blocks=blocks,
+            **paying,
         )
         return ready.restored(paid.values)
 
+    @with_words(PayingFor, MEANING)
     def paid(
         self,
         plan: Plan,
         count: int,
         draw: Callable[[], Numbers],
         *,
-        key: str | None = None,
-        query: str | None = None,
         disjoint: bool = False,
         again: bool = False,
         shape: Sequence[int] | None = None,
-        blocks: Blocks = None,
         parts: int = 1,
         whole: str = "",
+        **paying: Unpack[PayingFor],
     ) -> Paid:
         """Pay for `count` numbers, have them drawn unless they were, and store them.
 
         `draw` is called once the price is paid, and should not fail for any answer. `shape` is how many
         numbers each part of a plan has, if it has several; they are stored apart, never to be taken for each
-        other's.
-
-        `key`, `query`, `disjoint`, `again` and `blocks` are as in `release`, `parts` and `whole` as in
-        `answered`.
+        other's. `disjoint` and `again` are as in `release`, `parts` and `whole` as in `answered`.
         """
         stored, reservation = self.answered(
             plan,
             count,
             lambda: _packed(draw(), shape),
-            key=key,
-            query=query,
             disjoint=disjoint,
             again=again,
-            blocks=blocks,
             parts=parts,
             whole=whole,
+            **paying,
         )
         values = _unpacked(stored, shape)
         if values is None:
             raise KeyReusedError(reservation.key)
         return Paid(values=values, reservation=reservation)
 
+    @with_words(PayingFor, MEANING)
     def answered(
         self,
         plan: Priced,
         count: int,
         draw: Callable[[], bytes],
         *,
-        key: str | None,
-        query: str | None,
         disjoint: bool = False,
         again: bool = False,
-        blocks: Blocks = None,
         times: int = 1,
         parts: int = 1,
         whole: str = "",
+        **paying: Unpack[PayingFor],
     ) -> tuple[bytes, Reservation]:
         """Pay for `count` numbers of a plan, have their answer drawn unless it was, and store it as it is.
 
@@ -355,10 +335,9 @@ class Budget:
         come that no person affects more than one of, so that the first pays for all; they belong to `whole`,
         and to no other release of the plan. Refusals say what would fit instead.
 
-        `draw` makes the answer once it is paid for. `key`, `query`, `disjoint`, `again` and `blocks` are as
-        in `release`.
+        `draw` makes the answer once it is paid for. `disjoint` and `again` are as in `release`.
         """
-        chosen = self.terms.chosen_blocks(blocks)
+        chosen = self.terms.chosen_blocks(paying.get("blocks"))
         request = Request(
             dataset=self.dataset,
             plan=part_id(self.terms.plan_id(plan, chosen), parts, whole),
@@ -367,10 +346,9 @@ class Budget:
             package=_package(plan) if parts == 1 else parts,
             values=count,
             neighbors=plan.neighbors,
-            query=query,
-            key=key,
             again=again,
             disjoint=disjoint,
+            **recorded(paying),
         )
         try:
             reservation = self.ledger.reserve(request)
@@ -422,9 +400,7 @@ class Budget:
         floor: None = None,
         expect: tuple[float, float] | None = None,
         sharpenable: bool = False,
-        key: str | None = None,
-        query: str | None = None,
-        blocks: Blocks = None,
+        **paying: Unpack[PayingFor],
     ) -> Asked: ...
 
     @overload
@@ -442,11 +418,10 @@ class Budget:
         floor: float,
         expect: tuple[float, float] | None = None,
         sharpenable: bool = False,
-        key: str | None = None,
-        query: str | None = None,
-        blocks: Blocks = None,
+        **paying: Unpack[PayingFor],
     ) -> Looked: ...
 
+    @with_words(PayingFor, MEANING)
     def ask(
         self,
         *,
@@ -461,9 +436,7 @@ class Budget:
         floor: float | None = None,
         expect: tuple[float, float] | None = None,
         sharpenable: bool = False,
-        key: str | None = None,
-        query: str | None = None,
-        blocks: Blocks = None,
+        **paying: Unpack[PayingFor],
     ) -> Asked | Looked:
         """Publish a number with the certified law that costs least of what is left; see `ledger.ask`.
 
@@ -474,7 +447,7 @@ class Budget:
 
         `answer` is the true number and `sensitivity` the most by which one person changes it. Give two of
         `within`, `confidence` and `share`, the part of what is left to spend. `integer`, `nonnegative` and
-        `step` are as in `pbdp.plan`; `key`, `query` and `blocks` as in `release`.
+        `step` are as in `pbdp.plan`.
         """
         from pbdp.ledger.ask import Question, ask
 
@@ -490,9 +463,10 @@ class Budget:
             expect=expect,
             sharpenable=sharpenable,
         )
-        found: Asked | Looked = ask(self, question, answer, key=key, query=query, blocks=blocks)
+        found: Asked | Looked = ask(self, question, answer, **paying)
         return found
 
+    @with_words(PayingFor, MEANING)
     def choose(
         self,
         scores: object,
@@ -506,14 +480,12 @@ class Budget:
         top: int = 1,
         column: str | None = None,
         names: str | None = None,
-        key: str | None = None,
-        query: str | None = None,
-        blocks: Blocks = None,
+        **paying: Unpack[PayingFor],
     ) -> Chosen:
         """Choose an option near the best, or the `top` ones, and pay for it; see `pbdp.plan_choice`.
 
         `scores`, `column`, `names`, `sensitivity`, `within`, `confidence`, `epsilon`, `integer` and `rising`
-        are as in `pbdp.choose`; `key`, `query` and `blocks` as in `release`.
+        are as in `pbdp.choose`.
         """
         from pbdp.choosing.paid import choose_paid, plan_within
         from pbdp.choosing.scores import read_scores
@@ -528,10 +500,8 @@ class Budget:
             top=top,
             neighbors=self.terms.neighbors,
         )
-        plan = plan_within(
-            self, asked, within=within, confidence=confidence, epsilon=epsilon, key=key, blocks=blocks
-        )
-        return choose_paid(self, plan, given, key=key, query=query, blocks=blocks)
+        plan = plan_within(self, asked, paying, within=within, confidence=confidence, epsilon=epsilon)
+        return choose_paid(self, plan, given, **paying)
 
     def sharpening(
         self, key: str, *, within: float, confidence: float | None = None, blocks: Blocks = None
@@ -545,6 +515,7 @@ class Budget:
 
         return sharpening(self, key, within, confidence=confidence, blocks=blocks)
 
+    @with_words(Paying, MEANING)
     def sharpen(
         self,
         key: str,
@@ -552,18 +523,17 @@ class Budget:
         within: float,
         answer: object,
         confidence: float | None = None,
-        blocks: Blocks = None,
+        **paying: Unpack[Paying],
     ) -> Sharpened:
         """Make a published answer more precise for the difference in cost; see `ledger.sharpen`.
 
         `answer` is the true one, which no ledger keeps. Without one, `sharpening` says the price.
 
-        `key` is that of the answer, `within` and `confidence` are what it is to have then. `blocks` are the
-        blocks of people that were read; all of them, if left out.
+        `key` is that of the answer, `within` and `confidence` are what it is to have then.
         """
         from pbdp.ledger.sharpen import sharpen
 
-        return sharpen(self, key, answer, within, confidence=confidence, blocks=blocks)
+        return sharpen(self, key, answer, within, confidence=confidence, **paying)
 
 
 def _counted(plans: Iterable[Priced | tuple[Priced, int]]) -> Plans:

@@ -27,7 +27,7 @@ from pbdp.ledger.errors import DamagedLedgerError
 from pbdp.ledger.guard import BEFORE_ALL, Guard, batch, batch_end
 from pbdp.ledger.keys import Key
 from pbdp.ledger.record import Amounts, Record
-from pbdp.ledger.state import state_folder, write_whole
+from pbdp.ledger.state_folder import state_folder, write_whole
 from pbdp.ledger.stores.interface import Reading, Stored
 from pbdp.ledger.verification import Walk
 from pbdp.spelling import canonical

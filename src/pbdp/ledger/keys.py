@@ -40,7 +40,7 @@ from typing import Any
 
 from pbdp.errors import InputError
 from pbdp.ledger.errors import KeyFileError
-from pbdp.ledger.state import state_folder, write_whole
+from pbdp.ledger.state_folder import state_folder, write_whole
 
 FORMAT = "pbdp ledger keys 1"
 KEY_ID = re.compile(r"[0-9a-f]{16}")

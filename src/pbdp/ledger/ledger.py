@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import logging
-import re
 import secrets
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
@@ -12,9 +11,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self, TypeVar
 
-from pbdp.domains import is_connection
 from pbdp.errors import ContradictionError, InputError
-from pbdp.ledger.book import Book, DatasetState, Entry, Spend, entries_of, packed_answer
+from pbdp.ledger.book import Book, DatasetState, Spend, packed_answer
 from pbdp.ledger.errors import (
     DamagedLedgerError,
     DatasetExistsError,
@@ -27,7 +25,17 @@ from pbdp.ledger.errors import (
 )
 from pbdp.ledger.guard import Change, Gap, Guard, signing_key
 from pbdp.ledger.keys import Key, Keyring, key_folder
-from pbdp.ledger.record import FORMAT, Amounts, Payload, Record, checked_amounts, checked_name, none_of
+from pbdp.ledger.record import (
+    FORMAT,
+    Amounts,
+    Entry,
+    Payload,
+    Record,
+    checked_amounts,
+    checked_name,
+    entries_of,
+    none_of,
+)
 from pbdp.ledger.request import (
     Pricing,
     Purchase,
@@ -41,9 +49,9 @@ from pbdp.ledger.request import (
     spend_content,
     spent_after,
 )
-from pbdp.ledger.state import state_folder
+from pbdp.ledger.state_folder import state_folder
+from pbdp.ledger.stores.at import store_at
 from pbdp.ledger.stores.interface import Store, Writing
-from pbdp.ledger.stores.sqlite import SqliteStore
 from pbdp.ledger.verification import Export, Verification, Walk, export_lines
 from pbdp.ledger.witness import ledger_seen_at, place_file
 from pbdp.mechanism.neighbors import Neighbors
@@ -53,11 +61,9 @@ T = TypeVar("T")
 _LOG = logging.getLogger("pbdp.ledger")
 # Seconds to wait for another program that holds the ledger.
 WAIT = 30.0
-LONGEST_WAIT = 86_400
 # How often a price is found outside the lock, if others spend meanwhile, before it is found inside.
 OUTSIDE = 3
 AFTER_RECOVERY = "one of after the last recovery of this ledger"
-_SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+)://")
 
 
 class Ledger:
@@ -543,23 +549,3 @@ def _checked_rule(rule: object) -> dict[str, Any]:
     if copy != rule:
         raise InputError("rule", "a JSON object with texts as names", "something that JSON would change")
     return copy
-
-
-def store_at(url: str | Path, *, wait: float) -> Store:
-    """PostgreSQL for postgresql:// URLs, SQLite for anything that is the path of a file."""
-    if not 0 <= wait <= LONGEST_WAIT:
-        raise InputError("wait", f"a number of seconds from 0 to {LONGEST_WAIT}", wait)
-    text = str(url)
-    rule = "the path of a file or a postgresql:// URL"
-    if not text.startswith(("postgresql://", "postgres://")):
-        if scheme := _SCHEME.match(text):
-            raise InputError("ledger", rule, f"{scheme.group(1)}://...")
-        if is_connection(text):
-            remedy = "Write postgresql://host:port/database; a file in this folder with ./ before its name."
-            raise InputError("ledger", rule, "what looks like another way to name a database", remedy)
-        if not text or "\0" in text:
-            raise InputError("ledger", rule, ascii(text))
-        return SqliteStore(Path(text), wait=wait)
-    from pbdp.ledger.stores.postgres import PostgresStore
-
-    return PostgresStore(text, wait=wait)

@@ -20,7 +20,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 
@@ -28,16 +28,17 @@ from pbdp.digits import percent_down, percent_up, plain
 from pbdp.errors import InputError
 from pbdp.ledger.ask import Drawn, Question, number_of
 from pbdp.ledger.errors import BudgetExceededError, KeyReusedError
-from pbdp.ledger.request import LONGEST_KEY
+from pbdp.ledger.request import LONGEST_KEY, about
 from pbdp.looks.procedure import Asked, Procedure, Width
 from pbdp.looks.tuning import procedure_for
 from pbdp.mechanism.grid import LinearGrid
 from pbdp.mechanism.width_text import WidthText
+from pbdp.paying import Blocks, PayingFor
 from pbdp.planning.pricing import Amounts
 from pbdp.planning.pricing.choice import Affordable
 
 if TYPE_CHECKING:
-    from pbdp.ledger.budget import Blocks, Budget
+    from pbdp.ledger.budget import Budget
 
 # Room for what is added to a key for the looks after the first.
 _ROOM = 20
@@ -252,6 +253,12 @@ def procedure_of(budget: Budget, question: Question) -> Procedure:
     return procedure_for(asked, question.expect)
 
 
+def _paying_for(asked: PayingFor, key: str, number: int) -> PayingFor:
+    """How one of the looks is paid."""
+    query = asked["query"] if number == 1 else f"{asked['query']}; look {number}"
+    return {**asked, "key": look_key(key, number), "query": query}
+
+
 def look_key(key: str, number: int) -> str:
     """The request key of a look; the first has the request's own."""
     return key if number == 1 else f"{key} (look {number})"
@@ -261,17 +268,15 @@ def look(
     budget: Budget,
     question: Question,
     answer: object,
-    *,
-    key: str | None = None,
-    query: str | None = None,
-    blocks: Blocks = None,
+    **paying: Unpack[PayingFor],
 ) -> Looked:
     """Look, pay and draw until the procedure ends."""
-    key = secrets.token_hex(16) if key is None else key
+    given = paying.get("key")
+    key = secrets.token_hex(16) if given is None else given
     if len(key) > LONGEST_KEY - _ROOM:
         raise InputError("key", f"at most {LONGEST_KEY - _ROOM} characters here", f"{len(key)}")
-    procedure, most = _begun(budget, question, key, blocks)
-    words = f"{question.words()}; {query}" if query else question.words()
+    procedure, most = _begun(budget, question, key, paying.get("blocks"))
+    asked = about(paying, question.words())
     drawn: list[Drawn] = []
     sigmas: list[float] = []
     steps: list[int] = []
@@ -279,15 +284,8 @@ def look(
     while (sigma := procedure.next_look(steps)) is not None:
         plan, number = procedure.plan(sigma), len(drawn) + 1
         try:
-            found = Drawn.of(
-                budget,
-                plan,
-                answer,
-                {"looks": procedure.record()} if number == 1 else {"look": number},
-                key=look_key(key, number),
-                query=words if number == 1 else f"{words}; look {number}",
-                blocks=blocks,
-            )
+            beside = {"looks": procedure.record()} if number == 1 else {"look": number}
+            found = Drawn.of(budget, plan, answer, beside, _paying_for(asked, key, number))
         except BudgetExceededError:
             if not drawn:
                 raise

@@ -16,7 +16,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from datetime import UTC, datetime
 from functools import cached_property
 from types import UnionType
@@ -85,6 +85,8 @@ FIELDS: dict[str, dict[str, type | UnionType]] = {
     # `key` is the one from here on; `export` is the head of the export that a replacement was checked against
     "key": {"key": str, "before": str, "change": str, "export": dict | None},
 }
+# Fields that were added later: a record without one is of before, or of a payment that says nothing there.
+LATER: dict[str, dict[str, type | UnionType]] = {"spend": {}, "purchase": {}}
 
 Payload = dict[str, Any]
 Amounts = dict[str, int]
@@ -146,12 +148,14 @@ def content_of(kind: str, payload: str) -> Payload:
         content, end = _DECODER.raw_decode(payload)
     except (ValueError, RecursionError):
         content, end = None, 0
-    fields = FIELDS[kind]
+    said = FIELDS[kind]
+    if type(content) is dict and len(content) > len(said):
+        said = said | {name: held for name, held in LATER.get(kind, {}).items() if name in content}
     if (
         type(content) is not dict
         or end != len(payload)
-        or content.keys() != fields.keys()
-        or not all(map(isinstance, map(content.get, fields), fields.values()))
+        or content.keys() != said.keys()
+        or not all(map(isinstance, map(content.get, said), said.values()))
     ):
         raise BrokenRecordError("has a payload that no ledger writes")
     return content
@@ -228,6 +232,56 @@ class Record:
     def columns(self) -> Columns:
         """What this record is looked up by."""
         return columns_of(self.kind, self.content)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Entry:
+    """One change of one dataset's budget, for people: what its record says under the names of these fields.
+
+    `kind` is dataset (the budget was given), spend, purchase (of releases to come) or recovery; `cost` is
+    what it added to `spent`, zero where the releases came from a package that was paid for before. `units`
+    are the plan's releases it used.
+    """
+
+    sequence: int
+    time: str
+    kind: str
+    dataset: str
+    cost: Amounts
+    spent: Amounts
+    plan: str | None = None
+    plan_label: str | None = None
+    query: str | None = None
+    key: str | None = None
+    values: int = 0
+    units: int = 0
+    units_left: int = 0
+    note: str | None = None
+
+
+def entries_of(record: Record) -> list[Entry]:
+    """What this record changed: nothing, one dataset, or in a recovery all of them."""
+    content = record.content
+    told = {one.name: content[one.name] for one in fields(Entry) if one.name in content}
+    match record.kind:
+        case "dataset":
+            changes = [told | {"cost": content["spent"]}]
+        case "spend":
+            changes = [told | {"units_left": content["bought"] - content["used"]}]
+        case "purchase":
+            left = content["bought"] - content["used"]
+            changes = [told | {"units_left": left, "note": f"{content['package']:,} releases reserved"}]
+        case "recovery":
+            note = f"the gap was counted as {content['gap']}"
+            changes = [
+                {"dataset": name, "cost": charged, "spent": content["spent"][name], "note": note}
+                for name, charged in content["charged"].items()
+            ]
+        case _:
+            changes = []
+    return [
+        Entry(sequence=record.sequence, time=record.time, kind=record.kind, **change) for change in changes
+    ]
 
 
 def checked_name(what: str, name: object) -> str:

@@ -19,13 +19,34 @@ from dataclasses import dataclass
 from pbdp.errors import InputError
 from pbdp.ledger.book import DatasetState, Package
 from pbdp.ledger.errors import BudgetExceededError, PackageUsedUpError
-from pbdp.ledger.record import Amounts, Payload, checked_amounts, checked_name, first_above, none_of, total
+from pbdp.ledger.record import (
+    LATER,
+    Amounts,
+    Payload,
+    checked_amounts,
+    checked_name,
+    first_above,
+    none_of,
+    total,
+)
 from pbdp.mechanism.neighbors import Neighbors
+from pbdp.paying import LONGEST, Paying, PayingFor, Said
 from pbdp.spelling import digest, quoted
 
 LONGEST_KEY = 200
-LONGEST_QUERY = 100_000
 _PLAN = re.compile(r"[0-9a-f]{16,128}")
+# What a record says of a request under the same names.
+_TOLD = (
+    "dataset",
+    "plan",
+    "plan_label",
+    "query",
+    "neighbors",
+    "values",
+    "disjoint",
+    "units",
+    "package",
+)
 # What one package costs in a state; raises if it does not fit.
 Pricing = Callable[[DatasetState], Amounts]
 
@@ -40,28 +61,32 @@ def _checked_key(key: object) -> None:
         raise InputError("key", f"1 to {LONGEST_KEY} printable characters", ascii(key)[:LONGEST_KEY])
 
 
-def _checked_query(query: object) -> None:
-    if not isinstance(query, str) or len(query) > LONGEST_QUERY:
-        raise InputError("query", f"a text of at most {LONGEST_QUERY} characters", type(query).__name__)
-    try:
-        query.encode()
-    except UnicodeEncodeError:
-        raise InputError("query", "a text that UTF-8 can hold", "lone surrogates") from None
-
-
 def _count(name: str, value: object) -> None:
     if type(value) is not int or not 1 <= value < 2**63:
         raise InputError(name, "a whole number of at least 1", ascii(value))
 
 
-def check_asked(plan: object, plan_label: object, query: object, *, package: int, values: int) -> None:
+def check_asked(told: Payload) -> None:
     """Refuse what no request asks; a ledger's records are checked by this, too."""
-    _checked_plan(plan)
-    checked_name("plan_label", plan_label)
-    _count("package", package)
-    _count("values", values)
-    if query is not None:
-        _checked_query(query)
+    _checked_plan(told["plan"])
+    checked_name("plan_label", told["plan_label"])
+    _count("package", told["package"])
+    _count("values", told["values"])
+    check_texts(told)
+
+
+def check_texts(told: Payload) -> None:
+    """Refuse words that no payment has; the same for records."""
+    for name, longest in LONGEST.items():
+        text = told.get(name)
+        if text is None:
+            continue
+        if not isinstance(text, str) or len(text) > longest:
+            raise InputError(name, f"a text of at most {longest} characters", type(text).__name__)
+        try:
+            text.encode()
+        except UnicodeEncodeError:
+            raise InputError(name, "a text that UTF-8 can hold", "lone surrogates") from None
 
 
 def check_units(units: int, package: int) -> None:
@@ -72,24 +97,38 @@ def check_units(units: int, package: int) -> None:
         raise InputError("releases", rule, f"{units} in one request", remedy)
 
 
-def fingerprint_of(
-    plan: str, dataset: str, key: str, *, query: str | None, values: int, disjoint: bool
-) -> str:
+def fingerprint_of(told: Payload, key: str) -> str:
     """`digest([plan, dataset, query, values, disjoint, key])`, in a third of the time."""
+    plan, dataset, query = told["plan"], told["dataset"], told["query"]
     asked = "null" if query is None else quoted(query)
-    joined = "true" if disjoint else "false"
-    content = f"[{quoted(plan)},{quoted(dataset)},{asked},{values:d},{joined},{quoted(key)}]"
+    joined = "true" if told["disjoint"] else "false"
+    content = f"[{quoted(plan)},{quoted(dataset)},{asked},{told['values']:d},{joined},{quoted(key)}]"
     return hashlib.sha256(content.encode("ascii")).hexdigest()
 
 
+def recorded(paying: Paying) -> dict[str, str | None]:
+    """The words that a record keeps."""
+    return {name: word for name, word in paying.items() if name != "blocks"}  # type: ignore[misc]
+
+
+def about(paying: PayingFor, words: str) -> PayingFor:
+    """The same payment for what these words say, before those of the user."""
+    query = paying.get("query")
+    return {**paying, "query": f"{words}; {query}" if query else words}
+
+
+def _later(kind: str, asked: Said) -> Payload:
+    """What is said in fields that were added later; nothing said there leaves a record as it was before."""
+    return {name: word for name in LATER[kind] if (word := getattr(asked, name)) is not None}
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Request:
+class Request(Said):
     """A release of `values` numbers under a plan that is paid in packages of `package` releases.
 
     `plan` is the plan's fingerprint, `cost` the price of one package in the amounts that the dataset is
     limited in, or what finds it from the dataset's state. The numbers use one release each, or one together
-    if they are `disjoint` across people.
-    `key` makes a retry safe; without one a random key is made. `again` allows paying for another package.
+    if they are `disjoint` across people. `again` allows paying for another package.
     """
 
     dataset: str
@@ -100,7 +139,6 @@ class Request:
     values: int
     neighbors: str
     query: str | None = None
-    key: str | None = None
     again: bool = False
     disjoint: bool = False
 
@@ -111,7 +149,7 @@ class Request:
         object.__setattr__(self, "neighbors", Neighbors(self.neighbors))
         if self.key is not None:
             _checked_key(self.key)
-        check_asked(self.plan, self.plan_label, self.query, package=self.package, values=self.values)
+        check_asked(self.told())
         check_units(self.units, self.package)
 
     @property
@@ -125,20 +163,21 @@ class Request:
 
     def fingerprint(self, key: str) -> str:
         """SHA-256 of what makes this request itself. No answer is in it, so it tells nothing of one."""
-        return fingerprint_of(
-            self.plan, self.dataset, key, query=self.query, values=self.values, disjoint=self.disjoint
-        )
+        return fingerprint_of(self.told(), key)
+
+    def told(self) -> Payload:
+        """What its record says of it, before it has a key and a price."""
+        return {name: getattr(self, name) for name in _TOLD} | _later("spend", self)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Purchase:
+class Purchase(Said):
     """Packages that are paid for together, to be used later: fingerprint, label and releases of each plan."""
 
     dataset: str
     plans: tuple[tuple[str, str, int], ...]
     cost: Amounts | Pricing
     neighbors: str
-    key: str | None = None
 
     def __post_init__(self) -> None:
         checked_name("dataset", self.dataset)
@@ -152,6 +191,7 @@ class Purchase:
             _count("releases", releases)
         if self.key is not None:
             _checked_key(self.key)
+        check_texts(_later("purchase", self))
 
     def priced(self, dataset: DatasetState) -> Amounts:
         """What all of it costs in this state."""
@@ -242,18 +282,9 @@ def spent_after(dataset: DatasetState, cost: Amounts) -> Amounts:
 
 def spend_content(request: Request, key: str, dataset: DatasetState, charged: Charge) -> Payload:
     """The payload of the spend's record. It is made before the answer is known, so it holds nothing of it."""
-    return {
-        "dataset": request.dataset,
-        "plan": request.plan,
-        "plan_label": request.plan_label,
-        "query": request.query,
+    return request.told() | {
         "key": key,
         "fingerprint": request.fingerprint(key),
-        "neighbors": request.neighbors,
-        "values": request.values,
-        "disjoint": request.disjoint,
-        "units": request.units,
-        "package": request.package,
         "bought": charged.package.bought,
         "used": charged.package.used,
         "cost": charged.cost,
@@ -286,6 +317,7 @@ def purchase_contents(
             "spent": spent,
             "releases": dataset.releases,
         }
+        | _later("purchase", purchase)
         for index, ((plan, label, releases), package) in enumerate(zip(purchase.plans, packages, strict=True))
     ]
 

@@ -16,7 +16,7 @@ import re
 import time
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 from pbdp.digits import percent_down, percent_up, plain
 from pbdp.domains import positive, probability
@@ -31,12 +31,13 @@ from pbdp.mechanism.design import Design
 from pbdp.mechanism.grid import LinearGrid, step_of_at_least, whole_grid_for
 from pbdp.mechanism.requirement import Requirement
 from pbdp.noise.gaussian import DiscreteGaussian
+from pbdp.paying import Blocks, Paying, PayingFor
 from pbdp.planning.plan import Plan
 from pbdp.planning.pricing import Price
 from pbdp.planning.store import plan_from_record
 
 if TYPE_CHECKING:
-    from pbdp.ledger.budget import Blocks, Budget
+    from pbdp.ledger.budget import Budget
 
 # A real width is cut into so many steps, for narrower ones to come.
 STEPS_IN_WIDTH = 256
@@ -132,7 +133,7 @@ class Sharpening:
     values: tuple[int, ...]
     number: int
     full_price: bool
-    blocks: Blocks
+    paying: Paying
 
     @cached_property
     def half_width(self) -> int:
@@ -160,7 +161,7 @@ class Sharpening:
     @cached_property
     def price(self) -> Price | None:
         """What the next look costs; None if none is needed."""
-        return None if self.sigma is None else self.budget.price(self.plan, blocks=self.blocks)
+        return None if self.sigma is None else self.budget.price(self.plan, blocks=self.paying.get("blocks"))
 
     def describe(self) -> str:
         """The price in words."""
@@ -183,15 +184,12 @@ class Sharpening:
         if self.sigma is None:
             return self, 0.0
         width, confidence = self.requirement.region.within, self.requirement.confidence
-        found = Drawn.of(
-            self.budget,
-            self.plan,
-            answer,
-            {"sharpened": self.sigma},
-            key=_key(self.key, self.number),
-            query=f"sharpened: within {width:g}, confidence {confidence:g}",
-            blocks=self.blocks,
-        )
+        paying: PayingFor = {
+            **self.paying,
+            "key": _key(self.key, self.number),
+            "query": f"sharpened: within {width:g}, confidence {confidence:g}",
+        }
+        found = Drawn.of(self.budget, self.plan, answer, {"sharpened": self.sigma}, paying)
         share = 0.0 if found.repeated else found.share(self.budget)
         sigmas = (*self.sigmas, float(found.content["sharpened"]))
         values = (*self.values, in_steps(found.content["values"][0], self.grid))
@@ -235,11 +233,11 @@ def _key(key: str, number: int) -> str:
 
 
 def sharpening(
-    budget: Budget, key: str, within: float, *, confidence: float | None = None, blocks: Blocks = None
+    budget: Budget, key: str, within: float, *, confidence: float | None = None, **paying: Unpack[Paying]
 ) -> Sharpening:
     """What it takes to make an answer this precise; nothing is spent."""
     width = positive("within", within, "It is one width for both sides: 5, say.")
-    first, look = _first_look(budget, key, blocks)
+    first, look = _first_look(budget, key, paying.get("blocks"))
     grid = first.grid
     if not isinstance(grid, LinearGrid):
         raise InputError("key", "that of an answer on an even grid", f"{key!r}", "Ask for a fixed width.")
@@ -269,7 +267,7 @@ def sharpening(
         values=tuple(values),
         number=number,
         full_price=look is None and number == 1,
-        blocks=blocks,
+        paying=paying,
     )
 
 
@@ -280,11 +278,11 @@ def sharpen(
     within: float,
     *,
     confidence: float | None = None,
-    blocks: Blocks = None,
+    **paying: Unpack[Paying],
 ) -> Sharpened:
     """Pay for one more look if one is needed, and combine."""
     for patience in range(_TRIES, -1, -1):
-        found = sharpening(budget, key, within, confidence=confidence, blocks=blocks)
+        found = sharpening(budget, key, within, confidence=confidence, **paying)
         try:
             after, share = found.drawn(answer)
         except KeyReusedError:

@@ -36,7 +36,7 @@ from pbdp.ledger.record import (
     content_of,
     total,
 )
-from pbdp.ledger.request import check_asked, check_units, fingerprint_of
+from pbdp.ledger.request import check_asked, check_texts, check_units, fingerprint_of
 from pbdp.ledger.stores.interface import Check, Row, Stored
 from pbdp.mechanism.neighbors import Neighbors
 from pbdp.spelling import canonical
@@ -252,14 +252,12 @@ class Walk:
     def _spend(self, sequence: int, content: Payload) -> None:
         dataset, plan, key = content["dataset"], content["plan"], content["key"]
         budget = self._payer(content, dataset, key)
-        values, disjoint, query = content["values"], content["disjoint"], content["query"]
-        units, package = 1 if disjoint else values, content["package"]
-        check_asked(plan, content["plan_label"], query, package=package, values=values)
+        units, package = 1 if content["disjoint"] else content["values"], content["package"]
+        check_asked(content)
         check_units(units, package)
         if content["units"] != units:
             raise _FaultError("counts its releases wrongly")
-        own = fingerprint_of(plan, dataset, key, query=query, values=values, disjoint=disjoint)
-        if content["fingerprint"] != own:
+        if content["fingerprint"] != fingerprint_of(content, key):
             raise _FaultError("does not match its fingerprint")
         bought, used = self._package(dataset, plan)
         used += units
@@ -309,6 +307,7 @@ class Walk:
         dataset, plan, key = content["dataset"], content["plan"], content["key"]
         budget = self._payer(content, dataset, key)
         bought, used = self._package(dataset, plan)
+        check_texts(content)
         _hold(content["package"] > 0, "buys nothing")
         bought += content["package"]
         _hold((content["bought"], content["used"]) == (bought, used), "carries a wrong number")

@@ -1,7 +1,7 @@
 """What this machine remembers of a ledger, outside of it: the last head it saw, and what was spent by then.
 
 A ledger can be copied back from a backup, and nothing inside of it would show that. So each change of a
-ledger is noted in small files in the state folder of this machine (`state`):
+ledger is noted in small files in the state folder of this machine (`state_folder`):
 
 - ID.json: the last head (sequence and hash), and per dataset the last totals with the sequence they are of.
   It only moves forward: each part is replaced by one of a higher sequence, so that the order in which
@@ -30,7 +30,7 @@ from typing import Any
 
 from pbdp.ledger.errors import LedgerError, WitnessError
 from pbdp.ledger.record import Amounts
-from pbdp.ledger.state import content_of, write_all, write_whole
+from pbdp.ledger.state_folder import content_of, write_all, write_whole
 from pbdp.ledger.stores.interface import T
 
 _ENTRY = 40

@@ -58,8 +58,9 @@ class TailTable:
         return self.sums[end - np.minimum(n, end).astype(np.intp)]
 
     def knows(self, n: Array, least: float) -> bool:
-        """Whether all P(noise >= n) are at least so large."""
-        return bool(np.all(n < self.sums.size)) and bool(np.all(self.tail(n) >= least))
+        """Whether all P(noise >= n) are at least so large, or none as n lies beyond every table."""
+        told = (n < self.sums.size) & (self.tail(n) >= least)
+        return bool(np.all(told | (n >= LONGEST_TABLE)))
 
     def first_at_most(self, u: Array) -> Array:
         """Smallest n with P(noise >= n) <= u."""

@@ -19,6 +19,7 @@ from pbdp.errors import CannotCertifyError, InputError, PbdpError
 from pbdp.mechanism.design import AnyDesign
 from pbdp.mechanism.region import Region
 from pbdp.mechanism.requirement import Requirement
+from pbdp.planning.likely import cut_loss, gaussian_mean, sketched_loss
 
 if TYPE_CHECKING:
     from pbdp.planning.plan import Plan
@@ -41,8 +42,10 @@ STUCK, HARDLY = 0.1, 0.02
 NOTHING = -20.0
 # Work (see `planner.work_of`) after which a search is content with less, and with what fits.
 MUCH_WORK, MOST_WORK, CLOSE_ENOUGH = 5000.0, 9000.0, 1e-2
-# Halvings of the range of values in which a first guess is looked for.
+# Halvings of the range of values in which a first guess is looked for; for several releases, looks at what
+# they may cost, which end this close to the epsilon, as a logarithm.
 ESTIMATES = 48
+SKETCHES, SKETCHED = 8, 5e-3
 # One family is looked at in a search; so often all are asked whether another does better there.
 ROUNDS, ROUNDS_IF_SLOW = 3, 2
 # Certified losses are no smaller: nothing tells them from none.
@@ -105,8 +108,11 @@ def largest_confidence(requirement: Requirement, budget: Budget) -> Plan:
         """Of ln(-ln(1 - confidence)), about which the logarithm of the price is."""
         return 1 / (1 + math.exp(-log_odds)) / math.log1p(math.exp(log_odds))
 
-    # Laplace noise would have 1 - e^-loss
-    loss = budget.epsilon * requirement.region.width / requirement.sensitivity / requirement.releases
+    # Laplace noise would have 1 - e^-loss, or Gaussian noise over many releases
+    ratio = requirement.region.width / requirement.sensitivity
+    mean = gaussian_mean(budget.epsilon, requirement.delta or 1e-6) / math.sqrt(requirement.releases)
+    gaussian = -math.log(max(math.erfc(ratio * mean / math.sqrt(2)), 1e-15))
+    loss = max(budget.epsilon * ratio / requirement.releases, gaussian)
     search = Search(
         budget=budget,
         asked=asked,
@@ -144,22 +150,6 @@ def narrowest(requirement: Requirement, budget: Budget, family: WidthFamily) -> 
     return search.furthest(-math.log(guess))
 
 
-def gaussian_mean(epsilon: float, delta: float) -> float:
-    """About the sensitivity over sigma at which Gaussian noise loses this much, to start from."""
-
-    def lost(mean: float) -> float:
-        near, far = (epsilon / mean + side * mean / 2 for side in (-1, 1))
-        # beyond so much the second term is of no account
-        other = math.exp(epsilon) * math.erfc(far / math.sqrt(2)) if epsilon < 600 else 0.0
-        return (math.erfc(near / math.sqrt(2)) - other) / 2
-
-    low, high = -20.0, 20.0
-    for _ in range(ESTIMATES):
-        middle = (low + high) / 2
-        low, high = (middle, high) if lost(math.exp(middle)) <= delta else (low, middle)
-    return math.exp(low)
-
-
 def _one(x: float) -> float:
     """Of the logarithm of a price that is in proportion to one over the width."""
     del x
@@ -185,8 +175,8 @@ class Search:
 
     def furthest(self, guess: float) -> Plan:
         """Found with the family that does best there; all of them are asked in the end."""
-        estimated, every = self._estimated(), self.budget.families
-        at = self._snapped(min(max(guess if estimated is None else estimated, self.easy), self.hard))
+        every = self.budget.families
+        at = self._snapped(min(max(self._likely(guess), self.easy), self.hard))
         # nothing can be planned at a guess that is too hard; an easier one tells what does well
         found, stride = self._at(at, every), STRIDE
         while found is None and at > self.easy:
@@ -213,16 +203,32 @@ class Search:
     def _refused(self) -> CannotCertifyError:
         return CannotCertifyError(f"{self.reason} Allow a larger epsilon.")
 
-    def _estimated(self) -> float | None:
-        """Where the cut staircase, the best law for one release or nearly, takes the epsilon given."""
+    def _likely(self, guess: float) -> float:
+        """About where the epsilon given is spent; the guess where nothing is known."""
         if cut_loss(self.asked(self.easy)) is None:
-            return None
+            return self._sketched(guess)
         low, high, target = self.easy, self.hard, self.budget.epsilon * (1 - CLOSE_IF_SLOW / 2)
         for _ in range(ESTIMATES):
             middle = (low + high) / 2
             loss = cut_loss(self.asked(self._snapped(middle)))
             low, high = (middle, high) if loss is not None and loss <= target else (low, middle)
         return low
+
+    def _sketched(self, guess: float) -> float:
+        """Where estimates of several releases meet the epsilon: a few steps along lines through the last."""
+        at, before = min(max(guess, self.easy), self.hard), None
+        for _ in range(SKETCHES):
+            loss = sketched_loss(self.asked(self._snapped(at)), self.budget.families)
+            if loss is None or not 0 < loss < math.inf:
+                return guess if before is None else before[0]
+            here = at, math.log(loss / self.budget.epsilon)
+            if abs(here[1]) < SKETCHED:
+                break
+            there = self._beyond(here, before, STRIDE, aim=-SKETCHED / 2)
+            if there == at:
+                break
+            before, at = here, there
+        return at
 
     def _last_that_fits(self, at: float, family: tuple[str, ...]) -> float:
         """The last value that fits."""
@@ -349,27 +355,3 @@ def _is_stuck(before: tuple[float, float], here: tuple[float, float]) -> bool:
     """Whether the price hardly fell on the way from hard to easy."""
     moved = before[0] - here[0]
     return moved > STUCK and math.isfinite(before[1]) and here[1] > before[1] - HARDLY * moved
-
-
-def cut_loss(requirement: Requirement) -> float | None:
-    """What the cut staircase loses, but for rounding; None for what it does not serve."""
-    from pbdp.planning.certificate import goal_on
-    from pbdp.planning.limit.cut_staircase import cut_epsilon
-    from pbdp.planning.limit.question import Question
-    from pbdp.planning.planner import grids_of
-
-    region = requirement.region
-    if requirement.releases > 1 or requirement.delta is None or not region.follows_answer:
-        return None
-    if requirement.bounds is not None or not math.isfinite(sum(map(float, region.offsets(0.0)))):
-        return None
-    try:
-        grid = grids_of(requirement)[0]
-        inside = grid.region_in_steps(region).tightest()
-        points = int(inside.below + inside.above) + 1
-        goal = goal_on(grid, requirement)
-        return cut_epsilon(
-            Question.about(points - 1, 0, goal.confidence, goal.sensitivity, requirement.delta)
-        )
-    except PbdpError:
-        return None

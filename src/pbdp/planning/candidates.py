@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import islice
 
@@ -19,7 +19,7 @@ from pbdp.mechanism.grid import Grid
 from pbdp.mechanism.region import Region
 from pbdp.mechanism.weights import BITS, CENTER_SHARE, LARGEST_TABLE, TOTAL
 from pbdp.noise.cut_staircase import CUT_STAIRCASE, CutStaircase
-from pbdp.noise.family import BEYOND, Goal, Problem, Shapes, known_families
+from pbdp.noise.family import BEYOND, Goal, Problem, Shape, Shapes, known_families
 from pbdp.noise.gaussian import GAUSSIAN
 from pbdp.noise.kernel import LatticeKernel
 from pbdp.noise.laplace import LAPLACE, DiscreteLaplace
@@ -29,7 +29,13 @@ from pbdp.planning.certificate import RESERVE as USUAL_RESERVE
 from pbdp.planning.certificate import TIE
 from pbdp.planning.limit.cut_staircase import cut_epsilon, cut_levels
 from pbdp.planning.limit.question import RESERVE, Question
-from pbdp.planning.scales import best_shape, boosted_laplace_loss, boosted_scale
+from pbdp.planning.scales import (
+    best_shape,
+    boosted_laplace_loss,
+    boosted_scale,
+    distance_to_tail,
+    estimated_loss,
+)
 
 # Laplace noise has one loss nearly everywhere. For one release a boost costs nothing up to where the outputs
 # at the region's edge weigh delta, and much beyond: that place is known in closed form, for any width that
@@ -45,13 +51,18 @@ def candidates(
     scale: float | None,
     *,
     boosted: bool = True,
+    reached: Callable[[], float] = lambda: math.inf,
 ) -> Iterator[Design]:
     """Designs for a region in steps of the grid; `scale` is the noise scale that a fixed range asks for.
 
-    Where it is known that others do better, none is `boosted` that keeps the confidence without.
+    Where it is known that others do better, none is `boosted` that keeps the confidence without. Those that
+    take long are left out if they seem to need more than the epsilon `reached` before.
     """
     if scale is None:
-        yield from _in_time(_absolute_candidates(grid, region.tightest(), goal, families, boosted), goal)
+        found = _absolute_candidates(
+            grid, region.tightest(), goal, families, boosted=boosted, reached=reached
+        )
+        yield from _in_time(found, goal)
     else:
         yield from _in_time(_fixed_candidates(grid, region, goal, families, scale / grid.step), goal)
 
@@ -98,7 +109,13 @@ def _in_time(designs: Iterator[Design], goal: Goal) -> Iterator[Design]:
 
 
 def _absolute_candidates(
-    grid: Grid, region: AbsoluteRegion, goal: Goal, families: tuple[str, ...], boosted: bool
+    grid: Grid,
+    region: AbsoluteRegion,
+    goal: Goal,
+    families: tuple[str, ...],
+    *,
+    boosted: bool,
+    reached: Callable[[], float],
 ) -> Iterator[Design]:
     """Every shape around the middle of the region: plain at its largest scale, boosted at its best one."""
     offset = (
@@ -106,13 +123,27 @@ def _absolute_candidates(
     )
     region = AbsoluteRegion(below=region.below + offset, above=region.above - offset)
     problem = problem_of(region, goal)
-    families = _affordable(problem, families)
+    families = affordable_families(problem, families)
     yield from best_law_candidates(grid, problem, offset, families)
+    made = partial(Design, grid=grid, region=region, offset=offset)
+    late: list[_Late] = []
+
+    def least() -> float:
+        return min((reached(), *(law.loss for law in late)))
+
     for shapes in shapes_for(problem, families):
         # a family without a table of this size is left out; the others go on
         with suppress(InputError):
-            found = _shape_candidates(grid, region, problem, offset, shapes)
-            yield from found if boosted else islice(found, 1)
+            found = _shape_candidates(made, region, problem, shapes, least)
+            for law in found if boosted else islice(found, 1):
+                if isinstance(law, Design):
+                    yield law
+                else:
+                    late.append(law)
+    for law in sorted(late, key=lambda law: law.loss):
+        if law.loss <= BEHIND * reached() and reached() > NO_LOSS:
+            with suppress(InputError):
+                yield law.design()
 
 
 # From so many steps on (later for several releases) a table takes a while, and simple laws are nearly best.
@@ -121,7 +152,7 @@ LARGE, VERY_LARGE = 1 << 13, 1 << 15
 FEW_RELEASES = 5
 
 
-def _affordable(problem: Problem, families: tuple[str, ...]) -> tuple[str, ...]:
+def affordable_families(problem: Problem, families: tuple[str, ...]) -> tuple[str, ...]:
     """The families that are worth a table of this size, or all where none of them is.
 
     Over several releases the others gain a few per cent, but each takes seconds to certify.
@@ -157,29 +188,65 @@ def shapes_for(problem: Problem, families: tuple[str, ...]) -> list[Shapes]:
     return [shapes for shapes in found if shapes.same_as not in families]
 
 
+# Longer tables are made last, and only of laws that seem to need less than so many times the epsilon of
+# others; before the best scale of a law is known, so many times.
+LONG_TABLE = 1 << 18
+BEHIND, FAR_BEHIND = 1.02, 1.25
+# An epsilon of no more than this is none for all purposes.
+NO_LOSS = 1e-9
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class _Late:
+    """A law for one release that takes a long table, and about its epsilon."""
+
+    loss: float
+    design: Callable[[], Design]
+
+
+def _is_long(shape: Shape, problem: Problem, scale: float) -> bool:
+    """Whether a law for one release at a delta takes a long table."""
+    once = problem.goal.releases == 1 and problem.goal.delta is not None
+    return once and 2 * distance_to_tail(shape, problem, scale, 2.0**-BITS) > LONG_TABLE
+
+
 def _shape_candidates(
-    grid: Grid, region: AbsoluteRegion, problem: Problem, offset: int, shapes: Shapes
-) -> Iterator[Design]:
+    made: Callable[..., Design],
+    region: AbsoluteRegion,
+    problem: Problem,
+    shapes: Shapes,
+    least: Callable[[], float],
+) -> Iterator[Design | _Late]:
+    """The plain law and the boosted one; `least` is about the epsilon of the best one before."""
     shape, plain = best_shape(shapes, problem)
-    if plain > 0:
-        yield Design(grid=grid, kernel=shape.kernel(plain), region=region, offset=offset)
     once = problem.goal.releases == 1 and problem.goal.delta is not None and problem.reach <= FURTHEST_BOOST
     sharp = once and shape.kernel(plain or 1.0).family == LAPLACE.name
-    if plain > 0 and _is_large(problem) and not sharp:
-        return
     loss = None
     if sharp and plain > 0 and problem.reach >= problem.goal.sensitivity:
         # the outputs at the edge take all but what a budget of this delta sets aside for others
         goal = replace(problem.goal, delta=(problem.goal.delta or 0.0) * (1 - 2 * USUAL_RESERVE))
         loss = partial(boosted_laplace_loss, replace(problem, goal=goal))
-    best = boosted_scale(shape, problem, plain, loss)
+
+    def in_turn(scale: float, make: Callable[[], Design]) -> Design | _Late:
+        if not _is_long(shape, problem, scale):
+            return make()
+        losses = partial(estimated_loss, shape, problem) if loss is None else loss
+        return _Late(loss=float(losses(np.array([scale]))[0]), design=make)
+
+    if plain > 0:
+        yield in_turn(plain, lambda: made(kernel=shape.kernel(plain)))
+    if plain > 0 and _is_large(problem) and not sharp:
+        return
+    enough = FAR_BEHIND * least() if plain > 0 and _is_long(shape, problem, plain) else math.inf
+    best = boosted_scale(shape, problem, plain, loss, enough)
     if best is not None and loss is not None:
-        without, least = loss(np.array([plain, best]))
-        best = best if least < without * (1 - TIE) else None
+        without, with_boost = loss(np.array([plain, best]))
+        best = best if with_boost < without * (1 - TIE) else None
     if best is not None:
         kernel = shape.kernel(best)
-        boost = boost_for(kernel, region, problem.goal.confidence)
-        yield Design(grid=grid, kernel=kernel, region=region, boost=boost, offset=offset)
+        yield in_turn(
+            best, lambda: made(kernel=kernel, boost=boost_for(kernel, region, problem.goal.confidence))
+        )
 
 
 # For more pairs of neighbors a Rényi certificate over all answers takes minutes; at a delta it does in ranges

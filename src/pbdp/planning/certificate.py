@@ -18,10 +18,9 @@ from typing import TypeVar
 
 import numpy as np
 
-from pbdp.accounting import Bounds
-from pbdp.accounting.exact.tables import table_epsilon
+from pbdp.accounting.exact.tables import table_epsilon, table_epsilon_above, table_epsilon_below
 from pbdp.digits import delta_text, order_text
-from pbdp.domains import fraction, non_negative, probability
+from pbdp.domains import Bounds, fraction, non_negative, probability
 from pbdp.errors import CannotCertifyError, ContradictionError, InputError
 from pbdp.mechanism.design import AnyDesign, Design, rounded_down
 from pbdp.mechanism.grid import Grid, LinearGrid
@@ -121,9 +120,12 @@ def certified(requirement: Requirement, design: AnyDesign, *, reached: bool = Tr
 def with_reached(requirement: Requirement, entry: Certified) -> Certified:
     """The same with an epsilon that is reached."""
     design, known = entry.design, entry.certificate
-    if not isinstance(design, Design) or known.delta is None or _shown(design) or known.method == CONSTANT:
+    if not isinstance(design, Design) or known.delta is None or known.method == CONSTANT:
         return entry
-    found = min(_reached(design, goal_on(design.grid, requirement.each), known.delta), known.epsilon)
+    goal = goal_on(design.grid, requirement.each)
+    if not design.follows_answer or not _takes_a_while(design, goal):
+        return entry
+    found = min(_reached(design, goal, known.delta, known.epsilon), known.epsilon)
     return replace(entry, certificate=replace(known, epsilon_lower=found))
 
 
@@ -214,13 +216,14 @@ def _epsilon(design: Design, goal: Goal, reached: bool) -> tuple[Bounds, str]:
     if mechanism.follows_answer:
         table = design.table_at(0.0)
         if goal.releases == 1:
-            found, method = table_epsilon(table, goal.sensitivity, delta), FROM_TABLE
+            upper = table_epsilon_above(table, goal.sensitivity, delta)
+            found, method = Bounds(lower=0.0, upper=upper), FROM_TABLE
         else:
             found, method = _composed(table, goal, delta)
-        lower = found.lower if _shown(design) else 0.0
-        if reached and not _shown(design):
-            lower = min(_reached(design, goal, delta), found.upper)
-        return Bounds(lower=lower, upper=found.upper), method
+        if _takes_a_while(design, goal):
+            lower = min(_reached(design, goal, delta, found.upper), found.upper) if reached else 0.0
+            found = replace(found, lower=lower)
+        return found, method
     if goal.releases > 1:
         raise CannotCertifyError("Noise that changes with the answer is certified for one release only.")
     return _over_answers(design, goal, delta)
@@ -231,14 +234,19 @@ def _shown(design: Design) -> bool:
     return design.decoder is None or design.decoder.first is None or design.decoder.last is None
 
 
-def _reached(design: Design, goal: Goal, delta: float) -> float:
-    """The largest epsilon of some pairs of answers, from the laws of their outputs.
+def _takes_a_while(design: Design, goal: Goal) -> bool:
+    """Whether an epsilon that is reached takes work of its own; a composition has one anyway."""
+    return goal.releases == 1 or not _shown(design)
+
+
+def _reached(design: Design, goal: Goal, delta: float, upper: float) -> float:
+    """That of the noise where it is shown, or the largest of some pairs of answers, from their outputs' laws.
 
     Several releases lose no less than one of them at the same delta.
     """
     decoder = design.decoder
     if decoder is None or decoder.first is None or decoder.last is None:
-        raise AssertionError("the answers have ends")
+        return table_epsilon_below(design.table_at(0.0), goal.sensitivity, delta, upper)
     from pbdp.accounting.composition.loss_law import law_epsilon, loss_law
 
     shift, table = min(goal.sensitivity, decoder.last - decoder.first), design.drawn_table()

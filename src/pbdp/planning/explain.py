@@ -16,6 +16,7 @@ from pbdp.mechanism.neighbors import Neighbors
 from pbdp.mechanism.relative import RelativeRegion
 from pbdp.mechanism.requirement import Requirement
 from pbdp.noise.family import known_families
+from pbdp.planning.candidates import NO_LOSS
 from pbdp.planning.certificate import RESERVE, is_payable, unhidden
 from pbdp.planning.plan import Part, Plan, number_design
 from pbdp.planning.vectors.design import VectorDesign
@@ -72,8 +73,6 @@ def explanation(plan: Plan, *, in_seconds: bool = False) -> list[str]:
     return lines
 
 
-# An epsilon of no more than this is none for all purposes.
-NO_LOSS = 1e-9
 # A step of one's own is spoken of when it costs so many times the epsilon of a better one.
 DEAR_STEP = 1.05
 # A little more width is spoken of when what is asked for costs so many times as much; it is so many steps.
@@ -169,7 +168,8 @@ def better_step(plan: Plan) -> Plan | None:
     asked = plan.requirement
     if asked.step is None or (asked.integer and asked.step == 1) or not isinstance(plan.mechanism, Design):
         return None
-    from pbdp.planning.planner import grids_of, plan_for
+    from pbdp.planning.grids import grids_of
+    from pbdp.planning.planner import plan_for
 
     region, free = asked.region, replace(asked, step=None)
     if region.follows_answer and not _is_coarse(plan.grid, grids_of(free)[0], asked):

@@ -8,34 +8,23 @@ from collections.abc import Callable, Iterator
 from pbdp.digits import delta_text
 from pbdp.errors import CannotCertifyError
 from pbdp.mechanism.design import AnyDesign, Design
-from pbdp.mechanism.grid import (
-    Grid,
-    LinearGrid,
-    binary_grid_for,
-    coarse_whole_grid_for,
-    grid_for,
-    grid_of_step,
-    whole_grid_for,
-    whole_numbers,
-)
-from pbdp.mechanism.log_grid import log_grid_for
+from pbdp.mechanism.grid import Grid, LinearGrid
 from pbdp.mechanism.region import Region
-from pbdp.mechanism.relative import RelativeRegion
 from pbdp.mechanism.requirement import Requirement
 from pbdp.mechanism.weights import BITS, TOTAL
 from pbdp.noise.cut_staircase import CUT_STAIRCASE
 from pbdp.noise.family import Goal, known_families
 from pbdp.noise.laplace import LAPLACE
 from pbdp.noise.table import FREE_FORM
-from pbdp.planning.candidates import candidates
+from pbdp.planning.candidates import NO_LOSS, candidates
 from pbdp.planning.certificate import TIE, Certified, certified, cheapest, goal_on, is_payable, with_reached
 from pbdp.planning.decoding import constant_candidate, decoded_candidates
+from pbdp.planning.grids import grids_of
 from pbdp.planning.limit.closed_form import provable_epsilon
 from pbdp.planning.limit.question import Question
 from pbdp.planning.per_answer import per_answer_candidates
 from pbdp.planning.plan import Plan, plan_of
 from pbdp.planning.scales import LARGEST_RATIO
-from pbdp.planning.thresholds import MOST_ANSWERS
 
 TOO_MANY_STEPS = (
     "It would be spread over more steps than are certified in seconds: ask for less width (or scale) against "
@@ -47,57 +36,9 @@ FAMILIES = tuple(name for name, family in known_families().items() if not family
 WORTH_A_TABLE = 3e-3
 # Such tables are looked for in regions of so many points, and taken up to so many values.
 MOST_POINTS, LONGEST_TABLE = 1 << 14, 1 << 16
-# A percentage with a floor of more whole numbers than this is decoded on multiples of one.
-MOST_DECODED = 1 << 12
-# An epsilon of no more than this is none for all purposes.
-NO_LOSS = 1e-9
 # A Rényi certificate over all answers takes seconds up to this sensitivity and width in steps, and minutes
 # beyond, where a boost would gain next to nothing anyway.
 MOST_RENYI_STEPS, WIDEST_RENYI = 4, 1 << 8
-
-
-def grids_of(requirement: Requirement) -> list[Grid]:
-    """The grids that designs for a requirement may live on."""
-    if requirement.step is not None:
-        grid = grid_of_step(requirement.step, requirement.integer)
-    elif requirement.integer:
-        grid = _grid_of_whole(requirement)
-    else:
-        grid = _grid_of_reals(requirement)
-    if requirement.lies_flush(grid.step):
-        grid = LinearGrid(step=grid.step, rounded=True, down=True)
-    logarithmic = log_grid_for(requirement.region, requirement.integer)
-    return [grid] if logarithmic is None else [grid, logarithmic]
-
-
-def _grid_of_whole(requirement: Requirement) -> LinearGrid:
-    """All whole numbers, or multiples of one where noise would be spread over too many of them."""
-    region, bounds = requirement.region, requirement.bounds
-    if region.follows_answer and bounds is None and math.isfinite(region.width):
-        return whole_grid_for(region.width, requirement.sensitivity)
-    if bounds is None:
-        decoded = isinstance(region, RelativeRegion) and region.width > MOST_DECODED
-    else:
-        low, high = bounds.answers
-        decoded = region.follows_answer and high - low >= MOST_ANSWERS
-    if not decoded or not math.isfinite(region.width):
-        return whole_numbers()
-    grid = coarse_whole_grid_for(region.width, requirement.sensitivity)
-    # decoders of wide noise take long over several releases
-    long = requirement.releases > 1 and region.width > MOST_DECODED * grid.step
-    return whole_numbers() if long or requirement.takes_more_regions(grid.step) else grid
-
-
-def _grid_of_reals(requirement: Requirement) -> LinearGrid:
-    """The one that suits the sensitivity; for a range, a power of two where only that lies flush with it."""
-    width, sensitivity = requirement.region.width, requirement.sensitivity
-    if requirement.region.stands_still:
-        return binary_grid_for(width, sensitivity)
-    grid = grid_for(width, sensitivity)
-    if requirement.takes_more_regions(grid.step):
-        binary = binary_grid_for(width, sensitivity)
-        return binary if requirement.lies_flush(binary.step) else grid
-    return grid
 
 
 # Work, in about milliseconds, after which no further law is tried, and what takes how much of it: values that
@@ -115,11 +56,13 @@ FOR_SEVERAL = ("cosine", "huber", "gaussian", "generalized normal")
 def _work(design: Design, releases: int) -> float:
     """About how long it takes to find and to certify a design; a count, the same on every machine."""
     values = 2.0 * design.kernel.reach(2.0**-BITS)
+    shaped = SHAPED if known_families()[design.kernel.family].of_scale is None else 1.0
     looked = 0.0 if design.decoder is None else values * design.parts / DECODED
-    if releases > 1:
-        looked += OF_VERY_MANY if releases > VERY_MANY else COMPOSITION
-    shaped = known_families()[design.kernel.family].of_scale is None
-    return (SHAPED if shaped else 1.0) * looked + values / (ADDED_UP if releases == 1 else COMBINED)
+    if releases == 1:
+        return shaped * looked + values / ADDED_UP
+    # shapes are compared by estimates; only one of them is composed
+    composed = OF_VERY_MANY - COMPOSITION if releases > VERY_MANY else 0.0
+    return shaped * (looked + COMPOSITION) + composed + values / COMBINED
 
 
 def work_of(plan: Plan) -> float:
@@ -179,7 +122,7 @@ def plan_for(
             if entry is not None and (known is None or entry.certificate.epsilon < known.certificate.epsilon):
                 best[design.name] = entry
 
-    certify_all(moving_designs(each, _promising_first(each, families), least))
+    certify_all(moving_designs(each, _promising_first(each, families), least, every=every))
     if every or (per_answer and not any(_is_decoded(entry.design) for entry in best.values())):
         certify_all(_changing_designs(each, families, math.inf if every else least()))
     if not best:
@@ -242,14 +185,19 @@ def _free_form_designs(requirement: Requirement) -> Iterator[Design]:
 
 
 def moving_designs(
-    requirement: Requirement, families: tuple[str, ...], reached: Callable[[], float] = lambda: math.inf
+    requirement: Requirement,
+    families: tuple[str, ...],
+    reached: Callable[[], float] = lambda: math.inf,
+    *,
+    every: bool = True,
 ) -> Iterator[Design]:
     """Candidates on every grid whose law moves along with the answer, or is the one asked for in a range.
 
     Where no noise on a grid comes down to the epsilon `reached` before, some are still tried to compare with.
+    Laws that seem to be behind it and take long are left out, or tried as well (`every`).
     """
     for grid in grids_of(requirement):
-        yield from _designs_on(grid, requirement, families, reached)
+        yield from _designs_on(grid, requirement, families, reached, every=every)
 
 
 def _limit_on(grid: Grid, requirement: Requirement) -> float:
@@ -275,7 +223,12 @@ def _is_beyond_weights(goal: Goal) -> bool:
 
 
 def _designs_on(
-    grid: Grid, requirement: Requirement, families: tuple[str, ...], reached: Callable[[], float]
+    grid: Grid,
+    requirement: Requirement,
+    families: tuple[str, ...],
+    reached: Callable[[], float],
+    *,
+    every: bool = True,
 ) -> Iterator[Design]:
     region, goal = grid.region_in_steps(requirement.region), goal_on(grid, requirement)
     constant = constant_candidate(grid, requirement, goal, families)
@@ -297,7 +250,10 @@ def _designs_on(
     elif hopeless:
         # Laplace noise tells what a decoder saves, or the family that was asked for alone
         families = tuple(name for name in families if name not in decoded or name == LAPLACE.name) or families
-    yield from candidates(grid, region, goal, families, requirement.scale, boosted=not hopeless)
+    known = (lambda: math.inf) if every else reached
+    yield from candidates(
+        grid, region, goal, families, requirement.scale, boosted=not hopeless, reached=known
+    )
 
 
 def _changing_designs(

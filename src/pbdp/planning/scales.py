@@ -14,7 +14,7 @@ import numpy as np
 
 from pbdp.accounting.exact.tables import least_growth
 from pbdp.mechanism.boosted import KERNEL_ERROR
-from pbdp.noise.family import Problem, Shape, Shapes
+from pbdp.noise.family import BEYOND, Problem, Shape, Shapes
 from pbdp.noise.grid_kernel import GridKernel
 from pbdp.noise.kernel import Array
 from pbdp.root import bracketed_root
@@ -23,6 +23,8 @@ from pbdp.root import bracketed_root
 FINEST_HALF_WIDTH = 64
 # How far that table goes; an estimate for several releases takes ten times as long.
 LONGEST, LONGEST_COMPOSED = 1 << 17, 1 << 14
+# From so many shifts on, and beyond the region, cells are as long as this part of the distance.
+GROWING = 64
 # Where the end of a shape is looked for, in units of its scale, width and shift together.
 DISTANCES = np.geomspace(0.5, 2e4, 96)
 
@@ -43,9 +45,10 @@ def estimated_loss(shape: Shape, problem: Problem, scales: Array) -> Array:
     widest = distance_to_tail(shape, problem, float(scales[-1]), tail)
     extra = (goal.order or 0.0) * shift
     reach = min(math.ceil((widest + extra) / spacing), LONGEST if goal.releases == 1 else LONGEST_COMPOSED)
-    x = np.asarray(spacing * np.arange(-reach, reach + 1.0)[None, :], dtype=np.float64)
+    once = goal.releases == 1 and goal.order is None
+    x, log_size = _cells(problem, spacing, reach) if once else _even_cells(spacing, reach)
     column = scales[:, None]
-    log_first, log_second = shape.log_density(x, column), shape.log_density(x - shift, column)
+    log_first, log_second = (shape.log_density(at, column) + log_size for at in (x, x - shift))
     # region ends half-way between two points of the table; the neighbor leaves it first on its shorter side
     below, above = (
         (round((end + 0.5) / spacing - 0.5) + 0.5) * spacing for end in sorted((problem.below, problem.above))
@@ -71,6 +74,32 @@ def estimated_loss(shape: Shape, problem: Problem, scales: Array) -> Array:
     # outputs at or beyond the neighbor's answer never have a loss above zero
     kept = x[0] < shift
     return _epsilon(log_first[:, kept], log_second[:, kept], goal.delta or 0.0)
+
+
+def _even_cells(spacing: float, reach: int) -> tuple[Array, Array]:
+    """A row of so many cells on either side of the middle one, and the logarithms of their lengths."""
+    return np.asarray(spacing * np.arange(-reach, reach + 1.0)[None, :], dtype=np.float64), np.zeros(1)
+
+
+def _cells(problem: Problem, spacing: float, reach: int) -> tuple[Array, Array]:
+    """The same with cells that grow with the distance, far from where regions end.
+
+    They are as long as some shifts, as the steps of a staircase are.
+    """
+    shift, ends = problem.goal.sensitivity, [problem.below, problem.above]
+    furthest = max(end for end in ends if end < BEYOND)
+    even = math.ceil(max(GROWING * shift, 2 * (furthest + shift)) / spacing)
+    if reach <= 2 * even:
+        return _even_cells(spacing, reach)
+    start, stop = (even + 0.5) * spacing, reach * spacing
+    count = math.ceil(math.log(stop / start) * GROWING)
+    lengths = np.geomspace(start, stop, count + 1) - start
+    edges = start + shift * np.unique(np.ceil(lengths / shift))
+    middles, sizes = (edges[1:] + edges[:-1]) / 2, np.diff(edges)
+    near = spacing * np.arange(-even, even + 1.0)
+    x = np.concatenate((-middles[::-1], near, middles))[None, :]
+    size = np.concatenate((sizes[::-1], np.full(len(near), spacing), sizes)) / spacing
+    return np.asarray(x, dtype=np.float64), np.log(size)
 
 
 def boosted_laplace_loss(problem: Problem, scales: Array) -> Array:
@@ -234,12 +263,16 @@ def best_shape(
 
 
 def boosted_scale(
-    shape: Shape, problem: Problem, plain: float, loss: Callable[[Array], Array] | None = None
+    shape: Shape,
+    problem: Problem,
+    plain: float,
+    loss: Callable[[Array], Array] | None = None,
+    enough: float = math.inf,
 ) -> float | None:
     """Best scale above `plain` for the boosted law, or None where boosting does not pay.
 
     Unless its `loss` is known in closed form it is estimated, and not looked for where the width is large
-    against the sensitivity.
+    against the sensitivity, nor closer where no scale that is tried first has a loss of `enough` or less.
     """
     if loss is None and problem.reach > LARGEST_RATIO * problem.goal.sensitivity:
         return None
@@ -260,6 +293,8 @@ def boosted_scale(
         found = losses(far) if len(far) else far
         if len(far) and float(np.min(found)) < values[at]:
             return float(far[int(np.argmin(found))])
+    if values[at] > enough:
+        return None
     # over several releases boosting changes little, and a look costs more
     for _ in range(ROUNDS_IF_KNOWN if loss is not None else ROUNDS - (problem.goal.releases > 1)):
         if not math.isfinite(values[at]):

@@ -64,7 +64,7 @@ def application(opened: Opened, session: Session) -> Guard:
     async def look(request: Request) -> Response:
         answer = await jobs.look(request.path_params["job"])
         if answer is None:
-            raise HTTPException(404, "There is no such job; it may be done, or cancelled.")
+            raise HTTPException(404, "There is no such job; it may be done, or canceled.")
         return _response(answer)
 
     async def cancel(request: Request) -> Response:

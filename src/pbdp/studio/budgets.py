@@ -9,9 +9,9 @@ from typing import Any
 
 from pbdp.digits import delta_text, epsilon_text, percent_down, percent_up
 from pbdp.errors import InputError, PbdpError
-from pbdp.ledger.book import Entry
 from pbdp.ledger.budget import Budget
 from pbdp.ledger.ledger import Ledger
+from pbdp.ledger.record import Entry
 from pbdp.planning.pricing import Price, Priced, Terms
 from pbdp.studio.explore import plan_of
 from pbdp.studio.form import Form, read_form
@@ -52,10 +52,6 @@ def _budget(ledger: Ledger, name: str) -> Record:
         "spent_text": percent_up(spent),
         "left_text": left_words(spent),
         "words": budget.describe().split("\n")[1:],
-        "blocks": [
-            {"name": block, "spent_text": percent_up(terms.share(state.spent, (block,)))}
-            for block in terms.blocks
-        ],
         "entries": [_entry(terms, entry) for entry in last],
         "more": count - len(last),
     }

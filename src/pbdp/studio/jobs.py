@@ -1,7 +1,7 @@
-"""Requests that take a while: what can be answered at once is, the rest is waited for, told of and cancelled.
+"""Requests that take a while: what can be answered at once is, the rest is waited for, told of and canceled.
 
 A request gets its answer if it is there within moments, else a job. Whoever asked looks after the job until
-its answer is there; one that nobody looks after is cancelled.
+its answer is there; one that nobody looks after is canceled.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from typing import Any
 from pbdp.studio.answer import Answer
 from pbdp.studio.pool import Pool
 
-# Seconds: to an answer or a job, of one look at a job, until a job that nobody looks at is cancelled, and of
-# the longest computation. What is being published is never cancelled: it may be paid for.
+# Seconds: to an answer or a job, of one look at a job, until a job that nobody looks at is canceled, and of
+# the longest computation. What is being published is never canceled: it may be paid for.
 PATIENCE = 0.4
 LOOK = 1.0
 ABANDONED = 6.0
@@ -31,11 +31,11 @@ TOO_LONG = (
     "the sensitivity or for fewer releases, or use the command line, which waits as long as it takes."
 )
 TOO_MANY = f"{MOST_JOBS} computations are under way already. Wait for one of them, or cancel it."
-NOT_CANCELLED = "What is being published is not cancelled: it may be paid for already. It ends by itself."
+NOT_CANCELED = "What is being published is not canceled: it may be paid for already. It ends by itself."
 
 
 # To whoever cancels, and to whoever was looking.
-CANCELLED = Answer(content=b"", status=204)
+CANCELED = Answer(content=b"", status=204)
 
 
 @dataclass(slots=True, eq=False)
@@ -79,11 +79,11 @@ class Jobs:
         """Cancel a job, if it is under way still."""
         job = self._jobs.get(name)
         if job is not None and job.task == PUBLISH and not job.answer.done():
-            return Answer.refusal(NOT_CANCELLED, 409)
+            return Answer.refusal(NOT_CANCELED, 409)
         if job is not None:
             del self._jobs[name]
             job.answer.cancel()
-        return CANCELLED
+        return CANCELED
 
     async def _look(self, job: Job, patience: float) -> Answer:
         done, _ = await asyncio.wait([job.answer], timeout=patience)
@@ -91,7 +91,7 @@ class Jobs:
         if not done:
             return job.told()
         self._jobs.pop(job.id, None)
-        return CANCELLED if job.answer.cancelled() else job.answer.result()
+        return CANCELED if job.answer.cancelled() else job.answer.result()
 
     async def _asked(self, task: str, given: Mapping[str, Any]) -> Answer:
         longest = LONGEST_PUBLISHING if task == PUBLISH else LONGEST

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 # Characters that stand beside each other on the page.
-WIDEST = 60
+WIDEST = 46
 PLAN_FILE = "plan.json"
 _OPTION = re.compile(r"--?[a-z]")
 

@@ -172,7 +172,6 @@ def _schemas() -> Record:
                             "releases": WHOLE,
                             "spent": NUMBER,
                             "words": _list(TEXT),
-                            "blocks": _list(_object({"name": TEXT, "spent_text": TEXT})),
                             "entries": _list(ENTRY),
                             "more": WHOLE,
                         }
@@ -293,7 +292,7 @@ def _paths() -> Record:
         "blocks": _list(TEXT),
     }
     job: Record = {"parameters": [{"name": "job", "in": "path", "required": True, "schema": TEXT}]}
-    cancelled = {"204": {"description": "it is cancelled"}}
+    canceled = {"204": {"description": "it is canceled"}}
     return {
         "/api/session": {
             "post": {
@@ -386,14 +385,14 @@ def _paths() -> Record:
                 "responses": {
                     "200": {"description": "the answer of what was asked"},
                     "202": {"description": "under way", **_content(_ref("Job"))},
-                    **cancelled,
+                    **canceled,
                     **_refusals(REFUSALS | {"404": "no such job"}),
                 },
             },
             "delete": {
-                "summary": "Cancel a job; what is being published is not cancelled",
+                "summary": "Cancel a job; what is being published is not canceled",
                 "responses": {
-                    **cancelled,
+                    **canceled,
                     **_refusals(
                         {status: REFUSALS[status] for status in ("401", "403")}
                         | {"409": "it is being published"}

@@ -14,10 +14,10 @@ from pathlib import Path
 from typing import Any
 
 from pbdp.cli.files import toml_in
+from pbdp.cli.group_keys import NO_KEYS, keys_in_range, listed, looked_at, typed
 from pbdp.cli.tables.asked import OWN, Asked, asked_of
 from pbdp.cli.tables.flags import setting_of
 from pbdp.cli.tables.query_file import settings_from
-from pbdp.cli.values import NO_KEYS, keys_in_range, listed, looked_at, typed
 from pbdp.domains import is_connection
 from pbdp.errors import InputError, PbdpError, without_passwords
 from pbdp.spelling import names_now
@@ -315,7 +315,9 @@ def field_of(error: PbdpError, form: Form) -> str | None:
         return None
     what, _, whose = error.name.partition(" of ")
     for place, row in _listed(form, "by"):
-        if (whose and whose == row.get("column")) or error.name == f"column {row.get('column')}":
+        column = row.get("column")
+        # of several columns it is said beside the first
+        if (whose and f"{whose}, ".startswith(f"{column}, ")) or error.name == f"column {column}":
             return f"by.{place}.{'rest' if what == 'rest' else 'keys'}"
     for place, row in _listed(form, "measures"):
         name = row.get("name") or usual_name({key: value for key, value in row.items() if value})

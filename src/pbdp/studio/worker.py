@@ -1,6 +1,6 @@
 """A process that computes: it reads a request in a line, says that it took it, and writes the answer.
 
-It can be ended at any moment, which is how a computation is cancelled: it holds nothing that is not in the
+It can be ended at any moment, which is how a computation is canceled: it holds nothing that is not in the
 ledger, whose records are whole whatever dies.
 """
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Unpack
 
 import numpy as np
 
@@ -12,8 +12,10 @@ from pbdp.digits import delta_text, rounded_up
 from pbdp.mechanism.design import Design
 from pbdp.mechanism.requirement import Requirement
 from pbdp.noise.kernel import Array
+from pbdp.paying import MEANING, PayingOnce
 from pbdp.planning.plan import Part, Plan, number_design
 from pbdp.planning.together import narrowest_together
+from pbdp.spelling import with_words
 from pbdp.tables.centered import Centered, centered_of, followers_of, open_numbers
 from pbdp.tables.mean_error import is_proved_for
 from pbdp.tables.measures import Column, Measure
@@ -24,7 +26,7 @@ from pbdp.tables.selection import Threshold, Thresholds
 from pbdp.tables.top import TOP, Choosing, ways_of
 
 if TYPE_CHECKING:
-    from pbdp.ledger.budget import Blocks, Budget
+    from pbdp.ledger.budget import Budget
     from pbdp.tables.engines.files import Csv
     from pbdp.tables.strategies.strategy import Strategy
     from pbdp.tables.table import ReleasedTable
@@ -182,6 +184,7 @@ class TablePlan:
         bounded = any(self.query.is_bounded(one) for one in self.query.measures if of in self.labels(one))
         return words.replace("of the truth", "of the bounded number") if bounded else words
 
+    @with_words(PayingOnce, MEANING)
     def release(
         self,
         data: object,
@@ -189,20 +192,18 @@ class TablePlan:
         table: str | None = None,
         csv: Csv | None = None,
         budget: Budget | None = None,
-        key: str | None = None,
-        blocks: Blocks = None,
         insecure_test_seed: int | None = None,
         source: str | None = None,
         version: str = "",
+        **paying: Unpack[PayingOnce],
     ) -> ReleasedTable:
         """Publish the table of this data: a file, a data frame, a database (`table` names what is in it).
 
         `csv` says how numbers, dates and nothing are written in CSV files.
 
-        A `budget` pays before the data is read. The same `key` brings back the same table; without one, the
-        query and the name of the data are the key. `blocks` are the blocks of people in the data, if not all
-        of the budget's: only these pay. `insecure_test_seed` repeats the noise, for tests. `source` and
-        `version` name the data in the manifest.
+        A `budget` pays before the data is read; without a key, the query and the name of the data are the
+        key. `insecure_test_seed` repeats the noise, for tests. `source` and `version` name the data in the
+        manifest.
         """
         from pbdp.tables.engines.at import source_of
         from pbdp.tables.release import release_table
@@ -212,10 +213,9 @@ class TablePlan:
             self,
             source_of(data, table, csv),
             budget=budget,
-            key=key,
-            blocks=blocks,
             insecure_test_seed=insecure_test_seed,
             named=None if source is None else SourceName(name=source, version=version),
+            **paying,
         )
 
 

@@ -16,17 +16,18 @@ import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cache, partial
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 
 from pbdp.accounting.filters.rule import PROBABILITIES
 from pbdp.errors import ContradictionError, InputError, PbdpError
-from pbdp.ledger.budget import Blocks, Budget
+from pbdp.ledger.budget import Budget
 from pbdp.ledger.errors import BudgetExceededError
 from pbdp.ledger.request import Reservation
 from pbdp.mechanism.grid import FURTHEST_STEP, LinearGrid
 from pbdp.noise.kernel import Array, Index
+from pbdp.paying import Blocks, PayingFor, PayingOnce
 from pbdp.planning.plan import Part
 from pbdp.release.keystream import SECURE, Keystream, keystream_from
 from pbdp.tables.bounded import Aggregates
@@ -113,19 +114,17 @@ def release_table(
     source: Source,
     *,
     budget: Budget | None = None,
-    key: str | None = None,
-    blocks: Blocks = None,
     insecure_test_seed: int | None = None,
     named: SourceName | None = None,
+    **paying: Unpack[PayingOnce],
 ) -> ReleasedTable:
     """The published table. With a budget, the price is paid before the engine reads a row.
 
-    `blocks` are the blocks of people that the source holds, if not all of the budget's; only these pay.
     `named` is what the publisher calls the data.
     """
     if budget is not None and insecure_test_seed is not None:
         raise ContradictionError("insecure_test_seed", "used without a budget", "both")
-    if budget is None and key is not None:
+    if budget is None and paying.get("key") is not None:
         raise ContradictionError("key", "used with a budget", "no budget")
     if plan.query.aggregation.values and plan.query.most_rows < LEAST_ROWS:
         remedy = "A table of more rows fails, and that would tell how many it has. Narrow the bounds instead."
@@ -136,8 +135,8 @@ def release_table(
     if budget is None:
         drawn, payment = draw(plan, source, keystream_from(insecure_test_seed)), None
     else:
-        plan = _as_paid(plan, source, budget, key, blocks)
-        drawn, payment = _paid(plan, source, budget, key, blocks)
+        plan = _as_paid(plan, source, budget, paying)
+        drawn, payment = _paid(plan, source, budget, paying)
 
     def made(groups: KeyTable, values: Mapping[str, Column], which: int = 0) -> ReleasedTable:
         return ReleasedTable(
@@ -163,12 +162,13 @@ def release_table(
     return replace(first, others=tuple(others))
 
 
-def _as_paid(plan: TablePlan, source: Source, budget: Budget, key: str | None, blocks: Blocks) -> TablePlan:
+def _as_paid(plan: TablePlan, source: Source, budget: Budget, paying: PayingOnce) -> TablePlan:
     """The plan, or that of an earlier version if it was paid for.
 
     These did not tell whom the bounds touched, or planned sums and counts of means apart.
     """
-    query, chosen = plan.query, budget.terms.chosen_blocks(blocks)
+    key, query = paying.get("key"), plan.query
+    chosen = budget.terms.chosen_blocks(paying.get("blocks"))
     if query.running is not None:
         return plan
     means = [False, True] if any(measure.is_widened(plan) for measure in query.measures) else [False]
@@ -189,17 +189,16 @@ def _as_paid(plan: TablePlan, source: Source, budget: Budget, key: str | None, b
     return plan
 
 
-def _paid(
-    plan: TablePlan, source: Source, budget: Budget, key: str | None, blocks: Blocks
-) -> tuple[Drawn, Payment]:
+def _paid(plan: TablePlan, source: Source, budget: Budget, paying: PayingOnce) -> tuple[Drawn, Payment]:
     """Reserve, draw, settle; a table that was released before under this key comes back as it was."""
+    key, blocks = paying.get("key"), paying.get("blocks")
     if key is None:
         if source.place is None:
             remedy = "Give one that says which data it is, such as key='visits in March'."
             raise InputError("key", "given for data in memory, which has no name", "nothing", remedy)
         key = key_of(whole_query(plan.query), source.place)
     if plan.query.is_extended:
-        return _extended(plan, source, budget, key, blocks)
+        return _extended(plan, source, budget, key, paying)
 
     @cache
     def content() -> bytes:
@@ -213,10 +212,9 @@ def _paid(
             failure = error
         raise PaidFailureError(key, budget.dataset, failure)
 
+    asked: PayingFor = {**paying, "key": key, "query": query_text(plan.query)}
     try:
-        stored, reservation = budget.answered(
-            plan.noise, 1, packed, key=key, query=query_text(plan.query), again=True, blocks=blocks
-        )
+        stored, reservation = budget.answered(plan.noise, 1, packed, again=True, **asked)
     except BudgetExceededError as refusal:
         remedy = _advice(plan, budget, blocks) or refusal.remedy
         raise BudgetExceededError(refusal.dataset, refusal.reason, remedy) from None
@@ -246,7 +244,7 @@ def is_part_of(key: str | None, whole: str) -> bool:
 
 
 def _extended(
-    plan: TablePlan, source: Source, budget: Budget, key: str, blocks: Blocks
+    plan: TablePlan, source: Source, budget: Budget, key: str, paying: PayingOnce
 ) -> tuple[Drawn, Payment]:
     """Running totals whose earlier days may be published already: their rows stay, later ones are added.
 
@@ -264,21 +262,15 @@ def _extended(
                 failure = error
             raise PaidFailureError(key, budget.dataset, failure)
 
+        query = query_text(whole_query(plan.query))
+        of_part: PayingFor = {**paying, "key": part_key(key, part), "query": query}
         stored, reservation = budget.answered(
-            plan.noise,
-            1,
-            packed,
-            key=part_key(key, part),
-            query=query_text(whole_query(plan.query)),
-            again=part == 1,
-            blocks=blocks,
-            parts=days.largest,
-            whole=key,
+            plan.noise, 1, packed, again=part == 1, parts=days.largest, whole=key, **of_part
         )
         before = Drawn.unpacked(plan, stored)
         if (before.days or 0) >= int(days.sizes.max()):
             # the key of all parts, to go on with
-            return before, replace(_payment(budget, reservation, blocks), key=key)
+            return before, replace(_payment(budget, reservation, paying.get("blocks")), key=key)
     raise PbdpError("The ledger's answers to this request are no running totals of this query.")
 
 

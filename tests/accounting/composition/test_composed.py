@@ -7,10 +7,14 @@ import numpy as np
 import pytest
 from scipy.special import log_ndtr
 
-from pbdp.accounting import Bounds
+from pbdp.accounting.composition import composed
+from pbdp.accounting.composition.bracket import Bracket, bracket
+from pbdp.accounting.composition.case import Case
 from pbdp.accounting.composition.composed import compose
 from pbdp.accounting.composition.loss_distribution import distribution_release, split
 from pbdp.accounting.composition.loss_law import pair_release, table_loss_law, table_release
+from pbdp.accounting.composition.window import Window
+from pbdp.domains import Bounds
 from pbdp.errors import InputError
 from pbdp.mechanism.weights import integer_weights
 from tests.accounting.composition.laws import GAUSSIAN_20, LAPLACE_20, gaussian_table, laplace_table
@@ -50,6 +54,22 @@ def test_gaussians_compose_to_the_closed_form(count: int, delta: float) -> None:
     assert gaussian_delta(bounds.upper * (1 + 1e-6), mu) <= delta
     assert gaussian_delta(bounds.lower * (1 - 1e-6), mu) >= delta
     assert bounds.upper - bounds.lower <= 1e-4 * bounds.upper
+
+
+def test_very_many_releases_are_composed_once_on_each_grid(monkeypatch: pytest.MonkeyPatch) -> None:
+    grids: list[Window] = []
+
+    def counted(case: Case, grid: Window) -> Bracket:
+        grids.append(grid)
+        return bracket(case, grid)
+
+    monkeypatch.setattr(composed, "bracket", counted)
+    bounds = compose([(table_release(gaussian_table(400.0), 1), 5_000_000)]).epsilon_at(1e-6)
+    mu = math.sqrt(5_000_000) / 400
+    assert gaussian_delta(bounds.upper, mu) <= 1e-6 <= gaussian_delta(bounds.lower, mu)
+    # there are no cells for bounds as close as they are for fewer releases
+    assert bounds.upper - bounds.lower > 1e-4 * bounds.upper
+    assert len(grids) == len(set(grids))
 
 
 def test_no_release_reveals_nothing() -> None:

@@ -6,12 +6,12 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from pbdp.accounting import Bounds
 from pbdp.accounting.composition.case import Case, any_of
 from pbdp.accounting.composition.curve import Curve, composed_curve
 from pbdp.accounting.composition.loss_distribution import dominating
 from pbdp.accounting.composition.lower_curve import LowerCurve
-from pbdp.accounting.composition.window import window
+from pbdp.accounting.composition.window import Window, window
+from pbdp.domains import Bounds
 
 # How close (relative) the two points come.
 CLOSE = 1e-9
@@ -52,9 +52,13 @@ class Bracket:
         return Bounds(lower=min(lower, upper), upper=upper)
 
 
-def bracket(case: Case, precision: float, fineness: int = 1) -> Bracket:
-    """The curves of a case, on a grid chosen for `precision` and then `fineness` times finer."""
-    grid = window(case.outlines, case.tilt, precision, fineness)
+def window_for(case: Case, precision: float, fineness: int = 1) -> Window:
+    """A grid chosen for `precision` and then `fineness` times finer, as far as there are cells."""
+    return window(case.outlines, case.tilt, precision, fineness)
+
+
+def bracket(case: Case, grid: Window) -> Bracket:
+    """The curves of a case on a grid."""
     parts = [
         (dominating(laws, grid.step), count) for laws, count in zip(case.covered, case.counts, strict=True)
     ]

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pbdp.accounting import Bounds
 from pbdp.accounting.composition.loss_distribution import outline
 from pbdp.accounting.composition.loss_law import LossLaw, Release
 from pbdp.accounting.composition.window import (
@@ -19,6 +18,7 @@ from pbdp.accounting.composition.window import (
     tilt_for_delta,
     tilt_for_epsilon,
 )
+from pbdp.domains import Bounds
 
 # Share of delta that the largest and the smallest losses of all releases, set aside before tilting, may take
 # each. Integer weights have cells of mass 2^-60 with large losses at a table's ends, which no tilt can bear.

@@ -8,8 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pbdp.accounting import Bounds
-from pbdp.accounting.composition.bracket import bracket
+from pbdp.accounting.composition.bracket import bracket, window_for
 from pbdp.accounting.composition.case import (
     Case,
     case_for_delta,
@@ -18,7 +17,7 @@ from pbdp.accounting.composition.case import (
     witnesses,
 )
 from pbdp.accounting.composition.loss_law import LossLaw, Release, law_delta, law_epsilon, loss_margin
-from pbdp.domains import fraction, non_negative, positive, whole
+from pbdp.domains import Bounds, fraction, non_negative, positive, whole
 
 PRECISION = 1e-4
 # How often the two bounds are brought closer. Above a gap of _HOPEFUL more extremes are set aside (of no
@@ -76,7 +75,7 @@ class Composed:
             return Bounds(lower=math.inf if certain else 0.0, upper=math.inf)
         if self._is_one_pair:
             return self._refined(case, delta)
-        upper = bracket(case, self.precision, _SEVERAL_PAIRS).epsilon_at(delta).upper
+        upper = bracket(case, window_for(case, self.precision, _SEVERAL_PAIRS)).epsilon_at(delta).upper
         pairs = witnesses(self.parts, case.tilt)
         lower = 0.0 if pairs is None else compose(pairs, self.precision).epsilon_at(delta).lower
         return Bounds(lower=min(lower, upper), upper=upper)
@@ -91,7 +90,7 @@ class Composed:
         if epsilon >= self._largest_finite_loss():
             return infinite_mass(self.parts)
         case = case_for_epsilon(self.parts, epsilon)
-        found = bracket(case, self.precision).delta_at(epsilon)
+        found = bracket(case, window_for(case, self.precision)).delta_at(epsilon)
         if self._is_one_pair:
             return found
         pairs = witnesses(self.parts, case.tilt)
@@ -109,8 +108,9 @@ class Composed:
     def _refined(self, case: Case, delta: float) -> Bounds:
         """epsilon with more extremes set aside or on finer grids, until its bounds are close."""
         lower, upper, fineness, shares = 0.0, math.inf, 1, iter(_SHARES)
+        grid = window_for(case, self.precision)
         for _ in range(_PASSES):
-            found = bracket(case, self.precision, fineness).epsilon_at(delta)
+            found = bracket(case, grid).epsilon_at(delta)
             lower, upper = max(lower, found.lower), min(upper, found.upper)
             gap = 1 - lower / upper if upper > 0 else 0.0
             if gap <= self.precision:
@@ -121,6 +121,9 @@ class Composed:
             else:
                 # The gap falls at least in proportion to the step (see `lower_curve`).
                 fineness *= 1 << min(math.ceil(math.log2(gap / self.precision)), 4)
+            before, grid = grid, window_for(case, self.precision, fineness)
+            if share is None and grid == before:
+                break  # there are no more cells
         return Bounds(lower=lower, upper=upper)
 
     def _single(self, figure: Callable[[LossLaw], Bounds]) -> Bounds:

@@ -26,9 +26,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
-from pbdp.accounting import Bounds
 from pbdp.accounting.exact.tables import table_shifts
-from pbdp.domains import whole
+from pbdp.domains import Bounds, whole
 from pbdp.errors import InputError
 from pbdp.mechanism.weights import TOTAL, WeightTable
 from pbdp.noise.kernel import Array

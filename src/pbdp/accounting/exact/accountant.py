@@ -10,7 +10,6 @@ from functools import partial
 import numpy as np
 import numpy.typing as npt
 
-from pbdp.accounting import Bounds
 from pbdp.accounting.exact.all_neighbors import (
     TOLERANCE,
     Worst,
@@ -21,7 +20,7 @@ from pbdp.accounting.exact.all_neighbors import (
 from pbdp.accounting.exact.divergences import HockeyStick, LargestLoss, Renyi, hockey_sticks, largest_deltas
 from pbdp.accounting.exact.pairs import neighbors
 from pbdp.accounting.exact.pieces import LARGEST_EPSILON
-from pbdp.domains import above_one, non_negative, positive
+from pbdp.domains import Bounds, above_one, non_negative, positive
 from pbdp.errors import InputError
 from pbdp.mechanism.absolute import AbsoluteRegion
 from pbdp.mechanism.boosted import Boosted

@@ -43,7 +43,6 @@ from itertools import pairwise
 import numpy as np
 
 from pbdp import special
-from pbdp.accounting import Bounds
 from pbdp.accounting.exact.chi_square import (
     UNDERFLOW,
     BallOnPanels,
@@ -55,7 +54,7 @@ from pbdp.accounting.exact.chi_square import (
     times,
 )
 from pbdp.accounting.exact.pieces import LARGEST_EPSILON
-from pbdp.domains import finite, non_negative, positive, probability, whole
+from pbdp.domains import Bounds, finite, non_negative, positive, probability, whole
 from pbdp.errors import InputError
 from pbdp.noise.kernel import Array
 from pbdp.root import bracketed_root

@@ -7,22 +7,25 @@ full. A finite table that moves with the answer therefore has no pure epsilon.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Iterator
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
-from pbdp.accounting import Bounds
+from pbdp.domains import Bounds
 from pbdp.mechanism.weights import TOTAL, WeightTable
 from pbdp.noise.kernel import Array, Index
 
-Long = npt.NDArray[np.longdouble]
+# By which shares a root is moved until the sum itself confirms it.
+MARGINS = tuple(1e-14 * 4.0**tries for tries in range(23))
 
-# Longer rows take seconds to sort and add up.
+# Longer rows take a while to add up.
 LONG = 1 << 18
-
-# Bound for the relative rounding error of one sum of up to 2^26 terms in the extended type.
-SUM_ERROR = float(np.finfo(np.longdouble).eps) * (1 << 12)
+# From here on e^eps times the least weight is more than all of them: only outputs without a neighbor count.
+LARGEST_EPSILON = 100.0
+# Bound for the relative error of e^eps in the extended type, times a sum.
+GROWTH_ERROR = 8 * float(np.finfo(np.longdouble).eps)
 
 
 def table_shifts(table: WeightTable, sensitivity: int, even: bool) -> list[int]:
@@ -33,30 +36,42 @@ def table_shifts(table: WeightTable, sensitivity: int, even: bool) -> list[int]:
 
 def table_epsilon(table: WeightTable, sensitivity: int, delta: float) -> Bounds:
     """Smallest epsilon with (epsilon, delta)-DP for a table that moves with the answer."""
-    bounds = [_shift_epsilon(table, s, delta) for s in table_shifts(table, sensitivity, table.is_symmetric)]
-    return Bounds(lower=max(b.lower for b in bounds), upper=max(b.upper for b in bounds))
+    upper = table_epsilon_above(table, sensitivity, delta)
+    return Bounds(lower=table_epsilon_below(table, sensitivity, delta, upper), upper=upper)
+
+
+def table_epsilon_above(table: WeightTable, sensitivity: int, delta: float) -> float:
+    """Its upper bound: the sums of all neighbors confirm that delta is kept there; infinite if none does."""
+    found: float | None = None
+    for cells in _neighbors(table, sensitivity):
+        # one look tells that a neighbor is not the worst one
+        if found is None or cells.delta(found).upper > delta:
+            found = max(found or 0.0, cells.kept_at(delta))
+    return found or 0.0
+
+
+def table_epsilon_below(table: WeightTable, sensitivity: int, delta: float, upper: float) -> float:
+    """Its lower bound: the upper one moved down until the sum of a neighbor confirms that delta is passed.
+
+    It is infinite where outputs that only one of two neighbors can produce pass delta, and 0 where nothing
+    is confirmed.
+    """
+    if math.isinf(upper):
+        passed = any(cells.delta(LARGEST_EPSILON).lower > delta for cells in _neighbors(table, sensitivity))
+        return math.inf if passed else 0.0
+    for margin in MARGINS:
+        epsilon = upper * (1 - 4 * margin) - margin * 1e-2
+        if epsilon < 0:
+            break
+        if any(cells.delta(epsilon).lower > delta for cells in _neighbors(table, sensitivity)):
+            return epsilon
+    return 0.0
 
 
 def table_delta(table: WeightTable, sensitivity: int, epsilon: float) -> Bounds:
     """Smallest delta with (epsilon, delta)-DP for a table that moves with the answer, for epsilon >= 0."""
-    shifts = table_shifts(table, sensitivity, table.is_symmetric)
-    bounds = [_delta(*_risky(table, shift), epsilon) for shift in shifts]
+    bounds = [cells.delta(epsilon) for cells in _neighbors(table, sensitivity)]
     return Bounds(lower=max(b.lower for b in bounds), upper=max(b.upper for b in bounds))
-
-
-def _risky(table: WeightTable, shift: int) -> tuple[Long, Long]:
-    """Probabilities of the outputs that the first table has more often than its neighbor, under both.
-
-    All others add nothing to delta at an epsilon of zero or more.
-    """
-    first, second = table.weights, np.zeros_like(table.weights)
-    if 0 < shift < len(second):
-        second[shift:] = first[:-shift]
-    elif -len(second) < shift < 0:
-        second[:shift] = first[-shift:]
-    risky = first > second
-    first, second = _in_runs(first[risky], second[risky])
-    return first.astype(np.longdouble) / TOTAL, second.astype(np.longdouble) / TOTAL
 
 
 def _in_runs(first: Index, second: Index) -> tuple[Index, Index]:
@@ -70,15 +85,6 @@ def _in_runs(first: Index, second: Index) -> tuple[Index, Index]:
     if 2 * len(starts) > len(first):
         return first, second
     return np.add.reduceat(first, starts), np.add.reduceat(second, starts)
-
-
-def _delta(first: Long, second: Long, epsilon: float) -> Bounds:
-    grown = second * np.exp(np.longdouble(epsilon))
-    gain = first - grown
-    counted = gain > 0
-    value = float(np.sum(gain[counted]))
-    error = SUM_ERROR * float(np.sum(first[counted]) + np.sum(grown[counted]))
-    return Bounds(lower=max(value - error, 0.0), upper=min(value * (1 + 2**-52) + error, 1.0))
 
 
 def least_growth(first: Array, second: Array, delta: float) -> float:
@@ -98,38 +104,71 @@ def least_growth(first: Array, second: Array, delta: float) -> float:
     return max(growth, further)
 
 
-def _shift_epsilon(table: WeightTable, shift: int, delta: float) -> Bounds:
-    """Root of delta(epsilon): on the stretch where exactly the cells of A have a larger loss,
-    delta = P(A) - e^eps P'(A), which is solved in closed form and then checked.
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class _Cells:
+    """Weights of the outputs that a table has more often than its neighbor, under both; as floats beside.
+
+    All others add nothing to delta at an epsilon of zero or more.
+
+    **Exact sums.** delta is the largest value over all sets A of outputs of P(A) - e^eps P'(A), reached by
+    those with p > e^eps p'. Sums of whole weights are exact, so that of any A is a lower bound. Floats tell
+    which outputs are in A: p, p', e^eps and their product are off by 2^-53, 2^-53, 2^-52 and 2^-53, so an
+    output is on the wrong side only if |p - e^eps p'| is below 2^-50 of p, and its float then below 2^-49.
+    No set gains more than 2^-50 of what these weigh.
     """
-    p, q = _risky(table, shift)
-    growth = least_growth(p.astype(np.float64), q.astype(np.float64), delta)
-    if math.isinf(growth):
-        return Bounds(lower=math.inf, upper=math.inf)
-    counted = p > growth * (1 - 1e-14) * q
-    alone, both = np.sum(p[counted]), np.sum(q[counted])
-    if alone <= delta or both == 0:
-        return _checked(p, q, delta, 0.0, 0.0)
-    root = max(float(np.log((alone - delta) / both)), 0.0)
-    # what the errors of both sums come to, as a change of epsilon; half of that is not confirmed
-    lost = SUM_ERROR * (float(alone / both) / growth + 1)
-    return _checked(p, q, delta, root, lost / 2 / (root + 1e-2) if root > 0 else 0.0)
+
+    first: Index
+    second: Index
+    about: Array
+    other: Array
+
+    @classmethod
+    def of(cls, table: WeightTable, shift: int) -> _Cells:
+        """Those of a table and the same one moved by a shift."""
+        first, second = table.weights, np.zeros_like(table.weights)
+        if 0 < shift < len(second):
+            second[shift:] = first[:-shift]
+        elif -len(second) < shift < 0:
+            second[:shift] = first[-shift:]
+        risky = first > second
+        first, second = _in_runs(first[risky], second[risky])
+        return cls(
+            first=first, second=second, about=first.astype(np.float64), other=second.astype(np.float64)
+        )
+
+    def sums(self, counted: npt.NDArray[np.bool_]) -> tuple[np.longdouble, np.longdouble]:
+        """P(A) and P'(A) of a set of outputs; what is added up is whole."""
+        alone, both = (int((row * counted).sum()) for row in (self.first, self.second))
+        return np.longdouble(alone) / TOTAL, np.longdouble(both) / TOTAL
+
+    def delta(self, epsilon: float) -> Bounds:
+        """delta at an epsilon."""
+        epsilon = min(epsilon, LARGEST_EPSILON)
+        gain = self.about - math.exp(epsilon) * self.other
+        alone, both = self.sums(gain > 0)
+        grown = both * np.exp(np.longdouble(epsilon))
+        value, error = float(alone - grown), GROWTH_ERROR * float(alone + grown)
+        unsure = float(self.about[np.abs(gain) <= 2.0**-49 * self.about].sum()) / TOTAL
+        upper = value + 2**-52 * abs(value) + error + 2.0**-50 * unsure
+        return Bounds(lower=max(value - 2**-52 * abs(value) - error, 0.0), upper=min(max(upper, 0.0), 1.0))
+
+    def kept_at(self, delta: float) -> float:
+        """An epsilon at which the sum itself confirms that delta is kept; infinite if there is none.
+
+        On the stretch where exactly the outputs of A have a larger loss, delta = P(A) - e^eps P'(A), which is
+        solved in closed form and moved up until that is confirmed.
+        """
+        growth = least_growth(self.about, self.other, delta * TOTAL)
+        if math.isinf(growth):
+            return math.inf
+        alone, both = self.sums(self.about > growth * (1 - 1e-14) * self.other)
+        solved = alone > delta and both > 0
+        root = max(float(np.log((alone - delta) / both)), 0.0) if solved else 0.0
+        raised = (root * (1 + margin) + margin * 1e-2 for margin in MARGINS)
+        return next((epsilon for epsilon in raised if self.delta(epsilon).upper <= delta), math.inf)
 
 
-def _checked(first: Long, second: Long, delta: float, root: float, least: float) -> Bounds:
-    """The root moved to either side, by more than the least share, until the sum itself confirms it."""
-
-    def moved(direction: int, confirmed: Callable[[float], bool]) -> float | None:
-        margin = 1e-14
-        while margin < min(least, 1e-4):
-            margin *= 4
-        while margin < 1:
-            epsilon = root * (1 + direction * margin) + direction * margin * 1e-2
-            if epsilon < 0 or confirmed(epsilon):
-                return max(epsilon, 0.0)
-            margin *= 4
-        return None
-
-    upper = moved(+1, lambda epsilon: _delta(first, second, epsilon).upper <= delta)
-    lower = moved(-1, lambda epsilon: _delta(first, second, epsilon).lower > delta)
-    return Bounds(lower=lower or 0.0, upper=math.inf if upper is None else upper)
+def _neighbors(table: WeightTable, sensitivity: int) -> Iterator[_Cells]:
+    """Those that hold the worst one."""
+    for shift in table_shifts(table, sensitivity, table.is_symmetric):
+        yield _Cells.of(table, shift)

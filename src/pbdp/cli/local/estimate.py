@@ -9,7 +9,7 @@ from itertools import combinations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pbdp.cli.files import STANDARD, Outcome, json_text, picture_of, same_file, target_of
+from pbdp.cli.files import STANDARD, WRITTEN, Outcome, json_text, picture_of, same_file, target_of
 from pbdp.cli.options import add, add_written, whole
 from pbdp.cli.parser import Parser
 from pbdp.cli.progress import Progress
@@ -19,7 +19,7 @@ from pbdp.errors import ContradictionError, InputError
 
 if TYPE_CHECKING:
     from pbdp.cli.local.reports import Collected
-    from pbdp.cli.table_file import Table
+    from pbdp.cli.published_columns import Table
     from pbdp.local.alarms import Alarm
     from pbdp.local.counts import Counts
     from pbdp.local.distribution import Distribution
@@ -82,7 +82,7 @@ def declare(parser: Parser) -> None:
         "--projected", action="store_true", help="no negative numbers, and they add up to all people; BIASED"
     )
     output = parser.add_argument_group("output")
-    add_written(output, FORMATS)
+    add_written(output, WRITTEN)
     add(output, "--json", "--plot")
 
 
@@ -90,9 +90,9 @@ def run(options: argparse.Namespace) -> Outcome:
     """Count, estimate, write, and say what was left out."""
     _check(options)
     confidence_level("--confidence", options.confidence)
-    target, picture = target_of(options, FORMATS, read=options.input), picture_of(options)
+    target, picture = target_of(options, WRITTEN, read=options.input), picture_of(options)
 
-    from pbdp.cli.table_file import table_bytes
+    from pbdp.cli.published_columns import table_bytes
     from pbdp.cli.words.surveys import estimate_notes, estimate_words
     from pbdp.local.configuration import load_configuration
 

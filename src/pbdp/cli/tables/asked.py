@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from pbdp.cli.values import looked_at
+from pbdp.cli.group_keys import looked_at
 from pbdp.columns.files import TextRows, pyarrow_modules, text_of
 from pbdp.domains import whole
 from pbdp.errors import ContradictionError, InputError

@@ -12,11 +12,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pbdp.cli.files import Outcome, Target, checked_target, json_text, new_files, picture_of, target_of
-from pbdp.cli.options import add, add_written, blocks_of, check_budget, paying_budget
+from pbdp.cli.options import add, add_budget, add_written, check_budget, paying_budget, paying_of
 from pbdp.cli.parser import Parser
 from pbdp.cli.progress import Phases
 from pbdp.cli.tables.flags import QUERY_FLAGS, add_flags, flags_given, settings_of
 from pbdp.errors import ContradictionError, InputError
+from pbdp.paying import PayingOnce
 from pbdp.tables.measure_words import kind_names
 
 if TYPE_CHECKING:
@@ -84,14 +85,7 @@ def declare(parser: Parser) -> None:
         help="print the cost and the accuracies; no data is read, nothing is spent",
     )
     add_flags(parser)
-    add(
-        parser.add_argument_group("budget"),
-        "--ledger",
-        "--dataset",
-        "--blocks",
-        "--key",
-        "--trust-ledger",
-    )
+    add_budget(parser.add_argument_group("budget"), PayingOnce)
     output = parser.add_argument_group("output")
     add_written(output, FORMATS, ", and FILE.manifest.json")
     output.add_argument("--manifest", metavar="FILE", help="write the manifest to this file")
@@ -260,10 +254,9 @@ def _released(
                 plan,
                 source,
                 budget=budget,
-                key=options.key,
-                blocks=blocks_of(options),
                 insecure_test_seed=options.insecure_test_seed,
                 named=asked.source,
+                **paying_of(options, PayingOnce),
             )
     except OSError as error:
         # the file that is being written is open around this, and would be blamed

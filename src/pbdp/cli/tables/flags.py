@@ -15,7 +15,7 @@ from pbdp.errors import ContradictionError, InputError
 from pbdp.tables.measure_words import MEASURES, NAMED, TEXTS
 
 if TYPE_CHECKING:
-    from pbdp.cli.values import Written
+    from pbdp.cli.group_keys import Written
 
 _BINS = re.compile(r"\S+\.\.\S+ +by +\S+")
 # What stands for a width that is to be found.
@@ -277,7 +277,7 @@ def _top(words: Sequence[str]) -> dict[str, Any]:
 
 def _by(given: Sequence[str], as_text: Sequence[str]) -> dict[str, Any]:
     """Columns in the order of their first appearance, each with all its keys."""
-    from pbdp.cli.values import NO_KEYS, listed, typed
+    from pbdp.cli.group_keys import NO_KEYS, listed, typed
     from pbdp.tables.groups import Bins
 
     written: dict[str, list[Written] | None] = {}

@@ -28,8 +28,8 @@ from pathlib import Path
 from typing import Any
 
 from pbdp.cli.files import toml_in
+from pbdp.cli.group_keys import NO_KEYS, keys_in_range
 from pbdp.cli.tables.asked import OWN
-from pbdp.cli.values import NO_KEYS, keys_in_range
 from pbdp.errors import InputError, did_you_mean
 from pbdp.spelling import names_now
 from pbdp.tables.groups import Bins, Keys

@@ -9,8 +9,8 @@ from pbdp.cli.words.layout import bar, columns, paragraph
 from pbdp.digits import delta_text, epsilon_text, percent_up
 
 if TYPE_CHECKING:
-    from pbdp.ledger.book import Entry
     from pbdp.ledger.budget import Budget, Paid
+    from pbdp.ledger.record import Entry
     from pbdp.ledger.verification import Verification
     from pbdp.planning.plan import Plan
     from pbdp.planning.pricing import Terms

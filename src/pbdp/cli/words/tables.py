@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pbdp.accounting.risk import delta_words
-from pbdp.cli.table_file import json_value
+from pbdp.cli.published_columns import json_value
 from pbdp.cli.words.layout import bar, columns, facts, paragraph
 from pbdp.cli.words.ledgers import table_paid_words
 from pbdp.cli.words.plans import insecure_words

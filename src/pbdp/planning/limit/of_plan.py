@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -28,15 +28,25 @@ from pbdp.domains import whole
 from pbdp.errors import InputError
 from pbdp.mechanism.requirement import Requirement
 from pbdp.planning.limit.certificate import DualCertificate, Strip
-from pbdp.planning.limit.closed_form import closed_form
+from pbdp.planning.limit.closed_form import LARGEST_REGION, closed_form, provable_epsilon
 from pbdp.planning.limit.question import Question
-from pbdp.planning.limit.search import CLOSED_FORM, COARSER, EVERY_SHIFT, SOME_CONSTRAINTS, least_epsilon
+from pbdp.planning.limit.search import (
+    CLOSED_FORM,
+    COARSER,
+    EVERY_SHIFT,
+    SOME_CONSTRAINTS,
+    Limit,
+    least_epsilon,
+    limit_in_closed_form,
+)
 
 # Real answers are compared on a lattice of at most so many points to the sensitivity (or to the region, where
 # that is narrower, down to a part of it), and of so many to the region.
 POINTS_IN_SENSITIVITY = 512
 NARROWEST = 1e4
 MOST_POINTS = 1 << 13
+# So many times finer lattices are looked at where the limit is further than this from the plan.
+FINER, CLOSE_ENOUGH = (16, 256), 0.998
 ROUNDED_DOWN = 1 - 1e-9
 
 ANY_MECHANISM = "mechanism"
@@ -135,9 +145,33 @@ def limit_of(requirement: Requirement, reached: float) -> KnownLimit | None:
     found = least_epsilon(
         question.points - 1, 0, question.confidence, question.sensitivity, question.delta, start=reached
     )
+    if not requirement.integer and requirement.releases == 1:
+        reduction, found = _on_finer_lattices(requirement, reached, reduction, found)
     if found is None:
         return None
     return KnownLimit.proved(min(found.epsilon, reached), reduction, found.certificate, found.kind)
+
+
+def _on_finer_lattices(
+    requirement: Requirement, reached: float, reduction: Reduction, found: Limit | None
+) -> tuple[Reduction, Limit | None]:
+    """The same, or a stronger limit that weights in closed form prove on a lattice with more points.
+
+    Just above a whole number of sensitivities the limit is steep in the width, of which a lattice adds up to
+    a point.
+    """
+    below, above = (float(offset) for offset in requirement.region.offsets(0.0))
+    for most in FINER:
+        known = 0.0 if found is None else found.epsilon
+        if known > CLOSE_ENOUGH * reached:
+            break
+        finer = replace(reduction, points=_points(below + above, requirement.sensitivity, most))
+        question = finer.question(requirement)
+        if question.points <= LARGEST_REGION and provable_epsilon(question) * CLOSE_ENOUGH > known:
+            proved = limit_in_closed_form(question)
+            if proved is not None and proved.epsilon > known:
+                reduction, found = finer, proved
+    return reduction, found
 
 
 def limit_from_record(record: Mapping[str, Any], requirement: Requirement) -> KnownLimit:
@@ -203,12 +237,15 @@ def _reduction(requirement: Requirement) -> Reduction | None:
     )
 
 
-def _points(width: float, sensitivity: float) -> int:
-    """The lattice on which a region of floor(width) + 1 points is least wider than it really is."""
+def _points(width: float, sensitivity: float, finer: int = 1) -> int:
+    """The lattice on which a region of floor(width) + 1 points is least wider than it really is.
+
+    It has up to so many times as many points as usual.
+    """
     narrow = math.ceil(min(max(sensitivity / width, 1.0), NARROWEST))
-    points = np.arange(1, POINTS_IN_SENSITIVITY * narrow + 1)
+    points = np.arange(1, finer * POINTS_IN_SENSITIVITY * narrow + 1)
     inside = np.floor(width / sensitivity * points * (1 + 1e-12)) + 1
-    possible = (inside <= MOST_POINTS) | (points == 1)
+    possible = (inside <= finer * MOST_POINTS) | (points == 1)
     return int(points[np.argmin(np.where(possible, inside / points, np.inf))])
 
 

@@ -269,6 +269,12 @@ def least_epsilon(
     return None if best is None else _limit(best, CLOSED_FORM)
 
 
+def limit_in_closed_form(question: Question) -> Limit | None:
+    """What weights in closed form prove by themselves."""
+    best = strongest_closed_form(question)
+    return None if best is None else _limit(best, CLOSED_FORM)
+
+
 def _limit(certificate: DualCertificate, kind: str) -> Limit:
     how = kind + (COARSER if certificate.block > 1 else "")
     return Limit(epsilon=certificate.epsilon, kind=how, shifts=certificate.shifts, certificate=certificate)

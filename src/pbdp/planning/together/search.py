@@ -18,10 +18,10 @@ from functools import lru_cache, partial
 
 import numpy as np
 
-from pbdp.accounting import Bounds
 from pbdp.accounting.composition.loss_distribution import shortened
 from pbdp.accounting.composition.loss_law import Release
 from pbdp.digits import percent_down
+from pbdp.domains import Bounds
 from pbdp.errors import CannotCertifyError, InputError
 from pbdp.mechanism.absolute import AbsoluteRegion
 from pbdp.mechanism.design import AnyDesign, Design

@@ -13,7 +13,7 @@ export class Refused extends Error {
 }
 
 /** Whoever asked did not want to know any longer. */
-export class Cancelled extends Error {}
+export class Canceled extends Error {}
 
 /** Exchange the token in the address for a cookie, once, and take it out of the address. */
 export async function enter() {
@@ -45,7 +45,7 @@ function end(job) {
 /** A request that may take a while. `progress` is told how long it has taken, and null at the end. */
 export class Asking {
   #job = null;
-  #cancelled = false;
+  #canceled = false;
 
   constructor(path, body = null, progress = () => {}) {
     this.long = false;
@@ -61,7 +61,7 @@ export class Asking {
       const told = await response.json();
       this.#job = told.job;
       jobs.add(told.job);
-      if (this.#cancelled) {
+      if (this.#canceled) {
         this.cancel();
         throw new Cancelled();
       }
@@ -69,13 +69,13 @@ export class Asking {
       progress(told);
       response = await send("GET", `/api/jobs/${told.job}`);
     }
-    if (this.#cancelled || response.status === 204) throw new Cancelled();
+    if (this.#canceled || response.status === 204) throw new Cancelled();
     return answered(response);
   }
 
   /** Give it up; the computation is ended. */
   cancel() {
-    this.#cancelled = true;
+    this.#canceled = true;
     if (this.#job !== null) end(this.#job);
   }
 }
@@ -121,7 +121,7 @@ export class Newest {
     try {
       found = await (await this.#current.answer).json();
     } catch (error) {
-      if (!(error instanceof Refused || error instanceof Cancelled)) throw error;
+      if (!(error instanceof Refused || error instanceof Canceled)) throw error;
       if (this.#next === null) this.refuse(error, body);
       return;
     }
@@ -144,6 +144,6 @@ async function send(method, path, body = null) {
   try {
     return await fetch(path, request);
   } catch {
-    throw new Refused(0, [{ field: null, message: "The studio does not answer; it was ended, perhaps." }]);
+    throw new Refused(0, [{ field: null, message: "The studio does not answer: it was stopped, perhaps. Start it again with pbdp studio." }]);
   }
 }

@@ -52,7 +52,6 @@ export class Budget {
         h("div", {}, h("dt", {}, "Releases"), h("dd", {}, dataset.releases.toLocaleString("en-US")))),
       meter(dataset.spent, dataset.spent),
       dataset.words.map((words) => h("p", {}, words)),
-      dataset.blocks.length ? h("p", {}, `By block: ${dataset.blocks.map((block) => `${block.name} ${block.spent_text}`).join(", ")}.`) : null,
       dataset.entries.length > 1 ? chart.element : null,
       h("details", { open: dataset.entries.length <= 12 },
         h("summary", {}, `What it was spent on${dataset.more ? ` (the last ${dataset.entries.length}; ${dataset.more.toLocaleString("en-US")} earlier)` : ""}`),

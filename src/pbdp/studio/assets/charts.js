@@ -1,7 +1,10 @@
 // Charts as drawings of this page: text in the page's own size, a name and a table for those who cannot see them.
 
 import { h, s } from "./dom.js";
-import { brief, scale, ticks } from "./numbers.js";
+import { apart, brief, scale, ticks } from "./numbers.js";
+
+// Pixels of a digit.
+const DIGIT = 7;
 
 /** A drawing that is made anew for every width of its place. */
 export class Chart {
@@ -43,15 +46,29 @@ export function line(x1, y1, x2, y2, kind) {
 }
 
 function bottomAxis(x, low, high, left, right, floor, { log = false, words = "" } = {}) {
-  const about = Math.max(2, Math.floor((right - left) / 80));
+  const [values, texts] = roomy(x, low, high, right - left, log);
+  // those at an end stay inside
+  const inside = (at, half) => Math.min(Math.max(at, left + half - 8), right - half + 8);
   return [
     line(left, floor, right, floor, "axis"),
-    ...ticks(low, high, about, log).flatMap((value) => [
+    ...values.flatMap((value, place) => [
       line(x(value), floor, x(value), floor + 4, "axis"),
-      text(x(value), floor + 17, brief(value), { anchor: "middle", kind: "tick" }),
+      text(inside(x(value), (texts[place].length * DIGIT) / 2), floor + 17, texts[place], { anchor: "middle", kind: "tick" }),
     ]),
     words ? text((left + right) / 2, floor + 35, words, { anchor: "middle", kind: "words" }) : null,
   ];
+}
+
+/** As many round numbers as have room for their digits. */
+function roomy(x, low, high, room, log) {
+  for (let about = Math.max(2, Math.floor(room / 80)); about > 0; about -= 1) {
+    const values = ticks(low, high, about, log);
+    const texts = apart(values);
+    const gap = Math.min(room, ...values.slice(1).map((value, place) => x(value) - x(values[place])));
+    if (Math.max(...texts.map((one) => one.length)) * DIGIT + 8 <= gap) return [values, texts];
+  }
+  const middle = ticks(low, high, 2, log).slice(0, 1);
+  return [middle, apart(middle)];
 }
 
 /** The law of the noise around an answer: columns on a shade that meets the requirement. */
@@ -70,10 +87,10 @@ export class NoiseChart extends Chart {
     const from = Math.max(x(Math.max(law.low - (law.size === 1 ? half : 0), low)), left);
     const to = Math.min(x(Math.min(law.high + (law.size === 1 ? half : 0), high)), right);
     const each = Math.max(1, (x(high) - x(low)) / law.output.length);
-    const middle = Math.min(Math.max((from + to) / 2, left + 75), right - 75);
+    const middle = Math.min(Math.max((from + to) / 2, left + 105), right - 105);
     return [
       s("rect", { x: from, y: top - 8, width: Math.max(0, to - from), height: floor - top + 8, class: "region" }),
-      text(middle, top - 14, `meets the requirement: ${inside}`, { anchor: "middle", kind: "region-words" }),
+      text(middle, top - 14, `meets the requirement: ${inside === "100 %" ? "always" : `at least ${inside}`}`, { anchor: "middle", kind: "region-words" }),
       ...law.output.map((output, place) => s("rect", {
         x: (x(output) - 0.42 * each).toFixed(2), y: y(law.probability[place]).toFixed(2),
         width: Math.max(0.84 * each, 0.6).toFixed(2), height: Math.max(0, floor - y(law.probability[place])).toFixed(2),
@@ -106,7 +123,7 @@ export class FrontierChart extends Chart {
     });
   }
 
-  drawn({ curves, own, words }, width, tall) {
+  drawn({ curves, own, words, ends: [closer, wider] }, width, tall) {
     const narrow = width < 430;
     const [left, right, top, floor] = [46, width - 74, 26, tall - (narrow ? 80 : 66)];
     const points = [...curves.flatMap((curve) => curve.points), ...(own ? [own] : [])];
@@ -118,27 +135,27 @@ export class FrontierChart extends Chart {
     const x = scale(low * 0.97, high * 1.03, left, right, true);
     const y = scale(least, most, floor, top, true);
     this.#x = x;
-    const ends = curves.filter((curve) => curve.points.length).map((curve) => ({
-      name: curve.name, kind: curve.kind, at: y(curve.points.at(-1)[1]),
-    })).sort((one, other) => one.at - other.at);
-    for (let place = 1; place < ends.length; place += 1) {
-      ends[place].at = Math.max(ends[place].at, ends[place - 1].at + 15);
-    }
+    const drawn = curves.filter((curve) => curve.points.length);
+    const names = drawn.map(({ name, kind, points: all }) => ({ name, kind, from: x(all.at(-1)[0]), at: y(all.at(-1)[1]) }))
+      .sort((one, other) => one.at - other.at);
+    // one below the other, and none below the axis
+    for (let place = 1; place < names.length; place += 1) names[place].at = Math.max(names[place].at, names[place - 1].at + 15);
+    for (let place = names.length - 1, most = floor - 6; place >= 0; place -= 1, most -= 15) names[place].at = Math.min(names[place].at, most);
     return [
       ...ticks(least, most, 6, true).flatMap((value) => [
         line(left, y(value), right, y(value), "grid"),
         text(left - 6, y(value) + 4, brief(value), { anchor: "end", kind: "tick" }),
       ]),
       ...bottomAxis(x, low * 0.97, high * 1.03, left, right, floor, { log: true, words }),
-      text(left, floor + 54, "← closer: less private", { kind: "meaning" }),
-      text(right, floor + (narrow ? 72 : 54), "wider: more private →", { anchor: "end", kind: "meaning" }),
+      text(left, floor + 54, `← ${closer}`, { kind: "meaning" }),
+      text(right, floor + (narrow ? 72 : 54), `${wider} →`, { anchor: "end", kind: "meaning" }),
       text(4, 13, "ε  ↑ less private", { kind: "meaning" }),
       text(left + 6, floor - 8, "↓ more private", { kind: "meaning" }),
-      ...curves.filter((curve) => curve.points.length).map((curve) => s("path", {
+      ...drawn.map((curve) => s("path", {
         class: `curve ${curve.kind}`,
         d: curve.points.map(([a, b], place) => `${place ? "L" : "M"}${x(a).toFixed(1)} ${y(b).toFixed(1)}`).join(""),
       })),
-      ...ends.map((end) => text(right + 6, end.at + 4, end.name, { kind: `name ${end.kind}` })),
+      ...names.map(({ name, kind, from, at }) => text(from + 6, at + 4, name, { kind: `name ${kind}` })),
       own ? s("circle", { cx: x(own[0]), cy: y(own[1]), r: 14, class: "grip" }) : null,
       own ? s("circle", { cx: x(own[0]), cy: y(own[1]), r: 6.5, class: "own" }) : null,
     ];
@@ -154,12 +171,17 @@ export class SampleChart extends Chart {
   static bins(data, width) {
     let size = width < 500 ? 9 : 12;
     const room = Math.floor((width - 24) / size);
-    const low = Math.min(...data.values, data.low, data.answer);
-    const high = Math.max(...data.values, data.high, data.answer);
+    let low = Math.min(...data.values, data.answer);
+    let high = Math.max(...data.values, data.answer);
+    // a requirement that is far wider than the noise would leave a spike
+    const margin = 0.6 * (high - low) + 1e-9;
+    if (low - data.low < margin) low = Math.min(low, data.low);
+    if (data.high - high < margin) high = Math.max(high, data.high);
+    const whole = data.values.every(Number.isInteger);
+    if (whole) low = Math.ceil(low);
     const span = high - low || 1;
-    const whole = data.values.every(Number.isInteger) && span < room;
-    const count = whole ? Math.round(span) + 1 : Math.max(8, Math.min(room, 60));
-    const step = whole ? 1 : span / (count - 1);
+    const step = whole ? Math.ceil((span + 1) / room) : span / (Math.max(8, Math.min(room, 60)) - 1);
+    const count = Math.round(span / step) + 1;
     const stacks = Array.from({ length: count }, () => []);
     data.values.forEach((value, place) => {
       stacks[Math.round((value - low) / step)].push(data.inside[place]);
@@ -191,9 +213,15 @@ export class SampleChart extends Chart {
         r: Math.max(radius, 1.5).toFixed(1), class: inside ? "inside" : "outside",
       }))),
       ...bottomAxis(x, low - half, low + (count - 1) * step + half, left, right, floor, { words: "simulated number" }),
-      s("text", { x: width / 2, y: (top + floor) / 2, class: "watermark", "text-anchor": "middle" }, "not a release"),
+      watermark(width, (top + floor) / 2),
     ];
   }
+}
+
+function watermark(width, middle) {
+  const words = text(width / 2, middle, "not a release", { anchor: "middle", kind: "watermark" });
+  words.style.fontSize = `${Math.min(48, width / 9)}px`;
+  return words;
 }
 
 /** The share of a budget that was spent, spend by spend. */

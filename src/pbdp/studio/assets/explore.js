@@ -1,10 +1,10 @@
 // Explore: one number. Two of width, confidence and ε are moved, the third is found, and everything follows.
 
 import { write } from "./address.js";
-import { Asking, Cancelled, Newest, Refused } from "./api.js";
+import { Asking, Canceled, Newest, Refused } from "./api.js";
 import { behind, FrontierChart, NoiseChart, SampleChart } from "./charts.js";
 import { copied, emphasized, h, save, tell } from "./dom.js";
-import { ChoiceField, NumberField, refuse, SelectField, SwitchField } from "./fields.js";
+import { ChoiceField, NumberField, refuse, SelectField, SwitchField, toMistake } from "./fields.js";
 import * as numbers from "./numbers.js";
 
 const START = {
@@ -12,8 +12,16 @@ const START = {
   confidence: "0.9", epsilon: "1", sensitivity: "1", delta: "1e-6", releases: "1", step: "", answer: "",
   integer: true, nonnegative: false, simultaneous: false, neighbors: "add/remove", seed: "1",
 };
+const FOUND = { epsilon: "least ε", confidence: "confidence", within: "width" };
+const KINDS = { absolute: "absolute", relative: "relative", range: "range" };
 const WIDTHS = { absolute: ["within"], relative: ["percent", "plus"], range: ["low", "high", "within", "scale"] };
 const SHOWN_FAMILIES = 9;
+// What is on the axis of the frontier: its name, and what either end means.
+const AXES = {
+  within: ["width", "closer: less private", "wider: more private"],
+  plus: ["width: the percentage plus …", "closer: less private", "wider: more private"],
+  scale: ["noise scale", "less noise: less private", "more noise: more private"],
+};
 const FRONTIER = [0.12, 0.17, 0.25, 0.35, 0.5, 0.7, 1, 1.4, 2, 2.8, 4, 5.6, 8];
 const TAKEN = { "plan.json": "Plan (JSON)", "plan.svg": "Pictures (SVG)", "plan.png": "Pictures (PNG)", "certificate.html": "Certificate (HTML)" };
 const MOST_KEPT = 600;
@@ -31,14 +39,14 @@ export class Explore {
     this.fields = {
       solve: new ChoiceField({
         name: "solve", label: "Find", change: change("solve"),
-        choices: { epsilon: "least ε", confidence: "confidence", within: "width" },
+        choices: FOUND,
       }),
       kind: new ChoiceField({
         name: "kind", label: "Width", change: change("kind"),
-        choices: { absolute: "absolute", relative: "relative", range: "range" },
+        choices: KINDS,
       }),
       within: number("within", "Within", {
-        hint: "how far the published number may be from the truth", values: numbers.WHOLE_WIDTHS,
+        hint: "how far from the truth a number may be", values: numbers.WHOLE_WIDTHS,
         ends: ["closer: less private", "wider: more private"],
       }),
       percent: number("percent", "Percentage", {
@@ -48,29 +56,29 @@ export class Explore {
         hint: "… and this much, which is all that counts near 0", values: numbers.WIDTHS,
         ends: ["closer: less private", "wider: more private"],
       }),
-      low: number("low", "From", { hint: "answers and published numbers are kept between …" }),
+      low: number("low", "From", { hint: "answers are kept between …" }),
       high: number("high", "To", { hint: "… and" }),
       scale: number("scale", "Noise scale", {
         hint: "instead of a width (leave that empty)", placeholder: "none", values: numbers.WIDTHS,
-        ends: ["less noise: less private", "more noise: more private"],
+        ends: ["less: less private", "more: more private"],
       }),
       confidence: number("confidence", "Confidence", {
         hint: "how often it must be that close", values: numbers.CONFIDENCES,
         ends: ["50 %: more private", "99.99 %: less private"],
       }),
-      epsilon: number("epsilon", "ε, the privacy loss", {
+      epsilon: number("epsilon", "ε, privacy loss", {
         values: numbers.EPSILONS, ends: ["more private", "less private"],
       }),
       sensitivity: number("sensitivity", "Sensitivity", {
-        hint: "the most that one person changes the answer; 1 for a count", values: numbers.SENSITIVITIES,
+        hint: "largest change by one person; 1 for a count", values: numbers.SENSITIVITIES,
         ends: ["easier to hide", "harder to hide: more ε"],
       }),
       delta: number("delta", "δ", {
-        hint: "how often ε may fail; well below 1 / number of people", values: numbers.DELTAS,
+        hint: "how often ε may fail; far below 1 / people", values: numbers.DELTAS,
         ends: ["stricter: a little more ε", "laxer: a little less ε"],
       }),
       releases: number("releases", "Releases", {
-        hint: "numbers that one person may affect; ε is the total", values: numbers.COUNTS,
+        hint: "numbers one person affects; ε is the total", values: numbers.COUNTS,
         ends: ["one: least ε", "many: more ε"],
       }),
       integer: new SwitchField({ name: "integer", label: "Answers are whole numbers", change: change("integer") }),
@@ -109,6 +117,9 @@ export class Explore {
     for (const [name, value] of Object.entries(state)) {
       if (name in START) this.#state[name] = typeof START[name] === "boolean" ? value === "true" : value;
     }
+    // an address may be old, or typed
+    if (!(this.#state.solve in FOUND)) this.#state.solve = START.solve;
+    if (!(this.#state.kind in KINDS)) this.#state.kind = START.kind;
     this.#arrange();
     this.#ask();
   }
@@ -142,6 +153,7 @@ export class Explore {
     const sought = state.solve === "within" && state.kind === "relative" ? "plus" : state.solve;
     for (const name of ["within", "plus", "percent", "confidence", "epsilon"]) fields[name].found = name === sought;
     this.percentNote.hidden = !(state.solve === "within" && state.kind === "relative");
+    this.rangeNote.hidden = this.#axis() !== "scale";
     this.#locate();
   }
 
@@ -194,9 +206,9 @@ export class Explore {
     this.noise.show({ law: found.law, inside: found.confidence_text });
     this.noise.label = `${found.mechanism} noise around ${found.law.answer}: ${found.requirement} ${found.confidence_text} of the time`;
     this.fields.answer.input.placeholder = numbers.typed(found.law.answer);
-    this.noiseTitle.textContent = `What is published when the truth is ${numbers.brief(found.law.answer)}`;
+    this.noiseTitle.textContent = `What is published when the truth is ${numbers.exact(found.law.answer)}`;
     this.#fold(this.noiseTable, "The probabilities behind this picture", ["published number", "probability", "meets the requirement"],
-      found.law.output.map((output, place) => [numbers.brief(output), found.law.probability[place].toPrecision(4), found.law.inside[place] ? "yes" : "no"]));
+      found.law.output.map((output, place) => [numbers.exact(output), found.law.probability[place].toPrecision(4), found.law.inside[place] ? "yes" : "no"]));
     this.#families(found);
     this.why.replaceChildren(...found.why.map((words) => h("li", {}, words)));
     this.lines.replaceChildren(copied("Python", found.python), copied("Command line", found.command));
@@ -208,13 +220,21 @@ export class Explore {
 
   #refuse(error) {
     this.results.classList.add("stale");
-    if (error instanceof Cancelled) {
-      this.trouble.replaceChildren(h("p", { class: "mistake" }, "Cancelled. Change something to ask again."), ...this.#past());
+    if (error instanceof Canceled) {
+      this.#explain(["Canceled. Change something to ask again."]);
       return;
     }
     const left = refuse(Object.values(this.fields), error.errors);
-    this.trouble.replaceChildren(...left.map((message) => h("p", { class: "mistake" }, message)), ...this.#past());
+    this.#explain(left, left.length < error.errors.length);
     tell(error.message);
+  }
+
+  /** Why there is nothing new: what is said here, and whether a field says more. */
+  #explain(words, marked = false) {
+    this.trouble.replaceChildren(...words.map((message) => h("p", { class: "mistake" }, message)),
+      ...(marked ? [h("p", { class: "warning marked" }, "What is wrong is said beside its field.", toMistake(this.element))] : []), ...this.#past());
+    // a narrow screen shows no more than this of the result
+    this.summary.replaceChildren(h("span", {}, words[0] ?? "What is wrong is said beside its field."));
   }
 
   /** What is shown below, while there is nothing new to show. */
@@ -287,8 +307,8 @@ export class Explore {
     delete fixed[axis];
     delete fixed.epsilon;
     const key = JSON.stringify(fixed);
-    const offered = this.#state.integer ? numbers.WHOLE_WIDTHS : numbers.WIDTHS;
-    const widths = [...new Set(FRONTIER.map((factor) => offered[numbers.nearest(offered, own * factor)]))];
+    const near = (width) => numbers.FAR_WIDTHS[numbers.nearest(numbers.FAR_WIDTHS, width)];
+    const widths = [...new Set(FRONTIER.map((factor) => (this.#state.integer ? Math.max(1, Math.round(near(own * factor))) : near(own * factor))))];
     if (this.#points.size > MOST_KEPT) this.#points.clear();
     const known = (width) => this.#points.get(`${key} ${width}`);
     const drawn = () => this.#drawFrontier(axis, own, found, widths.filter((width) => known(width)?.families).map((width) => [width, known(width)]));
@@ -302,7 +322,7 @@ export class Explore {
         this.frontierAsking = asking;
         this.#points.set(`${key} ${width}`, await (await asking.answer).json());
       } catch (error) {
-        if (!(error instanceof Refused || error instanceof Cancelled)) throw error;
+        if (!(error instanceof Refused || error instanceof Canceled)) throw error;
         // a width that nothing is certified for has no point
         if (error instanceof Refused && error.status === 422) this.#points.set(`${key} ${width}`, {});
       }
@@ -314,21 +334,23 @@ export class Explore {
   #drawFrontier(axis, own, found, points) {
     const sorted = [...points, ...(Number.isFinite(own) && own > 0 && !points.some(([width]) => width === own) ? [[own, found]] : [])]
       .sort((one, other) => one[0] - other[0]);
-    const of = (name) => sorted.map(([width, point]) => [width, point.families.find((family) => family.name === name)?.epsilon])
-      .filter(([, epsilon]) => epsilon > 0);
+    // "Gaussian, decoded" is Gaussian noise too; the least comes first
+    const family = (point, name) => point.families.find((one) => one.name.split(",")[0] === name);
+    const of = (name) => sorted.map(([width, point]) => [width, family(point, name)?.epsilon]).filter(([, epsilon]) => epsilon > 0);
     const curves = [
       { name: "Gaussian", kind: "gaussian", points: of("Gaussian") },
       { name: "Laplace", kind: "laplace", points: of("Laplace") },
       { name: "limit", kind: "limit", points: sorted.map(([width, point]) => [width, point.limit?.epsilon]).filter(([, epsilon]) => epsilon > 0) },
       { name: "least ε", kind: "least", points: sorted.map(([width, point]) => [width, point.epsilon]).filter(([, epsilon]) => epsilon > 0) },
     ];
-    const words = { within: "width", plus: "width: the percentage plus …", scale: "noise scale" }[axis];
-    this.frontier.show({ curves, own: own > 0 && found.epsilon > 0 ? [own, found.epsilon] : null, words });
+    const [words, ...ends] = AXES[axis];
+    this.frontierTitle.textContent = `ε against the ${words.split(":")[0]}`;
+    this.frontier.show({ curves, own: own > 0 && found.epsilon > 0 ? [own, found.epsilon] : null, words, ends });
     this.frontier.label = `ε against the ${words}: ${sorted.map(([width, point]) => `${width} takes ${point.epsilon_text}`).join(", ")}`;
     this.#fold(this.frontierTable, "The numbers behind this picture", [words, "least ε", "noise", "Gaussian", "Laplace", "limit"],
       sorted.map(([width, point]) => [
-        String(width), point.epsilon_text, point.families.find((family) => family.chosen)?.name ?? "",
-        ...["Gaussian", "Laplace"].map((name) => point.families.find((family) => family.name === name)?.epsilon_text ?? "–"),
+        numbers.exact(width), point.epsilon_text, point.families.find((one) => one.chosen)?.name ?? "",
+        ...["Gaussian", "Laplace"].map((name) => family(point, name)?.epsilon_text ?? "–"),
         point.limit?.epsilon_text ?? "–",
       ]));
   }
@@ -388,6 +410,9 @@ export class Explore {
     const { fields } = this;
     const box = (...names) => names.map((name) => fields[name].element);
     this.percentNote = h("p", { class: "hint", hidden: true }, "What is added to the percentage is found.");
+    this.rangeNote = h("p", { class: "warning", hidden: true },
+      "A range alone promises little: clamping keeps numbers inside for nothing, however far off they are. Give a width to promise more.");
+    this.frontierTitle = h("h2", {}, "ε against the width");
     this.sentence = h("p", { class: "sentence", id: "sentence" });
     this.risk = h("p", { class: "risk" });
     this.remarks = h("div", {});
@@ -416,8 +441,8 @@ export class Explore {
       h("section", { class: "card wide", "aria-labelledby": "sentence" }, this.sentence, this.risk, this.remarks),
       h("section", { class: "card" }, this.noiseTitle, fields.answer.element, this.noise.element, this.noiseTable),
       h("section", { class: "card" }, h("h2", {}, "ε for every noise"), this.families),
-      h("section", { class: "card" }, h("h2", {}, "ε against the width"), this.frontier.element,
-        h("p", { class: "hint" }, "Drag the dot, or move the slider of the width."), this.frontierTable),
+      h("section", { class: "card" }, this.frontierTitle, this.frontier.element,
+        h("p", { class: "hint" }, "Drag the dot, or move its slider."), this.frontierTable),
       h("section", { class: "card" },
         h("h2", {}, "What 100 releases would look like"), this.sampleChart.element, this.samples,
         h("button", {
@@ -432,7 +457,7 @@ export class Explore {
       h("h1", { class: "unseen" }, "Explore accuracy against privacy"),
       h("form", { class: "card controls", "aria-label": "Requirement", onsubmit: (event) => event.preventDefault() },
         ...box("solve"),
-        h("div", { class: "group" }, ...box("kind", "percent", "plus"), this.percentNote, ...box("low", "high", "within", "scale", "nonnegative")),
+        h("div", { class: "group" }, ...box("kind", "percent", "plus"), this.percentNote, ...box("low", "high", "within", "scale"), this.rangeNote, ...box("nonnegative")),
         h("div", { class: "group" }, ...box("confidence", "epsilon")),
         h("div", { class: "group" }, ...box("sensitivity", "integer", "step")),
         h("div", { class: "group" }, ...box("delta", "releases", "simultaneous")),

@@ -206,6 +206,11 @@ export class TextField extends Field {
   }
 }
 
+/** A button that leads to the first field with a mistake. */
+export function toMistake(place) {
+  return h("button", { type: "button", class: "small", onclick: () => place.querySelector('[aria-invalid="true"]')?.focus() }, "Go to it");
+}
+
 /** Put mistakes beside their fields; those of no field that is shown are returned. */
 export function refuse(fields, errors) {
   const left = [];

@@ -20,6 +20,8 @@ function lock(why) {
   document.getElementById("view").hidden = true;
   document.getElementById("locked").hidden = false;
   document.getElementById("locked-why").textContent = why;
+  // the right address may be typed over this one
+  addEventListener("hashchange", () => location.reload());
 }
 
 document.querySelector(".skip").addEventListener("click", (event) => {
@@ -51,6 +53,7 @@ async function start() {
   let present = null;
 
   function show() {
+    if (location.hash.startsWith("#token=")) return location.reload();
     const { view: asked, state } = read();
     const name = asked in views ? asked : "explore";
     const view = views[name];

@@ -15,7 +15,9 @@ function series(low, high, within = [1, 1.2, 1.5, 2, 2.5, 3, 4, 5, 6, 8]) {
 const whole = (values) => [...new Set(values.map(Math.round))].filter((value) => value > 0);
 const upTo = (last) => Array.from({ length: last }, (_, index) => index + 1);
 
-export const WIDTHS = series(0.1, 10_000);
+export const WIDTHS = series(0.01, 10_000);
+// far beyond what sliders reach, to either side of any width
+export const FAR_WIDTHS = series(1e-9, 1e9);
 export const WHOLE_WIDTHS = [...upTo(20), ...whole(series(20, 10_000)).filter((value) => value > 20)];
 export const COUNTS = [...upTo(12), ...whole(series(12, 10_000)).filter((value) => value > 12)];
 export const SENSITIVITIES = series(0.1, 1_000);
@@ -35,7 +37,20 @@ export function typed(value) {
   return String(value);
 }
 
-/** A number with few digits, for an axis. */
+/** A number with all its digits, or 12 of them. */
+export function exact(value) {
+  return Number(value.toPrecision(12)).toLocaleString("en-US", { maximumFractionDigits: 12 });
+}
+
+/** Numbers of an axis with few digits, but all that tell them apart. */
+export function apart(values) {
+  const few = values.map(brief);
+  const gap = Math.min(...values.slice(1).map((value, place) => value - values[place]));
+  const near = (value, place) => Math.abs(Number(few[place].replaceAll(",", "")) - value) < gap / 50;
+  return values.every(near) ? few : values.map(exact);
+}
+
+/** A number with few digits. */
 export function brief(value) {
   if (value === 0) return "0";
   const size = Math.abs(value);
@@ -79,6 +94,7 @@ export function ticks(low, high, about = 5, log = false) {
   const power = 10 ** Math.floor(Math.log10(rough));
   const step = [1, 2, 5, 10].map((factor) => factor * power).find((one) => one >= rough);
   const found = [];
-  for (let place = Math.ceil(low / step); place * step <= high + 1e-9 * span; place += 1) found.push(place * step);
+  // never more than were asked for: far from 0 numbers have no neighbors this near
+  for (let place = Math.ceil(low / step); place * step <= high + 1e-9 * span && found.length <= about; place += 1) found.push(place * step);
   return found;
 }

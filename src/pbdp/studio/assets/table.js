@@ -1,10 +1,10 @@
 // Table: groups and measures by clicking, the price of the whole at once, and what each measure adds.
 
 import { write } from "./address.js";
-import { Asking, Cancelled, Newest, Refused } from "./api.js";
+import { Asking, Canceled, Newest, Refused } from "./api.js";
 import { copied, emphasized, h, save, tell } from "./dom.js";
 import { meter } from "./explore.js";
-import { NumberField, refuse, SelectField, SwitchField, TextField } from "./fields.js";
+import { NumberField, refuse, SelectField, SwitchField, TextField, toMistake } from "./fields.js";
 
 // What settings of measures are called; others by their own names.
 const SETTINGS = {
@@ -51,7 +51,7 @@ export class Table {
     this.measures = h("div", {});
     this.settings = h("div", {});
     this.trouble = h("div", { class: "trouble", role: "alert" });
-    this.big = h("p", { class: "big" }, "–");
+    this.big = h("p", { class: "big" });
     this.summary = h("p", { class: "summary", "aria-hidden": "true" });
     this.told = h("div", {});
     this.numbers = h("div", {});
@@ -75,12 +75,18 @@ export class Table {
     });
     this.price = new Newest("/api/table/price", {
       show: (found, body) => this.#showPrices(found, body),
-      refuse: (error) => this.prices.replaceChildren(h("p", { class: "mistake" }, error.message)),
+      refuse: (error) => {
+        this.priced.hidden = false;
+        this.prices.replaceChildren(h("p", { class: "mistake" }, error.message));
+      },
     });
+    this.priced = h("section", { class: "card", hidden: true }, h("h2", {}, "Publish from a budget"), this.prices);
     this.costs = h("div", { class: "cost" },
       h("section", { class: "card", "aria-labelledby": "cost-title" }, h("h2", { id: "cost-title" }, "The whole table"),
         this.wait, this.trouble, this.big, this.told),
-      about.ledger ? h("section", { class: "card" }, h("h2", {}, "Publish from a budget"), this.prices) : null);
+      this.priced);
+    this.accuracy = h("section", { class: "card", hidden: true }, h("h2", {}, "How near each number will be"), this.numbers);
+    this.away = h("section", { class: "card", hidden: true }, h("h2", {}, "Take it away"), this.lines);
     this.element = h("div", {},
       h("h1", { class: "unseen" }, "Build a table"),
       h("div", { class: "builder" },
@@ -90,9 +96,7 @@ export class Table {
           h("section", { class: "card" }, h("h2", {}, "Groups"), this.groups),
           h("section", { class: "card" }, h("h2", {}, "Measures"), this.measures),
           h("section", { class: "card" }, h("h2", {}, "How private, how sure"), this.settings),
-          h("section", { class: "card" }, h("h2", {}, "How near each number will be"), this.numbers),
-          this.published,
-          h("section", { class: "card" }, h("h2", {}, "Take it away"), this.lines)),
+          this.accuracy, this.published, this.away),
         this.costs),
       this.dialog, this.summary);
   }
@@ -111,13 +115,7 @@ export class Table {
       this.trouble.replaceChildren(h("p", { class: "mistake" }, error.message));
       return;
     }
-    if (state.form) {
-      try {
-        this.#form = { ...structuredClone(START), ...JSON.parse(state.form) };
-      } catch {
-        // an address that was cut: the builder starts as usual
-      }
-    }
+    if (state.form) this.#form = remembered(state.form, this.#kinds) ?? this.#form;
     this.#build();
     this.#ask();
   }
@@ -222,7 +220,7 @@ export class Table {
         }, "Remove")));
     });
     const open = form.by.some((row) => !row.keys.trim() || row.keys.trim() === "?");
-    const people = this.#number("select.people", "Publish groups of about so many people", "which groups there are is private too, unless you list them", form.select, "people");
+    const people = this.#number("select.people", "Publish groups of roughly this many people", "which groups there are is private too, unless you list them", form.select, "people");
     const sure = this.#number("select.confidence", "… this often", "0.95 if empty", form.select, "confidence");
     const where = this.#text("where", "Only rows where", "such as spend > 0; empty for all");
     people.hidden = sure.hidden = !(open && form.by.length) && !form.select.people;
@@ -271,7 +269,7 @@ export class Table {
     kind.value = measure.kind;
     this.#fields.push(kind);
     return h("fieldset", { class: "row", "data-measure": place }, h("legend", {}, `${this.#titles[measure.kind] ?? measure.kind}${measure.column ? ` of ${measure.column}` : ""}`),
-      h("div", { class: "fields" }, elements, kind.element),
+      h("div", { class: "fields" }, kind.element, elements),
       h("div", { class: "foot" }, adds, h("button", {
         type: "button", class: "small", "aria-label": `Remove ${measure.name || measure.kind}`,
         onclick: () => { form.measures.splice(place, 1); this.#rebuild(); },
@@ -328,15 +326,16 @@ export class Table {
     refuse(this.#fields, []);
     this.trouble.replaceChildren();
     this.big.textContent = `ε ${found.epsilon_text}`;
+    this.accuracy.hidden = this.away.hidden = false;
     this.summary.replaceChildren(h("b", {}, `ε ${found.epsilon_text}`), " for the whole table");
     this.told.replaceChildren(h("p", {}, emphasized(found.sentence)), h("p", { class: "risk" }, found.risk),
       ...found.remarks.map((words) => h("p", { class: "hint" }, words)));
     tell(found.sentence);
     this.numbers.replaceChildren(h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Accuracy of each number" }, h("table", {},
-      h("thead", {}, h("tr", {}, ["Number", "Accuracy", "Confidence", "Noise", "One person"].map((head) => h("th", { scope: "col" }, head)))),
-      h("tbody", {}, found.numbers.map((number) => h("tr", {}, h("th", { scope: "row" }, number.number), h("td", {}, number.accuracy),
-        h("td", {}, number.confidence_text), h("td", {}, number.noise), h("td", {}, number.person))),
-      found.means.map((mean) => h("tr", {}, h("th", { scope: "row" }, mean.measure), h("td", { colspan: 4 }, mean.words)))))));
+      h("thead", {}, h("tr", {}, ["Number", "Accuracy", "Noise", "One person"].map((head) => h("th", { scope: "col" }, head)))),
+      h("tbody", {}, found.numbers.map((number) => h("tr", {}, h("th", { scope: "row" }, number.number),
+        h("td", {}, `${number.accuracy}, ${number.confidence_text}`), h("td", {}, number.noise), h("td", {}, number.person))),
+      found.means.map((mean) => h("tr", {}, h("th", { scope: "row" }, mean.measure), h("td", { colspan: 3 }, mean.words)))))));
     this.#lines(found);
     if (body.table !== this.#asked) return;
     this.costs.classList.remove("stale");
@@ -366,7 +365,7 @@ export class Table {
         if (round !== this.#round) return;
         this.#adds[place].textContent = found.words;
       } catch (error) {
-        if (!(error instanceof Refused || error instanceof Cancelled)) throw error;
+        if (!(error instanceof Refused || error instanceof Canceled)) throw error;
         if (round !== this.#round) return;
         this.#adds[place].textContent = "";
       }
@@ -375,25 +374,26 @@ export class Table {
 
   #refuse(error) {
     this.costs.classList.remove("stale");
-    this.big.textContent = "–";
-    this.summary.replaceChildren();
+    // nothing of the table before is left
+    this.big.replaceChildren();
     this.told.replaceChildren();
     this.prices.replaceChildren();
+    this.priced.hidden = this.accuracy.hidden = this.away.hidden = true;
     for (const adds of this.#adds) adds.textContent = "";
-    if (error instanceof Cancelled) {
-      this.trouble.replaceChildren(h("p", { class: "mistake" }, "Cancelled. Change something to ask again."));
-      return;
-    }
-    const left = refuse(this.#fields, error.errors);
-    const beside = left.length ? left : ["Something is missing; it is said beside its field."];
-    this.trouble.replaceChildren(...beside.map((message) => h("p", { class: "mistake" }, message)));
-    tell(error.message);
+    const left = error instanceof Canceled ? ["Canceled. Change something to ask again."] : refuse(this.#fields, error.errors);
+    const marked = "Something is missing or wrong; it is said beside its field.";
+    this.trouble.replaceChildren(...(left.length
+      ? left.map((message) => h("p", { class: "mistake" }, message))
+      : [h("p", { class: "warning marked" }, marked, toMistake(this.element))]));
+    this.summary.replaceChildren(h("span", {}, left[0] ?? marked));
+    if (!(error instanceof Canceled)) tell(error.message);
   }
 
   // ---- publishing
 
   #showPrices({ key, paid_from: paid, prices }, { table }) {
     if (table !== this.#asked) return;
+    this.priced.hidden = false;
     if (prices.length === 1 && /^[\w-]+$/.test(prices[0].dataset)) this.#lines(this.taken, prices[0].dataset);
     this.prices.replaceChildren(...(prices.length ? prices.map((price) => h("div", { class: "price" },
       h("h3", {}, price.dataset),
@@ -465,7 +465,7 @@ export class Table {
       const found = await (await asking.answer).json();
       this.#withhold();
       this.dialog.close();
-      this.#showPublished(found);
+      this.#showPublished(found, body.table.measures.length);
       this.price.ask({ table: body.table });
     } catch (error) {
       if (!(error instanceof Refused)) throw error;
@@ -475,7 +475,9 @@ export class Table {
     }
   }
 
-  #showPublished(found) {
+  #showPublished(found, measures) {
+    // keys come first, then the numbers
+    const aligned = (place) => (place < found.columns.length - measures ? null : "number");
     const files = found.files.map((file) => h("button", {
       type: "button",
       onclick: () => save(new Blob([Uint8Array.from(atob(file.base64), (letter) => letter.charCodeAt(0))], { type: file.media }), file.name),
@@ -487,8 +489,8 @@ export class Table {
       h("div", { class: "buttons" }, files),
       h("p", { class: "hint" }, "Save all files: who has the manifest can check the table with pbdp verify."),
       h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Published numbers" }, h("table", {},
-        h("thead", {}, h("tr", {}, found.columns.map((name) => h("th", { scope: "col" }, name)))),
-        h("tbody", {}, found.shown.map((row) => h("tr", {}, row.map((cell) => h("td", {}, cell))))))),
+        h("thead", {}, h("tr", {}, found.columns.map((name, place) => h("th", { scope: "col", class: aligned(place) }, name)))),
+        h("tbody", {}, found.shown.map((row) => h("tr", {}, row.map((cell, place) => h("td", { class: aligned(place) }, cell))))))),
       found.rows > found.shown.length ? h("p", { class: "hint" }, `The first ${found.shown.length}; the file has all of them.`) : null,
       h("ul", { class: "why" }, found.notes.map((note) => h("li", {}, note)))));
     this.published.scrollIntoView({ block: "nearest" });
@@ -500,6 +502,20 @@ export class Table {
 function named({ measures, by }) {
   const groups = by.map((row) => row.column).join(", ");
   return `${measures.map((measure) => measure.name || measure.kind).join(", ")}${groups ? ` by ${groups}` : ""}`;
+}
+
+/** The form of an address; null if that was cut, or made by other means: the builder then starts as usual. */
+function remembered(text, kinds) {
+  try {
+    const form = { ...structuredClone(START), ...JSON.parse(text) };
+    const texts = (row) => Object.values(row).every((value) => ["string", "boolean"].includes(typeof value));
+    const whole = Object.keys(START).every((name) => typeof form[name] === typeof START[name])
+      && form.by.every((row) => texts(row) && "column" in row && "keys" in row)
+      && form.measures.every((row) => texts(row) && row.kind in kinds) && texts(form.select);
+    return whole ? form : null;
+  } catch {
+    return null;
+  }
 }
 
 /** What a query file says, without what it leaves open. */

@@ -16,7 +16,8 @@ from pbdp.errors import CannotCertifyError
 from pbdp.mechanism.absolute import AbsoluteRegion
 from pbdp.mechanism.design import Design
 from pbdp.mechanism.requirement import Requirement
-from pbdp.planning.planner import FAMILIES, grids_of
+from pbdp.planning.grids import grids_of
+from pbdp.planning.planner import FAMILIES
 from pbdp.planning.together.search import fitted, is_concave, is_like, light_parts, ranked, simple
 from pbdp.tables.numbers import Asked, on_whole
 from pbdp.tables.query import Query

@@ -24,8 +24,6 @@ Table = dict[str, Any]
 
 def ready_columns(kept: Table, written: str) -> Table:
     """Kept columns as the format has them. Done before anything is drawn, as it is what may fail."""
-    if written == "parquet":
-        pyarrow_modules()
     made = {}
     for name, column in kept.items():
         try:

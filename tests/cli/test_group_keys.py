@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from pbdp.cli.values import keys_in_range, listed, looked_at, typed, whole_range
+from pbdp.cli.group_keys import keys_in_range, listed, looked_at, typed, whole_range
 from pbdp.errors import InputError
 
 DAY = datetime.date(2024, 2, 29)

@@ -1,0 +1,93 @@
+"""The words of a payment: taken by everything that pays, shown wherever Python shows parameters."""
+
+from __future__ import annotations
+
+import inspect
+import pydoc
+from collections.abc import Callable
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pbdp import Budget, ComparisonPlan, Ledger, Plan, plan
+from pbdp.errors import InputError, ParameterError
+from pbdp.ledger import Request
+from pbdp.ledger.request import about, check_texts, recorded
+from pbdp.paying import LONGEST, MEANING, Paying, PayingFor, PayingOnce
+from pbdp.tables import TablePlan
+
+KINDS = {"Paying": Paying, "PayingOnce": PayingOnce, "PayingFor": PayingFor}
+PAYING = [
+    Budget.release,
+    Budget.paid,
+    Budget.answered,
+    Budget.ask,
+    Budget.choose,
+    Budget.sharpen,
+    Budget.reserve,
+    ComparisonPlan.paid,
+    TablePlan.release,
+]
+
+
+@pytest.mark.parametrize("function", PAYING, ids=lambda function: function.__qualname__)
+def test_words_are_parameters_like_all_others(function: Callable[..., Any]) -> None:
+    """Those of the annotation, which type checkers and editors go by; and `help` says what they mean."""
+    inside = inspect.signature(inspect.unwrap(function), follow_wrapped=False).parameters["paying"]
+    words = KINDS[str(inside.annotation).removeprefix("Unpack[").removesuffix("]")].__annotations__
+
+    shown = inspect.signature(function).parameters
+    assert "paying" not in shown
+    for name in words:
+        assert shown[name].kind is inspect.Parameter.KEYWORD_ONLY
+        assert shown[name].default is None
+        assert f"{name}: " in pydoc.plain(pydoc.render_doc(function))
+        assert MEANING[name] in " ".join((inspect.getdoc(function) or "").split())
+    # an answer that is sharpened is named by its own key
+    others = PayingFor.__annotations__.keys() & shown.keys() - words.keys()
+    assert others == ({"key"} if function == Budget.sharpen else set())
+
+
+def test_every_word_has_a_meaning_and_is_kept_by_a_request() -> None:
+    assert MEANING.keys() == PayingFor.__annotations__.keys()
+    assert PayingFor.__annotations__.keys() - {"blocks"} <= {field.name for field in fields(Request)}
+
+
+def test_other_words_are_refused_and_nothing_is_spent(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PBDP_STATE", str(tmp_path / "state"))
+    made: Plan = plan(within=5, confidence=0.9, sensitivity=1, delta=1e-6, integer=True)
+    with Ledger.create(tmp_path / "budget.db") as ledger:
+        budget = Budget.create(ledger, "visits", epsilon=3, delta=1e-6)
+        with pytest.raises(
+            ParameterError, match=r"release\(\) has no parameter queri\. Did you mean query\?"
+        ):
+            budget.release(made, 1234, queri="March")  # type: ignore[call-overload]
+        with pytest.raises(ParameterError, match=r"reserve\(\) has no parameter query"):
+            budget.reserve(made, query="March")  # type: ignore[call-arg]
+        assert budget.spent == 0
+
+
+def test_own_words_stand_behind_those_of_the_question() -> None:
+    assert about({"key": "march"}, "within 5") == {"key": "march", "query": "within 5"}
+    assert about({"query": "March", "blocks": "north"}, "within 5") == {
+        "query": "within 5; March",
+        "blocks": "north",
+    }
+
+
+def test_blocks_are_not_recorded() -> None:
+    """They are in the plan's fingerprint."""
+    said: PayingFor = {"key": "march", "query": "March", "blocks": ["north"]}
+    assert recorded(said) == {"key": "march", "query": "March"}
+
+
+@pytest.mark.parametrize("wrong", [5, "x" * 100_001, "\ud800"], ids=["number", "long", "surrogate"])
+def test_a_text_that_cannot_be_kept_is_refused(wrong: object) -> None:
+    assert LONGEST["query"] == 100_000
+    check_texts({"query": "x" * 100_000, "key": wrong})
+    with pytest.raises(InputError, match="query must be a text"):
+        check_texts({"query": wrong})
