@@ -19,7 +19,12 @@ from typing import TypeVar
 import numpy as np
 
 from pbdp.accounting import Bounds
-from pbdp.accounting.exact.tables import table_epsilon, table_epsilon_above, table_epsilon_below
+from pbdp.accounting.exact.tables import (
+    least_growth,
+    table_epsilon,
+    table_epsilon_above,
+    table_epsilon_below,
+)
 from pbdp.digits import delta_text, order_text
 from pbdp.domains import fraction, non_negative, probability
 from pbdp.errors import CannotCertifyError, ContradictionError, InputError
@@ -29,6 +34,7 @@ from pbdp.mechanism.region import Region
 from pbdp.mechanism.requirement import Requirement
 from pbdp.mechanism.weights import TOTAL, WeightTable
 from pbdp.noise.family import Goal
+from pbdp.noise.kernel import Array
 from pbdp.planning.vectors.design import VectorDesign
 
 # The shares of delta that are set aside in turn for the rounding of answer-dependent tables.
@@ -252,11 +258,13 @@ def _reached(design: Design, goal: Goal, delta: float, upper: float) -> float:
 
     shift, table = min(goal.sensitivity, decoder.last - decoder.first), design.drawn_table()
     places = np.unique(np.linspace(decoder.first, decoder.last - shift, PAIRS).round().astype(np.int64))
-    found = 0.0
+    pairs: list[tuple[Array, Array]] = []
     for place in places.tolist():
-        laws = [decoder.law(table, answer) / float(TOTAL) for answer in (place, place + shift)]
-        found = max(found, *(law_epsilon(loss_law(*pair), delta).lower for pair in (laws, laws[::-1])))
-    return found
+        one, other = (decoder.law(table, answer) / float(TOTAL) for answer in (place, place + shift))
+        pairs += [(one, other), (other, one)]
+    # floats tell which pair is the worst
+    worst = max(pairs, key=lambda pair: least_growth(pair[0], pair[1], delta))
+    return law_epsilon(loss_law(*worst), delta).lower
 
 
 def _over_answers(design: Design, goal: Goal, delta: float) -> tuple[Bounds, str]:
