@@ -19,12 +19,7 @@ from typing import TypeVar
 import numpy as np
 
 from pbdp.accounting import Bounds
-from pbdp.accounting.exact.tables import (
-    least_growth,
-    table_epsilon,
-    table_epsilon_above,
-    table_epsilon_below,
-)
+from pbdp.accounting.exact.tables import least_growth, table_epsilon, table_epsilon_above
 from pbdp.digits import delta_text, order_text
 from pbdp.domains import fraction, non_negative, probability
 from pbdp.errors import CannotCertifyError, ContradictionError, InputError
@@ -127,12 +122,9 @@ def certified(requirement: Requirement, design: AnyDesign, *, reached: bool = Tr
 def with_reached(requirement: Requirement, entry: Certified) -> Certified:
     """The same with an epsilon that is reached."""
     design, known = entry.design, entry.certificate
-    if not isinstance(design, Design) or known.delta is None or known.method == CONSTANT:
+    if not isinstance(design, Design) or known.delta is None or _shown(design) or known.method == CONSTANT:
         return entry
-    goal = goal_on(design.grid, requirement.each)
-    if not design.follows_answer or not _takes_a_while(design, goal):
-        return entry
-    found = min(_reached(design, goal, known.delta, known.epsilon), known.epsilon)
+    found = min(_reached(design, goal_on(design.grid, requirement.each), known.delta), known.epsilon)
     return replace(entry, certificate=replace(known, epsilon_lower=found))
 
 
@@ -222,15 +214,17 @@ def _epsilon(design: Design, goal: Goal, reached: bool) -> tuple[Bounds, str]:
         raise AssertionError("a requirement has a delta or an order")
     if mechanism.follows_answer:
         table = design.table_at(0.0)
-        if goal.releases == 1:
+        if goal.releases > 1:
+            found, method = _composed(table, goal, delta)
+        elif _shown(design):
+            found, method = table_epsilon(table, goal.sensitivity, delta), FROM_TABLE
+        else:
             upper = table_epsilon_above(table, goal.sensitivity, delta)
             found, method = Bounds(lower=0.0, upper=upper), FROM_TABLE
-        else:
-            found, method = _composed(table, goal, delta)
-        if _takes_a_while(design, goal):
-            lower = min(_reached(design, goal, delta, found.upper), found.upper) if reached else 0.0
-            found = replace(found, lower=lower)
-        return found, method
+        lower = found.lower if _shown(design) else 0.0
+        if reached and not _shown(design):
+            lower = min(_reached(design, goal, delta), found.upper)
+        return Bounds(lower=lower, upper=found.upper), method
     if goal.releases > 1:
         raise CannotCertifyError("Noise that changes with the answer is certified for one release only.")
     return _over_answers(design, goal, delta)
@@ -241,19 +235,14 @@ def _shown(design: Design) -> bool:
     return design.decoder is None or design.decoder.first is None or design.decoder.last is None
 
 
-def _takes_a_while(design: Design, goal: Goal) -> bool:
-    """Whether an epsilon that is reached takes work of its own; a composition has one anyway."""
-    return goal.releases == 1 or not _shown(design)
-
-
-def _reached(design: Design, goal: Goal, delta: float, upper: float) -> float:
-    """That of the noise where it is shown, or the largest of some pairs of answers, from their outputs' laws.
+def _reached(design: Design, goal: Goal, delta: float) -> float:
+    """The largest epsilon of some pairs of answers, from the laws of their outputs.
 
     Several releases lose no less than one of them at the same delta.
     """
     decoder = design.decoder
     if decoder is None or decoder.first is None or decoder.last is None:
-        return table_epsilon_below(design.table_at(0.0), goal.sensitivity, delta, upper)
+        raise AssertionError("the answers have ends")
     from pbdp.accounting.composition.loss_law import law_epsilon, loss_law
 
     shift, table = min(goal.sensitivity, decoder.last - decoder.first), design.drawn_table()
