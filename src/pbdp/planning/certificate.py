@@ -18,7 +18,7 @@ from typing import TypeVar
 
 import numpy as np
 
-from pbdp.accounting.exact.tables import table_epsilon, table_epsilon_above, table_epsilon_below
+from pbdp.accounting.exact.tables import least_growth, table_epsilon, table_epsilon_above
 from pbdp.digits import delta_text, order_text
 from pbdp.domains import Bounds, fraction, non_negative, probability
 from pbdp.errors import CannotCertifyError, ContradictionError, InputError
@@ -28,6 +28,7 @@ from pbdp.mechanism.region import Region
 from pbdp.mechanism.requirement import Requirement
 from pbdp.mechanism.weights import TOTAL, WeightTable
 from pbdp.noise.family import Goal
+from pbdp.noise.kernel import Array
 from pbdp.planning.vectors.design import VectorDesign
 
 # The shares of delta that are set aside in turn for the rounding of answer-dependent tables.
@@ -120,12 +121,9 @@ def certified(requirement: Requirement, design: AnyDesign, *, reached: bool = Tr
 def with_reached(requirement: Requirement, entry: Certified) -> Certified:
     """The same with an epsilon that is reached."""
     design, known = entry.design, entry.certificate
-    if not isinstance(design, Design) or known.delta is None or known.method == CONSTANT:
+    if not isinstance(design, Design) or known.delta is None or _shown(design) or known.method == CONSTANT:
         return entry
-    goal = goal_on(design.grid, requirement.each)
-    if not design.follows_answer or not _takes_a_while(design, goal):
-        return entry
-    found = min(_reached(design, goal, known.delta, known.epsilon), known.epsilon)
+    found = min(_reached(design, goal_on(design.grid, requirement.each), known.delta), known.epsilon)
     return replace(entry, certificate=replace(known, epsilon_lower=found))
 
 
@@ -215,15 +213,17 @@ def _epsilon(design: Design, goal: Goal, reached: bool) -> tuple[Bounds, str]:
         raise AssertionError("a requirement has a delta or an order")
     if mechanism.follows_answer:
         table = design.table_at(0.0)
-        if goal.releases == 1:
+        if goal.releases > 1:
+            found, method = _composed(table, goal, delta)
+        elif _shown(design):
+            found, method = table_epsilon(table, goal.sensitivity, delta), FROM_TABLE
+        else:
             upper = table_epsilon_above(table, goal.sensitivity, delta)
             found, method = Bounds(lower=0.0, upper=upper), FROM_TABLE
-        else:
-            found, method = _composed(table, goal, delta)
-        if _takes_a_while(design, goal):
-            lower = min(_reached(design, goal, delta, found.upper), found.upper) if reached else 0.0
-            found = replace(found, lower=lower)
-        return found, method
+        lower = found.lower if _shown(design) else 0.0
+        if reached and not _shown(design):
+            lower = min(_reached(design, goal, delta), found.upper)
+        return Bounds(lower=lower, upper=found.upper), method
     if goal.releases > 1:
         raise CannotCertifyError("Noise that changes with the answer is certified for one release only.")
     return _over_answers(design, goal, delta)
@@ -234,28 +234,25 @@ def _shown(design: Design) -> bool:
     return design.decoder is None or design.decoder.first is None or design.decoder.last is None
 
 
-def _takes_a_while(design: Design, goal: Goal) -> bool:
-    """Whether an epsilon that is reached takes work of its own; a composition has one anyway."""
-    return goal.releases == 1 or not _shown(design)
-
-
-def _reached(design: Design, goal: Goal, delta: float, upper: float) -> float:
-    """That of the noise where it is shown, or the largest of some pairs of answers, from their outputs' laws.
+def _reached(design: Design, goal: Goal, delta: float) -> float:
+    """The largest epsilon of some pairs of answers, from the laws of their outputs.
 
     Several releases lose no less than one of them at the same delta.
     """
     decoder = design.decoder
     if decoder is None or decoder.first is None or decoder.last is None:
-        return table_epsilon_below(design.table_at(0.0), goal.sensitivity, delta, upper)
+        raise AssertionError("the answers have ends")
     from pbdp.accounting.composition.loss_law import law_epsilon, loss_law
 
     shift, table = min(goal.sensitivity, decoder.last - decoder.first), design.drawn_table()
     places = np.unique(np.linspace(decoder.first, decoder.last - shift, PAIRS).round().astype(np.int64))
-    found = 0.0
+    pairs: list[tuple[Array, Array]] = []
     for place in places.tolist():
-        laws = [decoder.law(table, answer) / float(TOTAL) for answer in (place, place + shift)]
-        found = max(found, *(law_epsilon(loss_law(*pair), delta).lower for pair in (laws, laws[::-1])))
-    return found
+        one, other = (decoder.law(table, answer) / float(TOTAL) for answer in (place, place + shift))
+        pairs += [(one, other), (other, one)]
+    # floats tell which pair is the worst
+    worst = max(pairs, key=lambda pair: least_growth(pair[0], pair[1], delta))
+    return law_epsilon(loss_law(*worst), delta).lower
 
 
 def _over_answers(design: Design, goal: Goal, delta: float) -> tuple[Bounds, str]:

@@ -29,6 +29,8 @@ from pbdp.noise.laplace import LAPLACE
 from pbdp.noise.staircase import STAIRCASE
 from pbdp.planning.candidates import shapes_for
 from pbdp.planning.certificate import TIE
+from pbdp.planning.limit.closed_form import provable_epsilon
+from pbdp.planning.limit.question import Question
 from pbdp.planning.runs import Law
 from pbdp.planning.scales import best_shape, estimated_loss
 from pbdp.planning.thresholds import Line
@@ -40,6 +42,8 @@ WIDE, WIDE_FOR_SEVERAL, FEW = 1 << 11, 1 << 13, 3
 BEHIND = 1.01
 # Plateaus of staircases that are tried first, how finely; and where, as a region in sensitivities.
 CENTERS, FINEST, NARROW = 6, 64, 8
+# Other families are not looked at where no noise goes below this part of the least loss.
+NEAR_LIMIT = 0.95
 # How much smaller a scale is tried where the table of whole weights just fails.
 RETREATS = (0.0, 1e-9, 1e-6, 1e-4)
 # The scale of noise that a constant output makes no use of, in sensitivities.
@@ -47,9 +51,13 @@ UNUSED = 1 << 8
 
 
 def decoded_candidates(
-    grid: Grid, requirement: Requirement, goal: Goal, families: tuple[str, ...]
+    grid: Grid, requirement: Requirement, goal: Goal, families: tuple[str, ...], *, every: bool = True
 ) -> Iterator[Design]:
-    """The widest noise of each family that has a decoder for the requirement on this grid."""
+    """The widest noise of each family that has a decoder for the requirement on this grid.
+
+    Where no noise can do much better than Laplace noise and the staircase, others on long lines are left out,
+    or tried as well (`every`).
+    """
     line = Line.of(grid, requirement, goal.confidence)
     if line is None:
         return
@@ -83,11 +91,25 @@ def decoded_candidates(
         gain=widest / plain if plain > 0 else 0.0,
         among=LAPLACE.name in families,
     )
+    least = goal.sensitivity / widest
     if STAIRCASE.name in families and 1 < goal.sensitivity > line.points / NARROW:
         families = tuple(name for name in families if name != STAIRCASE.name)
-        yield from _decoded(line, grid, partial(known.best_staircase, line))
+        for design in _decoded(line, grid, partial(known.best_staircase, line)):
+            least = min(least, design.kernel.largest_loss(goal.sensitivity))
+            yield design
+    long = line.stride > 1
+    if long and not every and known.among and _limit(half, goal) > NEAR_LIMIT * least:
+        families = tuple(name for name in families if name in {LAPLACE.name, STAIRCASE.name})
     for shapes in shapes_for(fitted, families):
         yield from _decoded(line, grid, partial(known.best, line, shapes))
+
+
+def _limit(half: int, goal: Goal) -> float:
+    """What no noise can go below that stays within so many steps by itself; 0 where that is not known."""
+    if goal.delta is None or goal.releases > 1:
+        return 0.0
+    asked = Question.about(half, half, goal.confidence, goal.sensitivity, goal.delta)
+    return provable_epsilon(asked)
 
 
 def constant_candidate(
@@ -173,17 +195,22 @@ class _Known:
         Its loss is one over its scale. Some plateaus are tried first, then those around the best.
         """
         goal = self.problem.goal
+        slope: float | None = None
 
         def looks_at(center: int) -> Looks:
             problem = Problem(below=center, above=center, goal=goal)
-            shapes = shapes_for(problem, (STAIRCASE.name,))
-            return Looks(line=line, shape=shapes[0].shape(0.0), problem=problem, gain=self.gain)
+            shape = shapes_for(problem, (STAIRCASE.name,))[0].shape(0.0)
+            return Looks(line=line, shape=shape, problem=problem, gain=self.gain, slope=slope)
 
         def better(best: tuple[float, int], centers: Iterable[int]) -> tuple[float, int]:
             """The best of these and the one known; one look tells that a plateau is no better."""
+            nonlocal slope
             for center in centers:
                 if 0 <= center < goal.sensitivity:
-                    found = looks_at(center).widest(close=ROUGH, beyond=best[0])
+                    looks = looks_at(center)
+                    found = looks.widest(close=ROUGH, beyond=best[0])
+                    if found > best[0] > 0:
+                        slope = looks.found_slope
                     best = max(best, (found, center))
             return best
 

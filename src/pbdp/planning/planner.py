@@ -36,6 +36,8 @@ FAMILIES = tuple(name for name, family in known_families().items() if not family
 WORTH_A_TABLE = 3e-3
 # Such tables are looked for in regions of so many points, and taken up to so many values.
 MOST_POINTS, LONGEST_TABLE = 1 << 14, 1 << 16
+# What noise on another grid has to save, but for which only some is tried to compare with.
+NO_GAIN = 2e-4
 # A Rényi certificate over all answers takes seconds up to this sensitivity and width in steps, and minutes
 # beyond, where a boost would gain next to nothing anyway.
 MOST_RENYI_STEPS, WIDEST_RENYI = 4, 1 << 8
@@ -197,7 +199,8 @@ def moving_designs(
     Laws that seem to be behind it and take long are left out, or tried as well (`every`).
     """
     for grid in grids_of(requirement):
-        yield from _designs_on(grid, requirement, families, reached, every=every)
+        if every or isinstance(grid, LinearGrid) or reached() > NO_LOSS:
+            yield from _designs_on(grid, requirement, families, reached, every=every)
 
 
 def _limit_on(grid: Grid, requirement: Requirement) -> float:
@@ -240,11 +243,14 @@ def _designs_on(
         return
     # where there is a decoder it is likely to do best
     decoded = []
-    for design in decoded_candidates(grid, requirement, goal, families):
+    for design in decoded_candidates(grid, requirement, goal, families, every=every):
         decoded.append(design.kernel.family)
         yield design
+        if not every and reached() <= NO_LOSS:
+            break
     changing = requirement.region.per_answer or requirement.bounds is not None
-    hopeless = changing and requirement.scale is None and _limit_on(grid, requirement) > reached()
+    least = reached() * (1 - NO_GAIN)
+    hopeless = changing and requirement.scale is None and _limit_on(grid, requirement) > least
     if hopeless and not isinstance(grid, LinearGrid):
         families = (CUT_STAIRCASE.name,) if CUT_STAIRCASE.name in families else families[:1]
     elif hopeless:

@@ -179,16 +179,18 @@ class Runs:
         """The outputs that thresholds are told of."""
         return np.arange(self.zero, int(self.highest[-1]) + 2 if len(self.highest) else self.zero + 1)
 
+    @lru_cache(maxsize=2 * KEPT)  # noqa: B019 - see above
+    def _ends(self) -> tuple[Index, Index]:
+        """Thresholds that nothing decides, and the most that those may be from `high` on."""
+        itself = self._outputs * self.parts
+        free = np.full(len(itself), -FAR) if self.low is None else np.minimum(itself, self.low * self.parts)
+        return free, itself[len(itself) if self.high is None else max(self.high - self.zero, 0) :]
+
     def least(self, law: Law) -> Index | None:
         """The least solution, or None if there is none."""
-        outputs = self._outputs
-        itself, free = outputs * self.parts, np.full(len(outputs), -FAR)
-        if self.low is not None:
-            free = np.minimum(itself, self.low * self.parts)
+        free, most = self._ends()
         found = self._upwards(law, free)
-        if found is None or self.high is None:
-            return found
-        return found if bool(np.all((found <= itself) | (outputs < self.high))) else None
+        return None if found is None or bool(np.any(found[len(found) - len(most) :] > most)) else found
 
     def sketch(self, stride: int) -> SketchedHalf:
         """The same at every so many outputs."""

@@ -61,8 +61,8 @@ WORTH = 1.02
 MOST_ANSWERS = 1 << 18
 # Noisy numbers are published as they are from so many regions on, fewer where those are long, or further out.
 ROOM, LEAST_ROOM, LONG = 16, 4, 1 << 13
-# How many sizes of such a range there are from one to twice as far.
-SIZES = 4
+# How many sizes of such a range there are from one to twice as far; more where that takes too many runs.
+SIZES = (4, 32)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -195,10 +195,10 @@ class Line:
         room = min(ROOM * self.points, max(LONG, LEAST_ROOM * self.points), MOST_ANSWERS // 4)
         if settled > MOST_ANSWERS:
             return None
-        if settled > room:
+        for sizes in SIZES if settled > room else ():
             # in few sizes, as all scales of one size share what is known of the answers, unless that takes
             # too many runs
-            size = room * 2 ** (math.ceil(SIZES * math.log2(settled / room)) / SIZES)
+            size = room * 2 ** (math.ceil(sizes * math.log2(settled / room)) / sizes)
             inverse = self.region.inverse(np.array([size]))
             furthest = size if inverse is None else float(inverse[1][0])
             if furthest <= MOST_ANSWERS // 2 and _cut(self, self._whole_blocks(size)) is not None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import InitVar, dataclass, field, replace
 
 import numpy as np
 
@@ -76,10 +76,10 @@ class _Search:
             if self.failing <= self.fitting * (1 + close) or (self.seen and abs(self.seen[0][1]) < enough):
                 break
             self.add(guess, look(guess))
-            guess = self._next(close)
+            guess = self.next(close)
         return guess
 
-    def _next(self, close: float) -> float:
+    def next(self, close: float) -> float:
         """Where nothing seems to be spare; a hair further where all looks were on this side of it."""
         if not self.seen:
             return self._middle
@@ -113,21 +113,29 @@ class _Search:
 class Looks:
     """Which scales of a shape have a decoder: those up to some scale, as wider noise leaves less room.
 
-    They are looked for around so many times (`gain`) the one that needs no decoder.
+    They are looked for around so many times (`gain`) the one that needs no decoder. The `slope` of a shape
+    that is like this one saves looks.
     """
 
     line: Line
     shape: Shape
     problem: Problem
     gain: float = 0.0
+    slope: InitVar[float | None] = None
     _search: _Search = field(init=False)
-    _low: float | None = None
-    _estimate: float | None = None
+    _low: float | None = field(init=False, default=None)
+    _estimate: float | None = field(init=False, default=None)
 
-    def __post_init__(self) -> None:
-        # so much confidence Laplace noise loses with the logarithm of its scale where it is not decoded
-        slope = (1 - self.line.confidence) * math.log(1 - self.line.confidence)
+    def __post_init__(self, slope: float | None) -> None:
+        if slope is None:
+            # so much confidence Laplace noise loses with the logarithm of its scale where it is not decoded
+            slope = (1 - self.line.confidence) * math.log(1 - self.line.confidence)
         self._search = _Search(slope=slope)
+
+    @property
+    def found_slope(self) -> float:
+        """How fast what is spare falls with the logarithm of the scale, as far as is known."""
+        return self._search.slope
 
     def fits(self, scale: float) -> bool:
         """Whether noise of this scale has a decoder, and a table."""
@@ -162,6 +170,8 @@ class Looks:
             self._search.fitting = max(self._search.fitting, low)
             guess = max(self.estimate, self._search.fitting * (1 + ROUGH))
             self._search.close_in(self._spare, guess, ROUGH)
+        else:
+            self._search.close_in(self._spare, self._search.next(close), ROUGH)
         if gain > 1 and beyond == 0:
             near, step = low * gain, NEAR_STEP
             if not self.fits(near):

@@ -7,7 +7,7 @@ full. A finite table that moves with the answer therefore has no pure epsilon.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -20,8 +20,9 @@ from pbdp.noise.kernel import Array, Index
 # By which shares a root is moved until the sum itself confirms it.
 MARGINS = tuple(1e-14 * 4.0**tries for tries in range(23))
 
-# Longer rows take a while to add up.
+# Longer rows take a while to add up; the cells of so many neighbors are kept.
 LONG = 1 << 18
+FEW = 2
 # From here on e^eps times the least weight is more than all of them: only outputs without a neighbor count.
 LARGEST_EPSILON = 100.0
 # Bound for the relative error of e^eps in the extended type, times a sum.
@@ -36,41 +37,19 @@ def table_shifts(table: WeightTable, sensitivity: int, even: bool) -> list[int]:
 
 def table_epsilon(table: WeightTable, sensitivity: int, delta: float) -> Bounds:
     """Smallest epsilon with (epsilon, delta)-DP for a table that moves with the answer."""
-    upper = table_epsilon_above(table, sensitivity, delta)
-    return Bounds(lower=table_epsilon_below(table, sensitivity, delta, upper), upper=upper)
+    neighbors = _neighbors(table, sensitivity)
+    upper = _above(neighbors, delta)
+    return Bounds(lower=_below(neighbors, delta, upper), upper=upper)
 
 
 def table_epsilon_above(table: WeightTable, sensitivity: int, delta: float) -> float:
-    """Its upper bound: the sums of all neighbors confirm that delta is kept there; infinite if none does."""
-    found: float | None = None
-    for cells in _neighbors(table, sensitivity):
-        # one look tells that a neighbor is not the worst one
-        if found is None or cells.delta(found).upper > delta:
-            found = max(found or 0.0, cells.kept_at(delta))
-    return found or 0.0
-
-
-def table_epsilon_below(table: WeightTable, sensitivity: int, delta: float, upper: float) -> float:
-    """Its lower bound: the upper one moved down until the sum of a neighbor confirms that delta is passed.
-
-    It is infinite where outputs that only one of two neighbors can produce pass delta, and 0 where nothing
-    is confirmed.
-    """
-    if math.isinf(upper):
-        passed = any(cells.delta(LARGEST_EPSILON).lower > delta for cells in _neighbors(table, sensitivity))
-        return math.inf if passed else 0.0
-    for margin in MARGINS:
-        epsilon = upper * (1 - 4 * margin) - margin * 1e-2
-        if epsilon < 0:
-            break
-        if any(cells.delta(epsilon).lower > delta for cells in _neighbors(table, sensitivity)):
-            return epsilon
-    return 0.0
+    """Its upper bound alone."""
+    return _above(_neighbors(table, sensitivity), delta)
 
 
 def table_delta(table: WeightTable, sensitivity: int, epsilon: float) -> Bounds:
     """Smallest delta with (epsilon, delta)-DP for a table that moves with the answer, for epsilon >= 0."""
-    bounds = [cells.delta(epsilon) for cells in _neighbors(table, sensitivity)]
+    bounds = [cells.delta(epsilon) for cells in _neighbors(table, sensitivity)()]
     return Bounds(lower=max(b.lower for b in bounds), upper=max(b.upper for b in bounds))
 
 
@@ -168,7 +147,38 @@ class _Cells:
         return next((epsilon for epsilon in raised if self.delta(epsilon).upper <= delta), math.inf)
 
 
-def _neighbors(table: WeightTable, sensitivity: int) -> Iterator[_Cells]:
-    """Those that hold the worst one."""
-    for shift in table_shifts(table, sensitivity, table.is_symmetric):
-        yield _Cells.of(table, shift)
+def _neighbors(table: WeightTable, sensitivity: int) -> Callable[[], Iterable[_Cells]]:
+    """Those that hold the worst one, as often as they are asked for; many of them are not kept."""
+    shifts = table_shifts(table, sensitivity, table.is_symmetric)
+    if len(shifts) > FEW:
+        return lambda: (_Cells.of(table, shift) for shift in shifts)
+    kept = [_Cells.of(table, shift) for shift in shifts]
+    return lambda: kept
+
+
+def _above(neighbors: Callable[[], Iterable[_Cells]], delta: float) -> float:
+    """An epsilon at which the sums of all neighbors confirm that delta is kept; infinite if none does."""
+    found: float | None = None
+    for cells in neighbors():
+        # one look tells that a neighbor is not the worst one
+        if found is None or cells.delta(found).upper > delta:
+            found = max(found or 0.0, cells.kept_at(delta))
+    return found or 0.0
+
+
+def _below(neighbors: Callable[[], Iterable[_Cells]], delta: float, upper: float) -> float:
+    """The upper bound moved down until the sum of a neighbor confirms that delta is passed.
+
+    It is infinite where outputs that only one of two neighbors can produce pass delta, and 0 where nothing
+    is confirmed.
+    """
+    if math.isinf(upper):
+        passed = any(cells.delta(LARGEST_EPSILON).lower > delta for cells in neighbors())
+        return math.inf if passed else 0.0
+    for margin in MARGINS:
+        epsilon = upper * (1 - 4 * margin) - margin * 1e-2
+        if epsilon < 0:
+            break
+        if any(cells.delta(epsilon).lower > delta for cells in neighbors()):
+            return epsilon
+    return 0.0
