@@ -175,7 +175,7 @@ def test_odd_numbers_are_priced_or_refused_in_peace(v: float, slack: float, size
 @pytest.mark.parametrize("v", [0.05, 0.7])
 def test_tangents_lie_below_the_potential_and_close_to_it(v: float, step: float) -> None:
     """Straight lines in e^x touch it at a point; they are looked at from the points beside it."""
-    x = step * np.arange(1 + round(2 / step))
+    x = np.arange(1 + round(2 / step), dtype=np.float64) * np.float64(step)
     right = _Right.at(v, _Grid(x=x, step=step, first=0, masses=np.ones(1), shake=0.0))
     for i in range(len(x) - 1):
         (left, w_left), (other, w_other) = exact(v, float(x[i])), exact(v, float(x[i + 1]))
