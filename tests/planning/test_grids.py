@@ -8,6 +8,7 @@ import pytest
 import pbdp
 from pbdp.errors import PlanFileError
 from pbdp.mechanism.grid import grid_for
+from pbdp.planning.explain import remarks
 from pbdp.planning.limit.of_plan import limit_from_record
 from pbdp.planning.store import plan_from_record, plan_record
 
@@ -57,6 +58,7 @@ def test_one_number_that_serves_a_range_of_decimals_costs_nothing(
 ) -> None:
     plan = _in_range(within, low, high)
     assert plan.epsilon == 0
+    assert any("is published whatever the data are" in line for line in remarks(plan))
     assert plan_from_record(plan_record(plan)) == plan
     for answer in (low, high, (low + high) / 2, -7.0, 7.0):
         published = Fraction(float(plan.release(answer)))
