@@ -523,11 +523,13 @@ def test_noise_for_wide_floors_is_decoded_on_steps_that_suit_the_sensitivity() -
     assert float(whole.release(100_000)) % 11 == 0
 
 
-@pytest.mark.parametrize(("length", "wider"), [(0.2, 0.0), (0.4, 0.163), (0.5, None)])
+@pytest.mark.parametrize(
+    ("ends", "wider"), [((0.2, 0.4), 0.0), ((0, 0.4), 0.163), ((0, 0.5), None), ((0, 0.2), None)]
+)
 def test_a_range_of_a_whole_number_of_widths_says_what_a_hair_more_costs(
-    length: float, wider: float | None
+    ends: tuple[float, float], wider: float | None
 ) -> None:
-    plan = pbdp.plan(within=0.1, range=(0, length), confidence=0.9, sensitivity=0.01, delta=1e-6)
+    plan = pbdp.plan(within=0.1, range=ends, confidence=0.9, sensitivity=0.01, delta=1e-6)
     found = a_hair_wider(plan)
     assert (found is None) == (wider is None)
     if found is not None and wider is not None:

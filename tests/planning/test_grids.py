@@ -1,10 +1,16 @@
 from __future__ import annotations
 
+from fractions import Fraction
+from typing import Any
+
 import pytest
 
 import pbdp
+from pbdp.errors import PlanFileError
 from pbdp.mechanism.grid import grid_for
+from pbdp.planning.explain import remarks
 from pbdp.planning.limit.of_plan import limit_from_record
+from pbdp.planning.store import plan_from_record, plan_record
 
 
 @pytest.mark.parametrize("missed", [1e-4, 1e-7])
@@ -38,3 +44,35 @@ def test_the_limit_of_a_width_of_one_sensitivity_is_close(confidence: float) -> 
     assert plan.epsilon <= 1.005 * plan.limit.epsilon
     record = {"epsilon": plan.limit.epsilon, "kind": plan.limit.kind, "proof": plan.limit.proof}
     assert limit_from_record(record, plan.requirement) == plan.limit
+
+
+def _in_range(within: float, low: float, high: float) -> pbdp.Plan:
+    return pbdp.plan(within=within, confidence=0.9, sensitivity=1.0, delta=1e-6, range=(low, high))
+
+
+@pytest.mark.parametrize(
+    ("within", "low", "high"), [(0.1, 0, 0.2), (0.1, -0.1, 0.1), (0.3, 0, 0.6), (0.01, 0, 0.02)]
+)
+def test_one_number_that_serves_a_range_of_decimals_costs_nothing(
+    within: float, low: float, high: float
+) -> None:
+    plan = _in_range(within, low, high)
+    assert plan.epsilon == 0
+    assert any("is published whatever the data are" in line for line in remarks(plan))
+    assert plan_from_record(plan_record(plan)) == plan
+    for answer in (low, high, (low + high) / 2, -7.0, 7.0):
+        published = Fraction(float(plan.release(answer)))
+        assert all(abs(published - Fraction(end)) <= Fraction(within) for end in (low, high))
+
+
+@pytest.mark.parametrize(("within", "low", "high"), [(0.1, 0.2, 0.4), (0.3, 0.3, 0.9)])
+def test_no_floating_point_number_serves_these(within: float, low: float, high: float) -> None:
+    """3 · 0.1 is none; and 0.9 is a little more than 0.3 + 2 · 0.3."""
+    assert _in_range(within, low, high).epsilon > 0
+
+
+def test_noise_on_multiples_that_are_not_exact_is_refused_in_files() -> None:
+    record: dict[str, Any] = plan_record(_in_range(0.1, 0, 0.2))
+    record["mechanism"]["decoder"] |= {"edges": [0, 1, 2], "outputs": [0, 1]}
+    with pytest.raises(PlanFileError, match="multiples are exact"):
+        plan_from_record(record)

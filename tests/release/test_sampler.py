@@ -95,6 +95,12 @@ def test_the_table_of_a_plan_is_the_one_that_was_accounted(kind: str) -> None:
     assert alias_table(table).weights() == weights_of(table)
 
 
+@pytest.mark.parametrize("excess", [[1, -1, 0, 0], [1, 1, -2, 0], [1, -3, 1, 1], [-1, -1, 1, 1]])
+def test_cells_that_are_a_unit_off_a_bucket(excess: list[int]) -> None:
+    table = WeightTable(start=0, weights=TOTAL // 4 + np.array(excess, dtype=np.int64))
+    assert dict(enumerated(alias_table(table))) == weights_of(table)
+
+
 @pytest.mark.parametrize("size", [1, 2, 3, 64])
 def test_one_cell_and_equal_cells(size: int) -> None:
     weights = np.full(size, TOTAL // size, dtype=np.int64)

@@ -69,7 +69,8 @@ def asked(seeds: list[int]) -> list[dict[str, object]]:
 
 def main(requests: int, first: int) -> int:
     """Faults found, each on a line, then the figures."""
-    faults, seconds, planned = 0, [], 0
+    faults, planned = 0, 0
+    seconds: list[tuple[float, int]] = []
     for start in range(first, first + requests, 10):
         seeds = list(range(start, min(start + 10, first + requests)))
         once, again = ({entry["seed"]: entry for entry in asked(seeds)} for _ in range(2))
@@ -79,7 +80,7 @@ def main(requests: int, first: int) -> int:
                 wrong = ["no answer"]
             else:
                 taken = min(float(str(entry[seed]["seconds"])) for entry in (once, again))
-                seconds.append(taken)
+                seconds.append((taken, seed))
                 planned += bool(once[seed]["planned"])
                 wrong += ["slow"] * (taken > MOST_SECONDS) + ["far from the limit"] * (not once[seed]["near"])
                 wrong += ["not the same twice"] * (once[seed]["told"] != again[seed]["told"])
@@ -87,11 +88,10 @@ def main(requests: int, first: int) -> int:
             if wrong:
                 print(f"seed {seed}: {', '.join(wrong)}: {drawn(random.Random(seed))}", flush=True)
     seconds.sort()
-    middle, last = (seconds[int(share * (len(seconds) - 1))] for share in (0.5, 1.0)) if seconds else (0, 0)
-    print(
-        f"{requests} requests: {planned} planned, {requests - planned} refused, {faults} faults; "
-        f"median {middle:.2f} s of one core, longest {last:.1f} s"
-    )
+    if seconds:
+        middle, (longest, slowest) = seconds[len(seconds) // 2][0], seconds[-1]
+        print(f"median {middle:.2f} s of one core, longest {longest:.1f} s (seed {slowest})")
+    print(f"{requests} requests: {planned} planned, {requests - planned} refused, {faults} faults")
     return faults
 
 

@@ -29,9 +29,8 @@ def explanation(plan: Plan, *, in_seconds: bool = False) -> list[str]:
     ]
     least, least_epsilon = min(entries, key=lambda entry: entry[1])
     chosen = plan.design
-    if chosen.decoder is not None and chosen.decoder.is_constant:
-        number = chosen.decoder.outputs[0] * chosen.grid.step
-        return [f"{number:g} meets the requirement for every answer: it is published whatever the data are."]
+    if (always := _always(plan)) is not None:
+        return [always]
     lines = [
         f"{len(entries)} noise laws meet the requirement and were certified. "
         f"{chosen.name} {_character(chosen) or 'was given'}."
@@ -81,6 +80,15 @@ WORTH_A_HAIR, HAIR = 1.01, 2.0
 NEARLY = 0.75
 
 
+def _always(plan: Plan) -> str | None:
+    """That one number is published whatever the answer is, if it is."""
+    design = plan.design
+    if design.decoder is None or not design.decoder.is_constant:
+        return None
+    number = design.decoder.outputs[0] * design.grid.step
+    return f"{number:g} meets the requirement for every answer: it is published whatever the data are."
+
+
 def remarks(plan: Plan) -> list[str]:
     """What is unusual: a large delta, a width between whole numbers, no loss, a step that costs much."""
     large = delta_words(plan.delta)
@@ -89,7 +97,9 @@ def remarks(plan: Plan) -> list[str]:
     lines += [words for part in plan.parts if (words := _vector_floor_words(part)) is not None]
     if plan.is_joint or plan.requirement.coordinates is not None:
         return lines
-    if plan.delta is not None and plan.epsilon <= NO_LOSS:
+    if (always := _always(plan)) is not None:
+        lines.append(always)
+    elif plan.delta is not None and plan.epsilon <= NO_LOSS:
         lines.append(
             "delta alone allows this accuracy: the noise is so wide that one person hardly ever changes what "
             "is published, so next to no epsilon is needed. Ask for a narrower width or a smaller delta."

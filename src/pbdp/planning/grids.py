@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from fractions import Fraction
 
 import numpy as np
 
@@ -45,7 +46,7 @@ def grids_of(requirement: Requirement) -> list[Grid]:
         grid = _grid_of_whole(requirement)
     else:
         grid = _grid_of_reals(requirement)
-    if requirement.lies_flush(grid.step):
+    if not grid.down and requirement.lies_flush(grid.step):
         grid = LinearGrid(step=grid.step, rounded=True, down=True)
     logarithmic = log_grid_for(requirement.region, requirement.integer)
     return [grid] if logarithmic is None else [grid, logarithmic]
@@ -77,8 +78,27 @@ def _grid_of_reals(requirement: Requirement) -> LinearGrid:
     grid = grid_for(width, sensitivity)
     if requirement.takes_more_regions(grid.step):
         binary = binary_grid_for(width, sensitivity)
-        return binary if requirement.lies_flush(binary.step) else grid
+        return binary if requirement.lies_flush(binary.step) else _of_one_region(requirement) or grid
     return _aligned(grid, requirement) if _is_steep(grid, requirement) else grid
+
+
+def _of_one_region(requirement: Requirement) -> LinearGrid | None:
+    """Multiples of the width, if one of them is acceptable for every answer: 0..0.2 within 0.1, say.
+
+    Widths and ends are the doubles that were given, and what is published is one, too: it has to be an exact
+    multiple. Decimals would not do, as a double is a little off the one that it stands for.
+    """
+    sides = [float(offset) for offset in requirement.region.offsets(0.0)]
+    if requirement.bounds is None or not 0 < min(sides) <= max(sides) < math.inf:
+        return None
+    step = min(sides)
+    low, high, below, above = (
+        Fraction(length) / Fraction(step) for length in (*requirement.bounds.answers, *sides)
+    )
+    grid = LinearGrid(step=step, rounded=True, down=True)
+    fitting = range(math.ceil(high - above), math.floor(low + below) + 1)
+    exact = all(grid.is_exact_at(number) for number in fitting)
+    return grid if fitting and exact and requirement.lies_flush(step) else None
 
 
 def _is_steep(grid: LinearGrid, requirement: Requirement) -> bool:

@@ -158,6 +158,8 @@ def _design(record: Record, requirement: Requirement) -> Design:
     decoder = Decoder.from_record(record["decoder"]) if "decoder" in record else None
     if decoder is not None and not _serves(decoder, requirement, grid):
         raise PlanFileError("decoder", "one for the answers that the plan serves", "another", EDITED)
+    if isinstance(grid, LinearGrid) and not grid.is_fine and not _publishes_one(decoder, grid):
+        raise PlanFileError("grid", "one whose multiples are exact", grid.describe(), EDITED)
     return Design(
         grid=grid,
         kernel=kernel_from(record["kernel"], record["parameters_in_steps"]),
@@ -175,6 +177,11 @@ def _serves(decoder: Decoder, requirement: Requirement, grid: Grid) -> bool:
     ends = [None if math.isinf(end) else int(end) for end in requirement.answers_on(grid)]
     low, high = (limit / grid.step for limit in requirement.output_limits(grid))
     return [decoder.first, decoder.last] == ends and low <= decoder.outputs[0] <= decoder.outputs[-1] <= high
+
+
+def _publishes_one(decoder: Decoder | None, grid: LinearGrid) -> bool:
+    """Whether all that is published is one multiple of the step, which is exact."""
+    return decoder is not None and decoder.is_constant and grid.is_exact_at(decoder.outputs[0])
 
 
 def _grid_record(grid: Grid) -> Record:

@@ -71,6 +71,13 @@ def test_a_package_is_close_to_its_composition() -> None:
     assert float(reach) == pytest.approx(10, rel=1e-9)
 
 
+def test_a_package_of_one_release_is_the_worse_of_its_directions() -> None:
+    noise = Mechanism(np.array([0.55, 0.3, 0.15]), np.array([0.2, 0.38, 0.42]))
+    law, _ = Package(((noise, 1),)).priced(1e-12)
+    worse = np.maximum(*(composed([(noise, 1)], [direction]) for direction in (0, 1)))
+    assert curve_of(law) == pytest.approx(worse, rel=2e-3, abs=1e-9)
+
+
 def test_what_a_package_sets_aside_is_at_most_what_it_may() -> None:
     noise = bell(0.05, 0.03)
     for aside in (1e-15, 1e-9, 1e-4):

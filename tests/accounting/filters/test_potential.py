@@ -12,6 +12,8 @@ import pytest
 from pbdp.accounting.composition.loss_law import LossLaw, table_release
 from pbdp.accounting.filters.potential import (
     Moment,
+    _Grid,
+    _Right,
     largest_variance,
     left_after,
     potential,
@@ -167,3 +169,21 @@ def test_odd_numbers_are_priced_or_refused_in_peace(v: float, slack: float, size
         found = left_after(step, Moment(epsilon=3.0, v=v, reach=reach, slack=slack, adds_up=False))
         assert found is None or 0 <= found <= v
         assert size < 500 or found is None
+
+
+@pytest.mark.parametrize("step", [0.02, 0.3])
+@pytest.mark.parametrize("v", [0.05, 0.7])
+def test_tangents_lie_below_the_potential_and_close_to_it(v: float, step: float) -> None:
+    """Straight lines in e^x touch it at a point; they are looked at from the points beside it."""
+    x = np.arange(1 + round(2 / step), dtype=np.float64) * np.float64(step)
+    right = _Right.at(v, _Grid(x=x, step=step, first=0, masses=np.ones(1), shake=0.0))
+    for i in range(len(x) - 1):
+        (left, w_left), (other, w_other) = exact(v, float(x[i])), exact(v, float(x[i + 1]))
+        with mpmath.workdps(40):
+            along = left - w_left * mpmath.expm1(mpmath.mpf(step))
+            back = other - w_other * mpmath.expm1(-mpmath.mpf(step))
+        assert right.from_left[i] <= along
+        assert right.from_right[i] <= back
+        assert right.from_left[i] == pytest.approx(float(along), abs=1e-12)
+        assert right.from_right[i] == pytest.approx(float(back), abs=1e-12)
+        assert right.here[i] <= left
