@@ -62,7 +62,7 @@ def shown(browser: Browser, studio: Studio, *, size: dict[str, int] | None = Non
         opened = watched(context, studio)
         opened.page.goto(studio.address)
         yield opened
-        assert opened.faults == []
+        assert opened.faults == [], opened.faults
         assert [
             address for address in opened.asked if not address.startswith((studio.base, "blob:", "about:"))
         ] == []

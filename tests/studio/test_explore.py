@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import json
+import ast
 import shlex
 import subprocess
 import sys
@@ -197,7 +197,14 @@ def test_other_files_are_refused() -> None:
         download(COUNT, "../../etc/passwd")
 
 
-def test_a_plan_loads_no_web_framework() -> None:
-    code = "import pbdp.studio.tasks, sys; print([m for m in ('starlette', 'uvicorn') if m in sys.modules])"
+@pytest.mark.parametrize(
+    ("loaded", "never"),
+    [
+        ("pbdp.studio.views", ("starlette", "uvicorn")),  # workers serve nothing
+        ("pbdp.studio.app", ("numpy", "scipy", "pbdp.planning", "pbdp.tables")),  # servers compute nothing
+    ],
+)
+def test_each_process_loads_what_it_needs(loaded: str, never: tuple[str, ...]) -> None:
+    code = f"import {loaded}, sys; print([m for m in {never} if m in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert json.loads(done.stdout) == []
+    assert ast.literal_eval(done.stdout) == []

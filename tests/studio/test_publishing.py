@@ -16,7 +16,7 @@ from pbdp import Budget, Ledger, Plan
 from pbdp.studio.opened import Opened
 from pbdp.studio.query_form import Base
 from pbdp.studio.tables import table_price_view
-from pbdp.studio.tasks import answer_to
+from pbdp.studio.views import answer_to
 from tests.studio.running import PBDP, Reply, Studio, running
 from tests.studio.test_tables import FORM as BOTH
 

@@ -18,7 +18,7 @@ from pbdp.studio.lines import toml_text
 from pbdp.studio.opened import Opened
 from pbdp.studio.query_form import MOST_GROUPS, Base, asked_in
 from pbdp.studio.table_lines import python_lines
-from pbdp.studio.tasks import answer_to
+from pbdp.studio.views import answer_to
 from pbdp.tables.engines.duckdb import DuckDBSource
 from pbdp.tables.query_record import query_text
 from tests.studio.conftest import VISITS

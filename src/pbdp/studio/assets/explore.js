@@ -26,7 +26,7 @@ const FRONTIER = [0.12, 0.17, 0.25, 0.35, 0.5, 0.7, 1, 1.4, 2, 2.8, 4, 5.6, 8];
 const TAKEN = { "plan.json": "Plan (JSON)", "plan.svg": "Pictures (SVG)", "plan.png": "Pictures (PNG)", "certificate.html": "Certificate (HTML)" };
 const MOST_KEPT = 600;
 
-export class Explore {
+export default class Explore {
   #state = { ...START };
   #found = null;
   #points = new Map();
@@ -115,11 +115,11 @@ export class Explore {
   open(state) {
     this.#state = { ...START };
     for (const [name, value] of Object.entries(state)) {
-      if (name in START) this.#state[name] = typeof START[name] === "boolean" ? value === "true" : value;
+      if (Object.hasOwn(START, name)) this.#state[name] = typeof START[name] === "boolean" ? value === "true" : value;
     }
     // an address may be old, or typed
-    if (!(this.#state.solve in FOUND)) this.#state.solve = START.solve;
-    if (!(this.#state.kind in KINDS)) this.#state.kind = START.kind;
+    if (!Object.hasOwn(FOUND, this.#state.solve)) this.#state.solve = START.solve;
+    if (!Object.hasOwn(KINDS, this.#state.kind)) this.#state.kind = START.kind;
     this.#arrange();
     this.#ask();
   }

@@ -31,7 +31,7 @@ const START = {
   select: { people: "", confidence: "" }, measures: [],
 };
 
-export class Table {
+export default class Table {
   #form = null;
   #fields = [];
   #adds = [];
@@ -510,7 +510,7 @@ function remembered(text, kinds) {
     const texts = (row) => Object.values(row).every((value) => ["string", "boolean"].includes(typeof value));
     const whole = Object.keys(START).every((name) => typeof form[name] === typeof START[name])
       && form.by.every((row) => texts(row) && "column" in row && "keys" in row)
-      && form.measures.every((row) => texts(row) && row.kind in kinds) && texts(form.select);
+      && form.measures.every((row) => texts(row) && Object.hasOwn(kinds, row.kind)) && texts(form.select);
     return whole ? form : null;
   } catch {
     return null;
