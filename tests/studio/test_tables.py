@@ -26,7 +26,7 @@ from tests.studio.running import PBDP
 
 FORM: dict[str, Any] = {
     "unit": "user_id",
-    "groups_per_person": "2",
+    "groups_per_person": "1",
     "rows_per_group": "3",
     "delta": "1e-8",
     "by": [{"column": "city", "keys": "Paris, Rome"}, {"column": "month", "keys": "1..3"}],

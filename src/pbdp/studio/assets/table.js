@@ -36,6 +36,8 @@ export default class Table {
   #fields = [];
   #adds = [];
   #round = 0;
+  // the last round in which it was said what measures add
+  #told = 0;
   #kinds = {};
   #titles = {};
   #columns = [];
@@ -74,10 +76,14 @@ export default class Table {
       },
     });
     this.price = new Newest("/api/table/price", {
-      show: (found, body) => this.#showPrices(found, body),
-      refuse: (error) => {
+      show: (found, body) => {
+        this.#showPrices(found, body);
+        this.#added(body.table);
+      },
+      refuse: (error, body) => {
         this.priced.hidden = false;
         this.prices.replaceChildren(h("p", { class: "mistake" }, error.message));
+        this.#added(body.table);
       },
     });
     this.priced = h("section", { class: "card", hidden: true }, h("h2", {}, "Publish from a budget"), this.prices);
@@ -338,8 +344,9 @@ export default class Table {
     this.#lines(found);
     if (body.table !== this.#asked) return;
     this.costs.classList.remove("stale");
+    // one after the other: who has just planned the table need not plan it again
     if (this.about.ledger) this.price.ask({ table: body.table });
-    this.#added(body.table);
+    else this.#added(body.table);
   }
 
   /** What can be copied; a ledger with one dataset has its name filled in. */
@@ -355,7 +362,9 @@ export default class Table {
 
   /** What each measure adds, one after the other. */
   async #added(form) {
+    if (form !== this.#asked || this.#told === this.#round) return;
     const round = this.#round;
+    this.#told = round;
     for (const adds of this.#adds) adds.textContent = "adds …";
     for (const place of form.measures.keys()) {
       try {
