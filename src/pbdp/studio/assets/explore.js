@@ -298,6 +298,12 @@ export default class Explore {
     return kind === "range" && within === "" && scale !== "" ? "scale" : "within";
   }
 
+  /** A round width near this one, whole where answers are. */
+  #roundWidth(width) {
+    const near = numbers.FAR_WIDTHS[numbers.nearest(numbers.FAR_WIDTHS, width)];
+    return this.#state.integer ? Math.max(1, Math.round(near)) : near;
+  }
+
   /** Points near the present width, nearest first; those that are known are kept. */
   async #frontier(found, requirement) {
     const round = this.#round;
@@ -307,8 +313,7 @@ export default class Explore {
     delete fixed[axis];
     delete fixed.epsilon;
     const key = JSON.stringify(fixed);
-    const near = (width) => numbers.FAR_WIDTHS[numbers.nearest(numbers.FAR_WIDTHS, width)];
-    const widths = [...new Set(FRONTIER.map((factor) => (this.#state.integer ? Math.max(1, Math.round(near(own * factor))) : near(own * factor))))];
+    const widths = [...new Set(FRONTIER.map((factor) => this.#roundWidth(own * factor)))];
     if (this.#points.size > MOST_KEPT) this.#points.clear();
     const known = (width) => this.#points.get(`${key} ${width}`);
     const drawn = () => this.#drawFrontier(axis, own, found, widths.filter((width) => known(width)?.families).map((width) => [width, known(width)]));
@@ -360,8 +365,7 @@ export default class Explore {
     const axis = this.#axis();
     const state = this.#state;
     if (state.solve === "within") state.solve = "epsilon";
-    const offered = state.integer ? numbers.WHOLE_WIDTHS : numbers.WIDTHS;
-    const text = numbers.typed(offered[numbers.nearest(offered, width)]);
+    const text = numbers.typed(this.#roundWidth(width));
     if (text !== state[axis]) this.#change(axis, text);
   }
 
