@@ -23,7 +23,7 @@ VISITS = "\n".join(
 )
 QUERY = """data = "visits.csv"
 unit = "user_id"
-groups_per_person = 2
+groups_per_person = 1
 rows_per_group = 3
 delta = 1e-8
 

@@ -56,13 +56,18 @@ class Shown:
 @contextmanager
 def shown(browser: Browser, studio: Studio, *, size: dict[str, int] | None = None) -> Iterator[Shown]:
     """The page of a fresh studio, opened with its address."""
-    context = browser.new_context(viewport=size or DESKTOP, accept_downloads=True)  # type: ignore[arg-type]
+    # nothing turns while something is waited for: that alone would keep a core busy
+    context = browser.new_context(
+        viewport=size or DESKTOP,  # type: ignore[arg-type]
+        accept_downloads=True,
+        reduced_motion="reduce",
+    )
     context.set_default_timeout(PATIENCE)
     try:
         opened = watched(context, studio)
         opened.page.goto(studio.address)
         yield opened
-        assert opened.faults == []
+        assert opened.faults == [], opened.faults
         assert [
             address for address in opened.asked if not address.startswith((studio.base, "blob:", "about:"))
         ] == []

@@ -9,6 +9,7 @@ import zipfile
 from pathlib import Path
 
 from pbdp.studio.app import ASSETS, MEDIA
+from pbdp.studio.views import VIEWS
 
 ROOT = Path(__file__).parents[2]
 FILES = sorted(ASSETS.iterdir())
@@ -42,6 +43,8 @@ def test_what_files_name_is_there() -> None:
         assert set(re.findall(r"/assets/([\w.]+)", text)) <= names
         assert set(re.findall(r"from \"\./([\w.]+)\"", text)) <= names
         assert path.suffix in MEDIA
+    # views are imported by their names
+    assert {f"{view.name}.js" for view in VIEWS} <= names
 
 
 def test_the_wheel_holds_them(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 from collections.abc import Iterator
 from typing import Any
@@ -11,6 +12,7 @@ import requests
 import schemathesis
 from hypothesis import HealthCheck, Phase, settings
 from schemathesis import checks
+from schemathesis.generation.meta import TestPhase
 
 from pbdp import Ledger, Plan
 from pbdp.studio.openapi import description
@@ -38,10 +40,13 @@ CHECKS = [
     checks.content_type_conformance,
     checks.response_schema_conformance,
 ]
-# For each kind of request, beside those that the description itself suggests; `make soak` asks for more.
+# For each kind of request; `make soak` asks for more.
 EACH = int(os.environ.get("PBDP_FUZZ", "8"))
+# Of the 1,400 that the description itself suggests, mostly one wrong field after the other, every so many.
+EVERY = 1 if "PBDP_FUZZ" in os.environ else 10
+SUGGESTED = itertools.count()
 # A job is looked at so often, a second each.
-LOOKS = 5
+LOOKS = 2
 
 
 @pytest.fixture(scope="module")
@@ -69,6 +74,9 @@ def fuzzed(tmp_path_factory: pytest.TempPathFactory, small: Plan) -> Iterator[St
     derandomize=True,
 )
 def test_any_request_is_answered_as_described(case: schemathesis.Case[Any], fuzzed: Studio) -> None:
+    suggested = case.meta is not None and case.meta.phase.name == TestPhase.COVERAGE
+    if suggested and next(SUGGESTED) % EVERY:
+        return
     headers = {"Origin": fuzzed.base, **fuzzed.headers}
     response: Any = case.call(base_url=fuzzed.base, headers=headers, timeout=PATIENCE)
     case.validate_response(response, checks=CHECKS)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import signal
 import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, expect
+from playwright.sync_api import Browser, Locator, Page, expect
 
 from pbdp import Budget, Ledger, Plan
 from pbdp.cli.tables.asked import asked_of
@@ -15,8 +16,8 @@ from pbdp.cli.tables.query_file import settings_in
 from pbdp.digits import epsilon_text, percent_up
 from pbdp.mechanism.neighbors import Neighbors
 from tests.studio.conftest import fill
-from tests.studio.pages import PHONE, Shown, shown, watched
-from tests.studio.running import running
+from tests.studio.pages import PHONE, Shown, shown
+from tests.studio.running import PATIENCE, running
 
 
 @pytest.fixture(scope="module")
@@ -177,24 +178,9 @@ def test_a_table_that_was_changed_is_not_published_at_its_old_price(built: Shown
     expect(dialog).to_be_hidden()
 
 
-def test_a_studio_that_was_ended_says_so(browser: Browser, shop: Path) -> None:
-    context = browser.new_context()
-    with running(shop, "visits.csv", "--ledger", "budget.db", enter=False) as studio:
-        opened = watched(context, studio)
-        opened.page.goto(studio.address)
-        opened.says("the least ε is 0.4148")
-    gone = opened.page.locator(".mistake:visible", has_text="The studio does not answer").first
-    opened.type("within", "7")
-    expect(gone).to_be_visible()
-    for view in ("Budget", "Table"):
-        opened.page.get_by_role("link", name=view).click()
-        expect(gone).to_be_visible()
-    # what cannot be reached is all that goes wrong
-    assert [fault for fault in opened.faults if "ERR_CONNECTION_REFUSED" not in fault] == []
-    context.close()
-
-
-def test_a_query_file_fills_the_builder(browser: Browser, visits: Path) -> None:
+def test_a_query_file_fills_the_builder_and_a_studio_that_was_ended_says_so(
+    browser: Browser, visits: Path
+) -> None:
     with running(visits, "visits.toml", enter=False) as studio, shown(browser, studio) as opened:
         page = opened.page
         page.get_by_role("link", name="Table").click()
@@ -205,6 +191,19 @@ def test_a_query_file_fills_the_builder(browser: Browser, visits: Path) -> None:
         expect(page.get_by_role("button", name="Publish")).to_have_count(0)
         page.set_viewport_size(PHONE)  # type: ignore[arg-type]
         assert page.evaluate("document.documentElement.scrollWidth") == PHONE["width"]
+        studio.process.send_signal(signal.SIGINT)
+        studio.process.communicate(timeout=PATIENCE)
+        opened.type("measures.0.within", "60")
+        expect(gone(page)).to_be_visible()
+        page.get_by_role("link", name="Explore").click()
+        expect(gone(page)).to_be_visible()
+        # what cannot be reached is all that goes wrong
+        opened.faults[:] = [fault for fault in opened.faults if "ERR_CONNECTION_REFUSED" not in fault]
+
+
+def gone(page: Page) -> Locator:
+    """What is said of a studio that does not answer."""
+    return page.locator(".mistake:visible", has_text="The studio does not answer").first
 
 
 def test_budgets_are_shown_and_plans_are_priced(opened: Shown, shop: Path) -> None:
@@ -221,6 +220,12 @@ def test_budgets_are_shown_and_plans_are_priced(opened: Shown, shop: Path) -> No
     expect(visits).to_contain_text("visits in March")
     expect(page.locator('[data-dataset="members"]')).to_contain_text("100 %")
     expect(page.get_by_text("This page only reads it.")).to_be_visible()
+    page.route("**/api/budget", lambda route: route.abort())
+    page.get_by_role("button", name="Look again").click()
+    expect(gone(page)).to_be_visible()
+    page.unroute("**/api/budget")
+    assert [fault for fault in opened.faults if "ERR_FAILED" not in fault] == []
+    opened.faults.clear()
     # the view that was left is found as it was
     page.get_by_role("link", name="Explore").click()
     opened.says("the least ε is 0.4148")

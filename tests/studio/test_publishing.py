@@ -16,7 +16,7 @@ from pbdp import Budget, Ledger, Plan
 from pbdp.studio.opened import Opened
 from pbdp.studio.query_form import Base
 from pbdp.studio.tables import table_price_view
-from pbdp.studio.tasks import answer_to
+from pbdp.studio.views import answer_to
 from tests.studio.running import PBDP, Reply, Studio, running
 from tests.studio.test_tables import FORM as BOTH
 
@@ -91,8 +91,10 @@ def test_asked_again_it_comes_back_and_costs_nothing(opened: Opened, shop: Path)
     assert len(spends(shop)) == 2
 
 
-def test_a_double_click_pays_once(opened: Opened, shop: Path) -> None:
+def test_a_double_click_pays_once_and_nothing_of_the_data_is_written_down(opened: Opened, shop: Path) -> None:
     body = agreed(opened)
+    other = FORM | {"where": "month > 0"}
+    later = {"table": other, "key": table_price_view(Base(opened), other, {})["key"]}
     replies: list[Reply] = []
     with running(shop, "visits.toml", "--ledger", "budget.db") as studio:
 
@@ -104,6 +106,12 @@ def test_a_double_click_pays_once(opened: Opened, shop: Path) -> None:
             one.start()
         for one in clicks:
             one.join()
+        (shop / "visits.csv").write_text("user_id,city,month,spend\nu1,Paris,1,4711.5\nu2,Paris,x,4712.5\n")
+        price = studio.answer("/api/table/price", {"table": other, "dataset": "visits"}).record["prices"][0]
+        refused = studio.answer("/api/publish", body | later | {"agreed": price["share"]})
+    assert refused.status == 422
+    assert "471" not in refused.content.decode()
+    assert (shop / "studio.err").read_text() == ""
     assert [reply.status for reply in replies] == [200, 200], [reply.content for reply in replies]
     first, second = (reply.record for reply in replies)
     assert first["files"][0] == second["files"][0]
@@ -165,20 +173,6 @@ def test_what_does_not_fit_is_refused_with_advice(opened: Opened, shop: Path) ->
     assert status == 422
     assert "does not fit" in told["errors"][0]["message"]
     assert spends(shop) == ["march"]
-
-
-def test_nothing_of_the_data_is_in_what_the_studio_writes_down(shop: Path, opened: Opened) -> None:
-    body = agreed(opened)
-    other = FORM | {"where": "month > 0"}
-    later = {"table": other, "key": table_price_view(Base(opened), other, {})["key"]}
-    with running(shop, "visits.toml", "--ledger", "budget.db") as studio:
-        assert studio.answer("/api/publish", body).status == 200
-        (shop / "visits.csv").write_text("user_id,city,month,spend\nu1,Paris,1,4711.5\nu2,Paris,x,4712.5\n")
-        price = studio.answer("/api/table/price", {"table": other, "dataset": "visits"}).record["prices"][0]
-        refused = studio.answer("/api/publish", body | later | {"agreed": price["share"]})
-        assert refused.status == 422
-        assert "471" not in refused.content.decode()
-    assert (shop / "studio.err").read_text() == ""
 
 
 def test_keys_that_changed_meanwhile_are_another_table(

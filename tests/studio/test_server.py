@@ -45,10 +45,15 @@ def test_it_can_be_ended_while_requests_are_waiting(tmp_path: Path) -> None:
     assert (tmp_path / "studio.err").read_text() == ""
 
 
-def test_workers_end_with_a_studio_that_was_killed(tmp_path: Path) -> None:
-    with running(tmp_path) as studio:
-        studio.answer("/api/plan", {"requirement": COUNT})
+def test_workers_end_with_a_studio_that_was_killed_and_hold_no_arguments(shop: Path) -> None:
+    """Places of ledgers may hold passwords, and others of the machine see arguments."""
+    with running(shop, "visits.toml", "--ledger", "budget.db") as studio:
+        assert studio.answer("/api/budget").status == 200
         workers = studio.workers()
+        for worker in workers:
+            words = Path(f"/proc/{worker}/cmdline").read_bytes().split(b"\0")
+            assert words[1:3] == [b"-m", b"pbdp.studio.worker"]
+            assert words[3:] == [b""]
         studio.process.kill()
         studio.process.wait()
     wait_until(lambda: ended(workers))
@@ -128,13 +133,3 @@ def test_a_browser_gets_a_file_that_only_its_owner_reads(monkeypatch: pytest.Mon
     monkeypatch.delenv("WAYLAND_DISPLAY", raising=False)
     with server._browsing("http://127.0.0.1:1/#token=secret"):
         assert len(opened) == 1
-
-
-def test_what_workers_are_told_are_no_arguments(shop: Path) -> None:
-    """Places of ledgers may hold passwords, and others of the machine see arguments."""
-    with running(shop, "visits.toml", "--ledger", "budget.db") as studio:
-        assert studio.answer("/api/budget").status == 200
-        for worker in studio.workers():
-            words = Path(f"/proc/{worker}/cmdline").read_bytes().split(b"\0")
-            assert words[1:3] == [b"-m", b"pbdp.studio.worker"]
-            assert words[3:] == [b""]

@@ -18,7 +18,7 @@ from pbdp.studio.lines import toml_text
 from pbdp.studio.opened import Opened
 from pbdp.studio.query_form import MOST_GROUPS, Base, asked_in
 from pbdp.studio.table_lines import python_lines
-from pbdp.studio.tasks import answer_to
+from pbdp.studio.views import answer_to
 from pbdp.tables.engines.duckdb import DuckDBSource
 from pbdp.tables.query_record import query_text
 from tests.studio.conftest import VISITS
@@ -26,7 +26,7 @@ from tests.studio.running import PBDP
 
 FORM: dict[str, Any] = {
     "unit": "user_id",
-    "groups_per_person": "2",
+    "groups_per_person": "1",
     "rows_per_group": "3",
     "delta": "1e-8",
     "by": [{"column": "city", "keys": "Paris, Rome"}, {"column": "month", "keys": "1..3"}],

@@ -21,7 +21,7 @@ from pbdp.studio.jobs import Jobs
 from pbdp.studio.openapi import description
 from pbdp.studio.opened import Opened
 from pbdp.studio.pool import Pool
-from pbdp.studio.tasks import TASKS
+from pbdp.studio.views import VIEWS
 
 ASSETS = Path(__file__).parent / "assets"
 MEDIA = {".html": "text/html", ".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
@@ -33,7 +33,6 @@ def application(opened: Opened, session: Session) -> Guard:
     """The studio for what it was opened with."""
     pool = Pool(opened)
     jobs = Jobs(pool)
-    interface = description(session.cookie_name)
 
     @asynccontextmanager
     async def lifespan(_: Starlette) -> AsyncIterator[None]:
@@ -53,13 +52,13 @@ def application(opened: Opened, session: Session) -> Guard:
             {
                 "version": __version__,
                 "ledger": opened.ledger is not None,
-                "table": opened.asked is not None,
+                "views": [view.name for view in VIEWS if view.is_shown(opened)],
                 "neighbors": [(each, each.label) for each in Neighbors],
             }
         )
 
     async def described(_: Request) -> Response:
-        return JSONResponse(interface)
+        return JSONResponse(description(session.cookie_name))
 
     async def look(request: Request) -> Response:
         answer = await jobs.look(request.path_params["job"])
@@ -72,15 +71,16 @@ def application(opened: Opened, session: Session) -> Guard:
 
     def asked(task: str, method: str) -> Handler:
         async def handler(request: Request) -> Response:
-            return _response(await jobs.answer(task, await _object(request) if method == "post" else {}))
+            return _response(await jobs.answer(task, await _object(request) if method == "POST" else {}))
 
         return handler
 
-    # what workers do, at the addresses and by the methods that are described
+    # what workers do for the views
     tasks = [
-        Route(f"/api/{task}", asked(task, method), methods=[method.upper()])
-        for task in TASKS
-        for method in interface["paths"][f"/api/{task}"]
+        Route(f"/api/{task}", asked(task, method), methods=[method])
+        for view in VIEWS
+        for method, names in (("GET", view.tells), ("POST", view.answers))
+        for task in names
     ]
 
     return Guard(

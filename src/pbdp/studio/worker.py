@@ -15,7 +15,7 @@ from typing import BinaryIO
 
 from pbdp.studio.answer import Answer
 from pbdp.studio.opened import Opened
-from pbdp.studio.tasks import answer_to
+from pbdp.studio.views import answer_to
 
 # Loads what most requests need, so that the first one does not wait for it.
 FIRST = {"requirement": {"within": 5, "confidence": 0.9, "sensitivity": 1, "delta": 1e-6, "integer": True}}

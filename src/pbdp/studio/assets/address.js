@@ -3,7 +3,7 @@
 /** The view and its state. */
 export function read() {
   const [path, query = ""] = location.hash.replace(/^#\/?/, "").split("?");
-  return { view: path || "explore", state: Object.fromEntries(new URLSearchParams(query)) };
+  return { view: path, state: Object.fromEntries(new URLSearchParams(query)) };
 }
 
 /** Put a state into the address, without a new entry of the history. */

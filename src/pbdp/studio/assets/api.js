@@ -63,13 +63,13 @@ export class Asking {
       jobs.add(told.job);
       if (this.#canceled) {
         this.cancel();
-        throw new Cancelled();
+        throw new Canceled();
       }
       this.long = true;
       progress(told);
       response = await send("GET", `/api/jobs/${told.job}`);
     }
-    if (this.#canceled || response.status === 204) throw new Cancelled();
+    if (this.#canceled || response.status === 204) throw new Canceled();
     return answered(response);
   }
 

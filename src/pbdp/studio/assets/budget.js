@@ -7,7 +7,7 @@ import { meter } from "./explore.js";
 
 const HEADS = [["Time (UTC)"], ["What"], ["Noise"], ["Cost", "number"], ["Spent after it", "number"], ["Key"]];
 
-export class Budget {
+export default class Budget {
   constructor() {
     this.found = h("div", { class: "budgets" });
     this.place = h("p", { class: "hint" });

@@ -26,7 +26,7 @@ const FRONTIER = [0.12, 0.17, 0.25, 0.35, 0.5, 0.7, 1, 1.4, 2, 2.8, 4, 5.6, 8];
 const TAKEN = { "plan.json": "Plan (JSON)", "plan.svg": "Pictures (SVG)", "plan.png": "Pictures (PNG)", "certificate.html": "Certificate (HTML)" };
 const MOST_KEPT = 600;
 
-export class Explore {
+export default class Explore {
   #state = { ...START };
   #found = null;
   #points = new Map();
@@ -115,11 +115,11 @@ export class Explore {
   open(state) {
     this.#state = { ...START };
     for (const [name, value] of Object.entries(state)) {
-      if (name in START) this.#state[name] = typeof START[name] === "boolean" ? value === "true" : value;
+      if (Object.hasOwn(START, name)) this.#state[name] = typeof START[name] === "boolean" ? value === "true" : value;
     }
     // an address may be old, or typed
-    if (!(this.#state.solve in FOUND)) this.#state.solve = START.solve;
-    if (!(this.#state.kind in KINDS)) this.#state.kind = START.kind;
+    if (!Object.hasOwn(FOUND, this.#state.solve)) this.#state.solve = START.solve;
+    if (!Object.hasOwn(KINDS, this.#state.kind)) this.#state.kind = START.kind;
     this.#arrange();
     this.#ask();
   }
@@ -298,6 +298,12 @@ export class Explore {
     return kind === "range" && within === "" && scale !== "" ? "scale" : "within";
   }
 
+  /** A round width near this one, whole where answers are. */
+  #roundWidth(width) {
+    const near = numbers.FAR_WIDTHS[numbers.nearest(numbers.FAR_WIDTHS, width)];
+    return this.#state.integer ? Math.max(1, Math.round(near)) : near;
+  }
+
   /** Points near the present width, nearest first; those that are known are kept. */
   async #frontier(found, requirement) {
     const round = this.#round;
@@ -307,8 +313,7 @@ export class Explore {
     delete fixed[axis];
     delete fixed.epsilon;
     const key = JSON.stringify(fixed);
-    const near = (width) => numbers.FAR_WIDTHS[numbers.nearest(numbers.FAR_WIDTHS, width)];
-    const widths = [...new Set(FRONTIER.map((factor) => (this.#state.integer ? Math.max(1, Math.round(near(own * factor))) : near(own * factor))))];
+    const widths = [...new Set(FRONTIER.map((factor) => this.#roundWidth(own * factor)))];
     if (this.#points.size > MOST_KEPT) this.#points.clear();
     const known = (width) => this.#points.get(`${key} ${width}`);
     const drawn = () => this.#drawFrontier(axis, own, found, widths.filter((width) => known(width)?.families).map((width) => [width, known(width)]));
@@ -360,8 +365,7 @@ export class Explore {
     const axis = this.#axis();
     const state = this.#state;
     if (state.solve === "within") state.solve = "epsilon";
-    const offered = state.integer ? numbers.WHOLE_WIDTHS : numbers.WIDTHS;
-    const text = numbers.typed(offered[numbers.nearest(offered, width)]);
+    const text = numbers.typed(this.#roundWidth(width));
     if (text !== state[axis]) this.#change(axis, text);
   }
 

@@ -2,10 +2,7 @@
 
 import { read } from "./address.js";
 import { enter, Refused } from "./api.js";
-import { Budget } from "./budget.js";
 import { h } from "./dom.js";
-import { Explore } from "./explore.js";
-import { Table } from "./table.js";
 
 const theme = document.getElementById("theme");
 theme.value = document.documentElement.dataset.theme;
@@ -42,12 +39,10 @@ async function start() {
     lock(error.message);
     return;
   }
-  const views = { explore: new Explore(about) };
-  if (about.table) views.table = new Table(about);
-  if (about.ledger) views.budget = new Budget();
-  // the first one has its link already
-  const links = Object.keys(views).slice(1).map((name) => h("li", {}, h("a", { href: `#/${name}`, "data-view": name }, titled(name))));
-  document.getElementById("views").append(...links);
+  // a view has the name of its file
+  const files = await Promise.all(about.views.map((name) => import(`./${name}.js`)));
+  const views = Object.fromEntries(files.map(({ default: View }, place) => [about.views[place], new View(about)]));
+  document.getElementById("views").append(...about.views.map((name) => h("li", {}, h("a", { href: `#/${name}`, "data-view": name }, titled(name)))));
 
   const seen = new Set();
   let present = null;
@@ -55,7 +50,7 @@ async function start() {
   function show() {
     if (location.hash.startsWith("#token=")) return location.reload();
     const { view: asked, state } = read();
-    const name = asked in views ? asked : "explore";
+    const name = Object.hasOwn(views, asked) ? asked : about.views[0];
     const view = views[name];
     if (present !== name) {
       document.getElementById("view").replaceChildren(view.element);

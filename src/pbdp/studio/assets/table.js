@@ -31,11 +31,13 @@ const START = {
   select: { people: "", confidence: "" }, measures: [],
 };
 
-export class Table {
+export default class Table {
   #form = null;
   #fields = [];
   #adds = [];
   #round = 0;
+  // the last round in which it was said what measures add
+  #told = 0;
   #kinds = {};
   #titles = {};
   #columns = [];
@@ -74,10 +76,14 @@ export class Table {
       },
     });
     this.price = new Newest("/api/table/price", {
-      show: (found, body) => this.#showPrices(found, body),
-      refuse: (error) => {
+      show: (found, body) => {
+        this.#showPrices(found, body);
+        this.#added(body.table);
+      },
+      refuse: (error, body) => {
         this.priced.hidden = false;
         this.prices.replaceChildren(h("p", { class: "mistake" }, error.message));
+        this.#added(body.table);
       },
     });
     this.priced = h("section", { class: "card", hidden: true }, h("h2", {}, "Publish from a budget"), this.prices);
@@ -339,8 +345,9 @@ export class Table {
     this.#lines(found);
     if (body.table !== this.#asked) return;
     this.costs.classList.remove("stale");
+    // one after the other: who has just planned the table need not plan it again
     if (this.about.ledger) this.price.ask({ table: body.table });
-    this.#added(body.table);
+    else this.#added(body.table);
   }
 
   /** What can be copied; a ledger with one dataset has its name filled in. */
@@ -356,7 +363,9 @@ export class Table {
 
   /** What each measure adds, one after the other. */
   async #added(form) {
+    if (form !== this.#asked || this.#told === this.#round) return;
     const round = this.#round;
+    this.#told = round;
     for (const adds of this.#adds) adds.textContent = "adds …";
     for (const place of form.measures.keys()) {
       try {
@@ -511,7 +520,7 @@ function remembered(text, kinds) {
     const texts = (row) => Object.values(row).every((value) => ["string", "boolean"].includes(typeof value));
     const whole = Object.keys(START).every((name) => typeof form[name] === typeof START[name])
       && form.by.every((row) => texts(row) && "column" in row && "keys" in row)
-      && form.measures.every((row) => texts(row) && row.kind in kinds) && texts(form.select);
+      && form.measures.every((row) => texts(row) && Object.hasOwn(kinds, row.kind)) && texts(form.select);
     return whole ? form : null;
   } catch {
     return null;
