@@ -129,10 +129,12 @@ def test_no_rate_makes_false_findings_too_often(plan: ComparisonPlan, rate: floa
     crossed = np.zeros(size, dtype=bool)
     for look, analysis in enumerate(analyses(plan)):
         crossed |= analysis.distance(sums[:, look, 0], sums[:, look, 1]) > analysis.factor
-    exact = plan.power(rate, rate)
+    assert isinstance(plan.analysis, Procedure)
+    exact = 1 - float(plan.analysis.holds((rate, rate), 0.0)[-1])
     assert np.mean(crossed) == pytest.approx(exact, abs=5 * math.sqrt(exact / size))
-    # far from the planned rate of 0.1 the boundary alone may be off; the p-value sees to that, see below
+    # far from the planned rate of 0.1 the boundary alone may be off; the p-value sees to that
     assert exact <= 0.06
+    assert plan.power(rate, rate) <= 0.05
 
 
 @pytest.mark.parametrize("rate", [0.02, 0.1, 0.5])
@@ -175,7 +177,10 @@ def test_power_and_coverage_are_those_of_simulated_trials(plan: ComparisonPlan) 
     for look, analysis in enumerate(analyses(plan)):
         found |= analysis.distance(sums[:, look, 0], sums[:, look, 1]) > analysis.factor
         missed |= analysis.distance(sums[:, look, 0], sums[:, look, 1], 0.04) > analysis.factor
-    assert np.mean(found) == pytest.approx(plan.power(0.14, 0.1), abs=0.02)
+    assert isinstance(plan.analysis, Procedure)
+    crossing = 1 - float(plan.analysis.holds((0.14, 0.1), 0.0)[-1])
+    assert np.mean(found) == pytest.approx(crossing, abs=0.015)
+    assert plan.power(0.14, 0.1) == pytest.approx(crossing, abs=0.005)
     covered = plan.coverage(0.14, 0.1)
     assert covered is not None
     assert 1 - np.mean(missed) == pytest.approx(covered, abs=0.008)
@@ -196,5 +201,5 @@ def test_a_difference_that_was_found_stays_found(plan: ComparisonPlan) -> None:
     assert first.low > 0
     later = plan.say(20, 30, after=first)
     assert later.decided
-    # the worst plausible rate is another one now
-    assert later.p_value == pytest.approx(first.p_value, rel=0.1)
+    assert later.p_value <= first.p_value
+    assert later.low > 0

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from pbdp.comparing.count_laws import count_law
-from pbdp.comparing.nuisance import Total, cumulant_of, largest_over, variance_of
+from pbdp.comparing.nuisance import Noise, Total, cumulant_of, largest_over, variance_of
 from tests.comparing.test_count_laws import table
 
 NOISE = table([1, 3, 8, 3, 1], -2)
@@ -21,17 +21,17 @@ def test_the_true_rate_is_seldom_left_out(people: int, missed: float) -> None:
         law = count_law(people, rate, NOISE).added(count_law(1, 0.0, NOISE))
         left_out = 0.0
         for count, mass in zip(law.values.tolist(), law.masses.tolist(), strict=True):
-            low, high = Total(count=count, people=people, noise=NOISE, copies=2).plausible(missed)
+            low, high = Total(count=count, people=people, noise=Noise(NOISE), copies=2).plausible(missed)
             left_out += mass * (not low <= rate <= high)
         assert left_out <= missed
     # and not all rates are plausible
-    low, high = Total(count=people / 2, people=people, noise=NOISE, copies=2).plausible(missed)
+    low, high = Total(count=people / 2, people=people, noise=Noise(NOISE), copies=2).plausible(missed)
     assert high - low < 7 * math.sqrt(-math.log(missed / 2) / people)
 
 
 def test_counts_beyond_what_is_possible_have_plausible_rates() -> None:
     for count in (-30.0, 0.0, 50.0, 90.0):
-        low, high = Total(count=count, people=50, noise=NOISE, copies=2).plausible(1e-6)
+        low, high = Total(count=count, people=50, noise=Noise(NOISE), copies=2).plausible(1e-6)
         assert 0 <= low < high <= 1
 
 

@@ -305,10 +305,14 @@ def plan_from_record(record: object, name: str = "record") -> ChoicePlan:
         first = record["version"] == VERSION
         way = Picks(coins=coins_from(law, name), jointly=False) if first else _way(law, asked, name)
         plan = ChoicePlan(asked=asked, within=within, way=way)
-        claims = record["epsilon"], record["confidence"]
-        agrees = math.isclose(plan.epsilon, claims[0], rel_tol=_AGREE, abs_tol=1e-15) and math.isclose(
-            plan.confidence, claims[1], rel_tol=_AGREE
-        )
+        claims = [
+            (record["epsilon"], plan.epsilon),
+            (record["confidence"], plan.confidence),
+            (record["guessed_right"], plan.risk()),
+            *([(record["epsilon_each"], plan.epsilon_each or 0.0)] if "epsilon_each" in record else []),
+        ]
+        agrees = all(math.isclose(claimed, found, rel_tol=_AGREE, abs_tol=1e-15) for claimed, found in claims)
+        agrees = agrees and law["law"] == way.record()["law"]
     except (KeyError, TypeError) as problem:
         raise PlanFileError(name, "complete", f"without a usable {problem}", _HOW) from None
     if not agrees or plan.scale.step != law.get("step"):

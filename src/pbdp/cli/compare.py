@@ -372,8 +372,7 @@ def _words(plan: ComparisonPlan, after: Compared | None) -> str:
         lines.append(f"Exact coverage at rates of {first} and {second}: {percent_down(coverage)}.")
     if asked.lift:
         power = percent_down(plan.power(*asked.planned))
-        less = "; a little less in small groups, where the p-value decides" if asked.kind == "rates" else ""
-        lines.append(f"{exactly} power of the interval to find a lift of {asked.lift:g}: {power}{less}.")
+        lines.append(f"{exactly} power to find a lift of {asked.lift:g}: {power}.")
     smaller, other = (f"{users:,}" for users in plan.users)
     lines.append(
         f"Privacy costs {smaller} and {other} people: without noise, groups smaller by that would do."

@@ -17,6 +17,10 @@ from pbdp.errors import PlanFileError, unchangeable
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+# An end that is cut off at no difference is beside it by this part of what is left. An infinite end is taken
+# for this.
+_HAIR, _LARGEST = 1e-9, 1e9
+
 
 @unchangeable("A comparison", "It says what was published.")
 @dataclass(frozen=True, kw_only=True, repr=False)  # no slots: what is said is found once
@@ -38,11 +42,25 @@ class Compared:
 
     @cached_property
     def last(self) -> Interval:
-        """The interval of the last look; widened to where no difference is, unless the test finds one."""
-        last = self.intervals[-1]
-        if self.decided:
-            return last
-        return last._replace(low=min(last.low, self.none), high=max(last.high, self.none))
+        """The interval of the last look, which leaves "no difference" out exactly when one is found.
+
+        It is widened to that, or cut off there. Neither makes it miss the truth more often than it may: the
+        test leaves "no difference" out as seldom, and of other truths those on the far side are cut off.
+        """
+        last, none = self.intervals[-1], self.none
+        if not self.decided:
+            return last._replace(low=min(last.low, none), high=max(last.high, none))
+        furthest = max(self.intervals, key=self._apart)
+        if furthest.estimate > none and last.high > none:
+            return last._replace(low=max(last.low, none + _HAIR * (min(last.high, _LARGEST) - none)))
+        if furthest.estimate < none and last.low < none:
+            return last._replace(high=min(last.high, none - _HAIR * (none - last.low)))
+        return last
+
+    def _apart(self, one: Interval) -> float:
+        """How far an interval is from no difference, in its own length; less than 0 where it holds that."""
+        low, high = max(one.low, -_LARGEST), min(one.high, _LARGEST)
+        return max(low - self.none, self.none - high) / (high - low)
 
     @property
     def none(self) -> float:

@@ -16,6 +16,7 @@ from typing import Any
 from pbdp import __version__
 from pbdp.comparing.experiment import Experiment, Published, checked_users
 from pbdp.comparing.means import Means
+from pbdp.comparing.paid import look_key
 from pbdp.comparing.plan import ComparisonPlan
 from pbdp.comparing.rates import Rates
 from pbdp.domains import positive, whole
@@ -25,8 +26,8 @@ from pbdp.spelling import NotJsonError, content_of, json_of
 FORMAT = "pbdp-comparison"
 VERSION = 1
 _HOW = "Make it with `pbdp compare ... -o FILE`."
-# Claims that agree so far are the same.
-_CLOSE = 1e-9
+# Claims that agree so far are the same; widths come from searches.
+_CLOSE, _CLOSE_WIDTHS = 1e-9, 1e-5
 _SHARED = ("users", "confidence", "lift", "measure", "in_both", "delta", "neighbors")
 KINDS: dict[str, type[Experiment[Any]]] = {made.kind: made for made in (Rates, Means)}
 
@@ -43,6 +44,7 @@ def content(plan: ComparisonPlan, published: Sequence[Published]) -> bytes:
         "asked": plan.asked.record(),
         "loss": plan.loss,
         "noise": plan.asked.noise_record(plan.loss),
+        "wider": plan.wider,
         "published": [
             {
                 "numbers": list(entry.numbers),
@@ -84,9 +86,9 @@ def from_record(record: object, name: str) -> tuple[ComparisonPlan, tuple[Publis
         raise PlanFileError(f"version of {name}", f"{VERSION}", record.get("version"), "Upgrade pbdp.")
     try:
         plan = ComparisonPlan(asked=_asked(record["asked"]), loss=positive("loss", record["loss"]))
-        claims = (record["epsilon"], plan.epsilon), (record["delta"], plan.delta)
-        agrees = all(math.isclose(claimed, found, rel_tol=_CLOSE) for claimed, found in claims)
-        published = tuple(_published(entry, plan) for entry in record["published"])
+        agrees = _agrees(record, plan)
+        looks = enumerate(record["published"], start=1)
+        published = tuple(_published(entry, plan, look) for look, entry in looks)
     except (LookupError, TypeError, ValueError, AttributeError):
         raise PlanFileError(name, "complete", "one with missing or broken fields", _HOW) from None
     except PlanFileError:
@@ -96,6 +98,23 @@ def from_record(record: object, name: str) -> tuple[ComparisonPlan, tuple[Publis
     if not agrees or len(published) > plan.looks:
         raise PlanFileError(name, "as it was made", "one whose claims do not hold", "Make it again.")
     return plan, published
+
+
+def _agrees(record: Mapping[str, Any], plan: ComparisonPlan) -> bool:
+    """Whether what the file claims is what follows from the question and the loss.
+
+    How much wider intervals are depends on all that is asked; the first files do not say it.
+    """
+    noise = plan.asked.noise_record(plan.loss)
+    claims = [
+        (record["epsilon"], plan.epsilon, _CLOSE),
+        (record["delta"], plan.delta, _CLOSE),
+        (record["guessed_right"], plan.risk(), _CLOSE),
+        *((record["noise"][name], noise[name], _CLOSE) for name in ("scale", "step", "sensitivity")),
+        *([(record["wider"], plan.wider, _CLOSE_WIDTHS)] if "wider" in record else []),
+    ]
+    same = all(math.isclose(claimed, found, rel_tol=close) for claimed, found, close in claims)
+    return same and record["noise"]["law"] == noise["law"]
 
 
 def _asked(record: Mapping[str, Any]) -> Experiment[Any]:
@@ -110,13 +129,13 @@ def _asked(record: Mapping[str, Any]) -> Experiment[Any]:
     return made(**values)
 
 
-def _published(entry: Mapping[str, Any], plan: ComparisonPlan) -> Published:
+def _published(entry: Mapping[str, Any], plan: ComparisonPlan, look: int) -> Published:
     numbers = entry["numbers"]
     if len(numbers) != plan.asked.count or not all(type(number) is int for number in numbers):
         raise TypeError("numbers")
     paid = entry["ledger"]
-    if paid is not None and not {"ledger", "dataset", "key", "sequence", "trial", "blocks"} <= set(paid):
-        raise TypeError("ledger")
+    if paid is not None:
+        _check_payment(paid, look if plan.looks > 1 else None)
     return Published(
         numbers=tuple(numbers),
         users=checked_users(entry["users"], least=1),
@@ -124,3 +143,14 @@ def _published(entry: Mapping[str, Any], plan: ComparisonPlan) -> Published:
         paid=paid,
         insecure_test_seed=entry["insecure_test_seed"],
     )
+
+
+def _check_payment(paid: Mapping[str, Any], look: int | None) -> None:
+    """Refuse what is no record of a payment, for one of several looks or for the only one."""
+    if not all(isinstance(paid[name], str) for name in ("ledger", "dataset", "key", "trial")):
+        raise TypeError("ledger")
+    blocks = [] if paid["blocks"] is None else paid["blocks"]
+    if type(paid["sequence"]) is not int or not all(isinstance(block, str) for block in blocks):
+        raise TypeError("ledger")
+    if paid["key"] != (paid["trial"] if look is None else look_key(paid["trial"], look)):
+        raise ValueError("trial")

@@ -27,7 +27,7 @@ from functools import cached_property
 
 import numpy as np
 
-from pbdp.comparing.analysis import Analysis, Measure
+from pbdp.comparing.analysis import SAME, Analysis, Measure
 from pbdp.comparing.count_laws import CountLaw, count_law
 from pbdp.mechanism.weights import WeightTable
 from pbdp.noise.kernel import Array
@@ -39,9 +39,39 @@ Rates = tuple[float, float]
 POWER = 3
 # Ends of laws that are cut off at each look, or at the only one, and what sums of masses may be off by.
 _CUT, _CUT_ONE, _ROUNDING = 1e-10, 1e-13, 1e-10
+# Scales at which several looks are as rare as is asked are found so nearly.
+_CLOSE = 1e-4
 
 
-@dataclass(frozen=True, kw_only=True)  # no slots: the analyses are made once
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Threshold:
+    """Which distance is enough, in factors: at each of these totals of both sums, and between them.
+
+    `values` are those of the first total, of what lies between it and the second, of the second, and so on;
+    totals beyond the last are taken for it.
+    """
+
+    totals: Array
+    values: Array
+
+    @property
+    def least(self) -> float:
+        """The least of them."""
+        return float(self.values.min())
+
+    @property
+    def most(self) -> float:
+        """The largest of them."""
+        return float(self.values.max())
+
+    def at(self, totals: Array) -> Array:
+        """For each of these totals."""
+        place = np.searchsorted(self.totals, totals, "right") - 1 + np.searchsorted(self.totals, totals)
+        found: Array = self.values[np.clip(place, 0, len(self.values) - 1)]
+        return found
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)  # no slots: the analyses are made once
 class Procedure:
     """New people at each look, the noise on each count, steps of rounding, and how wide intervals are."""
 
@@ -79,6 +109,47 @@ class Procedure:
             state = state.within(analysis, truth, self.factors[look] * scale)
             found.append(max(float(state.masses.sum()) - _ROUNDING, 0.0))
         return np.array(found)
+
+    def critical(self, rate: float, levels: tuple[float, float], start: float) -> tuple[float, float]:
+        """The scale that is reached as rarely as the first level, and one that is not as rare as the second.
+
+        Reached is by the largest distance of all looks, in factors, where both groups have this rate. For
+        one look both scales are exact, for several to 1e-4 of themselves.
+        """
+        if len(self.schedule) == 1:
+            return self.analyses[0].critical(_Walk.of(self, (rate, rate)).steps[0], levels, start)
+
+        def short(scale: float) -> float:
+            return 1 - float(self.holds((rate, rate), 0.0, scale * (1 - SAME))[-1]) - levels[0]
+
+        # from a guess just above to one just below, if it is a good one
+        found = least_enough(short, start * (1 + _CLOSE / 3), close=_CLOSE, beside=1 + 0.9 * _CLOSE)
+        return found, found / (1 + _CLOSE)
+
+    def found(self, rates: Rates, thresholds: Sequence[Threshold]) -> float:
+        """How often the distance of some look, in factors, reaches what that look's total asks for.
+
+        What is cut off far away counts as not found.
+        """
+        walk = _Walk.of(self, rates)
+        if len(self.schedule) == 1:
+            (reached,) = thresholds
+            pairs = self.analyses[0].pairs(walk.steps[0], reached.least * (1 - SAME), reached.most)
+            done = pairs.away >= reached.at(pairs.totals) * (1 - SAME)
+            return pairs.beyond + float(pairs.masses[done].sum())
+        found, state = 0.0, None
+        for look, (analysis, reached) in enumerate(zip(self.analyses, thresholds, strict=True)):
+            state = walk.moved(look, state)
+            first, second = state.sums()
+            enough = reached.at(first + second) * analysis.factor * (1 - SAME)
+            done = analysis.distance(first, second) >= enough
+            found += float(state.masses[done].sum())
+            state = replace(state, masses=np.where(done, 0.0, state.masses))
+        return found
+
+    def sums(self, rates: Rates) -> Sequence[tuple[CountLaw, CountLaw]]:
+        """The laws of the two sums after each look."""
+        return _Walk.of(self, rates).windows
 
     def calibrated(self, cases: Sequence[tuple[Rates, float]], missed: float) -> Procedure:
         """With the least factors that miss no more than the schedule spends, at these rates and truths."""

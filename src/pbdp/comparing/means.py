@@ -30,7 +30,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from pbdp.comparing.data import numbers_of
-from pbdp.comparing.experiment import LAW, MISSED, Experiment, Interval, Pair, Published, check_loss
+from pbdp.comparing.experiment import LAW, Experiment, Interval, Pair, Published, check_loss
 from pbdp.comparing.reach import Reach, ratio_ends
 from pbdp.digits import percent_down, plain
 from pbdp.domains import finite, positive
@@ -53,6 +53,8 @@ _NOT_PROVED = (
 )
 # What one person changes the two sums of a group by, added up, as a share of H; proved above.
 _CHANGED = {Neighbors.ADD_REMOVE: Fraction(3, 2), Neighbors.REPLACE: Fraction(2)}
+# p-values are no smaller.
+_LEAST = 1e-9
 # A person's change is about so many steps of the published sums: more for a large loss, as tables stay short.
 _MOST_STEPS, _LEAST_STEPS, _STEPS_PER_LOSS = 512, 64, 8192
 
@@ -255,7 +257,7 @@ class Means(Experiment[Reach]):
         numbers, users = _only(published)
         first, second = self._means(numbers, users)
         found = analysis.chance(numbers, users, abs(first - second), self.missed)
-        return min(max(found, MISSED), 1.0)
+        return min(max(found, _LEAST), 1.0)
 
     def _means(self, numbers: Sequence[float], users: Pair) -> tuple[float, float]:
         first, second = (

@@ -29,6 +29,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -42,22 +43,46 @@ _GRID = 4001
 _CELLS = 4096
 
 
+@dataclass(frozen=True, eq=False)  # no slots: moments are found once
+class Noise:
+    """What is asked of a table of noise, or of none, again and again."""
+
+    table: WeightTable | None
+
+    @cached_property
+    def variance(self) -> float:
+        """Its mean square."""
+        return variance_of(self.table)
+
+    def cumulants(self, quarter: int) -> tuple[Array, Array]:
+        """Slopes around 2^(quarter/4), by factors of 2^(1/4), and the cumulants that are finite there."""
+        if quarter not in self._known:
+            slopes = 2 ** (np.arange(quarter - 20, quarter + 21) / 4)
+            found = cumulant_of(self.table, slopes)
+            self._known[quarter] = slopes[np.isfinite(found)], found[np.isfinite(found)]
+        return self._known[quarter]
+
+    @cached_property
+    def _known(self) -> dict[int, tuple[Array, Array]]:
+        return {}
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Total:
     """The number of all people who said yes, with all noise: how much it is, of how many people."""
 
     count: float
     people: int
-    noise: WeightTable | None
+    noise: Noise
     copies: int
 
     def plausible(self, missed: float) -> tuple[float, float]:
         """An interval that holds the common rate but for a chance of `missed`."""
         rate = min(max(self.count / self.people, 1 / self.people), 1 - 1 / self.people)
-        spread = self.people * rate * (1 - rate) + self.copies * variance_of(self.noise)
-        slopes = np.sqrt(-2 * math.log(missed / 2) / spread) * 2 ** (np.arange(-20, 21) / 4)
-        noise = self.copies * cumulant_of(self.noise, slopes)
-        slopes, noise = slopes[np.isfinite(noise)], noise[np.isfinite(noise)]
+        spread = self.people * rate * (1 - rate) + self.copies * self.noise.variance
+        best = math.sqrt(-2 * math.log(missed / 2) / spread)
+        slopes, noise = self.noise.cumulants(round(4 * math.log2(best)))
+        noise = self.copies * noise
 
         def unlikely(rate: float, side: int) -> bool:
             """Whether a total this far on that side of what the rate makes likely is too rare."""

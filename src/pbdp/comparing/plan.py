@@ -32,6 +32,11 @@ if TYPE_CHECKING:
 
 # The search ends this near to the least loss.
 _CLOSE = 1e-3
+# That for power ends with so little more than is needed; or with more, as the power of few people goes up and
+# down. What is about enough is found this near first, and so many straight lines are followed from there.
+_LITTLE, _MORE, _ABOUT, _TRIES = 3e-4, 1e-3, 1e-2, 4
+# Where there is so much more power without noise, about, there is enough.
+_PLENTY = 0.15
 
 
 @unchangeable("A plan", "What it promises follows from what it is: make another plan.")
@@ -92,10 +97,10 @@ class ComparisonPlan:
         return self.asked.coverage(self.analysis, first, second)
 
     def power(self, first: float, second: float) -> float:
-        """How often the interval excludes "no difference" at these rates or means: for rates exactly.
+        """How often a difference is found at these rates or means, at any look: for rates exactly.
 
-        `first` and `second` are the true rates or means of the two groups. The p-value of rates decides, and
-        it holds for all of them: in small groups a difference is found somewhat less often.
+        `first` and `second` are the true rates or means of the two groups. Found is when `decided` says so:
+        the p-value, which holds for all rates, is 1 - confidence or less.
         """
         return self.asked.power(self.analysis, first, second)
 
@@ -367,22 +372,56 @@ def plan_comparison(
 def _least(asked: Experiment[Any], wider: float | None, power: float | None) -> ComparisonPlan:
     """The plan with the least loss that is enough."""
     if power is not None:
-        best = asked.power(asked.analyzed(None), *asked.planned)
-        if best <= power:
-            raise CannotCertifyError(
-                f"Without any noise the power is {percent_down(best)}. Take larger groups, or look for a "
-                "larger lift."
-            )
+        _check_power(asked, power)
     guess = asked.guess(wider=wider, power=power)
     asked = asked.prepared(guess)
 
+    if power is not None:
+        return ComparisonPlan(asked=asked, loss=_least_for_power(asked, power, guess))
+    need = wider or 0.0
+
     def short(loss: float) -> float:
-        analysis = asked.analyzed(asked.table(loss))
-        if power is not None:
-            return power - asked.power(analysis, *asked.planned)
-        return max(asked.wider(analysis)) - (wider or 0.0)
+        return max(asked.wider(asked.analyzed(asked.table(loss)))) - need
 
     return ComparisonPlan(asked=asked, loss=least_enough(short, guess, close=_CLOSE))
+
+
+def _least_for_power(asked: Experiment[Any], power: float, guess: float) -> float:
+    """The least loss with this power: about, in less time, and then on straight lines from there."""
+
+    def about(loss: float) -> float:
+        return asked.about_power(asked.analyzed(asked.table(loss)), *asked.planned)
+
+    def exact(loss: float) -> float:
+        return asked.power(asked.analyzed(asked.table(loss)), *asked.planned)
+
+    loss = least_enough(lambda loss: power - about(loss), guess, close=_ABOUT)
+    slope = (about(loss * (1 + _ABOUT)) - about(loss)) / math.log1p(_ABOUT)
+    enough = math.inf
+    for _ in range(_TRIES):
+        found = exact(loss)
+        if power <= found <= power + _LITTLE:
+            return loss
+        if power <= found <= power + _MORE:
+            enough = min(loss, enough)
+        if slope <= 0:
+            break
+        loss *= math.exp(min(max((power + _LITTLE / 2 - found) / slope, -1.0), 1.0))
+    if enough < math.inf:
+        return enough
+    return least_enough(lambda loss: power - exact(loss), loss, close=_ABOUT / 2)
+
+
+def _check_power(asked: Experiment[Any], power: float) -> None:
+    """Refuse a power that is not reached without any noise."""
+    if asked.about_power(asked.without, *asked.planned) > power + _PLENTY:
+        return
+    best = asked.power(asked.without, *asked.planned)
+    if best <= power:
+        raise CannotCertifyError(
+            f"Without any noise the power is {percent_down(best)}. Take larger groups, or look for a "
+            "larger lift."
+        )
 
 
 @neighbours_too

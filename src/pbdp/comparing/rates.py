@@ -8,12 +8,8 @@ the counts by 1, or both where people may be in both groups.
 convolved (`count_laws`), all looks together (`looks`). Intervals are the narrowest that hold at the planned
 rates.
 
-**The p-value** holds for all rates: whatever rate both groups share, it is u or less with probability u at
-most, at any look of the schedule. With x the largest ratio of a look's distance from "no difference" to its
-factor c_j so far, it is the chance that the largest ratio over the *whole* schedule reaches x, at the worst
-plausible rate (`nuisance`); for a given rate that is a function of the largest ratio alone, which is what
-makes it hold at every look at once. A difference is found when it is 1 - confidence or less; one above twice
-that is given at the rate of all people together, as it finds nothing.
+**The p-value** holds for all rates, and decides (`deciding`); power is how often it does. The interval that
+is said follows it (`compared`), so that it leaves out "no difference" exactly when a difference is found.
 """
 
 from __future__ import annotations
@@ -31,10 +27,9 @@ import numpy as np
 from pbdp.comparing.analysis import Analysis
 from pbdp.comparing.count_laws import fine_step, rounded_count
 from pbdp.comparing.data import counted_yes
+from pbdp.comparing.deciding import decision
 from pbdp.comparing.experiment import (
     LAW,
-    MISSED,
-    MISSED_BY_LOOKS,
     SPARE,
     Experiment,
     Interval,
@@ -43,7 +38,7 @@ from pbdp.comparing.experiment import (
     check_loss,
 )
 from pbdp.comparing.looks import Procedure
-from pbdp.comparing.nuisance import Total, largest_over, variance_of
+from pbdp.comparing.nuisance import variance_of
 from pbdp.digits import percent_down, plain
 from pbdp.domains import probability, whole
 from pbdp.errors import CannotCertifyError, ContradictionError, InputError
@@ -60,10 +55,6 @@ MOST_LOOKS = 400
 # Rounding steps are such parts of the standard deviations at the end, for one look and for several. They
 # differ between groups, so that differences of rounded counts have many values.
 _FINE, _FINE_LOOKS = (256, 190), (24, 17)
-# p-values are exact to this share of themselves.
-_EXACT = 1e-3
-# Where it is so many times what may be missed at the rate of all people, nothing was found at any rate.
-_CLEAR = 2.0
 
 
 @dataclass(frozen=True, kw_only=True)  # no slots: what is asked for is found once
@@ -190,9 +181,16 @@ class Rates(Experiment[Procedure]):
         ]
 
     def power(self, analysis: Procedure, first: float, second: float) -> float:
+        return decision(analysis, self.missed).found((first, second))[0]
+
+    def about_power(self, analysis: Procedure, first: float, second: float) -> float:
+        """How often the interval leaves "no difference" out."""
         return 1 - float(analysis.holds((first, second), 0.0)[-1])
 
     def coverage(self, analysis: Procedure, first: float, second: float) -> float | None:
+        if first == second:
+            # it leaves the truth out when a difference is found, which is no more often, whatever the rate
+            return max(1 - decision(analysis, self.missed).found((first, second))[1], self.confidence)
         return float(analysis.holds((first, second), self.truth(first, second))[-1])
 
     def intervals(self, analysis: Procedure, published: tuple[Published, ...]) -> list[Interval]:
@@ -208,32 +206,11 @@ class Rates(Experiment[Procedure]):
 
     def p_value(self, analysis: Procedure, published: tuple[Published, ...]) -> float:
         actual = self._as_published(analysis, published)
-        looks = _sums(actual, published)
-        ratio = max(
-            float(look.distance(np.array([first]), np.array([second]))[0]) / look.factor
-            for look, (first, second), _ in looks
-        )
-        if ratio == 0:
-            return 1.0
-        people = [sum(sizes) for sizes in actual.schedule]
-
-        def chance(rate: float) -> float:
-            # a hair less, so that it counts itself
-            return 1 - float(actual.holds((rate, rate), 0.0, ratio * (1 - 1e-9))[-1])
-
-        known = Total(
-            count=sum(looks[-1][2]),
-            people=sum(people[: len(published)]),
-            noise=actual.noise,
-            copies=2 * len(published),
-        )
-        missed = MISSED if self.looks == 1 else MISSED_BY_LOOKS
-        low, high = known.plausible(missed / self.looks)
-        about = chance(min(max(known.count / known.people, low), high))
-        if about > _CLEAR * self.missed:
-            return about
-        tolerance = max(_EXACT * about, missed)
-        return min(largest_over(chance, low, high, sum(people), tolerance) + missed, 1.0)
+        seen = [
+            (float(look.distance(np.array([first]), np.array([second]))[0]) / look.factor, sum(exact))
+            for look, (first, second), exact in _sums(actual, published)
+        ]
+        return decision(actual, self.missed).p_value(seen)
 
     def _as_published(self, analysis: Procedure, published: tuple[Published, ...]) -> Procedure:
         """With the groups as they were at the looks so far, and as planned at those to come."""
