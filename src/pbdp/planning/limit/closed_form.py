@@ -68,10 +68,11 @@ def closed_form(question: Question, epsilon: float, block: int = 1) -> DualCerti
     rounds, center = _central(coarse, miss)
     levels = np.repeat(_levels(coarse, epsilon), width)
     main = Strip(shift=width, first=-width, weights=np.concatenate([levels, center.pop(width)]), endless=True)
-    others = [
-        Strip(shift=shift, first=start + int(np.flatnonzero(row)[0]), weights=np.trim_zeros(row))
-        for shift, row in sorted(center.items())
-    ]
+    others = []
+    for shift, row in sorted(center.items()):
+        some = np.flatnonzero(row)
+        weights = row[some[0] : some[-1] + 1]
+        others.append(Strip(shift=shift, first=start + int(some[0]), weights=weights))
     if rounds is not None:
         others.append(replace(rounds, first=start))
     return DualCertificate(question=question, epsilon=epsilon, strips=(*others, main), block=block)
