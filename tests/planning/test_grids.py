@@ -46,6 +46,13 @@ def test_the_limit_of_a_width_of_one_sensitivity_is_close(confidence: float) -> 
     assert limit_from_record(record, plan.requirement) == plan.limit
 
 
+def test_a_width_far_below_the_sensitivity_has_the_usual_lattice() -> None:
+    """It has very many points already, and a hundred times as many would not fit into memory."""
+    plan = pbdp.plan(within=1e-3, sensitivity=1.0, confidence=0.99, delta=1e-8, families=("staircase",))
+    assert plan.limit is not None
+    assert plan.limit.proof["points_in_sensitivity"] <= 512 * 500
+
+
 def _in_range(within: float, low: float, high: float) -> pbdp.Plan:
     return pbdp.plan(within=within, confidence=0.9, sensitivity=1.0, delta=1e-6, range=(low, high))
 

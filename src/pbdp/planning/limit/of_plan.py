@@ -145,7 +145,8 @@ def limit_of(requirement: Requirement, reached: float) -> KnownLimit | None:
     found = least_epsilon(
         question.points - 1, 0, question.confidence, question.sensitivity, question.delta, start=reached
     )
-    if not requirement.integer and requirement.releases == 1:
+    one = not requirement.integer and requirement.releases == 1
+    if one and requirement.region.width >= requirement.sensitivity:
         reduction, found = _on_finer_lattices(requirement, reached, reduction, found)
     if found is None:
         return None
