@@ -3,11 +3,7 @@
 A query that asks for the sum of a column and for the count of its values (`Count(column="x")`) has a choice.
 Each may have noise of its own. Or the sum S is published from the middle c of the bounds, T = S - c·n, which
 one person moves by less, and S = T + c·n follows from it and the count, and so does every mean, c + T/n. How
-far these are off is in `mean_error`.
-
-How near both must be is found as if their noise were Gaussian, with variances x and y: all bounds are of the
-form x + w²·y <= (limit/z)², and Δ²/x + r²/y, about the variance of the privacy loss, is to be small. Limits
-are corrected by what the planned noise gives.
+far these are off is in `mean_error`, and how near both must be in `pair`.
 """
 
 from __future__ import annotations
@@ -18,8 +14,6 @@ from dataclasses import dataclass
 from statistics import NormalDist
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from pbdp.mechanism.absolute import AbsoluteRegion
 from pbdp.tables.bounded import Value
 from pbdp.tables.mean import Mean
@@ -28,9 +22,6 @@ from pbdp.tables.numbers import TOUCHED, Number, Quantity, number_of, numbers_of
 
 if TYPE_CHECKING:
     from pbdp.tables.query import Query
-
-# Variances that are tried for the count, among those that leave something to the sum.
-TRIED = 512
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,28 +57,6 @@ class Centered:
         """The sum from the middle, within a width."""
         confidence, region = query.confidence_of(self.total), AbsoluteRegion.even(width)
         return number_of(query, self.labels[0], self.quantity(query), region, confidence)
-
-    def spreads(self, query: Query, goals: Sequence[float]) -> tuple[float, float]:
-        """Standard deviations of both numbers: good ones for the limits of followers, times their goals."""
-        moved = self.quantity(query).sensitivity(query.neighbors)
-        rows = float(query.rows_counted)
-        asked = [(query.confidence_of(one), *one.both_within(query)) for one in self.followers]
-        weights = np.array([weight**2 for _, weight, _ in asked])[:, None]
-        spreads = [limit / normal_width(confidence) for confidence, _, limit in asked]
-        limits = np.array([(goal * one) ** 2 for goal, one in zip(goals, spreads, strict=True)])[:, None]
-        with np.errstate(divide="ignore"):
-            most = min(self._widest(query) ** 2, float(np.min(limits / weights)))
-            tried = most * np.geomspace(1e-4, 1.0, TRIED)
-            left = np.min(limits - weights * tried, axis=0)
-            cost = np.where(left > 0, moved**2 / np.maximum(left, 0.0) + rows**2 / tried, np.inf)
-        best = int(np.argmin(cost))
-        return math.sqrt(float(left[best])), math.sqrt(float(tried[best]))
-
-    def _widest(self, query: Query) -> float:
-        """The standard deviation of Gaussian noise with which the count is as near as asked."""
-        if not isinstance(self.count.within, int | float):
-            raise AssertionError("a count that others follow from has a plain width")
-        return self.count.within / normal_width(query.confidence_of(self.count))
 
 
 def normal_width(confidence: float) -> float:

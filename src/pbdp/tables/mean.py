@@ -121,16 +121,17 @@ class Mean(Measure):
         apart = self.numbers(plan.query, None)
         return any(plan.part(one.label).requirement.region != one.requirement.region for one in apart)
 
-    def room(self, query: Query, total: Design, count: Design) -> float | None:
+    def room(self, query: Query, total: Design, count: Design, *, near: bool = False) -> float | None:
         """How many times as wide the noise of its `total` and its `count` could be, about, in a `query`.
 
-        None where its error is not known from that of both together.
+        None where its error is not known from that of both together. An estimate, if `near` is enough.
         """
         if self.within is None or self.at_least is None:
             raise AssertionError("a mean without a width has room for any noise")
         if not is_proved_for(total, count):
             return None
-        return self.within * self.at_least / self._width_of(query, total, count)
+        # what is promised must be less than the width
+        return self.within * self.at_least / self._width_of(query, total, count, near=near) * (1 - 1e-12)
 
     def both_within(self, query: Query) -> tuple[float, float]:
         """The weight of the count's error in what must be small, and how small, in a `query`."""
@@ -138,27 +139,15 @@ class Mean(Measure):
             raise AssertionError("a mean without a width has no bound")
         return _furthest_from_middle(self.value(query)), self.within * self.at_least
 
-    def room_in(self, plan: TablePlan) -> float | None:
-        """The same for the noise of a `plan`."""
-        return self.room(plan.query, *self._designs(plan))
-
-    def shares(self, query: Query) -> list[tuple[str, float]]:
-        """About how near its sum and count should be in a `query`, by label, but for a common factor.
-
-        With the variances x and y of both, M²/x + 1/y is least for a given x + M²·y.
-        """
-        most, limit = self.both_within(query)
-        return list(zip(self.labels, (limit / 2, limit / 2 / most), strict=True))
-
     def _designs(self, plan: TablePlan) -> tuple[Design, Design]:
         total, count = (number_design(plan.part(label).design) for label in plan.labels(self))
         return total, count
 
-    def _width_of(self, query: Query, total: Design, count: Design) -> float:
+    def _width_of(self, query: Query, total: Design, count: Design, *, near: bool = False) -> float:
         if self.within is None:
             raise AssertionError("a mean without a width is promised none")
         most = _furthest_from_middle(self.value(query))
-        return promised_width(total, count, most, self.within, query.confidence_of(self))
+        return promised_width(total, count, most, self.within, query.confidence_of(self), near=near)
 
     def confidence_told(self, plan: TablePlan) -> float:
         if self.is_widened(plan):

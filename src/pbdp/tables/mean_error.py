@@ -46,6 +46,7 @@ from pbdp.mechanism.design import Design
 from pbdp.mechanism.grid import LinearGrid
 from pbdp.noise.kernel import Array
 from pbdp.release.combination import SumLaw, Term, law_of_sum
+from pbdp.tables.estimates import NearLaw, near_law
 
 # Sizes of means that have widths of their own.
 SIZES = 4
@@ -69,9 +70,14 @@ def width_at(total: Design, count: Design, most: float, confidence: float) -> fl
 
 
 @lru_cache(maxsize=256)
-def promised_width(total: Design, count: Design, most: float, within: float, confidence: float) -> float:
-    """v: how many rows times a width groups need, for means of up to `most` to be `within` it this often."""
-    laws = [_law(total, count, size) for size in (most + within, max(most - within, within))]
+def promised_width(
+    total: Design, count: Design, most: float, within: float, confidence: float, *, near: bool = False
+) -> float:
+    """v: how many rows times a width groups need, for means of up to `most` to be `within` it this often.
+
+    About that, without any guarantee, if `near` is enough.
+    """
+    laws = [_law(total, count, size, near) for size in (most + within, max(most - within, within))]
     first, last = sorted(law.half_width(confidence) for law in laws)
     while last - first > first * NEAR:
         middle = (first + last) / 2
@@ -82,13 +88,13 @@ def promised_width(total: Design, count: Design, most: float, within: float, con
     return float(last + _rounded(total)) * SAFE
 
 
-def _law(total: Design, count: Design, size: float) -> SumLaw:
+def _law(total: Design, count: Design, size: float, near: bool = False) -> SumLaw | NearLaw:
     """That of e - a·f."""
-    terms = [
-        Term(table=total.table_at(0.0), weight=Fraction(total.grid.step)),
-        Term(table=count.table_at(0.0), weight=Fraction(size) * Fraction(count.grid.step)),
-    ]
-    return law_of_sum(terms)
+    weights = Fraction(total.grid.step), Fraction(size) * Fraction(count.grid.step)
+    if near:
+        return near_law(((total, weights[0], 1), (count, weights[1], 1)))
+    tables = total.table_at(0.0), count.table_at(0.0)
+    return law_of_sum([Term(table=one, weight=weight) for one, weight in zip(tables, weights, strict=True)])
 
 
 def _rounded(total: Design) -> Fraction:
@@ -97,9 +103,14 @@ def _rounded(total: Design) -> Fraction:
 
 
 @lru_cache(maxsize=256)
-def sum_width(total: Design, count: Design, middle: float, unit: float, confidence: float) -> float:
-    """How far e + c·f is from 0 with the confidence, and what rounding adds; `unit` is 0 for whole sums."""
-    found = _law(total, count, middle).half_width(confidence)
+def sum_width(
+    total: Design, count: Design, middle: float, unit: float, confidence: float, *, near: bool = False
+) -> float:
+    """How far e + c·f is from 0 with the confidence, and what rounding adds; `unit` is 0 for whole sums.
+
+    About that, without any guarantee, if `near` is enough.
+    """
+    found = _law(total, count, middle, near).half_width(confidence)
     return float(found + Fraction(total.grid.step) / 2 + Fraction(unit)) * SAFE if unit else float(found)
 
 

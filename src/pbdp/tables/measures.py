@@ -322,22 +322,22 @@ class Sum(Measure):
             raise AssertionError("a sum that follows has a plain width")
         return abs(self._middle(query)), float(self.within)
 
-    def room(self, query: Query, total: Design, count: Design) -> float | None:
+    def room(self, query: Query, total: Design, count: Design, *, near: bool = False) -> float | None:
         """How many times as wide the noise of a `total` from the middle and a `count` of a `query` could be.
 
-        None where its error is not known from theirs.
+        None where its error is not known from theirs. An estimate, if `near` is enough.
         """
         return (
             None
             if not is_proved_for(total, count)
-            else self.both_within(query)[1] / self.width_of(query, total, count)
+            else self.both_within(query)[1] / self.width_of(query, total, count, near=near)
         )
 
-    def width_of(self, query: Query, total: Design, count: Design) -> float:
-        """How near it is if it follows from such a `total` and `count` in a `query`."""
+    def width_of(self, query: Query, total: Design, count: Design, *, near: bool = False) -> float:
+        """How near it is if it follows from such a `total` and `count` in a `query`; about so, if `near`."""
         fixed = self.value(query).fixed
         unit = 0.0 if fixed.whole else fixed.step * fixed.steps_in_sum_step
-        return sum_width(total, count, abs(self._middle(query)), unit, query.confidence_of(self))
+        return sum_width(total, count, abs(self._middle(query)), unit, query.confidence_of(self), near=near)
 
     def _middle(self, query: Query) -> float:
         fixed = self.value(query).fixed

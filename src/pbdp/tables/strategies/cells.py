@@ -15,8 +15,8 @@ import numpy as np
 from pbdp.mechanism.design import Design
 from pbdp.noise.kernel import Array, Index
 from pbdp.release.combination import SumLaw, Term, law_of_sum
+from pbdp.tables.estimates import near_width
 from pbdp.tables.margins import Margins
-from pbdp.tables.strategies.estimates import near_width
 from pbdp.tables.strategies.strategy import Change, Designs, Moves, Record, Strategy, spread
 
 # Groups of so many different sizes have widths of their own; of more, those of the next larger size.

@@ -22,10 +22,10 @@ from pbdp.planning.certificate import SPLIT
 from pbdp.planning.plan import Part, Plan, number_design
 from pbdp.planning.together import narrowest_together, plan_together
 from pbdp.planning.together.joint import joint_part, plan_of_parts, release_of
+from pbdp.tables.estimates import spread_of
 from pbdp.tables.numbers import Asked, Number, touched_number
 from pbdp.tables.plan import TablePlan
 from pbdp.tables.query import Query
-from pbdp.tables.strategies.estimates import spread_of
 from pbdp.tables.strategies.fitting import Fitting, Options, Shapes, met
 from pbdp.tables.strategies.joint import sigma_of
 from pbdp.tables.strategies.kinds import simplest, step_of, strategies_of

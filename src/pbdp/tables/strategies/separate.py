@@ -41,9 +41,9 @@ import numpy as np
 
 from pbdp.noise.kernel import Array, Index
 from pbdp.release.combination import Term, law_of_sum
+from pbdp.tables.estimates import Noises, near_width, spread_of
 from pbdp.tables.margins import Margin, Margins, parents, summed
 from pbdp.tables.strategies.cells import near_room_of_sum
-from pbdp.tables.strategies.estimates import Noises, near_width, spread_of
 from pbdp.tables.strategies.rounding import below, in_64_bits, rounded
 from pbdp.tables.strategies.strategy import Change, Designs, Moves, Record, Strategy
 

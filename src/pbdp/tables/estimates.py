@@ -9,7 +9,7 @@ grid. What is taken in the end is certified.
 from __future__ import annotations
 
 import math
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
 
@@ -62,8 +62,30 @@ def spread_of(noises: tuple[Noises, ...]) -> float:
     return math.sqrt(total)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class NearLaw:
+    """About P(|S| <= (m + 1/2)·unit) = inside[m]: masses are spread over their cells."""
+
+    unit: float
+    inside: Array
+
+    def within(self, width: float | Fraction) -> float:
+        """About P(|S| <= width)."""
+        return float(np.interp(float(width) / self.unit - 0.5, np.arange(len(self.inside)), self.inside))
+
+    def half_width(self, confidence: float) -> Fraction:
+        """About the least width that S is within with this probability."""
+        cells = np.interp(confidence, self.inside, np.arange(len(self.inside)) + 0.5)
+        return Fraction(float(cells) * self.unit)
+
+
 def near_width(noises: tuple[Noises, ...], confidence: float) -> float:
     """About how far a weighted sum of noises is from 0 at most, with the confidence."""
+    return float(near_law(noises).half_width(confidence))
+
+
+def near_law(noises: tuple[Noises, ...]) -> NearLaw:
+    """About the law of a weighted sum of noises."""
     unit = 2 * SPREADS * spread_of(noises) / CELLS
     angle = 2 * math.pi * np.fft.rfftfreq(CELLS)
     transform = np.ones(len(angle), dtype=np.complex128)
@@ -81,6 +103,4 @@ def near_width(noises: tuple[Noises, ...], confidence: float) -> float:
         transform *= np.fft.rfft(ring) ** count
     found = np.fft.irfft(transform, CELLS)
     both = found[1 : CELLS // 2] + found[: CELLS // 2 : -1]
-    inside = found[0] + np.concatenate([[0.0], np.cumsum(both)])
-    # half a cell further out, as masses are spread over their cells
-    return float(np.interp(confidence, inside, np.arange(len(inside)) + 0.5)) * unit
+    return NearLaw(unit=unit, inside=found[0] + np.concatenate([[0.0], np.cumsum(both)]))

@@ -9,8 +9,8 @@ import pytest
 
 from pbdp.mechanism.design import Design
 from pbdp.tables import Count, Query, Sum
+from pbdp.tables.estimates import near_width, spread_of
 from pbdp.tables.strategies.cells import near_room_of_sum, room_of_sum
-from pbdp.tables.strategies.estimates import near_width, spread_of
 from pbdp.tables.strategies.fitting import Fitting, can_be_scaled
 from pbdp.tables.strategies.planning import asked_of, designs_of
 from pbdp.tables.strategies.separate import width_of
