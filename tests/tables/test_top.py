@@ -13,6 +13,7 @@ import numpy as np
 import polars as pl
 import pytest
 
+from pbdp.choosing.search import plan_picks
 from pbdp.digits import rounded_up
 from pbdp.errors import PbdpError
 from pbdp.ledger import Ledger
@@ -21,7 +22,17 @@ from pbdp.mechanism.weights import WeightTable
 from pbdp.release.keystream import keystream_from
 from pbdp.tables import Count, Mean, People, Query, Selection, Sum, TablePlan, Top, verify_manifest
 from pbdp.tables.query_record import query_from_record, query_record
-from pbdp.tables.top import PICKS, SCORES, TOP, Choosing, ranked_right, reveals_a_pick, ways_of
+from pbdp.tables.top import (
+    PICKS,
+    SCORES,
+    TOP,
+    Choosing,
+    pick_plan,
+    picks_with,
+    ranked_right,
+    reveals_a_pick,
+    ways_of,
+)
 from tests.effort import FULL
 
 CITIES = [f"city {number:02}" for number in range(20)]
@@ -207,6 +218,21 @@ def test_the_cheaper_way_is_taken() -> None:
     assert few.epsilon < many.epsilon
     # a person in twenty groups moves three numbers of the table, not twenty
     assert many.part("people").releases == 3
+
+
+def test_several_picks_are_right_together_and_those_of_earlier_plans_say_what_they_said() -> None:
+    query = asked(groups_per_person=20, top=Top(groups=3))
+    plan = pick_plan(query)
+    earlier = plan_picks(plan.asked, plan.within, 0.95, jointly=False)
+    assert plan.coins is not None
+    assert earlier.coins is not None
+    now, before = picks_with(query, plan, plan.coins), picks_with(query, earlier, earlier.coins)
+    assert now is not None
+    assert before is not None
+    assert now.coins is not None
+    assert now.coins.epsilon(now.scale.moved) < 0.99 * earlier.coins.epsilon(now.scale.moved)
+    assert now.confidence >= 0.95 > now.coins.right(now.options, now.scale.gap, 3)
+    assert before.confidence == earlier.coins.right(before.options, before.scale.gap, 3) >= 0.95
 
 
 def test_the_figures_of_the_page_are_those_of_the_code() -> None:

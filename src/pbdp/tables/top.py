@@ -21,7 +21,8 @@ is not above i. Either way u is at least `gap` below t, is listed, and t is not,
 below that of t: X_u - X_t >= gap, with u outside of T and t in it. T does not depend on the noise.
 
 *Picks.* Groups are picked one after the other by permute and flip (`choosing.coins`), each within `within` of
-the best that is left, and so of all that stay out. A pick costs the same however many groups a person has.
+the best that is left, and so of all that stay out; how often all of them are is in `choosing.several`. A pick
+costs the same however many groups a person has.
 
 **How picks are paid.** A pick with loss epsilon reveals no more than randomized response with that epsilon
 (Kairouz, Oh and Viswanath 2015), whatever was picked before. Nor does that reveal more than a count with
@@ -47,6 +48,7 @@ from pbdp.choosing.plan import ChoicePlan
 from pbdp.choosing.ranking import score_scale
 from pbdp.choosing.scores import Scale
 from pbdp.choosing.search import plan_picks
+from pbdp.choosing.several import all_right
 from pbdp.choosing.way import Asked
 from pbdp.digits import percent_down
 from pbdp.domains import confidence_level, positive, whole
@@ -205,7 +207,12 @@ class Choosing:
     def confidence(self) -> float:
         """How often no group that is left out is more than `within` above one that is listed, at least."""
         if self.coins is not None:
-            return self.coins.right(self.options, self.scale.gap, self.top.groups)
+            count, gap = self.top.groups, self.scale.gap
+            # what earlier versions said stays as it is: they planned each pick for the worst scores
+            each = self.coins.right(self.options, gap, count)
+            if count == 1 or each >= (self.top.confidence or 0.0):
+                return each
+            return max(each, all_right(self.coins, self.options, gap, count, flips=True))
         return ranked_right(self.design.table_at(0.0), self.options, self.top.groups, self.scale.gap)
 
     def places(self, scores: Index | Array, part: Part, keystream: Keystream) -> Index:
@@ -293,7 +300,7 @@ def pick_plan(query: Query) -> ChoicePlan:
         top=top.groups,
         neighbors=query.neighbors,
     )
-    return plan_picks(asked, within, top.confidence or 0.0, jointly=False)
+    return plan_picks(asked, within, top.confidence or 0.0)
 
 
 def picks_with(query: Query, plan: ChoicePlan, coins: Coins) -> Choosing | None:
