@@ -19,6 +19,7 @@ from pbdp.digits import rounded_up
 from pbdp.errors import CannotCertifyError, InputError
 from pbdp.tables import Count, Mean, People, Query, Sum
 from pbdp.tables.plan import TablePlan
+from pbdp.tables.strategies import kinds
 from pbdp.tables.table import ReleasedTable, digest_of
 from pbdp.tables.verify import VerifiedTable, verify_manifest
 
@@ -140,6 +141,18 @@ def verified(plan: TablePlan, folder: Path, change: Any) -> VerifiedTable:
     change(record["plan"])
     manifest.write_text(json.dumps(record))
     return verify_manifest(manifest)
+
+
+def test_sums_in_other_steps_than_todays_hold(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    fares = Sum(column="fare", low=0, high=40, within={"zone, hour": 900.0, "zone": 3000.0, "total": 9000.0})
+    query = asked(measures=[fares])
+    today = query.plan()
+    monkeypatch.setattr(kinds, "FOR_STEPS_LIGHT", kinds.FOR_STEPS / 2)
+    finer = query.plan()
+    monkeypatch.undo()
+    assert finer.step("sum_fare") < today.step("sum_fare")
+    for plan in (today, finer):
+        assert verified(plan, tmp_path, lambda _: None).holds
 
 
 def test_tables_both_ways_hold_and_other_weights_do_not(crossed: TablePlan, tmp_path: Path) -> None:

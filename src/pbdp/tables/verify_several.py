@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from itertools import combinations
 
 import numpy as np
@@ -17,8 +18,9 @@ from pbdp.tables.nonnegative import nonnegative_tables
 from pbdp.tables.numbers import TOUCHED, Asked, Number, touched_number
 from pbdp.tables.plan import TablePlan
 from pbdp.tables.query import Query
-from pbdp.tables.strategies.kinds import step_of, strategy_from
+from pbdp.tables.strategies.kinds import change_of, strategy_from
 from pbdp.tables.strategies.planning import asked_of, designs_of, set_aside
+from pbdp.tables.strategies.strategy import Strategy
 from pbdp.tables.verify_file import SAME, PublishedFile, Record, numbers_in
 
 # Numbers with fractions may differ in their last digits after they are added up.
@@ -31,7 +33,7 @@ def several_plan(query: Query, noise: Plan, record: Record) -> TablePlan:
     known = record["plan"].get("strategies", {})
     if list(known) != list(asked):
         raise FaultError("the strategies are for other numbers than the query asks for")
-    strategies = {label: strategy_from(query, one, known[label]) for label, one in asked.items()}
+    strategies = {label: _strategy(query, one, known[label], noise) for label, one in asked.items()}
     quantities = {name: asked[label].quantity for label, one in strategies.items() for name in one.parts}
     if query.aggregation.touched:
         others = [part.requirement for part in noise.parts if part.name in quantities]
@@ -46,13 +48,22 @@ def several_plan(query: Query, noise: Plan, record: Record) -> TablePlan:
     return TablePlan(query=query, numbers=numbers, noise=noise, strategies=strategies)
 
 
+def _strategy(query: Query, asked: Asked, record: Record, noise: Plan) -> Strategy:
+    """That of a record, in the steps of its noise: any will do, and earlier planners chose others."""
+    made = strategy_from(query, asked, record)
+    steps = [part.design.grid.step for part in noise.parts if part.name in made.parts]
+    if not steps:
+        raise FaultError("the plan is for other numbers than the query asks for")
+    return replace(made, change=change_of(query, asked, steps[0]))  # type: ignore[type-var]
+
+
 def check_strategies(plan: TablePlan) -> str:
     """Every part has the moves of its strategy, every table is as near as asked, and enough is set aside."""
     query = plan.query
     laws: dict[str, int] = {}
     for asked in asked_of(query, 1.0):
         strategy = plan.strategies[asked.label]
-        step = step_of(query, asked)
+        step = plan.step(asked.label)
         for name, moves in strategy.parts.items():
             part = plan.part(name)
             have, design = part.requirement, number_design(part.design)
@@ -63,7 +74,7 @@ def check_strategies(plan: TablePlan) -> str:
                 raise FaultError(f"the noise of {name} was planned for something else")
             plain = not (design.offset or design.clamp) and design.decoder is None and design.follows_answer
             plain = plain and design.kernel.joint == strategy.joint and not (moves.concave and design.boost)
-            if not plain or design.grid.step != step:
+            if not plain or design.grid.step != step or (whole and step != 1):
                 raise FaultError(f"the noise of {name} is of another kind than the strategy's")
         _check_widths(plan, asked)
     if query.aggregation.touched:

@@ -26,21 +26,22 @@ from pbdp.tables.strategies.residual import (
     residuals_of,
 )
 from pbdp.tables.strategies.running import Running, is_sound, root_weights
-from pbdp.tables.strategies.separate import MOST_KINDS, PARTS, Separate, least_squares
+from pbdp.tables.strategies.separate import MOST_KINDS, PARTS, Separate, least_squares, moves_of
 from pbdp.tables.strategies.strategy import Change, Strategy
 
-# Of the widths of tables this is left to the rounding of sums to steps.
-FOR_STEPS = 0.01
+# Of the widths of tables this is left to the rounding of sums to steps; more of tables that cost less than so
+# much of all of them. Noise in finer steps takes longer to plan and to draw.
+FOR_STEPS, FOR_STEPS_LIGHT, LIGHT = 0.01, 0.05, 0.02
 MOST_IN_CHANGE = 1 << 16
 
 Kind = Callable[[Query, Asked], Strategy | None]
 S = TypeVar("S", bound=Strategy)
 
 
-def change_of(query: Query, asked: Asked) -> Change:
-    """What one person can do to the cells of a number, in steps."""
+def change_of(query: Query, asked: Asked, step: float | None = None) -> Change:
+    """What one person can do to the cells of a number, in steps; the planner's, unless another is given."""
     quantity, value = asked.quantity, asked.quantity.value
-    grid = LinearGrid(step=step_of(query, asked), rounded=not quantity.is_whole)
+    grid = LinearGrid(step=step or step_of(query, asked), rounded=not quantity.is_whole)
     signed = value is not None and (quantity.of == "sum from the middle" or value.fixed.low < 0)
     return Change(
         cells=min(query.groups_of_one, len(_margins(query).cells)),
@@ -56,11 +57,18 @@ def step_of(query: Query, asked: Asked) -> float:
     if quantity.is_whole:
         return 1.0
     sensitivity = quantity.sensitivity(query.neighbors)
-    widths = [width / margins.tables[table].largest for table, width in asked.widths.items()]
-    least = min([*widths, *([asked.cells] if asked.cells is not None else [])])
-    return step_of_at_least(
-        sensitivity, min(math.ceil(sensitivity / (2 * FOR_STEPS * least)), MOST_IN_CHANGE)
-    )
+    one = Change(cells=min(query.groups_of_one, len(margins.cells)), steps=1)
+    costs = {}
+    for at, width in asked.widths.items():
+        moves = moves_of(margins.tables[at], one)
+        costs[at] = moves.numbers * (moves.steps / width) ** 2
+    light = {at for at, cost in costs.items() if cost < LIGHT * math.fsum(costs.values())}
+    rounding = [
+        (FOR_STEPS_LIGHT if at in light else FOR_STEPS) * width / margins.tables[at].largest
+        for at, width in asked.widths.items()
+    ]
+    least = min([*rounding, *([FOR_STEPS * asked.cells] if asked.cells is not None else [])])
+    return step_of_at_least(sensitivity, min(math.ceil(sensitivity / (2 * least)), MOST_IN_CHANGE))
 
 
 def _margins(query: Query) -> Margins:
@@ -137,7 +145,7 @@ def _alone(query: Query, asked: Asked) -> Strategy | None:
 
 
 def strategy_from(query: Query, asked: Asked, record: Mapping[str, Any]) -> Strategy:
-    """The strategy of a record, for a number of a query; refused if it cannot be one."""
+    """The strategy of a record, for a number of a query in today's steps; refused if it cannot be one."""
     margins = _margins(query)
     if query.running is not None and record.get("kind") not in ("cells", "running"):
         record = {}
