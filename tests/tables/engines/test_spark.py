@@ -303,11 +303,12 @@ def dying_once(marks: str) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.R
     return dying
 
 
+@pytest.mark.parametrize("kind", ["session", "remote"], ids=["classic", "Connect"])
 def test_an_executor_that_dies_changes_no_number_and_nothing_is_paid_or_drawn_twice(
-    session: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    kind: str, request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     case = visits(np.random.default_rng(8), 3000)
-    calm = in_spark(session, case).repartition(4)
+    calm = in_spark(request.getfixturevalue(kind), case).repartition(4)
     folder = tmp_path / "tasks"
     folder.mkdir()
     asked: list[tuple[BoundedAggregation, int, Aggregates]] = []
