@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import math
 from fractions import Fraction
 from typing import Any
 
@@ -34,6 +35,12 @@ def test_other_widths_have_the_usual_grid(width: float, sensitivity: float) -> N
         within=width, sensitivity=sensitivity, confidence=0.9, delta=1e-6, families=("staircase",)
     )
     assert plan.grid == grid_for(width, sensitivity)
+
+
+@pytest.mark.parametrize("within", [(1.0001, math.inf), (math.inf, 2.0005)])
+def test_a_width_with_an_open_side_has_the_usual_grid(within: tuple[float, float]) -> None:
+    plan = pbdp.plan(within=within, sensitivity=1.0, confidence=0.9, delta=1e-6, families=("laplace",))
+    assert plan.grid == grid_for(min(within), 1.0)
 
 
 @pytest.mark.parametrize("confidence", [0.99, 0.9999])

@@ -107,10 +107,11 @@ def _is_steep(grid: LinearGrid, requirement: Requirement) -> bool:
     The best noise is a staircase: just beyond such a width a few values in its middle weigh as much as all
     others, and without them it costs up to twice as much.
     """
+    region = requirement.region
     one = requirement.releases == 1 and requirement.delta is not None and requirement.bounds is None
-    if not one or not isinstance(requirement.region, AbsoluteRegion):
+    if not one or not isinstance(region, AbsoluteRegion) or math.isinf(region.below + region.above):
         return False
-    stairs = requirement.region.width / requirement.sensitivity
+    stairs = region.width / requirement.sensitivity
     beyond = 2 * (stairs - math.floor(stairs)) * grid.sensitivity_in_steps(requirement.sensitivity)
     return 1 <= stairs <= MOST_STAIRS and beyond < MOST_BEYOND
 
