@@ -97,6 +97,11 @@ def test_looks_are_kept_in_the_file_of_the_trial(capsys: Capture, tmp_path: Path
     assert first.code == 0
     assert "Look 1 of 3" in first.out
     spent = re.findall("[0-9.]+ % of the budget", first.err)
+    # forgotten once, it would never be in the ledger again
+    forgotten = compare(capsys, "trial.json", "120", "50")
+    assert_refused(
+        forgotten, "--ledger must be given, as at the looks before; got nothing. They were paid from"
+    )
     second = compare(capsys, "trial.json", "120", "50", *paid, "--users", "310,290")
     assert "Look 2 of 3" in second.out
     assert re.findall("[0-9.]+ % of the budget", second.err) == spent
@@ -113,6 +118,8 @@ def test_looks_are_kept_in_the_file_of_the_trial(capsys: Capture, tmp_path: Path
     assert "paid for from signups" in page
     third = json.loads(compare(capsys, "trial.json", "60", "60", *paid, "--json").out)
     assert third["looks_left"] == 0
+    assert third["key"] == "page"
+    assert 0 < third["spent"] < 1
     assert_refused(compare(capsys, "trial.json", "60", "60", *paid), "all 3 looks")
     # what was published differs from what the ledger has
     record["published"][0]["numbers"][0] += 1
@@ -120,6 +127,22 @@ def test_looks_are_kept_in_the_file_of_the_trial(capsys: Capture, tmp_path: Path
     forged = run(capsys, "verify", "trial.json", "--ledger", "pbdp-ledger.db")
     assert forged.code == 1
     assert "the ledger stored other numbers" in forged.out
+
+
+def test_looks_without_a_ledger_stay_without_one(capsys: Capture) -> None:
+    create = ["ledger", "create", "signups", "--epsilon", "3", "--delta", "1e-6", "--neighbors", "replace"]
+    assert run(capsys, *create).code == 0
+    paid = ["--ledger", "pbdp-ledger.db", "--dataset", "signups"]
+    assert compare(capsys, *TRIAL, "-o", "trial.json").code == 0
+    planned = run(capsys, "verify", "trial.json", "--ledger", "pbdp-ledger.db")
+    assert_refused(
+        planned, "a table, a release or a comparison; got a plan. The file has no published numbers"
+    )
+    assert "spent" not in json.loads(compare(capsys, "trial.json", "62", "58", "--json").out)
+    assert_refused(
+        compare(capsys, "trial.json", "62", "58", *paid), "--ledger must be left out, as at the looks"
+    )
+    assert "0 % of epsilon 3" in run(capsys, "ledger", "status", "signups").out
 
 
 def test_groups_come_from_a_file(capsys: Capture, people: Path) -> None:

@@ -85,6 +85,8 @@ def test_refusals(budget: Budget, trial: ComparisonPlan, once: ComparisonPlan) -
     with pytest.raises(ContradictionError, match="looks that a budget paid for"):
         trial.paid(budget, [190, 210], after=free)
     first = trial.paid(budget, [190, 210], key="page")
+    with pytest.raises(ContradictionError, match="looks without a ledger; got looks that a budget paid for"):
+        trial.compare(190, 210, after=first)
     with pytest.raises(ContradictionError, match="'page', as at the first look"):
         trial.paid(budget, [190, 210], after=first, key="another")
     added = plan_comparison(users=(1000, 2000), rate=0.2, wider=0.05, neighbors="add/remove")

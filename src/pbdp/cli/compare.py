@@ -148,14 +148,14 @@ def run(options: argparse.Namespace) -> Outcome:
     if plan.looks > 1 and target is None:
         target = _kept_in(options, asked.file)
     with _opened(target, options.force) as file:
-        found, notes = _published(plan, groups, after, options)
+        found, cost, notes = _published(plan, groups, after, options)
         if file is not None:
             from pbdp.comparing.file import content
 
             file.write(content(found.plan, found.published))
     if picture is not None:
         found.plot(picture)
-    return _said(found, options, notes)
+    return _said(found, cost, options, notes)
 
 
 def _target(options: argparse.Namespace, asked: _Asked) -> Path | None:
@@ -300,27 +300,44 @@ def _opened(target: Path | None, force: bool) -> Iterator[BinaryIO | None]:
 
 def _published(
     plan: ComparisonPlan, groups: tuple[Any, Any], after: Compared | None, options: argparse.Namespace
-) -> tuple[Compared, tuple[str, ...]]:
+) -> tuple[Compared, dict[str, Any], tuple[str, ...]]:
+    """What was found, what it cost (for programs), and notes."""
     users = None if options.users is None else _pair("--users", options.users)
+    if after is not None:
+        _check_payer(after, options)
     if options.ledger is None:
         seed = options.insecure_test_seed
         found = plan.compare(*groups, after=after, users=users, insecure_test_seed=seed)
-        return found, ("No ledger: other releases are not counted.",)
+        return found, {}, ("No ledger: other releases are not counted.",)
     from pbdp.ledger import Ledger
     from pbdp.ledger.budget import Budget
 
     with Ledger.open(options.ledger, trust=options.trust_ledger) as ledger:
         budget = Budget.of(ledger, options.dataset)
         found = plan.paid(budget, groups, after=after, users=users, **paying_of(options, PayingFor))
-        paid = found.published[-1].paid or {}
+        key = (found.published[-1].paid or {}).get("trial")
+        cost = {"spent": budget.spent, "key": key}
         spent = f"{percent_up(budget.spent)} of the budget of {budget.dataset} is spent now."
-        return found, (f"{spent} Request key: {paid.get('trial')}", *ledger.notes)
+        return found, cost, (f"{spent} Request key: {key}", *ledger.notes)
 
 
-def _said(found: Compared, options: argparse.Namespace, notes: tuple[str, ...]) -> Outcome:
+def _check_payer(after: Compared, options: argparse.Namespace) -> None:
+    """All looks of a trial are in one ledger, or in none."""
+    paid = after.published[-1].paid
+    if paid is not None and options.ledger is None:
+        remedy = f"They were paid from {paid['dataset']}, and this one with them: it costs nothing more."
+        raise ContradictionError("--ledger", "given, as at the looks before", "nothing", remedy)
+    if paid is None and options.ledger is not None:
+        remedy = "No ledger recorded those; to have all of them paid for, begin again from the plan."
+        raise ContradictionError("--ledger", "left out, as at the looks before", "one", remedy)
+
+
+def _said(
+    found: Compared, cost: dict[str, Any], options: argparse.Namespace, notes: tuple[str, ...]
+) -> Outcome:
     plan = found.plan
     if options.json:
-        record = found.record() | {"written_to": options.output, "plan": plan.record()}
+        record = found.record() | cost | {"written_to": options.output, "plan": plan.record()}
         return Outcome(output=json_text("compared", record), released=True)
     words = f"{found.summary()}."
     if found.insecure_test_seed is not None:

@@ -102,9 +102,7 @@ def _found(options: argparse.Namespace) -> Verified:
             raise ContradictionError(name, "used with the manifest of a table", f"a {kind}")
     if kind in (PLAN, CHOICE):
         if options.ledger is not None:
-            raise ContradictionError(
-                "--ledger", "used with a table or a release", "a plan", "Nothing was paid."
-            )
+            raise _nothing_to_find()
         return _plan(Path(options.manifest)) if kind == PLAN else _choice(Path(options.manifest))
     if kind == RELEASE:
         return _release(options)
@@ -115,6 +113,12 @@ def _found(options: argparse.Namespace) -> Verified:
     return verify_manifest(
         options.manifest, table=options.table, ledger=options.ledger, signed_by=options.signed_by
     )
+
+
+def _nothing_to_find() -> ContradictionError:
+    """A file that names no payment is not compared with a ledger."""
+    remedy = "The file has no published numbers. What a ledger stored is checked by pbdp ledger verify."
+    return ContradictionError("--ledger", "used with a table, a release or a comparison", "a plan", remedy)
 
 
 def _plan(path: Path) -> Verified:
@@ -147,6 +151,8 @@ def _comparison(options: argparse.Namespace) -> Verified:
     from pbdp.ledger import Ledger
 
     plan, published = read(options.manifest)
+    if options.ledger is not None and not published:
+        raise _nothing_to_find()
     with nullcontext() if options.ledger is None else Ledger.open(options.ledger) as ledger:
         checks = verify_comparison(plan, published, ledger)
     return Verified.of(plan, checks)

@@ -137,9 +137,15 @@ class ComparisonPlan:
 
         `first` and `second` are true counts of those who say yes, or columns of yes and no; of means, columns
         of numbers. At several looks they are of those who came since the last look, and `after` is what was
-        found then. `users` are the groups' sizes where they are not as planned; columns say their own.
-        `insecure_test_seed` repeats the noise, for tests.
+        found then; looks that a budget paid for go on with `paid`. `users` are the groups' sizes where they
+        are not as planned; columns say their own. `insecure_test_seed` repeats the noise, for tests.
         """
+        if after is not None and after.published[-1].paid is not None:
+            # the ledger would know nothing of this look, and could pay for none after it
+            remedy = "This one is paid for, too: use paid, with the same budget."
+            raise ContradictionError(
+                "after", "looks without a ledger", "looks that a budget paid for", remedy
+            )
         answers, sizes = self._answers(first, second, after, users)
         seed = insecure_test_seed
         disjoint = self.asked.disjoint

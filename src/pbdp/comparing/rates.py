@@ -73,7 +73,8 @@ class Rates(Experiment[Procedure]):
         Experiment.__post_init__(self)
         probability("rate", self.rate, "About how many say yes: 0.05 for 5 %.")
         if not 0 < self.rate + self.lift < 1:
-            raise InputError("lift", "such that rate + lift is between 0 and 1", f"{self.lift:g}")
+            rule = "such that rate + lift is between 0 and 1"
+            raise InputError("lift", rule, f"{self.lift:g}", "It is added to the rate: 0.01 for a point.")
         object.__setattr__(self, "looks", whole("looks", self.looks, remedy="1 looks once, at the end."))
         if self.looks > MOST_LOOKS:
             raise InputError("looks", f"at most {MOST_LOOKS}", f"{self.looks:,}")
