@@ -384,12 +384,12 @@ def _words(plan: ComparisonPlan, after: Compared | None) -> str:
     lines = [f"{words[0].upper()}{words[1:]}", plan.risk_words()]
     first, second = (f"{level:g}" for level in asked.planned)
     coverage = plan.coverage(*asked.planned)
-    exactly = "About the" if coverage is None else "Exact"
     if coverage is not None:
         lines.append(f"Exact coverage at rates of {first} and {second}: {percent_down(coverage)}.")
     if asked.lift:
         power = percent_down(plan.power(*asked.planned))
-        lines.append(f"{exactly} power to find a lift of {asked.lift:g}: {power}.")
+        about = "Power" if asked.counted else "About the power"
+        lines.append(f"{about} to find a lift of {asked.lift:g}: {power}.")
     smaller, other = (f"{users:,}" for users in plan.users)
     lines.append(
         f"Privacy costs {smaller} and {other} people: without noise, groups smaller by that would do."

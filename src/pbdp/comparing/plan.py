@@ -97,10 +97,11 @@ class ComparisonPlan:
         return self.asked.coverage(self.analysis, first, second)
 
     def power(self, first: float, second: float) -> float:
-        """How often a difference is found at these rates or means, at any look: for rates exactly.
+        """How often a difference is found at these rates or means, at any look.
 
         `first` and `second` are the true rates or means of the two groups. Found is when `decided` says so:
-        the p-value, which holds for all rates, is 1 - confidence or less.
+        the p-value, which holds for all rates, is 1 - confidence or less. For rates it is rounded down, but
+        for what a grid of rates misses, about a ten-thousandth at one look, which may make it too high.
         """
         return self.asked.power(self.analysis, first, second)
 
@@ -403,9 +404,13 @@ def _least_for_power(asked: Experiment[Any], power: float, guess: float) -> floa
 
     loss = least_enough(lambda loss: power - about(loss), guess, close=_ABOUT)
     slope = (about(loss * (1 + _ABOUT)) - about(loss)) / math.log1p(_ABOUT)
-    enough = math.inf
+    enough, before = math.inf, None
     for _ in range(_TRIES):
         found = exact(loss)
+        if before is not None and abs(math.log(loss / before[0])) > _ABOUT:
+            # of few people, whose power goes up and down, the first slope may be far off; nearer by, this one
+            slope = (found - before[1]) / math.log(loss / before[0])
+        before = loss, found
         if power <= found <= power + _LITTLE:
             return loss
         if power <= found <= power + _MORE:
