@@ -21,9 +21,10 @@ counts as missed.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cache, cached_property
 
 import numpy as np
 
@@ -41,6 +42,9 @@ POWER = 3
 _CUT, _CUT_ONE, _ROUNDING = 1e-10, 1e-13, 1e-10
 # Scales at which several looks are as rare as is asked are found so nearly.
 _CLOSE = 1e-4
+# A chance of 5 % falls about as this power of the scale; guesses that are further off, in logarithms, are not
+# followed.
+_FALL, _FAR_OFF = 4.6, 1.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -119,11 +123,23 @@ class Procedure:
         if len(self.schedule) == 1:
             return self.analyses[0].critical(_Walk.of(self, (rate, rate)).steps[0], levels, start)
 
-        def short(scale: float) -> float:
-            return 1 - float(self.holds((rate, rate), 0.0, scale * (1 - SAME))[-1]) - levels[0]
+        @cache
+        def missed(scale: float) -> float:
+            return 1 - float(self.holds((rate, rate), 0.0, scale * (1 - SAME))[-1])
 
-        # from a guess just above to one just below, if it is a good one
-        found = least_enough(short, start * (1 + _CLOSE / 3), close=_CLOSE, beside=1 + 0.9 * _CLOSE)
+        # it falls about as a power of the scale, so two steps lead close to the level from anywhere near
+        guess, power = start * (1 + _CLOSE / 3), _FALL
+        for _ in range(2):
+            before, chance = guess, missed(guess)
+            off = math.log(chance / levels[0]) if chance > 0 else 0.0
+            if abs(off) < power * _CLOSE or abs(off) > _FAR_OFF:
+                break
+            guess *= math.exp(off / power)
+            power = max(math.log(chance / max(missed(guess), 1e-300)) / math.log(guess / before), 1.0)
+        # from just above to just below, if it is a good guess
+        found = least_enough(
+            lambda scale: missed(scale) - levels[0], guess, close=_CLOSE, beside=1 + 0.9 * _CLOSE
+        )
         return found, found / (1 + _CLOSE)
 
     def found(self, rates: Rates, thresholds: Sequence[Threshold]) -> float:
