@@ -17,7 +17,7 @@ from pbdp.comparing.plan import ComparisonPlan, plan_comparison
 
 TRIALS, COMPARED = 200_000, 4_000
 RATES = (0.001, 0.01, 0.05, 0.2, 0.5, 0.8, 0.99)
-ADULT = Path(__file__).parents[2] / "examples" / "adult.parquet"
+ADULT = Path(__file__).parents[2] / "src" / "pbdp" / "examples" / "adult.parquet"
 
 
 def false_findings(plan: ComparisonPlan, rate: float, rng: np.random.Generator) -> float:
