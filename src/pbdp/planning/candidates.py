@@ -25,8 +25,8 @@ from pbdp.noise.kernel import LatticeKernel
 from pbdp.noise.laplace import LAPLACE, DiscreteLaplace
 from pbdp.noise.staircase import STAIRCASE
 from pbdp.noise.table import FREE_FORM, LINEAR_PROGRAM, TableKernel
+from pbdp.planning.certificate import NO_LOSS, TIE
 from pbdp.planning.certificate import RESERVE as USUAL_RESERVE
-from pbdp.planning.certificate import TIE
 from pbdp.planning.limit.cut_staircase import cut_epsilon, cut_levels
 from pbdp.planning.limit.question import RESERVE, Question
 from pbdp.planning.scales import (
@@ -192,8 +192,6 @@ def shapes_for(problem: Problem, families: tuple[str, ...]) -> list[Shapes]:
 # others; before the best scale of a law is known, so many times.
 LONG_TABLE = 1 << 18
 BEHIND, FAR_BEHIND = 1.02, 1.25
-# An epsilon of no more than this is none for all purposes.
-NO_LOSS = 1e-9
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

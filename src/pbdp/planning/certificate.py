@@ -42,6 +42,8 @@ RESERVE = 0.001
 WORTH = 0.01
 # Epsilons this close (relative) are a tie, which goes to the simpler family.
 TIE = 1e-4
+# An epsilon of no more than this is none for all purposes.
+NO_LOSS = 1e-9
 
 FROM_TABLE = "sum over the table of integer weights, every shift"
 OVER_ANSWERS = "exact law, every pair of neighboring answers, plus the distance of the tables from it"

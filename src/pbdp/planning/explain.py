@@ -16,8 +16,7 @@ from pbdp.mechanism.neighbors import Neighbors
 from pbdp.mechanism.relative import RelativeRegion
 from pbdp.mechanism.requirement import Requirement
 from pbdp.noise.family import known_families
-from pbdp.planning.candidates import NO_LOSS
-from pbdp.planning.certificate import RESERVE, is_payable, unhidden
+from pbdp.planning.certificate import NO_LOSS, RESERVE, is_payable, unhidden
 from pbdp.planning.plan import Part, Plan, number_design
 from pbdp.planning.vectors.design import VectorDesign
 

@@ -16,8 +16,17 @@ from pbdp.noise.cut_staircase import CUT_STAIRCASE
 from pbdp.noise.family import Goal, known_families
 from pbdp.noise.laplace import LAPLACE
 from pbdp.noise.table import FREE_FORM
-from pbdp.planning.candidates import NO_LOSS, candidates
-from pbdp.planning.certificate import TIE, Certified, certified, cheapest, goal_on, is_payable, with_reached
+from pbdp.planning.candidates import candidates
+from pbdp.planning.certificate import (
+    NO_LOSS,
+    TIE,
+    Certified,
+    certified,
+    cheapest,
+    goal_on,
+    is_payable,
+    with_reached,
+)
 from pbdp.planning.decoding import constant_candidate, decoded_candidates
 from pbdp.planning.grids import grids_of
 from pbdp.planning.limit.closed_form import provable_epsilon
