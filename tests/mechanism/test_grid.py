@@ -14,7 +14,17 @@ from hypothesis import strategies as st
 from pbdp.errors import InputError
 from pbdp.mechanism.absolute import AbsoluteRegion
 from pbdp.mechanism.fixed import FixedRegion
-from pbdp.mechanism.grid import LinearGrid, binary_grid_for, grid_for, step_of_at_least, whole_numbers
+from pbdp.mechanism.grid import (
+    STEPS_IN_WIDTH,
+    LinearGrid,
+    binary_grid_for,
+    coarse_whole_grid_for,
+    grid_for,
+    grid_of_step,
+    step_of_at_least,
+    whole_grid_for,
+    whole_numbers,
+)
 from pbdp.mechanism.relative import RelativeRegion
 
 
@@ -86,6 +96,49 @@ def test_whole_numbers_are_not_rounded_and_others_to_them() -> None:
     assert whole_numbers().steps_of(Fraction(-7)) == -7
     assert whole_numbers().steps_of(Fraction(12345678, 1000)) == 12346
     assert whole_numbers().steps_of_floats(np.array([1.5, -1.5, 0.49999999999999994])).tolist() == [2, -1, 0]
+
+
+def test_grids_say_whether_what_they_publish_is_whole() -> None:
+    assert whole_numbers().whole_outputs
+    assert grid_of_step(1.0, integer=True) == whole_numbers()
+    tens = grid_of_step(10.0, integer=True)
+    assert tens == LinearGrid(step=10.0, rounded=True, whole=True)
+    assert tens.whole_outputs
+    assert grid_of_step(1.0, integer=False) == LinearGrid(step=1.0, rounded=True)
+    assert not grid_of_step(1.0, integer=False).whole_outputs
+
+
+@pytest.mark.parametrize(("step", "rounded"), [(0.5, True), (2.5, True), (2.0, False)])
+def test_whole_answers_are_rounded_to_multiples_of_whole_numbers_only(step: float, rounded: bool) -> None:
+    with pytest.raises(InputError, match="a whole number to round whole answers to"):
+        LinearGrid(step=step, rounded=rounded, whole=True)
+
+
+def test_it_is_known_which_multiples_are_numbers_in_floating_point() -> None:
+    tenths = LinearGrid(step=0.1, rounded=True, down=True)
+    assert tenths.is_exact_at(4)
+    assert not tenths.is_exact_at(3)
+    assert LinearGrid(step=0.5, rounded=True).is_exact_at(2**52 + 1)
+
+
+@pytest.mark.parametrize(
+    ("width", "sensitivity", "step"), [(10_000.0, 60.0, 6.0), (10_000.0, 61.0, 1.0), (100.0, 60.0, 1.0)]
+)
+def test_the_coarse_grid_of_whole_answers_divides_the_sensitivity(
+    width: float, sensitivity: float, step: float
+) -> None:
+    grid = coarse_whole_grid_for(width, sensitivity)
+    assert sensitivity % grid.step == 0
+    assert grid.step <= max(1.0, width / (2 * STEPS_IN_WIDTH))
+    assert grid.step == step
+
+
+def test_whole_answers_over_wide_ranges_are_rounded_to_whole_multiples() -> None:
+    assert whole_grid_for(1000.0, 1.0) == whole_numbers()
+    wide = whole_grid_for(1e9, 1e7)
+    assert wide.whole_outputs
+    assert wide.step > 1
+    assert wide.step == math.floor(wide.step)
 
 
 def test_answers_whose_outputs_would_be_inexact_count_as_the_furthest() -> None:

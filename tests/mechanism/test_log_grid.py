@@ -9,6 +9,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from pbdp.errors import InputError
 from pbdp.mechanism.absolute import AbsoluteRegion
 from pbdp.mechanism.log_grid import LogGrid, log_grid_for
 from pbdp.mechanism.relative import RelativeRegion
@@ -78,3 +79,52 @@ def test_fractions_on_a_grid_of_whole_outputs_move_no_further_than_the_sensitivi
         for end in ends.tolist():
             assert end == round(end)
             assert abs(Fraction(end) - answer) <= Fraction(0.1) * abs(answer) + 2
+
+
+@pytest.mark.parametrize("nonnegative", [False, True])
+@pytest.mark.parametrize("whole", [False, True])
+def test_what_is_said_of_neighbors_and_widths_is_reached_but_for_a_step(
+    nonnegative: bool, whole: bool
+) -> None:
+    region = RelativeRegion(theta=0.3, tau=4, nonnegative=nonnegative)
+    grid = log_grid_for(region, whole=whole)
+    assert grid is not None
+    for sensitivity in (0.1, 3.0, 50.0):
+        low = Fraction(0) if nonnegative else Fraction(-sensitivity) / 2
+        moved = grid.steps_of(low + Fraction(sensitivity)) - grid.steps_of(low)
+        assert moved <= grid.sensitivity_in_steps(sensitivity) <= moved + 2
+    inside = grid.region_in_steps(region)
+    assert isinstance(inside, AbsoluteRegion)
+    answer = Fraction(10**9)
+    steps = grid.steps_of(answer)
+    wider = grid.values_of(np.array([steps - int(inside.below) - 2, steps + int(inside.above) + 2]))
+    sides = [abs(Fraction(end) - answer) > Fraction(0.3) * answer + 4 for end in wider.tolist()]
+    assert sides == [nonnegative, True]  # without a sign, downward is not further than upward
+
+
+@pytest.mark.parametrize("nonnegative", [False, True])
+def test_the_answers_of_some_steps_are_all_of_them_and_few_others(nonnegative: bool) -> None:
+    grid = log_grid_for(RelativeRegion(theta=0.3, tau=4, nonnegative=nonnegative))
+    assert grid is not None
+    for first, last in [(0, 0), (5, 9), (300, 300), *([] if nonnegative else [(-7, 2)])]:
+        low, high = grid.answers_around(first, last)
+        beyond = [1e-9 * (1 + abs(end)) for end in (low, high)]
+        assert grid.steps_of(Fraction(low + beyond[0])) == first
+        assert grid.steps_of(Fraction(high - beyond[1])) == last
+        assert grid.steps_of(Fraction(high + beyond[1])) == last + 1
+        if not nonnegative or first:
+            assert grid.steps_of(Fraction(low - beyond[0])) == first - 1
+
+
+def test_a_grid_that_is_too_coarse_for_its_tolerance_is_refused() -> None:
+    region = RelativeRegion(theta=0.1, tau=1)
+    with pytest.raises(InputError, match="finer than the tolerance"):
+        LogGrid(theta=0.1, tau=1, nonnegative=False, step=4.0).region_in_steps(region)
+    exact = LogGrid(theta=0.1, tau=1, nonnegative=False, step=1.25).region_in_steps(region)
+    assert exact == AbsoluteRegion(below=0.0, above=0.0)
+
+
+def test_whole_outputs_need_a_tolerance_above_their_rounding() -> None:
+    assert log_grid_for(RelativeRegion(theta=0.1, tau=0.5), whole=True) is None
+    assert log_grid_for(RelativeRegion(theta=0.1, tau=0.5)) is not None
+    assert log_grid_for(RelativeRegion(theta=0.1, tau=0.51), whole=True) is not None

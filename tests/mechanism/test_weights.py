@@ -14,7 +14,13 @@ from pbdp.mechanism.absolute import AbsoluteRegion
 from pbdp.mechanism.design import Design
 from pbdp.mechanism.grid import whole_numbers
 from pbdp.mechanism.relative import RelativeRegion
-from pbdp.mechanism.weights import TOTAL, _concave_above, integer_weights, weights_rounded_up
+from pbdp.mechanism.weights import (
+    TOTAL,
+    WeightTable,
+    _concave_above,
+    integer_weights,
+    weights_rounded_up,
+)
 from pbdp.noise.cut_staircase import CutStaircase
 from pbdp.noise.laplace import DiscreteLaplace
 from tests.brute import designs, force
@@ -144,3 +150,48 @@ def test_the_least_concave_curve_is_above_all_lines_between_values(seed: int) ->
             for two in range(at + 1, 41)
         ]
         assert curve == pytest.approx(max([values[at], *lines]), abs=1e-12)
+
+
+@pytest.mark.parametrize("spike", [0.0, 0.003, 0.2])
+@pytest.mark.parametrize("seed", range(4))
+def test_the_error_of_a_log_concave_law_is_no_less_than_the_distance_from_one(
+    seed: int, spike: float
+) -> None:
+    """The law is made again here, from all lines between weights, and what it takes away and adds."""
+    rng = np.random.default_rng(seed)
+    masses = np.exp(-((np.arange(-15.0, 16.0) / 6) ** 2)) * (1 + (seed % 2) * rng.uniform(-0.02, 0.02, 31))
+    masses *= (1 - 1e-9 - spike) / masses.sum()
+    masses[15] += spike
+    table = integer_weights(masses, -15)
+    weights = [Fraction(int(weight), TOTAL) for weight in table.weights]
+    lowered = [float(weight) for weight in weights]
+    center = -table.start
+    tangents = [lowered[center + side] ** 2 / lowered[center + 2 * side] for side in (-1, 1)]
+    lowered[center] = min(lowered[center], *tangents)
+    logs = [math.log(weight) for weight in lowered]
+    curve = [
+        max(
+            [logs[at]]
+            + [
+                logs[one] + (logs[two] - logs[one]) * (at - one) / (two - one)
+                for one in range(at)
+                for two in range(at + 1, len(logs))
+            ]
+        )
+        for at in range(len(logs))
+    ]
+    law = np.exp(curve)
+    law /= law.sum()
+    distance = 0.5 * float(np.abs(law - table.probabilities()).sum())
+    told = table.log_concave_error()
+    assert told >= distance - 1e-14  # of the arithmetic here
+    removed = float(weights[center]) - lowered[center]
+    added = float(np.exp(curve).sum()) - sum(lowered)
+    assert told == pytest.approx(removed + added, rel=1e-9, abs=1e-12)
+    assert (removed > 0.1) == (spike == 0.2)
+
+
+def test_a_law_with_a_gap_or_without_neighbors_of_its_center_is_near_none() -> None:
+    gap = WeightTable(start=-2, weights=np.array([1, 0, TOTAL - 2, 0, 1]))
+    assert gap.log_concave_error() == 1
+    assert integer_weights(np.array([0.2, 0.5, 0.2]), -1).log_concave_error() == 1
