@@ -104,6 +104,7 @@ def test_grids_say_whether_what_they_publish_is_whole() -> None:
     tens = grid_of_step(10.0, integer=True)
     assert tens == LinearGrid(step=10.0, rounded=True, whole=True)
     assert tens.whole_outputs
+    assert grid_of_step(15.0, integer=True).step == 15
     assert grid_of_step(1.0, integer=False) == LinearGrid(step=1.0, rounded=True)
     assert not grid_of_step(1.0, integer=False).whole_outputs
 

@@ -107,6 +107,9 @@ def test_a_table_that_is_rounded_up_adds_up_stays_unimodal_and_near_the_law(fami
         exact = law[table.start - int(n[0]) : table.stop - int(n[0])].astype(float)
         assert np.abs(table.probabilities() - exact).sum() < 1e-12 + 4 * added * len(law) / TOTAL
         assert (table.weights >= np.floor(exact * (TOTAL * (1 - 1e-12)))).all()
+        # nothing of what is left over goes to small weights
+        small = 4 * table.weights < table.weights.max()
+        assert (table.weights[small] <= exact[small] * (TOTAL * (1 + 1e-12)) + added).all()
 
 
 @pytest.mark.parametrize(("loss", "levels"), [(0.3, 40), (0.01, 1500), (9.0, 3)])
