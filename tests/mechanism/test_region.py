@@ -11,9 +11,8 @@ import pytest
 import pbdp
 from pbdp.errors import CannotCertifyError, InputError, PlanFileError
 from pbdp.mechanism.absolute import AbsoluteRegion
-from pbdp.mechanism.boosted import region_masses
 from pbdp.mechanism.custom import CustomRegion
-from pbdp.mechanism.design import Design
+from pbdp.mechanism.design import Design, region_masses
 from pbdp.mechanism.fixed import FixedRegion
 from pbdp.mechanism.grid import whole_numbers
 from pbdp.mechanism.log_grid import log_grid_for
