@@ -21,7 +21,7 @@ from pbdp.mechanism.relative import RelativeRegion
 from pbdp.noise.gaussian import DiscreteGaussian, Gaussian
 from pbdp.noise.kernel import Array
 from pbdp.noise.laplace import DiscreteLaplace
-from pbdp.planning.records import region_from_record
+from pbdp.planning.store import region_from_record
 
 FUNCTION = CustomRegion(interval=lambda answer: (answer - 2 - answer % 3, answer + 3), low=-6, high=9)
 REGIONS: list[Region] = [

@@ -14,6 +14,7 @@ import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -34,7 +35,7 @@ from pbdp.mechanism.weights import (
     integer_weights,
     weights_rounded_up,
 )
-from pbdp.noise.family import stretched
+from pbdp.noise.family import kernel_record, stretched
 from pbdp.noise.kernel import Array, Kernel, LatticeKernel
 
 # Tables that reach further take seconds to look up in their own sums.
@@ -151,6 +152,10 @@ class AnyDesign(ABC):
     @abstractmethod
     def table_at(self, answer: float) -> WeightTable:
         """The integer weights of the noise of one number at this answer, before offset and clamping."""
+
+    @abstractmethod
+    def record(self) -> dict[str, Any]:
+        """What is needed to build it again, for JSON; part of every fingerprint (`planning.records`)."""
 
     def reweighted(self) -> ReweightedTable:
         """The integer weights for every answer, where they change with it."""
@@ -285,6 +290,21 @@ class Design(AnyDesign):
     def confidence_in(self, region: Region) -> float:
         """How often every answer is within its region, in its own units: from the table, rounded down."""
         return rounded_down(self.least_weight(self.grid.region_in_steps(region)))
+
+    def record(self) -> dict[str, Any]:
+        record = {
+            "family": self.name,
+            "boost": self.boost,
+            **kernel_record(self.kernel),
+            "region_in_steps": self.region.record(),
+            "offset_in_steps": self.offset,
+            "clamp": self.clamp,
+            "grid": self.grid.record(),
+        }
+        # left out as before, where weights are rounded down, and noisy numbers are published as they are
+        if self.rounded_up:
+            record["rounded_up"] = True
+        return record if self.decoder is None else {**record, "decoder": self.decoder.record()}
 
     def stretched(self, factor: float) -> Design:
         """The same with noise that is so many times as wide."""

@@ -129,12 +129,11 @@ def _noise(part: Part) -> str:
     from pbdp.mechanism.design import Design
     from pbdp.mechanism.grid import LinearGrid
     from pbdp.noise.family import known_families
-    from pbdp.planning.records import design_record
 
     design = part.design
     if not isinstance(design, Design):
         return part.describe()
-    record = design_record(design)
+    record = design.record()
     parameters: dict[str, Any] = record["parameters_in_steps"]
     lengths = known_families()[record["kernel"]].lengths
     linear = isinstance(design.grid, LinearGrid)

@@ -184,13 +184,10 @@ def own_columns(plan: Plan) -> list[str]:
 
 def _claim(part: Part) -> dict[str, Any]:
     """What holds for the numbers of one part; a side that may be as far as it likes has no width in JSON."""
-    within: Any = part.requirement.region.within
-    if isinstance(within, list):
-        within = [side if math.isfinite(side) else None for side in within]
     named = {"name": part.name} if part.name else {}
     return named | {
         "requirement": part.requirement.describe(),
-        "within": within,
+        "within": part.requirement.width,
         "confidence": part.confidence,
     }
 
