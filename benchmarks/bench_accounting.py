@@ -20,7 +20,7 @@ from scipy.special import ndtr
 
 from pbdp.accounting.exact.accountant import ExactAccountant, delta_of_pair
 from pbdp.mechanism.absolute import AbsoluteRegion
-from pbdp.mechanism.boosted import Boosted, boost_for
+from pbdp.mechanism.design import Boosted, boost_for
 from pbdp.mechanism.fixed import FixedRegion
 from pbdp.mechanism.region import Region
 from pbdp.mechanism.relative import RelativeRegion

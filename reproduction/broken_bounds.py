@@ -13,7 +13,7 @@ from pbdp.accounting.exact.divergences import HockeyStick, Renyi
 from pbdp.errors import InputError
 from pbdp.figures.canvas import COLORS, legend_below, new_figure
 from pbdp.mechanism.absolute import AbsoluteRegion
-from pbdp.mechanism.boosted import Boosted
+from pbdp.mechanism.design import Boosted
 from pbdp.mechanism.region import Region
 from pbdp.mechanism.relative import RelativeRegion
 from pbdp.noise.gaussian import Gaussian
@@ -21,6 +21,7 @@ from pbdp.published.measure import AtDelta, AtOrder, Measure
 from pbdp.published.optimum import Search
 from pbdp.published.special_cases import AbsoluteError, Case, RelativeError, plain_sigma
 from reproduction.experiment import Cause, Experiment, Finding, Row, Settings, judged, number, number_or_none
+from reproduction.one_answer import BoostedLaw
 from reproduction.witness import AnswerPair, Witness, best_witness, intervals_of, pair_at, rate_text
 
 if TYPE_CHECKING:
@@ -135,7 +136,7 @@ def _panel(panel: Axes, row: Any) -> None:
     law = Boosted(
         kernel=Gaussian(sigma=pair.sigma), region=_region(row["tau"], row["theta"]), boost=pair.boost
     )
-    loss = law.law_at(pair.answer).log_density(y) - law.law_at(pair.other).log_density(y)
+    loss = BoostedLaw.at(law, pair.answer).log_density(y) - BoostedLaw.at(law, pair.other).log_density(y)
     for index, (low, high) in enumerate(intervals_of(row["outputs"])):
         label = "the set of outputs A" if index == 0 else None
         panel.axvspan(max(low, y[0]), min(high, y[-1]), color=COLORS[4], alpha=0.3, lw=0, label=label)

@@ -14,9 +14,9 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from pbdp.cli.files import Outcome, json_text, new_file
+from pbdp.cli.main import Progress
 from pbdp.cli.options import add
 from pbdp.cli.parser import Parser
-from pbdp.cli.progress import Progress
 from pbdp.errors import InputError
 from pbdp.figures.canvas import new_figure
 from reproduction.experiment import Experiment

@@ -10,12 +10,13 @@ import numpy as np
 from pbdp.errors import InputError
 from pbdp.figures.canvas import COLORS, DASHES, new_figure
 from pbdp.mechanism.absolute import AbsoluteRegion
-from pbdp.mechanism.boosted import Boosted, boost_for
+from pbdp.mechanism.design import Boosted, boost_for
 from pbdp.mechanism.fixed import FixedRegion
 from pbdp.mechanism.region import Region
 from pbdp.mechanism.relative import RelativeRegion
 from pbdp.noise.gaussian import Gaussian
 from reproduction.experiment import Cause, Experiment, Finding, Row, Settings, judged
+from reproduction.one_answer import BoostedLaw, confidence_at
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -66,7 +67,7 @@ def compute(settings: Settings) -> list[Row]:
                 return [shared | {"kind": "check"} | _check(mechanism, sigma)]
             rows = []
             for answer in ANSWERS:
-                law = mechanism.law_at(answer)
+                law = BoostedLaw.at(mechanism, answer)
                 y = np.linspace(*VIEW, points)
                 curves = zip(y, kernel.density(y - answer), law.density(y), strict=True)
                 ends = {"answer": answer, "low": answer - law.below, "high": answer + law.above}
@@ -87,7 +88,7 @@ def _check(mechanism: Boosted, sigma: float) -> Row:
 
     totals = []
     for answer in ANSWERS:
-        law = mechanism.law_at(answer)
+        law = BoostedLaw.at(mechanism, answer)
         low, high = answer - law.below, answer + law.above
         ends = sorted({answer - 12 * sigma, low, answer, high, answer + 12 * sigma} | {low - 40, high + 40})
         pieces = pairwise(ends)
@@ -98,7 +99,7 @@ def _check(mechanism: Boosted, sigma: float) -> Row:
         )
         totals.append(total)
     return {
-        "least_confidence": float(np.min(mechanism.confidence_at(LOOKED_AT))),
+        "least_confidence": float(np.min(confidence_at(mechanism, LOOKED_AT))),
         "total_mass": max(totals, key=lambda total: abs(total - 1)),
     }
 

@@ -18,7 +18,7 @@ import numpy as np
 from scipy.special import ndtr, ndtri
 
 from pbdp.mechanism.absolute import AbsoluteRegion
-from pbdp.mechanism.boosted import boost_for
+from pbdp.mechanism.design import boost_for
 from pbdp.noise.gaussian import Gaussian
 from pbdp.noise.kernel import Array
 from reproduction.experiment import Finding, Row

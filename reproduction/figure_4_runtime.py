@@ -24,8 +24,7 @@ import numpy.typing as npt
 from pbdp.errors import InputError
 from pbdp.figures.canvas import COLORS, DASHES, legend_below, new_figure
 from pbdp.mechanism.absolute import AbsoluteRegion
-from pbdp.mechanism.boosted import Boosted, boost_for
-from pbdp.mechanism.design import Design
+from pbdp.mechanism.design import Boosted, Design, boost_for
 from pbdp.mechanism.fixed import FixedRegion
 from pbdp.mechanism.grid import grid_for
 from pbdp.mechanism.region import Region
@@ -39,6 +38,7 @@ from pbdp.release.keystream import SecureKeystream
 from pbdp.release.sampler import sampler_of
 from reproduction.experiment import Cause, Experiment, Finding, Row, Settings, having, judged, numbers
 from reproduction.figure_4_inverse import inverse_finding, inverse_row
+from reproduction.one_answer import BoostedLaw
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -219,7 +219,7 @@ def rejection_sample(mechanism: Boosted, answer: float, count: int, generator: n
     """
     if not isinstance(mechanism.kernel, Gaussian):
         raise TypeError("the reproduction draws Gaussian kernels only")
-    law = mechanism.law_at(answer)
+    law = BoostedLaw.at(mechanism, answer)
     outputs, rounds = np.empty(count), np.zeros(count, dtype=np.int64)
     waiting = np.arange(count)
     while waiting.size:

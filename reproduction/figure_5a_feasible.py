@@ -14,7 +14,7 @@ from pbdp.accounting.exact.divergences import HockeyStick, largest_deltas
 from pbdp.accounting.exact.pairs import neighbors
 from pbdp.domains import Bounds
 from pbdp.figures.canvas import COLORS, legend_below, new_figure
-from pbdp.mechanism.boosted import Boosted
+from pbdp.mechanism.design import Boosted
 from pbdp.mechanism.fixed import FixedRegion
 from pbdp.noise.gaussian import Gaussian
 from pbdp.published.measure import AtDelta, analytic_sigma, classical_sigma

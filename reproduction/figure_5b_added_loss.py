@@ -10,7 +10,7 @@ from pbdp.accounting.exact.accountant import ExactAccountant
 from pbdp.accounting.exact.all_neighbors import worst_neighbors
 from pbdp.accounting.exact.divergences import Renyi
 from pbdp.figures.canvas import COLORS, legend_below
-from pbdp.mechanism.boosted import Boosted
+from pbdp.mechanism.design import Boosted
 from pbdp.mechanism.fixed import FixedRegion
 from pbdp.noise.gaussian import Gaussian
 from pbdp.published.special_cases import FixedRange, Reading, fixed_renyi

@@ -16,7 +16,7 @@ from pbdp.accounting.composition.estimate import approximate_epsilon
 from pbdp.accounting.exact.accountant import plain_accountant
 from pbdp.domains import Bounds
 from pbdp.mechanism.absolute import AbsoluteRegion
-from pbdp.mechanism.boosted import Boosted
+from pbdp.mechanism.design import Boosted
 from pbdp.noise.gaussian import Gaussian
 from pbdp.noise.kernel import Array
 from pbdp.planning.limit.of_plan import limit_of

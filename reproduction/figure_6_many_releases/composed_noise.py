@@ -26,8 +26,9 @@ from pbdp.accounting.composition.composed import compose
 from pbdp.accounting.composition.loss_law import LossLaw, Release, pair_release
 from pbdp.domains import Bounds, positive, whole
 from pbdp.errors import InputError
-from pbdp.mechanism.boosted import Boosted
+from pbdp.mechanism.design import Boosted
 from pbdp.noise.kernel import Array
+from reproduction.one_answer import BoostedLaw
 from reproduction.witness import AnswerPair
 
 CELLS = 12_000
@@ -118,7 +119,7 @@ def cut_pair(mechanism: Boosted, answer: float, other: float) -> CutPair:
     """The laws of a boosted kernel at two answers, on cells that reach far into both tails."""
     if answer == other:
         raise InputError("other", "another answer", other)
-    kernel, laws = mechanism.kernel, (mechanism.law_at(answer), mechanism.law_at(other))
+    kernel, laws = mechanism.kernel, (BoostedLaw.at(mechanism, answer), BoostedLaw.at(mechanism, other))
     reach = kernel.reach(2 * TAIL)
     low, high = min(answer, other) - reach, max(answer, other) + reach
     cuts = {law.answer + end for law in laws for end in (-law.below, law.above)} | {answer, other}

@@ -19,7 +19,7 @@ from pbdp.accounting.exact.all_neighbors import listed_neighbors, some_neighbors
 from pbdp.accounting.exact.divergences import HockeyStick, Renyi, largest_deltas
 from pbdp.accounting.exact.pairs import Pairs, neighbors
 from pbdp.domains import Bounds
-from pbdp.mechanism.boosted import Boosted, boost_for
+from pbdp.mechanism.design import Boosted, boost_for
 from pbdp.noise.gaussian import Gaussian
 from pbdp.noise.kernel import Array, Kernel
 from pbdp.noise.laplace import Laplace

@@ -7,7 +7,7 @@ import pytest
 from scipy.stats import chi2, norm
 
 from pbdp.mechanism.absolute import AbsoluteRegion
-from pbdp.mechanism.boosted import Boosted
+from pbdp.mechanism.design import Boosted
 from pbdp.mechanism.fixed import FixedRegion
 from pbdp.mechanism.region import Region
 from pbdp.mechanism.relative import RelativeRegion

@@ -13,7 +13,7 @@ from pbdp.accounting.exact.all_neighbors import worst_neighbors
 from pbdp.accounting.exact.divergences import Renyi
 from pbdp.errors import InputError
 from pbdp.mechanism.absolute import AbsoluteRegion
-from pbdp.mechanism.boosted import Boosted
+from pbdp.mechanism.design import Boosted
 from pbdp.mechanism.relative import RelativeRegion
 from pbdp.noise.gaussian import Gaussian
 from pbdp.published.measure import AtDelta, AtOrder, Measure

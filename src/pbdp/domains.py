@@ -53,9 +53,9 @@ def positive(name: str, value: object, remedy: str = "") -> float:
     return _number(name, value, "a finite number above 0", lambda x: 0 < x < math.inf, remedy)
 
 
-def non_negative(name: str, value: object, remedy: str = "") -> float:
+def non_negative(name: str, value: object) -> float:
     """A finite number, zero or more."""
-    return _number(name, value, "a finite number, 0 or more", lambda x: 0 <= x < math.inf, remedy)
+    return _number(name, value, "a finite number, 0 or more", lambda x: 0 <= x < math.inf, "")
 
 
 def finite(name: str, value: object, remedy: str = "") -> float:
@@ -68,13 +68,14 @@ def probability(name: str, value: object, remedy: str = "") -> float:
     return _number(name, value, "strictly between 0 and 1", lambda x: 0 < x < 1, remedy)
 
 
-def confidence_level(name: str, value: object, remedy: str = "Write 0.9 for 90 %.") -> float:
+def confidence_level(name: str, value: object) -> float:
     """A confidence; what looks like per cent, or has a comma, is refused with the way to write it."""
     written = value.strip() if isinstance(value, str) else value
     try:
         meant = float(str(written).removesuffix("%").replace(",", "."))
     except ValueError:
         meant = 0.0
+    remedy = "Write 0.9 for 90 %."
     if 0 < meant < 1 and "%" not in str(written):
         remedy = f"Write {meant:.6g}, a number."
     elif 10 <= meant < 100:

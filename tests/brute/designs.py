@@ -13,7 +13,7 @@ from pbdp.accounting.exact import renyi
 from pbdp.accounting.exact.divergences import hockey_sticks
 from pbdp.accounting.exact.pairs import Pairs
 from pbdp.mechanism.absolute import AbsoluteRegion
-from pbdp.mechanism.boosted import Boosted
+from pbdp.mechanism.design import Boosted
 from pbdp.noise.gaussian import DiscreteGaussian
 from pbdp.noise.generalized_normal import GeneralizedNormal
 from pbdp.noise.huber import Huber

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from pbdp.cli import progress as progress_module
+from pbdp.cli import main as main_module
 from pbdp.cli.main import main
 from pbdp.planning.plan import Plan
 from tests.cli.commands import PBDP, Done, Terminal, assert_refused, run, run_piped
@@ -367,8 +367,8 @@ def test_progress_is_shown_on_a_terminal_only(
 ) -> None:
     file = tmp_path / "numbers.txt"
     file.write_text("5\n" * 1000, encoding="utf-8")
-    monkeypatch.setattr(progress_module, "PATIENCE", 0.0)
-    monkeypatch.setattr(progress_module, "PAUSE", 0.0)
+    monkeypatch.setattr(main_module, "PATIENCE", 0.0)
+    monkeypatch.setattr(main_module, "PAUSE", 0.0)
     arguments = ["release", str(plans["whole"]), "--input", str(file), "--disjoint", "--json"]
     assert run(capsys, *arguments).err == ""
     terminal = Terminal()
@@ -383,7 +383,7 @@ def test_progress_is_shown_on_a_terminal_only(
 
 def test_progress_waits_and_says_little() -> None:
     terminal = Terminal()
-    with progress_module.Progress(stream=terminal) as progress:
+    with main_module.Progress(stream=terminal) as progress:
         for done in range(1000):
             progress.tell("drawing", done, 1000)
     assert terminal.getvalue() == ""

@@ -10,15 +10,15 @@ from pathlib import Path
 
 import pytest
 
-from pbdp.cli.progress import colored
+from pbdp.cli.main import colored
 from tests.cli.commands import Terminal
 
 PLAN = ["plan", "--within", "5", "--confidence", "0.9", "--sensitivity", "1", "--delta", "1e-6", "--integer"]
 # A command that takes as long as it takes, and is told after this many seconds.
 CODE = """
 import sys, time
-import pbdp.cli.progress
-pbdp.cli.progress.PATIENCE = {patience}
+import pbdp.cli.main
+pbdp.cli.main.PATIENCE = {patience}
 import pbdp.planning.ask as ask
 made = ask.plan
 ask.plan = lambda **asked: [time.sleep({takes}), made(**asked)][1]

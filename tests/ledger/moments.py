@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
-from pbdp.ledger import guard, state_folder
+from pbdp.ledger import guard, keys
 from pbdp.ledger.stores.interface import T
 from pbdp.ledger.stores.postgres import PostgresStore
 from pbdp.ledger.stores.sqlite import SqliteStore
@@ -29,7 +29,7 @@ def watch(passing: Passing) -> None:
     for store in (SqliteStore, PostgresStore):
         patch.object(store, "_transaction", _watched(store._transaction, passing)).start()
     patch.object(guard, "Witness", _watched_witness(passing)).start()
-    patch.object(state_folder, "write_aside", _watched_file(state_folder.write_aside, passing)).start()
+    patch.object(keys, "write_aside", _watched_file(keys.write_aside, passing)).start()
 
 
 def die_at(number: int) -> Passing:

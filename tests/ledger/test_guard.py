@@ -12,7 +12,7 @@ from pbdp.errors import InputError
 from pbdp.ledger import BudgetExceededError, Ledger, LedgerError, RolledBackError
 from pbdp.ledger.errors import DatasetExistsError, KeyReusedError
 from pbdp.ledger.guard import Gap
-from pbdp.ledger.state_folder import state_folder
+from pbdp.ledger.keys import state_folder
 from tests.ledger.asking import RULE, ledger_with_visits, plan_number, request, spend
 from tests.ledger.tampering import take_back
 

@@ -16,7 +16,7 @@ import pytest
 from pbdp.errors import InputError
 from pbdp.ledger import Ledger, LedgerError, RolledBackError
 from pbdp.ledger.errors import UntrustedLedgerError, WitnessError
-from pbdp.ledger.state_folder import state_folder
+from pbdp.ledger.keys import state_folder
 from pbdp.ledger.witness import Memory, Totals, Witness
 from tests.ledger.asking import ledger_with_visits, request, spend
 from tests.ledger.tampering import remove, take_back

@@ -20,7 +20,8 @@ from pbdp.mechanism.weights import TOTAL
 from pbdp.planning import affordable, planner
 from pbdp.planning.explain import better_step, remarks
 from pbdp.planning.plan import Plan, number_design
-from pbdp.planning.store import plan_from_record, plan_record
+from pbdp.planning.records import plan_record
+from pbdp.planning.store import plan_from_record
 from tests.effort import FULL, cases, combined
 from tests.planning.requests import comes_near, drawn
 

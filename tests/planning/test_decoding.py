@@ -30,8 +30,9 @@ from pbdp.planning.certificate import Certified
 from pbdp.planning.explain import a_hair_wider, explanation, remarks
 from pbdp.planning.plan import Plan
 from pbdp.planning.planner import plan_for
+from pbdp.planning.records import plan_record
 from pbdp.planning.runs import Law
-from pbdp.planning.store import plan_from_record, plan_record
+from pbdp.planning.store import plan_from_record
 from pbdp.planning.thresholds import Line
 from pbdp.release.keystream import InsecureTestSeedWarning
 from tests.planning.listed import law_of, lost

@@ -11,7 +11,8 @@ from pbdp.errors import PlanFileError
 from pbdp.mechanism.grid import grid_for
 from pbdp.planning.explain import remarks
 from pbdp.planning.limit.of_plan import limit_from_record
-from pbdp.planning.store import plan_from_record, plan_record
+from pbdp.planning.records import plan_record
+from pbdp.planning.store import plan_from_record
 
 
 @pytest.mark.parametrize("missed", [1e-4, 1e-7])

@@ -21,7 +21,8 @@ from pbdp.planning.plan import Plan, plan_of
 from pbdp.planning.pricing import Amounts, Claim, Plans, Price, Priced, Terms, fingerprint, price
 from pbdp.planning.pricing.priced import compose_plans
 from pbdp.planning.pricing.terms import NO_END
-from pbdp.planning.store import plan_from_record, plan_record
+from pbdp.planning.records import plan_record
+from pbdp.planning.store import plan_from_record
 from pbdp.planning.vectors.ask import plan_vector
 
 

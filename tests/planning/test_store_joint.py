@@ -19,7 +19,8 @@ from pbdp.errors import InputError, PlanFileError
 from pbdp.mechanism.custom import CustomRegion
 from pbdp.planning.plan import Plan, number_design
 from pbdp.planning.pricing import fingerprint
-from pbdp.planning.store import plan_from_record, plan_record
+from pbdp.planning.records import plan_record
+from pbdp.planning.store import plan_from_record
 from pbdp.planning.together import plan_together
 from tests.effort import cases
 from tests.planning.together.requirements import FEW, count

@@ -12,7 +12,8 @@ import pytest
 
 from pbdp.errors import InputError, PlanFileError
 from pbdp.planning.plan import Plan
-from pbdp.planning.store import plan_from_record, plan_record
+from pbdp.planning.records import plan_record
+from pbdp.planning.store import plan_from_record
 from pbdp.planning.vectors.ask import plan_vector
 
 

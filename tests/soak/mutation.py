@@ -36,7 +36,6 @@ TARGETS = (
     "accounting/exact/pieces",
     "accounting/exact/tables",
     "accounting/filters/package",
-    "accounting/filters/potential",
     "accounting/filters/rule",
     "accounting/filters/steps",
     "ledger/guard",

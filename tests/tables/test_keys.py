@@ -25,7 +25,6 @@ from pbdp.tables.keys import (
     KeyTable,
     Kind,
     crossed,
-    integer_range,
     key_column,
     key_table,
 )
@@ -257,25 +256,6 @@ def test_a_million_keys_take_less_than_a_second() -> None:
         key_table(("word",), {"word": words}).digest()
         took.append(time.process_time() - start)
     assert min(took) < 1
-
-
-@pytest.mark.parametrize(
-    ("text", "found"),
-    [
-        ("1..12", range(1, 13)),
-        ("-3..-1", range(-3, 0)),
-        ("5..5", range(5, 6)),
-        ("1...3", None),
-        ("1..", None),
-        ("..", None),
-        ("a..b", None),
-        ("1.5..2", None),
-        ("12", None),
-        ("", None),
-    ],
-)
-def test_a_written_range_ends_with_its_last_number(text: str, found: range | None) -> None:
-    assert integer_range(text) == found
 
 
 @pytest.mark.parametrize("kind", ["text", "integer", "boolean", "date"])

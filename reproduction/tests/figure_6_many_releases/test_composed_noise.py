@@ -9,7 +9,7 @@ import pytest
 from pbdp.accounting.exact.accountant import ExactAccountant, plain_accountant
 from pbdp.errors import InputError
 from pbdp.mechanism.absolute import AbsoluteRegion
-from pbdp.mechanism.boosted import Boosted
+from pbdp.mechanism.design import Boosted
 from pbdp.mechanism.relative import RelativeRegion
 from pbdp.noise.gaussian import Gaussian
 from pbdp.noise.laplace import Laplace

@@ -6,7 +6,7 @@ from scipy.stats import norm
 
 from pbdp.accounting.exact.accountant import ExactAccountant, plain_accountant
 from pbdp.errors import InputError
-from pbdp.mechanism.boosted import Boosted
+from pbdp.mechanism.design import Boosted
 from pbdp.mechanism.fixed import FixedRegion
 from pbdp.noise.gaussian import Gaussian
 from pbdp.published.measure import AtDelta, AtOrder

@@ -17,8 +17,7 @@ from pbdp.audit.claim import Claim
 from pbdp.audit.events import best_public_event
 from pbdp.audit.samples import acceptable, line_of, probabilities_on
 from pbdp.errors import InputError
-from pbdp.mechanism.boosted import region_masses
-from pbdp.mechanism.design import Design
+from pbdp.mechanism.design import Design, region_masses
 from pbdp.mechanism.grid import LinearGrid
 from pbdp.mechanism.log_grid import LogGrid
 from pbdp.planning.plan import Plan

@@ -44,12 +44,10 @@ POLICY = "default-src 'none'; style-src 'unsafe-inline'"
 LINES, SIZE, WIDE = 66, 9.0, 105
 
 
-def certificate_page(
-    statement: Statement, *, publisher: str | None = None, source: str | None = None, today: str | None = None
-) -> str:
+def certificate_page(statement: Statement, *, publisher: str | None = None, source: str | None = None) -> str:
     """The page; what nobody has filled in has room for a pen."""
     said = statement
-    day = today or datetime.datetime.now(datetime.UTC).date().isoformat()
+    day = datetime.datetime.now(datetime.UTC).date().isoformat()
     blank = "_" * 60
     made = [("Publisher", publisher or blank), ("Source of the data", source or blank), *said.source]
     signed = "".join(f"<span>{what}</span>" for what in ("Name", "Function", "Date", "Signature"))

@@ -18,7 +18,8 @@ from pbdp.digits import rounded_up
 from pbdp.errors import InputError
 from pbdp.planning.plan import Plan
 from pbdp.planning.pricing import Terms
-from pbdp.planning.store import plan_from_record, plan_record
+from pbdp.planning.records import plan_record
+from pbdp.planning.store import plan_from_record
 from pbdp.spelling import NotJsonError, content_of, json_of
 
 if TYPE_CHECKING:

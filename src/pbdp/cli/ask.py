@@ -14,12 +14,11 @@ from pbdp.cli.options import (
     blocks_of,
     float_of,
     ledger_place,
-    number,
     paying_of,
-    share,
+    typed_numbers,
     width_of,
 )
-from pbdp.cli.parser import Parser
+from pbdp.cli.parser import Parser, number, share
 from pbdp.digits import percent_down, percent_up, plain
 from pbdp.errors import ContradictionError, InputError
 from pbdp.paying import PayingFor
@@ -173,9 +172,7 @@ def answer_of(options: argparse.Namespace) -> object:
         import sys
 
         text = sys.stdin.readline(1000).strip()
-    from pbdp.cli.private_numbers import typed_numbers
-
-    return typed_numbers([text], "NUMBER").answers[0]
+    return typed_numbers([text], "NUMBER")[0]
 
 
 def _priced(budget: Budget, question: Question, options: argparse.Namespace) -> str:

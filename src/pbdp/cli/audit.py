@@ -5,10 +5,9 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from pbdp.cli.files import Outcome, json_text, picture_of, plan_in
-from pbdp.cli.options import add, float_of, number_of, whole
-from pbdp.cli.parser import Parser
-from pbdp.cli.progress import Progress
+from pbdp.cli.files import Outcome, json_text, picture_of
+from pbdp.cli.options import add, float_of, number_of, plan_in
+from pbdp.cli.parser import Parser, whole
 
 if TYPE_CHECKING:
     from pbdp.audit.audit import Audit
@@ -62,14 +61,13 @@ def run(options: argparse.Namespace) -> Outcome:
     from pbdp.audit.audit import CONFIDENCE, audit_plan
 
     plan = plan_in(options)
-    with Progress() as progress:
-        audit = audit_plan(
-            plan,
-            answers=given,
-            draws=options.draws,
-            confidence=CONFIDENCE if options.confidence is None else options.confidence,
-            progress=lambda done, total: progress.tell("drawing number", done, total),
-        )
+    audit = audit_plan(
+        plan,
+        answers=given,
+        draws=options.draws,
+        confidence=CONFIDENCE if options.confidence is None else options.confidence,
+        progress=lambda done, total: options.progress.tell("drawing number", done, total),
+    )
     if picture is not None:
         from pbdp.figures.audit_figure import draw_audit
         from pbdp.figures.canvas import save

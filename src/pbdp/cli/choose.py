@@ -8,10 +8,9 @@ from collections.abc import Callable
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from pbdp.cli.files import Outcome, picture_of, target_of
-from pbdp.cli.options import add, add_budget, add_neighbors, check_budget, number, paying_of, whole
-from pbdp.cli.parser import Parser
-from pbdp.cli.progress import Progress
+from pbdp.cli.files import Outcome, picture_of
+from pbdp.cli.options import add, add_budget, add_neighbors, check_budget, paying_of, target_of
+from pbdp.cli.parser import Parser, number, whole
 from pbdp.columns.files import FORMATS
 from pbdp.digits import delta_text, percent_down, percent_up, rounded_down, rounded_up
 from pbdp.errors import ContradictionError, InputError
@@ -153,13 +152,14 @@ def _scores(options: argparse.Namespace) -> dict[Any, Any]:
     from pbdp.cli.private_numbers import numbers_from
 
     keep = [] if options.names is None else [options.names]
-    with Progress() as progress:
-        column = numbers_from(options.input, options.input_format, options.column, keep, progress)
-    numbers = column.answers if isinstance(column.answers, list) else column.answers.tolist()
+    column = options.input, options.input_format, options.column
+    answers, kept = numbers_from(*column, keep, options.progress)
+    options.progress.now(options.doing)
+    numbers = answers if isinstance(answers, list) else answers.tolist()
     if options.names is None:
         return dict(enumerate(numbers, start=1))
-    kept = column.kept[options.names]
-    names = kept if isinstance(kept, list) else kept.to_pylist()
+    named = kept[options.names]
+    names = named if isinstance(named, list) else named.to_pylist()
     scores = dict(zip(names, numbers, strict=True))
     if len(scores) < len(numbers):
         raise InputError("--names", "a column in which every option stands once", "one with repeated names")
@@ -194,7 +194,7 @@ def _outcome(
 ) -> Outcome:
     seed = options.insecure_test_seed
     if seed is not None:
-        from pbdp.cli.words.plans import insecure_words
+        from pbdp.cli.words.releases import insecure_words
 
         notes = (insecure_words(seed), *notes)
         more = more | {"insecure_test_seed": seed}

@@ -10,19 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from pbdp.cli.files import Outcome, checked_target, json_text, new_file, picture_of, saved_words
-from pbdp.cli.options import (
-    add,
-    add_budget,
-    add_neighbors,
-    check_budget,
-    names_in,
-    number,
-    paying_of,
-    share,
-    whole,
-)
-from pbdp.cli.parser import Parser
-from pbdp.cli.progress import Progress
+from pbdp.cli.options import add, add_budget, add_neighbors, check_budget, names_in, paying_of, typed_numbers
+from pbdp.cli.parser import Parser, number, share, whole
 from pbdp.columns.files import FORMATS
 from pbdp.digits import percent_down, percent_up
 from pbdp.errors import ContradictionError, InputError
@@ -138,8 +127,8 @@ def run(options: argparse.Namespace) -> Outcome:
     if options.input is not None:
         from pbdp.cli.two_groups import groups_from
 
-        with Progress() as progress:
-            groups = groups_from(options, progress, means=_compares_means(options, asked.file))
+        groups = groups_from(options, means=_compares_means(options, asked.file))
+        options.progress.now(options.doing)
     plan, after = _plan(options, asked.file, groups)
     if asked.counts:
         groups = _typed(asked.counts, plan)
@@ -279,13 +268,12 @@ def _numbers(name: str, text: str) -> tuple[float, float]:
 
 
 def _typed(counts: list[str], plan: ComparisonPlan) -> tuple[Any, Any]:
-    from pbdp.cli.private_numbers import typed_numbers
 
     if not plan.asked.counted:
         raise ContradictionError(
             "COUNT", f"left out for {plan.asked.kind}", "two", "Give a file: --input, --by, --column."
         )
-    first, second = typed_numbers(counts, "COUNT").answers
+    first, second = typed_numbers(counts, "COUNT")
     return first, second
 
 
@@ -341,7 +329,7 @@ def _said(
         return Outcome(output=json_text("compared", record), released=True)
     words = f"{found.summary()}."
     if found.insecure_test_seed is not None:
-        from pbdp.cli.words.plans import insecure_words
+        from pbdp.cli.words.releases import insecure_words
 
         notes = (insecure_words(found.insecure_test_seed), *notes)
     numbers = plan.asked.shown(found.published[-1], found.levels)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
@@ -13,7 +12,6 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
-from pbdp.cli.options import endings_in_words
 from pbdp.errors import ContradictionError, InputError
 from pbdp.spelling import LARGEST, content_of
 
@@ -23,8 +21,6 @@ if TYPE_CHECKING:
 STANDARD = "-"
 # Formats that columns of numbers are written in; `published_columns` has a writer for each of them.
 WRITTEN = ("csv", "json", "parquet")
-# Endings that say a format by another name.
-_ALSO = {"pq": "parquet", "txt": "csv"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,15 +86,6 @@ def toml_in(what: str, path: Path | str) -> dict[str, Any]:
         raise InputError(what, "valid TOML of a usual size", path) from None
 
 
-def plan_in(options: argparse.Namespace) -> Plan:
-    """The plan that the options name, for the relation that is relied on; or one part of it, by itself."""
-    from pbdp.planning.plan import Plan
-
-    plan = Plan.load(options.plan, neighbors=options.neighbors)
-    part = getattr(options, "part", None)
-    return plan if part is None else plan.alone(part)
-
-
 # ------------------------------------------------------------------------------------------ writing
 
 
@@ -110,13 +97,13 @@ def plan_target(options: argparse.Namespace) -> Path | None:
 def plan_out(plan: Plan, options: argparse.Namespace, target: Path | None, more: str = "") -> str:
     """Save a plan that was made, if asked, and say what it is, as an object or in words (and `more`)."""
     if target is not None:
-        from pbdp.planning.store import plan_text
+        from pbdp.planning.records import plan_text
 
         text = plan_text(plan)
         with new_file(target, options.force) as file:
             file.write(text.encode())
     if options.json:
-        from pbdp.planning.store import plan_record
+        from pbdp.planning.records import plan_record
 
         return json.dumps(plan_record(plan), indent=2, allow_nan=False)
     from pbdp.cli.words.plans import plan_words
@@ -127,66 +114,6 @@ def plan_out(plan: Plan, options: argparse.Namespace, target: Path | None, more:
 def saved_words(name: str | None) -> str:
     """A last line on where something was saved, if it was."""
     return f"\nSaved to {name}" if name else ""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Target:
-    """Where a table goes and in which format; `path` is None for standard output."""
-
-    path: Path | None
-    written: str
-    force: bool
-
-    @contextmanager
-    def opened(self) -> Iterator[BinaryIO | None]:
-        """The file to write to; None where the output is printed."""
-        if self.path is None:
-            yield None
-        else:
-            with new_file(self.path, self.force) as file:
-                yield file
-
-
-def target_of(
-    options: argparse.Namespace,
-    formats: Sequence[str],
-    *,
-    read: Sequence[Path | str | None] = (),
-    also: Sequence[str] = (),
-) -> Target:
-    """What the options of `add_written` say, checked before anything is read, drawn or spent.
-
-    `read` are the files that the command reads, none of which may be overwritten; `also` are further endings
-    of names.
-    """
-    if options.output == STANDARD:
-        options.output = None
-    name: str | None = options.output
-    if name is None:
-        if options.format and getattr(options, "json", False):
-            raise ContradictionError("--format", "left out with --json, or used with -o", options.format)
-        if sys.stdout is None:
-            raise InputError("standard output", "open", "a closed one")
-        if options.format == "parquet" and sys.stdout.isatty():
-            raise InputError("output", "a file for Parquet", "a terminal", "Name it with -o.")
-        return _writable(Target(path=None, written=options.format or "csv", force=False))
-    path = checked_target(name, options.force, read)
-    ending = path.suffix.lower().lstrip(".")
-    if options.format is None and ending not in (*formats, *also):
-        raise InputError(
-            "output", f"named {endings_in_words(formats)}", name, f"Or say --format {formats[0]}."
-        )
-    written = options.format or _ALSO.get(ending, ending)
-    return _writable(Target(path=path, written=written, force=options.force))
-
-
-def _writable(target: Target) -> Target:
-    """Refused where the package that writes the format is missing."""
-    if target.written == "parquet":
-        from pbdp.columns.files import pyarrow_modules
-
-        pyarrow_modules()
-    return target
 
 
 def checked_target(

@@ -5,8 +5,8 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING, Any
 
-from pbdp.cli.files import json_text, picture_of, plan_in
-from pbdp.cli.options import add, float_of
+from pbdp.cli.files import json_text, picture_of
+from pbdp.cli.options import add, float_of, plan_in
 from pbdp.cli.parser import Parser
 from pbdp.domains import confidence_level
 from pbdp.errors import InputError
@@ -125,7 +125,7 @@ def _words(
     published: float, intervals: list[tuple[str, Intervals]], curve: LikelihoodCurve, least: float
 ) -> str:
     from pbdp.cli.words.layout import bar, columns
-    from pbdp.cli.words.plans import interval_words
+    from pbdp.cli.words.releases import interval_words
     from pbdp.digits import plain
 
     shown = plain(published)

@@ -21,9 +21,8 @@ from pbdp.cli.options import (
     ledger_place,
     names_in,
     paying_of,
-    share,
 )
-from pbdp.cli.parser import Parser
+from pbdp.cli.parser import Parser, share
 from pbdp.cli.words.layout import paragraph
 from pbdp.cli.words.ledgers import history_table, status_table, verification_words
 from pbdp.digits import delta_text, epsilon_text, percent_up

@@ -6,8 +6,8 @@ import argparse
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from pbdp.cli.files import json_text, plan_in
-from pbdp.cli.options import add, number_of
+from pbdp.cli.files import json_text
+from pbdp.cli.options import add, number_of, plan_in
 from pbdp.cli.parser import Parser
 from pbdp.cli.words.layout import bar, columns
 from pbdp.digits import percent_down

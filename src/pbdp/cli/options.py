@@ -1,77 +1,37 @@
-"""Options that several commands take: each is declared once, and means the same everywhere."""
+"""Options that several commands take: each is declared once, and means the same everywhere.
+
+What they name is read here too: numbers, a plan, a file to write to, the budget that pays.
+"""
 
 from __future__ import annotations
 
 import argparse
 import math
 import os
-import re
+import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
+from decimal import Decimal
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, BinaryIO, TypeVar, cast
 
+from pbdp.cli.files import STANDARD, checked_target, new_file
+from pbdp.cli.parser import LONG_EXPONENT, how_to_write, number, share, whole
+from pbdp.digits import SHORT_TEXT, number_in
 from pbdp.errors import ContradictionError, InputError
 from pbdp.mechanism.neighbors import Neighbors
 from pbdp.paying import Paying, PayingFor
 
 if TYPE_CHECKING:
     from pbdp.ledger.budget import Budget
+    from pbdp.planning.plan import Plan
 
 P = TypeVar("P", bound=Paying)
 LEDGER_VARIABLE = "PBDP_LEDGER"
-# Written out, such a number would fill the memory.
-LONG_EXPONENT = re.compile(r"[eE][+-]?[\d_]{4}")
-
-# 1,234 and 1,234,567.5; 0,9 and 12,5
-_THOUSANDS = re.compile(r"[+-]?\d{1,3}(?:,\d{3})+(?:\.\d+)?")
-_COMMA = re.compile(r"[+-]?\d*,\d+")
-
-
-def number(text: str) -> float:
-    """A number; what people write otherwise is refused with the way to write it."""
-    try:
-        return float(text)
-    except ValueError:
-        raise argparse.ArgumentTypeError(
-            f"must be a number; got {text!r}. {how_to_write(text)}".strip()
-        ) from None
-
-
-def share(text: str) -> float:
-    """A part of one, such as 0.9, also written 90%."""
-    percent = text.strip().removesuffix("%")
-    if percent == text.strip():
-        return number(text)
-    try:
-        return float(Fraction(percent) / 100)
-    except ValueError:
-        raise argparse.ArgumentTypeError(f"must be 0.9 or 90%, say; got {text!r}.") from None
-
-
-def whole(text: str) -> int:
-    """A whole number, also written 1e6."""
-    try:
-        exact = int(text) if LONG_EXPONENT.search(text) else Fraction(text)
-    except (ValueError, ZeroDivisionError):
-        exact = Fraction(1, 2)
-    if exact.denominator != 1:
-        raise argparse.ArgumentTypeError(
-            f"must be a whole number; got {text!r}. {how_to_write(text)}".strip()
-        )
-    return int(exact)
-
-
-def how_to_write(text: str) -> str:
-    """A sentence on how a number is written here, for text that has commas or per cent signs."""
-    text = text.strip()
-    if _THOUSANDS.fullmatch(text):
-        point = f", or {text.replace(',', '.')}" if text.count(",") == 1 and "." not in text else ""
-        return f"Write {text.replace(',', '')} without the comma{point}."
-    if _COMMA.fullmatch(text):
-        return f"Write {text.replace(',', '.')} with a point."
-    return ""
-
+# Endings that say a format by another name.
+_ALSO = {"pq": "parquet", "txt": "csv"}
 
 _SHARED: dict[str, dict[str, Any]] = {
     "plan": {"metavar": "PLAN", "help": "a plan saved with `pbdp plan -o`"},
@@ -219,6 +179,66 @@ def endings_in_words(formats: Sequence[str]) -> str:
     return f"{', '.join(endings[:-1])} or {endings[-1]}"
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Target:
+    """Where a table goes and in which format; `path` is None for standard output."""
+
+    path: Path | None
+    written: str
+    force: bool
+
+    @contextmanager
+    def opened(self) -> Iterator[BinaryIO | None]:
+        """The file to write to; None where the output is printed."""
+        if self.path is None:
+            yield None
+        else:
+            with new_file(self.path, self.force) as file:
+                yield file
+
+
+def target_of(
+    options: argparse.Namespace,
+    formats: Sequence[str],
+    *,
+    read: Sequence[Path | str | None] = (),
+    also: Sequence[str] = (),
+) -> Target:
+    """What the options of `add_written` say, checked before anything is read, drawn or spent.
+
+    `read` are the files that the command reads, none of which may be overwritten; `also` are further endings
+    of names.
+    """
+    if options.output == STANDARD:
+        options.output = None
+    name: str | None = options.output
+    if name is None:
+        if options.format and getattr(options, "json", False):
+            raise ContradictionError("--format", "left out with --json, or used with -o", options.format)
+        if sys.stdout is None:
+            raise InputError("standard output", "open", "a closed one")
+        if options.format == "parquet" and sys.stdout.isatty():
+            raise InputError("output", "a file for Parquet", "a terminal", "Name it with -o.")
+        return _writable(Target(path=None, written=options.format or "csv", force=False))
+    path = checked_target(name, options.force, read)
+    ending = path.suffix.lower().lstrip(".")
+    if options.format is None and ending not in (*formats, *also):
+        raise InputError(
+            "output", f"named {endings_in_words(formats)}", name, f"Or say --format {formats[0]}."
+        )
+    written = options.format or _ALSO.get(ending, ending)
+    return _writable(Target(path=path, written=written, force=options.force))
+
+
+def _writable(target: Target) -> Target:
+    """Refused where the package that writes the format is missing."""
+    if target.written == "parquet":
+        from pbdp.columns.files import pyarrow_modules
+
+        pyarrow_modules()
+    return target
+
+
 def width_of(given: Mapping[str, Any], mark: str = "") -> Any:
     """The width that is stated: one for both sides, or one below and one above; None if there is none."""
     within, below, above = (given.get(name) for name in ("within", "below", "above"))
@@ -262,6 +282,30 @@ def float_of(name: str, text: str) -> float:
         return float(number_of(name, text))
     except OverflowError:
         raise InputError(name, "a finite number", repr(text)) from None
+
+
+def typed_numbers(texts: list[str], what: str = "NUMBER") -> list[int | Decimal | Fraction]:
+    """Private numbers of the command line, exactly; they may be fractions such as 1/3. None is repeated."""
+    try:
+        return [_typed(text) for text in texts]
+    except (ArithmeticError, ValueError):
+        remedy = "Write 1234.5: a point, no commas, no units."
+        raise InputError(what, "a number", "something else", remedy) from None
+
+
+def _typed(text: str) -> int | Decimal | Fraction:
+    if not text.strip():
+        raise ValueError
+    return Fraction(text) if "/" in text and len(text) <= SHORT_TEXT else number_in(text)
+
+
+def plan_in(options: argparse.Namespace) -> Plan:
+    """The plan that the options name, for the relation that is relied on; or one part of it, by itself."""
+    from pbdp.planning.plan import Plan
+
+    plan = Plan.load(options.plan, neighbors=options.neighbors)
+    part = getattr(options, "part", None)
+    return plan if part is None else plan.alone(part)
 
 
 def ledger_place(options: argparse.Namespace) -> str | None:

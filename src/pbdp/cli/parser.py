@@ -10,6 +10,7 @@ import argparse
 import re
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
+from fractions import Fraction
 from importlib import import_module
 from typing import Any, NoReturn
 
@@ -26,6 +27,11 @@ _PARAMETER = re.compile(r"(?<![\w?&-])([a-z_]+)=(True\b|\"[^\"]*\"|'[^']*'|[\w.%
 # Parameters whose options have another name.
 _CALLED = {"trust": "trust_ledger", "families": "family"}
 _BETWEEN_NAMES = re.compile(r"(,? and | or |, )")
+# Written out, such a number would fill the memory.
+LONG_EXPONENT = re.compile(r"[eE][+-]?[\d_]{4}")
+# 1,234 and 1,234,567.5; 0,9 and 12,5
+_THOUSANDS = re.compile(r"[+-]?\d{1,3}(?:,\d{3})+(?:\.\d+)?")
+_COMMA = re.compile(r"[+-]?\d*,\d+")
 
 
 class UsageError(PbdpError):
@@ -189,3 +195,51 @@ def _either(choices: Sequence[str]) -> str:
 
 def _joined(*sentences: str) -> str:
     return " ".join(filter(None, sentences))
+
+
+# ----------------------------------------------------------------------------- numbers, as people write them
+
+
+def number(text: str) -> float:
+    """A number; what people write otherwise is refused with the way to write it."""
+    try:
+        return float(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(
+            f"must be a number; got {text!r}. {how_to_write(text)}".strip()
+        ) from None
+
+
+def share(text: str) -> float:
+    """A part of one, such as 0.9, also written 90%."""
+    percent = text.strip().removesuffix("%")
+    if percent == text.strip():
+        return number(text)
+    try:
+        return float(Fraction(percent) / 100)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"must be 0.9 or 90%, say; got {text!r}.") from None
+
+
+def whole(text: str) -> int:
+    """A whole number, also written 1e6."""
+    try:
+        exact = int(text) if LONG_EXPONENT.search(text) else Fraction(text)
+    except (ValueError, ZeroDivisionError):
+        exact = Fraction(1, 2)
+    if exact.denominator != 1:
+        raise argparse.ArgumentTypeError(
+            f"must be a whole number; got {text!r}. {how_to_write(text)}".strip()
+        )
+    return int(exact)
+
+
+def how_to_write(text: str) -> str:
+    """A sentence on how a number is written here, for text that has commas or per cent signs."""
+    text = text.strip()
+    if _THOUSANDS.fullmatch(text):
+        point = f", or {text.replace(',', '.')}" if text.count(",") == 1 and "." not in text else ""
+        return f"Write {text.replace(',', '')} without the comma{point}."
+    if _COMMA.fullmatch(text):
+        return f"Write {text.replace(',', '.')} with a point."
+    return ""

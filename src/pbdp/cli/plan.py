@@ -6,8 +6,8 @@ import argparse
 from typing import TYPE_CHECKING
 
 from pbdp.cli.files import picture_of, plan_out, plan_target
-from pbdp.cli.options import add, add_neighbors, number, whole, width_of
-from pbdp.cli.parser import Parser
+from pbdp.cli.options import add, add_neighbors, width_of
+from pbdp.cli.parser import Parser, number, whole
 from pbdp.errors import did_you_mean
 from pbdp.spelling import word_now
 
@@ -104,14 +104,14 @@ def run(options: argparse.Namespace) -> str:
         step=options.step,
         families=tuple(options.family) if options.family else None,
     )
-    options.phases.now("Proving the limit")
+    options.progress.now("Proving the limit")
     _ = made.limit
     if picture is not None:
         from pbdp.figures.plan_figure import draw_plan
 
         draw_plan(made, picture, full=options.explain)
     if options.explain and not options.json:
-        options.phases.now("Proving what no law can go below")
+        options.progress.now("Proving what no law can go below")
         return plan_out(made, options, target, _why(made))
     return plan_out(made, options, target, "")
 

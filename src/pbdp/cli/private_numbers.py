@@ -1,4 +1,4 @@
-"""The private numbers of `pbdp release`, typed or in a file, at their exact value.
+"""The private numbers of a file, at their exact value.
 
 Text that is no number is refused before anything is paid, neither with what is there nor with its row. Every
 number is taken, NaN and infinite ones too, however many digits it has, and where nothing is counts as 0: what
@@ -9,62 +9,28 @@ they were.
 from __future__ import annotations
 
 from contextlib import closing
-from dataclasses import dataclass, field
 from decimal import Decimal
-from fractions import Fraction
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pbdp.cli.progress import Progress
 from pbdp.columns.files import HEADER, Block, Wanted, blocks_of, pyarrow_modules
 from pbdp.columns.given import arrow_array
-from pbdp.digits import SHORT_TEXT, number_in
+from pbdp.digits import number_in
 from pbdp.errors import InputError
+
+if TYPE_CHECKING:
+    from pbdp.cli.main import Progress
 
 REMEDY = "Look for units, thousands separators, decimal commas and words."
 # What JSON has beside arrays and objects.
 SINGLE = {str, int, Decimal, bool, type(None)}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class PrivateColumn:
-    """`answers` is a list of exact numbers or a numpy array; `kept` columns are published as they are."""
-
-    answers: Any
-    kept: dict[str, Any] = field(default_factory=dict)
-
-    @property
-    def count(self) -> int:
-        """How many numbers there are."""
-        return len(self.answers)
-
-
-# ---------------------------------------------------------------------------------------------- typed
-
-
-def typed_numbers(texts: list[str], what: str = "NUMBER") -> PrivateColumn:
-    """Numbers of the command line, which may be fractions such as 1/3."""
-    try:
-        return PrivateColumn(answers=[_typed(text) for text in texts])
-    except (ArithmeticError, ValueError):
-        remedy = "Write 1234.5: a point, no commas, no units."
-        raise InputError(what, "a number", "something else", remedy) from None
-
-
-def _typed(text: str) -> int | Decimal | Fraction:
-    if not text.strip():
-        raise ValueError
-    return Fraction(text) if "/" in text and len(text) <= SHORT_TEXT else number_in(text)
-
-
-# ------------------------------------------------------------------------------------------ in a file
-
-
 def numbers_from(
     name: str, given_format: str | None, column: str | None, keep: list[str], progress: Progress
-) -> PrivateColumn:
-    """The numbers in a file, and the columns beside them that are kept."""
+) -> tuple[Any, dict[str, Any]]:
+    """The numbers in a file, a list of exact ones or an array, and the columns beside them that are kept."""
     wanted = Wanted(column=column, needed=dict.fromkeys(keep, "--keep"))
     numbers: list[Any] = []
     kept: dict[str, list[Any]] = {name: [] for name in keep}
@@ -77,10 +43,7 @@ def numbers_from(
     answers = _joined(numbers)
     if not len(answers):
         raise InputError("input", "one number or more", "none")
-    return PrivateColumn(
-        answers=answers,
-        kept={label: _kept(label, parts) for label, parts in kept.items()},
-    )
+    return answers, {label: _kept(label, parts) for label, parts in kept.items()}
 
 
 def numbers_in(block: Block, hint: str = "") -> Any:

@@ -3,33 +3,41 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Iterable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO
 
-from pbdp.cli.files import (
-    STANDARD,
-    WRITTEN,
-    Outcome,
+from pbdp.cli.files import STANDARD, WRITTEN, Outcome, checked_target, json_text, new_file
+from pbdp.cli.options import (
     Target,
-    checked_target,
-    json_text,
-    new_file,
+    add,
+    add_budget,
+    add_written,
+    blocks_of,
+    check_budget,
+    paying_budget,
+    paying_of,
     plan_in,
     target_of,
+    typed_numbers,
 )
-from pbdp.cli.options import add, add_budget, add_written, check_budget, share
-from pbdp.cli.parser import Parser
-from pbdp.cli.progress import Progress
+from pbdp.cli.parser import Parser, share
 from pbdp.columns.files import FORMATS
 from pbdp.errors import ContradictionError, InputError, did_you_mean
 from pbdp.paying import PayingFor
 
 if TYPE_CHECKING:
-    from pbdp.cli.private_numbers import PrivateColumn
-    from pbdp.cli.publication import Publication
-    from pbdp.planning.plan import Plan
+    from pbdp.cli.words.releases import Publication
+    from pbdp.noise.kernel import Array, Index
+    from pbdp.planning.plan import Part, Plan
+    from pbdp.release.intervals import Intervals
+    from pbdp.release.keystream import Keystream
+    from pbdp.release.releaser import Prepared
 
+THIS_CALL = "this call only"
+# Intervals that are found between two words on how far it is.
+BLOCK = 2048
 EXAMPLES = """examples:
   pbdp release plan.json 1234
   pbdp release plan.json 1234 --interval 0.99 --json
@@ -111,24 +119,127 @@ def run(options: argparse.Namespace) -> Outcome:
     plan = plan_in(options)
     _check_kept(plan, options.keep)
 
-    from pbdp.cli.publication import publish
     from pbdp.cli.published_columns import ready_columns, table_bytes
 
-    with Progress() as progress:
-        columns = _columns(plan, options, progress)
-        kept = columns[0].kept
-        if kept:
-            kept = ready_columns(kept, "json" if target.path is None and options.json else target.written)
-        with target.opened() as file, _opened(manifest, options.force) as beside:
-            publication = publish(plan, columns, kept, options, progress)
-            if file is not None:
-                file.write(table_bytes(publication.table(target.written), target.written))
-            if beside is not None:
-                beside.write(publication.release_file(options.query).content())
+    answers, kept = _answers(plan, options)
+    if kept:
+        kept = ready_columns(kept, "json" if target.path is None and options.json else target.written)
+    with target.opened() as file, _opened(manifest, options.force) as beside:
+        publication = _published(plan, answers, kept, options)
+        if file is not None:
+            file.write(table_bytes(publication.table(target.written), target.written))
+        if beside is not None:
+            beside.write(publication.release_file(options.query).content())
     return Outcome(
         output=_output(publication, options, target),
         notes=publication.notes(in_words=not options.json),
         released=target.path is None,
+    )
+
+
+def _published(
+    plan: Plan,
+    answers: Sequence[Any],
+    kept: dict[str, Any],
+    options: argparse.Namespace,
+) -> Publication:
+    """Check that the plan covers so many numbers of each part, and draw for all of them or for none.
+
+    The same as `plan.release`, but for the way back into the form of the answers, which text does not have.
+    """
+    import numpy as np
+
+    from pbdp.cli.words.releases import Publication, Published, paid_words, uncounted_words
+
+    seed = options.insecure_test_seed
+    ready = [
+        _prepared(part, own, disjoint=options.disjoint) for part, own in zip(plan.parts, answers, strict=True)
+    ]
+    counts = [len(own) for own in answers]
+    options.progress.tell("drawing", sum(counts))
+    # a vector, or the answers of all parts, are one release
+    numbers = not plan.is_joint and plan.requirement.coordinates is None
+    count = counts[0] if numbers else 1
+    record: dict[str, Any] | None = None
+    with paying_budget(options) as budget:
+        if budget is None:
+            enforced = THIS_CALL
+            values: Array | Index = _drawn(ready, seed)
+            note = uncounted_words(plan, 1 if options.disjoint else count)
+        else:
+            # paid for in the ledger before anything is drawn
+            paid = budget.paid(
+                plan,
+                count,
+                lambda: _drawn(ready, None),
+                disjoint=options.disjoint,
+                again=options.again,
+                shape=counts if plan.is_joint else None,
+                **paying_of(options, PayingFor),
+            )
+            enforced = f"ledger {budget.ledger.place}"
+            values, note = paid.values, paid_words(budget, plan, paid)
+            if options.manifest is not None:
+                from pbdp.certificates.release_file import payment
+
+                record = payment(paid.reservation, blocks_of(options))
+    drawn = np.split(values.astype(np.float64, copy=False), np.cumsum(counts)[:-1])
+    publication = Publication(
+        plan=plan,
+        parts=tuple(
+            Published(part=part, values=own, intervals=_intervals(part, own, options))
+            for part, own in zip(plan.parts, drawn, strict=True)
+        ),
+        enforced=enforced,
+        note=note,
+        kept=kept,
+        disjoint=options.disjoint,
+        alone=options.input is None and (plan.is_joint or (numbers and count == 1)),
+        insecure_test_seed=seed,
+        paid=record,
+    )
+    options.progress.tell("writing", sum(counts))
+    return publication
+
+
+def _prepared(part: Part, answers: Any, *, disjoint: bool) -> Prepared:
+    """A part's answers, counted."""
+    part.releaser.check_count(len(answers), disjoint)
+    # one number may be larger than an array can hold
+    alone = len(answers) == 1 and part.requirement.coordinates is None
+    return part.releaser.prepared(answers[0] if alone else answers)
+
+
+def _drawn(ready: Iterable[Prepared], seed: int | None) -> Array:
+    """The numbers of all parts, one after the other; a test seed is another one for each part."""
+    import numpy as np
+
+    from pbdp.release.keystream import InsecureTestKeystream, SecureKeystream
+
+    def keystream(index: int) -> Keystream:
+        return SecureKeystream() if seed is None else InsecureTestKeystream(seed + index)
+
+    return np.concatenate([part.draw(keystream(index)) for index, part in enumerate(ready)])
+
+
+def _intervals(part: Part, published: Array, options: argparse.Namespace) -> Intervals | None:
+    """The intervals of published numbers, if asked for; each different number is looked at once."""
+    if options.interval is False:
+        return None
+    import numpy as np
+
+    from pbdp.release.intervals import Intervals
+
+    confidence = None if options.interval is True else options.interval
+    values, where = np.unique(published, return_inverse=True)
+    found = []
+    for start in range(0, len(values), BLOCK):
+        options.progress.tell("finding interval", start, len(values))
+        found.append(part.releaser.intervals(values[start : start + BLOCK], confidence))
+    return Intervals(
+        low=np.concatenate([block.low for block in found])[where],
+        high=np.concatenate([block.high for block in found])[where],
+        confidence=found[0].confidence,
     )
 
 
@@ -150,29 +261,27 @@ def _output(publication: Publication, options: argparse.Namespace, target: Targe
     return table_bytes(publication.table(target.written), target.written)
 
 
-def _columns(plan: Plan, options: argparse.Namespace, progress: Progress) -> list[PrivateColumn]:
-    """The answers of each part: typed, typed behind their names, or in columns of a file."""
-    from pbdp.cli.private_numbers import numbers_from, typed_numbers
-
-    if not plan.is_joint:
-        if options.input is None:
-            return [typed_numbers(options.numbers)]
-        if options.keep and options.column is None:
-            raise ContradictionError("--keep", "used with --column", "no --column")
-        return [numbers_from(options.input, options.input_format, options.column, options.keep, progress)]
+def _answers(plan: Plan, options: argparse.Namespace) -> tuple[list[Any], dict[str, Any]]:
+    """The answers of each part, typed (behind their names) or in columns of a file; and what is kept."""
     names = [part.name for part in plan.parts]
     if options.input is None:
+        if not plan.is_joint:
+            return [typed_numbers(options.numbers)], {}
         given = _by_name(options.numbers, names)
-        return [typed_numbers(given[name], name) for name in names]
-    if options.column is not None or options.input == STANDARD:
+        return [typed_numbers(given[name], name) for name in names], {}
+    if not plan.is_joint:
+        if options.keep and options.column is None:
+            raise ContradictionError("--keep", "used with --column", "no --column")
+        names = [options.column]
+    elif options.column is not None or options.input == STANDARD:
         got = "--column" if options.column is not None else "standard input"
         rule = f"a file with the columns {', '.join(names)} for this plan"
         raise ContradictionError("--input", rule, got)
-    read: list[PrivateColumn] = []
-    for name in names:
-        keep = [] if read else options.keep
-        read.append(numbers_from(options.input, options.input_format, name, keep, progress))
-    return read
+    from pbdp.cli.private_numbers import numbers_from
+
+    file, progress = (options.input, options.input_format), options.progress
+    first, kept = numbers_from(*file, names[0], options.keep, progress)
+    return [first, *(numbers_from(*file, name, [], progress)[0] for name in names[1:])], kept
 
 
 def _by_name(texts: list[str], names: list[str]) -> dict[str, list[str]]:
@@ -227,7 +336,7 @@ def _check_kept(plan: Plan, keep: list[str]) -> None:
     """Columns that are kept must not be private, nor be called like one that is published."""
     if not keep:
         return
-    from pbdp.cli.publication import own_columns
+    from pbdp.cli.words.releases import own_columns
 
     names = own_columns(plan)
     if taken := [name for name in keep if name in names]:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import argparse
 
 from pbdp.cli.files import Outcome, json_text
-from pbdp.cli.options import add, ledger_place, whole
-from pbdp.cli.parser import Parser
+from pbdp.cli.options import add, ledger_place
+from pbdp.cli.parser import Parser, whole
 from pbdp.errors import ContradictionError, InputError
 
 LARGEST_PORT = 65535
@@ -67,7 +67,7 @@ def run(options: argparse.Namespace) -> Outcome:
 
     def tell(address: str) -> None:
         # it is no task that gets done
-        options.phases.now("")
+        options.progress.now("")
         if options.json:
             print(json_text("studio", {"address": address}), flush=True)
         else:

@@ -14,7 +14,6 @@ import numpy.typing as npt
 
 from pbdp.cli.options import names_in
 from pbdp.cli.private_numbers import numbers_in
-from pbdp.cli.progress import Progress
 from pbdp.columns.files import Block, Wanted, blocks_of, pyarrow_modules
 from pbdp.errors import InputError
 from pbdp.noise.kernel import Array
@@ -24,7 +23,7 @@ _YES, _NO = {"true", "yes", "1"}, {"false", "no", "0", ""}
 Mask = npt.NDArray[np.bool_]
 
 
-def groups_from(options: argparse.Namespace, progress: Progress, *, means: bool) -> tuple[Any, Any]:
+def groups_from(options: argparse.Namespace, *, means: bool) -> tuple[Any, Any]:
     """The compared column of both groups: numbers, or whether each person said yes."""
     names = names_in(options.groups)
     if len(names) != 2 or names[0] == names[1] or "" in names:
@@ -37,7 +36,7 @@ def groups_from(options: argparse.Namespace, progress: Progress, *, means: bool)
             values = _floats(block) if means else _yes(block, options.yes)
             for name, own in zip(names, found, strict=True):
                 own.append(values[keys == name])
-            progress.tell("reading row", block.first + len(keys), block.total)
+            options.progress.tell("reading row", block.first + len(keys), block.total)
     first, second = (np.concatenate([*own, np.zeros(0)]) for own in found)
     for name, group in zip(names, (first, second), strict=True):
         if not len(group):

@@ -5,8 +5,8 @@ from __future__ import annotations
 import argparse
 
 from pbdp.cli.files import picture_of, plan_out, plan_target
-from pbdp.cli.options import add, add_neighbors, whole, width_of
-from pbdp.cli.parser import Parser
+from pbdp.cli.options import add, add_neighbors, width_of
+from pbdp.cli.parser import Parser, whole
 from pbdp.mechanism.coordinates import NORMS
 
 EXAMPLES = """examples:

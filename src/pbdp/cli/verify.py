@@ -160,7 +160,7 @@ def _comparison(options: argparse.Namespace) -> Verified:
 
 def _words(found: Verified, what: str) -> str:
     from pbdp.cli.words.layout import columns
-    from pbdp.cli.words.plans import loss_words
+    from pbdp.cli.words.releases import loss_words
 
     rows = [[VERDICTS[check.holds], check.name, check.words] for check in found.checks]
     if not found.holds:

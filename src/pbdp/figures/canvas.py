@@ -17,6 +17,8 @@ COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#00
 # Lines differ in their dashes too, for print in gray.
 DASHES = ("-", "--", "-.", ":", (0, (5, 1)), (0, (3, 1, 1, 1)), (0, (1, 1)))
 FORMATS = (".png", ".svg", ".pdf")
+# The least distance of two names, as a share of the panel's height.
+APART = 0.055
 
 
 def new_figure(
@@ -57,10 +59,10 @@ def legend_below(panel: Axes, *, columns: int = 1) -> None:
     panel.legend(fontsize=10, loc="upper center", bbox_to_anchor=(0.5, -0.16), ncols=columns, frameon=False)
 
 
-def name_ends(panel: Axes, ends: Sequence[tuple[float, float, str, str]], apart: float = 0.055) -> None:
+def name_ends(panel: Axes, ends: Sequence[tuple[float, float, str, str]]) -> None:
     """Names of lines behind their last points (x, y, name, color), moved apart where they would overlap.
 
-    `apart` is the least distance, as a share of the panel's height. Room for the names is made on the right.
+    Room for them is made on the right.
     """
     if not ends:
         return
@@ -71,7 +73,7 @@ def name_ends(panel: Axes, ends: Sequence[tuple[float, float, str, str]], apart:
     put: dict[int, float] = {}
     last = -1.0
     for index in order:
-        last = put[index] = max(float(heights[index]), last + apart)
+        last = put[index] = max(float(heights[index]), last + APART)
     for index, (_, _, name, color) in enumerate(ends):
         panel.annotate(
             name,

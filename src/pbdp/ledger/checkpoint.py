@@ -22,14 +22,14 @@ from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from pbdp.errors import InputError
 from pbdp.ledger.book import Book
-from pbdp.ledger.errors import DamagedLedgerError
+from pbdp.ledger.errors import DamagedLedgerError, LedgerError
 from pbdp.ledger.guard import BEFORE_ALL, Guard, batch, batch_end
-from pbdp.ledger.keys import Key
+from pbdp.ledger.keys import Key, state_folder, write_whole
 from pbdp.ledger.record import Amounts, Record
-from pbdp.ledger.state_folder import state_folder, write_whole
 from pbdp.ledger.stores.interface import Reading, Stored
-from pbdp.ledger.verification import Walk
+from pbdp.ledger.verification import Export, Verification, Walk
 from pbdp.spelling import canonical
 
 _PURPOSE = "ledger checkpoint"
@@ -97,6 +97,55 @@ class Verified:
             write_whole(file, json.dumps(content).encode(), aside=file.with_suffix(".verified.new"))
         except OSError:  # then everything is added up the next time, too
             return
+
+
+def outcome(guard: Guard, *, everything: bool, against: Iterable[str] | None) -> Verification:
+    """What `Ledger.verify` finds; the ledger must continue the export `against`."""
+    export = None if against is None else sound_export(guard, against)
+    walk, notes, unchecked = Walk(), [*guard.notes, *guard.store.notes()], [""]
+    try:
+        found = verified(guard, everything=everything)
+        walk = found.walk
+        if walk.fault is None:
+            walk.fault = guard.store.fault() or _misled(guard, walk, found.spent)
+        if walk.fault is None:
+            found.keep(guard)
+            unchecked = guard.what_was_not_checked(walk)
+            notes += unchecked
+            if found.since is not None:
+                notes.append(found.since.in_words())
+        if walk.fault is None and export is not None:
+            walk.fault = guard.divergence(export.hashes)
+            notes.append(f"The export ends at record {len(export.hashes) - 1}.")
+    except DamagedLedgerError as damage:
+        walk.fault = damage.fault
+    except LedgerError as problem:
+        walk.fault = str(problem)
+    return walk.outcome(guard.store.place, tuple(notes), macs=not unchecked)
+
+
+def sound_export(guard: Guard, lines: Iterable[str]) -> Export:
+    """An export that is sound, and of this ledger."""
+    export = Export.read(lines, guard.check)
+    if export.found.fault is not None:
+        raise InputError("export", "sound", f"one with a fault: {export.found.fault}")
+    if export.found.ledger != guard.identity:
+        raise InputError("export", f"of the ledger {guard.identity}", f"one of {export.found.ledger}")
+    return export
+
+
+def _misled(guard: Guard, walk: Walk, added_up: dict[str, Amounts]) -> str | None:
+    """Whether looking the totals up leads to something else than walking through all records."""
+
+    def look(book: Book) -> str | None:
+        for name, spent in added_up.items():
+            state = book.dataset(name)
+            # a release since the walk is no fault
+            if walk.head is not None and state.sequence <= walk.head.sequence and state.spent != spent:
+                return f"looking up what {name} has spent does not find its last record"
+        return None
+
+    return guard.read(look)
 
 
 def verified(guard: Guard, *, everything: bool) -> Verified:

@@ -37,9 +37,8 @@ from pbdp.ledger.errors import (
     WitnessError,
     missing_key,
 )
-from pbdp.ledger.keys import LEDGER_ID, Key, Keyring, key_folder
+from pbdp.ledger.keys import LEDGER_ID, Key, Keyring, key_folder, state_folder
 from pbdp.ledger.record import Amounts, BrokenRecordError, Payload, Record, none_of, total
-from pbdp.ledger.state_folder import state_folder
 from pbdp.ledger.stores.interface import Reading, Row, Store, Stored, T, Writing
 from pbdp.ledger.verification import Walk
 from pbdp.ledger.witness import Memory, Witness

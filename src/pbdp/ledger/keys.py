@@ -1,11 +1,15 @@
 """The keys of a ledger: secrets that the releasing side holds, and that are never where the ledger is.
 
+They are in the state folder of this machine, where it keeps what it knows of ledgers outside of them:
+$PBDP_STATE, or $XDG_STATE_HOME/pbdp, or ~/.local/state/pbdp. A file in it is written whole or stays as it
+was: written aside, forced to the disk, renamed, and the folder forced to the disk.
+
 Every record carries a MAC under a key (`Key.mac`). Who can append to the ledger but has no key cannot write a
 record that is believed. MACs do not stop a ledger from being taken back: its old records are genuine. The
 witness does that.
 
 A key is 32 random bytes in a file of its own, LEDGER-ID.key, with mode 0600, in the folder $PBDP_KEYS or else
-in the state folder of this machine. The file is written whole, and never changed. ID follows from the
+in the state folder. The file is written whole, and never changed. ID follows from the
 secret, so that a damaged file is noticed. Its life:
 
 - *made* with the ledger, before the ledger's first record is written;
@@ -40,7 +44,6 @@ from typing import Any
 
 from pbdp.errors import InputError
 from pbdp.ledger.errors import KeyFileError
-from pbdp.ledger.state_folder import state_folder, write_whole
 
 FORMAT = "pbdp ledger keys 1"
 KEY_ID = re.compile(r"[0-9a-f]{16}")
@@ -86,6 +89,14 @@ class Key:
 
     def _for(self, purpose: str) -> bytes:
         return hmac.digest(self.secret, f"pbdp {purpose}".encode(), "sha256")
+
+
+def state_folder() -> Path:
+    """Where this machine keeps what it knows of ledgers."""
+    own, shared = os.environ.get("PBDP_STATE"), os.environ.get("XDG_STATE_HOME")
+    if own:
+        return Path(own)
+    return (Path(shared) if shared else Path.home() / ".local" / "state") / "pbdp"
 
 
 def key_folder() -> Path:
@@ -227,3 +238,34 @@ def _secrets(record: dict[str, Any]) -> list[Key] | None:
     except (ValueError, KeyError, TypeError):
         return None
     return keys if all(len(key.secret) == _SECRET_BYTES for key in keys) else None
+
+
+def write_whole(file: Path, content: bytes, *, aside: Path) -> None:
+    """The whole content under this name, durably, or what was there before, whatever happens in between."""
+    write_aside(aside, content)
+    aside.replace(file)
+    _synced(file.parent)
+
+
+def write_aside(aside: Path, content: bytes) -> None:
+    """A file that has not got its name yet."""
+    descriptor = os.open(aside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    try:
+        write_all(descriptor, content)
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def write_all(descriptor: int, content: bytes) -> None:
+    """A full disk takes a part, and refuses the rest when it is asked again."""
+    while content:
+        content = content[os.write(descriptor, content) :]
+
+
+def _synced(folder: Path) -> None:
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+import re
 import secrets
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
@@ -11,6 +12,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self, TypeVar
 
+from pbdp.domains import is_connection
 from pbdp.errors import ContradictionError, InputError
 from pbdp.ledger.book import Book, DatasetState, Spend, packed_answer
 from pbdp.ledger.errors import (
@@ -24,7 +26,7 @@ from pbdp.ledger.errors import (
     UntrustedLedgerError,
 )
 from pbdp.ledger.guard import Change, Gap, Guard, signing_key
-from pbdp.ledger.keys import Key, Keyring, key_folder
+from pbdp.ledger.keys import Key, Keyring, key_folder, state_folder
 from pbdp.ledger.record import (
     FORMAT,
     Amounts,
@@ -49,10 +51,9 @@ from pbdp.ledger.request import (
     spend_content,
     spent_after,
 )
-from pbdp.ledger.state_folder import state_folder
-from pbdp.ledger.stores.at import store_at
 from pbdp.ledger.stores.interface import Store, Writing
-from pbdp.ledger.verification import Export, Verification, Walk, export_lines
+from pbdp.ledger.stores.sqlite import SqliteStore
+from pbdp.ledger.verification import Verification, export_lines
 from pbdp.ledger.witness import ledger_seen_at, place_file
 from pbdp.mechanism.neighbors import Neighbors
 from pbdp.spelling import canonical
@@ -61,6 +62,9 @@ T = TypeVar("T")
 _LOG = logging.getLogger("pbdp.ledger")
 # Seconds to wait for another program that holds the ledger.
 WAIT = 30.0
+# Nobody means to wait for longer.
+LONGEST_WAIT = 86_400
+_SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+)://")
 # How often a price is found outside the lock, if others spend meanwhile, before it is found inside.
 OUTSIDE = 3
 AFTER_RECOVERY = "one of after the last recovery of this ledger"
@@ -410,51 +414,9 @@ class Ledger:
         Records that are byte for byte those of this machine's last verification are not added up again,
         unless `everything` is said (see `checkpoint`). The ledger must continue the export `against`.
         """
-        from pbdp.ledger.checkpoint import verified
+        from pbdp.ledger.checkpoint import outcome
 
-        export = None if against is None else self._export(against)
-        walk, notes, unchecked = Walk(), list(self.notes), [""]
-        try:
-            found = verified(self._guard, everything=everything)
-            walk = found.walk
-            if walk.fault is None:
-                walk.fault = self._guard.store.fault() or self._misled(walk, found.spent)
-            if walk.fault is None:
-                found.keep(self._guard)
-                unchecked = self._guard.what_was_not_checked(walk)
-                notes += unchecked
-                if found.since is not None:
-                    notes.append(found.since.in_words())
-            if walk.fault is None and export is not None:
-                walk.fault = self._guard.divergence(export.hashes)
-                notes.append(f"The export ends at record {len(export.hashes) - 1}.")
-        except DamagedLedgerError as damage:
-            walk.fault = damage.fault
-        except LedgerError as problem:
-            walk.fault = str(problem)
-        return walk.outcome(self.place, tuple(notes), macs=not unchecked)
-
-    def _export(self, lines: Iterable[str]) -> Export:
-        """An export that is sound, and of this ledger."""
-        export = Export.read(lines, self._guard.check)
-        if export.found.fault is not None:
-            raise InputError("export", "sound", f"one with a fault: {export.found.fault}")
-        if export.found.ledger != self.identity:
-            raise InputError("export", f"of the ledger {self.identity}", f"one of {export.found.ledger}")
-        return export
-
-    def _misled(self, walk: Walk, added_up: dict[str, Amounts]) -> str | None:
-        """Whether looking the totals up leads to something else than walking through all records."""
-
-        def look(book: Book) -> str | None:
-            for name, spent in added_up.items():
-                state = book.dataset(name)
-                # a release since the walk is no fault
-                if walk.head is not None and state.sequence <= walk.head.sequence and state.spent != spent:
-                    return f"looking up what {name} has spent does not find its last record"
-            return None
-
-        return self._guard.read(look)
+        return outcome(self._guard, everything=everything, against=against)
 
     def rotate_key(self) -> str:
         """Put what comes from now on under a new key; its id. Other machines need it: `exported_keys`."""
@@ -481,11 +443,11 @@ class Ledger:
         """
 
         def begin(store: Store) -> Guard:
-            from pbdp.ledger.checkpoint import verified
+            from pbdp.ledger.checkpoint import sound_export, verified
 
             guard = Guard(store, wait=wait)
             guard.meet()
-            kept = cls(guard)._export(export)
+            kept = sound_export(guard, export)
             walk = verified(guard, everything=True).walk
             fault = walk.fault or store.fault() or guard.divergence(kept.hashes)
             if fault is not None:
@@ -523,6 +485,26 @@ def verify_ledger(
         return Verification(place=place, fault=found.fault)
     except (LedgerError, NotALedgerError) as found:
         return Verification(place=place, fault=str(found))
+
+
+def store_at(url: str | Path, *, wait: float) -> Store:
+    """The store that keeps the ledger: PostgreSQL at postgresql:// URLs, SQLite at the path of a file."""
+    if not 0 <= wait <= LONGEST_WAIT:
+        raise InputError("wait", f"a number of seconds from 0 to {LONGEST_WAIT}", wait)
+    text = str(url)
+    rule = "the path of a file or a postgresql:// URL"
+    if not text.startswith(("postgresql://", "postgres://")):
+        if scheme := _SCHEME.match(text):
+            raise InputError("ledger", rule, f"{scheme.group(1)}://...")
+        if is_connection(text):
+            remedy = "Write postgresql://host:port/database; a file in this folder with ./ before its name."
+            raise InputError("ledger", rule, "what looks like another way to name a database", remedy)
+        if not text or "\0" in text:
+            raise InputError("ledger", rule, ascii(text))
+        return SqliteStore(Path(text), wait=wait)
+    from pbdp.ledger.stores.postgres import PostgresStore
+
+    return PostgresStore(text, wait=wait)
 
 
 def refuse_removed(store: Store) -> None:

@@ -1,7 +1,7 @@
 """What this machine remembers of a ledger, outside of it: the last head it saw, and what was spent by then.
 
 A ledger can be copied back from a backup, and nothing inside of it would show that. So each change of a
-ledger is noted in small files in the state folder of this machine (`state_folder`):
+ledger is noted in small files in the state folder of this machine (see `keys`):
 
 - ID.json: the last head (sequence and hash), and per dataset the last totals with the sequence they are of.
   It only moves forward: each part is replaced by one of a higher sequence, so that the order in which
@@ -29,8 +29,8 @@ from pathlib import Path
 from typing import Any
 
 from pbdp.ledger.errors import LedgerError, WitnessError
+from pbdp.ledger.keys import write_all, write_whole
 from pbdp.ledger.record import Amounts
-from pbdp.ledger.state_folder import content_of, write_all, write_whole
 from pbdp.ledger.stores.interface import T
 
 _ENTRY = 40
@@ -89,7 +89,7 @@ class Witness:
         return memory if memory is None or head is None else memory.joined(head)
 
     def _main(self) -> Memory | None:
-        content = content_of(self._file)
+        content = _content_of(self._file)
         if content is None:
             return None
         try:
@@ -239,7 +239,7 @@ def place_file(place: str, folder: Path) -> Path:
 
 def ledger_seen_at(file: Path) -> str | None:
     """The id in such a file; None if there is none."""
-    content = content_of(file)
+    content = _content_of(file)
     if content is None:
         return None
     try:
@@ -263,3 +263,13 @@ def _parsed(content: dict[str, Any]) -> Memory:
     if len(bytes.fromhex(memory.hash)) != 32:
         raise ValueError(memory.hash)
     return memory
+
+
+def _content_of(file: Path) -> bytes | None:
+    """What is in a file; None if there is none."""
+    try:
+        return file.read_bytes()
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except OSError as problem:
+        raise WitnessError(file, f"it cannot be read: {problem.strerror}") from None

@@ -87,11 +87,6 @@ class Estimate:
         """The estimates as shares of all who reported."""
         return self.people / self.users
 
-    @property
-    def standard_error(self) -> Array:
-        """Square roots of the estimated variances."""
-        return np.sqrt(self.variance)
-
     def projected(self) -> Estimate:
         """The nearest histogram with no negative entry that adds up to all users (least squares); biased."""
         if self.overlapping:

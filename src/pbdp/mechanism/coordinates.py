@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 from pbdp.domains import finite, whole
 from pbdp.errors import ContradictionError, InputError
@@ -62,6 +63,12 @@ class Coordinates:
         if self.touches is None or self.touches == self.dimensions:
             return "each coordinate"
         return "one coordinate" if self.touches == 1 else f"{self.touches} coordinates, each"
+
+    def record(self) -> dict[str, Any]:
+        """What is needed to build them again, for JSON; part of the fingerprints of plans for vectors."""
+        record = {"dimensions": self.dimensions, "norm": self.norm, "touches": self.touches}
+        # left out as before, where one norm measures both errors and changes
+        return record if self.change_norm is None else {**record, "change_norm": self.change_norm}
 
     def _check_touches(self) -> None:
         if self.touches is None:

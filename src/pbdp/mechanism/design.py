@@ -1,4 +1,12 @@
-"""A design: one mechanism on a grid, with everything that is needed to account for it and to draw from it."""
+"""A design: one mechanism on a grid, with everything that is needed to account for it and to draw from it.
+
+The mechanism is a boosted kernel (paper, Eq. 2 and 3). Given the true answer Q, the output has density
+
+    w(y) f(y - Q) / C(Q),    w = 1 inside the region of Q and 1 - q outside,    C(Q) = 1 - q·pbar(Q),
+
+where f is the kernel's density, q the boost and pbar(Q) the kernel's mass outside the region. q = 0 is the
+plain kernel; q = 1 cuts everything outside the region off.
+"""
 
 from __future__ import annotations
 
@@ -6,11 +14,13 @@ import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
+from pbdp.domains import probability
 from pbdp.errors import CannotCertifyError, InputError
-from pbdp.mechanism.boosted import Boosted
 from pbdp.mechanism.decoder import Decoder
 from pbdp.mechanism.grid import Grid, LinearGrid
 from pbdp.mechanism.log_grid import LogGrid
@@ -25,11 +35,71 @@ from pbdp.mechanism.weights import (
     integer_weights,
     weights_rounded_up,
 )
-from pbdp.noise.family import stretched
-from pbdp.noise.kernel import Array, LatticeKernel
+from pbdp.noise.family import kernel_record, stretched
+from pbdp.noise.kernel import Array, Kernel, LatticeKernel
 
 # Tables that reach further take seconds to look up in their own sums.
 LONG = 1 << 20
+# What the kernel's own rounding (1e-12 relative, see pbdp.noise.kernel) can take off a confidence.
+KERNEL_ERROR = 4e-12
+
+
+def region_masses(kernel: Kernel, below: npt.ArrayLike, above: npt.ArrayLike) -> tuple[Array, Array]:
+    """The kernel's mass (inside, outside) of [-below, above], each without cancellation."""
+    outside = kernel.survival(above) + _mass_below(kernel, -np.asarray(below))
+    inside = kernel.mass(-np.asarray(below), above)
+    return inside, outside
+
+
+def _mass_below(kernel: Kernel, low: npt.ArrayLike) -> Array:
+    """P(noise < low): the cdf, less the mass at `low` itself on a lattice."""
+    return kernel.cdf(np.ceil(np.asarray(low)) - 1) if isinstance(kernel, LatticeKernel) else kernel.cdf(low)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Boosted:
+    """A kernel, a region and a boost: one output law for every answer."""
+
+    kernel: Kernel
+    region: Region
+    boost: float
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.boost <= 1:
+            raise InputError("boost", "between 0 and 1", self.boost)
+
+    @property
+    def boost_loss(self) -> float:
+        """The paper's L2 = -log(1 - q): the loss at an output that only one of two answers prefers."""
+        return -math.log1p(-self.boost) if self.boost < 1 else math.inf
+
+    @property
+    def follows_answer(self) -> bool:
+        """Whether the law of (output - answer) is the same for all answers."""
+        return self.boost == 0 or self.region.follows_answer
+
+    def normalizer(self, below: npt.ArrayLike, above: npt.ArrayLike) -> Array:
+        """C = 1 - q·pbar for a region that reaches `below` and `above` its answer."""
+        inside, outside = region_masses(self.kernel, below, above)
+        return inside + (1 - self.boost) * outside
+
+
+def boost_for(kernel: Kernel, region: Region, confidence: float) -> float:
+    """Smallest boost with which every answer keeps the confidence, rounded up (paper, Eq. 3).
+
+    q = max(0, (rho - p) / (rho (1 - p))) with p the least kernel mass of a region; 1 - p is computed as the
+    mass outside, so that it keeps its digits when p is near 1.
+    """
+    rho = probability("confidence", confidence) * (1 + KERNEL_ERROR)
+    if rho >= 1:
+        rho = math.nextafter(1.0, 0.0)
+    inside, outside = region_masses(kernel, *region.offsets(region.hardest_answers(kernel)))
+    worst = int(np.argmin(inside - outside))
+    p, pbar = float(inside[worst]), float(outside[worst])
+    if p >= rho:
+        return 0.0
+    # rho - p = pbar - (1 - rho), without subtracting two numbers near one
+    return min(1.0, math.nextafter((pbar - (1 - rho)) / (rho * pbar), 2.0))
 
 
 class AnyDesign(ABC):
@@ -82,6 +152,10 @@ class AnyDesign(ABC):
     @abstractmethod
     def table_at(self, answer: float) -> WeightTable:
         """The integer weights of the noise of one number at this answer, before offset and clamping."""
+
+    @abstractmethod
+    def record(self) -> dict[str, Any]:
+        """What is needed to build it again, for JSON; part of every fingerprint (`planning.records`)."""
 
     def reweighted(self) -> ReweightedTable:
         """The integer weights for every answer, where they change with it."""
@@ -216,6 +290,21 @@ class Design(AnyDesign):
     def confidence_in(self, region: Region) -> float:
         """How often every answer is within its region, in its own units: from the table, rounded down."""
         return rounded_down(self.least_weight(self.grid.region_in_steps(region)))
+
+    def record(self) -> dict[str, Any]:
+        record = {
+            "family": self.name,
+            "boost": self.boost,
+            **kernel_record(self.kernel),
+            "region_in_steps": self.region.record(),
+            "offset_in_steps": self.offset,
+            "clamp": self.clamp,
+            "grid": self.grid.record(),
+        }
+        # left out as before, where weights are rounded down, and noisy numbers are published as they are
+        if self.rounded_up:
+            record["rounded_up"] = True
+        return record if self.decoder is None else {**record, "decoder": self.decoder.record()}
 
     def stretched(self, factor: float) -> Design:
         """The same with noise that is so many times as wide."""

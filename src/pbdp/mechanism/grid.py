@@ -105,6 +105,10 @@ class Grid(ABC):
     def describe(self) -> str:
         """The grid in words."""
 
+    @abstractmethod
+    def record(self) -> dict[str, Any]:
+        """What is needed to build it again, for JSON; part of every fingerprint (`planning.records`)."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LinearGrid(Grid):
@@ -233,6 +237,11 @@ class LinearGrid(Grid):
 
     def describe(self) -> str:
         return f"multiples of {self.step:g}" if self.rounded else "whole numbers"
+
+    def record(self) -> dict[str, Any]:
+        # left out as before, where answers are rounded to the nearest, and whole ones are taken as they are
+        marks = {name: True for name, held in (("down", self.down), ("whole", self.whole)) if held}
+        return {"kind": "linear", "step": self.step, "rounded": self.rounded, **marks}
 
 
 def between(answers: Array, lowest: Array, highest: Array) -> Array:

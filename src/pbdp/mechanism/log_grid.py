@@ -146,6 +146,10 @@ class LogGrid(Grid):
         low, high = np.copysign(np.minimum(size, LARGEST_ANSWER), ends).tolist()
         return low, high
 
+    def record(self) -> dict[str, Any]:
+        names = ("theta", "tau", "nonnegative", "step", "whole")
+        return {"kind": "log"} | {name: getattr(self, name) for name in names}
+
     def describe(self) -> str:
         kind = "whole numbers on " if self.whole else ""
         fineness = f"{self.theta * self.step:.2g} of the number (plus {self.tau:g})"

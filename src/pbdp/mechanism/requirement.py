@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 
@@ -233,6 +234,25 @@ class Requirement:
         inside = "" if self.bounds is None else f" and {self.bounds.describe()}"
         how = "" if self.coordinates is None else f" {NORMS[self.coordinates.norm]}"
         return self.region.describe() + how + inside
+
+    @property
+    def width(self) -> Any:
+        """The width as it was asked for, for JSON, which has no infinity: None stands for an open side."""
+        width = self.region.within
+        return [None if math.isinf(side) else side for side in width] if isinstance(width, list) else width
+
+    def record(self) -> dict[str, Any]:
+        """What is asked, for JSON, without what plans say beside it; part of every fingerprint."""
+        record: dict[str, Any] = {
+            "region": self.region.record(),
+            "confidence": self.confidence,
+            "simultaneous": self.simultaneous,
+            "integer": self.integer,
+            "step": self.step,
+            "scale": self.scale,
+            "bounds": None if self.bounds is None else list(self.bounds.answers),
+        }
+        return record if self.coordinates is None else {**record, "coordinates": self.coordinates.record()}
 
     def _check_sides(self) -> None:
         """A region holds the truth; one that is open on one side needs room on the other."""

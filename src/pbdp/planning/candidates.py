@@ -13,8 +13,7 @@ import numpy as np
 
 from pbdp.errors import CannotCertifyError, InputError
 from pbdp.mechanism.absolute import AbsoluteRegion
-from pbdp.mechanism.boosted import boost_for
-from pbdp.mechanism.design import Design
+from pbdp.mechanism.design import Design, boost_for
 from pbdp.mechanism.grid import Grid
 from pbdp.mechanism.region import Region
 from pbdp.mechanism.weights import BITS, CENTER_SHARE, LARGEST_TABLE, TOTAL

@@ -17,8 +17,7 @@ from pbdp.accounting.exact.all_neighbors import some_neighbors
 from pbdp.accounting.exact.divergences import Renyi, largest_deltas
 from pbdp.accounting.exact.pairs import Pairs, neighbors
 from pbdp.accounting.exact.pieces import LARGEST_EPSILON
-from pbdp.mechanism.boosted import Boosted, boost_for
-from pbdp.mechanism.design import Design
+from pbdp.mechanism.design import Boosted, Design, boost_for
 from pbdp.mechanism.grid import Grid
 from pbdp.mechanism.region import Region
 from pbdp.noise.family import Goal, Shape, known_families

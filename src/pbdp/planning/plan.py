@@ -547,7 +547,7 @@ class Plan:
 
         `path` names the file.
         """
-        from pbdp.planning.store import save_plan
+        from pbdp.planning.records import save_plan
 
         save_plan(self, Path(path))
 

@@ -13,7 +13,7 @@ from functools import cache, partial
 import numpy as np
 
 from pbdp.accounting.exact.tables import least_growth
-from pbdp.mechanism.boosted import KERNEL_ERROR
+from pbdp.mechanism.design import KERNEL_ERROR
 from pbdp.noise.family import BEYOND, Problem, Shape, Shapes
 from pbdp.noise.grid_kernel import GridKernel
 from pbdp.noise.kernel import Array

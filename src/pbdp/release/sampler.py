@@ -229,15 +229,14 @@ class NoiseSampler(Sampler):
         """
 
     def outputs(self, answers: Index, keystream: Keystream) -> Index:
-        drawn = self.many(answers, keystream)
-        drawn += answers if self.parts == 1 else answers * self.parts
-        if self.offset:
-            drawn += self.offset
-        return drawn
+        return self._around(answers, self.many(answers, keystream))
 
     def output(self, answer: Index, keystream: Keystream) -> Index:
-        drawn = self.row(answer, keystream)
-        drawn += answer if self.parts == 1 else answer * self.parts
+        return self._around(answer, self.row(answer, keystream))
+
+    def _around(self, answers: Index, drawn: Index) -> Index:
+        """The noise, moved to where the answers are."""
+        drawn += answers if self.parts == 1 else answers * self.parts
         if self.offset:
             drawn += self.offset
         return drawn

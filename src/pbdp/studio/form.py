@@ -12,7 +12,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from pbdp.cli.options import float_of, share
+from pbdp.cli.options import float_of
+from pbdp.cli.parser import share
 from pbdp.digits import plain
 from pbdp.errors import InputError, PbdpError, did_you_mean
 from pbdp.mechanism.neighbors import Neighbors

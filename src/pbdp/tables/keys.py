@@ -301,12 +301,3 @@ def key_order(table: KeyTable) -> npt.NDArray[np.int64]:
         for column in table.columns.values()
     ]
     return np.lexsort(arrays[::-1]).astype(np.int64)
-
-
-def integer_range(text: str) -> range | None:
-    """`1..12` as a range that ends with 12, or None for other text."""
-    first, dots, last = text.partition("..")
-    try:
-        return range(int(first), int(last) + 1) if dots else None
-    except ValueError:
-        return None

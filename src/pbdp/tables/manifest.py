@@ -16,7 +16,7 @@ from pbdp import __version__
 from pbdp.digits import rounded_up
 from pbdp.mechanism.neighbors import Neighbors
 from pbdp.planning.pricing import fingerprint
-from pbdp.planning.store import plan_record as noise_record
+from pbdp.planning.records import plan_record as noise_record
 from pbdp.tables.laws import laws_record
 from pbdp.tables.nonnegative import nonnegative_names, nonnegative_note
 from pbdp.tables.plan import TablePlan

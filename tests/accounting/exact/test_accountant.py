@@ -11,7 +11,7 @@ import pytest
 
 from pbdp.accounting.exact.accountant import ExactAccountant, plain_accountant
 from pbdp.mechanism.absolute import AbsoluteRegion
-from pbdp.mechanism.boosted import Boosted, boost_for
+from pbdp.mechanism.design import Boosted, boost_for
 from pbdp.mechanism.region import Region
 from pbdp.mechanism.relative import RelativeRegion
 from pbdp.noise.gaussian import Gaussian

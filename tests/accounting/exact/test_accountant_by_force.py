@@ -15,8 +15,8 @@ import pytest
 
 from pbdp.accounting.exact.accountant import ExactAccountant
 from pbdp.mechanism.absolute import AbsoluteRegion
-from pbdp.mechanism.boosted import Boosted
 from pbdp.mechanism.custom import CustomRegion
+from pbdp.mechanism.design import Boosted
 from pbdp.mechanism.fixed import FixedRegion
 from pbdp.mechanism.region import Region
 from pbdp.mechanism.relative import RelativeRegion

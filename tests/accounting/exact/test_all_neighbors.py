@@ -13,7 +13,7 @@ from pbdp.accounting.exact.accountant import ExactAccountant, delta_of_pair, pla
 from pbdp.accounting.exact.tables import table_delta, table_epsilon
 from pbdp.errors import CannotCertifyError
 from pbdp.mechanism.absolute import AbsoluteRegion
-from pbdp.mechanism.boosted import Boosted
+from pbdp.mechanism.design import Boosted
 from pbdp.mechanism.relative import RelativeRegion
 from pbdp.mechanism.weights import TOTAL, WeightTable
 from pbdp.noise.gaussian import Gaussian

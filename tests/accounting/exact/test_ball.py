@@ -16,7 +16,7 @@ from pbdp.accounting.exact.accountant import ExactAccountant
 from pbdp.accounting.exact.ball import BallAccountant, BoostedBall
 from pbdp.errors import InputError
 from pbdp.mechanism.absolute import AbsoluteRegion
-from pbdp.mechanism.boosted import Boosted
+from pbdp.mechanism.design import Boosted
 from pbdp.noise.gaussian import Gaussian
 
 Array = npt.NDArray[np.float64]

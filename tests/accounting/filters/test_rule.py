@@ -13,7 +13,7 @@ import pytest
 
 from pbdp.accounting.composition.composed import compose
 from pbdp.accounting.composition.loss_law import LossLaw, loss_law, table_release
-from pbdp.accounting.filters import potential
+from pbdp.accounting.filters import rule
 from pbdp.accounting.filters.rule import (
     NATS,
     PROBABILITIES,
@@ -128,7 +128,7 @@ def test_a_coarse_grid_without_its_chords_is_found(monkeypatch: pytest.MonkeyPat
     filter_ = Filter(epsilon=1.1, delta=0.02)
     choices = [bell(0.53**2, 0.7 * 0.53), bell(0.23**2, 0.7 * 0.23)]
 
-    def few_points(right: potential._Right, left: Array) -> Array:
+    def few_points(right: rule._Right, left: Array) -> Array:
         short: Array = left - right.here
         if len(short) == 1:
             return short
@@ -137,7 +137,7 @@ def test_a_coarse_grid_without_its_chords_is_found(monkeypatch: pytest.MonkeyPat
         return np.asarray(np.maximum(looked_at[:-1], looked_at[1:]))
 
     assert against(filter_, choices).largest_delta(4) <= 0.02
-    monkeypatch.setattr(potential._Right, "shortfall", few_points)
+    monkeypatch.setattr(rule._Right, "shortfall", few_points)
     assert against(filter_, choices).largest_delta(4) > 1.1 * 0.02
 
 

@@ -14,8 +14,7 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 
-from pbdp.cli.main import main
-from pbdp.cli.progress import Phases, Progress
+from pbdp.cli.main import Progress, main
 from tests.cli.commands import PBDP, Done, Terminal, assert_refused, run, run_command
 from tests.cli.visits import COUNT, FLAGS, rows, true_counts, write_data, write_query
 
@@ -351,10 +350,9 @@ def test_phases_are_told_on_a_terminal_only() -> None:
     import time
 
     for stream in (Terminal(), io.StringIO()):
-        progress = Progress(stream=stream)
+        progress = Progress("planning", stream)
         progress._next = 0.0
-        with Phases(progress) as phases:
-            phases.now("planning")
+        with progress:
             time.sleep(0.3)
         assert ("planning, seconds: 0" in stream.getvalue()) == isinstance(stream, Terminal)
 

@@ -21,7 +21,8 @@ from pbdp.mechanism.relative import RelativeRegion
 from pbdp.mechanism.requirement import Requirement
 from pbdp.mechanism.weights import TOTAL
 from pbdp.planning.plan import Plan, number_design
-from pbdp.planning.store import plan_from_record, plan_record
+from pbdp.planning.records import plan_record
+from pbdp.planning.store import plan_from_record
 from pbdp.planning.together import plan_together
 from tests.planning.listed import law_of, lost
 

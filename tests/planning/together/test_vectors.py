@@ -19,7 +19,8 @@ from pbdp.cli.main import main
 from pbdp.errors import InputError, PlanFileError
 from pbdp.planning.plan import Plan
 from pbdp.planning.pricing.priced import compose_plans
-from pbdp.planning.store import plan_from_record, plan_record
+from pbdp.planning.records import plan_record
+from pbdp.planning.store import plan_from_record
 from pbdp.planning.together import narrowest_together, plan_together
 from pbdp.planning.vectors.spherical_gaussian import SphericalGaussian
 from tests.effort import combined

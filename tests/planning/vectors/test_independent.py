@@ -19,7 +19,8 @@ from pbdp.noise.kernel import Array
 from pbdp.noise.laplace import DiscreteLaplace
 from pbdp.planning.plan import Plan
 from pbdp.planning.pricing import fingerprint
-from pbdp.planning.store import plan_from_record, plan_record
+from pbdp.planning.records import plan_record
+from pbdp.planning.store import plan_from_record
 from pbdp.planning.vectors.error_law import Sizes
 
 

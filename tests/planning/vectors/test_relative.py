@@ -20,7 +20,8 @@ from pbdp.noise.kernel import Array
 from pbdp.planning.explain import remarks
 from pbdp.planning.plan import Plan
 from pbdp.planning.pricing import fingerprint
-from pbdp.planning.store import plan_from_record, plan_record
+from pbdp.planning.records import plan_record
+from pbdp.planning.store import plan_from_record
 
 FORMS: dict[str, dict[str, Any]] = {
     "length": {"error_norm": "l2", "touches": 1, "integer": True},

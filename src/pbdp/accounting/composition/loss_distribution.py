@@ -2,14 +2,9 @@
 
 Losses are put on it pessimistically, by connecting the dots.
 
-**One pair.** An atom of mass p and loss l in [kh, (k+1)h] becomes two atoms at the ends, with the same p and
-the same q = p·e^(-l) in total:
-
-    share of the upper end = (1 - e^-(l - kh)) / (1 - e^-h).                                             (1)
-
-delta is unchanged at grid points and joined by straight lines in e^epsilon between them: this is the
-"connect the dots" law of Doroshenko, Ghazi, Kamath, Kumar and Manurangsi (2022). It dominates the pair (the
-atom is recovered by merging its two parts), and no probability is a difference of nearly equal numbers.
+**One pair.** Every atom is split between the two points of the grid around it (`loss_law.split_atoms`). delta
+is unchanged at grid points and joined by straight lines in e^epsilon between them: this is the "connect the
+dots" law of Doroshenko, Ghazi, Kamath, Kumar and Manurangsi (2022).
 
 **Several pairs.** A maximum of curves that are convex in x = e^epsilon is convex, so it is the curve of one
 distribution again: its mass at x_k is x_k times the change of slope there. Slopes are made to rise toward
@@ -25,7 +20,15 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
-from pbdp.accounting.composition.loss_law import LARGEST_LOSS, UNIT, LossLaw, Release, loss_margin
+from pbdp.accounting.composition.loss_law import (
+    LARGEST_LOSS,
+    UNIT,
+    LossLaw,
+    Release,
+    loss_margin,
+    split_atoms,
+    split_error,
+)
 from pbdp.domains import positive
 from pbdp.errors import CannotCertifyError, InputError
 from pbdp.noise.kernel import Array
@@ -98,21 +101,14 @@ def cell_sums(cells: npt.NDArray[np.int64], masses: Array, length: int = 0) -> A
 
 
 def split(law: LossLaw, step: float) -> LossDistribution:
-    """The dominating distribution of one pair on the grid, by (1).
-
-    The loss used is raised by its margin, the share is computed to a few units and a cell sums at most
-    twice as many terms as there are atoms; masses are raised by all of that.
-    """
+    """The dominating distribution of one pair on the grid."""
     positive("step", step)
     if not len(law.losses):
         return on_grid(step, 0, np.zeros(0), infinity=law.infinite_above)
-    cells, lower, upper = _halves(law, step)
-    error = (32 + 4 * law.atoms) * UNIT
-    masses = np.concatenate([lower, upper]) * (1 + error)
-    cells = np.concatenate([cells, cells + 1])
+    cells, masses = split_atoms(law, step)
     first, last = int(cells.min()), int(cells.max())
     raised = 3 * float(np.max(loss_margin(law.losses)))
-    excess = 2.1 * error + max(float(np.sum(masses)) + law.infinite_above - 1, 0.0)
+    excess = 2.1 * split_error(law) + max(float(np.sum(masses)) + law.infinite_above - 1, 0.0)
     if last - first < max(MOST_CELLS, 8 * len(cells)):
         summed = cell_sums(cells - first, masses)
         return on_grid(step, first, summed, infinity=law.infinite_above, excess=excess, raised=raised)
@@ -193,14 +189,6 @@ def profile_distribution(first: int, step: float, deltas: npt.ArrayLike) -> Loss
     infinity = float(values[-1]) * (1 + error)
     excess = 2.1 * error + max(float(np.sum(masses)) + infinity - 1, 0.0)
     return on_grid(step, first, masses, infinity=infinity, excess=excess)
-
-
-def _halves(law: LossLaw, step: float) -> tuple[npt.NDArray[np.int64], Array, Array]:
-    losses = law.losses + loss_margin(law.losses)
-    cells = np.floor(losses / step).astype(np.int64)
-    offset = np.clip(losses - cells * step, 0.0, step)
-    share = np.minimum(np.expm1(-offset) / math.expm1(-step), 1.0)
-    return cells, law.masses * (1 - share), law.masses * share
 
 
 def _lowest_kept(law: LossLaw) -> float:

@@ -13,6 +13,14 @@ independent noise compose by convolution: the losses add up. Everything that thi
 Hence raising a mass, raising a loss, or replacing an atom by atoms with the same p and q in total (the first
 law is then a function of the second, so the curve cannot fall) is pessimistic in any composition.
 
+**On a grid.** An atom of mass p and loss l in [kh, (k+1)h] becomes two atoms at the ends, with the same p and
+the same q = p·e^(-l) in total:
+
+    share of the upper end = (1 - e^-(l - kh)) / (1 - e^-h).                                             (1)
+
+The new pair dominates the old one (the atom is recovered by merging its two parts), and no probability is a
+difference of nearly equal numbers.
+
 One release on its own needs no grid and no transform: `law_delta` and `law_epsilon` sum over the atoms.
 A `Release` holds the pairs of neighbors that its guarantee covers, and those that really occur.
 """
@@ -155,6 +163,24 @@ def _law(p: Array, q: Array) -> LossLaw:
         infinite=infinite,
         neglected=math.fsum(p[~kept]),
     )
+
+
+def split_atoms(law: LossLaw, step: float) -> tuple[npt.NDArray[np.int64], Array]:
+    """The points k of the grid k·step that the atoms are split between, by (1), and their masses, rounded up.
+
+    The loss used is raised by its margin; masses are raised by `split_error`.
+    """
+    losses = law.losses + loss_margin(law.losses)
+    cells = np.floor(losses / step).astype(np.int64)
+    offset = np.clip(losses - cells * step, 0.0, step)
+    share = np.minimum(np.expm1(-offset) / math.expm1(-step), 1.0)
+    masses = np.concatenate([law.masses * (1 - share), law.masses * share])
+    return np.concatenate([cells, cells + 1]), masses * (1 + split_error(law))
+
+
+def split_error(law: LossLaw) -> float:
+    """What covers the rounding: a share is known to a few units, a point sums up to two terms an atom."""
+    return (32 + 4 * law.atoms) * UNIT
 
 
 def law_delta(law: LossLaw, epsilon: float) -> Bounds:

@@ -23,7 +23,7 @@ from pbdp.accounting.exact.pieces import LARGEST_EPSILON
 from pbdp.domains import Bounds, above_one, non_negative, positive
 from pbdp.errors import InputError
 from pbdp.mechanism.absolute import AbsoluteRegion
-from pbdp.mechanism.boosted import Boosted
+from pbdp.mechanism.design import Boosted
 from pbdp.noise.kernel import Array, Kernel
 
 # How close a root search for epsilon goes (relative), and how many points it looks at in one pass.

@@ -32,7 +32,7 @@ import numpy as np
 
 from pbdp.accounting.exact.pairs import Pairs, envelopes, neighbors
 from pbdp.errors import CannotCertifyError
-from pbdp.mechanism.boosted import Boosted
+from pbdp.mechanism.design import Boosted
 from pbdp.mechanism.region import Region
 from pbdp.noise.kernel import Array, LatticeKernel
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from pbdp.accounting.exact import cells, pieces, renyi
 from pbdp.accounting.exact.pairs import Pairs
-from pbdp.mechanism.boosted import Boosted
+from pbdp.mechanism.design import Boosted
 from pbdp.noise.kernel import Array, Kernel, LatticeKernel, LogConcave
 
 # Boxes of neighbors that a search looks at before it settles for the bounds it has.

@@ -19,7 +19,7 @@ and the mass at infinity is delta at R. So any R will do as reach whose delta is
 above another, so it does after this.
 
 **On a grid.** An output with masses p and q and a loss between two points of the grid becomes two outputs at
-these points with the same p and q in total (`composition.loss_distribution`, (1)). The pair is a function of
+these points with the same p and q in total (`composition.loss_law`, (1)). The pair is a function of
 the new one, so the new one dominates it; and the reverse of the new one is the new one of the reverse.
 
 **One symmetric pair for a curve.** Let delta_0 >= delta_1 >= ... bound delta at 0, g, 2g, ..., for all pairs
@@ -58,7 +58,6 @@ from functools import lru_cache
 
 import numpy as np
 
-from pbdp.accounting.composition.loss_distribution import split
 from pbdp.accounting.composition.loss_law import (
     LARGEST_LOSS,
     LossLaw,
@@ -66,6 +65,7 @@ from pbdp.accounting.composition.loss_law import (
     law_epsilon,
     loss_law,
     loss_margin,
+    split_atoms,
     table_release,
 )
 from pbdp.accounting.exact.accountant import ExactAccountant
@@ -109,11 +109,12 @@ class Step:
             return GridLaw(step=max(width, 1e-12), first=0, masses=np.array([_total(law)]))
         reach = self.reach + 4 * float(loss_margin(np.array(self.reach)))
         points = min(max(math.ceil(reach / width), 1), _MOST_POINTS)
-        found = split(law, max(reach / points, width / 2))
-        first = int(found.indices[0])
-        masses = np.zeros(int(found.indices[-1]) - first + 1)
-        masses[found.indices - first] = found.masses
-        return GridLaw(step=found.step, first=first, masses=masses)
+        step = max(reach / points, width / 2)
+        cells, masses = split_atoms(law, step)
+        first = int(cells.min())
+        summed = np.asarray(np.bincount(cells - first, weights=masses), dtype=np.float64)
+        filled = np.flatnonzero(summed)
+        return GridLaw(step=step, first=first + int(filled[0]), masses=summed[filled[0] : filled[-1] + 1])
 
 
 def second_moment(laws: Sequence[LossLaw]) -> float:
@@ -248,7 +249,7 @@ def design_release(design: Design, sensitivity: int) -> Release:
 def gaussian_law(mu: float) -> LossLaw:
     """A pair that dominates N(0, 1) and N(mu, 1), in both directions."""
     # which itself looks at steps
-    from pbdp.accounting.filters.potential import potential
+    from pbdp.accounting.filters.rule import potential
 
     furthest = mu * (_FURTHEST_NORMAL + mu / 2)
     step = furthest / _GAUSSIAN_POINTS

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING
 
 from pbdp.cli.files import text_in
 from pbdp.cli.group_keys import DASHED, whole_numbers, whole_range
-from pbdp.cli.options import whole
-from pbdp.cli.parser import Parser
+from pbdp.cli.parser import Parser, whole
 from pbdp.errors import ContradictionError, InputError
 
 if TYPE_CHECKING:

@@ -9,10 +9,9 @@ from itertools import combinations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pbdp.cli.files import STANDARD, WRITTEN, Outcome, json_text, picture_of, same_file, target_of
-from pbdp.cli.options import add, add_written, whole
-from pbdp.cli.parser import Parser
-from pbdp.cli.progress import Progress
+from pbdp.cli.files import STANDARD, WRITTEN, Outcome, json_text, picture_of, same_file
+from pbdp.cli.options import add, add_written, target_of
+from pbdp.cli.parser import Parser, whole
 from pbdp.columns.files import FORMATS
 from pbdp.domains import confidence_level
 from pbdp.errors import ContradictionError, InputError
@@ -131,20 +130,20 @@ def _read(mechanism: LocalMechanism, options: argparse.Namespace) -> Read:
 
     whole_numbers = reports_are_whole(mechanism)
     repeating = Repeating(mechanism=mechanism)
-    with Progress() as progress:
-        files = [
-            collected(
-                mechanism,
-                name,
-                options.input_format,
-                options.column,
-                options.counts,
-                whole=whole_numbers,
-                progress=progress,
-                repeating=repeating,
-            )
-            for name in options.input
-        ]
+    files = [
+        collected(
+            mechanism,
+            name,
+            options.input_format,
+            options.column,
+            options.counts,
+            whole=whole_numbers,
+            progress=options.progress,
+            repeating=repeating,
+        )
+        for name in options.input
+    ]
+    options.progress.now("Estimating")
     total = no_counts(mechanism)
     for file in files:
         total += file.counts

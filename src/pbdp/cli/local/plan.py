@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from pbdp.cli.files import checked_target, json_text, new_file, picture_of, saved_words
 from pbdp.cli.local.domains import declare_domain, domain_of, expected_in
-from pbdp.cli.options import add, number, whole
-from pbdp.cli.parser import Parser
+from pbdp.cli.options import add
+from pbdp.cli.parser import Parser, number, whole
 from pbdp.errors import ContradictionError, InputError
 
 if TYPE_CHECKING:

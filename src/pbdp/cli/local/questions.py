@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 from pbdp.cli.files import checked_target, json_text, new_files, toml_in
 from pbdp.cli.local.domains import OPTIONS, domain_of
 from pbdp.cli.local.plan import goal_of_error
-from pbdp.cli.options import add, whole
-from pbdp.cli.parser import Parser
+from pbdp.cli.options import add
+from pbdp.cli.parser import Parser, whole
 from pbdp.errors import InputError, did_you_mean
 
 if TYPE_CHECKING:

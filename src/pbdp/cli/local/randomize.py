@@ -8,10 +8,9 @@ from collections.abc import Callable
 from contextlib import closing
 from typing import TYPE_CHECKING, Any, BinaryIO
 
-from pbdp.cli.files import Outcome, json_text, target_of
-from pbdp.cli.options import add, add_written
+from pbdp.cli.files import Outcome, json_text
+from pbdp.cli.options import add, add_written, target_of
 from pbdp.cli.parser import Parser
-from pbdp.cli.progress import Progress
 from pbdp.columns.files import FORMATS
 from pbdp.errors import ContradictionError, InputError
 
@@ -97,13 +96,13 @@ def _write(
     )
     count = 0
     blocks = blocks_of(options.input, options.input_format, Wanted(column=options.column))
-    with reports, closing(blocks), Progress() as progress:
+    with reports, closing(blocks):
         for block in blocks:
             hint = "" if options.column or block.first else HEADER
             cells = read_cells(block.cells, block.held, whole=mechanism.lookup.whole)
             reports.write(_reports(mechanism, cells, keystream, block.place, hint))
             count += len(cells)
-            progress.tell("randomizing row", count, block.total)
+            options.progress.tell("randomizing row", count, block.total)
     if not count:
         raise InputError("input", "one answer or more", "none")
     return count

@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 import numpy as np
 import numpy.typing as npt
 
-from pbdp.cli.progress import Progress
 from pbdp.columns.files import Block, Wanted, blocks_of, pyarrow_modules
 from pbdp.errors import InputError
 from pbdp.local.alarms import Repeating
@@ -25,6 +24,7 @@ from pbdp.local.counts import Counts, count_groups, count_reports, no_counts
 from pbdp.local.lookup import read_cells
 
 if TYPE_CHECKING:
+    from pbdp.cli.main import Progress
     from pbdp.local.mechanism import LocalMechanism
 
 Cells = npt.NDArray[Any]

@@ -11,16 +11,25 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pbdp.cli.files import Outcome, Target, checked_target, json_text, new_files, picture_of, target_of
-from pbdp.cli.options import add, add_budget, add_written, check_budget, paying_budget, paying_of
+from pbdp.cli.files import Outcome, checked_target, json_text, new_files, picture_of
+from pbdp.cli.options import (
+    Target,
+    add,
+    add_budget,
+    add_written,
+    check_budget,
+    paying_budget,
+    paying_of,
+    target_of,
+)
 from pbdp.cli.parser import Parser
-from pbdp.cli.progress import Phases
 from pbdp.cli.tables.flags import QUERY_FLAGS, add_flags, flags_given, settings_of
 from pbdp.errors import ContradictionError, InputError
 from pbdp.paying import PayingOnce
 from pbdp.tables.measure_words import kind_names
 
 if TYPE_CHECKING:
+    from pbdp.cli.main import Progress
     from pbdp.cli.tables.asked import Asked
     from pbdp.ledger.budget import Budget
     from pbdp.tables.query import Query
@@ -114,14 +123,14 @@ def run(options: argparse.Namespace) -> Outcome:
     if options.plot_order is not None and (picture is None or options.plot_order not in measures):
         rule = f"used with --plot and one of {', '.join(measures)}"
         raise ContradictionError("--plot-order", rule, options.plot_order)
-    phases: Phases = options.phases
+    progress: Progress = options.progress
     with paying_budget(options) as budget:
         if options.dry_run:
-            return _dry_run(asked, budget, phases, as_json=options.json)
-        release = partial(_released, asked, budget, phases, options)
-        table = _written(files, phases, release, signer)
+            return _dry_run(asked, budget, progress, as_json=options.json)
+        release = partial(_released, asked, budget, progress, options)
+        table = _written(files, progress, release, signer)
         if picture is not None and len(table):
-            phases.now("Drawing the picture")
+            progress.now("Drawing the picture")
             _draw(table, picture, options.plot_order)
         from pbdp.cli.words.tables import table_notes
 
@@ -190,17 +199,17 @@ def _files(options: argparse.Namespace, query: Query, read: Sequence[Path | str 
     return _Files(target=target, manifest=manifest, tables=(target.path, *others), metadata=tuple(beside))
 
 
-def _dry_run(asked: Asked, budget: Budget | None, phases: Phases, *, as_json: bool) -> Outcome:
+def _dry_run(asked: Asked, budget: Budget | None, progress: Progress, *, as_json: bool) -> Outcome:
     from pbdp.cli.words.tables import plan_facts, plan_words
 
-    phases.now("Planning")
+    progress.now("Planning")
     plan = asked.query.plan()
     output = json_text("table-cost", plan_facts(plan, budget)) if as_json else plan_words(plan, budget)
     return Outcome(output=output, notes=_not_there(asked))
 
 
 def _written(
-    files: _Files, phases: Phases, release: Callable[[], ReleasedTable], signer: Signer | None
+    files: _Files, progress: Progress, release: Callable[[], ReleasedTable], signer: Signer | None
 ) -> ReleasedTable:
     """The released table, in its files and described by its manifest if there are such."""
     target, manifest = files.target, files.manifest
@@ -211,7 +220,7 @@ def _written(
     # the tables are named last: they never stand without their manifest
     with new_files([manifest, *files.metadata, *files.tables], target.force) as (beside, *others):
         table = release()
-        phases.now("Writing")
+        progress.now("Writing")
         content, made = written_files(table, target.path.name, manifest.name, target.written, signer)
         beside.write(content)
         described = [file.metadata for file in made if file.metadata is not None]
@@ -231,7 +240,7 @@ def _draw(table: ReleasedTable, picture: Path, order: str | None) -> None:
 
 
 def _released(
-    asked: Asked, budget: Budget | None, phases: Phases, options: argparse.Namespace
+    asked: Asked, budget: Budget | None, progress: Progress, options: argparse.Namespace
 ) -> ReleasedTable:
     """Columns are checked before the plan is made, the plan before anything is paid, and then it is read."""
     from pbdp.release.keystream import InsecureTestSeedWarning
@@ -244,9 +253,9 @@ def _released(
     try:
         source = source_of(asked.data, asked.table, asked.csv)
         check_columns(source, asked.query.aggregation)
-        phases.now("Planning")
+        progress.now("Planning")
         plan = asked.query.plan()
-        phases.now("Reading and drawing")
+        progress.now("Reading and drawing")
         with warnings.catch_warnings():
             # a note says it too, and always
             warnings.simplefilter("ignore", InsecureTestSeedWarning)

@@ -10,7 +10,8 @@ import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from pbdp.cli.options import add, add_neighbors, number, number_of, share, whole
+from pbdp.cli.options import add, add_neighbors, number_of
+from pbdp.cli.parser import number, share, whole
 from pbdp.errors import ContradictionError, InputError
 from pbdp.tables.measure_words import MEASURES, NAMED, TEXTS
 

@@ -1,4 +1,4 @@
-"""Budgets in words: what is spent, what is left, and what a release was paid with."""
+"""Budgets in words: what is spent, what is left, and what a table was paid with."""
 
 from __future__ import annotations
 
@@ -9,10 +9,9 @@ from pbdp.cli.words.layout import bar, columns, paragraph
 from pbdp.digits import delta_text, epsilon_text, percent_up
 
 if TYPE_CHECKING:
-    from pbdp.ledger.budget import Budget, Paid
+    from pbdp.ledger.budget import Budget
     from pbdp.ledger.record import Entry
     from pbdp.ledger.verification import Verification
-    from pbdp.planning.plan import Plan
     from pbdp.planning.pricing import Terms
     from pbdp.tables.table import Payment
 
@@ -49,6 +48,8 @@ def history_table(entries: Sequence[Entry], terms: Mapping[str, Terms]) -> str:
     """Every entry on a line, with what it cost and what was spent after it, as shares of the budget."""
     if not entries:
         return "Nothing yet."
+    from pbdp.cli.words.releases import cost_words
+
     rows = [["record", "time (UTC)", "dataset", "what", "numbers", "cost", "spent", "query"]]
     for entry in entries:
         own = terms[entry.dataset]
@@ -61,7 +62,7 @@ def history_table(entries: Sequence[Entry], terms: Mapping[str, Terms]) -> str:
                 entry.dataset,
                 entry.plan_label or ("budget given" if given else entry.kind),
                 f"{entry.values:,}" if entry.values else "",
-                "" if given else _cost(own, entry.cost, entry.spent, "paid"),
+                "" if given else cost_words(own, entry.cost, entry.spent, "paid"),
                 percent_up(own.share(entry.spent)),
                 query if len(query) <= LONGEST else f"{query[: LONGEST - 3]}...",
             ]
@@ -91,23 +92,8 @@ def verification_words(found: Verification) -> str:
     )
 
 
-def paid_words(budget: Budget, plan: Plan, paid: Paid) -> str:
-    """One sentence on what a release was paid with and what is left."""
-    held, terms = paid.reservation, budget.terms
-    if paid.repeated:
-        return f"The stored answer to request {held.key!r}; nothing was drawn or spent."
-    cost = _cost(terms, held.charged, held.spent, "nothing, as it was paid before")
-    spent = percent_up(terms.share(held.spent))
-    covered = plan.package
-    rest = f"; {held.units_left} of the plan's {covered} releases left" if covered > 1 else ""
-    return (
-        f"Counted in {budget.ledger.place}: cost {cost}; {spent} of the budget of {budget.dataset} is spent "
-        f"now{rest}. Request key: {held.key}"
-    )
-
-
 def table_paid_words(payment: Payment | None, budget: Budget | None) -> str:
-    """The same for a table."""
+    """One sentence on what a table was paid with and what is left."""
     if payment is None or budget is None:
         return (
             "No ledger: every other release about the same people adds to this epsilon "
@@ -118,17 +104,12 @@ def table_paid_words(payment: Payment | None, budget: Budget | None) -> str:
             f"This is the stored table of request {payment.key!r}; nothing was drawn or spent. For a "
             "new one, which is paid for again, give another --key."
         )
+    from pbdp.cli.words.releases import cost_words
+
     state = budget.state
-    cost = _cost(budget.terms, payment.charged, state.spent, "nothing")
+    cost = cost_words(budget.terms, payment.charged, state.spent, "nothing")
     spent = percent_up(budget.terms.share(state.spent))
     return (
         f"Paid from {payment.dataset} in {payment.place}: {cost}; {spent} of the budget is spent now. "
         f"Request key: {payment.key}"
     )
-
-
-def _cost(terms: Terms, charged: Mapping[str, int], spent: Mapping[str, int], free: str) -> str:
-    """What was charged, as a share of the budget; `spent` is after it."""
-    if not any(charged.values()):
-        return free
-    return percent_up(terms.share_of_cost(charged, spent))

@@ -1,18 +1,14 @@
-"""Plans in words: what they promise and cost, what they were compared with, and what they publish."""
+"""Plans in words: what they promise and cost, and what they were compared with."""
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING, Any
 
 from pbdp.cli.words.layout import columns, facts
+from pbdp.cli.words.releases import loss_words
 from pbdp.digits import (
     NO_LOSS,
-    delta_text,
     epsilon_text,
-    loss_text,
-    order_text,
-    outward,
     percent_down,
     rounded_down,
     rounded_up,
@@ -20,7 +16,6 @@ from pbdp.digits import (
 
 if TYPE_CHECKING:
     from pbdp.planning.plan import Part, Plan
-    from pbdp.release.intervals import Intervals
 
 # A ratio to the limit from which it is shown as a multiple.
 FAR = 1.5
@@ -28,17 +23,6 @@ FAR = 1.5
 SHOWN = 8
 
 Facts = list[tuple[str, str]]
-
-
-def loss_words(epsilon: float, delta: float | None, order: float | None = None, releases: int = 1) -> str:
-    """An epsilon, how many releases it is the total of, and what it is the epsilon of."""
-    total = f" in total for {releases} releases" if releases > 1 else ""
-    kind = (
-        f"Rényi loss at order {order_text(order or 0.0)}"
-        if delta is None
-        else f"at delta {delta_text(delta)}"
-    )
-    return f"epsilon {loss_text(epsilon)}{total} {kind}"
 
 
 def plan_words(plan: Plan) -> str:
@@ -145,12 +129,11 @@ def _noise(part: Part) -> str:
     from pbdp.mechanism.design import Design
     from pbdp.mechanism.grid import LinearGrid
     from pbdp.noise.family import known_families
-    from pbdp.planning.records import design_record
 
     design = part.design
     if not isinstance(design, Design):
         return part.describe()
-    record = design_record(design)
+    record = design.record()
     parameters: dict[str, Any] = record["parameters_in_steps"]
     lengths = known_families()[record["kernel"]].lengths
     linear = isinstance(design.grid, LinearGrid)
@@ -171,43 +154,3 @@ def _noise(part: Part) -> str:
         constant = f"always published as {outputs[0] * step:.6g}"
         parts.append(constant if design.decoder.is_constant else f"a decoder with {len(outputs)} entries")
     return f"{part.describe()}: {', '.join(parts)}{'' if linear else ' (in steps)'}"
-
-
-# ------------------------------------------------------------------------------------------ what they publish
-
-
-def promise_words(plan: Plan) -> list[str]:
-    """How near the truth and how often, for every part, and at which cost."""
-    loss = loss_words(plan.epsilon, plan.delta, plan.rdp_order, plan.package)
-    near = [
-        f"{part.requirement.describe()} with confidence {percent_down(part.confidence)}"
-        for part in plan.parts
-    ]
-    if not plan.is_joint:
-        return [f"{near[0]}; {loss}", plan.risk_words()]
-    named = (f"{part.name}: {words}" for part, words in zip(plan.parts, near, strict=True))
-    return [*named, loss, plan.risk_words()]
-
-
-def interval_words(intervals: Intervals) -> str:
-    """The first interval in words, its ends rounded outwards."""
-    low, high = float(intervals.low[0]), float(intervals.high[0])
-    least, most = outward(low, high)
-    confidence = percent_down(intervals.confidence)
-    if low == -math.inf:
-        return f"the true answer is at most {most} with confidence {confidence}"
-    if high == math.inf:
-        return f"the true answer is at least {least} with confidence {confidence}"
-    return f"the true answer is between {least} and {most} with confidence {confidence}"
-
-
-def uncounted_words(plan: Plan, taken: int) -> str:
-    """What a release without a ledger has to say: nobody counts it."""
-    covered = plan.package
-    share = "the plan's one release" if covered == 1 else f"{taken} of the plan's {covered} releases"
-    return f"No ledger: other releases are not counted. This call uses {share}."
-
-
-def insecure_words(seed: int, never: str = "publish") -> str:
-    """The warning beside everything that was drawn from a test seed."""
-    return f"INSECURE: drawn from test seed {seed}; nothing is protected. Never {never} it."

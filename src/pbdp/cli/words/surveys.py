@@ -6,7 +6,7 @@ import math
 from typing import TYPE_CHECKING
 
 from pbdp.cli.words.layout import columns, facts, paragraph
-from pbdp.cli.words.plans import insecure_words
+from pbdp.cli.words.releases import insecure_words
 from pbdp.digits import (
     delta_text,
     epsilon_text,

@@ -12,7 +12,7 @@ from pbdp.accounting.risk import delta_words
 from pbdp.cli.published_columns import json_value
 from pbdp.cli.words.layout import bar, columns, facts, paragraph
 from pbdp.cli.words.ledgers import table_paid_words
-from pbdp.cli.words.plans import insecure_words
+from pbdp.cli.words.releases import insecure_words
 from pbdp.digits import delta_text, outward, percent_down, plain, rounded_up
 from pbdp.errors import PbdpError
 from pbdp.mechanism.neighbors import Neighbors

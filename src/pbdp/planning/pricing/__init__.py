@@ -4,7 +4,7 @@
     price(terms, ((plan, 1),)).describe()
     compose_plans([(plan, 10), (other, 3)]).epsilon_at(1e-6)
 
-One rule serves every budget (`accounting.filters.potential`): plans may be chosen as you go, in packages or
+One rule serves every budget (`accounting.filters`): plans may be chosen as you go, in packages or
 one by one. The cost of a plan depends on what is left.
 """
 

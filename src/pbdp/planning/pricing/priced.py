@@ -31,7 +31,6 @@ from pbdp.mechanism.design import AnyDesign, Design
 from pbdp.mechanism.neighbors import Neighbors
 from pbdp.mechanism.requirement import Requirement
 from pbdp.planning.plan import Plan
-from pbdp.planning.records import design_record, requirement_record
 from pbdp.planning.vectors.design import VectorDesign
 from pbdp.planning.vectors.loss import vector_release
 from pbdp.spelling import as_before, digest
@@ -178,8 +177,8 @@ def _of_part(asked: Requirement, design: AnyDesign) -> Record:
     return {
         "sensitivity": asked.sensitivity,
         "releases": asked.releases,
-        "requirement": requirement_record(asked),
-        "mechanism": design_record(design),
+        "requirement": asked.record(),
+        "mechanism": design.record(),
     }
 
 
@@ -210,7 +209,7 @@ def _of_vector(asked: Requirement, design: AnyDesign) -> Record:
             "step": asked.step,
         },
         # noise of every coordinate is known as that of the plan for one of them
-        "mechanism": _of_number(asked.each, design) if isinstance(design, Design) else design_record(design),
+        "mechanism": _of_number(asked.each, design) if isinstance(design, Design) else design.record(),
     }
 
 

@@ -10,7 +10,7 @@ some blocks is paid from these, and leaves the others as they are.
 
     Under add/remove one person's presence changes one block. What was released from other blocks has the
     same law with and without that person, so its loss is zero on every path, and the theorem of
-    `accounting.filters.potential` holds with the steps of that block alone. Its other steps may be chosen
+    `accounting.filters` holds with the steps of that block alone. Its other steps may be chosen
     because of what other blocks gave: such choices are part of the past that the theorem allows.
 
 Under replace a person may move from one block to another and change two, so blocks are refused there.
@@ -315,8 +315,8 @@ def _after(filter_: Filter, plans: Plans, left: Left) -> Left | None:
 def _composition_fits(filter_: Filter, plans: Plans, left: Left) -> bool:
     """Whether finite losses alone take no more of delta than the reserve leaves.
 
-    Before anything is spent this is all that (1) of `potential` asks of c = v, and an exact composition
-    knows it better than the grid of the filter does.
+    Before anything is spent this is all that (1) of `accounting.filters` asks of c = v, and an exact
+    composition knows it better than the grid of the filter does.
     """
     composed = compose_plans(plans)
     finite = composed.delta_at(filter_.epsilon).upper - infinite_mass(composed.parts).lower

@@ -66,10 +66,6 @@ class VectorDesign(AnyDesign):
         """What draws for it."""
 
     @abstractmethod
-    def record(self) -> Record:
-        """What is needed to build it again, for JSON."""
-
-    @abstractmethod
     def assumptions(self, requirement: Requirement) -> tuple[str, ...]:
         """What the proof rests on, beyond the neighbors and the sensitivity."""
 

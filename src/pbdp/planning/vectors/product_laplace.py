@@ -140,7 +140,12 @@ class ProductLaplace(VectorDesign):
         return MovingSampler(table=alias_table(self.table))
 
     def record(self) -> Record:
-        return {"kernel": "laplace", "scale_in_steps": self.scale_in_steps, "step": self.grid.step}
+        return {
+            "family": self.name,
+            "kernel": "laplace",
+            "scale_in_steps": self.scale_in_steps,
+            "step": self.grid.step,
+        }
 
     def assumptions(self, requirement: Requirement) -> tuple[str, ...]:
         touched, moved = requirement.touched, sensitivity_in_steps(requirement, self.grid)

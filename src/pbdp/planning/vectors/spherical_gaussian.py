@@ -184,6 +184,7 @@ class SphericalGaussian(SphericalDesign):
 
     def record(self) -> Record:
         return {
+            "family": self.name,
             "kernel": "gaussian",
             "sigma": self.sigma,
             "kept": self.kept,

@@ -107,6 +107,7 @@ class SphericalLaplace(SphericalDesign):
 
     def record(self) -> Record:
         return {
+            "family": self.name,
             "kernel": "laplace",
             "scale": self.scale,
             "step": self.rounding.step,

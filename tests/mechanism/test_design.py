@@ -10,8 +10,8 @@ import pytest
 from pbdp.accounting.exact.accountant import ExactAccountant
 from pbdp.errors import CannotCertifyError, InputError
 from pbdp.mechanism.absolute import AbsoluteRegion
-from pbdp.mechanism.boosted import Boosted, boost_for
 from pbdp.mechanism.custom import CustomRegion
+from pbdp.mechanism.design import Boosted, boost_for
 from pbdp.mechanism.fixed import FixedRegion
 from pbdp.mechanism.region import Region
 from pbdp.mechanism.relative import RelativeRegion
@@ -19,6 +19,7 @@ from pbdp.noise.gaussian import DiscreteGaussian, Gaussian
 from pbdp.noise.kernel import Kernel
 from pbdp.noise.laplace import DiscreteLaplace, Laplace
 from pbdp.noise.table import TableKernel
+from reproduction.one_answer import BoostedLaw, confidence_at
 from tests.brute import designs, force, quadrature
 
 
@@ -37,9 +38,8 @@ def test_law_on_a_lattice_is_the_enumerated_one(family: designs.Maker) -> None:
         below, above = (float(v[0]) for v in designs.offsets(rng, 1))
         boost, answer = float(rng.choice([0.0, 1.0, rng.uniform(0, 1)])), int(rng.integers(-50, 50))
         n, masses = enumerated(noise, below, above, boost)
-        law = Boosted(
-            kernel=noise.kernel, region=AbsoluteRegion(below=below, above=above), boost=boost
-        ).law_at(answer)
+        region = AbsoluteRegion(below=below, above=above)
+        law = BoostedLaw.at(Boosted(kernel=noise.kernel, region=region, boost=boost), answer)
         y = answer + n.astype(float)
 
         assert np.allclose(law.density(y), masses.astype(float), rtol=3e-12, atol=1e-250)
@@ -55,7 +55,7 @@ def test_continuous_law_is_the_integrated_one(
     kernel: Kernel, density: quadrature.Density, boost: float
 ) -> None:
     region = AbsoluteRegion(below=1.0, above=2.5)
-    law = Boosted(kernel=kernel, region=region, boost=boost).law_at(10.0)
+    law = BoostedLaw.at(Boosted(kernel=kernel, region=region, boost=boost), 10.0)
     reference = quadrature.Law(density=density, answer=10.0, low=9.0, high=12.5, boost=boost)
     total = math.exp(reference.log_total())
     y = np.array([7.0, 8.9, 9.1, 9.5, 10.0, 12.4, 12.6, 15.0])
@@ -116,7 +116,9 @@ def test_boost_keeps_the_confidence_at_every_answer_and_is_no_larger_than_needed
                 return np.asarray(np.sum(laws, axis=1, where=force.inside(n, below, above)), dtype=float)
 
             exact = confidences(boost)
-            assert np.allclose(mechanism.confidence_at([q for q, _, _ in answers]), exact, rtol=1e-11, atol=0)
+            assert np.allclose(
+                confidence_at(mechanism, [q for q, _, _ in answers]), exact, rtol=1e-11, atol=0
+            )
             assert exact.min() >= confidence
             if boost > 1e-6:
                 assert confidences(boost - 1e-7).min() < confidence
@@ -128,10 +130,12 @@ def test_an_answer_outside_a_fixed_range_is_clamped_into_it(answer: float) -> No
     clamped = min(max(answer, 0.0), 10.0)
     y = np.arange(-20.0, 31.0)
 
-    assert float(mechanism.confidence_at(answer)) == float(mechanism.confidence_at(clamped))
-    assert np.array_equal(mechanism.law_at(answer).density(y), mechanism.law_at(clamped).density(y))
-    inside = mechanism.law_at(answer).density(np.arange(0.0, 11.0)).sum()
-    assert float(inside) == pytest.approx(float(mechanism.confidence_at(answer)))
+    assert float(confidence_at(mechanism, answer)) == float(confidence_at(mechanism, clamped))
+    assert np.array_equal(
+        BoostedLaw.at(mechanism, answer).density(y), BoostedLaw.at(mechanism, clamped).density(y)
+    )
+    inside = BoostedLaw.at(mechanism, answer).density(np.arange(0.0, 11.0)).sum()
+    assert float(inside) == pytest.approx(float(confidence_at(mechanism, answer)))
 
 
 def test_a_continuous_kernel_and_a_region_given_as_a_function_are_refused() -> None:
@@ -153,7 +157,8 @@ def test_a_boost_outside_zero_to_one_is_refused(boost: float) -> None:
 def test_no_boost_is_the_plain_kernel() -> None:
     n = force.noise_values(60)
     plain = np.exp(force.normalized(force.gaussian(n, 3.0))).astype(float)
-    law = Boosted(kernel=DiscreteGaussian(sigma=3.0), region=AbsoluteRegion.even(2.0), boost=0.0).law_at(0)
+    mechanism = Boosted(kernel=DiscreteGaussian(sigma=3.0), region=AbsoluteRegion.even(2.0), boost=0.0)
+    law = BoostedLaw.at(mechanism, 0)
 
     assert np.allclose(law.density(n.astype(float)), plain, rtol=1e-12, atol=1e-250)
 
@@ -163,11 +168,11 @@ def test_a_boost_towards_one_leaves_nothing_outside(boost: float) -> None:
     mechanism = Boosted(
         kernel=DiscreteGaussian(sigma=3.0), region=AbsoluteRegion(below=2, above=4), boost=boost
     )
-    law = mechanism.law_at(7)
+    law = BoostedLaw.at(mechanism, 7)
 
     outside = float(law.density(np.r_[-60.0:5.0, 12.0:80.0]).sum())
 
-    assert outside == pytest.approx(1 - float(mechanism.confidence_at(7)), abs=1e-13)
+    assert outside == pytest.approx(1 - float(confidence_at(mechanism, 7)), abs=1e-13)
     assert outside <= 1.1 * (1 - boost)
     assert float(law.density(12)) <= 1.1 * (1 - boost)
 

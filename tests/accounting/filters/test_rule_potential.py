@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from pbdp.accounting.composition.loss_law import LossLaw, table_release
-from pbdp.accounting.filters.potential import (
+from pbdp.accounting.filters.rule import (
     Moment,
     _Grid,
     _Right,

@@ -1,36 +1,26 @@
-"""What one call releases: drawn for all numbers or for none, counted, and as a table, an object or digits."""
+"""What one call has released: as a table, as one object, as digits, and what is said beside them."""
 
 from __future__ import annotations
 
-import argparse
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pbdp.cli.options import blocks_of, paying_budget, paying_of
-from pbdp.cli.private_numbers import PrivateColumn
 from pbdp.cli.published_columns import Table, json_values, ready_columns, typed_numbers
-from pbdp.cli.words.ledgers import paid_words
-from pbdp.cli.words.plans import insecure_words, interval_words, promise_words, uncounted_words
-from pbdp.digits import plain
-from pbdp.noise.kernel import Array, Index
-from pbdp.paying import PayingFor
-from pbdp.release.intervals import Intervals
-from pbdp.release.keystream import InsecureTestKeystream, Keystream, SecureKeystream
+from pbdp.digits import delta_text, loss_text, order_text, outward, percent_down, percent_up, plain
+from pbdp.noise.kernel import Array
 
 if TYPE_CHECKING:
     from pbdp.certificates.release_file import ReleaseFile
-    from pbdp.cli.progress import Progress
+    from pbdp.ledger.budget import Budget, Paid
     from pbdp.planning.plan import Part, Plan
-    from pbdp.release.releaser import Prepared
+    from pbdp.planning.pricing import Terms
+    from pbdp.release.intervals import Intervals
 
-THIS_CALL = "this call only"
 SEED = "insecure_test_seed"
-# Intervals that are found between two words on how far it is.
-BLOCK = 2048
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -192,111 +182,84 @@ def own_columns(plan: Plan) -> list[str]:
     return [*(column_name(part, kind) for part in plan.parts for kind in kinds), SEED]
 
 
-def publish(
-    plan: Plan,
-    columns: Sequence[PrivateColumn],
-    kept: Table,
-    options: argparse.Namespace,
-    progress: Progress,
-) -> Publication:
-    """Check that the plan covers so many numbers of each part, and draw for all of them or for none.
-
-    The same as `plan.release`, but for the way back into the form of the answers, which text does not have.
-    """
-    seed = options.insecure_test_seed
-    ready = [
-        _prepared(part, column, disjoint=options.disjoint)
-        for part, column in zip(plan.parts, columns, strict=True)
-    ]
-    counts = [column.count for column in columns]
-    progress.tell("drawing", sum(counts))
-    # a vector, or the answers of all parts, are one release
-    numbers = not plan.is_joint and plan.requirement.coordinates is None
-    count = counts[0] if numbers else 1
-    record: dict[str, Any] | None = None
-    with paying_budget(options) as budget:
-        if budget is None:
-            enforced = THIS_CALL
-            values: Array | Index = _drawn(ready, seed)
-            note = uncounted_words(plan, 1 if options.disjoint else count)
-        else:
-            # paid for in the ledger before anything is drawn
-            paid = budget.paid(
-                plan,
-                count,
-                lambda: _drawn(ready, None),
-                disjoint=options.disjoint,
-                again=options.again,
-                shape=counts if plan.is_joint else None,
-                **paying_of(options, PayingFor),
-            )
-            enforced = f"ledger {budget.ledger.place}"
-            values, note = paid.values, paid_words(budget, plan, paid)
-            if options.manifest is not None:
-                from pbdp.certificates.release_file import payment
-
-                record = payment(paid.reservation, blocks_of(options))
-    drawn = np.split(values.astype(np.float64, copy=False), np.cumsum(counts)[:-1])
-    publication = Publication(
-        plan=plan,
-        parts=tuple(
-            Published(part=part, values=own, intervals=_intervals(part, own, options.interval, progress))
-            for part, own in zip(plan.parts, drawn, strict=True)
-        ),
-        enforced=enforced,
-        note=note,
-        kept=kept,
-        disjoint=options.disjoint,
-        alone=options.input is None and (plan.is_joint or (numbers and count == 1)),
-        insecure_test_seed=seed,
-        paid=record,
-    )
-    progress.tell("writing", sum(counts))
-    return publication
-
-
-def _prepared(part: Part, column: PrivateColumn, *, disjoint: bool) -> Prepared:
-    """A part's answers, counted."""
-    part.releaser.check_count(column.count, disjoint)
-    # one number may be larger than an array can hold
-    alone = column.count == 1 and part.requirement.coordinates is None
-    return part.releaser.prepared(column.answers[0] if alone else column.answers)
-
-
-def _drawn(ready: Iterable[Prepared], seed: int | None) -> Array:
-    """The numbers of all parts, one after the other; a test seed is another one for each part."""
-
-    def keystream(index: int) -> Keystream:
-        return SecureKeystream() if seed is None else InsecureTestKeystream(seed + index)
-
-    return np.concatenate([part.draw(keystream(index)) for index, part in enumerate(ready)])
-
-
-def _intervals(part: Part, published: Array, asked: bool | float, progress: Progress) -> Intervals | None:
-    """The intervals of published numbers, if asked for; each different number is looked at once."""
-    if asked is False:
-        return None
-    confidence = None if asked is True else asked
-    values, where = np.unique(published, return_inverse=True)
-    found = []
-    for start in range(0, len(values), BLOCK):
-        progress.tell("finding interval", start, len(values))
-        found.append(part.releaser.intervals(values[start : start + BLOCK], confidence))
-    return Intervals(
-        low=np.concatenate([block.low for block in found])[where],
-        high=np.concatenate([block.high for block in found])[where],
-        confidence=found[0].confidence,
-    )
-
-
 def _claim(part: Part) -> dict[str, Any]:
     """What holds for the numbers of one part; a side that may be as far as it likes has no width in JSON."""
-    within: Any = part.requirement.region.within
-    if isinstance(within, list):
-        within = [side if math.isfinite(side) else None for side in within]
     named = {"name": part.name} if part.name else {}
     return named | {
         "requirement": part.requirement.describe(),
-        "within": within,
+        "within": part.requirement.width,
         "confidence": part.confidence,
     }
+
+
+# ------------------------------------------------------------------------------------------------ in words
+
+
+def loss_words(epsilon: float, delta: float | None, order: float | None = None, releases: int = 1) -> str:
+    """An epsilon, how many releases it is the total of, and what it is the epsilon of."""
+    total = f" in total for {releases} releases" if releases > 1 else ""
+    kind = (
+        f"Rényi loss at order {order_text(order or 0.0)}"
+        if delta is None
+        else f"at delta {delta_text(delta)}"
+    )
+    return f"epsilon {loss_text(epsilon)}{total} {kind}"
+
+
+def promise_words(plan: Plan) -> list[str]:
+    """How near the truth and how often, for every part, and at which cost."""
+    loss = loss_words(plan.epsilon, plan.delta, plan.rdp_order, plan.package)
+    near = [
+        f"{part.requirement.describe()} with confidence {percent_down(part.confidence)}"
+        for part in plan.parts
+    ]
+    if not plan.is_joint:
+        return [f"{near[0]}; {loss}", plan.risk_words()]
+    named = (f"{part.name}: {words}" for part, words in zip(plan.parts, near, strict=True))
+    return [*named, loss, plan.risk_words()]
+
+
+def interval_words(intervals: Intervals) -> str:
+    """The first interval in words, its ends rounded outwards."""
+    low, high = float(intervals.low[0]), float(intervals.high[0])
+    least, most = outward(low, high)
+    confidence = percent_down(intervals.confidence)
+    if low == -math.inf:
+        return f"the true answer is at most {most} with confidence {confidence}"
+    if high == math.inf:
+        return f"the true answer is at least {least} with confidence {confidence}"
+    return f"the true answer is between {least} and {most} with confidence {confidence}"
+
+
+def uncounted_words(plan: Plan, taken: int) -> str:
+    """What a release without a ledger has to say: nobody counts it."""
+    covered = plan.package
+    share = "the plan's one release" if covered == 1 else f"{taken} of the plan's {covered} releases"
+    return f"No ledger: other releases are not counted. This call uses {share}."
+
+
+def insecure_words(seed: int, never: str = "publish") -> str:
+    """The warning beside everything that was drawn from a test seed."""
+    return f"INSECURE: drawn from test seed {seed}; nothing is protected. Never {never} it."
+
+
+def paid_words(budget: Budget, plan: Plan, paid: Paid) -> str:
+    """One sentence on what a release was paid with and what is left."""
+    held, terms = paid.reservation, budget.terms
+    if paid.repeated:
+        return f"The stored answer to request {held.key!r}; nothing was drawn or spent."
+    cost = cost_words(terms, held.charged, held.spent, "nothing, as it was paid before")
+    spent = percent_up(terms.share(held.spent))
+    covered = plan.package
+    rest = f"; {held.units_left} of the plan's {covered} releases left" if covered > 1 else ""
+    return (
+        f"Counted in {budget.ledger.place}: cost {cost}; {spent} of the budget of {budget.dataset} is spent "
+        f"now{rest}. Request key: {held.key}"
+    )
+
+
+def cost_words(terms: Terms, charged: Mapping[str, int], spent: Mapping[str, int], free: str) -> str:
+    """What was charged, as a share of the budget; `spent` is after it."""
+    if not any(charged.values()):
+        return free
+    return percent_up(terms.share_of_cost(charged, spent))
