@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from pbdp.audit.audit import CONFIDENCE, DRAWS
-from pbdp.cli import progress as progress_module
+from pbdp.cli import main as main_module
 from pbdp.cli.main import main
 from pbdp.planning.plan import Plan
 from pbdp.release.sampler import NoiseSampler
@@ -120,8 +120,8 @@ def test_help_says_the_defaults_that_are_used(plans: Plans, capsys: Capture) -> 
 def test_progress_is_shown_on_a_terminal(
     plans: Plans, capsys: Capture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(progress_module, "PATIENCE", 0.0)
-    monkeypatch.setattr(progress_module, "PAUSE", 0.0)
+    monkeypatch.setattr(main_module, "PATIENCE", 0.0)
+    monkeypatch.setattr(main_module, "PAUSE", 0.0)
     terminal = Terminal()
     monkeypatch.setattr("sys.stderr", terminal)
     assert main(["audit", str(plans["whole"]), *FEW]) == 0
