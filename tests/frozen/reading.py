@@ -23,6 +23,7 @@ from pbdp.choosing.plan import ChoicePlan
 from pbdp.cli.main import main
 from pbdp.cli.tables.asked import asked_of
 from pbdp.cli.tables.query_file import settings_in
+from pbdp.comparing.compared import Compared
 from pbdp.errors import PbdpError
 from pbdp.local.configuration import configuration, load_configuration
 from pbdp.local.counts import count_reports
@@ -107,6 +108,34 @@ def choice_facts(path: Path) -> Record:
         "claim": fingerprint(plan.claim),
         "chosen": drawn,
         "record": plan.record(),
+    }
+
+
+def comparison_facts(path: Path) -> Record:
+    """What a comparison claims, what a budget pays for, and what was found."""
+    compared = Compared.load(path)
+    plan = compared.plan
+    power = {"power": plan.power(*plan.asked.planned)} if plan.asked.lift else {}
+    return {
+        "claims": {
+            "epsilon": plan.epsilon,
+            "delta": plan.delta,
+            "guessed_right": plan.risk(),
+            "confidence": plan.confidence,
+            "noise": fingerprint(plan.noise),
+            "asked": plan.asked.record(),
+            "privacy_cost": list(plan.users),
+            "decided": compared.decided,
+            "counts": list(compared.counts),
+        },
+        "found": {
+            "wider": plan.wider,
+            **power,
+            "low": compared.low,
+            "high": compared.high,
+            "estimate": compared.estimate,
+            "p_value": compared.p_value,
+        },
     }
 
 
