@@ -130,4 +130,4 @@ def together(each: float, picks: int, delta: float) -> float:
     total = each * picks * (1 + 2.0**-50)
     if picks < 2 or not delta or not each:
         return total
-    return min(total, compose([(claimed_release(each, 0.0), picks)]).epsilon_at(delta).upper)
+    return min(total, compose([(claimed_release(each, 0.0), picks)]).upper_epsilon_at(delta))

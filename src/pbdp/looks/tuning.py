@@ -54,6 +54,9 @@ _SEEN, _LEAST = 22.0, 1.5
 # Where a rule goes on to the next scout.
 ON = -1
 _TRIALS = 30
+# Products of matrices take so many columns at a time, which are too few for threads: those cost more than
+# they bring here.
+_BLOCK = 16
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,6 +77,7 @@ class _Stage:
     starts: Array
     chances: Array
     widths: Array
+    costs: Array
     missed: Array
 
 
@@ -265,6 +269,7 @@ def _stage(sigma: float, ratio: float, answers: Array, z: float) -> _Stage:
         starts=starts,
         chances=above[:, :-1] - above[:, 1:],
         widths=widths,
+        costs=widths**-2.0,
         missed=2 * special.ndtr(-z * np.maximum(column, 1.0) / widths),
     )
 
@@ -276,22 +281,22 @@ def _round(
     reached, reaches = np.ones(len(prior)), []
     for stage, rule in zip(stages, rules, strict=True):
         reaches.append(reached)
-        reached = reached * np.sum(stage.chances[:, rule == ON], axis=1)
+        reached = reached * (stage.chances @ (rule == ON))
     found: list[Index] = []
     cost = miss = np.zeros(len(prior))
     for stage, reach in zip(reversed(stages), reversed(reaches), strict=True):
-        seen = stage.chances * reach[:, None]
-        # not by `@`, whose threads cost more than they bring
-        loss = np.sum(prior[:, None] * seen, axis=0)[:, None] * stage.widths**-2.0
-        loss += np.einsum("qa,qt->at", seen * weights[:, None], stage.missed)
+        chances, missing = stage.chances, stage.chances * (reach * weights)[:, None]
+        loss = ((reach * prior) @ chances)[:, None] * stage.costs
+        for at in range(0, len(loss), _BLOCK):
+            loss[at : at + _BLOCK] += missing[:, at : at + _BLOCK].T @ stage.missed
         rule = np.argmin(loss, axis=1)
         if found:
-            on = np.sum((prior * cost + weights * miss)[:, None] * seen, axis=0)
+            on = (reach * (prior * cost + weights * miss)) @ chances
             rule = np.where(on < np.min(loss, axis=1), ON, rule)
         ends = rule != ON
-        on_chance = np.sum(stage.chances[:, ~ends], axis=1)
-        ending, at = stage.chances[:, ends], rule[ends]
-        cost = stage.cost + np.sum(ending * stage.widths[at] ** -2.0, axis=1) + on_chance * cost
-        miss = np.sum(ending * stage.missed[:, at], axis=1) + on_chance * miss
+        on_chance = chances @ ~ends
+        ending, led = chances[:, ends], rule[ends]
+        cost = stage.cost + ending @ stage.costs[led] + on_chance * cost
+        miss = np.sum(ending * stage.missed[:, led], axis=1) + on_chance * miss
         found.insert(0, rule)
     return found, cost, miss

@@ -180,3 +180,11 @@ def test_figures_outside_their_domain_are_refused(name: str, call: object) -> No
     assert callable(call)
     with pytest.raises(InputError, match=name):
         call(compose([]))
+
+
+@pytest.mark.parametrize("delta", [0.0, 1e-30, 1e-9, 1e-5, 0.2])
+@pytest.mark.parametrize("count", [0, 1, 2, 10, 300])
+def test_the_upper_bound_by_itself_is_that_of_both(count: int, delta: float) -> None:
+    for table in (laplace_table(LAPLACE_20), gaussian_table(2.0)):
+        made = compose([(table_release(table, 1), count)])
+        assert made.upper_epsilon_at(delta) == made.epsilon_at(delta).upper

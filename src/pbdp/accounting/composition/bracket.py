@@ -43,13 +43,24 @@ class Bracket:
 
     def epsilon_at(self, delta: float) -> Bounds:
         """Bounds for the smallest epsilon >= 0 at delta > 0."""
-        start, slope = max(self.above.lowest, 0.0), self.above.tilt + 1
-        guess = max(self.above.middle, start)
-        upper = crossing(self.upper, delta, guess, start, slope)[1]
-        lower = 0.0
-        if self.below is not None and 0 < upper < math.inf:
-            lower = crossing(self.lower, delta, upper, 0.0, slope)[0]
-        return Bounds(lower=min(lower, upper), upper=upper)
+        upper = self.upper_epsilon(delta)
+        return Bounds(lower=self.lower_epsilon(delta, upper), upper=upper)
+
+    def upper_epsilon(self, delta: float) -> float:
+        """The upper one of these bounds."""
+        start = max(self.above.lowest, 0.0)
+        return crossing(self.upper, delta, max(self.above.middle, start), start, self._slope)[1]
+
+    def lower_epsilon(self, delta: float, upper: float) -> float:
+        """The lower one, if the upper one is known."""
+        if self.below is None or not 0 < upper < math.inf:
+            return 0.0
+        return min(crossing(self.lower, delta, upper, 0.0, self._slope)[0], upper)
+
+    @property
+    def _slope(self) -> float:
+        """At about which ln(delta) falls with epsilon."""
+        return self.above.tilt + 1
 
 
 def window_for(case: Case, precision: float, fineness: int = 1) -> Window:

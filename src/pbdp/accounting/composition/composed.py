@@ -75,10 +75,19 @@ class Composed:
             return Bounds(lower=math.inf if certain else 0.0, upper=math.inf)
         if self._is_one_pair:
             return self._refined(case, delta)
-        upper = bracket(case, window_for(case, self.precision, _SEVERAL_PAIRS)).epsilon_at(delta).upper
+        upper = self._upper_of_several_pairs(case, delta)
         pairs = witnesses(self.parts, case.tilt)
         lower = 0.0 if pairs is None else compose(pairs, self.precision).epsilon_at(delta).lower
         return Bounds(lower=min(lower, upper), upper=upper)
+
+    def upper_epsilon_at(self, delta: float) -> float:
+        """The upper bound of `epsilon_at`, in less time: the lower one is found only as far as that takes."""
+        case = case_for_delta(self.parts, delta) if delta > 0 and self.releases > 1 else None
+        if case is None:
+            return self.epsilon_at(delta).upper
+        if self._is_one_pair:
+            return self._refined(case, delta, only_upper=True).upper
+        return self._upper_of_several_pairs(case, delta)
 
     def delta_at(self, epsilon: float) -> Bounds:
         """Smallest delta with (epsilon, delta)-DP."""
@@ -105,13 +114,25 @@ class Composed:
             for release, _ in self.parts
         )
 
-    def _refined(self, case: Case, delta: float) -> Bounds:
-        """epsilon with more extremes set aside or on finer grids, until its bounds are close."""
+    def _upper_of_several_pairs(self, case: Case, delta: float) -> float:
+        return bracket(case, window_for(case, self.precision, _SEVERAL_PAIRS)).upper_epsilon(delta)
+
+    def _refined(self, case: Case, delta: float, *, only_upper: bool = False) -> Bounds:
+        """epsilon with more extremes set aside or on finer grids, until its bounds are close.
+
+        If `only_upper` is asked for, the lower bound may be any that is close.
+        """
         lower, upper, fineness, shares = 0.0, math.inf, 1, iter(_SHARES)
         grid = window_for(case, self.precision)
         for _ in range(_PASSES):
-            found = bracket(case, grid).epsilon_at(delta)
-            lower, upper = max(lower, found.lower), min(upper, found.upper)
+            curves = bracket(case, grid)
+            found = curves.upper_epsilon(delta)
+            upper = min(upper, found)
+            near = upper * (1 - self.precision)
+            if only_upper and 0 < upper < math.inf and curves.lower(near) > delta:
+                lower = near
+                break
+            lower = max(lower, curves.lower_epsilon(delta, found))
             gap = 1 - lower / upper if upper > 0 else 0.0
             if gap <= self.precision:
                 break

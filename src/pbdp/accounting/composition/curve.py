@@ -36,7 +36,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 import numpy.typing as npt
@@ -137,26 +137,26 @@ class Curve:
     below: float
     relative: float
     peak: float
+    # The least epsilon that the curve knows about; the tilted mean, near which it was asked for; the scale.
+    lowest: float = field(init=False)
+    middle: float = field(init=False)
+    _scale: float = field(init=False)
 
-    @property
-    def lowest(self) -> float:
-        """The least epsilon that the curve knows about."""
-        return self.first * self.step
-
-    @property
-    def middle(self) -> float:
-        """The tilted mean, near which the curve was asked for."""
-        return self.reference * self.step
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "lowest", self.first * self.step)
+        object.__setattr__(self, "middle", self.reference * self.step)
+        object.__setattr__(self, "_scale", self._factor(self.middle))
 
     def _value(self, epsilon: float) -> float:
         """The computed curve at epsilon >= lowest."""
-        cell = min(max(math.floor(epsilon / self.step) - self.first, 0), len(self.deltas) - 1)
-        if cell == len(self.deltas) - 1:
+        step, first = self.step, self.first
+        cell = max(math.floor(epsilon / step) - first, 0)
+        if cell >= len(self.deltas) - 1:
             return 0.0
-        end = (self.first + cell + 1 - self.reference) * self.step
-        rest = max((self.first + cell + 1) * self.step - epsilon, 0.0)
-        line = -math.expm1(-rest) * math.exp(end) * float(self.beyond[cell])
-        return (float(self.deltas[cell + 1]) + line) * self._factor(self.middle)
+        after = first + cell + 1
+        rest = max(after * step - epsilon, 0.0)
+        line = -math.expm1(-rest) * math.exp((after - self.reference) * step) * float(self.beyond[cell])
+        return (float(self.deltas[cell + 1]) + line) * self._scale
 
     def _factor(self, epsilon: float) -> float:
         return math.exp(min(self.log_moment - self.tilt * epsilon, 700.0))
@@ -165,7 +165,7 @@ class Curve:
         """Upper bound for the finite part of delta; infinite below the window."""
         if epsilon < self.lowest:
             return math.inf
-        missing = self._factor(epsilon) * self.above + self._factor(self.middle) * self.far
+        missing = self._factor(epsilon) * self.above + self._scale * self.far
         return (self._value(epsilon) + missing) * (1 + self.relative)
 
     def lower(self, epsilon: float) -> float:

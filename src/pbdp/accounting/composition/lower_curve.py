@@ -38,13 +38,24 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from pbdp.accounting.composition.curve import Curve
 
 # Chord lengths, in standard deviations of W; longer ones than this, as losses, prove nothing.
 _LENGTHS = (3.0, 4.0, 5.0, 6.5)
 _LONGEST = 700.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Chord:
+    """Lemma 2 for one b: m, n, 1 - m - n, and the tail as a multiple of Chernoff's bound at epsilon."""
+
+    length: float
+    left: float
+    right: float
+    rest: float
+    tail: float
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,12 +70,17 @@ class LowerCurve:
     releases: int
     excess: float
     raised: float
+    _chords: tuple[_Chord, ...] = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        chords = [self._chord(b) for b in self._lengths() if b <= _LONGEST]
+        object.__setattr__(self, "_chords", tuple(chord for chord in chords if chord.rest > 0))
 
     def value(self, epsilon: float) -> float:
         """A lower bound for delta at epsilon."""
         # The right side of lemma 2 is read at the loss before it was raised by rounding.
         reached = self.curve.lower(epsilon + self.raised) * math.exp(-1.01 * self.excess)
-        return max((self._solved(epsilon, reached, b) for b in self._lengths()), default=0.0)
+        return max((self._solved(epsilon, reached, chord) for chord in self._chords), default=0.0)
 
     def _lengths(self) -> Iterator[float]:
         reach = self.releases * self.curve.step
@@ -73,30 +89,32 @@ class LowerCurve:
         if reach <= _LENGTHS[-1] * sigma:
             yield reach
 
-    def _solved(self, epsilon: float, reached: float, b: float) -> float:
-        """Lemma 2 for one b, solved for F(epsilon); zero if it says nothing."""
-        if b > _LONGEST:
-            return 0.0
+    def _chord(self, b: float) -> _Chord:
         drift = self.releases * self.curve.step**2 / 6 * (1 + 1e-12)
         mean_size = math.sqrt(2 * drift + drift**2) * (1 + 1e-12)
         m = (mean_size + drift) / (-2 * math.expm1(-b))
         n = max((mean_size - drift) / 2 - self._overshoot(b), 0.0) / math.expm1(b)
-        rest = 1 - m - n
-        if rest <= 0 or epsilon - b < self.curve.lowest:
-            return 0.0
-        known = m * self.curve.upper(epsilon - b) + n * self.curve.upper(epsilon + b) + self._tail(epsilon, b)
-        # Two parts in 1e12 cover the rounding of m, n and the products.
-        return max((reached - known * (1 + 2e-12)) / (rest * (1 + 2e-12)), 0.0)
+        return _Chord(length=b, left=m, right=n, rest=1 - m - n, tail=self._tail(b))
 
-    def _tail(self, epsilon: float, b: float) -> float:
-        """Bound for E [D(epsilon - W); W > b]: Markov's inequality for e^(theta·(W - b))."""
+    def _solved(self, epsilon: float, reached: float, chord: _Chord) -> float:
+        """Lemma 2 for one b, solved for F(epsilon); zero if it says nothing."""
+        curve, b = self.curve, chord.length
+        if epsilon - b < curve.lowest:
+            return 0.0
+        known = chord.left * curve.upper(epsilon - b) + chord.right * curve.upper(epsilon + b)
+        known += curve.chernoff(epsilon) * chord.tail
+        # Two parts in 1e12 cover the rounding of m, n and the products.
+        return max((reached - known * (1 + 2e-12)) / (chord.rest * (1 + 2e-12)), 0.0)
+
+    def _tail(self, b: float) -> float:
+        """Bound for E [D(epsilon - W); W > b] over Chernoff's: Markov's inequality for e^(theta·(W - b))."""
         step, tilt = self.curve.step, self.curve.tilt
         if b >= self.releases * step:
             return 0.0
         theta = max(3 * b / (self.releases * step**2) - tilt - 0.5, 0.0)
         power = tilt + theta
         exponent = self.releases * (power**2 + power) * step**2 / 6 - theta * b
-        return self.curve.chernoff(epsilon) * math.exp(min(exponent + 1e-9, 700.0))
+        return math.exp(min(exponent + 1e-9, 700.0))
 
     def _overshoot(self, b: float) -> float:
         """Bound for E (-W - b)+, from x+ <= e^(theta·x - 1) / theta."""

@@ -126,7 +126,7 @@ class _Judge:
         first, second = self.layout.neighbors(log_levels)
         if self.releases <= MOST_COMPOSED:
             release = pair_release(first, second, one_way=True)
-            return compose([(release, self.releases)]).epsilon_at(self.delta).upper
+            return compose([(release, self.releases)]).upper_epsilon_at(self.delta)
         parts = [(np.log(first / second), first, self.releases)]
         tilt = tilt_for_delta(parts, self.delta)
         at = cumulants(parts, tilt)

@@ -196,7 +196,7 @@ def split_epsilon(releases: Sequence[tuple[Release, int]], delta: float) -> floa
 @lru_cache(maxsize=256)
 def alone_epsilon(release: Release, count: int, delta: float) -> float:
     """The epsilon of one part by itself, from above; infinite if delta is too small for it."""
-    found = compose([(release, count)]).epsilon_at(delta).upper
+    found = compose([(release, count)]).upper_epsilon_at(delta)
     return min(found, release.epsilon_at(delta)) if isinstance(release, VectorRelease) else found
 
 
