@@ -165,7 +165,13 @@ def test_tables_both_ways_hold_and_other_weights_do_not(crossed: TablePlan, tmp_
     def other_kind(plan: dict[str, Any]) -> None:
         plan["strategies"]["count"] = {"kind": "cells"}
 
-    for change in (heavier, other_kind):
+    def otherwise_rounded(plan: dict[str, Any]) -> None:
+        del plan["strategies"]["count"]["cumulative"]
+
+    def not_said_so(plan: dict[str, Any]) -> None:
+        plan["strategies"]["count"]["cumulative"] = 1.5
+
+    for change in (heavier, other_kind, otherwise_rounded, not_said_so):
         assert not verified(crossed, tmp_path, change).holds
 
 

@@ -23,8 +23,10 @@ from pbdp.tables.strategies.strategy import Moves, Strategy
 
 # About the sigma of noise in steps: rounding to whole steps and tables of whole weights cost nothing then.
 FIRST_SIGMA, LARGEST_SIGMA = 1 << 12, 1 << 17
-# The same times the rows that one person moves: tables differ from their laws by as much for each of them.
+# That of running totals times the rows that one person moves: tables differ from laws by as much for each.
 MOST_TOUCHED = 3e8
+# What a table differs from its law by, over σ; what share of delta this may take, and what is next to none.
+EACH, FOR_TABLES, NEXT_TO_NONE = 1.8e-18, 5e-3, 1e-3
 # Hoeffding's h.
 DOUBT = 1e-9
 # What a few operations on doubles may be off by.
@@ -55,12 +57,22 @@ class JointStrategy(Strategy):
     def own_designs(self, step: float, whole: bool) -> list[Design]:
         """Rounded Gaussian noise to begin with; how much of it there may be is found by its widths."""
         grid = LinearGrid(step=step, rounded=not whole)
-        kernel = RoundedGaussian(sigma=float(FIRST_SIGMA))
-        return [Design(grid=grid, kernel=kernel, region=AbsoluteRegion.even(float(FIRST_SIGMA)))]
+        kernel = RoundedGaussian(sigma=float(LARGEST_SIGMA))
+        return [Design(grid=grid, kernel=kernel, region=AbsoluteRegion.even(float(LARGEST_SIGMA)))]
 
     def follows(self, table: int) -> str:
         del table
         return self.label
+
+
+def largest_sigma(touched: int, mean: float, delta: float) -> float:
+    """About the widest noise with which what tables differ from their laws by is little against delta.
+
+    `mean` is the length that one person moves them by over σ: beyond E = mean²/2 + mean·z, next to none of
+    delta is left of the laws.
+    """
+    far = mean**2 / 2 - mean * float(special.ndtri(NEXT_TO_NONE * delta))
+    return min(LARGEST_SIGMA, FOR_TABLES * delta / (touched * (1 + math.exp(min(far, 600.0))) * EACH))
 
 
 def sigma_of(design: Design) -> float:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from itertools import pairwise
 from statistics import NormalDist
 from typing import Any, TypeVar
@@ -18,10 +19,11 @@ from pbdp.tables.numbers import Asked
 from pbdp.tables.query import Query
 from pbdp.tables.strategies.apart import Alone, Apart
 from pbdp.tables.strategies.cells import Cells
-from pbdp.tables.strategies.residual import (
+from pbdp.tables.strategies.cumulative import MOST_CORNERS
+from pbdp.tables.strategies.residual import Residual
+from pbdp.tables.strategies.residual_weights import (
     MOST_COLUMNS,
     MOST_RESIDUALS,
-    Residual,
     best_weights,
     residuals_of,
 )
@@ -161,7 +163,8 @@ def strategy_from(query: Query, asked: Asked, record: Mapping[str, Any]) -> Stra
         case {"kind": "alone"} if _apart(query, asked) is None:
             made = _alone(query, asked)
         case {"kind": "residual", "weights": [*listed]} if margins.is_grid:
-            made = _made(Residual, query, asked, weights=_weights_from(margins, listed))
+            weights, cumulative = _weights_from(margins, listed), record.get("cumulative", False) is True
+            made = _made(Residual, query, asked, weights=weights, cumulative=cumulative)
         case {"kind": "running", "weights": [*listed]} if query.running is not None:
             days = _so_far(query).shape[1]
             sound = is_sound(listed, days)
@@ -185,11 +188,18 @@ def _residual(query: Query, asked: Asked) -> Strategy | None:
         return None
     if len(margins.lengths) > MOST_COLUMNS or sum(2 ** len(one) for one in every) > MOST_RESIDUALS:
         return None
+    step, change = step_of(query, asked), change_of(query, asked)
+    widths = {table: width / step for table, width in asked.widths.items()}
     normal = NormalDist().inv_cdf((1 + asked.confidence) / 2)
-    step = step_of(query, asked)
-    variances = {table: (width / step / normal) ** 2 for table, width in asked.widths.items()}
-    change = change_of(query, asked)
-    return _made(Residual, query, asked, weights=best_weights(margins, change, variances))
+    variances = {table: (one / normal) ** 2 for table, one in widths.items()}
+    weights = best_weights(margins, change, variances, query.delta)
+    ways = [_made(Residual, query, asked, weights=weights)]
+    if 2 ** max(map(len, every)) <= MOST_CORNERS:
+        whole = replace(ways[0], cumulative=True)
+        allowed = whole.variances(widths, asked.confidence)
+        if allowed is not None:
+            ways.append(replace(whole, weights=best_weights(margins, change, allowed, query.delta)))
+    return min(ways, key=lambda way: way.cost(widths, asked.confidence))
 
 
 def _weights_from(margins: Margins, listed: Sequence[Any]) -> dict[frozenset[int], int]:

@@ -36,7 +36,9 @@ HOPELESS = 12.0
 # The same once noise was fitted to them, where it may have any law.
 FAR = 1.7
 # The share of delta that is set aside where tables stand for laws (see `strategy`), and the most of it.
-ASIDE, MOST_ASIDE = 1e-4, 1e-2
+ASIDE, MOST_ASIDE = 1e-4, 0.1
+# d(E) of all that is set aside.
+FAR_SHARE = 0.25
 # Tables that stand for laws are not certified beyond about half of this epsilon.
 MOST_JOINT = 50.0
 # What epsilon may fall by, relative, when noise that was fitted by estimates is brought to certified widths.
@@ -91,7 +93,8 @@ class Several:
         """What is set aside of delta."""
         aside = self._aside
         while (needed := _needed(parts, releases, self.laws, aside)) > aside:
-            aside = 2 * needed
+            # what tables take, and d(E) beside it
+            aside = (needed - FAR_SHARE * aside) / (1 - FAR_SHARE) * (1 + 1e-6)
             if aside > MOST_ASIDE * self.query.delta:
                 raise CannotCertifyError("What tables differ from their laws by is too much at this epsilon.")
         return aside
@@ -317,7 +320,7 @@ def _needed(
     if off == 0:
         return 0.0
     composed = compose((release, part.composed) for release, part in zip(releases, parts, strict=True))
-    small = aside / 4
+    small = FAR_SHARE * aside
     far = composed.epsilon_at(small).upper
     if not math.isfinite(far) or far > 600:
         return math.inf

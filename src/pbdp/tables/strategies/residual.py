@@ -28,22 +28,17 @@ With G(E) the sum of a_B²·g_B(E), k cells that move by s have a squared length
 
 with |G(E)| where cells may move either way. A replaced person at most doubles the length; where cells only
 move up the squares add up, and twice the most negative G(E) for every pair of cells. Everything is one
-release of rounded Gaussian noise by that length (`strategy`).
+release of rounded Gaussian noise by that length (`strategy`). Which weights are good: `residual_weights`.
 
-**Error.** (1) is a weighted sum of independent noises (`joint`).
-
-**Which noise.** The least sum of cost_B/s_B for which all tables have their variances, s_B the variance of a
-row over a_B²: s_B = sqrt(cost_B / sum of l_T·K_TB), K_TB what s_B adds to the variance of T, and l_T are
-moved until the variances are those that are asked for.
+**Error.** (1) is a weighted sum of independent noises (`joint`), rounded (`rounding`, or `cumulative`).
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
-from itertools import combinations
+from statistics import NormalDist
 from typing import Any, ClassVar
 
 import numpy as np
@@ -51,32 +46,33 @@ import numpy as np
 from pbdp.mechanism.design import Design
 from pbdp.noise.kernel import Array, Index
 from pbdp.tables.margins import Margins
+from pbdp.tables.strategies.cumulative import Corners, corners_of, whole_numbers
 from pbdp.tables.strategies.joint import (
-    FIRST_SIGMA,
-    LARGEST_SIGMA,
-    MOST_TOUCHED,
     JointStrategy,
     gaussian_width,
+    sigma_of,
 )
-from pbdp.tables.strategies.rounding import below, rounded, two_way
+from pbdp.tables.strategies.residual_weights import (
+    Columns,
+    moved_rows,
+    short_columns,
+    spread_of,
+    subsets,
+    variance_of,
+)
+from pbdp.tables.strategies.rounding import below, in_64_bits, rounded, two_way
 from pbdp.tables.strategies.strategy import Change, Designs, Record
 
-Columns = frozenset[int]
-# Columns of up to so many keys have all their differences asked.
-MOST_KEYS = 24
-# Rows of one residual at most, and columns and margins that are looked at.
-MOST_ROWS = 1 << 22
-MOST_COLUMNS, MOST_RESIDUALS = 12, 1 << 12
 # Numbers that cannot be whole are multiples of one over this.
 FINE = 1 << 20
-LEAST_WEIGHT = 160
-ROUNDS, MOST_PASSES = 400, 20
-SIGMAS = np.linspace(0.7, 1.0, 32)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Residual(JointStrategy):
-    """The rows of all residuals, those of columns B with the weight `weights[B]`."""
+    """The rows of all residuals, those of columns B with the weight `weights[B]`.
+
+    With `cumulative`, numbers are whole as differences of rounded sums, whichever tables there are.
+    """
 
     kind: ClassVar[str] = "residual"
 
@@ -84,6 +80,7 @@ class Residual(JointStrategy):
     margins: Margins
     change: Change
     weights: Mapping[Columns, int]
+    cumulative: bool = False
     _places: Index = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -97,7 +94,7 @@ class Residual(JointStrategy):
     @property
     def touched(self) -> int:
         change = self.change
-        each = sum(math.prod(_moved_rows(columns, self.margins.lengths)) for columns in self.weights)
+        each = sum(math.prod(moved_rows(columns, self.margins.lengths)) for columns in self.weights)
         return change.people * min(change.cells, len(self.margins.cells)) * each
 
     def squared_length(self) -> int:
@@ -105,7 +102,7 @@ class Residual(JointStrategy):
         single = self.gram(everywhere)
         others = [
             self.gram(frozenset(same))
-            for same in _subsets(sorted(everywhere))
+            for same in subsets(sorted(everywhere))
             if frozenset(same) != everywhere
             and all(self.margins.lengths[i] > 1 for i in everywhere - set(same))
         ]
@@ -152,9 +149,13 @@ class Residual(JointStrategy):
     # ---- what follows
 
     def tables(self, rows: Mapping[str, Index]) -> list[Array | Index]:
-        found = self._margins_of(rows[self.label])
+        residuals = self._residuals_of(rows[self.label])
         order = self.margins.chain
         tables = [self._axes(at) for at in range(len(self.margins))]
+        if self.cumulative:
+            whole = whole_numbers(self._cumulative_of(residuals))
+            return [self._listed(at, whole[columns]) for at, columns in enumerate(tables)]
+        found = self._margins_of(residuals)
         if order is not None:
             return self._nested(order, found)
         if len(self.margins.lengths) == 2:
@@ -164,21 +165,19 @@ class Residual(JointStrategy):
 
     @property
     def is_whole(self) -> bool:
-        return self.margins.chain is not None or len(self.margins.lengths) == 2
+        return self.cumulative or self.margins.chain is not None or len(self.margins.lengths) == 2
 
-    def _margins_of(self, rows: Index) -> dict[Columns, Any]:
-        """The margins by all columns that residuals are of, in parts of `FINE`, by (1)."""
+    def _residuals_of(self, rows: Index) -> dict[Columns, tuple[Any, int]]:
+        """The residuals with noise, times their weights and their numbers of keys, in parts of `FINE`."""
         lengths = self.margins.lengths
         known: dict[Columns, Any] = {}
         start = 0
         for columns, weight in self.weights.items():
             axes = sorted(columns)
-            shape = tuple(
-                len(_differences(lengths[i])) if self._is_short(columns, i) else lengths[i] for i in axes
-            )
+            shape = self._shape(columns)
             stop = start + math.prod(shape)
             # whole numbers of any length: sums of these do not fit into 64 bits for sure
-            largest = int(np.max(np.abs(rows[start:stop]), initial=0)) * FINE * 4 * math.prod(lengths) ** 2
+            largest = int(np.max(np.abs(rows[start:stop]), initial=0)) * FINE * 4 * math.prod(lengths) ** 3
             made: Any = rows[start:stop].reshape(shape)
             made = made.astype(object) if largest >= 1 << 62 else made
             for axis, i in enumerate(axes):
@@ -188,16 +187,37 @@ class Residual(JointStrategy):
                     made = lengths[i] * made - made.sum(axis=axis, keepdims=True)
             known[columns] = np.asarray(made * FINE, dtype=made.dtype), weight
             start = stop
-        found = {}
+        return known
+
+    def _margins_of(self, residuals: Mapping[Columns, tuple[Any, int]]) -> dict[Columns, Any]:
+        """The margins by all columns that residuals are of, in parts of `FINE`, by (1)."""
+        lengths, found = self.margins.lengths, {}
         for columns in self.weights:
             axes = sorted(columns)
             total: Any = np.zeros([lengths[i] for i in axes], dtype=np.int64)
             size = math.prod(lengths[i] for i in axes)
-            for part, (made, weight) in known.items():
+            for part, (made, weight) in residuals.items():
                 if part <= columns:
                     shape = tuple(lengths[i] if i in part else 1 for i in axes)
                     total = total + (made.reshape(shape) // (weight * size))
             found[columns] = np.asarray(total, dtype=np.int64)
+        return found
+
+    def _cumulative_of(self, residuals: Mapping[Columns, tuple[Any, int]]) -> dict[Columns, Index]:
+        """The cumulative sums of these margins, rounded; a residual counts once per key of other columns."""
+        lengths, found = self.margins.lengths, {}
+        for columns in self.weights:
+            axes = sorted(columns)
+            size = math.prod(lengths[i] for i in axes)
+            total: Any = 0
+            for part, (made, weight) in residuals.items():
+                if part <= columns:
+                    own = made.reshape([lengths[i] if i in part else 1 for i in axes])
+                    for axis, i in enumerate(axes):
+                        far = np.arange(1, lengths[i] + 1).reshape([-1 if j == i else 1 for j in axes])
+                        own = np.cumsum(own, axis=axis) if i in part else own * far
+                    total = total + own // (weight * size)
+            found[columns] = in_64_bits(rounded(np.asarray(total), FINE))
         return found
 
     def _axes(self, table: int) -> Columns:
@@ -251,20 +271,78 @@ class Residual(JointStrategy):
 
     def widths(self, designs: Designs, table: int, confidence: float) -> Array:
         margin, columns = self.margins.tables[table], self._axes(table)
-        width = self._width(designs[self.label], columns, confidence) + self._moved(columns)
+        if self.cumulative:
+            width = self._half_width(designs[self.label], columns, confidence) - 0.5
+        else:
+            width = self._width(designs[self.label], columns, confidence) + self._moved(columns)
         found = float(math.ceil(width)) if self.is_whole else width
         return np.asarray(found + float(self.change.lost) * margin.sizes)
 
     def _width(self, design: Design, columns: Columns, confidence: float) -> float:
         """How far a number is off before anything is rounded."""
-        noises = sum(math.prod(self._rows_of(part)) for part in self.weights if part <= columns)
-        return gaussian_width(design, self.factor(columns), noises, confidence)
+        return gaussian_width(design, self.factor(columns), self._noises(columns), confidence)
+
+    def _noises(self, columns: Columns) -> int:
+        """How many noises a number has."""
+        return sum(math.prod(self._rows_of(part)) for part in self.weights if part <= columns)
+
+    def _half_width(self, design: Design, columns: Columns, confidence: float) -> float:
+        """The least w + 1/2 with which numbers from rounded sums are within w."""
+        rows = sum(math.prod(self._shape(part)) for part in self.weights if part <= columns)
+        off = rows * design.table_error()
+        at_corners = self._at_corners(columns)
+        return at_corners.half_width(sigma_of(design), 1 - confidence - off, at_corners.count / FINE)
+
+    def _at_corners(self, columns: Columns) -> Corners:
+        """The noise of the cumulative sums of a margin, which are off by as many parts of `FINE` at most."""
+        lengths = self.margins.lengths
+        spreads = ((one, spread_of(one, lengths) / weight**2) for one, weight in self.weights.items())
+        return corners_of(columns, lengths, tuple(spreads))
+
+    def variances(self, widths: Mapping[int, float], confidence: float) -> dict[int, float] | None:
+        """About the variances of numbers of tables that are within so many steps; None if there are none."""
+        found = {}
+        for table, width in widths.items():
+            columns = self._axes(table)
+            left = self._left(table, width)
+            if self.cumulative:
+                at_corners = self._at_corners(columns)
+                found[table] = at_corners.variance(left, 1 - confidence, at_corners.count / FINE)
+            else:
+                found[table] = (left / NormalDist().inv_cdf((1 + confidence) / 2)) ** 2
+        return found if all(one > 0 for one in found.values()) else None
+
+    def cost(self, widths: Mapping[int, float], confidence: float) -> float:
+        """About the variance of the privacy loss with these widths; infinite where there is no such noise."""
+        square = self._widest(widths, confidence)
+        if self.cumulative and square > 0:
+            every = (self._at_corners(self._axes(table)) for table in range(len(self.margins)))
+            uneven = 2 * max(one.unevenness(math.sqrt(square)) for one in every)
+            square = self._widest(widths, confidence + uneven) if confidence + uneven < 1 else 0.0
+        return self.squared_length() / square if square > 0 else math.inf
+
+    def _widest(self, widths: Mapping[int, float], confidence: float) -> float:
+        """About the largest σ² with these widths, 0 if there is none."""
+        variances = self.variances(widths, confidence) or {}
+        return min((one / self.factor(self._axes(table)) for table, one in variances.items()), default=0.0)
+
+    def _left(self, table: int, width: float) -> float:
+        """What is left of a width for noise."""
+        width -= float(self.change.lost) * float(self.margins.tables[table].sizes.max())
+        if self.cumulative:
+            return max(math.floor(width), 0) + 0.5
+        return max((math.floor(width) if self.is_whole else width) - self._moved(self._axes(table)), 1e-9)
 
     def room(self, designs: Designs, table: int, confidence: float, width: float) -> float:
-        columns = self._axes(table)
-        width -= float(self.change.lost) * float(self.margins.tables[table].sizes.max())
-        left = (math.floor(width) if self.is_whole else width) - self._moved(columns)
-        return max(left, 1e-9) / self._width(designs[self.label], columns, confidence)
+        columns, far = self._axes(table), self._half_width if self.cumulative else self._width
+        return self._left(table, width) / far(designs[self.label], columns, confidence)
+
+    def _shape(self, columns: Columns) -> list[int]:
+        """By column, how many rows a residual has."""
+        lengths = self.margins.lengths
+        return [
+            math.comb(lengths[i], 2) if self._is_short(columns, i) else lengths[i] for i in sorted(columns)
+        ]
 
     def _rows_of(self, columns: Columns) -> list[int]:
         lengths = self.margins.lengths
@@ -299,6 +377,7 @@ class Residual(JointStrategy):
         names = self.margins.columns
         return {
             "kind": self.kind,
+            **({"cumulative": True} if self.cumulative else {}),
             "weights": [
                 [[names[i] for i in sorted(columns)], weight] for columns, weight in self.weights.items()
             ],
@@ -310,107 +389,6 @@ class Residual(JointStrategy):
 
     def rows(self, table: int) -> int:
         return int(self.margins.tables[table].sizes.max())
-
-
-@lru_cache(maxsize=4096)
-def short_columns(columns: Columns, lengths: tuple[int, ...]) -> Columns:
-    """The columns along which all differences are asked: those with few keys, unless rows are too many."""
-    rows, found = math.prod(lengths[i] for i in columns), set()
-    for i in sorted(columns, key=lambda i: (lengths[i], i)):
-        longer = rows // lengths[i] * max(lengths[i] * (lengths[i] - 1) // 2, 1)
-        if lengths[i] <= MOST_KEYS and longer <= MOST_ROWS:
-            found.add(i)
-            rows = longer
-    return frozenset(found)
-
-
-def variance_of(part: Columns, columns: Columns, lengths: tuple[int, ...]) -> float:
-    """What a residual adds to the variance of a margin, over that of a row with the weight 1."""
-    short, found = short_columns(part, lengths), 1.0
-    for i in columns:
-        n = lengths[i]
-        if i not in part:
-            found /= n**2
-        elif i in short:
-            found *= (n - 1) / n**2
-        else:
-            found *= 1 - 1 / n
-    return found
-
-
-def residuals_of(margins: Margins) -> list[Columns]:
-    """All residuals that the tables are made of, those of fewer columns first."""
-    found: set[Columns] = set()
-    for table in margins.tables:
-        axes = [i for i, name in enumerate(margins.columns) if name in table.columns]
-        found |= set(_subsets(axes))
-    return sorted(found, key=lambda one: (len(one), sorted(one)))
-
-
-def best_weights(margins: Margins, change: Change, variances: Mapping[int, float]) -> dict[Columns, int]:
-    """The weights with which tables (by their places) have these variances at about the least cost."""
-    lengths, parts = margins.lengths, residuals_of(margins)
-    costs = np.array([_cost(part, lengths, change) for part in parts])
-    axes = [
-        frozenset(i for i, name in enumerate(margins.columns) if name in margins.tables[at].columns)
-        for at in variances
-    ]
-    shares = np.array(
-        [[variance_of(part, one, lengths) if part <= one else 0.0 for part in parts] for one in axes]
-    )
-    shares /= np.array(list(variances.values()))[:, None]
-    levels = np.ones(len(shares))
-    found = np.ones(len(parts))
-    for _ in range(ROUNDS):
-        found = np.sqrt(costs / np.maximum(levels @ shares, 1e-300))
-        levels = levels * np.sqrt(shares @ found)
-    spreads = np.sqrt(found / float(np.max(shares @ found)))
-    touched = sum(math.prod(_moved_rows(part, lengths)) for part in parts) * change.cells * change.people
-    largest = min(LARGEST_SIGMA, MOST_TOUCHED / touched)
-    sigma = min(max(FIRST_SIGMA, LEAST_WEIGHT * float(spreads.max())), max(largest, FIRST_SIGMA))
-    tried = [_better(np.maximum(np.rint(part * sigma / spreads), 1.0), costs, shares) for part in SIGMAS]
-    best = min(tried, key=lambda weights: _loss(weights, costs, shares))
-    return dict(zip(parts, best.astype(int).tolist(), strict=True))
-
-
-def _loss(weights: Array, costs: Array, shares: Array) -> float:
-    """What weights cost once the noise is scaled to the widest table."""
-    return float(costs @ weights**2) * float(np.max(shares @ weights**-2.0))
-
-
-def _better(weights: Array, costs: Array, shares: Array) -> Array:
-    """Whole weights near these with a smaller cost at the same widths: one is moved by one at a time."""
-
-    def loss(tried: Array) -> float:
-        return _loss(tried, costs, shares)
-
-    best = loss(weights)
-    for _ in range(MOST_PASSES):
-        before = best
-        for place in range(len(weights)):
-            for by in (-1.0, 1.0):
-                tried = weights.copy()
-                tried[place] = max(tried[place] + by, 1.0)
-                if (found := loss(tried)) < best:
-                    weights, best = tried, found
-        if best >= before * (1 - 1e-5):
-            break
-    return weights
-
-
-def _moved_rows(part: Columns, lengths: tuple[int, ...]) -> list[int]:
-    """By column, how many rows of a residual one cell moves."""
-    short = short_columns(part, lengths)
-    return [lengths[i] - 1 if i in short else 1 for i in sorted(part)]
-
-
-def _cost(part: Columns, lengths: tuple[int, ...], change: Change) -> float:
-    """The squared length that one person moves the rows of a residual by, with the weight 1."""
-    short = short_columns(part, lengths)
-    one = math.prod(_moved_rows(part, lengths))
-    same = one if len(part) < len(lengths) else max(1, one // max((lengths[i] - 1 for i in short), default=1))
-    cells = change.cells
-    return float(max(cells * one + cells * (cells - 1) * (same if cells > 1 else 0), 1))
 
 
 def _differences(keys: int) -> Index:
@@ -442,15 +420,9 @@ def _added_up(found: Mapping[Columns, Index]) -> dict[Columns, Index]:
 def _moved_by_filling(columns: Columns, lengths: tuple[int, ...]) -> int:
     """How far `_added_up` moves a number at most, in parts of `FINE`, with the rounding to these."""
     known: dict[Columns, int] = {}
-    for part in _subsets(columns):
+    for part in subsets(columns):
         off = 2 ** len(part)
         for i in sorted(part):
             off = max(off, known[part - {i}] + (lengths[i] - 1) * off)
         known[part] = off
     return known[columns]
-
-
-def _subsets(columns: Iterable[int]) -> list[Columns]:
-    """All sets of some of the columns, the smaller ones first."""
-    named = sorted(columns)
-    return [frozenset(one) for size in range(len(named) + 1) for one in combinations(named, size)]
