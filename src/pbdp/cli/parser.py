@@ -9,7 +9,7 @@ from __future__ import annotations
 import argparse
 import re
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from fractions import Fraction
 from importlib import import_module
 from typing import Any, NoReturn
@@ -63,9 +63,7 @@ class Parser(argparse.ArgumentParser):
         title = "commands, in the order of use"
         parsers = self.add_subparsers(title=title, dest="command", metavar="COMMAND", required=True)
         for name, words in commands.items():
-            parsers._choices_actions.append(parsers._ChoicesPseudoAction(name, [], words))
-        made = _Made(parsers._prog_prefix, package, commands)
-        parsers.choices = parsers._name_parser_map = made  # type: ignore[assignment]
+            parsers.add_parser(name, help=words, module=f"{package}.{name}")
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
         """As in argparse; unknown options are told first, as what is missing may stand behind one."""
@@ -189,32 +187,6 @@ class Parser(argparse.ArgumentParser):
         command.declare(self)
         if hasattr(command, "run"):
             self.set_defaults(run=command.run)
-
-
-class _Made(Mapping[str, Parser]):
-    """The parsers of commands, each made when it is asked for: of twenty commands one is run."""
-
-    def __init__(self, prefix: str, package: str, commands: Collection[str]) -> None:
-        self._prefix = prefix
-        self._package = package
-        self._commands = commands
-        self._made: dict[str, Parser] = {}
-
-    def __getitem__(self, name: str) -> Parser:
-        if name not in self._commands:
-            raise KeyError(name)
-        if name not in self._made:
-            self._made[name] = Parser(prog=f"{self._prefix} {name}", module=f"{self._package}.{name}")
-        return self._made[name]
-
-    def __contains__(self, name: object) -> bool:
-        return name in self._commands
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._commands)
-
-    def __len__(self) -> int:
-        return len(self._commands)
 
 
 def _either(choices: Sequence[str]) -> str:
