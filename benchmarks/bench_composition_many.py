@@ -21,7 +21,7 @@ from dp_accounting.pld import privacy_loss_distribution as rival
 
 from pbdp.accounting.composition.composed import compose
 from pbdp.accounting.composition.loss_law import table_release
-from pbdp.domains import Bounds
+from pbdp.accounting.exact.tables import Bounds
 from pbdp.mechanism.weights import WeightTable, integer_weights
 
 DELTA = 1e-6

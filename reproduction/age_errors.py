@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from pbdp.domains import whole
 from pbdp.figures.canvas import COLORS, DASHES
 from pbdp.local.boosted import BoostedResponse, boosted_response
 from pbdp.local.domain import CategoryDomain, in_blocks
@@ -23,6 +22,7 @@ from pbdp.local.goal import LeastError
 from pbdp.local.mechanism import CATEGORY, VALUE
 from pbdp.local.plan import best_epsilon0
 from pbdp.noise.kernel import Array
+from pbdp.parameters import whole
 from pbdp.release.keystream import InsecureTestKeystream, SecureKeystream
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from pbdp.accounting.exact.accountant import ExactAccountant, smallest_epsilon
 from pbdp.accounting.exact.all_neighbors import worst_neighbors
 from pbdp.accounting.exact.divergences import HockeyStick, largest_deltas
 from pbdp.accounting.exact.pairs import neighbors
-from pbdp.domains import Bounds
+from pbdp.accounting.exact.tables import Bounds
 from pbdp.figures.canvas import COLORS, legend_below, new_figure
 from pbdp.mechanism.design import Boosted
 from pbdp.mechanism.fixed import FixedRegion

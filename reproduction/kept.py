@@ -14,7 +14,7 @@ import pbdp
 import reproduction
 from pbdp.cli.files import new_file
 from pbdp.errors import InputError
-from pbdp.spelling import canonical
+from pbdp.json_records import canonical
 from reproduction.experiment import Experiment, Row, Settings
 
 MARKER = "reproduction.json"

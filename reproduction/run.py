@@ -17,7 +17,7 @@ from multiprocessing.connection import Connection
 from typing import TypeAlias
 
 from pbdp.errors import PbdpError
-from pbdp.spelling import canonical
+from pbdp.json_records import canonical
 from reproduction.experiment import Experiment, Row, Settings
 from reproduction.kept import KeptCases, Outcome
 

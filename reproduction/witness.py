@@ -39,9 +39,9 @@ from itertools import pairwise
 import numpy as np
 from scipy.special import ndtr
 
-from pbdp.domains import positive, whole
 from pbdp.errors import InputError
 from pbdp.mechanism.region import Region
+from pbdp.parameters import positive, whole
 from pbdp.published.measure import AtDelta, Measure
 
 Interval = tuple[float, float]

@@ -14,9 +14,9 @@ import polars as pl
 import pytest
 
 import pbdp
-from pbdp.domains import is_connection
 from pbdp.errors import InputError, PbdpError, without_passwords
 from pbdp.ledger import Ledger, verify_ledger
+from pbdp.parameters import is_connection
 from pbdp.tables.engines.at import source_of
 from tests.cli.commands import run
 

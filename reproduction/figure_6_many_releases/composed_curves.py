@@ -14,7 +14,7 @@ import numpy as np
 
 from pbdp.accounting.composition.estimate import approximate_epsilon
 from pbdp.accounting.exact.accountant import plain_accountant
-from pbdp.domains import Bounds
+from pbdp.accounting.exact.tables import Bounds
 from pbdp.mechanism.absolute import AbsoluteRegion
 from pbdp.mechanism.design import Boosted
 from pbdp.noise.gaussian import Gaussian

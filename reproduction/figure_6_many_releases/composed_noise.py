@@ -24,10 +24,11 @@ import numpy as np
 
 from pbdp.accounting.composition.composed import compose
 from pbdp.accounting.composition.loss_law import LossLaw, Release, pair_release
-from pbdp.domains import Bounds, positive, whole
+from pbdp.accounting.exact.tables import Bounds
 from pbdp.errors import InputError
 from pbdp.mechanism.design import Boosted
 from pbdp.noise.kernel import Array
+from pbdp.parameters import positive, whole
 from reproduction.one_answer import BoostedLaw
 from reproduction.witness import AnswerPair
 

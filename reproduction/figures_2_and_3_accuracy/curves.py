@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import math
 
-from pbdp.domains import Bounds
+from pbdp.accounting.exact.tables import Bounds
 from pbdp.errors import CannotCertifyError
 from pbdp.noise.gaussian import Gaussian
 from pbdp.planning.limit.of_plan import KnownLimit, limit_of

@@ -18,13 +18,13 @@ from pbdp.accounting.exact.accountant import ExactAccountant, plain_accountant, 
 from pbdp.accounting.exact.all_neighbors import listed_neighbors, some_neighbors, worst_neighbors
 from pbdp.accounting.exact.divergences import HockeyStick, Renyi, largest_deltas
 from pbdp.accounting.exact.pairs import Pairs, neighbors
-from pbdp.domains import Bounds
+from pbdp.accounting.exact.tables import Bounds
 from pbdp.mechanism.design import Boosted, boost_for
 from pbdp.noise.gaussian import Gaussian
 from pbdp.noise.kernel import Array, Kernel
 from pbdp.noise.laplace import Laplace
 from pbdp.published.measure import AtDelta, Measure
-from pbdp.root import bracketed_root
+from pbdp.root_finding import bracketed_root
 from reproduction.figures_2_and_3_accuracy.requirements import Aligned
 
 # Multiples of the plain σ that are looked at first, and how close the search then goes (relative).

@@ -21,10 +21,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pbdp.domains import Bounds, above_one, positive, probability
+from pbdp.accounting.exact.tables import Bounds
 from pbdp.errors import InputError
 from pbdp.noise.gaussian import Gaussian
 from pbdp.noise.kernel import Array
+from pbdp.parameters import above_one, positive, probability
 from pbdp.published.measure import AtDelta, Measure
 
 # Cells of answers that are looked at first, into how many one is split, and how often.

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from pbdp.domains import positive, probability
 from pbdp.errors import InputError
 from pbdp.mechanism.absolute import AbsoluteRegion
 from pbdp.mechanism.fixed import FixedRegion
 from pbdp.mechanism.region import Region
 from pbdp.mechanism.relative import RelativeRegion
 from pbdp.mechanism.requirement import Requirement
+from pbdp.parameters import positive, probability
 from pbdp.published.measure import AtDelta, AtOrder, Measure, measure_of
 from pbdp.published.optimum import Search
 from pbdp.published.special_cases import (

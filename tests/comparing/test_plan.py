@@ -13,13 +13,7 @@ import pytest
 
 from pbdp.comparing.plan import ComparisonPlan, compare, plan_comparison
 from pbdp.digits import rounded_up
-from pbdp.errors import (
-    CannotCertifyError,
-    ContradictionError,
-    InputError,
-    ParameterError,
-    UnchangeableError,
-)
+from pbdp.errors import CannotCertifyError, ContradictionError, InputError, ParameterError, UnchangeableError
 from tests.effort import FULL, cases
 
 LARGE: dict[str, Any] = {"users": (100_000, 100_000), "rate": 0.05}

@@ -11,9 +11,9 @@ from typing import Any
 
 import psycopg
 
+from pbdp.json_records import canonical
 from pbdp.ledger.keys import Key
 from pbdp.ledger.record import Record, hash_of
-from pbdp.spelling import canonical
 
 _REMOVE = "DELETE FROM {} WHERE sequence > {:d}"
 _MOVE = "UPDATE record SET sequence = {:d} WHERE sequence = {:d}"

@@ -10,12 +10,12 @@ from typing import Any
 
 import pytest
 
+from pbdp.json_records import canonical
 from pbdp.ledger import Ledger, LedgerError, verify_ledger
 from pbdp.ledger.errors import BudgetExceededError, DamagedLedgerError, MissingKeyError
 from pbdp.ledger.guard import signing_key
 from pbdp.ledger.keys import Key, Keyring, key_folder
 from pbdp.ledger.record import Record, hash_of
-from pbdp.spelling import canonical
 from tests.ledger.asking import RULE, ledger_with_visits, plan_number, request, spend
 from tests.ledger.tampering import append, tamper
 

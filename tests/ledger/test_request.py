@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from pbdp.errors import InputError
+from pbdp.json_records import digest
 from pbdp.ledger import BudgetExceededError, Ledger
 from pbdp.ledger.errors import DatasetExistsError, PackageUsedUpError, UnknownDatasetError
-from pbdp.spelling import digest
 from tests.ledger.asking import RULE, ledger_with_visits, plan_number, request
 
 

@@ -16,6 +16,7 @@ import pytest
 from scipy import stats
 
 from pbdp.errors import PlanFileError
+from pbdp.json_records import canonical
 from pbdp.local.boosted import boosted_response
 from pbdp.local.centers import center_response
 from pbdp.local.configuration import configuration, mechanism_of
@@ -28,7 +29,6 @@ from pbdp.local.split import user_split
 from pbdp.local.subset import subset_selection
 from pbdp.local.unary import unary_encoding
 from pbdp.local.wave import square_wave
-from pbdp.spelling import canonical
 from tests.browser import node, opened, served
 from tests.local.channels import MEMBERS
 from tests.local.setups import DOMAINS

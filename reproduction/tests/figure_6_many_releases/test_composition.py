@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 from mpmath import MPContext
 
+from pbdp.json_records import canonical
 from pbdp.published.measure import AtDelta
-from pbdp.spelling import canonical
 from reproduction.experiment import Cause, Row, Settings
 from reproduction.figure_6_many_releases.composed_curves import best_sigma, published_total
 from reproduction.figure_6_many_releases.composed_noise import composed_delta, composition_program

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pbdp.spelling import canonical
+from pbdp.json_records import canonical
 from reproduction.experiment import Cause, Experiment, Row, Settings, having
 from reproduction.figures_2_and_3_accuracy.compared import compared
 from reproduction.figures_2_and_3_accuracy.curves import BEST, EXACT, PUBLISHED

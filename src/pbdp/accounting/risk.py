@@ -20,8 +20,8 @@ import warnings
 from collections.abc import Callable
 
 from pbdp.digits import delta_text, percent_up
-from pbdp.domains import fraction, non_negative, probability
 from pbdp.errors import LargeDeltaWarning
+from pbdp.parameters import fraction, non_negative, probability
 
 _ROUNDING = 1e-14
 

@@ -14,9 +14,9 @@ from pbdp.audit.loss import LossFinding, compared, loss_finding
 from pbdp.audit.samples import Draw, Progress, Sample, answer_text, drawn_at, line_of, own_sampler
 from pbdp.audit.spherical import drawn_shift
 from pbdp.digits import percent_down
-from pbdp.domains import confidence_level, whole
 from pbdp.errors import ContradictionError, InputError
 from pbdp.mechanism.requirement import Requirement
+from pbdp.parameters import confidence_level, whole
 from pbdp.planning.plan import Plan
 from pbdp.planning.vectors.spherical import SphericalDesign
 

@@ -17,8 +17,8 @@ from pbdp.certificates.statement import (
 )
 from pbdp.choosing.plan import ChoicePlan
 from pbdp.digits import delta_text, percent_down, rounded_down, rounded_up
+from pbdp.json_records import digest
 from pbdp.mechanism.neighbors import Neighbors
-from pbdp.spelling import digest
 
 LONG = "The table is too long for a page. The command above computes the guarantee again from it."
 

@@ -27,9 +27,9 @@ from pbdp.comparing.experiment import Published
 from pbdp.comparing.looks import Procedure
 from pbdp.comparing.plan import ComparisonPlan
 from pbdp.digits import delta_text, percent_down, percent_up, rounded_up
+from pbdp.json_records import digest
 from pbdp.ledger.budget import part_id
 from pbdp.planning.pricing import Terms
-from pbdp.spelling import digest
 
 if TYPE_CHECKING:
     from pbdp.ledger.ledger import Ledger

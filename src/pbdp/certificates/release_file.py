@@ -16,11 +16,11 @@ from pbdp import __version__
 from pbdp.checks import Check, FaultError, UnknownError, checked
 from pbdp.digits import rounded_up
 from pbdp.errors import InputError
+from pbdp.json_records import NotJsonError, content_of, json_of
 from pbdp.planning.plan import Plan
 from pbdp.planning.pricing import Terms
 from pbdp.planning.records import plan_record
 from pbdp.planning.store import plan_from_record
-from pbdp.spelling import NotJsonError, content_of, json_of
 
 if TYPE_CHECKING:
     from pbdp.ledger.ledger import Ledger

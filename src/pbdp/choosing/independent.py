@@ -25,7 +25,6 @@ from pbdp.choosing.lines import Lines
 from pbdp.choosing.ranking import pairs_of, score_scale, sorted_places
 from pbdp.choosing.scores import Scale
 from pbdp.choosing.way import Asked, Chances, Way, gaps_shown
-from pbdp.domains import positive
 from pbdp.errors import CannotCertifyError
 from pbdp.mechanism.absolute import AbsoluteRegion
 from pbdp.mechanism.design import Design
@@ -34,11 +33,12 @@ from pbdp.mechanism.requirement import Requirement
 from pbdp.mechanism.weights import TOTAL, WeightTable
 from pbdp.noise.gaussian import DiscreteGaussian
 from pbdp.noise.kernel import Array, Index
+from pbdp.parameters import positive
 from pbdp.planning.certificate import certified
 from pbdp.planning.plan import Plan, plan_of
 from pbdp.release.keystream import Keystream
 from pbdp.release.sampler import alias_table
-from pbdp.root import least_enough
+from pbdp.root_finding import least_enough
 
 # What stands in the plan of the noise for its accuracy; that of the order is computed here.
 _NOMINAL = 0.5

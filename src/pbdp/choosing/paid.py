@@ -13,12 +13,12 @@ from pbdp.choosing.scores import Given, read_scores
 from pbdp.choosing.search import plan_choice, plans_before, plans_for, plans_of_epsilon
 from pbdp.choosing.way import Asked
 from pbdp.digits import percent_up
+from pbdp.json_records import digest
 from pbdp.ledger.errors import KeyReusedError
 from pbdp.ledger.request import about
 from pbdp.paying import PayingFor
 from pbdp.planning.plan import Plan
 from pbdp.release.keystream import SECURE
-from pbdp.spelling import digest
 
 if TYPE_CHECKING:
     from pbdp.ledger.budget import Budget

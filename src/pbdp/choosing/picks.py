@@ -13,10 +13,10 @@ from pbdp.choosing.lines import COINS, HOLDS, TOGETHER, Lines
 from pbdp.choosing.scores import Scale, scale_for
 from pbdp.choosing.several import all_right, coins_for_all
 from pbdp.choosing.way import Asked, Chances, Way, gaps_shown
-from pbdp.domains import non_negative, whole
 from pbdp.errors import PlanFileError
 from pbdp.mechanism.weights import TOTAL
 from pbdp.noise.kernel import Index
+from pbdp.parameters import non_negative, whole
 from pbdp.planning.pricing.priced import Claim
 from pbdp.release.keystream import Keystream
 

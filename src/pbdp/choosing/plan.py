@@ -20,17 +20,13 @@ from pbdp.choosing.uniform import uniform_from
 from pbdp.choosing.way import Asked, Way
 from pbdp.choosing.weighted import Weighted
 from pbdp.digits import delta_text, percent_down, rounded_up
-from pbdp.domains import non_negative
-from pbdp.errors import (
-    InputError,
-    PlanFileError,
-    unchangeable,
-)
+from pbdp.errors import InputError, PlanFileError, unchangeable
+from pbdp.json_records import NotJsonError, content_of, json_of
 from pbdp.mechanism.neighbors import Neighbors
 from pbdp.noise.kernel import Index
+from pbdp.parameters import non_negative
 from pbdp.planning.pricing.priced import Priced
 from pbdp.release.keystream import Keystream, keystream_from
-from pbdp.spelling import NotJsonError, content_of, json_of
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

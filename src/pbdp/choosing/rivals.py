@@ -37,7 +37,7 @@ from pbdp.mechanism.weights import TOTAL, WeightTable
 from pbdp.noise.gaussian import DiscreteGaussian
 from pbdp.noise.kernel import LatticeKernel
 from pbdp.noise.laplace import DiscreteLaplace
-from pbdp.root import least_enough
+from pbdp.root_finding import least_enough
 
 # Of laws that need a delta where none is given.
 DELTA = 1e-9

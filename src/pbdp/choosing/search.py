@@ -14,13 +14,9 @@ from pbdp.choosing.scores import read_scores
 from pbdp.choosing.uniform import uniform_for
 from pbdp.choosing.way import Asked, Way
 from pbdp.choosing.weighted import weighted_for
-from pbdp.domains import confidence_level, non_negative, positive
-from pbdp.errors import (
-    CannotCertifyError,
-    ContradictionError,
-)
+from pbdp.errors import CannotCertifyError, ContradictionError
 from pbdp.mechanism.neighbors import Neighbors
-from pbdp.spelling import neighbours_too
+from pbdp.parameters import confidence_level, neighbours_too, non_negative, positive
 
 # Searches end this near to what they look for; the figures of what is found are exact.
 _CLOSE, _NEAR = 1e-9, 1e-4

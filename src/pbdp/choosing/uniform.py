@@ -52,14 +52,14 @@ from pbdp.choosing.lines import HOLDS, Lines
 from pbdp.choosing.ranking import pairs_of, score_scale, sorted_places
 from pbdp.choosing.scores import Scale
 from pbdp.choosing.way import Asked, Chances, Way, gaps_shown
-from pbdp.domains import positive, whole
 from pbdp.errors import CannotCertifyError, PlanFileError
 from pbdp.mechanism.weights import BITS, TOTAL, WeightTable
 from pbdp.noise.kernel import Array, Index
+from pbdp.parameters import positive, whole
 from pbdp.planning.pricing.priced import Claim
 from pbdp.release.keystream import SLACK, WORD, Keystream, Stream
 from pbdp.release.sampler import alias_table
-from pbdp.root import least_enough
+from pbdp.root_finding import least_enough
 
 # The table ends where the ideal law has this share of its largest weight: weights are whole numbers.
 _END = 2.0**-36

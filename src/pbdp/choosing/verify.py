@@ -11,7 +11,7 @@ from pbdp.checks import Check, FaultError, UnknownError, Verified, checked
 from pbdp.choosing.plan import ChoicePlan, plan_from_record
 from pbdp.digits import percent_down, rounded_up
 from pbdp.errors import PlanFileError
-from pbdp.spelling import content_of, json_of
+from pbdp.json_records import content_of, json_of
 
 # Figures that agree so far are the same.
 _CLOSE = 1e-6

@@ -11,10 +11,10 @@ import numpy as np
 
 from pbdp.choosing.lines import Lines
 from pbdp.choosing.scores import Scale
-from pbdp.domains import fraction, positive, whole
 from pbdp.errors import ContradictionError, InputError
 from pbdp.mechanism.neighbors import Neighbors
 from pbdp.noise.kernel import Array, Index
+from pbdp.parameters import fraction, positive, whole
 from pbdp.planning.pricing.priced import Priced
 from pbdp.release.keystream import Keystream
 

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 from pbdp.cli.files import checked_target, json_text, new_file
 from pbdp.cli.options import add
 from pbdp.cli.parser import Parser
-from pbdp.domains import is_connection
 from pbdp.errors import ContradictionError, InputError
-from pbdp.spelling import NotJsonError, content_of, json_of
+from pbdp.json_records import NotJsonError, content_of, json_of
+from pbdp.parameters import is_connection
 
 if TYPE_CHECKING:
     from pbdp.certificates.statement import Statement

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from pbdp.errors import ContradictionError, InputError
-from pbdp.spelling import LARGEST, content_of
+from pbdp.json_records import LARGEST, content_of
 
 if TYPE_CHECKING:
     from pbdp.planning.plan import Plan

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 from pbdp.cli.files import json_text, picture_of
 from pbdp.cli.options import add, float_of, plan_in
 from pbdp.cli.parser import Parser
-from pbdp.domains import confidence_level
 from pbdp.errors import InputError
+from pbdp.parameters import confidence_level
 
 if TYPE_CHECKING:
     from pbdp.figures.likelihood_figure import LikelihoodCurve

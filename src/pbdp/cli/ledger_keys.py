@@ -9,7 +9,7 @@ from typing import Any
 
 from pbdp.cli.files import Outcome, checked_target, json_text, lines_in, new_file
 from pbdp.cli.options import add
-from pbdp.spelling import NotJsonError, content_of, json_of, kind_of
+from pbdp.json_records import NotJsonError, content_of, json_of, kind_of
 
 Part = Callable[[Any, str, Any, str], argparse.ArgumentParser]
 Place = Callable[[argparse.Namespace], str]

@@ -9,7 +9,7 @@ from pbdp.cli.files import picture_of, plan_out, plan_target
 from pbdp.cli.options import add, add_neighbors, width_of
 from pbdp.cli.parser import Parser, number, whole
 from pbdp.errors import did_you_mean
-from pbdp.spelling import word_now
+from pbdp.json_records import word_now
 
 if TYPE_CHECKING:
     from pbdp.planning.plan import Plan

@@ -9,7 +9,7 @@ from pbdp.cli.files import picture_of, plan_out, plan_target, toml_in
 from pbdp.cli.options import add, width_of
 from pbdp.cli.parser import Parser
 from pbdp.errors import InputError, did_you_mean
-from pbdp.spelling import names_now
+from pbdp.json_records import names_now
 
 if TYPE_CHECKING:
     from pbdp.mechanism.requirement import Requirement

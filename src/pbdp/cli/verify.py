@@ -12,7 +12,7 @@ from pbdp.cli.files import Outcome, json_text, text_in
 from pbdp.cli.options import add
 from pbdp.cli.parser import Parser
 from pbdp.errors import ContradictionError, InputError
-from pbdp.spelling import NotJsonError, json_of
+from pbdp.json_records import NotJsonError, json_of
 
 if TYPE_CHECKING:
     from pbdp.checks import Verified

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, Literal, TextIO
 
 from pbdp.digits import EXACT_ENOUGH, number_in
 from pbdp.errors import InputError, MissingPackageError, did_you_mean
-from pbdp.spelling import near_file
+from pbdp.json_records import near_file
 
 if TYPE_CHECKING:
     from _csv import Reader

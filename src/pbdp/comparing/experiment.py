@@ -14,10 +14,10 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar, Generic, NamedTuple, TypeVar
 
 from pbdp.comparing.analysis import Measure
-from pbdp.domains import finite, positive, probability, whole
 from pbdp.errors import CannotCertifyError, ContradictionError, InputError
 from pbdp.mechanism.neighbors import Neighbors
 from pbdp.mechanism.weights import WeightTable
+from pbdp.parameters import finite, positive, probability, whole
 from pbdp.planning.plan import Plan
 
 Pair = tuple[int, int]

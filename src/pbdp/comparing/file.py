@@ -19,9 +19,9 @@ from pbdp.comparing.means import Means
 from pbdp.comparing.paid import look_key
 from pbdp.comparing.plan import ComparisonPlan
 from pbdp.comparing.rates import Rates
-from pbdp.domains import positive, whole
 from pbdp.errors import InputError, PbdpError, PlanFileError
-from pbdp.spelling import NotJsonError, content_of, json_of
+from pbdp.json_records import NotJsonError, content_of, json_of
+from pbdp.parameters import positive, whole
 
 FORMAT = "pbdp-comparison"
 VERSION = 1

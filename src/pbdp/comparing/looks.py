@@ -32,7 +32,7 @@ from pbdp.comparing.analysis import SAME, Analysis, Measure
 from pbdp.comparing.count_laws import CountLaw, count_law
 from pbdp.mechanism.weights import WeightTable
 from pbdp.noise.kernel import Array
-from pbdp.root import least_enough
+from pbdp.root_finding import least_enough
 
 Pair = tuple[int, int]
 Rates = tuple[float, float]

@@ -33,7 +33,6 @@ from pbdp.comparing.data import numbers_of
 from pbdp.comparing.experiment import LAW, Experiment, Interval, Pair, Published, check_loss
 from pbdp.comparing.reach import Reach, ratio_ends
 from pbdp.digits import percent_down, plain
-from pbdp.domains import finite, positive
 from pbdp.errors import InputError
 from pbdp.mechanism.absolute import AbsoluteRegion
 from pbdp.mechanism.coordinates import Coordinates
@@ -42,6 +41,7 @@ from pbdp.mechanism.neighbors import Neighbors
 from pbdp.mechanism.requirement import Requirement
 from pbdp.mechanism.weights import WeightTable
 from pbdp.noise.kernel import Array
+from pbdp.parameters import finite, positive
 from pbdp.planning.certificate import certified
 from pbdp.planning.plan import Plan, plan_of
 from pbdp.planning.vectors.product_laplace import ProductLaplace

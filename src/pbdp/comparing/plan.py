@@ -19,10 +19,10 @@ from pbdp.comparing.reach import Reach
 from pbdp.digits import delta_text, percent_down, percent_up, rounded_up
 from pbdp.errors import CannotCertifyError, ContradictionError, InputError, unchangeable
 from pbdp.mechanism.neighbors import Neighbors
+from pbdp.parameters import neighbours_too, with_words
 from pbdp.paying import MEANING, PayingFor
 from pbdp.planning.plan import Plan
-from pbdp.root import least_enough
-from pbdp.spelling import neighbours_too, with_words
+from pbdp.root_finding import least_enough
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

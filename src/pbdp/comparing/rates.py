@@ -40,7 +40,6 @@ from pbdp.comparing.experiment import (
 from pbdp.comparing.looks import Procedure
 from pbdp.comparing.nuisance import variance_of
 from pbdp.digits import percent_down, plain
-from pbdp.domains import probability, whole
 from pbdp.errors import CannotCertifyError, ContradictionError, InputError
 from pbdp.mechanism.absolute import AbsoluteRegion
 from pbdp.mechanism.design import Design
@@ -48,6 +47,7 @@ from pbdp.mechanism.grid import whole_numbers
 from pbdp.mechanism.requirement import Requirement
 from pbdp.mechanism.weights import TOTAL, WeightTable
 from pbdp.noise.laplace import DiscreteLaplace
+from pbdp.parameters import probability, whole
 from pbdp.planning.certificate import certified
 from pbdp.planning.plan import Plan, plan_of
 

@@ -33,7 +33,7 @@ from pbdp.comparing.experiment import Pair
 from pbdp.comparing.nuisance import cumulant_of, variance_of
 from pbdp.mechanism.weights import WeightTable
 from pbdp.noise.kernel import Array
-from pbdp.root import least_enough
+from pbdp.root_finding import least_enough
 
 # Cells of the law of noise in a standard deviation.
 _CELLS = 128

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any, Unpack
 import numpy as np
 
 from pbdp.digits import percent_up, plain
-from pbdp.domains import positive, probability
 from pbdp.errors import ContradictionError, InputError
 from pbdp.ledger.book import Spend
 from pbdp.ledger.errors import BudgetExceededError, KeyReusedError
@@ -24,6 +23,7 @@ from pbdp.mechanism.requirement import Requirement
 from pbdp.mechanism.width_text import WidthText
 from pbdp.mechanism.within import Within, region_within
 from pbdp.noise.kernel import Array, Index
+from pbdp.parameters import positive, probability
 from pbdp.paying import Blocks, PayingFor
 from pbdp.planning.plan import Plan
 from pbdp.planning.pricing import Amounts

@@ -20,6 +20,7 @@ import numpy as np
 from pbdp.accounting.filters.rule import RESERVE
 from pbdp.digits import delta_text, epsilon_text, percent_up, rounded_down
 from pbdp.errors import InputError, PbdpError
+from pbdp.json_records import digest
 from pbdp.ledger.book import DatasetState
 from pbdp.ledger.errors import BudgetExceededError, KeyReusedError
 from pbdp.ledger.ledger import Ledger
@@ -27,13 +28,13 @@ from pbdp.ledger.request import Pricing, Purchase, Request, Reservation, recorde
 from pbdp.mechanism.neighbors import Neighbors
 from pbdp.mechanism.within import Within
 from pbdp.noise.kernel import Array, Index
+from pbdp.parameters import neighbours_too, with_words
 from pbdp.paying import MEANING, Blocks, Paying, PayingFor, PayingOnce
 from pbdp.planning.plan import Plan
 from pbdp.planning.pricing import Claim, Measured, Plans, Price, Priced, Terms, fingerprint, price
 from pbdp.planning.pricing.priced import name_of
 from pbdp.release.keystream import SecureKeystream
 from pbdp.release.releaser import Form
-from pbdp.spelling import digest, neighbours_too, with_words
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -23,6 +23,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from pbdp.errors import InputError
+from pbdp.json_records import canonical
 from pbdp.ledger.book import Book
 from pbdp.ledger.errors import DamagedLedgerError, LedgerError
 from pbdp.ledger.guard import BEFORE_ALL, Guard, batch, batch_end
@@ -30,7 +31,6 @@ from pbdp.ledger.keys import Key, state_folder, write_whole
 from pbdp.ledger.record import Amounts, Record
 from pbdp.ledger.stores.interface import Reading, Stored
 from pbdp.ledger.verification import Export, Verification, Walk
-from pbdp.spelling import canonical
 
 _PURPOSE = "ledger checkpoint"
 # Rows that are read in one transaction; a slow reader would keep writers waiting.

@@ -12,8 +12,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self, TypeVar
 
-from pbdp.domains import is_connection
 from pbdp.errors import ContradictionError, InputError
+from pbdp.json_records import canonical
 from pbdp.ledger.book import Book, DatasetState, Spend, packed_answer
 from pbdp.ledger.errors import (
     DamagedLedgerError,
@@ -56,7 +56,7 @@ from pbdp.ledger.stores.sqlite import SqliteStore
 from pbdp.ledger.verification import Verification, export_lines
 from pbdp.ledger.witness import ledger_seen_at, place_file
 from pbdp.mechanism.neighbors import Neighbors
-from pbdp.spelling import canonical
+from pbdp.parameters import is_connection
 
 T = TypeVar("T")
 _LOG = logging.getLogger("pbdp.ledger")

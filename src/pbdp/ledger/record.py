@@ -23,8 +23,8 @@ from types import UnionType
 from typing import Any, Literal, NamedTuple
 
 from pbdp.errors import InputError
+from pbdp.json_records import canonical
 from pbdp.ledger.keys import KEY_ID, Key
-from pbdp.spelling import canonical
 
 FORMAT = "pbdp ledger 2"
 NO_PREVIOUS = "0" * 64

@@ -17,6 +17,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from pbdp.errors import InputError
+from pbdp.json_records import digest, quoted
 from pbdp.ledger.book import DatasetState, Package
 from pbdp.ledger.errors import BudgetExceededError, PackageUsedUpError
 from pbdp.ledger.record import (
@@ -31,7 +32,6 @@ from pbdp.ledger.record import (
 )
 from pbdp.mechanism.neighbors import Neighbors
 from pbdp.paying import LONGEST, Paying, PayingFor, Said
-from pbdp.spelling import digest, quoted
 
 LONGEST_KEY = 200
 _PLAN = re.compile(r"[0-9a-f]{16,128}")

@@ -19,7 +19,6 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, Unpack
 
 from pbdp.digits import percent_down, percent_up, plain
-from pbdp.domains import positive, probability
 from pbdp.errors import InputError, did_you_mean
 from pbdp.ledger.ask import Drawn
 from pbdp.ledger.errors import KeyReusedError
@@ -31,6 +30,7 @@ from pbdp.mechanism.design import Design
 from pbdp.mechanism.grid import LinearGrid, step_of_at_least, whole_grid_for
 from pbdp.mechanism.requirement import Requirement
 from pbdp.noise.gaussian import DiscreteGaussian
+from pbdp.parameters import positive, probability
 from pbdp.paying import Blocks, Paying, PayingFor
 from pbdp.planning.plan import Plan
 from pbdp.planning.pricing import Price

@@ -21,6 +21,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from pbdp.errors import InputError
+from pbdp.json_records import canonical
 from pbdp.ledger.book import Book, unpacked_answer
 from pbdp.ledger.record import (
     FORMAT,
@@ -39,7 +40,6 @@ from pbdp.ledger.record import (
 from pbdp.ledger.request import check_asked, check_texts, check_units, fingerprint_of
 from pbdp.ledger.stores.interface import Check, Row, Stored
 from pbdp.mechanism.neighbors import Neighbors
-from pbdp.spelling import canonical
 
 PLACE = "the export"
 # Half of all records are of this form, which is the one way to write them.

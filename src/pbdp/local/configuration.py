@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from pbdp.errors import InputError, PbdpError, PlanFileError
+from pbdp.json_records import NotJsonError, content_of, json_of, kind_of, kind_of_record
 from pbdp.local.boosted import BoostedResponse
 from pbdp.local.centers import CenterResponse
 from pbdp.local.domain import CategoryDomain, Domain, ScaleDomain
@@ -31,7 +32,6 @@ from pbdp.local.split import UserSplit
 from pbdp.local.subset import SubsetSelection
 from pbdp.local.unary import UnaryEncoding
 from pbdp.local.wave import SquareWave
-from pbdp.spelling import NotJsonError, content_of, json_of, kind_of, kind_of_record
 
 VECTORS = 12
 # All that a configuration may name.

@@ -15,7 +15,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pbdp.domains import confidence_level
 from pbdp.errors import InputError
 from pbdp.local.counts import Counts
 from pbdp.local.estimate import GUARANTEED, METHODS, SCORE
@@ -24,6 +23,7 @@ from pbdp.local.mechanism import VALUE, LocalMechanism
 from pbdp.local.shape import LEVELS, numbers_of, quantiles, shape_of
 from pbdp.local.spread import Spread, UnknowableSpread
 from pbdp.noise.kernel import Array
+from pbdp.parameters import confidence_level
 
 # Beyond it the cumulative curve has no intervals.
 LARGEST_CURVE = 1024

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from pbdp.domains import whole
 from pbdp.errors import InputError
+from pbdp.parameters import whole
 
 Value = int | str
 Codes = npt.NDArray[np.int64]

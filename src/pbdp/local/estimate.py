@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pbdp.digits import percent_down
-from pbdp.domains import confidence_level
 from pbdp.errors import InputError
 from pbdp.local.counts import Counts
 from pbdp.local.domain import ScaleDomain
 from pbdp.local.intervals import exact_interval, guaranteed_half_width, normal_quantile, score_interval
 from pbdp.local.mechanism import CATEGORY, MEAN, VALUE, LocalMechanism
 from pbdp.noise.kernel import Array
+from pbdp.parameters import confidence_level
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -8,7 +8,6 @@ from typing import Protocol
 
 import numpy as np
 
-from pbdp.domains import confidence_level, finite, fraction, positive, whole
 from pbdp.errors import CannotCertifyError, ContradictionError, InputError
 from pbdp.local.domain import Domain
 from pbdp.local.estimate import GUARANTEED, METHODS, NORMAL
@@ -17,6 +16,7 @@ from pbdp.local.mechanism import CATEGORY, MEAN, VALUE
 from pbdp.local.region import Region
 from pbdp.local.spread import Spread
 from pbdp.noise.kernel import Array
+from pbdp.parameters import confidence_level, finite, fraction, positive, whole
 
 
 class Judged(Protocol):

@@ -17,10 +17,10 @@ from decimal import ROUND_CEILING, Context
 from fractions import Fraction
 from itertools import count
 
-from pbdp.domains import positive
 from pbdp.errors import CannotCertifyError, InputError
 from pbdp.local.domain import CategoryDomain, Domain
 from pbdp.mechanism.weights import TOTAL
+from pbdp.parameters import positive
 
 # e^20 of 2^62 leaves 33 bits to the smallest weights.
 LARGEST_EPSILON = 20.0

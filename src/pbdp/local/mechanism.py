@@ -15,6 +15,7 @@ import numpy.typing as npt
 
 from pbdp.accounting.risk import guarantee_curve, guessed_right, risk_words
 from pbdp.errors import InputError
+from pbdp.json_records import digest
 from pbdp.local.contrast import Contrast, largest_distance
 from pbdp.local.domain import Codes, Domain, Value
 from pbdp.local.intervals import PureCounts
@@ -23,7 +24,6 @@ from pbdp.local.region import Region
 from pbdp.local.spread import Spread
 from pbdp.noise.kernel import Array, Words
 from pbdp.release.keystream import SECURE, SLACK, WORD, Keystream, keystream_from
-from pbdp.spelling import digest
 
 # Words drawn at a time: what is made of them stays in the processor's cache.
 CHUNK = 1 << 15

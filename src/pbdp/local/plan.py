@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pbdp.digits import rounded_up
-from pbdp.domains import positive
 from pbdp.errors import CannotCertifyError, ContradictionError, InputError
 from pbdp.local.distribution import curve_spread
 from pbdp.local.domain import Domain, ScaleDomain
@@ -31,6 +30,7 @@ from pbdp.local.mechanism import CATEGORY, MEAN, VALUE, LocalMechanism
 from pbdp.local.region import CATEGORY_REGION, Region, region_of
 from pbdp.local.shape import LeastShapeError
 from pbdp.local.shuffled import Shuffled, costs_at_most, shuffled
+from pbdp.parameters import positive
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -19,12 +19,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from pbdp.domains import positive, whole
 from pbdp.errors import InputError
 from pbdp.local.domain import CategoryDomain, Domain
 from pbdp.local.goal import Goal, LeastError, LeastMeanError
 from pbdp.local.plan import LocalPlan, plan_local
 from pbdp.local.shape import LeastShapeError
+from pbdp.parameters import positive, whole
 
 ONE, ALL = "one each", "all"
 

@@ -22,9 +22,9 @@ from fractions import Fraction
 
 import numpy as np
 
-from pbdp.domains import whole
 from pbdp.errors import CannotCertifyError, InputError
 from pbdp.local.domain import CategoryDomain, Codes, Domain, ScaleDomain
+from pbdp.parameters import whole
 
 CATEGORY_REGION = "category"
 

@@ -12,7 +12,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pbdp.domains import whole
 from pbdp.errors import InputError
 from pbdp.local.domain import Codes, Domain
 from pbdp.local.estimate import projected
@@ -20,6 +19,7 @@ from pbdp.local.goal import Goal, Judged
 from pbdp.local.mechanism import VALUE, LocalMechanism
 from pbdp.local.wave import SquareWave
 from pbdp.noise.kernel import Array
+from pbdp.parameters import whole
 
 DISTRIBUTION, QUANTILE = "distribution", "quantile"
 LEVELS = np.arange(1, 10) / 10

@@ -36,11 +36,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from pbdp.accounting.composition.curve import convolution
-from pbdp.domains import probability, whole
 from pbdp.errors import InputError
 from pbdp.local.contrast import Contrast
 from pbdp.local.mechanism import LocalMechanism
 from pbdp.noise.kernel import Array
+from pbdp.parameters import probability, whole
 
 # Steps of the grid in the largest l at most, and cells of the window about at most and at least.
 STEPS, MOST_CELLS, LEAST_CELLS = 24, 1 << 17, 1 << 10

@@ -25,7 +25,6 @@ from typing import Any
 import numpy as np
 
 from pbdp import special
-from pbdp.domains import positive, probability
 from pbdp.errors import CannotCertifyError, InputError
 from pbdp.mechanism.absolute import AbsoluteRegion
 from pbdp.mechanism.design import Design
@@ -33,9 +32,10 @@ from pbdp.mechanism.grid import LinearGrid, grid_of_step, step_of_at_least, whol
 from pbdp.mechanism.neighbors import Neighbors
 from pbdp.mechanism.requirement import Requirement
 from pbdp.noise.gaussian import DiscreteGaussian
+from pbdp.parameters import positive, probability
 from pbdp.planning.certificate import certified
 from pbdp.planning.plan import Plan, plan_of
-from pbdp.root import bracketed_root
+from pbdp.root_finding import bracketed_root
 
 NEXT = 0.0
 # A real floor is cut into at least so many steps.

@@ -11,10 +11,10 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from pbdp.domains import number_or_infinite
 from pbdp.errors import InputError
 from pbdp.mechanism.region import OffsetRange, Region
 from pbdp.noise.kernel import Array, Kernel
+from pbdp.parameters import number_or_infinite
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from pbdp.domains import finite, whole
 from pbdp.errors import ContradictionError, InputError
+from pbdp.parameters import finite, whole
 
 NORMS = {
     "linf": "in every coordinate",

@@ -11,11 +11,11 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from pbdp.domains import finite
 from pbdp.errors import CannotCertifyError, InputError
 from pbdp.mechanism.absolute import AbsoluteRegion
 from pbdp.mechanism.region import OffsetRange, Region
 from pbdp.noise.kernel import Array
+from pbdp.parameters import finite
 
 LARGEST_TABLE = 1 << 20
 

@@ -19,7 +19,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from pbdp.domains import probability
 from pbdp.errors import CannotCertifyError, InputError
 from pbdp.mechanism.decoder import Decoder
 from pbdp.mechanism.grid import Grid, LinearGrid
@@ -37,6 +36,7 @@ from pbdp.mechanism.weights import (
 )
 from pbdp.noise.family import kernel_record, stretched
 from pbdp.noise.kernel import Array, Kernel, LatticeKernel
+from pbdp.parameters import probability
 
 # Tables that reach further take seconds to look up in their own sums.
 LONG = 1 << 20

@@ -11,11 +11,11 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from pbdp.domains import finite
 from pbdp.errors import InputError
 from pbdp.mechanism.absolute import AbsoluteRegion
 from pbdp.mechanism.region import OffsetRange, Region
 from pbdp.noise.kernel import Array, Kernel
+from pbdp.parameters import finite
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

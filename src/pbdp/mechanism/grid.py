@@ -16,10 +16,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from pbdp.domains import positive
 from pbdp.errors import InputError
 from pbdp.mechanism.region import Region
 from pbdp.noise.kernel import Array
+from pbdp.parameters import positive
 
 # A real-valued width is cut into about this many steps: rounding then costs about 0.1 % of it.
 STEPS_IN_WIDTH = 512

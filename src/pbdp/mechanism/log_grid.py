@@ -25,13 +25,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from pbdp.domains import positive
 from pbdp.errors import CannotCertifyError, InputError
 from pbdp.mechanism.absolute import AbsoluteRegion
 from pbdp.mechanism.grid import STEPS_IN_WIDTH, Grid, between, power_of_two_below
 from pbdp.mechanism.region import Region
 from pbdp.mechanism.relative import RelativeRegion
 from pbdp.noise.kernel import Array
+from pbdp.parameters import positive
 
 # |theta·g| <= 710 for every double, and log1p, the product and the quotient are good to a few units in the
 # last place: 710 · 2^-50 is below this.

@@ -11,12 +11,12 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from pbdp.domains import fraction, non_negative
 from pbdp.errors import InputError
 from pbdp.mechanism.absolute import AbsoluteRegion
 from pbdp.mechanism.region import OffsetRange, Region
 from pbdp.mechanism.width_text import WidthText
 from pbdp.noise.kernel import Array, Kernel
+from pbdp.parameters import fraction, non_negative
 
 # Float arithmetic on the ends of an inverse is a few units in the last place off.
 OUTWARDS = 1e-14

@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 
-from pbdp.domains import above_one, confidence_level, positive, probability, whole
 from pbdp.errors import ContradictionError, InputError
 from pbdp.mechanism.absolute import AbsoluteRegion
 from pbdp.mechanism.coordinates import NORMS, Coordinates
@@ -18,6 +17,7 @@ from pbdp.mechanism.grid import Grid
 from pbdp.mechanism.neighbors import Neighbors
 from pbdp.mechanism.region import Region
 from pbdp.mechanism.relative import RelativeRegion
+from pbdp.parameters import above_one, confidence_level, positive, probability, whole
 
 # Sensitivities outside leave no room in a double for the steps around them.
 SMALLEST, LARGEST = 1e-100, 1e100

@@ -6,12 +6,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from numbers import Real
 
-from pbdp.domains import number_or_infinite, positive
 from pbdp.errors import ContradictionError, InputError
 from pbdp.mechanism.absolute import AbsoluteRegion
 from pbdp.mechanism.region import Region
 from pbdp.mechanism.relative import RelativeRegion
 from pbdp.mechanism.width_text import UNKNOWN, WidthText
+from pbdp.parameters import number_or_infinite, positive
 
 Within = float | str | tuple[float, float]
 

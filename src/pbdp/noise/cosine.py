@@ -7,12 +7,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pbdp.domains import positive
 from pbdp.errors import InputError
 from pbdp.noise.family import Family, Problem, Shape, Shapes
 from pbdp.noise.kernel import Array, ArrayLike, LogConcave
 from pbdp.noise.laplace import LAPLACE
-from pbdp.root import bracketed_root
+from pbdp.parameters import positive
+from pbdp.root_finding import bracketed_root
 
 # Halvings of a bracket of doubles until its ends meet.
 HALVINGS = 64

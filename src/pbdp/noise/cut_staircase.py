@@ -8,11 +8,11 @@ from functools import lru_cache
 
 import numpy as np
 
-from pbdp.domains import non_negative, positive, whole
 from pbdp.errors import InputError
 from pbdp.noise.family import Family
 from pbdp.noise.kernel import Array, ArrayLike, LatticeKernel
 from pbdp.noise.table import TableKernel
+from pbdp.parameters import non_negative, positive, whole
 
 LARGEST_SUPPORT = 1 << 25
 # Longer laws are added up step by step, and drawn without further sums: those of so many points take seconds.

@@ -8,12 +8,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from pbdp import special
-from pbdp.domains import above_one, positive
 from pbdp.noise.family import Family, Problem, Shape, Shapes
 from pbdp.noise.kernel import Array, ArrayLike, LatticeKernel, LogConcaveKernel
 from pbdp.noise.quadratic_integral import gauss_legendre, log_integral
 from pbdp.noise.symmetric_lattice import SymmetricLattice, scale_in_steps
 from pbdp.noise.tabulated_lattice import TabulatedLattice
+from pbdp.parameters import above_one, positive
 
 _LOG_ROOT_TWO_PI = 0.5 * math.log(2 * math.pi)
 

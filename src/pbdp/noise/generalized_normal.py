@@ -8,11 +8,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from pbdp import special
-from pbdp.domains import positive
 from pbdp.errors import InputError
 from pbdp.noise.family import Family, Problem, Shape, Shapes
 from pbdp.noise.kernel import Array, ArrayLike, LogConcave
 from pbdp.noise.laplace import Laplace
+from pbdp.parameters import positive
 
 _EPS = float(np.finfo(np.float64).eps)
 

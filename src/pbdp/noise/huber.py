@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pbdp.domains import positive
 from pbdp.noise.family import Family, Problem, Shape, Shapes
 from pbdp.noise.kernel import Array, ArrayLike, LogConcave
+from pbdp.parameters import positive
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

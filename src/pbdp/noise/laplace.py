@@ -8,11 +8,11 @@ from functools import partial
 
 import numpy as np
 
-from pbdp.domains import above_one, positive
 from pbdp.noise.family import Family, Problem, Shape, Shapes
 from pbdp.noise.kernel import Array, ArrayLike, LatticeKernel, LogConcaveKernel
 from pbdp.noise.quadratic_integral import log_integral
 from pbdp.noise.symmetric_lattice import SymmetricLattice, scale_in_steps
+from pbdp.parameters import above_one, positive
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pbdp.domains import positive, whole
 from pbdp.errors import InputError
 from pbdp.noise.family import Family, Problem, Shape, Shapes
 from pbdp.noise.kernel import Array
 from pbdp.noise.symmetric_lattice import FARTHEST, SymmetricLattice
+from pbdp.parameters import positive, whole
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

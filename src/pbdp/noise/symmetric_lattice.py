@@ -11,9 +11,9 @@ from abc import abstractmethod
 
 import numpy as np
 
-from pbdp.domains import positive
 from pbdp.errors import InputError
 from pbdp.noise.kernel import Array, ArrayLike, LatticeKernel
+from pbdp.parameters import positive
 
 # Doubles hold every whole number up to here; no law below has mass above 1e-300 beyond it.
 FARTHEST = 2.0**52

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pbdp.domains import whole
 from pbdp.errors import InputError
 from pbdp.noise.family import Family
 from pbdp.noise.kernel import Array, ArrayLike, LatticeKernel
 from pbdp.noise.symmetric_lattice import FARTHEST, without_nan
+from pbdp.parameters import whole
 
 # Longer rows are added up in extended precision: the sum is off by a few units in the last place at most.
 EXACTLY_ADDED = 1 << 20

@@ -14,11 +14,11 @@ from statistics import NormalDist
 from typing import TYPE_CHECKING, TypeGuard
 
 from pbdp.digits import epsilon_text
-from pbdp.domains import positive
 from pbdp.errors import CannotCertifyError, InputError, PbdpError
 from pbdp.mechanism.design import AnyDesign
 from pbdp.mechanism.region import Region
 from pbdp.mechanism.requirement import Requirement
+from pbdp.parameters import positive
 from pbdp.planning.likely import cut_loss, gaussian_mean, sketched_loss
 
 if TYPE_CHECKING:

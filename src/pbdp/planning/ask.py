@@ -15,15 +15,16 @@ from typing import TYPE_CHECKING
 
 from pbdp.accounting.risk import warn_of_delta
 from pbdp.errors import ContradictionError, InputError, did_you_mean
+from pbdp.json_records import word_now
 from pbdp.mechanism.absolute import AbsoluteRegion
 from pbdp.mechanism.fixed import FixedRegion
 from pbdp.mechanism.neighbors import Neighbors
 from pbdp.mechanism.region import Region
 from pbdp.mechanism.requirement import Requirement
 from pbdp.mechanism.within import Unknown, Within, region_within, unknown_of
+from pbdp.parameters import neighbours_too
 from pbdp.planning import affordable
 from pbdp.planning.affordable import WidthFamily
-from pbdp.spelling import neighbours_too, word_now
 
 if TYPE_CHECKING:
     # the planner is imported where it is used: a request that cannot be is refused without

@@ -18,9 +18,8 @@ from typing import TypeVar
 
 import numpy as np
 
-from pbdp.accounting.exact.tables import least_growth, table_epsilon, table_epsilon_above
+from pbdp.accounting.exact.tables import Bounds, least_growth, table_epsilon, table_epsilon_above
 from pbdp.digits import delta_text, order_text
-from pbdp.domains import Bounds, fraction, non_negative, probability
 from pbdp.errors import CannotCertifyError, ContradictionError, InputError
 from pbdp.mechanism.design import AnyDesign, Design, rounded_down
 from pbdp.mechanism.grid import Grid, LinearGrid
@@ -29,6 +28,7 @@ from pbdp.mechanism.requirement import Requirement
 from pbdp.mechanism.weights import TOTAL, WeightTable
 from pbdp.noise.family import Goal
 from pbdp.noise.kernel import Array
+from pbdp.parameters import fraction, non_negative, probability
 from pbdp.planning.vectors.design import VectorDesign
 
 # The shares of delta that are set aside in turn for the rounding of answer-dependent tables.

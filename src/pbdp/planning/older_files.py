@@ -12,7 +12,7 @@ from __future__ import annotations
 from typing import Any
 
 from pbdp.errors import PlanFileError
-from pbdp.spelling import read_now
+from pbdp.json_records import read_now
 
 Record = dict[str, Any]
 

@@ -17,7 +17,7 @@ from pbdp.mechanism.design import KERNEL_ERROR
 from pbdp.noise.family import BEYOND, Problem, Shape, Shapes
 from pbdp.noise.grid_kernel import GridKernel
 from pbdp.noise.kernel import Array
-from pbdp.root import bracketed_root
+from pbdp.root_finding import bracketed_root
 
 # Above this half-width the estimate uses a coarser table; the certificate never does.
 FINEST_HALF_WIDTH = 64

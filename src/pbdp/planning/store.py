@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from pbdp.digits import percent_down
 from pbdp.errors import PbdpError, PlanFileError
+from pbdp.json_records import NotJsonError, content_of, json_of, kind_of, kind_of_record
 from pbdp.mechanism.absolute import AbsoluteRegion
 from pbdp.mechanism.coordinates import Coordinates
 from pbdp.mechanism.decoder import Decoder
@@ -31,7 +32,6 @@ from pbdp.noise.family import kernel_from
 from pbdp.planning.certificate import SPLIT, Certified, certified
 from pbdp.planning.plan import Part, Plan, plan_of, proved_limit
 from pbdp.planning.records import FORMAT, VERSION, Record
-from pbdp.spelling import NotJsonError, content_of, json_of, kind_of, kind_of_record
 
 if TYPE_CHECKING:
     from pbdp.planning.limit.of_plan import KnownLimit

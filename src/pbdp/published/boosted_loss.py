@@ -18,9 +18,9 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from pbdp.domains import above_one, finite, probability, whole
 from pbdp.errors import InputError
 from pbdp.noise.kernel import Array, Kernel
+from pbdp.parameters import above_one, finite, probability, whole
 from pbdp.published.kernel_loss import LABEL, KernelProfile, epsilon_reaching
 
 LARGEST_EXPONENT = 30.0

@@ -9,7 +9,6 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from pbdp.domains import whole
 from pbdp.mechanism.absolute import AbsoluteRegion
 from pbdp.mechanism.design import Design
 from pbdp.mechanism.fixed import FixedRegion
@@ -17,6 +16,7 @@ from pbdp.mechanism.region import Region
 from pbdp.mechanism.relative import RelativeRegion
 from pbdp.mechanism.requirement import Requirement
 from pbdp.noise.kernel import Kernel, LogConcaveKernel
+from pbdp.parameters import whole
 from pbdp.published.boosted_loss import ComposedLoss
 from pbdp.published.kernel_loss import LABEL, LaplaceProfile, has_profile
 from pbdp.published.measure import AtOrder, measure_of

@@ -20,12 +20,12 @@ from typing import Final
 import numpy as np
 
 from pbdp import special
-from pbdp.domains import above_one, positive, probability, whole
 from pbdp.errors import InputError
 from pbdp.noise.gaussian import Gaussian
 from pbdp.noise.kernel import Array, Kernel
 from pbdp.noise.laplace import Laplace
-from pbdp.root import bracketed_root
+from pbdp.parameters import above_one, positive, probability, whole
+from pbdp.root_finding import bracketed_root
 
 # On every result of this package.
 LABEL: Final = "as published"

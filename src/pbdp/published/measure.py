@@ -11,10 +11,10 @@ import math
 from dataclasses import dataclass
 from typing import Protocol
 
-from pbdp.domains import above_one, positive, probability
 from pbdp.errors import ContradictionError
+from pbdp.parameters import above_one, positive, probability
 from pbdp.published.kernel_loss import GaussianProfile
-from pbdp.root import bracketed_root
+from pbdp.root_finding import bracketed_root
 
 
 def analytic_sigma(*, epsilon: float, delta: float, sensitivity: float) -> float:

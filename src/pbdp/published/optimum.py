@@ -13,8 +13,8 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from pbdp.domains import positive, probability
 from pbdp.noise.gaussian import Gaussian
+from pbdp.parameters import positive, probability
 from pbdp.published.kernel_loss import LABEL, profile_of
 from pbdp.published.measure import Measure
 from pbdp.published.special_cases import Case, Reading, plain_sigma

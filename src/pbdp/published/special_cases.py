@@ -13,9 +13,9 @@ from dataclasses import dataclass, field
 from enum import Enum
 
 from pbdp import special
-from pbdp.domains import above_one, finite, positive, probability
 from pbdp.errors import InputError
 from pbdp.noise.kernel import Kernel
+from pbdp.parameters import above_one, finite, positive, probability
 from pbdp.published.boosted_loss import (
     AnswerPair,
     BoostedLoss,

@@ -26,7 +26,6 @@ from fractions import Fraction
 
 import numpy as np
 
-from pbdp.domains import probability
 from pbdp.errors import InputError
 from pbdp.mechanism.absolute import moved_down
 from pbdp.mechanism.decoder import acceptable
@@ -35,6 +34,7 @@ from pbdp.mechanism.region import Region
 from pbdp.mechanism.relative import RelativeRegion
 from pbdp.mechanism.weights import TOTAL, WeightTable
 from pbdp.noise.kernel import Array, Index
+from pbdp.parameters import probability
 from pbdp.release.law import Weights
 from pbdp.release.publisher import Publisher
 

@@ -13,8 +13,8 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from pbdp.domains import whole
 from pbdp.errors import InputError
+from pbdp.parameters import whole
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.ciphers import CipherContext

@@ -10,11 +10,11 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 
 from pbdp.digits import percent_down
-from pbdp.domains import confidence_level
 from pbdp.errors import InputError
 from pbdp.mechanism.design import AnyDesign
 from pbdp.mechanism.requirement import Requirement
 from pbdp.noise.kernel import Array, Index
+from pbdp.parameters import confidence_level
 from pbdp.release.intervals import (
     USUAL_CONFIDENCE,
     Intervals,

@@ -13,8 +13,8 @@ from starlette.responses import FileResponse, JSONResponse, Response
 from starlette.routing import Route
 
 from pbdp import __version__
+from pbdp.json_records import NotJsonError, json_of
 from pbdp.mechanism.neighbors import Neighbors
-from pbdp.spelling import NotJsonError, json_of
 from pbdp.studio.answer import Answer
 from pbdp.studio.guard import Guard, Session
 from pbdp.studio.jobs import Jobs

@@ -10,14 +10,14 @@ from typing import Any
 
 import pbdp
 from pbdp.digits import epsilon_text, percent_down, rounded_down, rounded_up
-from pbdp.domains import whole
 from pbdp.errors import InputError
 from pbdp.figures.cards import LawColumns, law_columns
+from pbdp.json_records import canonical
 from pbdp.mechanism.width_text import UNKNOWN, WidthText
+from pbdp.parameters import whole
 from pbdp.planning.explain import explanation, remarks
 from pbdp.planning.plan import Plan
 from pbdp.release.keystream import InsecureTestSeedWarning
-from pbdp.spelling import canonical
 from pbdp.studio.form import Asked, Form, read_form
 from pbdp.studio.lines import command_line, python_lines
 from pbdp.studio.words import noise_words, sentence

@@ -18,9 +18,9 @@ from pbdp.cli.group_keys import NO_KEYS, keys_in_range, listed, looked_at, typed
 from pbdp.cli.tables.asked import OWN, Asked, asked_of
 from pbdp.cli.tables.flags import setting_of
 from pbdp.cli.tables.query_file import settings_from
-from pbdp.domains import is_connection
 from pbdp.errors import InputError, PbdpError, without_passwords
-from pbdp.spelling import names_now
+from pbdp.json_records import names_now
+from pbdp.parameters import is_connection
 from pbdp.studio.form import number_typed
 from pbdp.studio.lines import spelled, toml_text
 from pbdp.studio.opened import Opened

@@ -11,9 +11,9 @@ from typing import Any
 from pbdp.cli.tables.asked import Asked
 from pbdp.cli.words.tables import BOUNDED, plan_facts
 from pbdp.digits import delta_text, epsilon_text, percent_down, rounded_up
-from pbdp.domains import whole
 from pbdp.errors import ContradictionError, InputError, PbdpError
 from pbdp.ledger.budget import Budget
+from pbdp.parameters import whole
 from pbdp.studio.budgets import blocks_in, priced
 from pbdp.studio.form import ELSEWHERE, MOST_STEPS
 from pbdp.studio.opened import Opened

@@ -9,8 +9,8 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field
 
-from pbdp.domains import finite, whole
 from pbdp.errors import InputError
+from pbdp.parameters import finite, whole
 
 # Sums of steps stay below this in size, so that 64-bit integers never wrap.
 LARGEST_SUM = 1 << 62

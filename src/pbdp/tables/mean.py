@@ -13,13 +13,12 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from pbdp.domains import positive
 from pbdp.errors import ContradictionError, InputError
 from pbdp.mechanism.design import Design
 from pbdp.mechanism.within import region_within
 from pbdp.noise.kernel import Array
+from pbdp.parameters import made_by_name, positive
 from pbdp.planning.plan import number_design
-from pbdp.spelling import made_by_name
 from pbdp.tables.bounded import Value
 from pbdp.tables.fixed_point import FixedPoint
 from pbdp.tables.mean_error import ends_of_means, is_proved_for, promised_width

@@ -14,14 +14,13 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from pbdp.domains import confidence_level, finite
 from pbdp.errors import InputError
 from pbdp.mechanism.design import Design
 from pbdp.mechanism.width_text import WidthText
 from pbdp.mechanism.within import Within, region_within
 from pbdp.noise.kernel import Array, Index
+from pbdp.parameters import confidence_level, finite, made_by_name
 from pbdp.planning.plan import number_design
-from pbdp.spelling import made_by_name
 from pbdp.tables.bounded import Per, Value
 from pbdp.tables.fixed_point import FixedPoint
 from pbdp.tables.mean_error import is_proved_for, sum_width

@@ -12,10 +12,10 @@ from pbdp.digits import delta_text, rounded_up
 from pbdp.mechanism.design import Design
 from pbdp.mechanism.requirement import Requirement
 from pbdp.noise.kernel import Array
+from pbdp.parameters import with_words
 from pbdp.paying import MEANING, PayingOnce
 from pbdp.planning.plan import Part, Plan, number_design
 from pbdp.planning.together import narrowest_together
-from pbdp.spelling import with_words
 from pbdp.tables.centered import Centered, centered_of, followers_of, open_numbers
 from pbdp.tables.mean_error import is_proved_for
 from pbdp.tables.measures import Column, Measure

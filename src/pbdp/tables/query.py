@@ -8,11 +8,10 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, cast
 
 from pbdp.accounting.risk import warn_of_delta
-from pbdp.domains import confidence_level, positive, probability, whole
 from pbdp.errors import ContradictionError, InputError, unchangeable
 from pbdp.mechanism.neighbors import Neighbors
 from pbdp.noise.kernel import Index
-from pbdp.spelling import made_by_name
+from pbdp.parameters import confidence_level, made_by_name, positive, probability, whole
 from pbdp.tables.bounded import MOST_ROWS_PER_GROUP, BoundedAggregation, Value
 from pbdp.tables.expressions.reading import expression_of
 from pbdp.tables.expressions.tree import Expression

@@ -9,7 +9,7 @@ from importlib import import_module
 from typing import Any
 
 from pbdp.errors import InputError, did_you_mean
-from pbdp.spelling import canonical, names_now
+from pbdp.json_records import canonical, names_now
 from pbdp.tables.keys import KeyTable, keys_from_record, keys_record
 from pbdp.tables.measure_words import MEASURES
 from pbdp.tables.measures import Measure

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from pbdp.domains import positive
 from pbdp.errors import ContradictionError, InputError
 from pbdp.mechanism.within import region_within
 from pbdp.noise.kernel import Array
+from pbdp.parameters import positive
 from pbdp.tables.bounded import Value
 from pbdp.tables.fixed_point import FixedPoint
 from pbdp.tables.measures import Column, Measure, check_bounds, check_measure, column_name

@@ -31,7 +31,6 @@ from fractions import Fraction
 
 import numpy as np
 
-from pbdp.domains import confidence_level, whole
 from pbdp.mechanism.absolute import AbsoluteRegion
 from pbdp.mechanism.design import Design
 from pbdp.mechanism.grid import LinearGrid
@@ -39,7 +38,7 @@ from pbdp.mechanism.requirement import Requirement
 from pbdp.mechanism.weights import TOTAL
 from pbdp.noise.family import known_families
 from pbdp.noise.kernel import LatticeKernel
-from pbdp.spelling import made_by_name
+from pbdp.parameters import confidence_level, made_by_name, whole
 
 _NARROWEST, _FINENESS = 0.05, 1e-3
 

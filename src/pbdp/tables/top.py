@@ -51,7 +51,6 @@ from pbdp.choosing.search import plan_picks
 from pbdp.choosing.several import all_right
 from pbdp.choosing.way import Asked
 from pbdp.digits import percent_down
-from pbdp.domains import confidence_level, positive, whole
 from pbdp.errors import CannotCertifyError, ContradictionError, InputError, did_you_mean
 from pbdp.mechanism.absolute import AbsoluteRegion
 from pbdp.mechanism.design import Design
@@ -61,9 +60,9 @@ from pbdp.mechanism.requirement import Requirement
 from pbdp.mechanism.weights import TOTAL, WeightTable
 from pbdp.noise.family import known_families
 from pbdp.noise.kernel import Array, Index
+from pbdp.parameters import confidence_level, made_by_name, positive, whole
 from pbdp.planning.plan import Part
 from pbdp.release.keystream import Keystream
-from pbdp.spelling import made_by_name
 from pbdp.tables.measures import Measure
 
 if TYPE_CHECKING:

@@ -14,12 +14,12 @@ import numpy as np
 from pbdp.checks import Check, FaultError, UnknownError, Verified, checked
 from pbdp.digits import delta_text, epsilon_text, percent_down, rounded_up
 from pbdp.errors import InputError, PbdpError
+from pbdp.json_records import NotJsonError, content_of, json_of, kind_of, kind_of_record, read_now, word_now
 from pbdp.mechanism.absolute import AbsoluteRegion
 from pbdp.mechanism.grid import LinearGrid
 from pbdp.mechanism.region import Region
 from pbdp.planning.plan import number_design
 from pbdp.planning.pricing import fingerprint
-from pbdp.spelling import NotJsonError, content_of, json_of, kind_of, kind_of_record, read_now, word_now
 from pbdp.tables.laws import laws_record
 from pbdp.tables.manifest import (
     FIELDS,

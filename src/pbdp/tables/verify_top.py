@@ -8,7 +8,7 @@ from pbdp.checks import FaultError
 from pbdp.choosing.coins import MOST_GAPS, Coins
 from pbdp.choosing.ranking import score_scale
 from pbdp.digits import percent_down
-from pbdp.domains import non_negative, whole
+from pbdp.parameters import non_negative, whole
 from pbdp.planning.plan import Plan, number_design
 from pbdp.tables.plan import TablePlan
 from pbdp.tables.query import Query

@@ -14,7 +14,7 @@ from pbdp.accounting.composition.composed import compose
 from pbdp.accounting.composition.loss_distribution import distribution_release, split
 from pbdp.accounting.composition.loss_law import pair_release, table_loss_law, table_release
 from pbdp.accounting.composition.window import Window
-from pbdp.domains import Bounds
+from pbdp.accounting.exact.tables import Bounds
 from pbdp.errors import InputError
 from pbdp.mechanism.weights import integer_weights
 from tests.accounting.composition.laws import GAUSSIAN_20, LAPLACE_20, gaussian_table, laplace_table

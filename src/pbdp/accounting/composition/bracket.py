@@ -11,7 +11,7 @@ from pbdp.accounting.composition.curve import Curve, composed_curve
 from pbdp.accounting.composition.loss_distribution import dominating
 from pbdp.accounting.composition.lower_curve import LowerCurve
 from pbdp.accounting.composition.window import Window, window
-from pbdp.domains import Bounds
+from pbdp.accounting.exact.tables import Bounds
 
 # How close (relative) the two points come.
 CLOSE = 1e-9

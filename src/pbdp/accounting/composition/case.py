@@ -18,7 +18,7 @@ from pbdp.accounting.composition.window import (
     tilt_for_delta,
     tilt_for_epsilon,
 )
-from pbdp.domains import Bounds
+from pbdp.accounting.exact.tables import Bounds
 
 # Share of delta that the largest and the smallest losses of all releases, set aside before tilting, may take
 # each. Integer weights have cells of mass 2^-60 with large losses at a table's ends, which no tilt can bear.

@@ -17,7 +17,8 @@ from pbdp.accounting.composition.case import (
     witnesses,
 )
 from pbdp.accounting.composition.loss_law import LossLaw, Release, law_delta, law_epsilon, loss_margin
-from pbdp.domains import Bounds, fraction, non_negative, positive, whole
+from pbdp.accounting.exact.tables import Bounds
+from pbdp.parameters import fraction, non_negative, positive, whole
 
 PRECISION = 1e-4
 # How often the two bounds are brought closer. Above a gap of _HOPEFUL more extremes are set aside (of no

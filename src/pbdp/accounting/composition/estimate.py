@@ -16,9 +16,9 @@ import numpy.typing as npt
 from pbdp.accounting.composition.case import NEGLECTED_SHARE
 from pbdp.accounting.composition.loss_law import LARGEST_LOSS, law_epsilon, loss_law
 from pbdp.accounting.composition.window import normal_gain
-from pbdp.domains import probability, whole
 from pbdp.errors import InputError
 from pbdp.noise.kernel import Array
+from pbdp.parameters import probability, whole
 
 _WIDENINGS, _STEPS = 12, 14
 # Rows with many more losses are looked at in so many cells.

@@ -29,9 +29,9 @@ from pbdp.accounting.composition.loss_law import (
     split_atoms,
     split_error,
 )
-from pbdp.domains import positive
 from pbdp.errors import CannotCertifyError, InputError
 from pbdp.noise.kernel import Array
+from pbdp.parameters import positive
 
 MOST_CELLS = 1 << 22
 # Laws with more atoms are searched with as shorter ones.

@@ -34,11 +34,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
-from pbdp.accounting.exact.tables import table_shifts
-from pbdp.domains import Bounds, whole
+from pbdp.accounting.exact.tables import Bounds, table_shifts
 from pbdp.errors import InputError
 from pbdp.mechanism.weights import TOTAL, WeightTable
 from pbdp.noise.kernel import Array
+from pbdp.parameters import whole
 
 UNIT = 2.0**-53
 # Finite losses beyond this are neglected: they count as infinite above and not at all below.

@@ -20,11 +20,12 @@ from pbdp.accounting.exact.all_neighbors import (
 from pbdp.accounting.exact.divergences import HockeyStick, LargestLoss, Renyi, hockey_sticks, largest_deltas
 from pbdp.accounting.exact.pairs import neighbors
 from pbdp.accounting.exact.pieces import LARGEST_EPSILON
-from pbdp.domains import Bounds, above_one, non_negative, positive
+from pbdp.accounting.exact.tables import Bounds
 from pbdp.errors import InputError
 from pbdp.mechanism.absolute import AbsoluteRegion
 from pbdp.mechanism.design import Boosted
 from pbdp.noise.kernel import Array, Kernel
+from pbdp.parameters import above_one, non_negative, positive
 
 # How close a root search for epsilon goes (relative), and how many points it looks at in one pass.
 ROOT_TOLERANCE = 1e-12

@@ -54,10 +54,11 @@ from pbdp.accounting.exact.chi_square import (
     times,
 )
 from pbdp.accounting.exact.pieces import LARGEST_EPSILON
-from pbdp.domains import Bounds, finite, non_negative, positive, probability, whole
+from pbdp.accounting.exact.tables import Bounds
 from pbdp.errors import InputError
 from pbdp.noise.kernel import Array
-from pbdp.root import bracketed_root
+from pbdp.parameters import finite, non_negative, positive, probability, whole
+from pbdp.root_finding import bracketed_root
 
 # Up to here the chi-square CDF was compared with 30 digits; see `cdf_error`.
 MOST_DIMENSIONS = 100_000

@@ -13,7 +13,6 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from pbdp.domains import Bounds
 from pbdp.mechanism.weights import TOTAL, WeightTable
 from pbdp.noise.kernel import Array, Index
 
@@ -27,6 +26,18 @@ FEW = 2
 LARGEST_EPSILON = 100.0
 # Bound for the relative error of e^eps in the extended type, times a sum.
 GROWTH_ERROR = 8 * float(np.finfo(np.longdouble).eps)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bounds:
+    """lower <= truth <= upper. The upper value is a guarantee, the lower one is reached by neighbors."""
+
+    lower: float
+    upper: float
+
+    def __post_init__(self) -> None:
+        if not self.lower <= self.upper:
+            raise AssertionError(f"bounds crossed: {self.lower!r} > {self.upper!r}")
 
 
 def table_shifts(table: WeightTable, sensitivity: int, even: bool) -> list[int]:

@@ -29,9 +29,9 @@ import numpy as np
 
 from pbdp.accounting.composition.loss_law import LossLaw
 from pbdp.accounting.filters.steps import Step, second_moment, step_of
-from pbdp.domains import fraction, positive
 from pbdp.errors import InputError
 from pbdp.noise.kernel import Array
+from pbdp.parameters import fraction, positive
 
 # How many units make one.
 VARIANCES = 10**15

@@ -69,11 +69,11 @@ from pbdp.accounting.composition.loss_law import (
     table_release,
 )
 from pbdp.accounting.exact.accountant import ExactAccountant
-from pbdp.domains import fraction, non_negative
 from pbdp.errors import CannotCertifyError
 from pbdp.mechanism.design import Design
 from pbdp.noise.kernel import Array
 from pbdp.noise.rounded_gaussian import RoundedGaussian
+from pbdp.parameters import fraction, non_negative
 
 UNIT = 2.0**-53
 # Finer than this, relative to the reach, no grid need be.

@@ -32,9 +32,9 @@ from pbdp.accounting.composition.loss_distribution import distribution_release
 from pbdp.accounting.composition.loss_law import Release
 from pbdp.bridges.dp_accounting.distributions import STEP, from_dp_accounting
 from pbdp.digits import rounded_up
-from pbdp.domains import positive
 from pbdp.errors import InputError, PbdpError
 from pbdp.mechanism.neighbors import Neighbors
+from pbdp.parameters import positive
 from pbdp.planning.plan import Plan
 from pbdp.planning.pricing.priced import Claim, Measured, Priced, compose_plans, name_of
 

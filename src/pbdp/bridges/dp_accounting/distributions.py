@@ -12,9 +12,9 @@ from dp_accounting.pld import pld_pmf, privacy_loss_distribution
 
 from pbdp.accounting.composition.loss_distribution import LossDistribution, dominating
 from pbdp.accounting.composition.loss_law import LARGEST_LOSS, Release
-from pbdp.domains import positive
 from pbdp.errors import InputError
 from pbdp.noise.kernel import Array
+from pbdp.parameters import positive
 from pbdp.planning.pricing.priced import Priced, compose_plans
 
 # dp-accounting's own default interval.

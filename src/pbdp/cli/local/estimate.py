@@ -13,8 +13,8 @@ from pbdp.cli.files import STANDARD, WRITTEN, Outcome, json_text, picture_of, sa
 from pbdp.cli.options import add, add_written, target_of
 from pbdp.cli.parser import Parser, whole
 from pbdp.columns.files import FORMATS
-from pbdp.domains import confidence_level
 from pbdp.errors import ContradictionError, InputError
+from pbdp.parameters import confidence_level
 
 if TYPE_CHECKING:
     from pbdp.cli.local.reports import Collected

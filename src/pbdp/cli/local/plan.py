@@ -223,9 +223,9 @@ def _check_ways(options: argparse.Namespace) -> None:
 
 
 def _goal(options: argparse.Namespace, domain: Domain) -> Goal:
-    from pbdp.domains import confidence_level
     from pbdp.local.estimate import GUARANTEED, NORMAL
     from pbdp.local.goal import Within
+    from pbdp.parameters import confidence_level
 
     expected = None if options.expected is None else expected_in(options.expected, domain)
     if options.report_within is not None:
@@ -271,9 +271,9 @@ def goal_of_error(stated: str | None, domain: Domain, users: int, expected: Arra
 
 
 def _report_goal(options: argparse.Namespace, domain: Domain) -> Goal:
-    from pbdp.domains import confidence_level
     from pbdp.local.goal import ReportWithin
     from pbdp.local.region import CATEGORY_REGION, region_of
+    from pbdp.parameters import confidence_level
 
     within: int | str = options.report_within
     if within != CATEGORY_REGION:

@@ -12,8 +12,8 @@ from typing import Any
 
 from pbdp.cli.group_keys import looked_at
 from pbdp.columns.files import TextRows, pyarrow_modules, text_of
-from pbdp.domains import whole
 from pbdp.errors import ContradictionError, InputError
+from pbdp.parameters import whole
 from pbdp.tables.engines.files import Csv
 from pbdp.tables.query import Query
 from pbdp.tables.query_record import measure_from_record

@@ -31,7 +31,7 @@ from pbdp.cli.files import toml_in
 from pbdp.cli.group_keys import NO_KEYS, keys_in_range
 from pbdp.cli.tables.asked import OWN
 from pbdp.errors import InputError, did_you_mean
-from pbdp.spelling import names_now
+from pbdp.json_records import names_now
 from pbdp.tables.groups import Bins, Keys
 from pbdp.tables.measure_words import kind_names
 

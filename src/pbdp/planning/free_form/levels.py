@@ -22,7 +22,7 @@ import numpy as np
 
 from pbdp.errors import CannotCertifyError, InputError
 from pbdp.noise.kernel import Array
-from pbdp.root import bracketed_root
+from pbdp.root_finding import bracketed_root
 
 # Points beyond which the mass is less than this are left out of the table; one weight of a table is 2^-62.
 NEGLIGIBLE = 2.0**-64

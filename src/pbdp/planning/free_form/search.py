@@ -20,9 +20,9 @@ import numpy as np
 from pbdp.accounting.composition.composed import compose
 from pbdp.accounting.composition.loss_law import pair_release
 from pbdp.accounting.composition.window import cumulants, log_delta, tilt_for_delta
-from pbdp.domains import whole
 from pbdp.errors import CannotCertifyError
 from pbdp.noise.kernel import Array
+from pbdp.parameters import whole
 from pbdp.planning.free_form.divergence import LARGEST_EXPONENT, Divergence, Others, Power
 from pbdp.planning.free_form.levels import Layout, even_levels
 from pbdp.planning.limit.best_table import NoiseLaw

@@ -24,9 +24,9 @@ from typing import Any
 import numpy as np
 
 from pbdp import special
-from pbdp.domains import whole
 from pbdp.errors import InputError
 from pbdp.mechanism.requirement import Requirement
+from pbdp.parameters import whole
 from pbdp.planning.limit.certificate import DualCertificate, Strip
 from pbdp.planning.limit.closed_form import LARGEST_REGION, closed_form, provable_epsilon
 from pbdp.planning.limit.question import Question

@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from pbdp.domains import fraction, probability, whole
+from pbdp.parameters import fraction, probability, whole
 
 # Confidence that laws found by asking have in reserve, for the rounding of their masses.
 RESERVE = 1e-11

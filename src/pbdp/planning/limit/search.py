@@ -23,8 +23,8 @@ from typing import Any, cast
 import numpy as np
 import numpy.typing as npt
 
-from pbdp.domains import non_negative, whole
 from pbdp.noise.kernel import Array
+from pbdp.parameters import non_negative, whole
 from pbdp.planning.limit.certificate import DualCertificate, Strip
 from pbdp.planning.limit.closed_form import strongest_closed_form
 from pbdp.planning.limit.cut_staircase import cut_epsilon

@@ -25,15 +25,15 @@ from pbdp.accounting.composition.loss_law import LossLaw, Release
 from pbdp.accounting.filters.package import package_law
 from pbdp.accounting.filters.rule import not_below_written, written
 from pbdp.accounting.filters.steps import claimed_release, design_release, symmetric_law
-from pbdp.domains import fraction, non_negative, positive, whole
 from pbdp.errors import InputError
+from pbdp.json_records import as_before, digest
 from pbdp.mechanism.design import AnyDesign, Design
 from pbdp.mechanism.neighbors import Neighbors
 from pbdp.mechanism.requirement import Requirement
+from pbdp.parameters import fraction, non_negative, positive, whole
 from pbdp.planning.plan import Plan
 from pbdp.planning.vectors.design import VectorDesign
 from pbdp.planning.vectors.loss import vector_release
-from pbdp.spelling import as_before, digest
 
 # Certified figures are left out: two machines may differ in their last digits (see `store`), and they
 # follow from the rest. So are what else was compared, texts, and the version of the format.

@@ -29,9 +29,9 @@ from pbdp.accounting.filters.rule import NATS, PROBABILITIES, RESERVE, Filter, L
 from pbdp.accounting.risk import guarantee_curve, guessed_right, risk_words
 from pbdp.digits import delta_text, epsilon_text
 from pbdp.errors import ContradictionError, InputError
+from pbdp.json_records import digest
 from pbdp.mechanism.neighbors import Neighbors
 from pbdp.planning.pricing.priced import Claim, Priced, compose_plans, fingerprint, losses_of
-from pbdp.spelling import digest
 
 Amounts = dict[str, int]
 Record = dict[str, Any]

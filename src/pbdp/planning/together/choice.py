@@ -24,7 +24,7 @@ from pbdp.accounting.composition.case import outlined
 from pbdp.accounting.composition.loss_law import Release
 from pbdp.accounting.composition.window import Part as Losses
 from pbdp.accounting.composition.window import log_moment, tilt_for_delta
-from pbdp.domains import Bounds
+from pbdp.accounting.exact.tables import Bounds
 from pbdp.noise.kernel import Array
 from pbdp.planning.certificate import RESERVE, cheapest
 from pbdp.planning.plan import Part

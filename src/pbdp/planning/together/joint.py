@@ -42,9 +42,9 @@ from functools import lru_cache
 
 from pbdp.accounting.composition.composed import compose
 from pbdp.accounting.composition.loss_law import Release
+from pbdp.accounting.exact.tables import Bounds
 from pbdp.accounting.filters.steps import design_release
 from pbdp.digits import delta_text, percent_down
-from pbdp.domains import Bounds
 from pbdp.errors import CannotCertifyError, PlanFileError
 from pbdp.mechanism.design import AnyDesign
 from pbdp.mechanism.requirement import Requirement

@@ -20,8 +20,8 @@ from dataclasses import dataclass, field
 from functools import partial
 
 from pbdp.digits import epsilon_text
-from pbdp.domains import non_negative, positive
 from pbdp.errors import CannotCertifyError, ContradictionError, InputError, PbdpError
+from pbdp.parameters import non_negative, positive
 from pbdp.planning.plan import Plan
 from pbdp.planning.planner import FAMILIES
 from pbdp.planning.together.search import Given, plan_together, simple

@@ -20,8 +20,8 @@ import numpy as np
 
 from pbdp.accounting.composition.loss_distribution import shortened
 from pbdp.accounting.composition.loss_law import Release
+from pbdp.accounting.exact.tables import Bounds
 from pbdp.digits import percent_down
-from pbdp.domains import Bounds
 from pbdp.errors import CannotCertifyError, InputError
 from pbdp.mechanism.absolute import AbsoluteRegion
 from pbdp.mechanism.design import AnyDesign, Design

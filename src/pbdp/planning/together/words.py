@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any, TypeVar
 
 from pbdp.errors import ContradictionError, InputError, did_you_mean
+from pbdp.json_records import names_now
 from pbdp.mechanism.coordinates import coordinates_of
 from pbdp.mechanism.requirement import Requirement
 from pbdp.planning.ask import capped, fixed_region, region_of
-from pbdp.spelling import names_now
 
 T = TypeVar("T")
 Words = Mapping[str, Any]

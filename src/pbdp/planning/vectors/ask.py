@@ -11,12 +11,12 @@ from pbdp.mechanism.design import AnyDesign, Design
 from pbdp.mechanism.requirement import Requirement
 from pbdp.mechanism.within import Within
 from pbdp.noise.family import known_families
+from pbdp.parameters import neighbours_too
 from pbdp.planning.ask import capped, fixed_region, region_of
 from pbdp.planning.certificate import TIE, Certified, certified
 from pbdp.planning.plan import Plan, plan_of
 from pbdp.planning.planner import plan_for
 from pbdp.planning.vectors.norms import vector_designs
-from pbdp.spelling import neighbours_too
 
 
 @neighbours_too

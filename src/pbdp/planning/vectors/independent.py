@@ -25,7 +25,7 @@ from pbdp.planning.certificate import TIE, confidence_of_sum, goal_on
 from pbdp.planning.planner import FAMILIES
 from pbdp.planning.scales import distance_to_tail, estimated_loss
 from pbdp.planning.vectors.error_law import Sizes
-from pbdp.root import bracketed_root
+from pbdp.root_finding import bracketed_root
 
 # Values between the best parameters of a family that are looked at.
 SHAPE_ROUNDS = 2

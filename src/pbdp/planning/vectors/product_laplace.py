@@ -49,7 +49,7 @@ from pbdp.planning.vectors.error_law import Sizes
 from pbdp.planning.vectors.independent import grid_of, independent_designs
 from pbdp.planning.vectors.loss import claimed_law
 from pbdp.release.sampler import MovingSampler, alias_table
-from pbdp.root import bracketed_root
+from pbdp.root_finding import bracketed_root
 
 # Relative error of the incomplete beta function; the largest seen was 4e-13.
 SUM_ERROR = 4e-12

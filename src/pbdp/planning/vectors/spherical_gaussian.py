@@ -17,11 +17,11 @@ from pbdp.accounting.exact.ball import BallAccountant, BoostedBall
 from pbdp.accounting.exact.chi_square import cdf
 from pbdp.accounting.filters.steps import symmetric_law
 from pbdp.digits import delta_text
-from pbdp.domains import positive
 from pbdp.errors import CannotCertifyError, InputError
 from pbdp.mechanism.grid import LinearGrid
 from pbdp.mechanism.requirement import Requirement
 from pbdp.noise.kernel import Array
+from pbdp.parameters import positive
 from pbdp.planning.certificate import Certificate
 from pbdp.planning.vectors.design import SAFE, Record, charge, delta_of, not_covered
 from pbdp.planning.vectors.spherical import Rounding, SphericalDesign

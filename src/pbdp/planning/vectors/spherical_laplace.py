@@ -15,11 +15,11 @@ import numpy as np
 from pbdp import special
 from pbdp.accounting.composition.loss_law import LossLaw
 from pbdp.accounting.exact.chi_square import cdf_error
-from pbdp.domains import positive
 from pbdp.errors import CannotCertifyError
 from pbdp.mechanism.grid import LinearGrid
 from pbdp.mechanism.requirement import Requirement
 from pbdp.noise.kernel import Array
+from pbdp.parameters import positive
 from pbdp.planning.certificate import Certificate
 from pbdp.planning.vectors.design import SAFE, Record, charge, delta_of, not_covered
 from pbdp.planning.vectors.loss import claimed_law

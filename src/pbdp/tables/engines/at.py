@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from pbdp.columns.given import comes_from
-from pbdp.domains import is_connection
 from pbdp.errors import ContradictionError, InputError
+from pbdp.parameters import is_connection
 from pbdp.tables.engines.duckdb import DuckDBSource
 from pbdp.tables.engines.files import TAKEN, Csv, files_at
 from pbdp.tables.engines.held import Held, HeldDatabase, HeldFiles, HeldFrame, HeldRelation, missing_package

@@ -24,7 +24,7 @@ from typing import BinaryIO, Literal, cast
 
 from pbdp.columns.files import TextRows, text_of
 from pbdp.errors import ContradictionError, InputError
-from pbdp.spelling import near_file
+from pbdp.json_records import near_file
 from pbdp.tables.engines.dialects import DUCKDB, Dialect
 
 Format = Literal["parquet", "csv"]

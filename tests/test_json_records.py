@@ -1,4 +1,4 @@
-"""How records are spelled: the canonical text and its digest, which files hold, and the words of before."""
+"""Records as JSON: the canonical text and its digest, which files hold, and the words of before."""
 
 from __future__ import annotations
 
@@ -12,8 +12,7 @@ import pytest
 from pbdp import Plan
 from pbdp.cli.files import toml_in
 from pbdp.errors import InputError
-from pbdp.local.configuration import load_configuration
-from pbdp.spelling import (
+from pbdp.json_records import (
     DEEPEST,
     LARGEST,
     NotJsonError,
@@ -24,6 +23,7 @@ from pbdp.spelling import (
     names_now,
     read_now,
 )
+from pbdp.local.configuration import load_configuration
 from pbdp.tables.verify import read_manifest
 
 

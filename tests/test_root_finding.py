@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import pytest
 
-from pbdp.root import least_enough
+from pbdp.root_finding import least_enough
 
 
 @pytest.mark.parametrize("start", [1e-3, 0.9, 1.0, 40.0])

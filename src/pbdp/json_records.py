@@ -1,4 +1,4 @@
-"""How records are spelled: one JSON text for each, and the words of earlier versions.
+"""Records as JSON: one text for each, the words of earlier versions, and files that others wrote.
 
 What ledgers store, and how requests, plans and surveys are known again, is the canonical text of a record.
 
@@ -16,20 +16,15 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import textwrap
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import wraps
-from inspect import Parameter, getdoc, signature
+from collections.abc import Mapping
 from itertools import islice
 from pathlib import Path
-from typing import Any, ParamSpec, TypeVar
+from typing import Any
 
-from pbdp.errors import InputError, ParameterError, did_you_mean
+from pbdp.errors import InputError, did_you_mean
 
 LARGEST = 64 * 2**20
 DEEPEST = 100
-# Of a docstring.
-_WIDTH = 106
 _ENCODER = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
 _NAMES = {"neighbors": "neighbours", "center": "centre"}
 _NAMES_NOW = {before: now for now, before in _NAMES.items()}
@@ -97,85 +92,6 @@ def _reworded(text: str, words: dict[str, str]) -> str:
     for word, other in words.items():
         text = text.replace(word, other)
     return text
-
-
-P = ParamSpec("P")
-R = TypeVar("R")
-C = TypeVar("C", bound=type)
-
-
-def by_name(function: Callable[P, R], called: str) -> Callable[P, R]:
-    """Refuse parameters that a function does not have, with the one that may be meant, and missing ones."""
-    code, own = function.__code__, 1 if function.__name__ == "__init__" else 0
-    names = code.co_varnames[own : code.co_argcount + code.co_kwonlyargcount]
-    needed = [name for name in names[code.co_argcount - own :] if name not in (function.__kwdefaults__ or ())]
-
-    @wraps(function)
-    def checking(*args: P.args, **kwargs: P.kwargs) -> R:
-        refuse_unknown(called, kwargs, names)
-        if len(args) > code.co_argcount:
-            how = f"{called}({names[0]}=..., {names[1]}=...)"
-            raise ParameterError(f"{called}() takes its parameters by name: {how}.")
-        if missing := [name for name in needed if name not in kwargs]:
-            raise ParameterError(f"{called}() needs {' and '.join(missing)}; help({called}) says what it is.")
-        return function(*args, **kwargs)
-
-    return checking
-
-
-def refuse_unknown(called: str, given: Iterable[str], names: Sequence[str]) -> None:
-    """Refuse a parameter that is not one of these names, with the one that may be meant."""
-    if unknown := [name for name in given if name not in names]:
-        near = did_you_mean(unknown[0], names)
-        raise ParameterError(f"{called}() has no parameter {unknown[0]}. {near}".strip())
-
-
-def with_words(words: type, meaning: Mapping[str, str]) -> Callable[[Callable[P, R]], Callable[P, R]]:
-    """Let a function that takes the words of a typed dictionary (`**said: Unpack[...]`) take no others.
-
-    It shows each of them as a parameter, and says what it means: in `help`, in notebooks, in the reference.
-    """
-    kinds = {name: getattr(kind, "__forward_arg__", kind) for name, kind in words.__annotations__.items()}
-    meant = textwrap.fill(" ".join(meaning[name] for name in kinds), _WIDTH)
-
-    def shown(function: Callable[P, R]) -> Callable[P, R]:
-        own = signature(function)
-        parameters = [one for one in own.parameters.values() if one.kind is not Parameter.VAR_KEYWORD]
-        parameters += [
-            Parameter(name, Parameter.KEYWORD_ONLY, default=None, annotation=kind)
-            for name, kind in kinds.items()
-        ]
-        names = [one.name for one in parameters]
-
-        @wraps(function)
-        def checking(*args: P.args, **kwargs: P.kwargs) -> R:
-            refuse_unknown(function.__name__, kwargs, names)
-            return function(*args, **kwargs)
-
-        checking.__signature__ = own.replace(parameters=parameters)  # type: ignore[attr-defined]
-        checking.__doc__ = f"{getdoc(function)}\n\n{meant}"
-        return checking
-
-    return shown
-
-
-def made_by_name(kind: C) -> C:
-    """The same for a class that users make objects of."""
-    kind.__init__ = by_name(kind.__init__, kind.__name__)  # type: ignore[misc]
-    return kind
-
-
-def neighbours_too(function: Callable[P, R]) -> Callable[P, R]:
-    """Take the argument `neighbours` for `neighbors`, as earlier versions called it; check the others."""
-    checked = by_name(function, function.__name__)
-
-    @wraps(function)
-    def accepting(*args: P.args, **kwargs: P.kwargs) -> R:
-        if "neighbours" in kwargs:
-            kwargs["neighbors"] = kwargs.pop("neighbours")
-        return checked(*args, **kwargs)
-
-    return accepting
 
 
 class NotJsonError(Exception):
