@@ -10,9 +10,9 @@ import pytest
 from pbdp.certificates.choice import of_choice
 from pbdp.certificates.html_page import certificate_page
 from pbdp.certificates.independent import data_text
+from pbdp.choosing.law import Asked
 from pbdp.choosing.plan import ChoicePlan
 from pbdp.choosing.search import plan_choice, plans_for
-from pbdp.choosing.way import Asked
 from tests.certificates.printed import run_lines
 
 PLANS: list[dict[str, Any]] = [

@@ -9,9 +9,9 @@ import pytest
 from scipy.stats import chisquare
 
 from pbdp.choosing.independent import IndependentNoise, independent_for, independent_from, ordered
+from pbdp.choosing.law import Asked
 from pbdp.choosing.ranking import pairs_of
 from pbdp.choosing.scores import Scale
-from pbdp.choosing.way import Asked
 from pbdp.mechanism.weights import WeightTable
 from pbdp.noise.kernel import Array, Index
 from pbdp.release.keystream import InsecureTestKeystream

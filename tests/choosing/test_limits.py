@@ -12,8 +12,8 @@ from scipy.optimize import linprog
 
 from pbdp.choosing import limits
 from pbdp.choosing.coins import coins_for, largest_coin
+from pbdp.choosing.law import Asked
 from pbdp.choosing.search import plans_for
-from pbdp.choosing.way import Asked
 
 
 def best_confidence(epsilon: float, options: int, gap: int, moved: int, furthest: int) -> float:

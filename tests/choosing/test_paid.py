@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+from pbdp.choosing.law import Asked
 from pbdp.choosing.paid import Chosen, choose_paid
 from pbdp.choosing.plan import ChoicePlan
 from pbdp.choosing.search import plan_picks, plans_for, plans_of_epsilon
-from pbdp.choosing.way import Asked
 from pbdp.errors import InputError
 from pbdp.ledger import Ledger
 from pbdp.ledger.budget import Budget

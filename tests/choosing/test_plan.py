@@ -13,9 +13,9 @@ import pyarrow as pa
 import pytest
 
 import pbdp
+from pbdp.choosing.law import Asked
 from pbdp.choosing.plan import ChoicePlan
 from pbdp.choosing.search import plan_choice, plan_picks
-from pbdp.choosing.way import Asked
 from pbdp.digits import rounded_down, rounded_up
 from pbdp.errors import CannotCertifyError, ContradictionError, InputError, PbdpError, PlanFileError
 

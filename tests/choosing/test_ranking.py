@@ -7,9 +7,9 @@ from itertools import combinations_with_replacement
 import numpy as np
 import pytest
 
+from pbdp.choosing.law import Asked
 from pbdp.choosing.ranking import MOST_STEPS, pairs_of, score_scale, sorted_places
 from pbdp.choosing.scores import Scale
-from pbdp.choosing.way import Asked
 
 
 @pytest.mark.parametrize("options", [2, 3, 4, 5, 6])

@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pbdp.choosing.law import Asked
 from pbdp.choosing.scores import FURTHEST, Scale, read_scores, scale_for
-from pbdp.choosing.way import Asked
 from pbdp.errors import InputError
 
 

@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 from scipy.stats import chisquare
 
+from pbdp.choosing.law import Asked
 from pbdp.choosing.scores import Scale
 from pbdp.choosing.uniform import UniformNoise, _evenly, _last, uniform_for, uniform_from, wrong
-from pbdp.choosing.way import Asked
 from pbdp.errors import CannotCertifyError, PlanFileError
 from pbdp.mechanism.weights import TOTAL
 from pbdp.release.keystream import InsecureTestKeystream

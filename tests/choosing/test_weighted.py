@@ -12,8 +12,8 @@ import pytest
 from scipy.stats import chisquare
 
 from pbdp.choosing.coins import Coins, coins_for
+from pbdp.choosing.law import Asked
 from pbdp.choosing.scores import Scale
-from pbdp.choosing.way import Asked
 from pbdp.choosing.weighted import Weighted, composed, right_often, weighted_for
 from pbdp.mechanism.weights import TOTAL
 from pbdp.release.keystream import InsecureTestKeystream

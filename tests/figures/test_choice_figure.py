@@ -6,8 +6,8 @@ from pathlib import Path
 
 import numpy as np
 
+from pbdp.choosing.law import Asked
 from pbdp.choosing.search import plan_choice, plans_for
-from pbdp.choosing.way import Asked
 from pbdp.figures.cards import FAR
 from pbdp.figures.choice_figure import choice_figure
 

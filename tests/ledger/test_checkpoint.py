@@ -13,9 +13,9 @@ from unittest.mock import patch
 import pytest
 
 from pbdp.ledger import Ledger, verify_ledger
-from pbdp.ledger.book import packed_answer
 from pbdp.ledger.keys import Keyring, key_folder
 from pbdp.ledger.record import Record
+from pbdp.ledger.snapshot import packed_answer
 from pbdp.ledger.stores.interface import Check, Stored
 from pbdp.ledger.verification import Walk
 from tests.ledger.asking import fill_at_once, ledger_with_visits, plan_number, request, spend
@@ -155,18 +155,16 @@ def test_what_a_recovery_closed_stays_closed_for_what_comes_later(url: str, when
     with Ledger.recover(url, "known") as ledger:
         if when == "after":
             assert ledger.verify().records == 4
-        book: tuple[Record, Record | None] = ledger._guard.read(
-            lambda book: (book.head, book.reading.record(2))
-        )
-        assert book[1] is not None
+        head, paid = ledger._guard.read(lambda snapshot: (snapshot.head, snapshot.reading.record(2)))
+        assert paid is not None
         if what == "answer":
             content, packed = packed_answer(b"fresh noise", 2)
-            append(url, Record.after(book[0], "answer", content, key_of(ledger)), packed)
+            append(url, Record.after(head, "answer", content, key_of(ledger)), packed)
             words = "record 4 answers what is not waiting for an answer"
         else:
             drawn = {"key": "k", "used": 2, "cost": {"renyi": 0}, "spent": {"renyi": 20}, "releases": 2}
             asked = {"fingerprint": request(package=5).fingerprint("k")}
-            append(url, Record.after(book[0], "spend", book[1].content | drawn | asked, key_of(ledger)))
+            append(url, Record.after(head, "spend", paid.content | drawn | asked, key_of(ledger)))
             words = "record 4 carries a wrong number of paid releases"
         assert ledger.verify().fault == words
 

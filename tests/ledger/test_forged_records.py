@@ -31,16 +31,16 @@ def exhausted(url: str) -> Ledger:
 
 
 def head_of(ledger: Ledger) -> Record:
-    return ledger._guard.read(lambda book: book.head)
+    return ledger._guard.read(lambda snapshot: snapshot.head)
 
 
 def key_of(ledger: Ledger) -> Key:
-    return ledger._guard.read(lambda book: signing_key(book, ledger._guard.ring))
+    return ledger._guard.read(lambda snapshot: signing_key(snapshot, ledger._guard.ring))
 
 
 def refilled(ledger: Ledger) -> dict[str, Any]:
     """What would make the budget whole again: the last spend once more, with nothing spent."""
-    spent = ledger._guard.read(lambda book: book.reading.record(4))
+    spent = ledger._guard.read(lambda snapshot: snapshot.reading.record(4))
     assert spent is not None
     return spent.content | {"key": "forged", "cost": {"renyi": 0}, "spent": {"renyi": 0}, "releases": 3}
 
@@ -117,7 +117,7 @@ def test_no_other_record_helps_them_either(url: str, kind: str, content: dict[st
 def test_a_record_before_the_first_is_not_taken_for_the_budget(url: str) -> None:
     """The store would find it first when it looks for the record that gave the budget."""
     with exhausted(url) as ledger:
-        made = ledger._guard.read(lambda book: book.reading.dataset_made("visits"))
+        made = ledger._guard.read(lambda snapshot: snapshot.reading.dataset_made("visits"))
         assert made is not None
         content = made.content | {"limits": {"renyi": 1000}}
         key = key_of(ledger)
@@ -227,7 +227,7 @@ def test_what_could_not_be_judged_when_it_was_opened_is_judged_when_the_key_is_b
     """A forged record that adds up, with a genuine one after it."""
     with exhausted(url) as ledger:
         key = key_of(ledger)
-        made = ledger._guard.read(lambda book: book.reading.record(1))
+        made = ledger._guard.read(lambda snapshot: snapshot.reading.record(1))
         assert made is not None
         more = made.content | {"dataset": "more"}
         false = _relabeled(forged(ledger, "dataset", more, Key.fresh()), key.id)
@@ -244,10 +244,10 @@ def test_what_could_not_be_judged_when_it_was_opened_is_judged_when_the_key_is_b
 def test_an_old_record_that_was_changed_in_place_is_noticed_when_it_is_looked_up(url: str) -> None:
     """By the owner of the table, without the key: its hash fits, its MAC does not."""
     with exhausted(url) as ledger:
-        made = ledger._guard.read(lambda book: book.reading.record(1))
+        made = ledger._guard.read(lambda snapshot: snapshot.reading.record(1))
         assert made is not None
         richer = Record.after(
-            ledger._guard.read(lambda book: book.reading.record(0)),
+            ledger._guard.read(lambda snapshot: snapshot.reading.record(0)),
             "dataset",
             made.content | {"limits": {"renyi": 1000}},
             Key.fresh(),

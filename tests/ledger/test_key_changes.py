@@ -35,7 +35,7 @@ def on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Machine:
 
 
 def key_of(ledger: Ledger) -> Key:
-    return ledger._guard.read(lambda book: signing_key(book, ledger._guard.ring))
+    return ledger._guard.read(lambda snapshot: signing_key(snapshot, ledger._guard.ring))
 
 
 def lose_keys() -> None:
@@ -140,8 +140,8 @@ def test_the_old_key_is_of_no_use_after_a_rotation(url: str) -> None:
     with ledger_with_visits(url) as ledger:
         leaked = key_of(ledger)
         ledger.rotate_key()
-        head = ledger._guard.read(lambda book: book.head)
-        made = ledger._guard.read(lambda book: book.reading.record(1))
+        head = ledger._guard.read(lambda snapshot: snapshot.head)
+        made = ledger._guard.read(lambda snapshot: snapshot.reading.record(1))
         assert made is not None
         content = made.content | {"dataset": "more"}
         append(url, Record.after(head, "dataset", content, leaked))
@@ -215,7 +215,7 @@ def test_a_lost_key_vouches_for_nothing_new(url: str) -> None:
         export = list(ledger.export())
     lose_keys()
     with Ledger.replace_key(url, export) as ledger:
-        head = ledger._guard.read(lambda book: book.head)
+        head = ledger._guard.read(lambda snapshot: snapshot.head)
         content = {"key": old.id, "before": head.next_key_id, "change": "replaced", "export": {}}
         append(url, Record.after(head, "key", content, old))  # its MAC cannot be checked any more
         with pytest.raises(MissingKeyError):
@@ -271,8 +271,8 @@ def test_what_was_forged_after_the_export_must_add_up(url: str) -> None:
     with ledger_with_visits(url, limit=10) as ledger:
         spend(ledger, 1)
         export = list(ledger.export())
-        head = ledger._guard.read(lambda book: book.head)
-        paid = ledger._guard.read(lambda book: book.reading.record(2))
+        head = ledger._guard.read(lambda snapshot: snapshot.head)
+        paid = ledger._guard.read(lambda snapshot: snapshot.reading.record(2))
         assert paid is not None
         content = paid.content | {"key": "forged", "spent": {"renyi": 0}, "cost": {"renyi": 0}}
         forged = Record.after(head, "spend", content, key_of(ledger))
@@ -297,7 +297,7 @@ def test_what_comes_while_a_key_is_being_replaced_is_not_overlooked(url: str) ->
     """Another machine still had the key: nothing is replaced then, and a second try sees it."""
     with ledger_with_visits(url) as ledger:
         export = list(ledger.export())
-        before = Walk(ledger._guard.read(lambda book: book.head))
+        before = Walk(ledger._guard.read(lambda snapshot: snapshot.head))
         spend(ledger, 1)
     lose_keys()
     with Ledger.open(url) as ledger:

@@ -85,7 +85,8 @@ from pbdp.ledger import Ledger
 from tests.ledger.asking import request
 with Ledger.open(sys.argv[1]) as ledger:
     def fork(change):
-        change.append("dataset", {**change.book.reading.dataset_made("visits").content, "dataset": "stays"})
+        made = change.snapshot.reading.dataset_made("visits")
+        change.append("dataset", {**made.content, "dataset": "stays"})
         child = os.fork()
         if child == 0:
             sys.exit(0)  # as a child that knows nothing of ledgers: everything is left and freed

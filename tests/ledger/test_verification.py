@@ -77,7 +77,7 @@ def test_swapped_records_are_found(filled: str) -> None:
 
 def test_a_rewritten_chain_that_adds_up_is_found_by_the_witness(filled: str) -> None:
     with Ledger.open(filled) as ledger:
-        key = ledger._guard.read(lambda book: signing_key(book, ledger._guard.ring))
+        key = ledger._guard.read(lambda snapshot: signing_key(snapshot, ledger._guard.ring))
     rewrite_from(filled, 4, {"plan_label": "another"}, key)
     with pytest.raises(RolledBackError, match="its record 15 is not the one that this machine saw"):
         Ledger.open(filled)

@@ -14,10 +14,10 @@ import pbdp
 from pbdp.cli.tables.asked import asked_of
 from pbdp.cli.tables.query_file import settings_in
 from pbdp.studio import tables
-from pbdp.studio.lines import toml_text
+from pbdp.studio.code_to_copy import toml_text
 from pbdp.studio.opened import Opened
 from pbdp.studio.query_form import MOST_GROUPS, Base, asked_in
-from pbdp.studio.table_lines import python_lines
+from pbdp.studio.table_code_to_copy import python_lines
 from pbdp.studio.views import answer_to
 from pbdp.tables.engines.duckdb import DuckDBSource
 from pbdp.tables.query_record import query_text

@@ -74,7 +74,7 @@ def _figures(plan: ChoicePlan) -> Facts:
 def choice_lines(plan: ChoicePlan) -> tuple[str, dict[str, Any]] | None:
     """The lines that check a plan, and the numbers they read; None where there is too much to check."""
     asked, scale = plan.asked, plan.scale
-    own = plan.way.lines(asked, scale)
+    own = plan.way.checking_code(asked, scale)
     if own.weights > MOST_WEIGHTS or own.work > MOST_WORK:
         return None
     if own.noise is not None:

@@ -21,10 +21,10 @@ from typing import Any
 
 import numpy as np
 
-from pbdp.choosing.lines import Lines
+from pbdp.choosing.checking_code import CheckingCode
+from pbdp.choosing.law import Asked, Chances, Law, gaps_shown
 from pbdp.choosing.ranking import pairs_of, score_scale, sorted_places
 from pbdp.choosing.scores import Scale
-from pbdp.choosing.way import Asked, Chances, Way, gaps_shown
 from pbdp.errors import CannotCertifyError
 from pbdp.mechanism.absolute import AbsoluteRegion
 from pbdp.mechanism.design import Design
@@ -59,7 +59,7 @@ if right < claim["confidence"] - 1e-9:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class IndependentNoise(Way):
+class IndependentNoise(Law):
     """Gaussian noise of this sigma, in steps, or in half steps where D is odd."""
 
     is_pure = False
@@ -107,9 +107,9 @@ class IndependentNoise(Way):
         title = "How likely two options are exchanged"
         return Chances(title, "distance between them", gaps, self.exchanged(gaps, scale))
 
-    def lines(self, asked: Asked, scale: Scale) -> Lines:
+    def checking_code(self, asked: Asked, scale: Scale) -> CheckingCode:
         pairs = list(pairs_of(asked.options, asked.top))
-        return Lines(
+        return CheckingCode(
             text=_LINES,
             data={"gap": scale.gap * _parts(scale), "pairs": pairs},
             noise=self.plan(asked, scale),

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Unpack
 
 import numpy as np
 
+from pbdp.choosing.law import Asked
 from pbdp.choosing.plan import ChoicePlan
 from pbdp.choosing.scores import Given, read_scores
 from pbdp.choosing.search import plan_choice, plans_before, plans_for, plans_of_epsilon
-from pbdp.choosing.way import Asked
 from pbdp.digits import percent_up
 from pbdp.json_records import digest
 from pbdp.ledger.errors import KeyReusedError

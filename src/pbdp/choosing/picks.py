@@ -7,12 +7,12 @@ from typing import Any
 
 from pbdp.accounting.composition.composed import compose
 from pbdp.accounting.filters.steps import claimed_release
+from pbdp.choosing.checking_code import COINS, HOLDS, TOGETHER, CheckingCode
 from pbdp.choosing.coins import MOST_GAPS, Coins, coins_for, largest_coin
 from pbdp.choosing.draw import chosen
-from pbdp.choosing.lines import COINS, HOLDS, TOGETHER, Lines
+from pbdp.choosing.law import Asked, Chances, Law, gaps_shown
 from pbdp.choosing.scores import Scale, scale_for
 from pbdp.choosing.several import all_right, coins_for_all
-from pbdp.choosing.way import Asked, Chances, Way, gaps_shown
 from pbdp.errors import PlanFileError
 from pbdp.mechanism.weights import TOTAL
 from pbdp.noise.kernel import Index
@@ -32,7 +32,7 @@ print(f"epsilon of a pick is {{loss:.8g}}; claimed: {{claim['each']:.8g}}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Picks(Way):
+class Picks(Law):
     """Permute and flip with these coins.
 
     `jointly` says that several picks are proved to be right together (`several`), which earlier versions did
@@ -76,9 +76,9 @@ class Picks(Way):
         title = "How likely an option's coin shows heads"
         return Chances(title, "distance from the best score", gaps, self.coins.weights[gaps] / TOTAL)
 
-    def lines(self, asked: Asked, scale: Scale) -> Lines:
+    def checking_code(self, asked: Asked, scale: Scale) -> CheckingCode:
         coins = self.coins.weights
-        return Lines(
+        return CheckingCode(
             text=_LINES,
             data={"coins": coins.tolist(), "each": self.each(asked, scale)},
             weights=len(coins),

@@ -14,10 +14,10 @@ from pbdp.accounting.risk import guarantee_curve, guessed_right, risk_words
 from pbdp.choosing import limits, rivals, weighted
 from pbdp.choosing.coins import Coins
 from pbdp.choosing.independent import independent_from
+from pbdp.choosing.law import Asked, Law
 from pbdp.choosing.picks import Picks, coins_from
 from pbdp.choosing.scores import Given, Scale, read_scores
 from pbdp.choosing.uniform import uniform_from
-from pbdp.choosing.way import Asked, Way
 from pbdp.choosing.weighted import Weighted
 from pbdp.digits import delta_text, percent_down, rounded_up
 from pbdp.errors import InputError, PlanFileError, unchangeable
@@ -53,7 +53,7 @@ class ChoicePlan:
 
     asked: Asked
     within: float
-    way: Way
+    way: Law
 
     # ------------------------------------------------------------------------------------- what it claims
 
@@ -316,7 +316,7 @@ def plan_from_record(record: object, name: str = "record") -> ChoicePlan:
     return plan
 
 
-def _way(law: Mapping[str, Any], asked: Asked, name: str) -> Way:
+def _way(law: Mapping[str, Any], asked: Asked, name: str) -> Law:
     match law["kind"]:
         case "uniform":
             return uniform_from(law, asked)

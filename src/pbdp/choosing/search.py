@@ -8,11 +8,11 @@ from functools import partial
 
 from pbdp.choosing.coins import largest_coin
 from pbdp.choosing.independent import independent_for
+from pbdp.choosing.law import Asked, Law
 from pbdp.choosing.picks import BLIND, picks_for, together
 from pbdp.choosing.plan import ChoicePlan
 from pbdp.choosing.scores import read_scores
 from pbdp.choosing.uniform import uniform_for
-from pbdp.choosing.way import Asked, Way
 from pbdp.choosing.weighted import weighted_for
 from pbdp.errors import CannotCertifyError, ContradictionError
 from pbdp.mechanism.neighbors import Neighbors
@@ -118,10 +118,10 @@ def choose(
     return plan.choose(given)
 
 
-Make = Callable[[Asked, float, float], Way | None]
+Make = Callable[[Asked, float, float], Law | None]
 
 
-def _picks(asked: Asked, within: float, confidence: float, jointly: bool = True) -> Way:
+def _picks(asked: Asked, within: float, confidence: float, jointly: bool = True) -> Law:
     way = picks_for(asked, within, confidence, jointly)
     if way.right(asked, way.scale(within, asked)) < confidence:
         raise CannotCertifyError(

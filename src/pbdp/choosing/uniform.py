@@ -48,10 +48,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from pbdp.choosing.lines import HOLDS, Lines
+from pbdp.choosing.checking_code import HOLDS, CheckingCode
+from pbdp.choosing.law import Asked, Chances, Law, gaps_shown
 from pbdp.choosing.ranking import pairs_of, score_scale, sorted_places
 from pbdp.choosing.scores import Scale
-from pbdp.choosing.way import Asked, Chances, Way, gaps_shown
 from pbdp.errors import CannotCertifyError, PlanFileError
 from pbdp.mechanism.weights import BITS, TOTAL, WeightTable
 from pbdp.noise.kernel import Array, Index
@@ -95,7 +95,7 @@ print(f"epsilon is {{loss:.8g}}; claimed: {{claim['epsilon']:.8g}}")
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)  # no slots: the table is made once
-class UniformNoise(Way):
+class UniformNoise(Law):
     """Noise for so many options, of a width whose law falls by `fall` a step, in a table up to `last`."""
 
     proof = "the probability of noise is a function of its range, which neighbors change little"
@@ -194,9 +194,9 @@ class UniformNoise(Way):
         title = "How likely two options are exchanged"
         return Chances(title, "distance between them", gaps, self.exchanged(gaps, scale))
 
-    def lines(self, asked: Asked, scale: Scale) -> Lines:
+    def checking_code(self, asked: Asked, scale: Scale) -> CheckingCode:
         pairs = list(pairs_of(asked.options, asked.top))
-        return Lines(
+        return CheckingCode(
             text=_LINES,
             data={"widths": self.weights.tolist(), "coin": self.coin, "pairs": pairs},
             imports="from decimal import Decimal, getcontext\n",

@@ -36,12 +36,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from pbdp.choosing.checking_code import COINS, HOLDS, TOGETHER, CheckingCode
 from pbdp.choosing.coins import Coins, coins_for
 from pbdp.choosing.draw import weighed
-from pbdp.choosing.lines import COINS, HOLDS, TOGETHER, Lines
+from pbdp.choosing.law import Asked, Chances, Law, gaps_shown
 from pbdp.choosing.scores import Scale, scale_for
 from pbdp.choosing.several import all_right, coins_for_all
-from pbdp.choosing.way import Asked, Chances, Way, gaps_shown
 from pbdp.errors import CannotCertifyError
 from pbdp.mechanism.weights import TOTAL
 from pbdp.noise.kernel import Array, Index
@@ -99,7 +99,7 @@ class Curve(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Weighted(Way):
+class Weighted(Law):
     """The exponential mechanism with the weights of these coins; `jointly` is as in `Picks`."""
 
     is_pure = False
@@ -151,9 +151,9 @@ class Weighted(Way):
         title = "How likely an option is, against the best"
         return Chances(title, "distance from the best score", gaps, self.coins.weights[gaps] / TOTAL)
 
-    def lines(self, asked: Asked, scale: Scale) -> Lines:
+    def checking_code(self, asked: Asked, scale: Scale) -> CheckingCode:
         coins, grid = self.coins.weights, self.curve(asked, scale)
-        return Lines(
+        return CheckingCode(
             text=_LINES,
             data={"coins": coins.tolist(), "parts": grid.parts, "points": grid.points},
             imports="import numpy as np\n",

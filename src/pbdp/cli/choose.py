@@ -17,8 +17,8 @@ from pbdp.errors import ContradictionError, InputError
 from pbdp.paying import PayingFor
 
 if TYPE_CHECKING:
+    from pbdp.choosing.law import Asked
     from pbdp.choosing.plan import ChoicePlan
-    from pbdp.choosing.way import Asked
 
 EXAMPLES = """examples:
   pbdp choose --options 1000 --within 50 --confidence 0.95 --sensitivity 1 --integer --rising
@@ -93,8 +93,8 @@ def run(options: argparse.Namespace) -> Outcome:
         if picture is not None:
             plan.plot(picture)
 
+    from pbdp.choosing.law import Asked
     from pbdp.choosing.search import plan_choice
-    from pbdp.choosing.way import Asked
 
     asked = Asked(
         options=options.options if scores is None else len(scores),

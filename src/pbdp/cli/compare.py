@@ -125,7 +125,7 @@ def run(options: argparse.Namespace) -> Outcome:
     picture = picture_of(options)
     groups: tuple[Any, Any] | None = None
     if options.input is not None:
-        from pbdp.cli.two_groups import groups_from
+        from pbdp.cli.compared_groups import groups_from
 
         groups = groups_from(options, means=_compares_means(options, asked.file))
         options.progress.now(options.doing)

@@ -84,11 +84,11 @@ depth of the index.
 
 from __future__ import annotations
 
-from pbdp.ledger.book import DatasetState
 from pbdp.ledger.errors import BudgetExceededError, LedgerError, RolledBackError
 from pbdp.ledger.ledger import Ledger, verify_ledger
 from pbdp.ledger.record import Entry
 from pbdp.ledger.request import Purchase, Request, Reservation
+from pbdp.ledger.snapshot import DatasetState
 from pbdp.ledger.verification import Verification, verify_export
 
 __all__ = [

@@ -15,9 +15,9 @@ import numpy as np
 
 from pbdp.digits import percent_up, plain
 from pbdp.errors import ContradictionError, InputError
-from pbdp.ledger.book import Spend
 from pbdp.ledger.errors import BudgetExceededError, KeyReusedError
 from pbdp.ledger.request import Reservation, about
+from pbdp.ledger.snapshot import Spend
 from pbdp.mechanism.absolute import AbsoluteRegion
 from pbdp.mechanism.requirement import Requirement
 from pbdp.mechanism.width_text import WidthText

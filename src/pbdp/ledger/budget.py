@@ -21,10 +21,10 @@ from pbdp.accounting.filters.rule import RESERVE
 from pbdp.digits import delta_text, epsilon_text, percent_up, rounded_down
 from pbdp.errors import InputError, PbdpError
 from pbdp.json_records import digest
-from pbdp.ledger.book import DatasetState
 from pbdp.ledger.errors import BudgetExceededError, KeyReusedError
 from pbdp.ledger.ledger import Ledger
 from pbdp.ledger.request import Pricing, Purchase, Request, Reservation, recorded
+from pbdp.ledger.snapshot import DatasetState
 from pbdp.mechanism.neighbors import Neighbors
 from pbdp.mechanism.within import Within
 from pbdp.noise.kernel import Array, Index
@@ -488,9 +488,9 @@ class Budget:
         `scores`, `column`, `names`, `sensitivity`, `within`, `confidence`, `epsilon`, `integer` and `rising`
         are as in `pbdp.choose`.
         """
+        from pbdp.choosing.law import Asked as Options
         from pbdp.choosing.paid import choose_paid, plan_within
         from pbdp.choosing.scores import read_scores
-        from pbdp.choosing.way import Asked as Options
 
         given = read_scores(scores, column=column, names=names)
         asked = Options(

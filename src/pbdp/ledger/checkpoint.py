@@ -24,11 +24,11 @@ from pathlib import Path
 
 from pbdp.errors import InputError
 from pbdp.json_records import canonical
-from pbdp.ledger.book import Book
 from pbdp.ledger.errors import DamagedLedgerError, LedgerError
 from pbdp.ledger.guard import BEFORE_ALL, Guard, batch, batch_end
 from pbdp.ledger.keys import Key, state_folder, write_whole
 from pbdp.ledger.record import Amounts, Record
+from pbdp.ledger.snapshot import Snapshot
 from pbdp.ledger.stores.interface import Reading, Stored
 from pbdp.ledger.verification import Export, Verification, Walk
 
@@ -137,9 +137,9 @@ def sound_export(guard: Guard, lines: Iterable[str]) -> Export:
 def _misled(guard: Guard, walk: Walk, added_up: dict[str, Amounts]) -> str | None:
     """Whether looking the totals up leads to something else than walking through all records."""
 
-    def look(book: Book) -> str | None:
+    def look(snapshot: Snapshot) -> str | None:
         for name, spent in added_up.items():
-            state = book.dataset(name)
+            state = snapshot.dataset(name)
             # a release since the walk is no fault
             if walk.head is not None and state.sequence <= walk.head.sequence and state.spent != spent:
                 return f"looking up what {name} has spent does not find its last record"
@@ -150,7 +150,7 @@ def _misled(guard: Guard, walk: Walk, added_up: dict[str, Amounts]) -> str | Non
 
 def verified(guard: Guard, *, everything: bool) -> Verified:
     """Walk through the ledger; what is as it was at the last verification is read, and not added up again."""
-    last = guard.read(lambda book: book.head.sequence)
+    last = guard.read(lambda snapshot: snapshot.head.sequence)
     since = None if everything else _kept(guard)
     digest = hashlib.sha256()
     start: Record | None = None
@@ -198,7 +198,7 @@ def _follow(guard: Guard, walk: Walk, digest: hashlib._Hash, last: int) -> None:
     first = walk.next or BEFORE_ALL
 
     def step(reading: Reading) -> int:
-        walk.look_up_in(Book.opened(guard.store.place, reading))
+        walk.look_up_in(Snapshot.opened(guard.store.place, reading))
         end = batch_end(first, last)
         rows, complete = batch(reading.stored(first, end, answers=True))
         digest.update(_as_bytes(rows))

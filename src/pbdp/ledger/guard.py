@@ -12,7 +12,7 @@ what was lost. Taking an earlier record for the base than the last common one lo
 more. Without any common record b = 0.
 
 The gap counted as `all` makes it at least the limit. Either way what was open before is void
-(`Book.is_void`), and a dataset that was lost with the gap cannot be made again under its name.
+(`Snapshot.is_void`), and a dataset that was lost with the gap cannot be made again under its name.
 
 Where several machines share a ledger, each has a witness. Those that saw what was lost refuse the ledger
 until it is recovered there too, and each adds what it saw: what two of them saw is counted twice, never
@@ -27,7 +27,6 @@ from dataclasses import replace
 from typing import Literal, TypeVar
 
 from pbdp.errors import InputError
-from pbdp.ledger.book import Book, DatasetState
 from pbdp.ledger.errors import (
     DamagedLedgerError,
     LedgerError,
@@ -39,6 +38,7 @@ from pbdp.ledger.errors import (
 )
 from pbdp.ledger.keys import LEDGER_ID, Key, Keyring, key_folder, state_folder
 from pbdp.ledger.record import Amounts, BrokenRecordError, Payload, Record, none_of, total
+from pbdp.ledger.snapshot import DatasetState, Snapshot
 from pbdp.ledger.stores.interface import Reading, Row, Store, Stored, T, Writing
 from pbdp.ledger.verification import Walk
 from pbdp.ledger.witness import Memory, Witness
@@ -53,10 +53,10 @@ _UNNOTICED = "If it was taken back to an older state before, that is not noticed
 
 
 class Change:
-    """A transaction that is being written: the book as it is, and what the witness will be told."""
+    """A transaction that is being written: the ledger as it is, and what the witness will be told."""
 
-    def __init__(self, book: Book, writing: Writing, known: Memory | None, ring: Keyring) -> None:
-        self.book = book
+    def __init__(self, snapshot: Snapshot, writing: Writing, known: Memory | None, ring: Keyring) -> None:
+        self.snapshot = snapshot
         self._writing = writing
         self._known = known
         self._ring = ring
@@ -64,11 +64,11 @@ class Change:
 
     def dataset(self, name: str) -> DatasetState:
         """The dataset's state, which the witness will be told; never an older one than it knows."""
-        state = self.book.dataset(name)
+        state = self.snapshot.dataset(name)
         seen = None if self._known is None else self._known.datasets.get(name)
         if seen is not None and state.sequence < seen.sequence:
             fault = f"record {seen.sequence}, the last known spend of {name}, is not found under its name"
-            raise DamagedLedgerError(self.book.place, fault)
+            raise DamagedLedgerError(self.snapshot.place, fault)
         self.touch(state)
         return state
 
@@ -80,14 +80,16 @@ class Change:
         self, kind: str, content: Payload, packed: bytes | None = None, *, key: Key | None = None
     ) -> Record:
         """The next record, under the ledger's key."""
-        record = Record.after(self.book.head, kind, content, key or signing_key(self.book, self._ring))
+        record = Record.after(
+            self.snapshot.head, kind, content, key or signing_key(self.snapshot, self._ring)
+        )
         self._writing.append(record, packed)
-        self.book = replace(self.book, head=record)
+        self.snapshot = replace(self.snapshot, head=record)
         return record
 
     def memory(self) -> Memory:
         """The head, and the totals of the datasets that were looked at last."""
-        return self.book.memory(*self._touched.values())
+        return self.snapshot.memory(*self._touched.values())
 
 
 class Guard:
@@ -118,32 +120,32 @@ class Guard:
         remains = self._witness.last_head() if known is None else known
         walk: Walk | None = None
 
-        def look(reading: Reading) -> tuple[Book, bool, list[DatasetState]] | None:
+        def look(reading: Reading) -> tuple[Snapshot, bool, list[DatasetState]] | None:
             nonlocal walk
-            book = Book.opened(self.store.place, reading)
-            counted = _is_counted(book, remains)
+            snapshot = Snapshot.opened(self.store.place, reading)
+            counted = _is_counted(snapshot, remains)
             if not counted:
-                self._check_holds(book, remains)
-            behind = remains is None or counted or remains.sequence < book.head.sequence
+                self._check_holds(snapshot, remains)
+            behind = remains is None or counted or remains.sequence < snapshot.head.sequence
             if walk is None and behind and (remains is not None or trust):
-                walk = self._walk_after(book, None if counted else remains)
+                walk = self._walk_after(snapshot, None if counted else remains)
             # a batch in each transaction, because a slow reader would keep writers waiting
-            if walk is not None and not self._has_followed(walk, book):
+            if walk is not None and not self._has_followed(walk, snapshot):
                 return None
-            fresh = known is not None and known.sequence == book.head.sequence
-            return book, counted, [] if fresh else book.datasets()
+            fresh = known is not None and known.sequence == snapshot.head.sequence
+            return snapshot, counted, [] if fresh else snapshot.datasets()
 
         while (found := self.store.read(look)) is None:
             pass
-        book, counted, datasets = found
-        missing = self.missing_key(walk, book.head)
-        now = book.memory(*datasets)
+        snapshot, counted, datasets = found
+        missing = self.missing_key(walk, snapshot.head)
+        now = snapshot.memory(*datasets)
         # what cannot be judged is not told to the witness, so that it will be looked at again
         self._seen = now if missing is None else remains
         if at_place not in (None, self.identity):
             self._doubt = _REPLACED
         # a ledger of one record is as good as a new one
-        elif known is None and not counted and book.head.sequence > 0:
+        elif known is None and not counted and snapshot.head.sequence > 0:
             self._doubt = f"this machine has no witness of it ({self._witness.place})"
         if self._doubt is not None:
             if not trust:
@@ -158,7 +160,7 @@ class Guard:
         try:
             if counted and remains is not None:
                 self._witness.restart(remains, now)
-            elif known is None or known.sequence != book.head.sequence:
+            elif known is None or known.sequence != snapshot.head.sequence:
                 self._witness.note(now)
             if at_place != self.identity:
                 self._witness.note_place()
@@ -179,29 +181,29 @@ class Guard:
         self._witness.check_writable()
 
         def count(writing: Writing) -> None:
-            change = Change(Book.opened(self.store.place, writing), writing, None, self.ring)
-            if not _is_counted(change.book, known):
-                if self._holds(change.book, known):
+            change = Change(Snapshot.opened(self.store.place, writing), writing, None, self.ring)
+            if not _is_counted(change.snapshot, known):
+                if self._holds(change.snapshot, known):
                     remedy = "There is no gap to count: open it."
                     raise InputError("ledger", "older than this machine knows it", self.store.place, remedy)
                 base = base_of(writing, self._witness)
                 first = BEFORE_ALL if base is None else base + 1
-                since = writing.rows(first, change.book.head.sequence, answers=False)
-                change.append("recovery", recovery_content(change.book, known, base, since, gap))
+                since = writing.rows(first, change.snapshot.head.sequence, answers=False)
+                change.append("recovery", recovery_content(change.snapshot, known, base, since, gap))
 
         self.store.write(count)
         self.meet()
 
-    def read(self, work: Callable[[Book], T]) -> T:
+    def read(self, work: Callable[[Snapshot], T]) -> T:
         """Do the work in a transaction that reads a store that is not older than what is known of it."""
         # Asked before the transaction begins: the witness follows the store, so it knows nothing newer.
         known = [self._seen, self._witness.read()]
 
         def check(reading: Reading) -> T:
-            book = Book.opened(self.store.place, reading)
+            snapshot = Snapshot.opened(self.store.place, reading)
             for memory in known:
-                self._check_holds(book, memory)
-            return work(book)
+                self._check_holds(snapshot, memory)
+            return work(snapshot)
 
         return self.store.read(check)
 
@@ -213,18 +215,18 @@ class Guard:
         self.ring.look_again()
 
         def check(writing: Writing) -> tuple[T, Memory]:
-            book = Book.opened(self.store.place, writing)
+            snapshot = Snapshot.opened(self.store.place, writing)
             # Asked under the lock: whoever told the witness had committed before.
             known = self._witness.read()
             seen = [memory for memory in (self._seen, known) if memory is not None]
             for memory in seen:
-                self._check_holds(book, memory)
+                self._check_holds(snapshot, memory)
             last = max(seen, key=lambda memory: memory.sequence, default=None)
-            if last is None or last.sequence < book.head.sequence:
-                walk = self._walk_after(book, last)
-                while not self._has_followed(walk, book):
+            if last is None or last.sequence < snapshot.head.sequence:
+                walk = self._walk_after(snapshot, last)
+                while not self._has_followed(walk, snapshot):
                     pass
-            change = Change(book, writing, known, self.ring)
+            change = Change(snapshot, writing, known, self.ring)
             return work(change), change.memory()
 
         done, self._seen = self.store.write(check)
@@ -237,7 +239,7 @@ class Guard:
         self.ring.add(new)  # before anything is under it
 
         def rotate(change: Change) -> str:
-            content = {"before": change.book.head.next_key_id, "change": "rotated", "export": None}
+            content = {"before": change.snapshot.head.next_key_id, "change": "rotated", "export": None}
             change.append("key", {"key": new.id, **content})
             return new.id
 
@@ -264,7 +266,7 @@ class Guard:
 
         def replaced(writing: Writing) -> None:
             # a record that came since the walk is under a key that is not here, and refused
-            change = Change(Book.opened(self.store.place, writing), writing, None, self.ring)
+            change = Change(Snapshot.opened(self.store.place, writing), writing, None, self.ring)
             content = {"key": new.id, "before": lost, "change": "replaced", "export": export}
             change.append("key", content, key=new)
 
@@ -301,26 +303,26 @@ class Guard:
         if not self.ring.holds(key_id, sequence):
             raise MissingKeyError(self.store.place, key_id)
 
-    def _walk_after(self, book: Book, known: Memory | None) -> Walk:
+    def _walk_after(self, snapshot: Snapshot, known: Memory | None) -> Walk:
         """A walk from what is known, which the store holds, or from the first record."""
         if known is None:
             return Walk(with_answers=False)
-        return Walk(book.reading.record(known.sequence), with_answers=False)
+        return Walk(snapshot.reading.record(known.sequence), with_answers=False)
 
-    def _has_followed(self, walk: Walk, book: Book) -> bool:
-        """Take the next records, a batch of them; whether the walk is at the book's head then."""
-        last = min(walk.next + _BATCH_RECORDS - 1, book.head.sequence)
-        walk.look_up_in(book)
-        walk.take(book.reading.stored(walk.next, last, answers=False), book.reading.check)
+    def _has_followed(self, walk: Walk, snapshot: Snapshot) -> bool:
+        """Take the next records, a batch of them; whether the walk is at the snapshot's head then."""
+        last = min(walk.next + _BATCH_RECORDS - 1, snapshot.head.sequence)
+        walk.look_up_in(snapshot)
+        walk.take(snapshot.reading.stored(walk.next, last, answers=False), snapshot.reading.check)
         if walk.fault is None and walk.next <= last:
             walk.fault = f"record {walk.next} is missing"
         if walk.fault is not None:
             raise DamagedLedgerError(self.store.place, walk.fault)
-        return last == book.head.sequence
+        return last == snapshot.head.sequence
 
     def divergence(self, hashes: list[str]) -> str | None:
         """What is wrong, if the store does not hold the records with these hashes as its first ones."""
-        last = self.read(lambda book: book.head.sequence)
+        last = self.read(lambda snapshot: snapshot.head.sequence)
         shared = min(last, len(hashes) - 1)
         record = self.store.read(lambda reading: reading.record(shared))
         if record is not None and record.hash == hashes[shared]:  # then so are all before it
@@ -337,7 +339,7 @@ class Guard:
 
     def rows(self, *, answers: bool) -> Iterator[Row]:
         """All records up to now; in batches, because a slow reader would keep writers waiting."""
-        last = self.read(lambda book: book.head.sequence)
+        last = self.read(lambda snapshot: snapshot.head.sequence)
         first = BEFORE_ALL
         while first <= last:
             begin, end = first, batch_end(first, last)
@@ -347,26 +349,26 @@ class Guard:
             first = 1 + (end if complete else rows[-1].record.sequence)
             yield from rows
 
-    def _holds(self, book: Book, known: Memory) -> bool:
-        head = book.head
-        found = head if head.sequence == known.sequence else book.reading.record(known.sequence)
+    def _holds(self, snapshot: Snapshot, known: Memory) -> bool:
+        head = snapshot.head
+        found = head if head.sequence == known.sequence else snapshot.reading.record(known.sequence)
         if found is None and known.sequence < head.sequence:
             raise DamagedLedgerError(self.store.place, f"record {known.sequence} is missing")
         return found is not None and found.hash == known.hash
 
-    def _check_holds(self, book: Book, known: Memory | None) -> None:
-        if known is not None and not self._holds(book, known):
-            found = book.head.sequence
+    def _check_holds(self, snapshot: Snapshot, known: Memory | None) -> None:
+        if known is not None and not self._holds(snapshot, known):
+            found = snapshot.head.sequence
             raise RolledBackError(
                 place=self.store.place, found=found, known=known.sequence, diverged=known.sequence <= found
             )
 
 
-def signing_key(book: Book, ring: Keyring) -> Key:
+def signing_key(snapshot: Snapshot, ring: Keyring) -> Key:
     """The key that the next record goes under."""
-    key = ring.key(book.head.next_key_id)
+    key = ring.key(snapshot.head.next_key_id)
     if key is None:
-        raise MissingKeyError(book.place, book.head.next_key_id)
+        raise MissingKeyError(snapshot.place, snapshot.head.next_key_id)
     return key
 
 
@@ -386,11 +388,11 @@ def batch_end(first: int, last: int) -> int:
     return min(last, max(first, 0) + _BATCH_RECORDS)
 
 
-def _is_counted(book: Book, known: Memory | None) -> bool:
+def _is_counted(snapshot: Snapshot, known: Memory | None) -> bool:
     """Whether the last recovery counted exactly this witness, which was then not told of it (a crash)."""
-    if known is None or book.recovery is None:
+    if known is None or snapshot.recovery is None:
         return False
-    return bool(book.recovery.content["witness"] == memory_content(known))
+    return bool(snapshot.recovery.content["witness"] == memory_content(known))
 
 
 def base_of(reading: Reading, witness: Witness) -> int | None:
@@ -402,16 +404,18 @@ def base_of(reading: Reading, witness: Witness) -> int | None:
     return None
 
 
-def recovery_content(book: Book, memory: Memory, base: int | None, since: Iterable[Row], gap: Gap) -> Payload:
+def recovery_content(
+    snapshot: Snapshot, memory: Memory, base: int | None, since: Iterable[Row], gap: Gap
+) -> Payload:
     """The payload of the recovery's record; `since` are the store's records after the base."""
-    datasets = book.datasets()
+    datasets = snapshot.datasets()
     spent_since = _spent_since({state.name: none_of(state.limits) for state in datasets}, since)
     charged = {
         state.name: _charged(state, total(state.spent, spent_since[state.name], -1), memory, gap)
         for state in datasets
     }
     known = {state.name for state in datasets}
-    before = set() if book.recovery is None else set(book.recovery.content["lost"])
+    before = set() if snapshot.recovery is None else set(snapshot.recovery.content["lost"])
     return {
         "gap": gap,
         "base": base,

@@ -14,7 +14,6 @@ from typing import Any, Self, TypeVar
 
 from pbdp.errors import ContradictionError, InputError
 from pbdp.json_records import canonical
-from pbdp.ledger.book import Book, DatasetState, Spend, packed_answer
 from pbdp.ledger.errors import (
     DamagedLedgerError,
     DatasetExistsError,
@@ -51,6 +50,7 @@ from pbdp.ledger.request import (
     spend_content,
     spent_after,
 )
+from pbdp.ledger.snapshot import DatasetState, Snapshot, Spend, packed_answer
 from pbdp.ledger.stores.interface import Store, Writing
 from pbdp.ledger.stores.sqlite import SqliteStore
 from pbdp.ledger.verification import Verification, export_lines
@@ -195,7 +195,7 @@ class Ledger:
         ring = self._guard.ring
         ring.look_again()
         if like is None:
-            key = self._guard.read(lambda book: signing_key(book, ring))
+            key = self._guard.read(lambda snapshot: signing_key(snapshot, ring))
         else:
             name = like.partition(":")[0]
             found = ring.key(name)
@@ -225,9 +225,9 @@ class Ledger:
         }
 
         def make(change: Change) -> DatasetState:
-            if change.book.reading.dataset_made(name) is not None:
+            if change.snapshot.reading.dataset_made(name) is not None:
                 raise DatasetExistsError(name)
-            recovery = change.book.recovery
+            recovery = change.snapshot.recovery
             if recovery is not None and name in recovery.content["lost"]:
                 raise DatasetExistsError(name, "it was lost when this ledger was taken back")
             change.append("dataset", content)
@@ -240,11 +240,11 @@ class Ledger:
 
         `name` is that of the dataset.
         """
-        return self._guard.read(lambda book: book.dataset(name))
+        return self._guard.read(lambda snapshot: snapshot.dataset(name))
 
     def datasets(self) -> list[DatasetState]:
         """All budgets now, in the order in which they were given."""
-        return self._guard.read(lambda book: book.datasets())
+        return self._guard.read(lambda snapshot: snapshot.datasets())
 
     def reserve(self, request: Request) -> Reservation:
         """Step 1: pay for a release, durably. Only after this returns may noise be drawn for it.
@@ -255,8 +255,8 @@ class Ledger:
         """
         key = request.key if request.key is not None else secrets.token_hex(16)
 
-        def needs_price(book: Book) -> bool:
-            package = book.package(request.dataset, request.plan)
+        def needs_price(snapshot: Snapshot) -> bool:
+            package = snapshot.package(request.dataset, request.plan)
             refused = package.bought and not request.again
             return not (refused or is_paid(request, package))
 
@@ -276,16 +276,16 @@ class Ledger:
         self,
         asked: Request | Purchase,
         key: str,
-        needs_price: Callable[[Book], bool],
+        needs_price: Callable[[Snapshot], bool],
         pay: Callable[[Pricing], T],
     ) -> T:
         """Pay with a price that was found for the state of now; again if others spent meanwhile."""
 
-        def look(book: Book) -> DatasetState | None:
-            if book.reading.spend_with(key) is not None:
+        def look(snapshot: Snapshot) -> DatasetState | None:
+            if snapshot.reading.spend_with(key) is not None:
                 return None
-            state = book.dataset(asked.dataset)
-            return state if needs_price(book) else None
+            state = snapshot.dataset(asked.dataset)
+            return state if needs_price(snapshot) else None
 
         for _ in range(OUTSIDE if callable(asked.cost) else 0):
             state = self._guard.read(look)
@@ -298,21 +298,21 @@ class Ledger:
     def _bought(self, purchase: Purchase, key: str, price: Pricing) -> Receipt:
         def pay(change: Change) -> Receipt:
             state = change.dataset(purchase.dataset)
-            known = change.book.reading.spend_with(key)
+            known = change.snapshot.reading.spend_with(key)
             if known is not None:
                 if known.content["fingerprint"] != purchase.fingerprint(key):
                     raise KeyReusedError(key)
-                if change.book.is_void(known.sequence):
+                if change.snapshot.is_void(known.sequence):
                     raise KeyReusedError(key, AFTER_RECOVERY, repr(key))
                 paid: Payload = known.content
                 return Receipt(key=key, charged=paid["cost"], spent=paid["spent"], fresh=False)
             check_relation(purchase.neighbors, state)
             cost = price(state)
             spent = spent_after(state, cost)
-            packages = [change.book.package(purchase.dataset, plan) for plan, _, _ in purchase.plans]
+            packages = [change.snapshot.package(purchase.dataset, plan) for plan, _, _ in purchase.plans]
             for content in purchase_contents(purchase, key, state, packages, (cost, spent)):
                 change.append("purchase", content)
-            change.touch(replace(state, spent=spent, sequence=change.book.head.sequence))
+            change.touch(replace(state, spent=spent, sequence=change.snapshot.head.sequence))
             return Receipt(key=key, charged=cost, spent=spent, fresh=True)
 
         receipt = self._guard.write(pay)
@@ -323,17 +323,17 @@ class Ledger:
     def _reserved(self, request: Request, key: str, price: Pricing) -> Reservation:
         def pay(change: Change) -> tuple[Record, bool, bytes | None]:
             state = change.dataset(request.dataset)
-            spend = change.book.reading.spend_with(key)
+            spend = change.snapshot.reading.spend_with(key)
             if spend is None:
-                package = change.book.package(request.dataset, request.plan)
+                package = change.snapshot.package(request.dataset, request.plan)
                 charged = charge(request, state, package, price)
                 spend = change.append("spend", spend_content(request, key, state, charged))
                 change.touch(replace(state, spent=charged.spent, sequence=spend.sequence))
                 return spend, True, None
             if spend.content["fingerprint"] != request.fingerprint(key):
                 raise KeyReusedError(key)
-            answer = change.book.answer_to(spend.sequence)
-            if answer is None and change.book.is_void(spend.sequence):
+            answer = change.snapshot.answer_to(spend.sequence)
+            if answer is None and change.snapshot.is_void(spend.sequence):
                 raise KeyReusedError(key, AFTER_RECOVERY, repr(key))
             return spend, False, answer
 
@@ -365,14 +365,14 @@ class Ledger:
         content, packed = packed_answer(answer, reservation.sequence)
 
         def store(change: Change) -> bytes:
-            spend = change.book.reading.record(reservation.sequence)
+            spend = change.snapshot.reading.record(reservation.sequence)
             if spend is None or spend.kind != "spend" or spend.content["key"] != reservation.key:
                 raise InputError("reservation", "one that `reserve` returned", "something else")
             change.dataset(spend.content["dataset"])
-            stored = change.book.answer_to(spend.sequence)
+            stored = change.snapshot.answer_to(spend.sequence)
             if stored is not None:
                 return stored
-            if change.book.is_void(spend.sequence):
+            if change.snapshot.is_void(spend.sequence):
                 raise LedgerError("The ledger was recovered after this was reserved. Reserve with a new key.")
             change.append("answer", content, packed)
             return answer
@@ -391,7 +391,7 @@ class Ledger:
 
     def spend_of(self, key: str) -> Spend | None:
         """What was paid for under this request key."""
-        return self._guard.read(lambda book: book.spend(key))
+        return self._guard.read(lambda snapshot: snapshot.spend(key))
 
     def history(self, dataset: str | None = None) -> Iterator[Entry]:
         """Every change of every budget, or of one, in order.
@@ -424,8 +424,9 @@ class Ledger:
 
     def exported_keys(self) -> str:
         """Every key of this ledger that this machine holds, for another machine. Keep it secret."""
-        self._guard.read(lambda book: signing_key(book, self._guard.ring))  # else it would be of little use
-        return self._guard.ring.exported()
+        ring = self._guard.ring
+        self._guard.read(lambda snapshot: signing_key(snapshot, ring))  # else it would be of little use
+        return ring.exported()
 
     def take_keys(self, exported: object) -> list[str]:
         """Keep keys that another machine exported, as JSON says them; their ids."""

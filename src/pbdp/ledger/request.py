@@ -18,7 +18,6 @@ from dataclasses import dataclass
 
 from pbdp.errors import InputError
 from pbdp.json_records import digest, quoted
-from pbdp.ledger.book import DatasetState, Package
 from pbdp.ledger.errors import BudgetExceededError, PackageUsedUpError
 from pbdp.ledger.record import (
     LATER,
@@ -30,6 +29,7 @@ from pbdp.ledger.record import (
     none_of,
     total,
 )
+from pbdp.ledger.snapshot import DatasetState, Package
 from pbdp.mechanism.neighbors import Neighbors
 from pbdp.paying import LONGEST, Paying, PayingFor, Said
 

@@ -22,7 +22,6 @@ from dataclasses import dataclass
 
 from pbdp.errors import InputError
 from pbdp.json_records import canonical
-from pbdp.ledger.book import Book, unpacked_answer
 from pbdp.ledger.record import (
     FORMAT,
     NO_PREVIOUS,
@@ -38,6 +37,7 @@ from pbdp.ledger.record import (
     total,
 )
 from pbdp.ledger.request import check_asked, check_texts, check_units, fingerprint_of
+from pbdp.ledger.snapshot import Snapshot, unpacked_answer
 from pbdp.ledger.stores.interface import Check, Row, Stored
 from pbdp.mechanism.neighbors import Neighbors
 
@@ -109,9 +109,9 @@ def _written_otherwise(payloads: dict[int, str], contents: list[Payload]) -> int
 class Walk:
     """The records so far: `take` them in their order; `fault` says what is wrong.
 
-    A walk that goes on `after` a record looks up what it needs of those before in `before`, the book as it
-    was then. That a request key was not used before is then left to the store, whose index has each key once.
-    Without `with_answers` the stored answers are not looked at.
+    A walk that goes on `after` a record looks up what it needs of those before in `before`, the snapshot of
+    that time. That a request key was not used before is then left to the store, whose index has each key
+    once. Without `with_answers` the stored answers are not looked at.
     """
 
     def __init__(self, after: Record | None = None, *, with_answers: bool = True) -> None:
@@ -119,7 +119,7 @@ class Walk:
         self.ledger: str | None = None
         # of each key the last record under it
         self.key_ids: dict[str, int] = {}
-        self.before: Book | None = None
+        self.before: Snapshot | None = None
         self.spends = self.answers = 0
         self._start = after
         self._last: Stored | None = None if after is None else after.stored
@@ -142,9 +142,9 @@ class Walk:
         """The number of the record that should come next."""
         return 0 if self._last is None else int(self._last[0]) + 1
 
-    def look_up_in(self, book: Book) -> None:
+    def look_up_in(self, snapshot: Snapshot) -> None:
         """Where to look things up in the transaction that has just begun."""
-        self.before = None if self._start is None else book.as_of(self._start)
+        self.before = None if self._start is None else snapshot.as_of(self._start)
 
     def take(self, rows: Iterable[Stored], check: Check | None = None) -> None:
         """Check the next records; `check` looks at their MACs."""

@@ -14,7 +14,6 @@ from pbdp.errors import CannotCertifyError, ContradictionError, InputError
 from pbdp.local.distribution import curve_spread
 from pbdp.local.domain import Domain, ScaleDomain
 from pbdp.local.estimators import NOT_KNOWABLE
-from pbdp.local.families import BOOSTED, BoostedFamily, Family, families_for
 from pbdp.local.goal import Goal, LeastError, LeastMeanError, ReportWithin, Within
 from pbdp.local.law import LARGEST_EPSILON, SMALLEST_EPSILON, checked_epsilons
 from pbdp.local.limit import (
@@ -27,6 +26,7 @@ from pbdp.local.limit import (
     value_error,
 )
 from pbdp.local.mechanism import CATEGORY, MEAN, VALUE, LocalMechanism
+from pbdp.local.randomizers import BOOSTED, BoostedRandomizer, Randomizer, randomizers_for
 from pbdp.local.region import CATEGORY_REGION, Region, region_of
 from pbdp.local.shape import LeastShapeError
 from pbdp.local.shuffled import Shuffled, costs_at_most, shuffled
@@ -216,15 +216,15 @@ def plan_local(
     `epsilon0` takes boosted response with that part of epsilon, and `use` another mechanism of those
     compared, by its name; the others stand beside it.
     """
-    families = families_for(domain, goal)
+    randomizers = randomizers_for(domain, goal)
     if epsilon is None:
-        ranked = _by_epsilon(domain, goal, families)
+        ranked = _by_epsilon(domain, goal, randomizers)
     else:
         asked, _ = checked_epsilons(epsilon, 0.0)
         tried = [
-            _entry(family, goal, asked, family.best(goal, asked)[1], domain)
-            for family in families
-            if asked <= family.largest_epsilon
+            _entry(randomizer, goal, asked, randomizer.best(goal, asked)[1], domain)
+            for randomizer in randomizers
+            if asked <= randomizer.largest_epsilon
         ]
         ranked = sorted(tried, key=lambda entry: _rank(entry.cost))
         if not math.isfinite(ranked[0].cost):
@@ -234,7 +234,7 @@ def plan_local(
     elif epsilon is None or use is not None:
         raise ContradictionError("epsilon0", "given with an epsilon, and without use", "another combination")
     else:
-        chosen = _entry(BoostedFamily(domain=domain, name=BOOSTED), goal, epsilon, epsilon0, domain)
+        chosen = _entry(BoostedRandomizer(domain=domain, name=BOOSTED), goal, epsilon, epsilon0, domain)
         if not math.isfinite(chosen.cost):
             raise CannotCertifyError(NOT_KNOWABLE)
         # the best epsilon0 may be the one that was given
@@ -257,16 +257,16 @@ def plan_shuffled(
     Without it, the one that meets the accuracy with the least epsilon after shuffling: of each kind, the one
     with the least epsilon for a report stands for comparison.
     """
-    families = families_for(domain, goal)
+    randomizers = randomizers_for(domain, goal)
     if epsilon is None:
         found = [
             replace(entry, central=shuffled(entry.mechanism, users, delta))
-            for entry in _by_epsilon(domain, goal, families)
+            for entry in _by_epsilon(domain, goal, randomizers)
         ]
         # the order so far decides between those that cost the same to what is found
         ranked = sorted(found, key=lambda entry: _rank(_central(entry), 3))
     else:
-        ranked = _by_central_epsilon(domain, goal, families, users=users, delta=delta, epsilon=epsilon)
+        ranked = _by_central_epsilon(domain, goal, randomizers, users=users, delta=delta, epsilon=epsilon)
     chosen = ranked[0] if use is None else _named(ranked, use)
     others = tuple(entry for entry in ranked if entry is not chosen)
     return LocalPlan(domain=domain, goal=goal, chosen=chosen, others=others)
@@ -277,7 +277,7 @@ def _central(entry: Candidate) -> float:
 
 
 def _by_central_epsilon(
-    domain: Domain, goal: Goal, families: Sequence[Family], *, users: int, delta: float, epsilon: float
+    domain: Domain, goal: Goal, randomizers: Sequence[Randomizer], *, users: int, delta: float, epsilon: float
 ) -> list[Candidate]:
     """What may be had for an epsilon after shuffling, the least cost first."""
     if goal.asks:
@@ -288,22 +288,22 @@ def _by_central_epsilon(
         return costs_at_most(mechanism, users, delta, epsilon)
 
     found = []
-    for family in families:
-        most = _largest(family, goal, fits, min(epsilon, family.largest_epsilon))
-        found.append(_entry(family, goal, most, family.best(goal, most)[1], domain))
+    for randomizer in randomizers:
+        most = _largest(randomizer, goal, fits, min(epsilon, randomizer.largest_epsilon))
+        found.append(_entry(randomizer, goal, most, randomizer.best(goal, most)[1], domain))
     ranked = sorted(found, key=lambda entry: _rank(entry.cost, 3))
     if not ranked or not math.isfinite(ranked[0].cost):
         raise CannotCertifyError("Nothing compared here can estimate this. Use fewer values.")
     return ranked
 
 
-def _largest(family: Family, goal: Goal, fits: Callable[[LocalMechanism], bool], low: float) -> float:
-    """The largest epsilon that fits with the family's best setting, by bisection; `low` always fits."""
+def _largest(randomizer: Randomizer, goal: Goal, fits: Callable[[LocalMechanism], bool], low: float) -> float:
+    """The largest epsilon that fits with the randomizer's best setting, by bisection; `low` always fits."""
 
     def fitting(epsilon: float) -> bool:
-        return fits(family.mechanism(goal, epsilon, family.best(goal, epsilon)[1]))
+        return fits(randomizer.mechanism(goal, epsilon, randomizer.best(goal, epsilon)[1]))
 
-    high = family.largest_epsilon
+    high = randomizer.largest_epsilon
     if fitting(high):
         return high
     while high / low > 1 + CENTRAL_PRECISION:
@@ -312,13 +312,13 @@ def _largest(family: Family, goal: Goal, fits: Callable[[LocalMechanism], bool],
     return low
 
 
-def _by_epsilon(domain: Domain, goal: Goal, families: Sequence[Family]) -> list[Candidate]:
+def _by_epsilon(domain: Domain, goal: Goal, randomizers: Sequence[Randomizer]) -> list[Candidate]:
     """What meets the accuracy, the least epsilon first."""
     if not goal.asks:
         raise ContradictionError("epsilon", "given unless an accuracy is asked for", "neither")
     if isinstance(goal, ReportWithin):
         _check_confidence(goal)
-    found = [entry for family in families if (entry := _least(family, goal, domain)) is not None]
+    found = [entry for randomizer in randomizers if (entry := _least(randomizer, goal, domain)) is not None]
     if not found:
         more = "" if isinstance(goal, ReportWithin) else "Ask more users, or for less accuracy."
         raise CannotCertifyError(
@@ -347,7 +347,7 @@ def _named(ranked: Sequence[Candidate], name: str) -> Candidate:
 def best_epsilon0(domain: Domain, epsilon: float, goal: Goal) -> float:
     """The epsilon0 with which boosted response serves a goal best."""
     checked_epsilons(epsilon, 0.0)
-    found = BoostedFamily(domain=domain, name=BOOSTED).best(goal, epsilon)[1]
+    found = BoostedRandomizer(domain=domain, name=BOOSTED).best(goal, epsilon)[1]
     if found is None:
         raise AssertionError("boosted response has an epsilon0")
     return found
@@ -358,19 +358,19 @@ def _rank(figure: float, digits: int = 8) -> float:
     return figure if not math.isfinite(figure) or figure == 0 else float(f"{figure:.{digits}e}")
 
 
-def _least(family: Family, goal: Goal, domain: Domain) -> Candidate | None:
-    """The least epsilon at which the family meets the goal, by bisection on a logarithmic scale."""
-    low, high = family.smallest_epsilon, family.largest_epsilon
-    if not family.best(goal, high)[0] <= 1:
+def _least(randomizer: Randomizer, goal: Goal, domain: Domain) -> Candidate | None:
+    """The least epsilon at which the randomizer meets the goal, by bisection on a logarithmic scale."""
+    low, high = randomizer.smallest_epsilon, randomizer.largest_epsilon
+    if not randomizer.best(goal, high)[0] <= 1:
         return None
     while high / low > 1 + PRECISION:
         middle = math.sqrt(low * high)
-        if family.best(goal, middle)[0] <= 1:
+        if randomizer.best(goal, middle)[0] <= 1:
             high = middle
         else:
             low = middle
-    while high <= family.largest_epsilon:
-        made = _entry(family, goal, high, family.best(goal, high)[1], domain)
+    while high <= randomizer.largest_epsilon:
+        made = _entry(randomizer, goal, high, randomizer.best(goal, high)[1], domain)
         if made.cost <= 1:
             return made
         # integer weights gave away a little of the epsilon
@@ -378,15 +378,17 @@ def _least(family: Family, goal: Goal, domain: Domain) -> Candidate | None:
     return None
 
 
-def _entry(family: Family, goal: Goal, epsilon: float, setting: float | None, domain: Domain) -> Candidate:
-    mechanism = family.mechanism(goal, epsilon, setting)
+def _entry(
+    randomizer: Randomizer, goal: Goal, epsilon: float, setting: float | None, domain: Domain
+) -> Candidate:
+    mechanism = randomizer.mechanism(goal, epsilon, setting)
     kinds = [VALUE, *([CATEGORY] if domain.grouped else []), *([MEAN] if MEAN in goal.needs else [])]
     # what is near for a report may be no category of the survey
     if mechanism.domain.groups != domain.groups:
         kinds = []
     variances = {kind: goal.mean_variance(mechanism.spread(kind)) for kind in kinds}
     return Candidate(
-        family=family.name,
+        family=randomizer.name,
         mechanism=mechanism,
         setting=setting,
         cost=goal.cost(mechanism),

@@ -8,9 +8,9 @@ from collections.abc import Callable
 from pbdp.errors import InputError
 from pbdp.planning.plan import Plan
 from pbdp.studio.answer import Answer
+from pbdp.studio.code_to_copy import PLAN_FILE
 from pbdp.studio.explore import plan_of
 from pbdp.studio.form import Form, read_form
-from pbdp.studio.lines import PLAN_FILE
 
 
 def download(form: Form, what: object) -> Answer:

@@ -18,8 +18,8 @@ from pbdp.parameters import whole
 from pbdp.planning.explain import explanation, remarks
 from pbdp.planning.plan import Plan
 from pbdp.release.keystream import InsecureTestSeedWarning
+from pbdp.studio.code_to_copy import command_line, python_lines
 from pbdp.studio.form import Asked, Form, read_form
-from pbdp.studio.lines import command_line, python_lines
 from pbdp.studio.words import noise_words, sentence
 
 Record = dict[str, Any]

@@ -18,7 +18,7 @@ from pbdp.ledger.errors import UntrustedLedgerError
 from pbdp.ledger.ledger import Ledger
 from pbdp.studio.budgets import blocks_in, left_words
 from pbdp.studio.query_form import Base, Form
-from pbdp.studio.table_lines import TABLE_FILE
+from pbdp.studio.table_code_to_copy import TABLE_FILE
 from pbdp.studio.tables import planned, request_key
 from pbdp.tables.manifest import METADATA, written_files
 from pbdp.tables.table import ReleasedTable

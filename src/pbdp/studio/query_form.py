@@ -21,8 +21,8 @@ from pbdp.cli.tables.query_file import settings_from
 from pbdp.errors import InputError, PbdpError, without_passwords
 from pbdp.json_records import names_now
 from pbdp.parameters import is_connection
+from pbdp.studio.code_to_copy import spelled, toml_text
 from pbdp.studio.form import number_typed
-from pbdp.studio.lines import spelled, toml_text
 from pbdp.studio.opened import Opened
 from pbdp.tables.query_record import KINDS
 

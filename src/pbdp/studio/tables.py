@@ -18,7 +18,7 @@ from pbdp.studio.budgets import blocks_in, priced
 from pbdp.studio.form import ELSEWHERE, MOST_STEPS
 from pbdp.studio.opened import Opened
 from pbdp.studio.query_form import Base, Form, asked_in, kinds_of_measures
-from pbdp.studio.table_lines import command_line, python_lines
+from pbdp.studio.table_code_to_copy import command_line, python_lines
 from pbdp.studio.words import noise_words
 from pbdp.tables.engines.at import source_of
 from pbdp.tables.engines.interface import Source, check_columns

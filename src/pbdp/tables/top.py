@@ -44,12 +44,12 @@ import numpy as np
 
 from pbdp.choosing.coins import Coins
 from pbdp.choosing.draw import chosen
+from pbdp.choosing.law import Asked
 from pbdp.choosing.plan import ChoicePlan
 from pbdp.choosing.ranking import score_scale
 from pbdp.choosing.scores import Scale
 from pbdp.choosing.search import plan_picks
 from pbdp.choosing.several import all_right
-from pbdp.choosing.way import Asked
 from pbdp.digits import percent_down
 from pbdp.errors import CannotCertifyError, ContradictionError, InputError, did_you_mean
 from pbdp.mechanism.absolute import AbsoluteRegion

@@ -223,8 +223,8 @@ def test_the_releasing_role_without_the_key_cannot_forge(
             elsewhere.setenv("PBDP_KEYS", str(tmp_path / "none"))
             with Ledger.open(roles("releasing")) as keyless, pytest.raises(MissingKeyError):
                 keyless.reserve(request(plan=plan_number(1)))
-        head = ledger._guard.read(lambda book: book.head)
-        paid = ledger._guard.read(lambda book: book.reading.record(2))
+        head = ledger._guard.read(lambda snapshot: snapshot.head)
+        paid = ledger._guard.read(lambda snapshot: snapshot.reading.record(2))
         assert paid is not None
         content = paid.content | {"key": "forged", "cost": {"renyi": 0}, "spent": {"renyi": 0}, "releases": 2}
         record = Record.after(head, "spend", content, Key.fresh())

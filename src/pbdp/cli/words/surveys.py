@@ -19,10 +19,10 @@ from pbdp.digits import (
 from pbdp.local.distribution import Distribution
 from pbdp.local.domain import CategoryDomain, Domain, ScaleDomain
 from pbdp.local.estimate import GUARANTEED, NORMAL, SCORE, Estimate
-from pbdp.local.families import BOOSTED, SPLIT
 from pbdp.local.goal import Goal, LeastError, LeastMeanError, ReportWithin, Within
 from pbdp.local.plan import CUMULATIVE, Candidate, LocalPlan
 from pbdp.local.questions import ALL, ONE
+from pbdp.local.randomizers import BOOSTED, SPLIT
 from pbdp.local.shape import DISTRIBUTION, LeastShapeError
 
 if TYPE_CHECKING:

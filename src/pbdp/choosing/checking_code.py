@@ -1,7 +1,7 @@
-"""Lines of Python that check a law on its certificate: what a law says of them, and what several share.
+"""Python that checks a law on its certificate: what a law says of it, and what several share.
 
-They compute its loss and its accuracy by the formulas that are proved beside it, from the very weights that
-are drawn from, and use nothing of pbdp. `claim` is what they read: the numbers of the plan and the law's own.
+It computes its loss and its accuracy by the formulas that are proved beside it, from the very weights that
+are drawn from, and uses nothing of pbdp. `claim` is what it reads: the numbers of the plan and the law's own.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ if TYPE_CHECKING:
     from pbdp.planning.plan import Plan
 
 
-class Lines(NamedTuple):
-    """The lines of a law, as `text`, and its own numbers that they read.
+class CheckingCode(NamedTuple):
+    """The lines of Python of a law, as `text`, and its own numbers that they read.
 
     `imports` stand first. `weights` are about how many numbers there are, and `work` how many steps it takes.
     Where the loss is that of a plan of `noise`, the lines of that plan come before these.

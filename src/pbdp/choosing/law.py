@@ -9,7 +9,7 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from pbdp.choosing.lines import Lines
+from pbdp.choosing.checking_code import CheckingCode
 from pbdp.choosing.scores import Scale
 from pbdp.errors import ContradictionError, InputError
 from pbdp.mechanism.neighbors import Neighbors
@@ -76,7 +76,7 @@ def gaps_shown(furthest: int) -> Index:
     return np.unique(np.linspace(0, furthest, 500).astype(np.int64))
 
 
-class Way(ABC):
+class Law(ABC):
     """A law that chooses, made for one request: what it costs, how often it is right, and how it is drawn."""
 
     # whether what a budget pays for has no delta
@@ -114,7 +114,7 @@ class Way(ABC):
         """What an option's distance from the best, or from another, means for it."""
 
     @abstractmethod
-    def lines(self, asked: Asked, scale: Scale) -> Lines:
+    def checking_code(self, asked: Asked, scale: Scale) -> CheckingCode:
         """The lines of Python that check on a certificate what is claimed of it."""
 
     @abstractmethod

@@ -1,4 +1,4 @@
-"""The kinds of mechanism that a plan compares, each with the setting that serves the goal best."""
+"""The randomizers that a plan compares, each with the setting that serves the goal best."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ SIZES = 12
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Family(ABC):
+class Randomizer(ABC):
     """A kind of mechanism for one domain; its setting is a number that means something to that kind only."""
 
     domain: Domain
@@ -104,7 +104,7 @@ class _IdealResponse:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class BoostedFamily(Family):
+class BoostedRandomizer(Randomizer):
     """Boosted response; the setting is epsilon0, which `plain` fixes to epsilon (GRR)."""
 
     plain: bool = False
@@ -122,7 +122,7 @@ class BoostedFamily(Family):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SimpleFamily(Family):
+class SimpleRandomizer(Randomizer):
     """A kind that has no setting, or whose own is always the best."""
 
     made: Callable[[Domain, Goal, float], LocalMechanism]
@@ -135,7 +135,7 @@ class SimpleFamily(Family):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CenterFamily(Family):
+class CenterRandomizer(Randomizer):
     """Response on centers, for reports in a region."""
 
     region: Region
@@ -192,7 +192,7 @@ def _best_set(cost: Callable[[int], float], most: int) -> tuple[float, float]:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SetFamily(Family):
+class SetRandomizer(Randomizer):
     """Subset selection, of all values or in categories; the setting is the size of the sets."""
 
     by_category: bool = False
@@ -220,7 +220,7 @@ class SetFamily(Family):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SplitFamily(Family):
+class SplitRandomizer(Randomizer):
     """User splitting; the setting is the share of people who are asked for their category."""
 
     def best(self, goal: Goal, epsilon: float) -> tuple[float, float | None]:
@@ -231,7 +231,7 @@ class SplitFamily(Family):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CategoryFamily(Family):
+class CategoryRandomizer(Randomizer):
     """Subset selection of categories; the setting is the size of the sets."""
 
     def best(self, goal: Goal, epsilon: float) -> tuple[float, float | None]:
@@ -246,7 +246,7 @@ class CategoryFamily(Family):
         return user_split(self.domain, epsilon, 1.0, None if setting is None else round(setting))
 
 
-def families_for(domain: Domain, goal: Goal) -> tuple[Family, ...]:
+def randomizers_for(domain: Domain, goal: Goal) -> tuple[Randomizer, ...]:
     """All that can serve the goal."""
     if isinstance(goal, ReportWithin):
         return _for_reports(domain, goal)
@@ -255,9 +255,9 @@ def families_for(domain: Domain, goal: Goal) -> tuple[Family, ...]:
     if MEAN in goal.needs and not isinstance(domain.values[0], int):
         raise InputError("values", "whole numbers for a mean", "texts")
     # without categories there is nothing to boost: it is plain response under another name
-    found: list[Family] = [BoostedFamily(domain=domain, name=BOOSTED)] if domain.grouped else []
+    found: list[Randomizer] = [BoostedRandomizer(domain=domain, name=BOOSTED)] if domain.grouped else []
     found += [
-        BoostedFamily(domain=domain, name="plain randomized response", plain=True),
+        BoostedRandomizer(domain=domain, name="plain randomized response", plain=True),
         _simple(domain, "local hashing", lambda d, _, e: local_hashing(d, e), HASHING_EPSILON),
     ]
     if domain.count <= UNARY_DOMAIN:
@@ -267,7 +267,7 @@ def families_for(domain: Domain, goal: Goal) -> tuple[Family, ...]:
         if isinstance(domain, CategoryDomain) and domain.grouped:
             sets.append(("subsets in categories", True))
         found += [
-            SetFamily(domain=domain, name=name, by_category=inside, largest_epsilon=SUBSET_EPSILON)
+            SetRandomizer(domain=domain, name=name, by_category=inside, largest_epsilon=SUBSET_EPSILON)
             for name, inside in sets
         ]
     if isinstance(domain, CategoryDomain) and domain.grouped:
@@ -278,7 +278,7 @@ def families_for(domain: Domain, goal: Goal) -> tuple[Family, ...]:
     return tuple(found)
 
 
-def _for_shapes(domain: Domain) -> tuple[Family, ...]:
+def _for_shapes(domain: Domain) -> tuple[Randomizer, ...]:
     """Those that can be drawn at once, as surveys are simulated: any setting is the best one for values."""
     found = [
         _simple(domain, "square wave", lambda d, _, e: square_wave(d, e)),
@@ -293,13 +293,13 @@ def _for_shapes(domain: Domain) -> tuple[Family, ...]:
     return tuple(found)
 
 
-def _for_categories(domain: CategoryDomain, goal: Goal) -> list[Family]:
+def _for_categories(domain: CategoryDomain, goal: Goal) -> list[Randomizer]:
     """Those that ask for the category, all people or some."""
     if goal.needs == (CATEGORY,) and len(domain.sizes) <= SUBSET_DOMAIN:
         name = "subset selection of categories"
-        return [CategoryFamily(domain=domain, name=name, largest_epsilon=SUBSET_EPSILON)]
+        return [CategoryRandomizer(domain=domain, name=name, largest_epsilon=SUBSET_EPSILON)]
     if CATEGORY in goal.needs and domain.count <= SPLIT_DOMAIN:
-        return [SplitFamily(domain=domain, name=SPLIT, largest_epsilon=SUBSET_EPSILON)]
+        return [SplitRandomizer(domain=domain, name=SPLIT, largest_epsilon=SUBSET_EPSILON)]
     return []
 
 
@@ -314,23 +314,23 @@ def _simple(
     name: str,
     made: Callable[[Domain, Goal, float], LocalMechanism],
     largest_epsilon: float = LARGEST_EPSILON,
-) -> Family:
-    return SimpleFamily(domain=domain, name=name, made=made, largest_epsilon=largest_epsilon)
+) -> Randomizer:
+    return SimpleRandomizer(domain=domain, name=name, made=made, largest_epsilon=largest_epsilon)
 
 
-def _for_reports(domain: Domain, goal: ReportWithin) -> tuple[Family, ...]:
+def _for_reports(domain: Domain, goal: ReportWithin) -> tuple[Randomizer, ...]:
     """Those whose reports are values; boosted response with the region as what is near a value."""
     region = goal.region
     plain = without_categories(domain.values) if isinstance(domain, ScaleDomain) else domain
-    found: list[Family] = [BoostedFamily(domain=plain, name="plain randomized response", plain=True)]
+    found: list[Randomizer] = [BoostedRandomizer(domain=plain, name="plain randomized response", plain=True)]
     if not region.ring:
-        found.append(CenterFamily(domain=plain, name="response on centers", region=region))
+        found.append(CenterRandomizer(domain=plain, name="response on centers", region=region))
     if region.of_categories:
-        return (BoostedFamily(domain=domain, name=BOOSTED), *found)
+        return (BoostedRandomizer(domain=domain, name=BOOSTED), *found)
     width = int(region.size.max())
     if region.ring or (width % 2 and 3 <= width < domain.count):
         near = on_scale(domain.values, width, ring=region.ring)
-        found.append(BoostedFamily(domain=near, name=BOOSTED))
+        found.append(BoostedRandomizer(domain=near, name=BOOSTED))
     if not region.ring:
         found.append(_simple(plain, "square wave", lambda d, _, e: square_wave(d, e, width // 2)))
     return tuple(found)

@@ -10,7 +10,7 @@ from typing import Any
 
 from pbdp.cli.tables.asked import Asked
 from pbdp.errors import without_passwords
-from pbdp.studio.lines import Code, call, in_lines, spelled
+from pbdp.studio.code_to_copy import Code, call, in_lines, spelled
 from pbdp.studio.query_form import Base
 from pbdp.tables.groups import Bins, Keys
 

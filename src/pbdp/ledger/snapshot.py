@@ -1,4 +1,4 @@
-"""What the records say: the state of a dataset, a package and a request key."""
+"""A ledger at one moment: what its records say of a dataset, a package and a request key."""
 
 from __future__ import annotations
 
@@ -81,8 +81,8 @@ def unpacked_answer(content: Payload, packed: bytes) -> bytes | None:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Book:
-    """The records of a ledger at one moment, read with understanding."""
+class Snapshot:
+    """The records of a ledger at one moment, and what they mean."""
 
     place: str
     reading: Reading
@@ -90,17 +90,17 @@ class Book:
     recovery: Record | None
 
     @classmethod
-    def opened(cls, place: str, reading: Reading) -> Book:
-        """The book as of the last record."""
+    def opened(cls, place: str, reading: Reading) -> Snapshot:
+        """The ledger as of the last record."""
         head = reading.head()
         if head is None:
             raise DamagedLedgerError(place, "it has no records")
         return cls(place=place, reading=reading, head=head, recovery=reading.last_recovery())
 
-    def as_of(self, head: Record) -> Book:
-        """The book as it was when this record was the last one."""
+    def as_of(self, head: Record) -> Snapshot:
+        """The ledger as it was when this record was the last one."""
         reading = self.reading.until(head.sequence)
-        return Book(place=self.place, reading=reading, head=head, recovery=reading.last_recovery())
+        return Snapshot(place=self.place, reading=reading, head=head, recovery=reading.last_recovery())
 
     def is_void(self, sequence: int) -> bool:
         """Whether a recovery came after this record.
