@@ -16,8 +16,7 @@ from pbdp.certificates.html_page import certificate_page
 from pbdp.certificates.statement import of_plan
 from pbdp.digits import epsilon_text, rounded_down
 from pbdp.studio.code_to_copy import spelled
-from pbdp.studio.downloads import FILES, download
-from pbdp.studio.explore import losses_view, plan_of, plan_view, sample_view
+from pbdp.studio.explore import FILES, download, losses_view, plan_of, plan_view, sample_view
 from pbdp.studio.form import read_form
 from pbdp.studio.words import noise_words, out_of, sentence
 from tests.studio.running import COUNT, PBDP

@@ -53,7 +53,7 @@ class AccuracyFinding:
     @property
     def row(self) -> tuple[str, str, str]:
         """What was looked at, what was seen at the answer where least was, what the plan claims."""
-        least = min(self.intervals, key=lambda interval: interval.high)
+        least = self.worst
         seen = f"{percent_down(least.low)} to {percent_up(least.high)} of {self.of}"
         return "accuracy", seen, f"at least {percent_down(self.claimed)}"
 

@@ -122,13 +122,13 @@ def _nothing_to_find() -> ContradictionError:
 
 
 def _plan(path: Path) -> Verified:
-    from pbdp.planning.verify import verify_plan
+    from pbdp.planning.store import verify_plan
 
     return verify_plan(path)
 
 
 def _choice(path: Path) -> Verified:
-    from pbdp.choosing.verify import verify_choice
+    from pbdp.certificates.choice import verify_choice
 
     return verify_choice(path)
 

@@ -19,8 +19,8 @@ from pbdp.ledger.errors import BudgetExceededError, KeyReusedError
 from pbdp.ledger.request import Reservation, about
 from pbdp.ledger.snapshot import Spend
 from pbdp.mechanism.absolute import AbsoluteRegion
+from pbdp.mechanism.relative import WidthText
 from pbdp.mechanism.requirement import Requirement
-from pbdp.mechanism.width_text import WidthText
 from pbdp.mechanism.within import Within, region_within
 from pbdp.noise.kernel import Array, Index
 from pbdp.parameters import positive, probability

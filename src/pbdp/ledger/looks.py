@@ -32,7 +32,7 @@ from pbdp.ledger.request import LONGEST_KEY, about
 from pbdp.looks.procedure import Asked, Procedure, Width
 from pbdp.looks.tuning import procedure_for
 from pbdp.mechanism.grid import LinearGrid
-from pbdp.mechanism.width_text import WidthText
+from pbdp.mechanism.relative import WidthText
 from pbdp.paying import Blocks, PayingFor
 from pbdp.planning.pricing import Amounts
 from pbdp.planning.pricing.choice import Affordable

@@ -46,11 +46,6 @@ class Package:
     bought: int = 0
     used: int = 0
 
-    @property
-    def left(self) -> int:
-        """Releases that are paid for and not used."""
-        return self.bought - self.used
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Spend:

@@ -72,10 +72,6 @@ class Width:
         share, whole = theta.numerator, theta.denominator
         return [max((share * (2 * abs(q) - lost) - whole * lost) // (2 * whole), least) for q in answers]
 
-    def describe(self) -> str:
-        """In words."""
-        return f"within {self.theta * 100:.12g} % of the truth, or {self.floor:g} where that is more"
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Asked:

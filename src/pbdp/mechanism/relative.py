@@ -1,12 +1,16 @@
-"""Relative error: a tolerance that grows with the answer, theta·|Q| + tau."""
+"""Relative error: a tolerance that grows with the answer, theta·|Q| + tau; its text is `5%+10`.
+
+What is read and written of that text anywhere is read and written here.
+"""
 
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -14,12 +18,53 @@ import numpy.typing as npt
 from pbdp.errors import InputError
 from pbdp.mechanism.absolute import AbsoluteRegion
 from pbdp.mechanism.region import OffsetRange, Region
-from pbdp.mechanism.width_text import WidthText
 from pbdp.noise.kernel import Array, Kernel
 from pbdp.parameters import fraction, non_negative
 
 # Float arithmetic on the ends of an inverse is a few units in the last place off.
 OUTWARDS = 1e-14
+
+UNKNOWN = "?"
+
+_NUMBER = r"[0-9.]+(?:[eE][+-]?[0-9]+)?"
+_PART = rf"({_NUMBER}|\?)"
+_PERCENT_FIRST = re.compile(rf"\s*{_PART}\s*%\s*(?:\+\s*{_PART})?\s*")
+_PLUS_FIRST = re.compile(rf"\s*({_NUMBER})\s*\+\s*({_NUMBER})\s*%\s*")
+
+
+class WidthText(NamedTuple):
+    """A percentage and what is added to it, as they are written: `?` is to be found, no `plus` is none.
+
+    What looks like a number need not be one: `1.2.3`.
+    """
+
+    percent: str
+    plus: str
+
+    @classmethod
+    def read(cls, given: object) -> WidthText | None:
+        """The parts of a text such as `5%+10`, `10+5%`, `5%` or `?%+10`; None of anything else."""
+        if not isinstance(given, str):
+            return None
+        if match := _PERCENT_FIRST.fullmatch(given):
+            return cls(percent=match[1], plus=match[2] or "")
+        if match := _PLUS_FIRST.fullmatch(given):
+            return cls(percent=match[2], plus=match[1])
+        return None
+
+    @classmethod
+    def of(cls, theta: float, tau: float) -> WidthText:
+        """The shortest text that is read as just these numbers: 7, not 7.000000000000001."""
+        short = f"{theta * 100:.12g}"
+        return cls(percent=short if float(short) / 100 == theta else _plain(theta * 100), plus=_plain(tau))
+
+    def __str__(self) -> str:
+        return f"{self.percent}%+{self.plus}" if self.plus else f"{self.percent}%"
+
+
+def _plain(number: float) -> str:
+    """A number as people write it: 10, not 10.0."""
+    return repr(number).removesuffix(".0")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

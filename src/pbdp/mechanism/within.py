@@ -9,8 +9,7 @@ from numbers import Real
 from pbdp.errors import ContradictionError, InputError
 from pbdp.mechanism.absolute import AbsoluteRegion
 from pbdp.mechanism.region import Region
-from pbdp.mechanism.relative import RelativeRegion
-from pbdp.mechanism.width_text import UNKNOWN, WidthText
+from pbdp.mechanism.relative import UNKNOWN, RelativeRegion, WidthText
 from pbdp.parameters import number_or_infinite, positive
 
 Within = float | str | tuple[float, float]

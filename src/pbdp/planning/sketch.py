@@ -44,13 +44,11 @@ class SketchedLaw:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class SketchedHalf:
-    """One part of a cut line: every `stride`-th output from `zero` on, and the answer that decides each.
+    """One part of a cut line: some of its outputs, at even strides, and the answer that decides each.
 
     `before` is the output, counted in strides, whose threshold decides; `free` are thresholds that none does.
     """
 
-    zero: int
-    stride: int
     rounded: float
     free: Array
     origin: Array
@@ -73,8 +71,6 @@ class SketchedHalf:
             more = first + int(np.searchsorted(known, starts[-1]))
             starts.append(max(more, starts[-1] + 1))
         return cls(
-            zero=zero,
-            stride=stride,
             rounded=block / 2,
             free=free,
             origin=origin[deciding].astype(np.float64),

@@ -14,7 +14,8 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pbdp.digits import percent_down
+from pbdp.checks import Check, Verified, checked
+from pbdp.digits import percent_down, rounded_down, rounded_up
 from pbdp.errors import PbdpError, PlanFileError
 from pbdp.json_records import NotJsonError, content_of, json_of, kind_of, kind_of_record
 from pbdp.mechanism.absolute import AbsoluteRegion
@@ -332,3 +333,29 @@ def _flag(value: object) -> bool:
     if not isinstance(value, bool):
         raise TypeError("not a flag")
     return value
+
+
+def verify_plan(path: str | Path) -> Verified:
+    """All that a plan file claims, found again: also what was compared, and the limit.
+
+    One whose noise does not keep its claims is refused when it is read.
+    """
+    plan = load_plan(Path(path))
+
+    def compared() -> str:
+        return f"{len(plan.others)} other noise laws, each certified again"
+
+    def limit() -> str:
+        return (
+            "none is claimed"
+            if plan.limit is None
+            else f"epsilon {rounded_down(plan.limit.epsilon)}, proved again"
+        )
+
+    words = f"epsilon {rounded_up(plan.epsilon)}, computed again from the noise"
+    checks = (
+        Check(name="certificate", holds=True, words=words),
+        checked("compared", compared),
+        checked("limit", limit),
+    )
+    return Verified.of(plan, checks)

@@ -1,10 +1,12 @@
-"""One number: its plan as the page shows it, its noise, what else was compared, the limit; simulations."""
+"""One number: its plan as the page shows it, what else was compared, the limit; simulations; files of it."""
 
 from __future__ import annotations
 
+import io
 import json
 import math
 import warnings
+from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
 
@@ -13,12 +15,13 @@ from pbdp.digits import epsilon_text, percent_down, rounded_down, rounded_up
 from pbdp.errors import InputError
 from pbdp.figures.cards import LawColumns, law_columns
 from pbdp.json_records import canonical
-from pbdp.mechanism.width_text import UNKNOWN, WidthText
+from pbdp.mechanism.relative import UNKNOWN, WidthText
 from pbdp.parameters import whole
 from pbdp.planning.explain import explanation, remarks
 from pbdp.planning.plan import Plan
 from pbdp.release.keystream import InsecureTestSeedWarning
-from pbdp.studio.code_to_copy import command_line, python_lines
+from pbdp.studio.answer import Answer
+from pbdp.studio.code_to_copy import PLAN_FILE, command_line, python_lines
 from pbdp.studio.form import Asked, Form, read_form
 from pbdp.studio.words import noise_words, sentence
 
@@ -165,3 +168,41 @@ def sample_view(form: Form, seed: object) -> dict[str, Any]:
         "words": f"{met} of these {SIMULATED} are {plan.requirement.describe()}. In the long run at least "
         f"{percent_down(plan.requirement.confidence)} are.",
     }
+
+
+# ------------------------------------------------------------------------------------------- to take away
+
+
+def download(form: Form, what: object) -> Answer:
+    """One of `FILES`."""
+    if not isinstance(what, str) or what not in FILES:
+        raise InputError("what", " or ".join(FILES), ascii(what)[:60])
+    media, written = FILES[what]
+    return Answer(content=written(plan_of(read_form(form))), media=media, name=what)
+
+
+def _plan(plan: Plan) -> bytes:
+    from pbdp.planning.records import plan_text
+
+    return plan_text(plan).encode()
+
+
+def _picture(plan: Plan, written: str) -> bytes:
+    sink = io.BytesIO()
+    plan.plot(full=True).savefig(sink, format=written, dpi=150)
+    return sink.getvalue()
+
+
+def _certificate(plan: Plan) -> bytes:
+    from pbdp.certificates.html_page import certificate_page
+    from pbdp.certificates.statement import of_plan
+
+    return certificate_page(of_plan(plan, PLAN_FILE)).encode()
+
+
+FILES: dict[str, tuple[str, Callable[[Plan], bytes]]] = {
+    PLAN_FILE: ("application/json", _plan),
+    "plan.svg": ("image/svg+xml", lambda plan: _picture(plan, "svg")),
+    "plan.png": ("image/png", lambda plan: _picture(plan, "png")),
+    "certificate.html": ("text/html; charset=utf-8", _certificate),
+}

@@ -17,7 +17,7 @@ from pbdp.cli.parser import share
 from pbdp.digits import plain
 from pbdp.errors import InputError, PbdpError, did_you_mean
 from pbdp.mechanism.neighbors import Neighbors
-from pbdp.mechanism.width_text import UNKNOWN, WidthText
+from pbdp.mechanism.relative import UNKNOWN, WidthText
 
 Form = Mapping[str, Any]
 

@@ -17,7 +17,7 @@ Where things are: `measures`, `keys`, `groups`, `expressions` and `query` are wh
 the aggregates and proves how far one person moves them, `fixed_point` makes them exact; `engines` compute
 them where the data lives; `numbers` and `selection` say what noise they need, `plan` finds it; `release`
 pays, asks and draws; `table` is what comes out, with `touched`, `quality` and `nonnegative`; `manifest`,
-`laws`, `csvw` and `signing` are about what stands beside it, and `verify` checks that.
+`laws` and `signing` are about what stands beside it, and `verify` checks that.
 """
 
 from __future__ import annotations

@@ -1,4 +1,6 @@
-"""The manifest of a published table: what was asked, which noise answered, what is guaranteed, who paid.
+"""The files beside a published table: its manifest, and what describes the columns of CSV for programs.
+
+The manifest says what was asked, which noise answered, what is guaranteed, who paid.
 
 It holds nothing of the data but what is published. A reviewer checks it with `verify`.
 """
@@ -24,7 +26,7 @@ from pbdp.tables.quality import NOTE, quality_names
 from pbdp.tables.query import Query
 from pbdp.tables.query_record import query_record
 from pbdp.tables.signing import SIGNATURE, Signer
-from pbdp.tables.table import PARQUET, Payment, ReleasedTable, digest_of
+from pbdp.tables.table import PARQUET, SEED_COLUMN, Payment, ReleasedTable, digest_of, withheld_names
 
 FORMAT = "pbdp-table"
 VERSION = 1
@@ -42,6 +44,8 @@ FIELDS = {
 }
 FILE_FIELDS = {"file", "sha256", "rows", "intervals", "columns", "metadata", "marked", "table"}
 SOURCE_FIELDS = {"name", "version", "keyed_digest"}
+# What the columns of a CSV file hold, as its metadata say.
+_DATATYPES = {"text": "string", "integer": "integer", "boolean": "boolean", "date": "date"}
 
 Record = dict[str, Any]
 
@@ -86,8 +90,6 @@ def written_files(
     table: ReleasedTable, name: str, manifest: str, written: str, signer: Signer | None = None
 ) -> tuple[bytes, list[WrittenFile]]:
     """The manifest of a release, signed if asked, and the files of its tables, of these names and format."""
-    from pbdp.tables.csvw import csvw_bytes
-
     tables = list(table.tables.values())
     files = [
         WrittenFile(
@@ -209,3 +211,46 @@ def column_notes(query: Query, which: int = 0) -> dict[str, str]:
         notes |= dict(zip(measure.columns, words, strict=True))
     notes |= dict.fromkeys(quality_names(query), NOTE)
     return notes | {name: nonnegative_note(query, name) for name in nonnegative_names(query)}
+
+
+def csvw_bytes(table: ReleasedTable, name: str, manifest: str) -> bytes:
+    """What the columns of a CSV file of this name are, for programs (W3C, metadata for tabular data)."""
+    plan = table.plan
+    record: dict[str, Any] = {
+        "@context": ["http://www.w3.org/ns/csvw", {"@language": "en"}],
+        "url": name,
+        "dialect": {"header": True, "delimiter": ",", "encoding": "utf-8"},
+        "dc:description": statement(plan, rounded_up(plan.epsilon)),
+        "dc:conformsTo": manifest,
+        "tableSchema": {"columns": _columns(table), "primaryKey": list(table.groups.columns)},
+    }
+    if table.source is not None:
+        record["dc:source"] = " ".join(part for part in (table.source.name, table.source.version) if part)
+    if not table.groups.columns:
+        del record["tableSchema"]["primaryKey"]
+    return (json.dumps(record, indent=2, allow_nan=False, ensure_ascii=False) + "\n").encode()
+
+
+def _columns(table: ReleasedTable) -> list[dict[str, Any]]:
+    """Names, types and meanings, in the order of the file."""
+    notes = column_notes(table.plan.query, table.which)
+    if table.insecure_test_seed is not None:
+        notes[SEED_COLUMN] = "the test seed of the noise: nothing is protected"
+    keys = table.groups.columns
+    texts = set(quality_names(table.plan.query))
+    found = []
+    for name, words in notes.items():
+        if name in keys:
+            datatype = _DATATYPES[keys[name].kind]
+        elif name in texts:
+            datatype = "string"
+        elif name == SEED_COLUMN or table.to_arrow().schema.field(name).type == "int64":
+            datatype = "integer"
+        else:
+            datatype = "number"
+        column: dict[str, Any] = {"titles": name, "datatype": datatype, "dc:description": words}
+        if datatype == "number" or name in withheld_names(table.plan.query):
+            # how Arrow writes a mean of nothing, and what is withheld
+            column["null"] = ""
+        found.append(column | ({"required": True} if name in keys else {}))
+    return found

@@ -16,7 +16,7 @@ import numpy as np
 
 from pbdp.errors import InputError
 from pbdp.mechanism.design import Design
-from pbdp.mechanism.width_text import WidthText
+from pbdp.mechanism.relative import WidthText
 from pbdp.mechanism.within import Within, region_within
 from pbdp.noise.kernel import Array, Index
 from pbdp.parameters import confidence_level, finite, made_by_name

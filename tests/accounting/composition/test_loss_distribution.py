@@ -13,7 +13,7 @@ from pbdp.accounting.composition.loss_distribution import (
 )
 from pbdp.accounting.composition.loss_law import LossLaw, law_delta, loss_law, table_release
 from pbdp.errors import InputError
-from tests.accounting.composition.laws import LAWS, gaussian_table
+from tests.accounting.composition.laws import LAWS, delta_of, gaussian_table
 
 EPSILONS = np.concatenate([np.linspace(-2, 2, 81), [5.0, 20.0]])
 
@@ -23,14 +23,14 @@ EPSILONS = np.concatenate([np.linspace(-2, 2, 81), [5.0, 20.0]])
 def test_splitting_dominates_everywhere(law: LossLaw, step: float) -> None:
     distribution = split(law, step)
     for epsilon in EPSILONS:
-        assert distribution.delta_at(float(epsilon)) >= law_delta(law, float(epsilon)).lower
+        assert delta_of(distribution, float(epsilon)) >= law_delta(law, float(epsilon)).lower
 
 
 @pytest.mark.parametrize("law", LAWS)
 def test_splitting_is_exact_at_grid_points(law: LossLaw) -> None:
     distribution = split(law, 0.05)
     for k in range(-20, 21):
-        assert distribution.delta_at(k * 0.05) == pytest.approx(
+        assert delta_of(distribution, k * 0.05) == pytest.approx(
             law_delta(law, k * 0.05).upper, rel=1e-9, abs=1e-14
         )
 
@@ -40,19 +40,19 @@ def test_splitting_between_grid_points_is_a_chord_and_no_more() -> None:
     distribution = split(law, step)
     ends = [law_delta(law, epsilon).upper for epsilon in (0.2, 0.4)]
     share = (math.exp(0.4) - math.exp(0.3)) / (math.exp(0.4) - math.exp(0.2))
-    assert distribution.delta_at(0.3) == pytest.approx(share * ends[0] + (1 - share) * ends[1], rel=1e-9)
+    assert delta_of(distribution, 0.3) == pytest.approx(share * ends[0] + (1 - share) * ends[1], rel=1e-9)
 
 
 def test_a_maximum_dominates_every_pair_and_touches_one_at_grid_points() -> None:
     laws = [loss_law([0.9, 0.1], [0.6, 0.4]), loss_law([0.6, 0.4], [0.9, 0.1])]
     distribution = dominating(laws, 0.03)
     for epsilon in EPSILONS:
-        assert distribution.delta_at(float(epsilon)) >= max(
+        assert delta_of(distribution, float(epsilon)) >= max(
             law_delta(law, float(epsilon)).lower for law in laws
         )
     for k in range(-40, 41):
         largest = max(law_delta(law, k * 0.03).upper for law in laws)
-        assert distribution.delta_at(k * 0.03) == pytest.approx(largest, rel=1e-9, abs=1e-13)
+        assert delta_of(distribution, k * 0.03) == pytest.approx(largest, rel=1e-9, abs=1e-13)
 
 
 def test_a_profile_becomes_the_distribution_it_came_from() -> None:
@@ -61,7 +61,7 @@ def test_a_profile_becomes_the_distribution_it_came_from() -> None:
     deltas = [law_delta(law, float(k) * step).upper for k in points]
     distribution = profile_distribution(-300, step, deltas)
     for k in (-200, -17, 0, 5, 60, 150):
-        assert distribution.delta_at(k * step) == pytest.approx(
+        assert delta_of(distribution, k * step) == pytest.approx(
             law_delta(law, k * step).upper, rel=1e-8, abs=1e-12
         )
     assert distribution.masses.sum() + distribution.infinity == pytest.approx(1, abs=1e-9)
@@ -71,7 +71,7 @@ def test_a_profile_that_is_not_convex_is_raised_and_never_lowered() -> None:
     deltas = [0.9, 0.5, 0.49, 0.2, 0.01]
     distribution = profile_distribution(0, 0.5, deltas)
     for k, delta in enumerate(deltas):
-        assert distribution.delta_at(0.5 * k) >= delta
+        assert delta_of(distribution, 0.5 * k) >= delta
 
 
 def test_a_profile_outside_zero_to_one_is_refused() -> None:

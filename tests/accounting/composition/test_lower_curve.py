@@ -13,7 +13,7 @@ from pbdp.accounting.composition.loss_law import LossLaw, law_delta, loss_law, t
 from pbdp.accounting.composition.lower_curve import LowerCurve
 from pbdp.accounting.composition.window import Window
 from pbdp.noise.kernel import Array
-from tests.accounting.composition.laws import gaussian_table
+from tests.accounting.composition.laws import delta_of, gaussian_table
 
 
 def spread_law(step: float) -> tuple[Array, Array]:
@@ -46,7 +46,7 @@ def test_a_split_atom_lies_below_the_spread_atom(position: float) -> None:
     for epsilon in np.linspace(-1, 1.5, 26):
         spread = p * float(masses @ np.maximum(-np.expm1(epsilon - position * step - points), 0))
         spread += (1 - p) * float(masses @ np.maximum(-np.expm1(epsilon - points), 0))
-        assert atom.delta_at(float(epsilon)) <= spread + 1e-6
+        assert delta_of(atom, float(epsilon)) <= spread + 1e-6
 
 
 @pytest.mark.parametrize("law", [table_loss_law(gaussian_table(5.0), 1), loss_law([0.7, 0.3], [0.4, 0.6])])

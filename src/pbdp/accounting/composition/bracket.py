@@ -41,18 +41,13 @@ class Bracket:
         """Bounds for delta."""
         return Bounds(lower=self.lower(epsilon), upper=self.upper(epsilon))
 
-    def epsilon_at(self, delta: float) -> Bounds:
-        """Bounds for the smallest epsilon >= 0 at delta > 0."""
-        upper = self.upper_epsilon(delta)
-        return Bounds(lower=self.lower_epsilon(delta, upper), upper=upper)
-
     def upper_epsilon(self, delta: float) -> float:
-        """The upper one of these bounds."""
+        """An upper bound for the smallest epsilon >= 0 at delta > 0."""
         start = max(self.above.lowest, 0.0)
         return crossing(self.upper, delta, max(self.above.middle, start), start, self._slope)[1]
 
     def lower_epsilon(self, delta: float, upper: float) -> float:
-        """The lower one, if the upper one is known."""
+        """A lower bound for it, if the upper one is known."""
         if self.below is None or not 0 < upper < math.inf:
             return 0.0
         return min(crossing(self.lower, delta, upper, 0.0, self._slope)[0], upper)

@@ -67,11 +67,6 @@ class LossDistribution:
         """The finite losses."""
         return np.asarray(self.indices * self.step, dtype=np.float64)
 
-    def delta_at(self, epsilon: float) -> float:
-        """delta of this distribution on its own, rounded up."""
-        gains = -np.expm1(np.minimum(epsilon - self.losses(), 0.0))
-        return min((self.infinity + math.fsum(gains * self.masses)) * (1 + 1e-14) + 1e-15, 1.0)
-
     def law(self) -> LossLaw:
         """The same losses as a law that can be put on another grid."""
         losses = self.losses()

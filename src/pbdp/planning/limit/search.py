@@ -232,7 +232,6 @@ class Limit:
 
     epsilon: float
     kind: str
-    shifts: tuple[int, ...]
     certificate: DualCertificate
 
     def ratio(self, epsilon: float) -> float:
@@ -277,7 +276,7 @@ def limit_in_closed_form(question: Question) -> Limit | None:
 
 def _limit(certificate: DualCertificate, kind: str) -> Limit:
     how = kind + (COARSER if certificate.block > 1 else "")
-    return Limit(epsilon=certificate.epsilon, kind=how, shifts=certificate.shifts, certificate=certificate)
+    return Limit(epsilon=certificate.epsilon, kind=how, certificate=certificate)
 
 
 def _by_programs(

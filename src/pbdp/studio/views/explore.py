@@ -47,7 +47,7 @@ def _sample(_: Opened, given: Given) -> Answer:
 
 
 def _take(_: Opened, given: Given) -> Answer:
-    from pbdp.studio.downloads import download
+    from pbdp.studio.explore import download
 
     return download(form_of(given, "requirement", "what"), given.get("what"))
 
@@ -121,7 +121,7 @@ def _schemas() -> Record:
 
 
 def _operations() -> Record:
-    from pbdp.studio.downloads import FILES
+    from pbdp.studio.explore import FILES
 
     def about(more: Record | None = None, optional: tuple[str, ...] = ()) -> Record:
         return an_object({"requirement": ref("Requirement"), **(more or {})}, optional=optional)

@@ -9,8 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pbdp.errors import InputError
-from pbdp.mechanism.relative import RelativeRegion
-from pbdp.mechanism.width_text import WidthText
+from pbdp.mechanism.relative import RelativeRegion, WidthText
 from pbdp.mechanism.within import region_within, unknown_of
 
 
