@@ -19,7 +19,8 @@ if TYPE_CHECKING:
     from pbdp.choosing.plan import ChoicePlan
     from pbdp.choosing.search import choose, plan_choice
     from pbdp.comparing.compared import Compared
-    from pbdp.comparing.plan import ComparisonPlan, compare, plan_comparison
+    from pbdp.comparing.plan import ComparisonPlan
+    from pbdp.comparing.search import compare, plan_comparison
     from pbdp.ledger.budget import Budget
     from pbdp.ledger.ledger import Ledger
     from pbdp.planning.ask import plan
@@ -57,11 +58,11 @@ _LATER = {
     "Ledger": "pbdp.ledger.ledger",
     "Plan": "pbdp.planning.plan",
     "choose": "pbdp.choosing.search",
-    "compare": "pbdp.comparing.plan",
+    "compare": "pbdp.comparing.search",
     "narrowest_together": "pbdp.planning.together.narrowest",
     "plan": "pbdp.planning.ask",
     "plan_choice": "pbdp.choosing.search",
-    "plan_comparison": "pbdp.comparing.plan",
+    "plan_comparison": "pbdp.comparing.search",
     "plan_together": "pbdp.planning.together.search",
     "plan_vector": "pbdp.planning.vectors.ask",
 }

@@ -11,8 +11,9 @@ import pytest
 from pbdp.certificates.comparison import LINES, of_comparison, verify_comparison
 from pbdp.certificates.html_page import certificate_page
 from pbdp.certificates.independent import data_text
-from pbdp.comparing.plan import ComparisonPlan, plan_comparison
+from pbdp.comparing.plan import ComparisonPlan
 from pbdp.comparing.rates import Rates
+from pbdp.comparing.search import plan_comparison
 from tests.certificates.printed import run_lines
 
 SMALL: dict[str, Any] = {"users": (400, 300), "rate": 0.2, "wider": 0.3}

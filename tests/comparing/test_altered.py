@@ -12,7 +12,8 @@ import pytest
 from pbdp.certificates.comparison import verify_comparison
 from pbdp.checks import Check
 from pbdp.comparing.file import from_record
-from pbdp.comparing.plan import ComparisonPlan, plan_comparison
+from pbdp.comparing.plan import ComparisonPlan
+from pbdp.comparing.search import plan_comparison
 from pbdp.errors import PlanFileError
 from pbdp.ledger import Ledger
 from pbdp.ledger.budget import Budget

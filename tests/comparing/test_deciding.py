@@ -13,8 +13,9 @@ from pbdp.comparing.count_laws import count_law
 from pbdp.comparing.deciding import Decision, decision
 from pbdp.comparing.experiment import Published
 from pbdp.comparing.looks import Procedure, Threshold
-from pbdp.comparing.plan import ComparisonPlan, plan_comparison
+from pbdp.comparing.plan import ComparisonPlan
 from pbdp.comparing.rates import Rates
+from pbdp.comparing.search import plan_comparison
 from tests.comparing.test_count_laws import table
 from tests.effort import cases
 

@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 from pbdp.comparing.compared import Compared
-from pbdp.comparing.plan import ComparisonPlan, plan_comparison
+from pbdp.comparing.plan import ComparisonPlan
+from pbdp.comparing.search import plan_comparison
 from pbdp.errors import InputError, PlanFileError
 
 RATES: dict[str, Any] = {"users": (1000, 2000), "rate": 0.2, "wider": 0.2}

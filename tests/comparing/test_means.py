@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 from pbdp.comparing.means import Means
-from pbdp.comparing.plan import ComparisonPlan, plan_comparison
+from pbdp.comparing.plan import ComparisonPlan
+from pbdp.comparing.search import plan_comparison
 from pbdp.errors import InputError
 from pbdp.mechanism.neighbors import Neighbors
 from tests.effort import cases

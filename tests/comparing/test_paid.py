@@ -8,7 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from pbdp.comparing.plan import ComparisonPlan, plan_comparison
+from pbdp.comparing.plan import ComparisonPlan
+from pbdp.comparing.search import plan_comparison
 from pbdp.errors import ContradictionError, InputError
 from pbdp.ledger import Ledger
 from pbdp.ledger.budget import Budget

@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from pbdp.comparing.plan import ComparisonPlan, compare, plan_comparison
+from pbdp.comparing.plan import ComparisonPlan
+from pbdp.comparing.search import compare, plan_comparison
 from pbdp.digits import rounded_up
 from pbdp.errors import CannotCertifyError, ContradictionError, InputError, ParameterError, UnchangeableError
 from tests.effort import FULL, cases

@@ -10,7 +10,8 @@ import pytest
 
 from pbdp.json_records import canonical
 from pbdp.ledger import Ledger, Purchase, verify_export
-from pbdp.ledger.verification import Walk, _row
+from pbdp.ledger.export import _row
+from pbdp.ledger.verification import Walk
 from tests.ledger.asking import PLAN, fill, ledger_with_visits, plan_number, request
 from tests.ledger.tampering import forged, take_back
 

@@ -227,7 +227,7 @@ def _plan(
 
         plan, published = read(file)
         return plan, Compared(plan=plan, published=published) if published and plan.looks > 1 else None
-    from pbdp.comparing.plan import plan_comparison
+    from pbdp.comparing.search import plan_comparison
 
     made = plan_comparison(
         users=_pair("--users", options.users) if groups is None else (len(groups[0]), len(groups[1])),

@@ -5,5 +5,5 @@
     plan.compare(5_123, 4_890) # estimate, interval, p-value, and what privacy cost in users
 
 `count_laws` holds the exact laws of noisy counts, `analysis` the interval and the test with their exact
-coverage and power, `plan` finds the noise.
+coverage and power, `search` finds the noise of a `plan`.
 """

@@ -85,11 +85,12 @@ depth of the index.
 from __future__ import annotations
 
 from pbdp.ledger.errors import BudgetExceededError, LedgerError, RolledBackError
+from pbdp.ledger.export import verify_export
 from pbdp.ledger.ledger import Ledger, verify_ledger
 from pbdp.ledger.record import Entry
 from pbdp.ledger.request import Purchase, Request, Reservation
 from pbdp.ledger.snapshot import DatasetState
-from pbdp.ledger.verification import Verification, verify_export
+from pbdp.ledger.verification import Verification
 
 __all__ = [
     "BudgetExceededError",

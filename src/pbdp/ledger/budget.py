@@ -13,7 +13,7 @@ import json
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Unpack, overload
+from typing import TYPE_CHECKING, Required, Unpack, overload
 
 import numpy as np
 
@@ -74,6 +74,28 @@ class Reserved:
     share: float
     spent: float
     repeated: bool
+
+
+class _Asking(PayingFor, total=False):
+    """What `Budget.ask` takes with a floor and without, for type checkers: `ask` itself says the defaults."""
+
+    answer: Required[object]
+    sensitivity: Required[float]
+    within: Within | None
+    confidence: float | None
+    share: float | None
+    integer: bool
+    nonnegative: bool
+    step: float | None
+    expect: tuple[float, float] | None
+    sharpenable: bool
+
+
+class _Releasing(PayingFor, total=False):
+    """The same of `Budget.release`."""
+
+    disjoint: bool
+    again: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
@@ -231,26 +253,10 @@ class Budget:
         )
 
     @overload
-    def release(
-        self,
-        plan: Plan,
-        answers: float,
-        *,
-        disjoint: bool = False,
-        again: bool = False,
-        **paying: Unpack[PayingFor],
-    ) -> float: ...
+    def release(self, plan: Plan, answers: float, **asked: Unpack[_Releasing]) -> float: ...
 
     @overload
-    def release(
-        self,
-        plan: Plan,
-        answers: Form,
-        *,
-        disjoint: bool = False,
-        again: bool = False,
-        **paying: Unpack[PayingFor],
-    ) -> Form: ...
+    def release(self, plan: Plan, answers: Form, **asked: Unpack[_Releasing]) -> Form: ...
 
     @with_words(PayingFor, MEANING)
     def release(
@@ -387,40 +393,10 @@ class Budget:
         return BudgetExceededError(refusal.dataset, refusal.reason, remedy or asked.advice())
 
     @overload
-    def ask(
-        self,
-        *,
-        answer: object,
-        sensitivity: float,
-        within: Within | None = None,
-        confidence: float | None = None,
-        share: float | None = None,
-        integer: bool = False,
-        nonnegative: bool = False,
-        step: float | None = None,
-        floor: None = None,
-        expect: tuple[float, float] | None = None,
-        sharpenable: bool = False,
-        **paying: Unpack[PayingFor],
-    ) -> Asked: ...
+    def ask(self, *, floor: None = None, **asked: Unpack[_Asking]) -> Asked: ...
 
     @overload
-    def ask(
-        self,
-        *,
-        answer: object,
-        sensitivity: float,
-        within: Within | None = None,
-        confidence: float | None = None,
-        share: float | None = None,
-        integer: bool = False,
-        nonnegative: bool = False,
-        step: float | None = None,
-        floor: float,
-        expect: tuple[float, float] | None = None,
-        sharpenable: bool = False,
-        **paying: Unpack[PayingFor],
-    ) -> Looked: ...
+    def ask(self, *, floor: float, **asked: Unpack[_Asking]) -> Looked: ...
 
     @with_words(PayingFor, MEANING)
     def ask(

@@ -25,12 +25,13 @@ from pathlib import Path
 from pbdp.errors import InputError
 from pbdp.json_records import canonical
 from pbdp.ledger.errors import DamagedLedgerError, LedgerError
+from pbdp.ledger.export import Export
 from pbdp.ledger.guard import BEFORE_ALL, Guard, batch, batch_end
 from pbdp.ledger.keys import Key, state_folder, write_whole
 from pbdp.ledger.record import Amounts, Record
 from pbdp.ledger.snapshot import Snapshot
 from pbdp.ledger.stores.interface import Reading, Stored
-from pbdp.ledger.verification import Export, Verification, Walk
+from pbdp.ledger.verification import Verification, Walk
 
 _PURPOSE = "ledger checkpoint"
 # Rows that are read in one transaction; a slow reader would keep writers waiting.

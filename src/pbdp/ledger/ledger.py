@@ -24,6 +24,7 @@ from pbdp.ledger.errors import (
     PriceMovedError,
     UntrustedLedgerError,
 )
+from pbdp.ledger.export import export_lines
 from pbdp.ledger.guard import Change, Gap, Guard, signing_key
 from pbdp.ledger.keys import Key, Keyring, key_folder, state_folder
 from pbdp.ledger.record import (
@@ -53,7 +54,7 @@ from pbdp.ledger.request import (
 from pbdp.ledger.snapshot import DatasetState, Snapshot, Spend, packed_answer
 from pbdp.ledger.stores.interface import Store, Writing
 from pbdp.ledger.stores.sqlite import SqliteStore
-from pbdp.ledger.verification import Verification, export_lines
+from pbdp.ledger.verification import Verification
 from pbdp.ledger.witness import ledger_seen_at, place_file
 from pbdp.mechanism.neighbors import Neighbors
 from pbdp.parameters import is_connection

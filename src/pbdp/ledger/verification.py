@@ -5,25 +5,17 @@ it finds: a record that was changed (its hash no longer fits), removed or put in
 no longer continues it), moved here from another ledger, or written by something other than a ledger (its
 totals, limits, packages or answers do not add up). The removal of the last records leaves a sound, shorter
 chain: only a witness, or an older export, can tell.
-
-An export is the ledger as JSON lines, with every record and answer: enough to check it elsewhere, without the
-store. Its first line names the ledger, the last one its head, so that one that was cut short is found.
 """
 
 from __future__ import annotations
 
-import base64
-import binascii
-import json
 import re
-import zlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from pbdp.errors import InputError
 from pbdp.json_records import canonical
 from pbdp.ledger.record import (
-    FORMAT,
     NO_PREVIOUS,
     Amounts,
     BrokenRecordError,
@@ -38,10 +30,9 @@ from pbdp.ledger.record import (
 )
 from pbdp.ledger.request import check_asked, check_texts, check_units, fingerprint_of
 from pbdp.ledger.snapshot import Snapshot, unpacked_answer
-from pbdp.ledger.stores.interface import Check, Row, Stored
+from pbdp.ledger.stores.interface import Check, Stored
 from pbdp.mechanism.neighbors import Neighbors
 
-PLACE = "the export"
 # Half of all records are of this form, which is the one way to write them.
 _ANSWER = re.compile(r'\{"bytes":(0|[1-9][0-9]*),"sha256":"([0-9a-f]{64})","spend":(0|[1-9][0-9]*)\}')
 
@@ -385,85 +376,3 @@ class Walk:
         if paid is None or paid.kind != "spend" or self.before.is_void(spend):
             return False
         return self.before.reading.answer_to(spend) is None
-
-
-def export_lines(ledger: str, rows: Iterable[Row]) -> Iterator[str]:
-    """One JSON object a line, without line ends."""
-    yield canonical({"export": FORMAT, "ledger": ledger})
-    head = None
-    for row in rows:
-        head = record = row.record
-        line: dict[str, object] = {
-            "sequence": record.sequence,
-            "time": record.time,
-            "kind": record.kind,
-            "payload": record.payload,
-            "previous": record.previous,
-            "hash": record.hash,
-            "key_id": record.key_id,
-            "mac": record.mac,
-        }
-        if row.packed is not None:
-            answer = unpacked_answer(record.content, row.packed)
-            line["answer"] = None if answer is None else base64.b64encode(answer).decode()
-        yield canonical(line)
-    yield canonical({"end": None if head is None else head.hash})
-
-
-def verify_export(lines: Iterable[str], check: Check | None = None) -> Verification:
-    """Check an export as `verify` checks a ledger; `check` may look at MACs too."""
-    return Export.read(lines, check).found
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Export:
-    """What was found in an export, and the hash of every record, in order."""
-
-    found: Verification
-    hashes: list[str]
-
-    @classmethod
-    def read(cls, lines: Iterable[str], check: Check | None = None) -> Export:
-        """Go through all lines."""
-        hashes: list[str] = []
-        return cls(found=_found_in(lines, check, hashes), hashes=hashes)
-
-
-def _found_in(lines: Iterable[str], check: Check | None, hashes: list[str]) -> Verification:
-    walk = Walk()
-    named: str | None = None
-    ended: str | None = None
-    for number, line in enumerate(lines):
-        if ended is not None:
-            return Verification(place=PLACE, fault="there is more after its last line")
-        try:
-            content = json.loads(line)
-            if not isinstance(content, dict):
-                raise ValueError(line)  # like all else that is no line of an export
-            if number == 0:
-                if content["export"] != FORMAT:
-                    return Verification(place=PLACE, fault="it is not one that this pbdp knows")
-                named = content["ledger"]
-            elif "end" in content:
-                ended = str(content["end"])
-            else:
-                row = _row(content)
-                walk.take([row], check)
-                hashes.append(row[5])
-        except BrokenRecordError as broken:
-            walk.fault = walk.fault or f"line {number + 1} {broken}"
-        except (ValueError, KeyError, TypeError, RecursionError, binascii.Error):
-            walk.fault = walk.fault or f"line {number + 1} cannot be read"
-    head = None if walk.head is None else walk.head.hash
-    if walk.fault is None and (ended is None or ended != head):
-        walk.fault = "it was cut short: the last record is not the head that it names"
-    if walk.fault is None and named != walk.ledger:
-        walk.fault = "it names another ledger than its first record"
-    return walk.outcome(PLACE)
-
-
-def _row(content: dict[str, object]) -> Stored:
-    answer = content.pop("answer", None)
-    record = Record(**content)  # type: ignore[arg-type]  # a record checks its own values
-    packed = None if answer is None else zlib.compress(base64.b64decode(str(answer), validate=True), 1)
-    return (*record.stored[:12], packed)

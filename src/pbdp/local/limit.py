@@ -55,8 +55,14 @@ from itertools import pairwise
 import numpy as np
 
 from pbdp.local.domain import CategoryDomain, Domain
+from pbdp.local.goal import Goal, LeastError, LeastMeanError, ReportWithin, Within
+from pbdp.local.law import LARGEST_EPSILON, SMALLEST_EPSILON
+from pbdp.local.mechanism import CATEGORY, MEAN, VALUE
 from pbdp.local.region import Region
 from pbdp.noise.kernel import Array
+
+# Limits are shown a little lower than floats have them, and the least epsilon is found so near.
+_ROUNDING, _PRECISION = 1e-9, 1e-7
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -196,3 +202,58 @@ def mean_error(domain: Domain, epsilon: float) -> float:
     """Least variance that a person, for the worst people, adds to the sum of all values."""
     numbers = [float(value) for value in domain.values]
     return (max(numbers) - min(numbers)) ** 2 * math.exp(epsilon) / math.expm1(epsilon) ** 2
+
+
+# ------------------------------------------------------------------------------------------------ of goals
+
+
+def limit_of(domain: Domain, goal: Goal, epsilon: float) -> Limit | None:
+    """What no mechanism can go below for a goal: at this epsilon, or in epsilon where an accuracy is asked
+    for.
+    """
+    if isinstance(goal, ReportWithin):
+        if goal.confidence is None:
+            miss = 1 - report_confidence(goal.region, epsilon)
+            return _limit("misses", miss, "randomizer")
+        return _limit("epsilon", report_epsilon(goal.region, goal.confidence), "randomizer")
+    if goal.expected is not None:
+        return None
+    if isinstance(goal, LeastError):
+        found = both_errors(domain, goal.category, epsilon)
+        if found is None:
+            return None
+        return _limit("error", math.sqrt(found), "unbiased estimates")
+    if isinstance(goal, LeastMeanError):
+        return _limit("error", math.sqrt(mean_error(domain, epsilon)), "unbiased estimate")
+    if isinstance(goal, Within):
+        return _within_limit(domain, goal)
+    return None
+
+
+def _within_limit(domain: Domain, goal: Within) -> Limit | None:
+    """The least epsilon at which the least mean variance, which the worst is no less than, is small
+    enough.
+    """
+    if goal.method == "guaranteed":
+        return None
+    least = 0.0
+    for kind, width in goal.widths.items():
+        error = {CATEGORY: category_error, VALUE: _of_values, MEAN: mean_error}[kind]
+        allowed = goal.variance_for(kind, width, domain)
+        low, high = math.log(SMALLEST_EPSILON), math.log(LARGEST_EPSILON)
+        while high - low > _PRECISION:
+            middle = (low + high) / 2
+            found = error(domain, math.exp(middle))
+            if found is None:
+                return None
+            low, high = (middle, high) if found > allowed else (low, middle)
+        least = max(least, math.exp(low))
+    return _limit("epsilon", least, "unbiased estimates") if least > 2 * SMALLEST_EPSILON else None
+
+
+def _of_values(domain: Domain, epsilon: float) -> float:
+    return value_error(domain.count, epsilon)
+
+
+def _limit(figure: str, value: float, subject: str) -> Limit:
+    return Limit(figure=figure, value=value * (1 - _ROUNDING), subject=subject)

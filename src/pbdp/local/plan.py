@@ -14,17 +14,9 @@ from pbdp.errors import CannotCertifyError, ContradictionError, InputError
 from pbdp.local.distribution import curve_spread
 from pbdp.local.domain import Domain, ScaleDomain
 from pbdp.local.estimators import NOT_KNOWABLE
-from pbdp.local.goal import Goal, LeastError, LeastMeanError, ReportWithin, Within
+from pbdp.local.goal import Goal, ReportWithin
 from pbdp.local.law import LARGEST_EPSILON, SMALLEST_EPSILON, checked_epsilons
-from pbdp.local.limit import (
-    Limit,
-    both_errors,
-    category_error,
-    mean_error,
-    report_confidence,
-    report_epsilon,
-    value_error,
-)
+from pbdp.local.limit import Limit, limit_of, report_confidence, report_epsilon
 from pbdp.local.mechanism import CATEGORY, MEAN, VALUE, LocalMechanism
 from pbdp.local.randomizers import BOOSTED, BoostedRandomizer, Randomizer, randomizers_for
 from pbdp.local.region import CATEGORY_REGION, Region, region_of
@@ -41,8 +33,6 @@ PRECISION = 1e-7
 CENTRAL_PRECISION = 1e-3
 # What false reports move of a distribution.
 CUMULATIVE = "cumulative"
-# Limits are shown a little lower than floats have them.
-_ROUNDING = 1e-9
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -403,58 +393,3 @@ def _region(domain: Domain, goal: Goal) -> Region:
     if isinstance(domain, ScaleDomain):
         return region_of(domain, domain.width // 2)
     return region_of(domain, CATEGORY_REGION if domain.grouped else 0)
-
-
-# ------------------------------------------------------------------------------------------------ limits
-
-
-def limit_of(domain: Domain, goal: Goal, epsilon: float) -> Limit | None:
-    """What no mechanism can go below for a goal: at this epsilon, or in epsilon where an accuracy is asked
-    for.
-    """
-    if isinstance(goal, ReportWithin):
-        if goal.confidence is None:
-            miss = 1 - report_confidence(goal.region, epsilon)
-            return _limit("misses", miss, "randomizer")
-        return _limit("epsilon", report_epsilon(goal.region, goal.confidence), "randomizer")
-    if goal.expected is not None:
-        return None
-    if isinstance(goal, LeastError):
-        found = both_errors(domain, goal.category, epsilon)
-        if found is None:
-            return None
-        return _limit("error", math.sqrt(found), "unbiased estimates")
-    if isinstance(goal, LeastMeanError):
-        return _limit("error", math.sqrt(mean_error(domain, epsilon)), "unbiased estimate")
-    if isinstance(goal, Within):
-        return _within_limit(domain, goal)
-    return None
-
-
-def _within_limit(domain: Domain, goal: Within) -> Limit | None:
-    """The least epsilon at which the least mean variance, which the worst is no less than, is small
-    enough.
-    """
-    if goal.method == "guaranteed":
-        return None
-    least = 0.0
-    for kind, width in goal.widths.items():
-        error = {CATEGORY: category_error, VALUE: _of_values, MEAN: mean_error}[kind]
-        allowed = goal.variance_for(kind, width, domain)
-        low, high = math.log(SMALLEST_EPSILON), math.log(LARGEST_EPSILON)
-        while high - low > PRECISION:
-            middle = (low + high) / 2
-            found = error(domain, math.exp(middle))
-            if found is None:
-                return None
-            low, high = (middle, high) if found > allowed else (low, middle)
-        least = max(least, math.exp(low))
-    return _limit("epsilon", least, "unbiased estimates") if least > 2 * SMALLEST_EPSILON else None
-
-
-def _of_values(domain: Domain, epsilon: float) -> float:
-    return value_error(domain.count, epsilon)
-
-
-def _limit(figure: str, value: float, subject: str) -> Limit:
-    return Limit(figure=figure, value=value * (1 - _ROUNDING), subject=subject)
