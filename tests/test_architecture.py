@@ -8,6 +8,7 @@ import subprocess
 import sys
 import sysconfig
 import zipfile
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -136,3 +137,30 @@ def test_a_command_loads_what_it_uses(command: str, spared: list[str], tmp_path:
     loaded = done.stdout.splitlines()[-1].split()
     assert "pbdp.cli.main" in loaded
     assert not set(spared).intersection(loaded)
+
+
+# ------------------------------------------------------------------------------------- docs/architecture.md
+
+PBDP = ROOT / "src" / "pbdp"
+
+
+def places_named() -> Iterator[tuple[str, list[Path]]]:
+    """Each file and folder that the page names, and where it is: a name may leave out a folder of its row."""
+    for row in (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8").splitlines():
+        folders = [PBDP, ROOT]
+        for name in re.findall(r"`([\w/.]+(?:\.py|/))`", row):
+            found = [folder / name for folder in folders if (folder / name).exists()]
+            yield name, found
+            folders += [path if path.is_dir() else path.parent for path in found]
+
+
+def test_every_place_on_the_page_exists() -> None:
+    places = list(places_named())
+    assert ("planning/store.py", [PBDP / "planning" / "store.py"]) in places
+    assert [name for name, found in places if not found] == []
+
+
+def test_every_module_has_its_row_or_that_of_its_folder() -> None:
+    named = {path for _, found in places_named() for path in found}
+    modules = {path for path in PBDP.rglob("*.py") if path.name not in ("__init__.py", "__main__.py")}
+    assert [path for path in sorted(modules) if named.isdisjoint({path, *path.parents} - {PBDP, ROOT})] == []
