@@ -8,9 +8,7 @@ from typing import TYPE_CHECKING, Any
 from pbdp.certificates.independent import MOST_WORK, ONE, lines_for
 from pbdp.certificates.release_file import answer_paid_for, paid_words
 from pbdp.certificates.statement import (
-    COUNTED,
     DRAWN,
-    ELSEWHERE,
     NO_TABLE,
     PERSON,
     PROTECTED,
@@ -19,6 +17,8 @@ from pbdp.certificates.statement import (
     attacker,
     insecure,
     loss,
+    others_counted,
+    paid_from,
 )
 from pbdp.checks import Check, FaultError, UnknownError, checked
 from pbdp.comparing.compared import Compared
@@ -68,16 +68,13 @@ def of_comparison(plan: ComparisonPlan, published: Sequence[Published], name: st
         PERSON,
         f"Neighbors: {noise.neighbors.description}. {groups} The sizes of the groups are public.",
         *asked.assumed(),
-        ELSEWHERE if paid is None else COUNTED.format(dataset=paid["dataset"]),
+        others_counted(paid),
         DRAWN,
     ]
     source = [("Plan", digest([asked.record(), plan.loss])[:32])]
     if published:
         source.insert(0, ("Published", published[-1].created))
-    if paid is not None:
-        source.append(
-            ("Paid from", f"{paid['dataset']}, record {paid['sequence']} of ledger {paid['ledger']}")
-        )
+    source += paid_from(paid)
     return Statement(
         subject="Comparison",
         name=name,

@@ -5,7 +5,7 @@ Nothing private is in it: no true answer, no place of a ledger, and of a file it
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -90,12 +90,9 @@ def of_release(release: ReleaseFile, name: str) -> Statement:
     if release.disjoint:
         conditions.insert(1, "No person affects more than one of the published numbers.")
     source = [("Asked", release.query)] if release.query else []
-    source += [("Published", release.created), *made.source]
+    source += [("Published", release.created), *made.source, *paid_from(paid)]
     if paid is not None:
-        conditions[conditions.index(ELSEWHERE)] = COUNTED.format(dataset=paid["dataset"])
-        source.append(
-            ("Paid from", f"{paid['dataset']}, record {paid['sequence']} of ledger {paid['ledger']}")
-        )
+        conditions[conditions.index(ELSEWHERE)] = others_counted(paid)
     return Statement(
         subject="Release",
         name=name,
@@ -125,19 +122,16 @@ def of_table(plan: TablePlan, record: dict[str, Any], name: str) -> Statement:
     source = [
         ("Published", str(record["created"])),
         ("Table", f"{table['file']}, SHA-256 {table['sha256'][:32]}"),
+        ("Plan", fingerprint(noise)[:32]),
+        *paid_from(paid),
     ]
-    source.append(("Plan", fingerprint(noise)[:32]))
-    if paid is not None:
-        source.append(
-            ("Paid from", f"{paid['dataset']}, record {paid['sequence']} of ledger {paid['ledger']}")
-        )
     conditions = [
         f"One person is {person}. {alone}",
         f"Neighbors: {relation.description}. {bounds_in_words(query)} Numbers outside their bounds were "
         "moved to the bound before they were added up. pbdp did this; the bounds were chosen without the "
         "data.",
         _groups(plan),
-        ELSEWHERE if paid is None else COUNTED.format(dataset=paid["dataset"]),
+        others_counted(paid),
         DRAWN,
     ]
     return Statement(
@@ -156,6 +150,18 @@ def of_table(plan: TablePlan, record: dict[str, Any], name: str) -> Statement:
         data=data,
         warning=insecure(record["insecure_test_seed"]),
     )
+
+
+def paid_from(paid: Mapping[str, Any] | None) -> Facts:
+    """Where the payment is recorded, if a ledger paid."""
+    if paid is None:
+        return []
+    return [("Paid from", f"{paid['dataset']}, record {paid['sequence']} of ledger {paid['ledger']}")]
+
+
+def others_counted(paid: Mapping[str, Any] | None) -> str:
+    """Whether a ledger counts what else is published of the same people."""
+    return ELSEWHERE if paid is None else COUNTED.format(dataset=paid["dataset"])
 
 
 def of_budget(budget: Budget, head: str) -> Statement:

@@ -124,14 +124,7 @@ def plan_for(
             tried.append(design.name)
             if least() <= NO_LOSS and not design.follows_answer:
                 continue  # a search over all answers would gain nothing
-            try:
-                entry = certified(requirement, design, reached=every)
-            except CannotCertifyError as error:
-                reasons.append(str(error))
-                continue
-            known = best.get(design.name)
-            if entry is not None and (known is None or entry.certificate.epsilon < known.certificate.epsilon):
-                best[design.name] = entry
+            certify(requirement, design, best, reasons, reached=every)
 
     certify_all(moving_designs(each, _promising_first(each, families), least, every=every))
     if every or (per_answer and not any(_is_decoded(entry.design) for entry in best.values())):
@@ -155,6 +148,25 @@ def plan_for(
     )
     others = [entry for entry in ranked if entry is not chosen]
     return plan_of(requirement, with_reached(requirement, chosen), others)
+
+
+def certify(
+    requirement: Requirement,
+    design: AnyDesign,
+    best: dict[str, Certified],
+    reasons: list[str],
+    *,
+    reached: bool = False,
+) -> None:
+    """Certify a design, and keep it if it is the best of its name so far; or why it has no certificate."""
+    try:
+        entry = certified(requirement, design, reached=reached)
+    except CannotCertifyError as error:
+        reasons.append(str(error))
+        return
+    known = best.get(design.name)
+    if entry is not None and (known is None or entry.certificate.epsilon < known.certificate.epsilon):
+        best[design.name] = entry
 
 
 def _nothing_tried(requirement: Requirement) -> str:

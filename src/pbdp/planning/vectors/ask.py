@@ -13,9 +13,9 @@ from pbdp.mechanism.within import Within
 from pbdp.noise.family import known_families
 from pbdp.parameters import neighbours_too
 from pbdp.planning.ask import capped, fixed_region, region_of
-from pbdp.planning.certificate import TIE, Certified, certified
+from pbdp.planning.certificate import TIE, Certified
 from pbdp.planning.plan import Plan, plan_of
-from pbdp.planning.planner import plan_for
+from pbdp.planning.planner import certify, plan_for
 from pbdp.planning.vectors.norms import vector_designs
 
 
@@ -83,14 +83,7 @@ def vector_plan(
     best: dict[str, Certified] = {}
     reasons: list[str] = []
     for design in designs(requirement):
-        try:
-            entry = certified(requirement, design)
-        except CannotCertifyError as error:
-            reasons.append(str(error))
-            continue
-        known = best.get(design.name)
-        if entry is not None and (known is None or entry.certificate.epsilon < known.certificate.epsilon):
-            best[design.name] = entry
+        certify(requirement, design, best, reasons)
     if not best:
         raise CannotCertifyError(
             "No noise could be certified for this requirement. "
