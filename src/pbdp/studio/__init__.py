@@ -7,9 +7,9 @@ files in `assets`. What a view asks is read, bounded and answered in a worker (`
 that anybody else would call: `pbdp.plan`, `Budget`, `pbdp.tables`.
 
     view.py, views/                                  what each view may ask, and who answers
-    form.py, words.py, explore.py, downloads.py      one number: Explore
+    form.py, words.py, explore.py                    one number: Explore
     budgets.py                                       what a ledger says, and prices
     query_form.py, tables.py, publishing.py          group-by tables
-    lines.py, table_lines.py                         what can be copied: Python, commands, query files
+    code_to_copy.py, table_code_to_copy.py           what can be copied: Python, commands, query files
     openapi.py                                       the HTTP interface in its own words
 """
