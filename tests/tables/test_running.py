@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, cast
 
 import numpy as np
+import polars as pl
 import pyarrow as pa
 import pytest
 
@@ -18,9 +19,10 @@ from pbdp.errors import InputError
 from pbdp.tables import Count, Mean, People, Query, ReleasedTable, Selection, Sum
 from pbdp.tables.engines.at import source_of
 from pbdp.tables.engines.interface import Source
+from pbdp.tables.manifest import bounds_in_words
 from pbdp.tables.plan import TablePlan
 from pbdp.tables.query_record import query_from_record, query_record
-from pbdp.tables.release import release_table
+from pbdp.tables.release import PaidFailureError, release_table
 from pbdp.tables.verify import VerifiedTable, verify_manifest
 
 pytestmark = pytest.mark.filterwarnings("ignore::pbdp.release.keystream.InsecureTestSeedWarning")
@@ -161,6 +163,83 @@ def test_people_with_many_days_are_published_once(budget: Budget) -> None:
     assert budget.state.spent == spent
 
 
+def with_riders(rows: int, riders: int = 12) -> pa.Table:
+    rng = np.random.default_rng(11)
+    columns = {"who": rng.integers(0, riders, rows), "zone": rng.choice(["a", "b"], rows)}
+    return pa.table(columns | {"day": rng.choice(np.array(DAYS), rows)})
+
+
+def through_day(data: pa.Table, day: int) -> pa.Table:
+    return data.filter(pa.compute.less_equal(data["day"], pa.scalar(DAYS[day])))
+
+
+RIDERS: dict[str, Any] = {"unit": "who", "groups_per_person": 4, "rows_per_group": 2, "bounds_touched": False}
+
+
+def cells_of(query: Query, data: pa.Table) -> dict[int, int]:
+    found = source_of(pl.from_arrow(data)).aggregate(query.aggregation, 7)
+    return dict(zip(found.group.tolist(), found.rows.tolist(), strict=True))
+
+
+def test_first_groups_are_the_same_whatever_comes_later() -> None:
+    """What was counted of published days never changes; a random subset would."""
+    data, changed = with_riders(300), 0
+    for query in (asked(**RIDERS, append_only=True), asked(**RIDERS)):
+        days = query.margins.tables[0].day  # type: ignore[union-attr]  # these are running totals
+        whole = cells_of(query, data)
+        for last in range(0, 60, 7):
+            early = {cell: rows for cell, rows in whole.items() if days[cell] <= last}
+            same = cells_of(query, through_day(data, last)) == early
+            assert same or not query.append_only
+            changed += not same
+    assert changed > 4
+
+
+def test_one_rider_changes_few_cells_over_all_releases() -> None:
+    query, data = asked(**RIDERS, append_only=True), with_riders(300)
+    for rider in range(12):
+        without = data.filter(pa.compute.not_equal(data["who"], rider))
+        moved: dict[int, set[int]] = {}
+        for last in range(0, 60, 20):
+            mine, others = (cells_of(query, through_day(one, last)) for one in (data, without))
+            for cell in mine.keys() | others.keys():
+                if by := mine.get(cell, 0) - others.get(cell, 0):
+                    moved.setdefault(cell, set()).add(by)
+        assert len(moved) == 4
+        assert {by for several in moved.values() for by in several} <= {1, 2}
+
+
+def test_riders_in_many_groups_are_published_as_days_go_by(budget: Budget, tmp_path: Path) -> None:
+    data = with_riders(ROWS, riders=500)
+    plans = {day: asked(**RIDERS, append_only=True, through=DAYS[day]).plan() for day in (9, 24, 40)}
+    words = plans[9].query.aggregation
+    assert (words.along, words.groups_per_person) == ("day", 4)
+    first = plans[9].release(through_day(data, 9), budget=budget, key="riders")
+    spent = budget.state.spent
+    second = plans[24].release(data, budget=budget, key="riders")
+    assert numbers(first).items() <= numbers(second).items()
+    # a row that comes late would move up what others of that person are
+    newcomer = pa.table({"who": [500], "zone": ["a"], "day": [DAYS[0]]})
+    late = pa.concat_tables([data, newcomer])
+    with pytest.raises(PaidFailureError, match="Rows of published days changed: put them back"):
+        plans[40].release(late, budget=budget, key="riders")
+    third = plans[40].release(data, budget=budget, key="riders")
+    assert numbers(second).items() <= numbers(third).items()
+    assert budget.state.spent == spent
+    for at, table in enumerate((first, second, third)):
+        table.save(tmp_path / f"{at}.csv")
+        assert not failed(verify_manifest(tmp_path / f"{at}.csv.manifest.json", ledger=budget.ledger.place))
+    told = json.loads((tmp_path / "2.csv.manifest.json").read_text())
+    assert told["query"]["append_only"] is True
+    budget.ledger.verify()
+
+
+def test_the_bounds_say_what_must_not_change() -> None:
+    told = bounds_in_words(asked(**RIDERS, append_only=True))
+    assert "counted in the first ones by day. Rows of one day never change once" in told
+    assert "random subset" in bounds_in_words(asked(**RIDERS))
+
+
 def test_records_of_queries_keep_the_days() -> None:
     for query in (asked(), asked(through="2026-01-20"), asked(by={"day": range(9)}, through=4)):
         record = query_record(query)
@@ -195,6 +274,8 @@ def test_records_of_queries_keep_the_days() -> None:
         ({"through": datetime.date(2027, 1, 1)}, "one of the keys"),
         ({"through": True, "by": {"day": range(3)}}, "one of the keys"),
         ({"running": None, "through": DAYS[3]}, "running totals"),
+        ({"running": None, "append_only": True}, "append_only must be used with running totals"),
+        ({"append_only": "yes"}, "append_only must be true or false"),
         (
             {"through": DAYS[3], "unit": "who", "groups_per_person": 3, "rows_per_group": 1},
             "choice of groups",

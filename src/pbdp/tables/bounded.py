@@ -20,7 +20,9 @@ they are clamped to 2^60 steps either way, so that infinities are numbers, and a
 
 A person in more than `groups_per_person` groups keeps those with the smallest keyed hash of (person, group);
 ties are broken by the group. The key is drawn for the query and is the same for all rows, so the choice is a
-function of the person's own rows. Engines may use different hashes.
+function of the person's own rows. Engines may use different hashes. Where groups are kept `along` a column,
+they are those with the least keys there instead, again with ties broken by the group: what somebody keeps of
+some days does not change with rows of later ones.
 
 **Whom the bounds touch.** `touched` counts everybody with a row in a group once, by the bounds that cut them:
 `groups` (they are in more groups than `groups_per_person`), `rows` (more than `rows_per_group` rows in a kept
@@ -71,7 +73,8 @@ class BoundedAggregation:
     `unit` is the column that says whose row it is, None if every person has one row. `keys` are the public
     groups, None where every group of the data is wanted (a private selection follows); `only` then holds
     public values that some of the columns are restricted to. `groups_per_person` is None where nobody can be
-    in too many groups; `rows_per_group` where no measure counts rows. `touched` asks whom the bounds touch,
+    in too many groups; `along` is the column of public keys whose least a person keeps, None where a hash
+    chooses; `rows_per_group` is None where no measure counts rows. `touched` asks whom the bounds touch,
     `tables` how many people are in the groups of other tables: each says for every key which group it is in.
     Rows count where `where` is true; a name in `derived` means that expression, wherever a column is named
     but in expressions.
@@ -83,6 +86,7 @@ class BoundedAggregation:
     values: tuple[Value, ...] = ()
     groups_per_person: int | None = None
     rows_per_group: int | None = None
+    along: str | None = None
     only: tuple[KeyTable, ...] = ()
     touched: bool = False
     tables: tuple[Index, ...] = field(default=(), compare=False)

@@ -185,7 +185,11 @@ def bounds_in_words(query: Query) -> str:
     parts = []
     if query.groups_per_person is not None:
         groups = f"{query.groups_per_person} group{'s' if query.groups_per_person > 1 else ''}"
-        parts.append(f"Nobody counts in more than {groups}: people in more are counted in a random subset.")
+        first = query.aggregation.along is not None
+        which = f"the first ones by {query.running}" if first else "a random subset"
+        parts.append(f"Nobody counts in more than {groups}: people in more are counted in {which}.")
+        if first:
+            parts.append(f"Rows of one {query.running} never change once its totals are published.")
     if query.aggregation.rows_per_group is not None:
         parts.append(
             f"Nobody counts for more than {query.rows_per_group} row{'s'[: query.rows_per_group != 1]} in a "

@@ -66,7 +66,9 @@ class Query:
     With `running` ("day", a column whose keys are dates or whole numbers) every number is a total up to
     and with its day, for each of the other keys. Noise is shared between days, so that a year of totals costs
     little more than a few of them. List the days to come as well, and publish the totals `through` a day: a
-    budget pays once for all of them, and later days are added under the same key.
+    budget pays once for all of them, and later days are added under the same key. Where people are in more
+    groups than they may count in, that needs `append_only=True`, which says that rows of published days never
+    change: everybody then counts in their first groups.
 
     With `top` only the groups with the highest numbers are published: how many, or a `Top` that says by which
     measure and how surely. Choosing them pays for itself.
@@ -101,6 +103,7 @@ class Query:
     top: Top | Mapping[str, object] | int | None = None
     running: str | None = None
     through: datetime.date | int | str | None = None
+    append_only: bool = False
     special: Special = field(init=False)
     derived: Mapping[str, Expression] = field(init=False)
     groups: KeyTable | None = field(init=False)
@@ -303,23 +306,29 @@ class Query:
     def is_extended(self) -> bool:
         """Whether running totals can be published as days go by: nobody's part in earlier days changes.
 
-        Where people count in some of their groups alone, which ones is chosen among all that are in the data.
+        Where people count in some of their groups alone, which ones is chosen among all that are in the data,
+        unless they are the first ones and nothing happens to those.
         """
-        bounded = self.aggregation.groups_per_person is not None
-        return self.running is not None and not bounded and not self.aggregation.touched
+        chosen = self.aggregation.groups_per_person is not None and not self.append_only
+        return self.running is not None and not chosen and not self.aggregation.touched
 
     def _check_through(self) -> None:
+        if not isinstance(self.append_only, bool):
+            raise InputError("append_only", "true or false", repr(self.append_only))
+        if self.append_only and self.running is None:
+            raise ContradictionError("append_only", "used with running totals", "none", 'Say running="day".')
         if self.through is None:
             return
         if self.running is None:
             raise ContradictionError("through", "used with running totals", "none", 'Say running="day".')
-        if self.aggregation.groups_per_person is not None:
+        if self.aggregation.groups_per_person is not None and not self.append_only:
             raise ContradictionError(
                 "through",
                 "used where nobody's choice of groups can change",
                 f"groups_per_person = {self.groups_per_person}",
-                "Days to come change which groups of a person are kept. Publish all days at once, or prepare "
-                "data with one row per person (unit=None).",
+                "Days to come change which groups of a person are kept. If rows of published days never "
+                "change, say append_only=True: everybody then counts in their first groups. Or publish all "
+                "days at once.",
             )
         if self.aggregation.touched:
             remedy = "Leave these out: bounds_touched=False."
@@ -419,6 +428,7 @@ class Query:
             values=tuple(dict.fromkeys(values)),
             groups_per_person=limit,
             rows_per_group=self.rows_per_group if any(one.counts_rows for one in self.measures) else None,
+            along=special.engine_name(str(self.running)) if self.append_only and limit is not None else None,
             only=tuple(map(special.engine_keys, self.only)),
             where=self.condition,
             derived=tuple({**self.derived, **special.derived(tables, self.derived), **own}.items()),

@@ -45,6 +45,7 @@ _LATER = (
     "top",
     "running",
     "through",
+    "append_only",
 )
 # More keys than this are named by their digest; they are in the published table.
 MOST_LISTED = 10_000
@@ -84,6 +85,7 @@ def _later(query: Query) -> Record:
         "top": None if query.listed is None else query.listed.record(),
         "running": query.running,
         "through": query.through if isinstance(query.through, int) else query.through and str(query.through),
+        "append_only": query.append_only,
     }
 
 

@@ -6,17 +6,22 @@ engine's digest of the data (`Source.digest`). Without the secret it tells nothi
 requests had the same data. If the data has changed since, the request is refused. That refusal tells
 something about the data. It is for whoever holds the data and runs this; nothing of it is stored or
 published. No data is read before the request is paid for, or found to be paid.
+
+**Running totals that go on.** With `append_only`, a release through a day tells of the days up to it what one
+release of all days would: people count in their first groups, and which of their groups on published days
+these are depends on rows of those days alone, which never change. That is an assumption, and is said wherever
+the bounds are. If a mistake can be noticed, it is: the ledger keeps a MAC of the bounded numbers of published
+days, and days are added only while these numbers are the same.
 """
 
 from __future__ import annotations
 
 import hmac
 import json
-import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from functools import cache, partial
-from typing import Any, Unpack
+from functools import cache
+from typing import Unpack
 
 import numpy as np
 
@@ -24,66 +29,25 @@ from pbdp.accounting.filters.rule import PROBABILITIES
 from pbdp.errors import ContradictionError, InputError, PbdpError
 from pbdp.ledger.budget import Budget
 from pbdp.ledger.errors import BudgetExceededError
+from pbdp.ledger.ledger import Ledger
 from pbdp.ledger.request import Reservation
-from pbdp.mechanism.grid import FURTHEST_STEP, LinearGrid
-from pbdp.noise.kernel import Array, Index
 from pbdp.paying import Blocks, PayingFor, PayingOnce
-from pbdp.planning.plan import Part
 from pbdp.release.keystream import SECURE, Keystream, keystream_from
 from pbdp.tables.bounded import Aggregates
-from pbdp.tables.engines.interface import Source, check_columns, check_readable
+from pbdp.tables.drawing import Drawn, aggregated, draw, of_groups
+from pbdp.tables.engines.interface import Source, check_columns
 from pbdp.tables.fixed_point import LEAST_ROWS
-from pbdp.tables.keys import KeyTable, key_order, keys_from_record, keys_record
+from pbdp.tables.keys import KeyTable
 from pbdp.tables.margins import RunningMargin
 from pbdp.tables.measures import Column
 from pbdp.tables.numbers import TOUCHED
 from pbdp.tables.plan import TablePlan, plan_table
 from pbdp.tables.query import Query
 from pbdp.tables.query_record import key_of, query_text
-from pbdp.tables.table import Payment, ReleasedTable, SourceName, typed
-from pbdp.tables.top import TOP
+from pbdp.tables.table import Payment, ReleasedTable, SourceName
 
-# Answers are clamped this many steps from zero, which leaves room for the noise; clamping never adds to what
-# one person can change.
-_FURTHEST = FURTHEST_STEP // 2
-# The same for cells of several tables, which are added up.
-_FURTHEST_CELL = FURTHEST_STEP >> 20
 # What the key of the ledger is used for here.
 PURPOSE = "table data"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Drawn:
-    """The published groups and, by label, the released numbers; `data` is the keyed digest of their data.
-
-    Of running totals that go on, `days` is how many days have rows that were drawn; others are 0.
-    """
-
-    groups: KeyTable
-    values: Mapping[str, Column]
-    data: str | None = None
-    days: int | None = None
-
-    def packed(self, plan: TablePlan) -> bytes:
-        """As text for the ledger; public groups are part of the request already."""
-        public = plan.query.groups is not None and plan.top is None
-        found = None if public else keys_record(self.groups)
-        values = {label: column.tolist() for label, column in self.values.items()}
-        record: dict[str, Any] = {"groups": found, "values": values, "data": self.data}
-        record |= {} if self.days is None else {"days": self.days}
-        return json.dumps(record, separators=(",", ":"), allow_nan=False).encode()
-
-    @classmethod
-    def unpacked(cls, plan: TablePlan, stored: bytes) -> Drawn:
-        """Back from the ledger."""
-        record: dict[str, Any] = json.loads(stored)
-        groups = plan.query.groups if record["groups"] is None else keys_from_record(record["groups"])
-        if groups is None:
-            raise PbdpError("The ledger's answer to this request is no table of this query.")
-        # rows of several tables are whole numbers of steps
-        whole = {number.label: number.requirement.integer or bool(plan.strategies) for number in plan.numbers}
-        values = {label: typed(column, whole[label]) for label, column in record["values"].items()}
-        return cls(groups=groups, values=values, data=record.get("data"), days=record.get("days"))
 
 
 class PaidFailureError(PbdpError):
@@ -100,13 +64,9 @@ class PaidFailureError(PbdpError):
 class DataChangedError(InputError):
     """The request was answered, but from other data than there is now."""
 
-    def __init__(self, key: str) -> None:
-        super().__init__(
-            "data",
-            f"what it was when the request {key!r} was answered",
-            "other data",
-            "The data changed; give a new key to pay for a new table.",
-        )
+    def __init__(self, key: str, remedy: str = "") -> None:
+        remedy = remedy or "The data changed; give a new key to pay for a new table."
+        super().__init__("data", f"what it was when the request {key!r} was answered", "other data", remedy)
 
 
 def release_table(
@@ -253,11 +213,12 @@ def _extended(
     """
     days = running_days(plan)
     before: Drawn | None = None
+    kept = _Kept(ledger=budget.ledger, key=key, days=days) if plan.query.append_only else None
     for part in range(1, days.largest + 1):
 
         def packed(before: Drawn | None = before) -> bytes:
             try:
-                return _added(plan, source, SECURE, before).packed(plan)
+                return _added(plan, source, SECURE, before, kept).packed(plan)
             except PbdpError as error:
                 failure = error
             raise PaidFailureError(key, budget.dataset, failure)
@@ -274,17 +235,49 @@ def _extended(
     raise PbdpError("The ledger's answers to this request are no running totals of this query.")
 
 
-def _added(plan: TablePlan, source: Source, keystream: Keystream, before: Drawn | None) -> Drawn:
+def _added(
+    plan: TablePlan,
+    source: Source,
+    keystream: Keystream,
+    before: Drawn | None,
+    kept: _Kept | None,
+) -> Drawn:
     """The rows of earlier days as they are, and those of the days up to the last that is told with noise."""
     days = running_days(plan)
     known, last = (0 if before is None else before.days or 0), int(days.sizes.max())
-    fresh = draw(plan, source, keystream)
+    cells = aggregated(plan, source)
+    if kept is not None and before is not None:
+        kept.check(cells, before)
+    fresh = of_groups(plan, cells, keystream)
     of_known, of_later = days.day < known, days.day >= last
     values = {}
     for label, rows in fresh.values.items():
         old = np.zeros_like(rows) if before is None else before.values[label]
         values[label] = np.where(of_known, old, np.where(of_later, 0, rows))
-    return Drawn(groups=fresh.groups, values=values, days=last)
+    data = None if kept is None else kept.digest(cells, last)
+    return Drawn(groups=fresh.groups, values=values, data=data, days=last)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class _Kept:
+    """What the ledger keeps of bounded numbers of published days, to notice rows that changed."""
+
+    ledger: Ledger
+    key: str
+    days: RunningMargin
+
+    def digest(self, cells: Aggregates, known: int, like: str | None = None) -> str:
+        """A MAC of the numbers of the first `known` days."""
+        numbers = (cells.people, cells.rows, *cells.counts, *cells.sums)
+        told = [column[self.days.day < known].tolist() for column in numbers]
+        return self.ledger.keyed_digest(PURPOSE, json.dumps([self.key, known, told]).encode(), like=like)
+
+    def check(self, cells: Aggregates, before: Drawn) -> None:
+        """Refuse data in which they are others than they were."""
+        known = before.data or ""
+        if not hmac.compare_digest(self.digest(cells, before.days or 0, known), known):
+            remedy = "Rows of published days changed: put them back, or give a new key to pay for new totals."
+            raise DataChangedError(self.key, remedy)
 
 
 def running_days(plan: TablePlan) -> RunningMargin:
@@ -324,113 +317,4 @@ def _payment(budget: Budget, reservation: Reservation, blocks: Blocks) -> Paymen
         rule=budget.terms.record(),
         blocks=None if blocks is None else list(budget.terms.chosen_blocks(blocks)),
         repeated=reservation.stored_answer is not None,
-    )
-
-
-def draw(plan: TablePlan, source: Source, keystream: Keystream) -> Drawn:
-    """Aggregate, choose the groups, and draw the noise of every number of every group."""
-    check_readable(source, plan.query.aggregation)
-    aggregates = source.aggregate(plan.query.aggregation, secrets.randbits(63))
-    if plan.query.groups is not None:
-        spread = _spread(aggregates, len(plan.query.groups))
-        drawn = _listed if plan.query.margins is None else _several
-        return drawn(plan, plan.query.groups, spread, keystream)
-    if plan.threshold is None or aggregates.found is None:
-        raise AssertionError("groups of the data come with a selection")
-    counts = _noisy(plan.noise.parts[-1], aggregates.people, keystream)
-    chosen = np.flatnonzero(counts >= plan.threshold.threshold)
-    if plan.top is not None and len(chosen) > plan.top.options:
-        # what it is chosen from has no more; the noise of these counts is paid for
-        chosen = chosen[np.argsort(-counts[chosen], kind="stable")[: plan.top.options]]
-    # in the order of the keys: that of the engine may tell something of the data
-    chosen = chosen[key_order(aggregates.found.taken(chosen))]
-    groups = plan.query.special.published(aggregates.found.taken(chosen))
-    return _listed(plan, groups, _taken(aggregates, chosen), keystream)
-
-
-def _listed(plan: TablePlan, groups: KeyTable, aggregates: Aggregates, keystream: Keystream) -> Drawn:
-    """The numbers of all groups, or of the top ones, the highest first."""
-    if plan.top is None:
-        return _drawn(plan, groups, aggregates, keystream)
-    by = plan.top.top.by
-    ranked = next(number for number in plan.numbers if number.label == by)
-    scores = ranked.quantity.answers(aggregates)
-    places = plan.top.places(scores, plan.part(TOP), keystream)
-    drawn = _drawn(plan, groups.taken(places), _taken(aggregates, places), keystream)
-    order = np.argsort(-drawn.values[by], kind="stable")
-    of_table = {label: column for label, column in drawn.values.items() if label == TOUCHED}
-    values = {label: column[order] for label, column in drawn.values.items() if label not in of_table}
-    return Drawn(groups=drawn.groups.taken(order), values=values | of_table)
-
-
-def _drawn(plan: TablePlan, groups: KeyTable, aggregates: Aggregates, keystream: Keystream) -> Drawn:
-    return Drawn(
-        groups=groups,
-        values={
-            number.label: _noisy(part, number.quantity.answers(aggregates), keystream)
-            for number, part in zip(plan.numbers, plan.noise.parts, strict=False)
-        },
-    )
-
-
-def _several(plan: TablePlan, groups: KeyTable, aggregates: Aggregates, keystream: Keystream) -> Drawn:
-    """The rows of every part of every strategy with noise, in steps."""
-    numbers = {number.label: number for number in plan.numbers}
-    values: dict[str, Column] = {}
-    for strategy in plan.strategies.values():
-        quantity = numbers[next(iter(strategy.parts))].quantity
-        for name, rows in strategy.rows_of(quantity, aggregates, partial(_steps, plan)).items():
-            values[name] = plan.part(name).releaser.output_steps(rows, keystream)
-    if TOUCHED in numbers:
-        answers = numbers[TOUCHED].quantity.answers(aggregates)
-        values[TOUCHED] = _noisy(plan.part(TOUCHED), answers, keystream)
-    return Drawn(groups=groups, values={number.label: values[number.label] for number in plan.numbers})
-
-
-def _steps(plan: TablePlan, name: str, answers: Index | Array) -> Index:
-    """Answers in steps of a part, as far as there is room for them."""
-    part = plan.part(name)
-    furthest = _FURTHEST_CELL * part.design.grid.step
-    clipped = typed(np.clip(answers, -furthest, furthest), answers.dtype == np.int64)
-    return part.releaser.publisher.steps_of(clipped)
-
-
-def _noisy(part: Part, answers: Index | Array, keystream: Keystream) -> Column:
-    """Answers with the noise of their part, drawn from the table that was accounted for."""
-    releaser = part.releaser
-    linear = isinstance(part.design.grid, LinearGrid)
-    if linear or part.requirement.integer:
-        furthest = _FURTHEST * (part.design.grid.step if linear else 1.0)
-        answers = typed(np.clip(answers, -furthest, furthest), answers.dtype == np.int64)
-    steps = releaser.publisher.steps_of(answers)
-    published = releaser.publisher.values_of(releaser.output_steps(steps, keystream))
-    return typed(published, part.requirement.integer)
-
-
-def _spread(aggregates: Aggregates, groups: int) -> Aggregates:
-    """Zeros for public groups without data."""
-
-    def spread(column: Index) -> Index:
-        full = np.zeros(groups, dtype=np.int64)
-        full[aggregates.group] = column
-        return full
-
-    return replace(
-        aggregates,
-        group=np.arange(groups, dtype=np.int64),
-        people=spread(aggregates.people),
-        rows=spread(aggregates.rows),
-        counts=tuple(map(spread, aggregates.counts)),
-        sums=tuple(map(spread, aggregates.sums)),
-    )
-
-
-def _taken(aggregates: Aggregates, rows: Index) -> Aggregates:
-    return replace(
-        aggregates,
-        group=aggregates.group[rows],
-        people=aggregates.people[rows],
-        rows=aggregates.rows[rows],
-        counts=tuple(column[rows] for column in aggregates.counts),
-        sums=tuple(column[rows] for column in aggregates.sums),
     )

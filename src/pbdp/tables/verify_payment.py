@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING
 from pbdp.checks import FaultError, MissingError, UnknownError
 from pbdp.ledger.budget import part_id
 from pbdp.planning.pricing import Terms
+from pbdp.tables.drawing import Drawn
 from pbdp.tables.plan import TablePlan
 from pbdp.tables.query_record import query_text
-from pbdp.tables.release import Drawn, is_part_of, running_days, whole_query
+from pbdp.tables.release import is_part_of, running_days, whole_query
 from pbdp.tables.touched import touched_counts
 from pbdp.tables.verify_file import PublishedFile, Record, check_stored
 

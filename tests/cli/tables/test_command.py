@@ -528,6 +528,20 @@ def test_running_totals_go_on_under_one_key(folder: Path, capsys: Capture) -> No
     assert_refused(tables(capsys, "visits.parquet", *asked, "--through", "13"), "one of the keys")
 
 
+def test_people_in_many_groups_are_told_how_running_totals_go_on(folder: Path, capsys: Capture) -> None:
+    asked = ["--unit", "user_id", "--groups-per-person", "2", "--rows-per-group", "1", "--no-bounds-touched"]
+    asked += ["--by", "month=1..12", "--running", "month", "--delta", "1e-6", "--count", "80", "name=visits"]
+    asked += ["--through", "3"]
+    assert folder.is_dir()
+    assert_refused(tables(capsys, "visits.parquet", *asked), "say --append-only")
+    planned = tables(capsys, "visits.parquet", *asked, "--append-only", "--dry-run")
+    assert planned.code == 0, planned.err
+    assert "the first ones by month" in " ".join(planned.out.split())
+    done = tables(capsys, "visits.parquet", *asked, "--append-only", "-o", "3.csv")
+    assert done.code == 0, done.err
+    assert len(read_csv((folder / "3.csv").read_text())) == 3
+
+
 def test_the_last_day_of_a_query_file_may_be_a_flag(folder: Path, capsys: Capture) -> None:
     (folder / "running.toml").write_text(
         'data = "visits.parquet"\none_row_per_person = true\ndelta = 1e-6\nrunning = "month"\n'

@@ -20,11 +20,13 @@ from tests.tables.engines.asking import CHOICE_KEY, answered, asking, sums, valu
 from tests.tables.engines.holding import Holding, in_duckdb
 from tests.tables.forms import as_parquet, as_polars
 from tests.tables.random_tables import Case, random_case
-from tests.tables.reference import Group, as_reference, reference, touched, touched_told
+from tests.tables.reference import Group, as_reference, listed, reference, touched, touched_told
 
 Engine = tuple[str, Holding]
 # How many random tables are tried: DuckDB starts anew for each.
 TABLES = {"polars": 400, "duckdb": 30, "postgres": 40}
+# Kinds of keys that all engines put in the same order.
+_ORDERED = ("integer", "date")
 
 
 def test_engines_agree_with_the_definition_where_nobody_exceeds_the_groups(engine: Engine) -> None:
@@ -53,6 +55,33 @@ def test_engines_agree_with_the_definition_where_people_exceed_the_groups(engine
             return own[person]
 
         assert answered(holding(case), asked) == reference(case.rows, asked, chosen)
+
+
+def test_engines_keep_the_first_groups_along_a_column(engine: Engine) -> None:
+    name, holding = engine
+    looked = 0
+    for seed in range(TABLES[name] * 4):
+        case = random_case(np.random.default_rng(seed), exceeding=True, unit=True)
+        keys = case.asked.keys
+        ordered = [one for one in case.asked.by if keys is not None and keys.columns[one].kind in _ORDERED]
+        if keys is None or not ordered or looked == TABLES[name] // 4:
+            continue
+        asked = replace(case.asked, along=ordered[-1])
+        place, numbers = asked.by.index(ordered[-1]), listed(keys, asked.by)
+
+        def first(
+            _: Hashable,
+            groups: list[Group],
+            asked: BoundedAggregation = asked,
+            place: int = place,
+            numbers: dict[Group, int] = numbers,
+        ) -> list[Group]:
+            in_order = sorted(groups, key=lambda group: (group[place], numbers[group]))
+            return in_order[: asked.groups_per_person]
+
+        assert answered(holding(case), asked) == reference(case.rows, asked, first), seed
+        looked += 1
+    assert looked == TABLES[name] // 4
 
 
 def test_engines_agree_on_whom_the_bounds_touch(engine: Engine) -> None:

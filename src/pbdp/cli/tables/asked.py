@@ -27,7 +27,7 @@ COUNTS = ("groups_per_person", "rows_per_group", "most_rows", "minimum_size")
 # Settings that a query takes as they are, whole numbers as floats.
 PLAIN = (
     *("confidence", "epsilon", "neighbors", "bounds_touched"),
-    *("quality", "withhold", "nonnegative", "add_up"),
+    *("quality", "withhold", "nonnegative", "add_up", "append_only"),
 )
 OWN = (
     *TEXTS,

@@ -44,6 +44,7 @@ QUERY_FLAGS = (
     "where",
     "running",
     "through",
+    "append_only",
 )
 
 
@@ -125,6 +126,13 @@ def add_flags(parser: argparse.ArgumentParser) -> None:
         "--through",
         metavar="KEY",
         help="publish running totals up to this key; later ones follow under the same --key, already paid",
+    )
+    groups.add_argument(
+        "--append-only",
+        action="store_true",
+        default=None,
+        help="rows of published days never change: people in too many groups count in their first ones, "
+        "so that --through works for them too",
     )
     groups.add_argument("--where", metavar="CONDITION", help="only rows for which this is true: 'spend > 0'")
     groups.add_argument(
@@ -224,11 +232,8 @@ def _csv(given: Sequence[str]) -> dict[str, Any]:
 
 def flags_given(options: argparse.Namespace) -> list[str]:
     """The flags of a query that were used, but for the last day, which changes from one time to the next."""
-    names = [
-        name
-        for name in (*QUERY_FLAGS[:-1], "by", "tables", "top", "select", "select_confidence", "csv", "derive")
-        if getattr(options, name) is not None
-    ]
+    asked = (*QUERY_FLAGS, "by", "tables", "top", "select", "select_confidence", "csv", "derive")
+    names = [name for name in asked if name != "through" and getattr(options, name) is not None]
     kinds = dict.fromkeys(kind for kind, _ in options.measures or ())
     return [f"--{_FLAGS.get(name, name).replace('_', '-')}" for name in (*names, *kinds)]
 

@@ -1,8 +1,9 @@
 """Polars: eager and lazy frames, in Polars itself.
 
     rows     one streaming pass over the frame: rows with a person p and a group g, and values in steps
-    places   a place for each of a person's groups: 32 bits of a hash of (choice key, person, group), then
-             32 bits of the group's number, so that groups have different places and a tie goes to the group
+    places   a place for each of a person's groups: 32 bits of a hash of (choice key, person, group), or the
+             rank of its key along a column, then 32 bits of the group's number, so that groups have
+             different places and a tie goes to the group
     kept     the rows in each person's first `groups_per_person` places: a dense rank of rows
     pairs    per person and group: n rows, and for each value column c values and their sum w
     totals   per group: the capped sums over persons
@@ -108,7 +109,7 @@ class PolarsSource:
             return self._answer(found, asked, read)
         groups = None
         if selected:
-            groups = _numbered(self._collected(rows.select(keys).unique().sort(keys)), choice_key)
+            groups = _numbered(self._collected(rows.select(keys).unique().sort(keys)), asked, choice_key)
             rows = rows.join(groups.lazy(), on=keys)
         placed = self._collected(_with_places(rows, asked, choice_key))
         parts, cut = [], []
@@ -189,7 +190,9 @@ class PolarsSource:
             rows = rows.join(listed.lazy(), on=listed.columns, how="semi")
         if asked.keys is None or not asked.by:
             return rows
-        return rows.join(_numbered(_key_frame(asked.keys, asked), choice_key).lazy(), on=_key_names(asked))
+        return rows.join(
+            _numbered(_key_frame(asked.keys, asked), asked, choice_key).lazy(), on=_key_names(asked)
+        )
 
     def _answer(self, found: pl.DataFrame, asked: BoundedAggregation, read: Mapping[str, Kind]) -> Aggregates:
         """The totals in the form that all engines have, unless sums may have wrapped around."""
@@ -238,14 +241,16 @@ def _key_frame(table: KeyTable, asked: BoundedAggregation) -> pl.DataFrame:
     )
 
 
-def _numbered(groups: pl.DataFrame, choice_key: int) -> pl.DataFrame:
-    """The groups with their numbers g and hashes h."""
+def _numbered(groups: pl.DataFrame, asked: BoundedAggregation, choice_key: int) -> pl.DataFrame:
+    """The groups with their numbers g and hashes h, or their places along a column."""
     import polars as pl
 
     hashed = pl.lit(0, dtype=pl.UInt64)
     for key in groups.columns:
         # hashed again for each column, so that the order of the columns counts
         hashed = hashed.hash(choice_key) ^ pl.col(key).hash(choice_key)
+    if asked.along is not None:
+        hashed = pl.col(_key_names(asked)[asked.by.index(asked.along)]).rank("dense").cast(pl.UInt64)
     return groups.with_row_index("g").with_columns(pl.col("g").cast(pl.UInt32), h=hashed)
 
 
@@ -320,8 +325,10 @@ def _with_places(rows: pl.LazyFrame, asked: BoundedAggregation, choice_key: int)
     person = pl.col("p").hash(choice_key)
     place = pl.col("g").cast(pl.UInt32)
     if _is_ranked(asked):
-        hashed = (person.hash(choice_key) ^ pl.col("h")).hash(choice_key)
-        place = (hashed // (1 << _GROUP_BITS) * (1 << _GROUP_BITS)) | place.cast(pl.UInt64)
+        first = pl.col("h")
+        if asked.along is None:
+            first = (person.hash(choice_key) ^ first).hash(choice_key) // (1 << _GROUP_BITS)
+        place = (first * (1 << _GROUP_BITS)) | place.cast(pl.UInt64)
     # of another hash than the one that places start with
     part = (person.hash(choice_key + 1) % (1 << _PART_BITS)).cast(pl.UInt16)
     told = [*_value_names(asked), *_outside_names(asked)]

@@ -1,6 +1,7 @@
 """The query of `pbdp.tables.bounded` as one SQL text, for the engines that speak SQL.
 
     source   rows with a person p and a key: values in steps, and a hash h of (choice key, person, group)
+             or, where groups are kept along a column, its key
     kept     the rows in each person's first `groups_per_person` groups by (h, group): a rank of rows, so that
              (person, group) pairs are aggregated only once, for the groups that stay
     pairs    per person and group: n rows, and for each value column c values and their sum w
@@ -313,7 +314,10 @@ class _Text:
             person = dialect.person(f"d.{dialect.name(asked.unit)}", self.writer.kinds[asked.unit])
             wanted.append(f"{person} IS NOT NULL")
             if self.ranked:
-                made["h"] = dialect.hash(self.choice_key, [person, *(made[key] for key in self.group)])
+                if asked.along is None:
+                    made["h"] = dialect.hash(self.choice_key, [person, *(made[key] for key in self.group)])
+                else:
+                    made["h"] = public[f"k{asked.by.index(asked.along)}"]
             made["p"] = person
         made |= dict(zip(self.values, map(self.value, asked.values), strict=True))
         if self.outside:
