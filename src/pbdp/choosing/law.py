@@ -1,4 +1,4 @@
-"""What is asked for, and what every way of choosing can say of itself."""
+"""What is asked for, and what every law that chooses can say of itself."""
 
 from __future__ import annotations
 

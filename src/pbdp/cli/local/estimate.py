@@ -92,7 +92,7 @@ def run(options: argparse.Namespace) -> Outcome:
     target, picture = target_of(options, WRITTEN, read=options.input), picture_of(options)
 
     from pbdp.cli.published_columns import table_bytes
-    from pbdp.cli.words.surveys import estimate_notes, estimate_words
+    from pbdp.cli.words.estimates import estimate_notes, estimate_words
     from pbdp.local.configuration import load_configuration
 
     mechanism = load_configuration(options.survey)

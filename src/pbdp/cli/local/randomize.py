@@ -54,7 +54,7 @@ def run(options: argparse.Namespace) -> Outcome:
     _check(options)
     target = target_of(options, WRITTEN, read=[options.input], also=("pq", "txt"))
 
-    from pbdp.cli.words.surveys import report_notes
+    from pbdp.cli.words.estimates import report_notes
     from pbdp.local.configuration import load_configuration
     from pbdp.release.keystream import InsecureTestKeystream, SecureKeystream
 
