@@ -22,7 +22,6 @@ from pbdp.planning.together.search import fitted, is_concave, is_like, light_par
 from pbdp.tables.numbers import Asked, on_whole
 from pbdp.tables.query import Query
 from pbdp.tables.strategies.joint import sigma_of
-from pbdp.tables.strategies.kinds import step_of
 from pbdp.tables.strategies.strategy import Strategy
 
 # How near (relative) the widest number of a table comes to what is asked, in how many steps: by estimates,
@@ -114,7 +113,7 @@ class Fitting:
     @property
     def step(self) -> float:
         """The step that it is counted in."""
-        return step_of(self.query, self.asked)
+        return self.strategy.change.step
 
     def requirement(self, name: str, width: float) -> Requirement:
         """What the numbers of a part are planned for."""

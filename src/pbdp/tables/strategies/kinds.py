@@ -34,14 +34,19 @@ from pbdp.tables.strategies.strategy import Change, Strategy
 # Of the widths of tables this is left to the rounding of sums to steps; more of tables that cost less than so
 # much of all of them. Noise in finer steps takes longer to plan and to draw.
 FOR_STEPS, FOR_STEPS_LIGHT, LIGHT = 0.01, 0.05, 0.02
+# The same where rows are rounded; whole numbers that add up lose so many half steps besides.
+FOR_ROWS, FOR_ROWS_LIGHT, WHOLE = 0.004, 0.02, 4
 MOST_IN_CHANGE = 1 << 16
 
 Kind = Callable[[Query, Asked], Strategy | None]
 S = TypeVar("S", bound=Strategy)
 
 
-def change_of(query: Query, asked: Asked, step: float | None = None) -> Change:
-    """What one person can do to the cells of a number, in steps; the planner's, unless another is given."""
+def change_of(query: Query, asked: Asked, step: float | None = None, *, rows: bool = False) -> Change:
+    """What one person can do to the cells of a number, in steps; the planner's, unless another is given.
+
+    Cells are rounded to steps, or `rows` (`strategy`).
+    """
     quantity, value = asked.quantity, asked.quantity.value
     grid = LinearGrid(step=step or step_of(query, asked), rounded=not quantity.is_whole)
     signed = value is not None and (quantity.of == "sum from the middle" or value.fixed.low < 0)
@@ -51,11 +56,16 @@ def change_of(query: Query, asked: Asked, step: float | None = None) -> Change:
         people=Neighbors(query.neighbors).people,
         signed=signed,
         lost=grid.lost,
+        step=grid.step,
+        rows_rounded=rows and not quantity.is_whole,
     )
 
 
-def step_of(query: Query, asked: Asked) -> float:
-    """The step that a number is counted in: 1 for whole numbers, else fine against all widths."""
+def step_of(query: Query, asked: Asked, lost: Mapping[int, float] | None = None) -> float:
+    """The step that a number is counted in: 1 for whole numbers, else fine against all widths.
+
+    Cells that are rounded to it are added up. Where rows are, so many half steps are `lost` of each table.
+    """
     quantity, margins = asked.quantity, _margins(query)
     if quantity.is_whole:
         return 1.0
@@ -66,8 +76,9 @@ def step_of(query: Query, asked: Asked) -> float:
         moves = moves_of(margins.tables[at], one)
         costs[at] = moves.numbers * (moves.steps / width) ** 2
     light = {at for at, cost in costs.items() if cost < LIGHT * math.fsum(costs.values())}
+    shares = (FOR_STEPS, FOR_STEPS_LIGHT) if lost is None else (FOR_ROWS, FOR_ROWS_LIGHT)
     rounding = [
-        (FOR_STEPS_LIGHT if at in light else FOR_STEPS) * width / margins.tables[at].largest
+        shares[at in light] * width / (margins.tables[at].largest if lost is None else lost[at])
         for at, width in asked.widths.items()
     ]
     least = min([*rounding, *([FOR_STEPS * asked.cells] if asked.cells is not None else [])])
@@ -80,9 +91,10 @@ def _margins(query: Query) -> Margins:
     return query.margins
 
 
-def _made(kind: Callable[..., S], query: Query, asked: Asked, **own: Any) -> S:
+def _made(kind: Callable[..., S], query: Query, asked: Asked, change: Change | None = None, **own: Any) -> S:
     """A strategy for a number, with what those of its kind have of their own."""
-    return kind(label=asked.label, margins=_margins(query), change=change_of(query, asked), **own)
+    change = change or change_of(query, asked)
+    return kind(label=asked.label, margins=_margins(query), change=change, **own)
 
 
 def _cells(query: Query, asked: Asked) -> Strategy:
@@ -101,11 +113,15 @@ def _separate(query: Query, asked: Asked) -> Strategy | None:
         size = int(margins.tables[table].sizes.max())
         if table != finest and (cells is None or width < cells * math.sqrt(size)):
             measured.append(table)
-    made = _measured(query, asked, measured) if len(measured) > 1 else None
+    made = _measured(query, asked, measured, rows=True) if len(measured) > 1 else None
     if made is None:
         return None
-    tree = _made(Separate, query, asked, measured=made.measured, upward=_upward(made, asked))
-    return next((one for one in (tree, made) if one.kinds <= MOST_KINDS), None)
+    tree = replace(made, upward=_upward(made, asked))
+    found = next((one for one in (tree, made) if one.kinds <= MOST_KINDS), None)
+    if found is None or asked.quantity.is_whole:
+        return found
+    lost = {at: WHOLE + found.rows_weight(at) for at in asked.widths}
+    return replace(found, change=change_of(query, asked, step_of(query, asked, lost), rows=True))
 
 
 def _upward(separate: Separate, asked: Asked) -> tuple[int, ...]:
@@ -119,9 +135,12 @@ def _upward(separate: Separate, asked: Asked) -> tuple[int, ...]:
 
 
 def _measured(
-    query: Query, asked: Asked, measured: Sequence[int], upward: Sequence[Any] = ()
+    query: Query, asked: Asked, measured: Sequence[int], upward: Sequence[Any] = (), *, rows: bool
 ) -> Separate | None:
-    """Nested tables of which these have noise of their own, and so much of the finer ones."""
+    """Nested tables of which these have noise of their own, and so much of the finer ones.
+
+    Cells are rounded to steps, or `rows`.
+    """
     margins = _margins(query)
     if margins.chain is None or margins.chain[-1] not in measured:
         return None
@@ -131,7 +150,9 @@ def _measured(
     if not sound or told_twice or shares.get(margins.chain[-1]):
         return None
     made = tuple(sorted(set(measured)))
-    return _made(Separate, query, asked, measured=made, upward=tuple(shares[at] for at in made if shares))
+    shared = tuple(shares[at] for at in made if shares)
+    change = change_of(query, asked, rows=rows)
+    return _made(Separate, query, asked, change, measured=made, upward=shared)
 
 
 def _apart(query: Query, asked: Asked) -> Strategy | None:
@@ -141,9 +162,12 @@ def _apart(query: Query, asked: Asked) -> Strategy | None:
     return Apart(label=asked.label, margins=_margins(query), change=change_of(query, asked))
 
 
-def _alone(query: Query, asked: Asked) -> Strategy | None:
+def _alone(query: Query, asked: Asked, *, rows: bool = True) -> Strategy | None:
     """Others need not add up if the query says so."""
-    return None if query.add_up else _made(Alone, query, asked)
+    if query.add_up:
+        return None
+    step = step_of(query, asked, dict.fromkeys(asked.widths, 1.0)) if rows else None
+    return _made(Alone, query, asked, change_of(query, asked, step, rows=rows))
 
 
 def strategy_from(query: Query, asked: Asked, record: Mapping[str, Any]) -> Strategy:
@@ -151,17 +175,18 @@ def strategy_from(query: Query, asked: Asked, record: Mapping[str, Any]) -> Stra
     margins = _margins(query)
     if query.running is not None and record.get("kind") not in ("cells", "running"):
         record = {}
+    rows = record.get("rounded") == "rows"
     match record:
         case {"kind": "cells"}:
             made: Strategy | None = simplest(query, asked)
         case {"kind": "separate", "measured": [*labels]} if set(labels) <= set(margins.labels):
             places, upward = [margins.labels.index(label) for label in labels], record.get("upward", [])
             fits = isinstance(upward, list) and len(upward) in (0, len(places))
-            made = _measured(query, asked, places, upward) if fits else None
+            made = _measured(query, asked, places, upward, rows=rows) if fits else None
         case {"kind": "apart"}:
             made = _apart(query, asked)
         case {"kind": "alone"} if _apart(query, asked) is None:
-            made = _alone(query, asked)
+            made = _alone(query, asked, rows=rows)
         case {"kind": "residual", "weights": [*listed]} if margins.is_grid:
             weights, cumulative = _weights_from(margins, listed), record.get("cumulative", False) is True
             made = _made(Residual, query, asked, weights=weights, cumulative=cumulative)

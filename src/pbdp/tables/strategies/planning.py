@@ -28,7 +28,7 @@ from pbdp.tables.plan import TablePlan
 from pbdp.tables.query import Query
 from pbdp.tables.strategies.fitting import Fitting, Options, Shapes, met
 from pbdp.tables.strategies.joint import sigma_of
-from pbdp.tables.strategies.kinds import simplest, step_of, strategies_of
+from pbdp.tables.strategies.kinds import simplest, strategies_of
 from pbdp.tables.strategies.strategy import Moves, Strategy
 
 # Strategies whose losses have so many times the variance of the best one's are not looked at.
@@ -211,9 +211,10 @@ def _ways(
     query: Query, asked: Asked, strategies: Sequence[Strategy], shapes: Shapes, reasons: list[PbdpError]
 ) -> dict[str, Way]:
     """The strategies of one number by their kinds, each with the designs that its parts may have."""
-    step = step_of(query, asked)
-    widths = {table: width / step for table, width in asked.widths.items()}
-    costs = [strategy.rough_cost(widths) if widths else 0.0 for strategy in strategies]
+    costs = []
+    for strategy in strategies:
+        widths = {table: width / strategy.change.step for table, width in asked.widths.items()}
+        costs.append(strategy.rough_cost(widths) if widths else 0.0)
     found: dict[str, Way] = {}
     for cost, strategy in sorted(zip(costs, strategies, strict=True), key=lambda entry: entry[0]):
         if found and cost > HOPELESS * min(costs):

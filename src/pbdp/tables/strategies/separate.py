@@ -26,12 +26,16 @@ weight, and so on outwards: E_v is a weighted sum of independent noises with few
 as they are. Others are rounded by less than 1; if that, and what was moved before, makes a group's number
 differ by r from what is said above, its n parts differ by r/n before they are rounded themselves. An only
 part has the number of its group.
+
+**Steps.** Sums of real numbers are rounded to steps row by row (`rows_rounded`). Such an error is added to
+the noise of its row, and has the same weight in E_v: it is off by half a step times all weights at most.
+Cells that were rounded before they were added up would each lose half a step of every sum that they are in.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import lru_cache
@@ -41,8 +45,10 @@ import numpy as np
 
 from pbdp.noise.kernel import Array, Index
 from pbdp.release.combination import Term, law_of_sum
+from pbdp.tables.bounded import Aggregates
 from pbdp.tables.estimates import Noises, near_width, spread_of
 from pbdp.tables.margins import Margin, Margins, parents, summed
+from pbdp.tables.numbers import Quantity
 from pbdp.tables.strategies.cells import near_room_of_sum
 from pbdp.tables.strategies.rounding import below, in_64_bits, rounded
 from pbdp.tables.strategies.strategy import Change, Designs, Moves, Record, Strategy
@@ -89,6 +95,15 @@ class Separate(Strategy):
 
     def answers(self, cells: Index) -> dict[str, Index]:
         return {self.name(at): self.margins.tables[at].sums(cells) for at in self.measured}
+
+    def rows_of(
+        self, quantity: Quantity, aggregates: Aggregates, steps: Callable[[str, Index | Array], Index]
+    ) -> dict[str, Index]:
+        if not self.change.rows_rounded:
+            return Strategy.rows_of(self, quantity, aggregates, steps)
+        return rounded_rows(
+            {self.name(at): at for at in self.measured}, self.margins, quantity, aggregates, steps
+        )
 
     def tables(self, rows: Mapping[str, Index]) -> list[Array | Index]:
         raised = self._raised(rows)
@@ -149,6 +164,10 @@ class Separate(Strategy):
         """How many kinds of groups there are, each with a width of its own."""
         return max(len(kinds) for kinds, _ in self._groups().values())
 
+    def rows_weight(self, table: int) -> float:
+        """The largest sum of the weights of all rows that a number of a table follows from."""
+        return max(float(kind.weight) for kind in self._groups()[table][0])
+
     def widths(self, designs: Designs, table: int, confidence: float) -> Array:
         kinds, of_group = self._groups()[table]
         sizes = self.margins.tables[table].sizes
@@ -156,7 +175,7 @@ class Separate(Strategy):
         found = [
             float(math.ceil(width_of(self._noises(kind, designs), confidence) + kind.moved)) for kind in kinds
         ]
-        return np.asarray(np.array(found)[of_group] + float(self.change.lost) * sizes)
+        return np.asarray(np.array(found)[of_group] + self._lost(kinds, of_group, sizes))
 
     def room(self, designs: Designs, table: int, confidence: float, width: float) -> float:
         rooms = (
@@ -173,11 +192,18 @@ class Separate(Strategy):
         """The noises of each kind of group, and how far off they may be for it to be within the width."""
         kinds, of_group = self._groups()[table]
         largest = np.zeros(len(kinds))
-        np.maximum.at(largest, of_group, self.margins.tables[table].sizes)
+        np.maximum.at(largest, of_group, self._lost(kinds, of_group, self.margins.tables[table].sizes))
         return [
             (self._noises(kind, designs), max(math.floor(width - lost) - float(kind.moved), 1e-9))
-            for kind, lost in zip(kinds, float(self.change.lost) * largest, strict=True)
+            for kind, lost in zip(kinds, largest, strict=True)
         ]
+
+    def _lost(self, kinds: Sequence[_Kind], of_group: Index, sizes: Index) -> Array:
+        """What rounding to steps adds to each group's error: that of its cells, or of all rows behind it."""
+        if not self.change.rows_rounded:
+            return np.asarray(float(self.change.lost) * sizes)
+        each = [float(self.change.lost * kind.weight) for kind in kinds]
+        return np.asarray(np.array(each)[of_group])
 
     def _noises(self, kind: _Kind, designs: Designs) -> tuple[Noises, ...]:
         return tuple((designs[self.name(at)], weight, count) for at, weight, count in kind.terms)
@@ -216,9 +242,8 @@ class Separate(Strategy):
 
     def record(self) -> Record:
         labels = [self.margins.labels[at] for at in self.measured]
-        return {"kind": self.kind, "measured": labels} | (
-            {"upward": list(self.upward)} if self.upward else {}
-        )
+        upward = {"upward": list(self.upward)} if self.upward else {}
+        return {"kind": self.kind, "measured": labels} | upward | rounding_record(self.change)
 
     def follows(self, table: int) -> str:
         return self.name(self.source(table))
@@ -266,6 +291,11 @@ class _Kind:
                 found[at, weight] = found.get((at, weight), 0) + count
         return tuple((at, weight, count) for (at, weight), count in found.items())
 
+    @property
+    def weight(self) -> Fraction:
+        """The sum of the weights of all rows that its number follows from, whichever sign they have."""
+        return sum((abs(weight) * count for _, weight, count in self.terms), Fraction(0))
+
     def part(
         self, weights: Mapping[int, Fraction], counts: Sequence[int], within: Sequence[int], parts: int
     ) -> _Kind:
@@ -284,6 +314,24 @@ class _Kind:
         # an only part has the number of the group
         moved, off = (self.moved, self.off) if parts == 1 else (share * self.off, 1 + share * self.off)
         return _Kind(inner=tuple(inner), outer=tuple(outer), moved=moved, off=off)
+
+
+def rounded_rows(
+    tables: Mapping[str, int],
+    margins: Margins,
+    quantity: Quantity,
+    aggregates: Aggregates,
+    steps: Callable[[str, Index | Array], Index],
+) -> dict[str, Index]:
+    """Exact sums of cells for each of these tables, rounded to steps: private."""
+    cells = (quantity.answers(aggregates) / quantity.unit).astype(np.int64)
+    sums = {name: margins.tables[at].exact_sums(cells) for name, at in tables.items()}
+    return {name: steps(name, one.astype(np.float64) * quantity.unit) for name, one in sums.items()}
+
+
+def rounding_record(change: Change) -> Record:
+    """What a record says of how answers are rounded; nothing if it is the cells that are."""
+    return {"rounded": "rows"} if change.rows_rounded else {}
 
 
 def moves_of(table: Margin, change: Change) -> Moves:

@@ -32,6 +32,10 @@ remains is to dominate each part over *all* c that one person may cause:
 
   So the part is one release with sensitivity k·s (two, where a person is replaced: the rows that gain move by
   what the one adds, those that lose by what the other takes).
+- *Rows that are rounded.* Cells of real numbers are rounded to steps, or else (`rows_rounded`) their sums: a
+  row that one person moves by c in all of its m cells, m·Δ at most, then moves by ceil(c/step) steps, and
+  that is at most m·s with s = ceil(Δ/step). So all of the above holds for these rows too, and a row loses
+  half a step to rounding, however many cells it has.
 - *Rounded Gaussian noise* (`noise.rounded_gaussian`) on any rows: one release, by the largest Euclidean
   length of c, since y is a function of A·x + Gaussian noise.
 
@@ -81,8 +85,8 @@ Designs = Mapping[str, Design]
 class Change:
     """What one person can do: at most `cells` cells, each by at most `steps`; `people` where one is replaced.
 
-    `signed` says that some may be moved up and others down. `lost` is what rounding to steps takes of every
-    cell (`Grid.lost`).
+    `signed` says that some may be moved up and others down. `lost` is what rounding to a `step` takes of
+    every cell (`Grid.lost`), or of every row, if cells are added up as they are and only `rows_rounded`.
     """
 
     cells: int
@@ -90,6 +94,8 @@ class Change:
     people: int = 1
     signed: bool = False
     lost: Fraction = Fraction(0)
+    step: float = 1.0
+    rows_rounded: bool = False
 
     def __post_init__(self) -> None:
         if self.people not in (1, 2):
@@ -122,6 +128,7 @@ class Strategy(ABC):
     adds_up: ClassVar[bool] = True
     label: str
     margins: Margins
+    change: Change
 
     @property
     def is_whole(self) -> bool:
