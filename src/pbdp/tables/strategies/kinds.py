@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from itertools import pairwise
+from functools import partial
+from itertools import pairwise, product
 from statistics import NormalDist
 from typing import Any, TypeVar
 
@@ -20,10 +21,13 @@ from pbdp.tables.query import Query
 from pbdp.tables.strategies.apart import Alone, Apart
 from pbdp.tables.strategies.cells import Cells
 from pbdp.tables.strategies.cumulative import MOST_CORNERS
+from pbdp.tables.strategies.joint import FIRST_SIGMA, largest_sigma, share_of_tables
 from pbdp.tables.strategies.residual import Residual
 from pbdp.tables.strategies.residual_weights import (
     MOST_COLUMNS,
+    MOST_KEYS,
     MOST_RESIDUALS,
+    Axes,
     best_weights,
     residuals_of,
 )
@@ -37,6 +41,10 @@ FOR_STEPS, FOR_STEPS_LIGHT, LIGHT = 0.01, 0.05, 0.02
 # The same where rows are rounded; whole numbers that add up lose so many half steps besides.
 FOR_ROWS, FOR_ROWS_LIGHT, WHOLE = 0.004, 0.02, 4
 MOST_IN_CHANGE = 1 << 16
+# About the least σ of rows with joint noise that is looked at first, and then; and the share of delta that
+# their tables may take of it by estimates.
+LEAST_SIGMAS = FIRST_SIGMA, FIRST_SIGMA / 4
+MOST_FOR_TABLES = 0.06
 
 Kind = Callable[[Query, Asked], Strategy | None]
 S = TypeVar("S", bound=Strategy)
@@ -189,7 +197,10 @@ def strategy_from(query: Query, asked: Asked, record: Mapping[str, Any]) -> Stra
             made = _alone(query, asked, rows=rows)
         case {"kind": "residual", "weights": [*listed]} if margins.is_grid:
             weights, cumulative = _weights_from(margins, listed), record.get("cumulative", False) is True
-            made = _made(Residual, query, asked, weights=weights, cumulative=cumulative)
+            short = record.get("short", MOST_KEYS)
+            sound = isinstance(short, int) and not isinstance(short, bool) and 1 <= short <= MOST_KEYS
+            own = {"weights": weights, "cumulative": cumulative, "short": short}
+            made = _made(Residual, query, asked, **own) if sound else None
         case {"kind": "running", "weights": [*listed]} if query.running is not None:
             days = _so_far(query).shape[1]
             sound = is_sound(listed, days)
@@ -213,18 +224,34 @@ def _residual(query: Query, asked: Asked) -> Strategy | None:
         return None
     if len(margins.lengths) > MOST_COLUMNS or sum(2 ** len(one) for one in every) > MOST_RESIDUALS:
         return None
-    step, change = step_of(query, asked), change_of(query, asked)
-    widths = {table: width / step for table, width in asked.widths.items()}
+    found: list[tuple[float, float, Residual]] = []
+    for least, axes in product(LEAST_SIGMAS, Axes(lengths=margins.lengths).coarser()):
+        if axes.short == MOST_KEYS and any(share <= MOST_FOR_TABLES for share, *_ in found):
+            break
+        share, cost, way = _weighted(query, asked, axes, least)
+        found.append((share, cost, way))
+        if largest_sigma(way.touched, math.sqrt(cost), query.delta) >= least:
+            break
+    sound = [entry for entry in found if entry[0] <= MOST_FOR_TABLES]
+    return min(sound, key=lambda entry: entry[1])[2] if sound else min(found, key=lambda entry: entry[0])[2]
+
+
+def _weighted(query: Query, asked: Asked, axes: Axes, least: float) -> tuple[float, float, Residual]:
+    """Good weights of residuals, about what they cost, and about the share of delta that tables take."""
+    margins, change = _margins(query), change_of(query, asked)
+    best = partial(best_weights, margins, change, delta=query.delta, axes=axes, least=least)
+    widths = {table: width / change.step for table, width in asked.widths.items()}
     normal = NormalDist().inv_cdf((1 + asked.confidence) / 2)
-    variances = {table: (one / normal) ** 2 for table, one in widths.items()}
-    weights = best_weights(margins, change, variances, query.delta)
-    ways = [_made(Residual, query, asked, weights=weights)]
-    if 2 ** max(map(len, every)) <= MOST_CORNERS:
+    weights = best({table: (one / normal) ** 2 for table, one in widths.items()})
+    ways = [_made(Residual, query, asked, change, weights=weights, short=axes.short)]
+    if 2 ** max(len(table.columns) for table in margins.tables) <= MOST_CORNERS:
         whole = replace(ways[0], cumulative=True)
         allowed = whole.variances(widths, asked.confidence)
         if allowed is not None:
-            ways.append(replace(whole, weights=best_weights(margins, change, allowed, query.delta)))
-    return min(ways, key=lambda way: way.cost(widths, asked.confidence))
+            ways.append(replace(whole, weights=best(allowed)))
+    cost, way = min(((one.cost(widths, asked.confidence), one) for one in ways), key=lambda entry: entry[0])
+    mean, sigma = math.sqrt(cost), math.sqrt(way.squared_length() / cost)
+    return share_of_tables(way.touched, mean, sigma, query.delta), cost, way
 
 
 def _weights_from(margins: Margins, listed: Sequence[Any]) -> dict[frozenset[int], int]:
