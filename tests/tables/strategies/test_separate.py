@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 from fractions import Fraction
-from itertools import combinations
+from itertools import combinations, product
 
 import numpy as np
 import pytest
@@ -131,3 +131,54 @@ def test_records_tell_which_of_them_were_rounded() -> None:
         with pytest.raises(InputError):
             strategy_from(query, asked, record | {"rounded": "tables"})
     assert "rounded" not in every["cells"].record()
+
+
+def test_records_tell_whether_a_total_is_shared() -> None:
+    def asked(neighbors: str, low: float = 0.0) -> Query:
+        return Query(
+            unit=None,
+            by={"zone": ["a", "b"], "hour": range(3)},
+            tables=[["zone", "hour"], ["zone"], []],
+            measures=[Sum(column="x", low=low, high=5, within=60.0, name="s")],
+            neighbors=neighbors,
+            delta=1e-6,
+        )
+
+    query = asked("replace")
+    (number,) = asked_of(query, None)
+    (shared,) = (one for one in strategies_of(query, number) if one.variant == "shared")
+    record = shared.record()
+    assert record["shared"] is True
+    assert strategy_from(query, number, record).variant == "shared"
+    with pytest.raises(InputError):
+        strategy_from(query, number, record | {"shared": 1.5})
+    # neither where nobody goes for another one, nor where values may be negative
+    for other in (asked("add/remove"), asked("replace", low=-1.0)):
+        (number,) = asked_of(other, None)
+        assert not any(one.variant for one in strategies_of(other, number))
+        with pytest.raises(InputError):
+            strategy_from(other, number, record)
+
+
+@pytest.mark.parametrize("most", [0.1, 0.75, 2.0])
+@pytest.mark.parametrize("cells", [1, 2])
+def test_rows_and_the_total_that_is_shared_are_moved_as_two_rows_at_most(most: float, cells: int) -> None:
+    strategy = replace(tree(most, cells), shared=True)
+    strategy = replace(strategy, change=replace(strategy.change, people=2))
+    moves = strategy.parts["n (zone)"]
+    assert moves.numbers == 2
+    furthest = 0
+    for _ in range(150):
+        before = np.rint(RNG.uniform(-9, 9, 6) / UNIT) * UNIT
+        after = before.copy()
+        for sign in (1, -1):
+            chosen = RNG.permutation(6)[:cells]
+            after[chosen] += sign * np.floor(RNG.choice([most, most / 2, UNIT], cells) / UNIT) * UNIT
+        moved = np.abs(rows(strategy, after)["n (zone)"] - rows(strategy, before)["n (zone)"])
+        assert len(moved) == 3
+        # each in one of two lots, in the best way
+        lots = (moved @ lot for lot in np.array(list(product((0, 1), repeat=3))))
+        least = min(max(int(lot), int(moved.sum() - lot)) for lot in lots)
+        assert least <= moves.steps
+        furthest = max(furthest, least)
+    assert furthest >= math.floor(most / STEP)

@@ -99,8 +99,9 @@ class Alone(EveryTable):
     ) -> dict[str, Index]:
         if not self.change.rows_rounded:
             return Strategy.rows_of(self, quantity, aggregates, steps)
-        tables = {self.name(at): at for at in range(len(self.margins))}
-        return rounded_rows(tables, self.margins, quantity, aggregates, steps)
+        tables = {at: self.name(at) for at in range(len(self.margins))}
+        found = rounded_rows(tables, self.margins, quantity, aggregates, steps)
+        return {tables[at]: rows for at, rows in found.items()}
 
     def widths(self, designs: Designs, table: int, confidence: float) -> Array:
         return EveryTable.widths(self, designs, table, confidence) + self._lost(table)

@@ -132,6 +132,16 @@ def _separate(query: Query, asked: Asked) -> Strategy | None:
     return replace(found, change=change_of(query, asked, step_of(query, asked, lost), rows=True))
 
 
+def _shared(query: Query, asked: Asked) -> Strategy | None:
+    """The same, with a total that shares the noise of the next finer table."""
+    made = _separate(query, asked)
+    if not isinstance(made, Separate) or not made.can_be_shared:
+        return None
+    # the cells of people with several of them are cheaper by themselves
+    finer = made.margins.tables[made.chain[1]]
+    return replace(made, shared=True) if made.change.cells == 1 or finer.largest > 1 else None
+
+
 def _upward(separate: Separate, asked: Asked) -> tuple[int, ...]:
     """What goes up to each measured table, as they are listed; none if it is nothing."""
     tables, chain = separate.margins.tables, separate.chain
@@ -191,6 +201,8 @@ def strategy_from(query: Query, asked: Asked, record: Mapping[str, Any]) -> Stra
             places, upward = [margins.labels.index(label) for label in labels], record.get("upward", [])
             fits = isinstance(upward, list) and len(upward) in (0, len(places))
             made = _measured(query, asked, places, upward, rows=rows) if fits else None
+            if isinstance(made, Separate) and "shared" in record:
+                made = replace(made, shared=True) if made.can_be_shared else None
         case {"kind": "apart"}:
             made = _apart(query, asked)
         case {"kind": "alone"} if _apart(query, asked) is None:
@@ -281,7 +293,7 @@ def _so_far(query: Query) -> RunningMargin:
 
 
 # The kinds of strategies that are compared, of several tables and of running totals.
-KINDS: tuple[Kind, ...] = (_cells, _separate, _residual)
+KINDS: tuple[Kind, ...] = (_cells, _separate, _shared, _residual)
 RUNNING_KINDS: tuple[Kind, ...] = (_cells, _running)
 
 

@@ -221,7 +221,7 @@ def _ways(
             break
         try:
             options = Fitting(query=query, asked=asked, strategy=strategy).options(shapes)
-            found[strategy.kind] = strategy, options
+            found[f"{strategy.kind} {strategy.variant}"] = strategy, options
         except CannotCertifyError as error:
             reasons.append(error)
     return found
@@ -317,7 +317,7 @@ def _needed(
         if count := laws.get(part.name, 0):
             design = number_design(part.design)
             joint = design.kernel.joint
-            off += count * (design.found_error() if joint else design.table_at(0.0).log_concave_error())
+            off += count * (design.found_error() if joint else _concave_error(design))
     if off == 0:
         return 0.0
     composed = compose((release, part.composed) for release, part in zip(releases, parts, strict=True))
@@ -326,3 +326,9 @@ def _needed(
     if not math.isfinite(far) or far > 600:
         return math.inf
     return ((1 + math.exp(far)) * off + small) * (1 + 1e-9)
+
+
+def _concave_error(design: Design) -> float:
+    """What a table differs by from a law that is log-concave and even."""
+    table = design.table_at(0.0)
+    return table.log_concave_error() if table.is_symmetric else 1.0

@@ -27,6 +27,9 @@ as they are. Others are rounded by less than 1; if that, and what was moved befo
 differ by r from what is said above, its n parts differ by r/n before they are rounded themselves. An only
 part has the number of its group.
 
+**A total that is shared.** Where a person is replaced, a total may have noise of the same part as the groups
+of the next finer measured table, and costs nothing then (`strategy`).
+
 **Steps.** Sums of real numbers are rounded to steps row by row (`rows_rounded`). Such an error is added to
 the noise of its row, and has the same weight in E_v: it is off by half a step times all weights at most.
 Cells that were rounded before they were added up would each lose half a step of every sum that they are in.
@@ -72,6 +75,8 @@ class Separate(Strategy):
     measured: tuple[int, ...]
     # for each measured table, in 64ths; none where nothing goes up
     upward: tuple[int, ...] = ()
+    # whether the only row of the coarsest measured table has noise of the next finer one's part
+    shared: bool = False
     _known: dict[int, tuple[list[_Kind], Index]] = field(
         init=False, repr=False, compare=False, default_factory=dict
     )
@@ -90,20 +95,57 @@ class Separate(Strategy):
         return next(at for at in order[order.index(table) :] if at in self.measured)
 
     @property
+    def variant(self) -> str:  # type: ignore[override]
+        """Whether a total is shared."""
+        return "shared" if self.shared else ""
+
+    @property
+    def can_be_shared(self) -> bool:
+        """Whether the coarsest measured table is a total whose noise can be that of the next finer one."""
+        change, chain = self.change, self.chain
+        return (
+            change.people == 2
+            and not change.signed
+            and len(chain) > 1
+            and len(self.margins.tables[chain[0]]) == 1
+        )
+
+    def part_of(self, table: int) -> str:
+        """The part that the rows of a measured table belong to."""
+        chain = self.chain
+        return self.name(chain[1] if self.shared and table == chain[0] else table)
+
+    @property
     def parts(self) -> Mapping[str, Moves]:
-        return {self.name(at): moves_of(self.margins.tables[at], self.change) for at in self.measured}
+        own = [at for at in self.measured if self.part_of(at) == self.name(at)]
+        found = {self.name(at): moves_of(self.margins.tables[at], self.change) for at in own}
+        if self.shared:
+            found[self.part_of(self.chain[0])] = shared_moves(self.margins, self.change)
+        return found
 
     def answers(self, cells: Index) -> dict[str, Index]:
-        return {self.name(at): self.margins.tables[at].sums(cells) for at in self.measured}
+        return self._together({at: self.margins.tables[at].sums(cells) for at in self.measured})
+
+    def _together(self, rows: Mapping[int, Index]) -> dict[str, Index]:
+        """The rows of each part, from those of the measured tables; a shared one comes last."""
+        order = sorted(rows, key=lambda at: self.part_of(at) != self.name(at))
+        return {
+            name: np.concatenate([rows[at] for at in order if self.part_of(at) == name])
+            for name in self.parts
+        }
+
+    def _rows(self, rows: Mapping[str, Index], table: int) -> Index:
+        """Those of a measured table."""
+        own, size = rows[self.part_of(table)], len(self.margins.tables[table])
+        return own[:size] if self.part_of(table) == self.name(table) else own[-size:]
 
     def rows_of(
         self, quantity: Quantity, aggregates: Aggregates, steps: Callable[[str, Index | Array], Index]
     ) -> dict[str, Index]:
         if not self.change.rows_rounded:
             return Strategy.rows_of(self, quantity, aggregates, steps)
-        return rounded_rows(
-            {self.name(at): at for at in self.measured}, self.margins, quantity, aggregates, steps
-        )
+        tables = {at: self.part_of(at) for at in self.measured}
+        return self._together(rounded_rows(tables, self.margins, quantity, aggregates, steps))
 
     def tables(self, rows: Mapping[str, Index]) -> list[Array | Index]:
         raised = self._raised(rows)
@@ -125,7 +167,7 @@ class Separate(Strategy):
         found: dict[int, tuple[Index, int]] = {}
         finer: int | None = None
         for at in reversed(self.chain):
-            own, share, parts = rows[self.name(at)], self.share_of(at), 1
+            own, share, parts = self._rows(rows, at), self.share_of(at), 1
             if finer is not None and share:
                 values, parts = found[finer]
                 # whole numbers of any length, as products need not fit into 64 bits
@@ -206,7 +248,7 @@ class Separate(Strategy):
         return np.asarray(np.array(each)[of_group])
 
     def _noises(self, kind: _Kind, designs: Designs) -> tuple[Noises, ...]:
-        return tuple((designs[self.name(at)], weight, count) for at, weight, count in kind.terms)
+        return tuple((designs[self.part_of(at)], weight, count) for at, weight, count in kind.terms)
 
     def _groups(self) -> dict[int, tuple[list[_Kind], Index]]:
         """For each table the kinds of its groups, and which kind each group is."""
@@ -243,10 +285,11 @@ class Separate(Strategy):
     def record(self) -> Record:
         labels = [self.margins.labels[at] for at in self.measured]
         upward = {"upward": list(self.upward)} if self.upward else {}
-        return {"kind": self.kind, "measured": labels} | upward | rounding_record(self.change)
+        shared = {"shared": True} if self.shared else {}
+        return {"kind": self.kind, "measured": labels} | upward | shared | rounding_record(self.change)
 
     def follows(self, table: int) -> str:
-        return self.name(self.source(table))
+        return self.part_of(self.source(table))
 
     def rows(self, table: int) -> int:
         kinds, _ = self._groups()[table]
@@ -317,16 +360,16 @@ class _Kind:
 
 
 def rounded_rows(
-    tables: Mapping[str, int],
+    tables: Mapping[int, str],
     margins: Margins,
     quantity: Quantity,
     aggregates: Aggregates,
     steps: Callable[[str, Index | Array], Index],
-) -> dict[str, Index]:
-    """Exact sums of cells for each of these tables, rounded to steps: private."""
+) -> dict[int, Index]:
+    """Exact sums of cells for each of these tables, by the steps of their parts: private."""
     cells = (quantity.answers(aggregates) / quantity.unit).astype(np.int64)
-    sums = {name: margins.tables[at].exact_sums(cells) for name, at in tables.items()}
-    return {name: steps(name, one.astype(np.float64) * quantity.unit) for name, one in sums.items()}
+    sums = {at: margins.tables[at].exact_sums(cells).astype(np.float64) * quantity.unit for at in tables}
+    return {at: steps(name, sums[at]) for at, name in tables.items()}
 
 
 def rounding_record(change: Change) -> Record:
@@ -352,6 +395,13 @@ def moves_of(table: Margin, change: Change) -> Moves:
         laws=change.people * (cells + 1),
         concave=True,
     )
+
+
+def shared_moves(margins: Margins, change: Change) -> Moves:
+    """What one person moves of a table and of a total that shares its noise; proved in `strategy`."""
+    cells = min(change.cells, len(margins.cells))
+    steps = cells * (change.steps + change.rows_rounded)
+    return Moves(numbers=change.people, steps=steps, laws=change.people * (cells + 1) + 1, concave=True)
 
 
 def _near_room(noises: tuple[Noises, ...], confidence: float, left: float) -> float:
