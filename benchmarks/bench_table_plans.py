@@ -18,7 +18,7 @@ import scipy.special  # noqa: F401  loaded before the clock starts
 
 from benchmarks.sections.marginals import CENSUS
 from pbdp.errors import PbdpError
-from pbdp.tables import Count, Mean, Query, Sum
+from pbdp.tables import Count, Mean, People, Query, Sum
 
 TRIPS = {"zone": range(263), "hour": range(24)}
 SHOPS = {"shop": range(12), "hour": range(24)}
@@ -122,6 +122,27 @@ QUERIES: dict[str, Callable[[], Query]] = {
     ),
     "sum and count, three tables": lambda: nested(SEVERAL, SHOPS, **FEW),
     "sum and count, three tables, 263 x 24": lambda: nested(SEVERAL, TRIPS, **FEW),
+    "five sums, three tables": lambda: nested(
+        [Sum(column=f"x{at}", low=0, high=10 + at, within=500.0 + 90 * at, name=f"s{at}") for at in range(5)],
+        SHOPS,
+        **FEW,
+    ),
+    "sum of whole values up to 100,000, three tables": lambda: nested(
+        [Sum(column="x", low=0, high=100_000, whole=True, within=4_000_000, name="s")], TRIPS, **FEW
+    ),
+    "sum up to 1e6, three tables": lambda: nested(
+        [Sum(column="x", low=0, high=1e6, within=5e7, name="s")], TRIPS, **FEW
+    ),
+    "people, three tables": lambda: nested([People(within=50, name="n")], TRIPS, **FEW),
+    "two means, a sum and a count": lambda: query(
+        [*SHARED, Mean(column="y", low=-5, high=40, within=2, at_least=300, name="y")], SHOPS, **FEW
+    ),
+    "sum, count and mean, three tables": lambda: nested(
+        [*SHARED[:2], Mean(column="x", low=0, high=100, within=5, at_least=200, name="m")], SHOPS, **FEW
+    ),
+    "epsilon given, sum and count, three tables": lambda: nested(
+        [Sum(column="x", low=0, high=40, name="s"), Count(name="n")], TRIPS, epsilon=2.0, **FEW
+    ),
     "running totals, 365 days": lambda: query([Count(within=200, name="n")], DAYS, running="day"),
     "running totals, 365 days, several each": lambda: query(
         [Count(within=500, name="n")], DAYS, running="day", groups_per_person=20, rows_per_group=2
