@@ -84,3 +84,14 @@ def test_widths_by_table_need_tables_and_tables_public_keys() -> None:
 
 def test_one_table_by_all_columns_is_a_plain_query() -> None:
     assert asked(tables=[["hour", "zone"]]).margins is None
+
+
+def test_exact_sums_are_those_of_any_cells_and_stay_where_doubles_hold_them() -> None:
+    total = Margins(cells=GRID, asked=(("zone", "hour"), ())).tables[1]
+    for scale in (5, 1 << 30, 1 << 49, 1 << 53):
+        for cells in np.random.default_rng(3).integers(-scale, scale, (50, 6), endpoint=True):
+            exact = sum(cells.tolist())
+            assert total.exact_sums(cells).tolist() == [min(max(exact, -(1 << 52)), 1 << 52)]
+    everything = np.full(6, 1 << 53)
+    assert total.exact_sums(everything).tolist() == [1 << 52]
+    assert total.exact_sums(-everything).tolist() == [-(1 << 52)]

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute
 import pyarrow.csv as pa_csv
 import pytest
 
@@ -310,3 +311,32 @@ def test_what_no_noise_can_do_is_refused_in_words() -> None:
     )
     with pytest.raises(CannotCertifyError):
         query.plan()
+
+
+@pytest.mark.parametrize("measure", [Count(within=60), Sum(column="fare", low=0, high=40, within=2400.0)])
+def test_a_total_costs_nothing_where_people_are_replaced(measure: Count | Sum, tmp_path: Path) -> None:
+    query = asked(neighbors="replace", measures=[measure])
+    plan = query.plan()
+    label = measure.name
+    assert plan.strategies[label].record()["shared"]
+    finer = replace(query, tables=[["zone", "hour"], ["zone"]]).plan()
+    # it may even help: what it says goes down to the zones
+    assert plan.epsilon < 1.01 * finer.epsilon
+    assert verified(plan, tmp_path, lambda _: None).holds
+
+    def apart(record: dict[str, Any]) -> None:
+        del record["strategies"][label]["shared"]
+
+    assert not verified(plan, tmp_path, apart).holds
+    # nobody is in more groups than count
+    data = DATA.set_column(0, "who", pa.array(range(ROWS)))
+    truth, off = ROWS if isinstance(measure, Count) else pa.compute.sum(data["fare"]).as_py(), []
+    for seed in range(40):
+        tables = plan.release(data, insecure_test_seed=seed).tables.values()
+        cells, zones, total = (one.to_pandas()[label].to_numpy() for one in tables)
+        assert cells.sum() == pytest.approx(total[0])
+        assert zones.sum() == pytest.approx(total[0])
+        off.append(abs(total[0] - truth))
+    width = float(plan.widths(label, 2)[0][0])
+    assert np.mean(np.array(off) <= width) >= 0.85
+    assert np.mean(np.array(off) <= width / 4) < 0.85

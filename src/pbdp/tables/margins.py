@@ -20,6 +20,9 @@ from pbdp.noise.kernel import Index
 from pbdp.tables.keys import KeyColumn, KeyTable
 
 TOTAL = "total"
+# Doubles hold sums of up to this exactly. Cells are added up in halves of so many bits.
+FURTHEST_SUM = 1 << 52
+_HALF_BITS = 26
 Key = datetime.date | int
 
 
@@ -50,6 +53,15 @@ class Margin:
         found = np.zeros(len(self), dtype=np.int64)
         np.add.at(found, self.of_cell, cells)
         return found
+
+    def exact_sums(self, cells: Index) -> Index:
+        """The same where sums need not fit into 64 bits: those beyond `FURTHEST_SUM` count as that.
+
+        Cells are up to 2^53 in size, and fewer than 2^26 (`keys.MOST_GROUPS`).
+        """
+        high, low = self.sums(cells >> _HALF_BITS), self.sums(cells & ((1 << _HALF_BITS) - 1))
+        kept = np.clip(high, -FURTHEST_SUM >> 16, FURTHEST_SUM >> 16) << _HALF_BITS
+        return np.asarray(np.clip(kept + low, -FURTHEST_SUM, FURTHEST_SUM))
 
     def is_finer(self, other: Margin) -> bool:
         """Whether its groups are parts of those of the other table."""

@@ -38,21 +38,28 @@ def plan_measures(query: Query, groups: Groups, *, apart: bool) -> TablePlan:
     shared = _shared(query, groups, centered) if centered else []
     if shared and _is_dearer(query, centered):
         return min(shared, key=lambda plan: plan.epsilon)
-    own = plan_of_numbers(query, numbers_of(query), groups, apart=apart)
+    known = min((plan.epsilon for plan in shared), default=math.inf)
+    own = plan_of_numbers(query, numbers_of(query), groups, apart=apart, known=known)
     return min([own, *shared], key=lambda plan: plan.epsilon)
 
 
 def plan_of_numbers(
-    query: Query, numbers: Sequence[Number], groups: Groups, *, apart: bool = False
+    query: Query,
+    numbers: Sequence[Number],
+    groups: Groups,
+    *,
+    apart: bool = False,
+    known: float = math.inf,
 ) -> TablePlan:
     """The plan in which every measure has numbers of its own.
 
     Sums and counts of means are as wide as their errors together allow. Where no noise is found for that,
-    they are as near as a mean needs that is off by both at their worst.
+    they are as near as a mean needs that is off by both at their worst. Another plan of a `known` epsilon is
+    to be beaten.
     """
     pairs = [] if apart else _pairs_of_means(query, numbers)
     way = _Way(query=query, groups=groups, numbers=numbers, pairs=pairs)
-    found = way.plans() if pairs else []
+    found = way.plans(known) if pairs else []
     return min(found or [way.planned()], key=lambda plan: plan.epsilon)
 
 
@@ -81,9 +88,9 @@ class _Way:
     pairs: Sequence[Pair]
     follows: Mapping[str, tuple[str, str]] = field(default_factory=dict)
 
-    def plans(self) -> list[TablePlan]:
+    def plans(self, known: float = math.inf) -> list[TablePlan]:
         """Plans with noise of pairs that is as wide as may be: Gaussian, which is better for two together
-        where many numbers are released, and what is best for each.
+        where many numbers are released, and what is best for each, unless that is far above what is `known`.
         """
         gaussian = {label: one for pair in self.pairs for label, one in pair.gaussian().items()}
         found = [self.planned(noise) for noise in self._each(Pair.fitted, gaussian)]
@@ -92,7 +99,7 @@ class _Way:
         noisy = {label: (first[label], number_design(draft.part(label).design)) for label in first}
         rooms = [pair.room(noisy) for pair in self.pairs]
         # losses fall about as widths grow
-        if found and draft.epsilon > FAR * found[0].epsilon * max(rooms):
+        if found and draft.epsilon > FAR * min(found[0].epsilon, known) * max(rooms):
             return found
         # noise with steps may cost more when it is a little wider
         every = (*self._each(Pair.fitted, noisy), *self._each(Pair.unchanged, noisy))

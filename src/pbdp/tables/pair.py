@@ -36,10 +36,11 @@ if TYPE_CHECKING:
 
 # Variances that are tried for the count, among those that leave something to the sum.
 TRIED = 512
-# How near the least room gets to 1, of noise that can be scaled and of other noise; in how many looks, by
-# estimates and by what is certified.
+# How near the least room gets to 1, of noise that can be scaled and of other noise, which is found anew for
+# every width; in how many looks, by estimates and by what is certified.
 CLOSE, CLOSE_OTHERS = 3e-4, 1e-3
 MOST_LOOKS, MOST_CHECKS = 8, 4
+MOST_LOOKS_OTHERS, MOST_CHECKS_OTHERS = 4, 2
 # Steps of a mean's sum are so many times finer than otherwise.
 FINER = 8
 
@@ -100,13 +101,14 @@ class Pair:
 
     def fitted(self, total: Noisy, count: Noisy) -> dict[str, Noisy] | None:
         """Such noise for both, as wide as the measures allow; None where none was found."""
-        close = CLOSE if all(is_concave(design) for _, design in (total, count)) else CLOSE_OTHERS
+        smooth = all(is_concave(design) for _, design in (total, count))
+        close = CLOSE if smooth else CLOSE_OTHERS
         # widths are whole steps
         limits = [one.both_within(self.query)[1] for one in self.followers]
         enough = 1 + 2 * close + total[1].grid.step / min(limits)
         off = np.ones(len(self.followers) + self.published)
         best: dict[str, Noisy] | None = None
-        for _ in range(MOST_CHECKS):
+        for _ in range(MOST_CHECKS if smooth else MOST_CHECKS_OTHERS):
             looks = self._looks((total, count), off, close)
             tried, near = min(looks, key=lambda look: (self._left(look[1]), -float(np.min(look[1]))))
             rooms = self._rooms(*(design for _, design in tried))
@@ -152,7 +154,7 @@ class Pair:
     ) -> Iterator[tuple[tuple[Noisy, Noisy], Array]]:
         """Noise for both and the rooms that it leaves, by estimates that are `off`."""
         made, spreads = noisy, (_spread(noisy[0][1]), _spread(noisy[1][1]))
-        for _ in range(MOST_LOOKS):
+        for _ in range(MOST_LOOKS if close == CLOSE else MOST_LOOKS_OTHERS):
             near = self._rooms(*(design for _, design in made), near=True)
             rooms = np.full(len(off), np.nan) if near is None else near * off
             yield made, rooms

@@ -54,7 +54,8 @@ def _strategy(query: Query, asked: Asked, record: Record, noise: Plan) -> Strate
     steps = [part.design.grid.step for part in noise.parts if part.name in made.parts]
     if not steps:
         raise FaultError("the plan is for other numbers than the query asks for")
-    return replace(made, change=change_of(query, asked, steps[0]))  # type: ignore[type-var]
+    change = change_of(query, asked, steps[0], rows=made.change.rows_rounded)
+    return replace(made, change=change)  # type: ignore[type-var]
 
 
 def check_strategies(plan: TablePlan) -> str:

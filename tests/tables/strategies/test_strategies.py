@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import combinations, product
 from typing import Any
 
@@ -64,6 +65,34 @@ def test_no_neighbor_is_told_better_than_certified(
     check_neighbors(strategy, noise, change)
 
 
+@pytest.mark.parametrize("cells", [1, 2])
+@pytest.mark.parametrize("steps", [1, 2])
+@pytest.mark.parametrize("measured", [(0, 2), (0, 1, 2)])
+@pytest.mark.parametrize(
+    "noise", [("laplace", {"scale": 4.0}), ("gaussian", {"sigma": 3.5})], ids=["laplace", "gaussian"]
+)
+def test_nor_where_a_total_shares_the_noise_of_its_groups(
+    noise: tuple[str, dict[str, float]], measured: tuple[int, ...], steps: int, cells: int
+) -> None:
+    change = Change(cells=cells, steps=steps, people=2)
+    strategy = Separate(label="n", margins=IN_SQUARE, change=change, measured=measured, shared=True)
+    assert len(strategy.parts) == len(measured) - 1
+    check_neighbors(strategy, noise, change)
+    # rows of real numbers may be moved by more, as each is rounded by itself
+    real = replace(strategy, change=replace(change, rows_rounded=True))
+    assert real.parts[real.part_of(2)].steps == cells * (steps + 1)
+
+
+def test_a_total_is_shared_only_where_one_comes_and_another_goes() -> None:
+    change = Change(cells=1, steps=1, people=2)
+    strategy = Separate(label="n", margins=IN_SQUARE, change=change, measured=(0, 1, 2))
+    assert strategy.can_be_shared
+    for other in (replace(change, people=1), replace(change, signed=True)):
+        assert not replace(strategy, change=other).can_be_shared
+    assert not replace(strategy, measured=(0,)).can_be_shared
+    assert not replace(strategy, measured=(0, 1)).can_be_shared
+
+
 @pytest.mark.parametrize("people", [1, 2])
 @pytest.mark.parametrize("steps", [1, 2])
 def test_nor_where_tables_need_not_add_up(steps: int, people: int) -> None:
@@ -95,7 +124,7 @@ def check_neighbors(strategy: Strategy, noise: tuple[str, dict[str, float]], cha
     laws = {name: moves.laws for name, moves in strategy.parts.items()}
     plan = joint_plan(parts, missing=1e-6 if any(laws.values()) else 0.0)
     assert set_aside(plan, laws) <= plan.missing
-    moves = [strategy.answers(cells) for cells in changes(6, 2, steps, people)]
+    moves = [strategy.answers(cells) for cells in changes(6, change.cells, steps, people)]
     worst = worst_delta(designs, moves, plan.epsilon)
     # `worst_delta` is a little too large by itself
     assert worst <= 1.001e-3

@@ -19,7 +19,7 @@ from pbdp.tables.bounded import Aggregates
 from pbdp.tables.margins import Margins
 from pbdp.tables.numbers import Quantity
 from pbdp.tables.strategies.cells import room_of_sum, width_of_sum
-from pbdp.tables.strategies.separate import moves_of
+from pbdp.tables.strategies.separate import moves_of, rounded_rows, rounding_record
 from pbdp.tables.strategies.strategy import Change, Designs, Moves, Record, Strategy
 
 
@@ -94,10 +94,26 @@ class Alone(EveryTable):
     def answers(self, cells: Index) -> dict[str, Index]:
         return {self.name(at): table.sums(cells) for at, table in enumerate(self.margins.tables)}
 
+    def rows_of(
+        self, quantity: Quantity, aggregates: Aggregates, steps: Callable[[str, Index | Array], Index]
+    ) -> dict[str, Index]:
+        if not self.change.rows_rounded:
+            return Strategy.rows_of(self, quantity, aggregates, steps)
+        tables = {at: self.name(at) for at in range(len(self.margins))}
+        found = rounded_rows(tables, self.margins, quantity, aggregates, steps)
+        return {tables[at]: rows for at, rows in found.items()}
+
     def widths(self, designs: Designs, table: int, confidence: float) -> Array:
-        widths = EveryTable.widths(self, designs, table, confidence)
-        return widths + float(self.change.lost) * self.margins.tables[table].sizes
+        return EveryTable.widths(self, designs, table, confidence) + self._lost(table)
 
     def room(self, designs: Designs, table: int, confidence: float, width: float) -> float:
-        lost = float(self.change.lost) * float(self.margins.tables[table].sizes.max())
-        return EveryTable.room(self, designs, table, confidence, width - lost)
+        return EveryTable.room(self, designs, table, confidence, width - float(np.max(self._lost(table))))
+
+    def _lost(self, table: int) -> Array:
+        """What rounding to steps adds to the error of each group: of its cells, or of its own row."""
+        sizes = self.margins.tables[table].sizes
+        rounded = np.ones_like(sizes) if self.change.rows_rounded else sizes
+        return np.asarray(float(self.change.lost) * rounded)
+
+    def record(self) -> Record:
+        return {"kind": self.kind} | rounding_record(self.change)

@@ -22,7 +22,6 @@ from pbdp.planning.together.search import fitted, is_concave, is_like, light_par
 from pbdp.tables.numbers import Asked, on_whole
 from pbdp.tables.query import Query
 from pbdp.tables.strategies.joint import sigma_of
-from pbdp.tables.strategies.kinds import step_of
 from pbdp.tables.strategies.strategy import Strategy
 
 # How near (relative) the widest number of a table comes to what is asked, in how many steps: by estimates,
@@ -114,7 +113,7 @@ class Fitting:
     @property
     def step(self) -> float:
         """The step that it is counted in."""
-        return step_of(self.query, self.asked)
+        return self.strategy.change.step
 
     def requirement(self, name: str, width: float) -> Requirement:
         """What the numbers of a part are planned for."""
@@ -193,13 +192,24 @@ class Fitting:
         best: dict[str, Design] | None = None
         widest, narrowest = 0.0, math.inf
         factor = 1.0
+        # those with the least room by estimates come first; at first the least is looked at alone
+        tables = sorted(self.asked.widths, key=lambda table: self._table_room(own, table, near=True))
+        looked_at = tables[:1] if free else tables
         for _ in range(MOST_STEPS):
             tried = {name: one.stretched(factor) if name in free else one for name, one in own.items()}
-            room = self.room(tried)
-            if room >= 1 and factor > widest:
+            room = math.inf
+            for table in looked_at:
+                room = min(room, self._table_room(tried, table))
+                if room < 1:
+                    break
+            if 1 <= room <= 1 + CLOSE and looked_at != tables:
+                others = (self._table_room(tried, table) for table in tables[1:])
+                room, looked_at = min(room, *others), tables
+            if room >= 1 and factor > widest and looked_at == tables:
                 best, widest = tried, factor
             elif room < 1:
                 narrowest = min(narrowest, factor)
+            looked_at = tables
             if not free or not math.isfinite(room) or 1 <= room <= 1 + CLOSE:
                 break
             factor *= room * (1 - CLOSE / 2)
@@ -211,21 +221,17 @@ class Fitting:
 
     def room(self, designs: Designs) -> float:
         """How much wider the tables may still be, certified."""
-        given = self.asked.widths.items()
-        rooms = (
-            self.strategy.room(designs, table, self.asked.confidence, width / self.step)
-            for table, width in given
-        )
-        return min(rooms, default=math.inf)
+        return min((self._table_room(designs, table) for table in self.asked.widths), default=math.inf)
 
     def _room(self, designs: Designs, name: str) -> float:
-        """About the same, of the tables that follow from one part."""
-        given = ((at, width) for at, width in self.asked.widths.items() if self.strategy.follows(at) == name)
-        rooms = (
-            self.strategy.near_room(designs, table, self.asked.confidence, width / self.step)
-            for table, width in given
-        )
-        return min(rooms, default=math.inf)
+        """About how much wider the tables that follow from one part may still be."""
+        given = (at for at in self.asked.widths if self.strategy.follows(at) == name)
+        return min((self._table_room(designs, table, near=True) for table in given), default=math.inf)
+
+    def _table_room(self, designs: Designs, table: int, *, near: bool = False) -> float:
+        """How much wider a table may still be: certified, or about that."""
+        room = self.strategy.near_room if near else self.strategy.room
+        return room(designs, table, self.asked.confidence, self.asked.widths[table] / self.step)
 
     def _first_widths(self) -> dict[str, float]:
         """Widths of parts to begin with: sums of n numbers are about the root of n times as far off."""

@@ -68,11 +68,22 @@ class JointStrategy(Strategy):
 def largest_sigma(touched: int, mean: float, delta: float) -> float:
     """About the widest noise with which what tables differ from their laws by is little against delta.
 
-    `mean` is the length that one person moves them by over σ: beyond E = mean²/2 + mean·z, next to none of
-    delta is left of the laws.
+    `mean` is the length that one person moves them by over σ.
+    """
+    return min(LARGEST_SIGMA, FOR_TABLES * delta / (_told(touched, mean, delta) * EACH))
+
+
+def share_of_tables(touched: int, mean: float, sigma: float, delta: float) -> float:
+    """About what share of delta it takes that tables of noise with this σ differ from their laws."""
+    return _told(touched, mean, delta) * (EACH * sigma + RoundedGaussian.mass_error) / delta
+
+
+def _told(touched: int, mean: float, delta: float) -> float:
+    """How many times what one table differs by counts, for so many of them: next to none of delta is left of
+    the laws beyond E = mean²/2 + mean·z.
     """
     far = mean**2 / 2 - mean * float(special.ndtri(NEXT_TO_NONE * delta))
-    return min(LARGEST_SIGMA, FOR_TABLES * delta / (touched * (1 + math.exp(min(far, 600.0))) * EACH))
+    return touched * (1 + math.exp(min(far, 600.0)))
 
 
 def sigma_of(design: Design) -> float:

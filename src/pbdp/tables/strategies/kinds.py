@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from itertools import pairwise
+from functools import partial
+from itertools import pairwise, product
 from statistics import NormalDist
 from typing import Any, TypeVar
 
@@ -20,10 +21,13 @@ from pbdp.tables.query import Query
 from pbdp.tables.strategies.apart import Alone, Apart
 from pbdp.tables.strategies.cells import Cells
 from pbdp.tables.strategies.cumulative import MOST_CORNERS
+from pbdp.tables.strategies.joint import FIRST_SIGMA, largest_sigma, share_of_tables
 from pbdp.tables.strategies.residual import Residual
 from pbdp.tables.strategies.residual_weights import (
     MOST_COLUMNS,
+    MOST_KEYS,
     MOST_RESIDUALS,
+    Axes,
     best_weights,
     residuals_of,
 )
@@ -34,14 +38,23 @@ from pbdp.tables.strategies.strategy import Change, Strategy
 # Of the widths of tables this is left to the rounding of sums to steps; more of tables that cost less than so
 # much of all of them. Noise in finer steps takes longer to plan and to draw.
 FOR_STEPS, FOR_STEPS_LIGHT, LIGHT = 0.01, 0.05, 0.02
+# The same where rows are rounded; whole numbers that add up lose so many half steps besides.
+FOR_ROWS, FOR_ROWS_LIGHT, WHOLE = 0.004, 0.02, 4
 MOST_IN_CHANGE = 1 << 16
+# About the least σ of rows with joint noise that is looked at first, and then; and the share of delta that
+# their tables may take of it by estimates.
+LEAST_SIGMAS = FIRST_SIGMA, FIRST_SIGMA / 4
+MOST_FOR_TABLES = 0.06
 
 Kind = Callable[[Query, Asked], Strategy | None]
 S = TypeVar("S", bound=Strategy)
 
 
-def change_of(query: Query, asked: Asked, step: float | None = None) -> Change:
-    """What one person can do to the cells of a number, in steps; the planner's, unless another is given."""
+def change_of(query: Query, asked: Asked, step: float | None = None, *, rows: bool = False) -> Change:
+    """What one person can do to the cells of a number, in steps; the planner's, unless another is given.
+
+    Cells are rounded to steps, or `rows` (`strategy`).
+    """
     quantity, value = asked.quantity, asked.quantity.value
     grid = LinearGrid(step=step or step_of(query, asked), rounded=not quantity.is_whole)
     signed = value is not None and (quantity.of == "sum from the middle" or value.fixed.low < 0)
@@ -51,11 +64,16 @@ def change_of(query: Query, asked: Asked, step: float | None = None) -> Change:
         people=Neighbors(query.neighbors).people,
         signed=signed,
         lost=grid.lost,
+        step=grid.step,
+        rows_rounded=rows and not quantity.is_whole,
     )
 
 
-def step_of(query: Query, asked: Asked) -> float:
-    """The step that a number is counted in: 1 for whole numbers, else fine against all widths."""
+def step_of(query: Query, asked: Asked, lost: Mapping[int, float] | None = None) -> float:
+    """The step that a number is counted in: 1 for whole numbers, else fine against all widths.
+
+    Cells that are rounded to it are added up. Where rows are, so many half steps are `lost` of each table.
+    """
     quantity, margins = asked.quantity, _margins(query)
     if quantity.is_whole:
         return 1.0
@@ -66,8 +84,9 @@ def step_of(query: Query, asked: Asked) -> float:
         moves = moves_of(margins.tables[at], one)
         costs[at] = moves.numbers * (moves.steps / width) ** 2
     light = {at for at, cost in costs.items() if cost < LIGHT * math.fsum(costs.values())}
+    shares = (FOR_STEPS, FOR_STEPS_LIGHT) if lost is None else (FOR_ROWS, FOR_ROWS_LIGHT)
     rounding = [
-        (FOR_STEPS_LIGHT if at in light else FOR_STEPS) * width / margins.tables[at].largest
+        shares[at in light] * width / (margins.tables[at].largest if lost is None else lost[at])
         for at, width in asked.widths.items()
     ]
     least = min([*rounding, *([FOR_STEPS * asked.cells] if asked.cells is not None else [])])
@@ -80,9 +99,10 @@ def _margins(query: Query) -> Margins:
     return query.margins
 
 
-def _made(kind: Callable[..., S], query: Query, asked: Asked, **own: Any) -> S:
+def _made(kind: Callable[..., S], query: Query, asked: Asked, change: Change | None = None, **own: Any) -> S:
     """A strategy for a number, with what those of its kind have of their own."""
-    return kind(label=asked.label, margins=_margins(query), change=change_of(query, asked), **own)
+    change = change or change_of(query, asked)
+    return kind(label=asked.label, margins=_margins(query), change=change, **own)
 
 
 def _cells(query: Query, asked: Asked) -> Strategy:
@@ -101,11 +121,25 @@ def _separate(query: Query, asked: Asked) -> Strategy | None:
         size = int(margins.tables[table].sizes.max())
         if table != finest and (cells is None or width < cells * math.sqrt(size)):
             measured.append(table)
-    made = _measured(query, asked, measured) if len(measured) > 1 else None
+    made = _measured(query, asked, measured, rows=True) if len(measured) > 1 else None
     if made is None:
         return None
-    tree = _made(Separate, query, asked, measured=made.measured, upward=_upward(made, asked))
-    return next((one for one in (tree, made) if one.kinds <= MOST_KINDS), None)
+    tree = replace(made, upward=_upward(made, asked))
+    found = next((one for one in (tree, made) if one.kinds <= MOST_KINDS), None)
+    if found is None or asked.quantity.is_whole:
+        return found
+    lost = {at: WHOLE + found.rows_weight(at) for at in asked.widths}
+    return replace(found, change=change_of(query, asked, step_of(query, asked, lost), rows=True))
+
+
+def _shared(query: Query, asked: Asked) -> Strategy | None:
+    """The same, with a total that shares the noise of the next finer table."""
+    made = _separate(query, asked)
+    if not isinstance(made, Separate) or not made.can_be_shared:
+        return None
+    # the cells of people with several of them are cheaper by themselves
+    finer = made.margins.tables[made.chain[1]]
+    return replace(made, shared=True) if made.change.cells == 1 or finer.largest > 1 else None
 
 
 def _upward(separate: Separate, asked: Asked) -> tuple[int, ...]:
@@ -119,9 +153,12 @@ def _upward(separate: Separate, asked: Asked) -> tuple[int, ...]:
 
 
 def _measured(
-    query: Query, asked: Asked, measured: Sequence[int], upward: Sequence[Any] = ()
+    query: Query, asked: Asked, measured: Sequence[int], upward: Sequence[Any] = (), *, rows: bool
 ) -> Separate | None:
-    """Nested tables of which these have noise of their own, and so much of the finer ones."""
+    """Nested tables of which these have noise of their own, and so much of the finer ones.
+
+    Cells are rounded to steps, or `rows`.
+    """
     margins = _margins(query)
     if margins.chain is None or margins.chain[-1] not in measured:
         return None
@@ -131,7 +168,9 @@ def _measured(
     if not sound or told_twice or shares.get(margins.chain[-1]):
         return None
     made = tuple(sorted(set(measured)))
-    return _made(Separate, query, asked, measured=made, upward=tuple(shares[at] for at in made if shares))
+    shared = tuple(shares[at] for at in made if shares)
+    change = change_of(query, asked, rows=rows)
+    return _made(Separate, query, asked, change, measured=made, upward=shared)
 
 
 def _apart(query: Query, asked: Asked) -> Strategy | None:
@@ -141,9 +180,12 @@ def _apart(query: Query, asked: Asked) -> Strategy | None:
     return Apart(label=asked.label, margins=_margins(query), change=change_of(query, asked))
 
 
-def _alone(query: Query, asked: Asked) -> Strategy | None:
+def _alone(query: Query, asked: Asked, *, rows: bool = True) -> Strategy | None:
     """Others need not add up if the query says so."""
-    return None if query.add_up else _made(Alone, query, asked)
+    if query.add_up:
+        return None
+    step = step_of(query, asked, dict.fromkeys(asked.widths, 1.0)) if rows else None
+    return _made(Alone, query, asked, change_of(query, asked, step, rows=rows))
 
 
 def strategy_from(query: Query, asked: Asked, record: Mapping[str, Any]) -> Strategy:
@@ -151,20 +193,26 @@ def strategy_from(query: Query, asked: Asked, record: Mapping[str, Any]) -> Stra
     margins = _margins(query)
     if query.running is not None and record.get("kind") not in ("cells", "running"):
         record = {}
+    rows = record.get("rounded") == "rows"
     match record:
         case {"kind": "cells"}:
             made: Strategy | None = simplest(query, asked)
         case {"kind": "separate", "measured": [*labels]} if set(labels) <= set(margins.labels):
             places, upward = [margins.labels.index(label) for label in labels], record.get("upward", [])
             fits = isinstance(upward, list) and len(upward) in (0, len(places))
-            made = _measured(query, asked, places, upward) if fits else None
+            made = _measured(query, asked, places, upward, rows=rows) if fits else None
+            if isinstance(made, Separate) and "shared" in record:
+                made = replace(made, shared=True) if made.can_be_shared else None
         case {"kind": "apart"}:
             made = _apart(query, asked)
         case {"kind": "alone"} if _apart(query, asked) is None:
-            made = _alone(query, asked)
+            made = _alone(query, asked, rows=rows)
         case {"kind": "residual", "weights": [*listed]} if margins.is_grid:
             weights, cumulative = _weights_from(margins, listed), record.get("cumulative", False) is True
-            made = _made(Residual, query, asked, weights=weights, cumulative=cumulative)
+            short = record.get("short", MOST_KEYS)
+            sound = isinstance(short, int) and not isinstance(short, bool) and 1 <= short <= MOST_KEYS
+            own = {"weights": weights, "cumulative": cumulative, "short": short}
+            made = _made(Residual, query, asked, **own) if sound else None
         case {"kind": "running", "weights": [*listed]} if query.running is not None:
             days = _so_far(query).shape[1]
             sound = is_sound(listed, days)
@@ -188,18 +236,34 @@ def _residual(query: Query, asked: Asked) -> Strategy | None:
         return None
     if len(margins.lengths) > MOST_COLUMNS or sum(2 ** len(one) for one in every) > MOST_RESIDUALS:
         return None
-    step, change = step_of(query, asked), change_of(query, asked)
-    widths = {table: width / step for table, width in asked.widths.items()}
+    found: list[tuple[float, float, Residual]] = []
+    for least, axes in product(LEAST_SIGMAS, Axes(lengths=margins.lengths).coarser()):
+        if axes.short == MOST_KEYS and any(share <= MOST_FOR_TABLES for share, *_ in found):
+            break
+        share, cost, way = _weighted(query, asked, axes, least)
+        found.append((share, cost, way))
+        if largest_sigma(way.touched, math.sqrt(cost), query.delta) >= least:
+            break
+    sound = [entry for entry in found if entry[0] <= MOST_FOR_TABLES]
+    return min(sound, key=lambda entry: entry[1])[2] if sound else min(found, key=lambda entry: entry[0])[2]
+
+
+def _weighted(query: Query, asked: Asked, axes: Axes, least: float) -> tuple[float, float, Residual]:
+    """Good weights of residuals, about what they cost, and about the share of delta that tables take."""
+    margins, change = _margins(query), change_of(query, asked)
+    best = partial(best_weights, margins, change, delta=query.delta, axes=axes, least=least)
+    widths = {table: width / change.step for table, width in asked.widths.items()}
     normal = NormalDist().inv_cdf((1 + asked.confidence) / 2)
-    variances = {table: (one / normal) ** 2 for table, one in widths.items()}
-    weights = best_weights(margins, change, variances, query.delta)
-    ways = [_made(Residual, query, asked, weights=weights)]
-    if 2 ** max(map(len, every)) <= MOST_CORNERS:
+    weights = best({table: (one / normal) ** 2 for table, one in widths.items()})
+    ways = [_made(Residual, query, asked, change, weights=weights, short=axes.short)]
+    if 2 ** max(len(table.columns) for table in margins.tables) <= MOST_CORNERS:
         whole = replace(ways[0], cumulative=True)
         allowed = whole.variances(widths, asked.confidence)
         if allowed is not None:
-            ways.append(replace(whole, weights=best_weights(margins, change, allowed, query.delta)))
-    return min(ways, key=lambda way: way.cost(widths, asked.confidence))
+            ways.append(replace(whole, weights=best(allowed)))
+    cost, way = min(((one.cost(widths, asked.confidence), one) for one in ways), key=lambda entry: entry[0])
+    mean, sigma = math.sqrt(cost), math.sqrt(way.squared_length() / cost)
+    return share_of_tables(way.touched, mean, sigma, query.delta), cost, way
 
 
 def _weights_from(margins: Margins, listed: Sequence[Any]) -> dict[frozenset[int], int]:
@@ -229,7 +293,7 @@ def _so_far(query: Query) -> RunningMargin:
 
 
 # The kinds of strategies that are compared, of several tables and of running totals.
-KINDS: tuple[Kind, ...] = (_cells, _separate, _residual)
+KINDS: tuple[Kind, ...] = (_cells, _separate, _shared, _residual)
 RUNNING_KINDS: tuple[Kind, ...] = (_cells, _running)
 
 

@@ -28,7 +28,7 @@ from pbdp.tables.plan import TablePlan
 from pbdp.tables.query import Query
 from pbdp.tables.strategies.fitting import Fitting, Options, Shapes, met
 from pbdp.tables.strategies.joint import sigma_of
-from pbdp.tables.strategies.kinds import simplest, step_of, strategies_of
+from pbdp.tables.strategies.kinds import simplest, strategies_of
 from pbdp.tables.strategies.strategy import Moves, Strategy
 
 # Strategies whose losses have so many times the variance of the best one's are not looked at.
@@ -211,16 +211,17 @@ def _ways(
     query: Query, asked: Asked, strategies: Sequence[Strategy], shapes: Shapes, reasons: list[PbdpError]
 ) -> dict[str, Way]:
     """The strategies of one number by their kinds, each with the designs that its parts may have."""
-    step = step_of(query, asked)
-    widths = {table: width / step for table, width in asked.widths.items()}
-    costs = [strategy.rough_cost(widths) if widths else 0.0 for strategy in strategies]
+    costs = []
+    for strategy in strategies:
+        widths = {table: width / strategy.change.step for table, width in asked.widths.items()}
+        costs.append(strategy.rough_cost(widths) if widths else 0.0)
     found: dict[str, Way] = {}
     for cost, strategy in sorted(zip(costs, strategies, strict=True), key=lambda entry: entry[0]):
         if found and cost > HOPELESS * min(costs):
             break
         try:
             options = Fitting(query=query, asked=asked, strategy=strategy).options(shapes)
-            found[strategy.kind] = strategy, options
+            found[f"{strategy.kind} {strategy.variant}"] = strategy, options
         except CannotCertifyError as error:
             reasons.append(error)
     return found
@@ -316,7 +317,7 @@ def _needed(
         if count := laws.get(part.name, 0):
             design = number_design(part.design)
             joint = design.kernel.joint
-            off += count * (design.found_error() if joint else design.table_at(0.0).log_concave_error())
+            off += count * (design.found_error() if joint else _concave_error(design))
     if off == 0:
         return 0.0
     composed = compose((release, part.composed) for release, part in zip(releases, parts, strict=True))
@@ -325,3 +326,9 @@ def _needed(
     if not math.isfinite(far) or far > 600:
         return math.inf
     return ((1 + math.exp(far)) * off + small) * (1 + 1e-9)
+
+
+def _concave_error(design: Design) -> float:
+    """What a table differs by from a law that is log-concave and even."""
+    table = design.table_at(0.0)
+    return table.log_concave_error() if table.is_symmetric else 1.0

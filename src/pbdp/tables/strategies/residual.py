@@ -52,14 +52,7 @@ from pbdp.tables.strategies.joint import (
     gaussian_width,
     sigma_of,
 )
-from pbdp.tables.strategies.residual_weights import (
-    Columns,
-    moved_rows,
-    short_columns,
-    spread_of,
-    subsets,
-    variance_of,
-)
+from pbdp.tables.strategies.residual_weights import MOST_KEYS, Axes, Columns, subsets
 from pbdp.tables.strategies.rounding import below, in_64_bits, rounded, two_way
 from pbdp.tables.strategies.strategy import Change, Designs, Record
 
@@ -71,7 +64,8 @@ FINE = 1 << 20
 class Residual(JointStrategy):
     """The rows of all residuals, those of columns B with the weight `weights[B]`.
 
-    With `cumulative`, numbers are whole as differences of rounded sums, whichever tables there are.
+    With `cumulative`, numbers are whole as differences of rounded sums, whichever tables there are. Columns
+    of at most `short` keys have all their differences asked.
     """
 
     kind: ClassVar[str] = "residual"
@@ -81,6 +75,7 @@ class Residual(JointStrategy):
     change: Change
     weights: Mapping[Columns, int]
     cumulative: bool = False
+    short: int = MOST_KEYS
     _places: Index = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -94,7 +89,7 @@ class Residual(JointStrategy):
     @property
     def touched(self) -> int:
         change = self.change
-        each = sum(math.prod(moved_rows(columns, self.margins.lengths)) for columns in self.weights)
+        each = sum(map(self._grid.moved, self.weights))
         return change.people * min(change.cells, len(self.margins.cells)) * each
 
     def squared_length(self) -> int:
@@ -130,7 +125,11 @@ class Residual(JointStrategy):
 
     def _is_short(self, columns: Columns, column: int) -> bool:
         """Whether all differences along a column are asked for this residual."""
-        return column in short_columns(columns, self.margins.lengths)
+        return column in self._grid.differences(columns)
+
+    @property
+    def _grid(self) -> Axes:
+        return Axes(lengths=self.margins.lengths, short=self.short)
 
     def answers(self, cells: Index) -> dict[str, Index]:
         lengths = self.margins.lengths
@@ -266,7 +265,7 @@ class Residual(JointStrategy):
         total = 0.0
         for part, weight in self.weights.items():
             if part <= columns:
-                total += variance_of(part, columns, self.margins.lengths) / weight**2
+                total += self._grid.variance(part, columns) / weight**2
         return total
 
     def widths(self, designs: Designs, table: int, confidence: float) -> Array:
@@ -295,9 +294,8 @@ class Residual(JointStrategy):
 
     def _at_corners(self, columns: Columns) -> Corners:
         """The noise of the cumulative sums of a margin, which are off by as many parts of `FINE` at most."""
-        lengths = self.margins.lengths
-        spreads = ((one, spread_of(one, lengths) / weight**2) for one, weight in self.weights.items())
-        return corners_of(columns, lengths, tuple(spreads))
+        spreads = ((one, self._grid.spread(one) / weight**2) for one, weight in self.weights.items())
+        return corners_of(columns, self.margins.lengths, tuple(spreads))
 
     def variances(self, widths: Mapping[int, float], confidence: float) -> dict[int, float] | None:
         """About the variances of numbers of tables that are within so many steps; None if there are none."""
@@ -378,6 +376,7 @@ class Residual(JointStrategy):
         return {
             "kind": self.kind,
             **({"cumulative": True} if self.cumulative else {}),
+            **({"short": self.short} if self.short != MOST_KEYS else {}),
             "weights": [
                 [[names[i] for i in sorted(columns)], weight] for columns, weight in self.weights.items()
             ],

@@ -4,12 +4,17 @@
 row over a_B²: s_B = sqrt(cost_B / sum of l_T·K_TB), K_TB what s_B adds to the variance of T, and l_T are
 moved until the variances are those that are asked for. Weights are whole, so they are large, and each is
 moved by one while that helps.
+
+**How many rows.** Differences along a column of n keys cost n/(n - 1) times less than its keys themselves,
+but one person moves n - 1 of them, and the tables of as many rows differ from their laws. Where that is too
+much of a small delta, fewer columns are short.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import combinations
 
@@ -31,29 +36,56 @@ ROUNDS, MOST_PASSES = 400, 20
 SIGMAS = np.linspace(0.7, 1.0, 32)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Axes:
+    """How many keys the columns of a grid have, and of how many keys the longest `short` column may be."""
+
+    lengths: tuple[int, ...]
+    short: int = MOST_KEYS
+
+    def differences(self, columns: Columns) -> Columns:
+        """The columns along which all differences are asked: short ones, unless rows are too many."""
+        return _differences(self, columns)
+
+    def spread(self, part: Columns) -> float:
+        """e where a residual has noise of the covariance e·(P x P x ...), for rows of variance, weight 1."""
+        return 1 / math.prod(self.lengths[i] for i in self.differences(part))
+
+    def variance(self, part: Columns, columns: Columns) -> float:
+        """What a residual adds to the variance of a margin, over that of a row with the weight 1."""
+        found = self.spread(part)
+        for i in columns:
+            found *= 1 - 1 / self.lengths[i] if i in part else 1 / self.lengths[i] ** 2
+        return found
+
+    def moved(self, part: Columns) -> int:
+        """How many rows of a residual one cell moves."""
+        return math.prod(self.lengths[i] - 1 for i in self.differences(part))
+
+    def cost(self, part: Columns, change: Change) -> float:
+        """The squared length that one person moves the rows of a residual by, with the weight 1."""
+        one, cells = self.moved(part), change.cells
+        longest = max((self.lengths[i] - 1 for i in self.differences(part)), default=1)
+        same = one if len(part) < len(self.lengths) else max(1, one // longest)
+        return float(max(cells * one + cells * (cells - 1) * same, 1))
+
+    def coarser(self) -> Iterator[Axes]:
+        """These, and with fewer short columns: one person then moves fewer rows, which cost more."""
+        yield self
+        for keys in sorted({one for one in self.lengths if 2 < one <= self.short}, reverse=True):
+            yield replace(self, short=keys - 1)
+
+
 @lru_cache(maxsize=4096)
-def short_columns(columns: Columns, lengths: tuple[int, ...]) -> Columns:
-    """The columns along which all differences are asked: those with few keys, unless rows are too many."""
+def _differences(axes: Axes, columns: Columns) -> Columns:
+    lengths = axes.lengths
     rows, found = math.prod(lengths[i] for i in columns), set()
     for i in sorted(columns, key=lambda i: (lengths[i], i)):
         longer = rows // lengths[i] * max(lengths[i] * (lengths[i] - 1) // 2, 1)
-        if lengths[i] <= MOST_KEYS and longer <= MOST_ROWS:
+        if lengths[i] <= axes.short and longer <= MOST_ROWS:
             found.add(i)
             rows = longer
     return frozenset(found)
-
-
-def spread_of(part: Columns, lengths: tuple[int, ...]) -> float:
-    """e where a residual has noise of the covariance e·(P x P x ...), for rows of variance and weight 1."""
-    return 1 / math.prod(lengths[i] for i in short_columns(part, lengths))
-
-
-def variance_of(part: Columns, columns: Columns, lengths: tuple[int, ...]) -> float:
-    """What a residual adds to the variance of a margin, over that of a row with the weight 1."""
-    found = spread_of(part, lengths)
-    for i in columns:
-        found *= 1 - 1 / lengths[i] if i in part else 1 / lengths[i] ** 2
-    return found
 
 
 def residuals_of(margins: Margins) -> list[Columns]:
@@ -66,17 +98,26 @@ def residuals_of(margins: Margins) -> list[Columns]:
 
 
 def best_weights(
-    margins: Margins, change: Change, variances: Mapping[int, float], delta: float
+    margins: Margins,
+    change: Change,
+    variances: Mapping[int, float],
+    delta: float,
+    *,
+    axes: Axes | None = None,
+    least: float = FIRST_SIGMA,
 ) -> dict[Columns, int]:
-    """The weights with which tables (by their places) have these variances at about the least cost."""
-    lengths, parts = margins.lengths, residuals_of(margins)
-    costs = np.array([cost_of(part, lengths, change) for part in parts])
-    axes = [
+    """The weights with which tables (by their places) have these variances at about the least cost.
+
+    They are for noise with a σ of `least` steps or more.
+    """
+    axes, parts = axes or Axes(lengths=margins.lengths), residuals_of(margins)
+    costs = np.array([axes.cost(part, change) for part in parts])
+    tables = [
         frozenset(i for i, name in enumerate(margins.columns) if name in margins.tables[at].columns)
         for at in variances
     ]
     shares = np.array(
-        [[variance_of(part, one, lengths) if part <= one else 0.0 for part in parts] for one in axes]
+        [[axes.variance(part, one) if part <= one else 0.0 for part in parts] for one in tables]
     )
     shares /= np.array(list(variances.values()))[:, None]
     levels = np.ones(len(shares))
@@ -85,10 +126,10 @@ def best_weights(
         found = np.sqrt(costs / np.maximum(levels @ shares, 1e-300))
         levels = levels * np.sqrt(shares @ found)
     spreads = np.sqrt(found / float(np.max(shares @ found)))
-    touched = sum(math.prod(moved_rows(part, lengths)) for part in parts) * change.cells * change.people
+    touched = sum(map(axes.moved, parts)) * change.cells * change.people
     mean = change.steps * math.sqrt(float(costs @ spreads**-2.0))
     largest = largest_sigma(touched, mean, delta)
-    sigma = min(max(FIRST_SIGMA, LEAST_WEIGHT * float(spreads.max())), max(largest, FIRST_SIGMA))
+    sigma = min(max(least, LEAST_WEIGHT * float(spreads.max())), max(largest, least))
     tried = [_better(np.maximum(np.rint(part * sigma / spreads), 1.0), costs, shares) for part in SIGMAS]
     best = min(tried, key=lambda weights: _loss(weights, costs, shares))
     return dict(zip(parts, best.astype(int).tolist(), strict=True))
@@ -117,21 +158,6 @@ def _better(weights: Array, costs: Array, shares: Array) -> Array:
         if best >= before * (1 - 1e-5):
             break
     return weights
-
-
-def moved_rows(part: Columns, lengths: tuple[int, ...]) -> list[int]:
-    """By column, how many rows of a residual one cell moves."""
-    short = short_columns(part, lengths)
-    return [lengths[i] - 1 if i in short else 1 for i in sorted(part)]
-
-
-def cost_of(part: Columns, lengths: tuple[int, ...], change: Change) -> float:
-    """The squared length that one person moves the rows of a residual by, with the weight 1."""
-    short = short_columns(part, lengths)
-    one = math.prod(moved_rows(part, lengths))
-    same = one if len(part) < len(lengths) else max(1, one // max((lengths[i] - 1 for i in short), default=1))
-    cells = change.cells
-    return float(max(cells * one + cells * (cells - 1) * (same if cells > 1 else 0), 1))
 
 
 def subsets(columns: Iterable[int]) -> list[Columns]:

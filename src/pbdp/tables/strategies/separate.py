@@ -26,12 +26,19 @@ weight, and so on outwards: E_v is a weighted sum of independent noises with few
 as they are. Others are rounded by less than 1; if that, and what was moved before, makes a group's number
 differ by r from what is said above, its n parts differ by r/n before they are rounded themselves. An only
 part has the number of its group.
+
+**A total that is shared.** Where a person is replaced, a total may have noise of the same part as the groups
+of the next finer measured table, and costs nothing then (`strategy`).
+
+**Steps.** Sums of real numbers are rounded to steps row by row (`rows_rounded`). Such an error is added to
+the noise of its row, and has the same weight in E_v: it is off by half a step times all weights at most.
+Cells that were rounded before they were added up would each lose half a step of every sum that they are in.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import lru_cache
@@ -41,8 +48,10 @@ import numpy as np
 
 from pbdp.noise.kernel import Array, Index
 from pbdp.release.combination import Term, law_of_sum
+from pbdp.tables.bounded import Aggregates
 from pbdp.tables.estimates import Noises, near_width, spread_of
 from pbdp.tables.margins import Margin, Margins, parents, summed
+from pbdp.tables.numbers import Quantity
 from pbdp.tables.strategies.cells import near_room_of_sum
 from pbdp.tables.strategies.rounding import below, in_64_bits, rounded
 from pbdp.tables.strategies.strategy import Change, Designs, Moves, Record, Strategy
@@ -66,6 +75,8 @@ class Separate(Strategy):
     measured: tuple[int, ...]
     # for each measured table, in 64ths; none where nothing goes up
     upward: tuple[int, ...] = ()
+    # whether the only row of the coarsest measured table has noise of the next finer one's part
+    shared: bool = False
     _known: dict[int, tuple[list[_Kind], Index]] = field(
         init=False, repr=False, compare=False, default_factory=dict
     )
@@ -84,11 +95,57 @@ class Separate(Strategy):
         return next(at for at in order[order.index(table) :] if at in self.measured)
 
     @property
+    def variant(self) -> str:  # type: ignore[override]
+        """Whether a total is shared."""
+        return "shared" if self.shared else ""
+
+    @property
+    def can_be_shared(self) -> bool:
+        """Whether the coarsest measured table is a total whose noise can be that of the next finer one."""
+        change, chain = self.change, self.chain
+        return (
+            change.people == 2
+            and not change.signed
+            and len(chain) > 1
+            and len(self.margins.tables[chain[0]]) == 1
+        )
+
+    def part_of(self, table: int) -> str:
+        """The part that the rows of a measured table belong to."""
+        chain = self.chain
+        return self.name(chain[1] if self.shared and table == chain[0] else table)
+
+    @property
     def parts(self) -> Mapping[str, Moves]:
-        return {self.name(at): moves_of(self.margins.tables[at], self.change) for at in self.measured}
+        own = [at for at in self.measured if self.part_of(at) == self.name(at)]
+        found = {self.name(at): moves_of(self.margins.tables[at], self.change) for at in own}
+        if self.shared:
+            found[self.part_of(self.chain[0])] = shared_moves(self.margins, self.change)
+        return found
 
     def answers(self, cells: Index) -> dict[str, Index]:
-        return {self.name(at): self.margins.tables[at].sums(cells) for at in self.measured}
+        return self._together({at: self.margins.tables[at].sums(cells) for at in self.measured})
+
+    def _together(self, rows: Mapping[int, Index]) -> dict[str, Index]:
+        """The rows of each part, from those of the measured tables; a shared one comes last."""
+        order = sorted(rows, key=lambda at: self.part_of(at) != self.name(at))
+        return {
+            name: np.concatenate([rows[at] for at in order if self.part_of(at) == name])
+            for name in self.parts
+        }
+
+    def _rows(self, rows: Mapping[str, Index], table: int) -> Index:
+        """Those of a measured table."""
+        own, size = rows[self.part_of(table)], len(self.margins.tables[table])
+        return own[:size] if self.part_of(table) == self.name(table) else own[-size:]
+
+    def rows_of(
+        self, quantity: Quantity, aggregates: Aggregates, steps: Callable[[str, Index | Array], Index]
+    ) -> dict[str, Index]:
+        if not self.change.rows_rounded:
+            return Strategy.rows_of(self, quantity, aggregates, steps)
+        tables = {at: self.part_of(at) for at in self.measured}
+        return self._together(rounded_rows(tables, self.margins, quantity, aggregates, steps))
 
     def tables(self, rows: Mapping[str, Index]) -> list[Array | Index]:
         raised = self._raised(rows)
@@ -110,7 +167,7 @@ class Separate(Strategy):
         found: dict[int, tuple[Index, int]] = {}
         finer: int | None = None
         for at in reversed(self.chain):
-            own, share, parts = rows[self.name(at)], self.share_of(at), 1
+            own, share, parts = self._rows(rows, at), self.share_of(at), 1
             if finer is not None and share:
                 values, parts = found[finer]
                 # whole numbers of any length, as products need not fit into 64 bits
@@ -149,6 +206,10 @@ class Separate(Strategy):
         """How many kinds of groups there are, each with a width of its own."""
         return max(len(kinds) for kinds, _ in self._groups().values())
 
+    def rows_weight(self, table: int) -> float:
+        """The largest sum of the weights of all rows that a number of a table follows from."""
+        return max(float(kind.weight) for kind in self._groups()[table][0])
+
     def widths(self, designs: Designs, table: int, confidence: float) -> Array:
         kinds, of_group = self._groups()[table]
         sizes = self.margins.tables[table].sizes
@@ -156,7 +217,7 @@ class Separate(Strategy):
         found = [
             float(math.ceil(width_of(self._noises(kind, designs), confidence) + kind.moved)) for kind in kinds
         ]
-        return np.asarray(np.array(found)[of_group] + float(self.change.lost) * sizes)
+        return np.asarray(np.array(found)[of_group] + self._lost(kinds, of_group, sizes))
 
     def room(self, designs: Designs, table: int, confidence: float, width: float) -> float:
         rooms = (
@@ -173,14 +234,21 @@ class Separate(Strategy):
         """The noises of each kind of group, and how far off they may be for it to be within the width."""
         kinds, of_group = self._groups()[table]
         largest = np.zeros(len(kinds))
-        np.maximum.at(largest, of_group, self.margins.tables[table].sizes)
+        np.maximum.at(largest, of_group, self._lost(kinds, of_group, self.margins.tables[table].sizes))
         return [
             (self._noises(kind, designs), max(math.floor(width - lost) - float(kind.moved), 1e-9))
-            for kind, lost in zip(kinds, float(self.change.lost) * largest, strict=True)
+            for kind, lost in zip(kinds, largest, strict=True)
         ]
 
+    def _lost(self, kinds: Sequence[_Kind], of_group: Index, sizes: Index) -> Array:
+        """What rounding to steps adds to each group's error: that of its cells, or of all rows behind it."""
+        if not self.change.rows_rounded:
+            return np.asarray(float(self.change.lost) * sizes)
+        each = [float(self.change.lost * kind.weight) for kind in kinds]
+        return np.asarray(np.array(each)[of_group])
+
     def _noises(self, kind: _Kind, designs: Designs) -> tuple[Noises, ...]:
-        return tuple((designs[self.name(at)], weight, count) for at, weight, count in kind.terms)
+        return tuple((designs[self.part_of(at)], weight, count) for at, weight, count in kind.terms)
 
     def _groups(self) -> dict[int, tuple[list[_Kind], Index]]:
         """For each table the kinds of its groups, and which kind each group is."""
@@ -216,12 +284,12 @@ class Separate(Strategy):
 
     def record(self) -> Record:
         labels = [self.margins.labels[at] for at in self.measured]
-        return {"kind": self.kind, "measured": labels} | (
-            {"upward": list(self.upward)} if self.upward else {}
-        )
+        upward = {"upward": list(self.upward)} if self.upward else {}
+        shared = {"shared": True} if self.shared else {}
+        return {"kind": self.kind, "measured": labels} | upward | shared | rounding_record(self.change)
 
     def follows(self, table: int) -> str:
-        return self.name(self.source(table))
+        return self.part_of(self.source(table))
 
     def rows(self, table: int) -> int:
         kinds, _ = self._groups()[table]
@@ -266,6 +334,11 @@ class _Kind:
                 found[at, weight] = found.get((at, weight), 0) + count
         return tuple((at, weight, count) for (at, weight), count in found.items())
 
+    @property
+    def weight(self) -> Fraction:
+        """The sum of the weights of all rows that its number follows from, whichever sign they have."""
+        return sum((abs(weight) * count for _, weight, count in self.terms), Fraction(0))
+
     def part(
         self, weights: Mapping[int, Fraction], counts: Sequence[int], within: Sequence[int], parts: int
     ) -> _Kind:
@@ -286,6 +359,24 @@ class _Kind:
         return _Kind(inner=tuple(inner), outer=tuple(outer), moved=moved, off=off)
 
 
+def rounded_rows(
+    tables: Mapping[int, str],
+    margins: Margins,
+    quantity: Quantity,
+    aggregates: Aggregates,
+    steps: Callable[[str, Index | Array], Index],
+) -> dict[int, Index]:
+    """Exact sums of cells for each of these tables, by the steps of their parts: private."""
+    cells = (quantity.answers(aggregates) / quantity.unit).astype(np.int64)
+    sums = {at: margins.tables[at].exact_sums(cells).astype(np.float64) * quantity.unit for at in tables}
+    return {at: steps(name, sums[at]) for at, name in tables.items()}
+
+
+def rounding_record(change: Change) -> Record:
+    """What a record says of how answers are rounded; nothing if it is the cells that are."""
+    return {"rounded": "rows"} if change.rows_rounded else {}
+
+
 def moves_of(table: Margin, change: Change) -> Moves:
     """What one person moves of a table whose rows have noise of their own; proved in `strategy`."""
     largest = int(table.sizes.max())
@@ -304,6 +395,13 @@ def moves_of(table: Margin, change: Change) -> Moves:
         laws=change.people * (cells + 1),
         concave=True,
     )
+
+
+def shared_moves(margins: Margins, change: Change) -> Moves:
+    """What one person moves of a table and of a total that shares its noise; proved in `strategy`."""
+    cells = min(change.cells, len(margins.cells))
+    steps = cells * (change.steps + change.rows_rounded)
+    return Moves(numbers=change.people, steps=steps, laws=change.people * (cells + 1) + 1, concave=True)
 
 
 def _near_room(noises: tuple[Noises, ...], confidence: float, left: float) -> float:

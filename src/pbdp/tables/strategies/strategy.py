@@ -32,6 +32,18 @@ remains is to dominate each part over *all* c that one person may cause:
 
   So the part is one release with sensitivity k·s (two, where a person is replaced: the rows that gain move by
   what the one adds, those that lose by what the other takes).
+- *A total that is shared.* Let a person be replaced, and no value be negative. If one adds α in all cells and
+  the other takes β, the sums over groups of cells move by α and by β in all, and their total by α - β. Let
+  α >= β, and let all of these rows have noise of one log-concave and even law. The groups are dominated by
+  two rows that are moved by α and by β. An even law moved down is one moved up, seen in a mirror, so the
+  latter and the total, moved by β and by α - β, are dominated by one row that is moved by α. So groups and
+  total are two releases with sensitivity k·s, as the groups are without their total: it costs nothing.
+- *Rows that are rounded.* Cells of real numbers are rounded to steps, or else (`rows_rounded`) their sums: a
+  row that one person moves by c in all of its m cells, m·Δ at most, then moves by ceil(c/step) steps, and
+  that is at most m·s with s = ceil(Δ/step). So all of the above holds for these rows too, and a row loses
+  half a step to rounding, however many cells it has. Of a total that is shared only the sum is known: rows
+  that are moved by β_1, β_2, ... and by α - β move by ceil(β_1/step) + ... + ceil((α - β)/step) steps, which
+  is below α/step + k + 1, and so at most k·(s + 1).
 - *Rounded Gaussian noise* (`noise.rounded_gaussian`) on any rows: one release, by the largest Euclidean
   length of c, since y is a function of A·x + Gaussian noise.
 
@@ -81,8 +93,8 @@ Designs = Mapping[str, Design]
 class Change:
     """What one person can do: at most `cells` cells, each by at most `steps`; `people` where one is replaced.
 
-    `signed` says that some may be moved up and others down. `lost` is what rounding to steps takes of every
-    cell (`Grid.lost`).
+    `signed` says that some may be moved up and others down. `lost` is what rounding to a `step` takes of
+    every cell (`Grid.lost`), or of every row, if cells are added up as they are and only `rows_rounded`.
     """
 
     cells: int
@@ -90,6 +102,8 @@ class Change:
     people: int = 1
     signed: bool = False
     lost: Fraction = Fraction(0)
+    step: float = 1.0
+    rows_rounded: bool = False
 
     def __post_init__(self) -> None:
         if self.people not in (1, 2):
@@ -118,10 +132,13 @@ class Strategy(ABC):
     kind: ClassVar[str]
     # whether its rows are accounted together, by their length: noise of a joint kernel, and of no other
     joint: ClassVar[bool] = False
+    # what strategies of one kind that are compared with each other differ in
+    variant: str = ""
     # whether its tables agree wherever they are about the same rows
     adds_up: ClassVar[bool] = True
     label: str
     margins: Margins
+    change: Change
 
     @property
     def is_whole(self) -> bool:
