@@ -224,6 +224,23 @@ def test_plain_noise_on_a_range_narrower_than_the_sensitivity() -> None:
     assert claim.upper >= truth - force.ROUNDING
 
 
+@pytest.mark.parametrize("epsilon", [0.0, 0.7, 1.6])
+@pytest.mark.parametrize("boost", [0.3, 0.9])
+def test_both_ends_of_a_range_much_longer_than_the_noise_count(boost: float, epsilon: float) -> None:
+    """Every pair of answers, where the search looks at those near either end and at one between."""
+    n, answers = force.noise_values(40), np.arange(221.0)
+    laws = force.boosted(force.normalized(force.laplace(n, 0.7)), n, answers, 220 - answers, boost)
+    truth = force.worst_pair(np.exp(laws), 2, force.hockey_stick(epsilon))
+    kernel, region = DiscreteLaplace(scale=0.7), FixedRegion(low=0, high=220)
+    mechanism = Boosted(kernel=kernel, region=region, boost=boost)
+    tally = Tally()
+
+    claim = ExactAccountant(mechanism=mechanism, sensitivity=2).delta_at(epsilon)
+
+    tally.add(truth, claim.lower, claim.upper, force.ROUNDING, (boost, epsilon))
+    tally.confirm()
+
+
 # ------------------------------------------------------------------------------------- continuous noise
 
 

@@ -250,9 +250,9 @@ def losses_of(plans: tuple[tuple[Priced, int], ...], aside: float) -> Losses:
     """All of the plans, each made so many times, as one step; a composition may set `aside` so much mass."""
     parts: list[tuple[Laws, int]] = []
     reaches: list[Fraction | None] = []
-    missing = 0.0
+    each = [count * plan.missing for plan, count in plans if isinstance(plan, Plan)]
+    missing = math.fsum(each) * (1 + 2.0**-50)
     for plan, count in plans:
-        missing += count * (plan.missing if isinstance(plan, Plan) else 0.0) * (1 + 2.0**-50)
         noises = noises_of(plan)
         parts += [(_table_laws(noise.design, noise.steps), count * noise.releases) for noise in noises]
         parts += [(laws, count) for laws in _untabled_laws(plan)]
