@@ -23,6 +23,7 @@ from pbdp.mechanism.relative import RelativeRegion
 from pbdp.noise.gaussian import Gaussian
 from pbdp.noise.kernel import Kernel
 from pbdp.noise.laplace import DiscreteLaplace, Laplace
+from pbdp.noise.table import TableKernel
 from tests.brute import designs, force, quadrature
 from tests.brute.designs import Array, Noise, Random
 from tests.brute.tally import Tally
@@ -222,6 +223,36 @@ def test_plain_noise_on_a_range_narrower_than_the_sensitivity() -> None:
 
     assert claim.lower <= truth + force.ROUNDING
     assert claim.upper >= truth - force.ROUNDING
+
+
+@pytest.mark.parametrize(
+    ("row", "start", "theta", "nonnegative", "sensitivity"),
+    [
+        ((2, 2, 17, 16, 13, 12, 11, 8, 6, 3), -2, 0.6, False, 2),
+        ((1, 2, 2, 2, 5, 6, 7, 4, 3, 3, 1, 1, 1), -6, 0.3, False, 1),
+        ((7, 1, 8, 1, 8, 1, 7), -3, 0.1, False, 2),
+        ((6, 5, 2, 4, 4, 4, 4, 4, 2, 5, 6), -5, 0.1, True, 2),
+    ],
+)
+def test_noise_that_is_lopsided_or_has_bumps_is_looked_at_for_every_answer(
+    row: tuple[int, ...], start: int, theta: float, nonnegative: bool, sensitivity: int
+) -> None:
+    """Where a search over mirror images, or by envelopes, would find less."""
+    law, n = np.array(row) / sum(row), force.noise_values(12)
+    answers = np.arange(0 if nonnegative else -110, 111)
+    reach = theta * np.abs(answers) + 1.5
+    region = RelativeRegion(theta=theta, tau=1.5, nonnegative=nonnegative)
+    kernel, masses = TableKernel(probabilities=law, start=start), force.table(n, law, start)
+    tally = Tally()
+    for boost in (0.4, 0.8):
+        laws = np.exp(force.boosted(force.normalized(masses), n, reach, reach, boost))
+        mechanism = Boosted(kernel=kernel, region=region, boost=boost)
+        accountant = ExactAccountant(mechanism=mechanism, sensitivity=sensitivity)
+        for epsilon in (0.0, 0.5, 1.0):
+            truth = force.worst_pair(laws, sensitivity, force.hockey_stick(epsilon))
+            claim = accountant.delta_at(epsilon)
+            tally.add(truth, claim.lower, claim.upper, force.ROUNDING, (boost, epsilon))
+    tally.confirm()
 
 
 @pytest.mark.parametrize("epsilon", [0.0, 0.7, 1.6])
