@@ -45,6 +45,12 @@ def test_a_table_adds_up_stays_unimodal_and_keeps_the_confidence(family: designs
         assert np.abs(table.probabilities() - exact).max() < 1e-11
 
 
+@pytest.mark.parametrize("weights", [[TOTAL + 1, -1], [TOTAL - 1], [TOTAL, 1]])
+def test_weights_that_are_no_probabilities_are_refused(weights: list[int]) -> None:
+    with pytest.raises(AssertionError, match="add up"):
+        WeightTable(start=0, weights=np.array(weights, dtype=np.int64))
+
+
 def test_the_ends_of_a_table_have_weight() -> None:
     table = integer_weights(np.array([0.0, 1e-30, 0.25, 0.5, 0.25, 0.0]), -3)
 
