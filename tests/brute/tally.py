@@ -15,6 +15,7 @@ class Tally:
     designs: int = 0
     violations: list[str] = field(default_factory=list)
     _excess: list[npt.NDArray[np.float64]] = field(default_factory=list)
+    _shortfall: list[npt.NDArray[np.float64]] = field(default_factory=list)
     _below_nothing: float = 0.0
 
     def add(
@@ -32,6 +33,7 @@ class Tally:
         self.designs += len(true)
         some = (true > slack) & np.isfinite(true)
         self._excess.append((high[some] - true[some]) / true[some])
+        self._shortfall.append((true[some] - low[some]) / true[some])
         self._below_nothing = max(self._below_nothing, float(np.max(high[true <= slack], initial=0.0)))
 
     @property
@@ -45,6 +47,7 @@ class Tally:
         return self._below_nothing
 
     def confirm(self, median: float = 1e-6) -> None:
-        """No violation, and the median relative excess below `median`."""
+        """No violation, and both bounds within `median` of the truth for more than half of the designs."""
         assert not self.violations, f"{len(self.violations)} of {self.designs}, first: {self.violations[0]}"
         assert float(np.median(self.excess)) < median
+        assert float(np.median(np.concatenate(self._shortfall))) < median

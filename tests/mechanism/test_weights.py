@@ -45,6 +45,12 @@ def test_a_table_adds_up_stays_unimodal_and_keeps_the_confidence(family: designs
         assert np.abs(table.probabilities() - exact).max() < 1e-11
 
 
+@pytest.mark.parametrize("weights", [[TOTAL + 1, -1], [TOTAL - 1], [TOTAL, 1]])
+def test_weights_that_are_no_probabilities_are_refused(weights: list[int]) -> None:
+    with pytest.raises(AssertionError, match="add up"):
+        WeightTable(start=0, weights=np.array(weights, dtype=np.int64))
+
+
 def test_the_ends_of_a_table_have_weight() -> None:
     table = integer_weights(np.array([0.0, 1e-30, 0.25, 0.5, 0.25, 0.0]), -3)
 
@@ -72,6 +78,17 @@ def test_both_sides_of_a_table_count(
     table = integer_weights(np.array(masses), start)
     assert table.is_unimodal is unimodal
     assert table.is_symmetric is symmetric
+
+
+@pytest.mark.parametrize("start", [-3, 0, 2])
+def test_the_weight_within_a_width_is_that_of_the_values_in_it(start: int) -> None:
+    weights = np.array([1, 2, 4, 8, 16, 32, TOTAL - 63], dtype=np.int64)
+    table = WeightTable(start=start, weights=weights)
+    ends = [k / 2 for k in range(-18, 19)]
+    for below in ends:
+        for above in ends:
+            inside = [w for n, w in enumerate(weights.tolist(), start) if -below <= n <= above]
+            assert table.weight_within(below, above) == sum(inside)
 
 
 def test_weights_in_multiples_are_split_evenly() -> None:
@@ -197,4 +214,5 @@ def test_the_error_of_a_log_concave_law_is_no_less_than_the_distance_from_one(
 def test_a_law_with_a_gap_or_without_neighbors_of_its_center_is_near_none() -> None:
     gap = WeightTable(start=-2, weights=np.array([1, 0, TOTAL - 2, 0, 1]))
     assert gap.log_concave_error() == 1
-    assert integer_weights(np.array([0.2, 0.5, 0.2]), -1).log_concave_error() == 1
+    for masses, start in (((0.2, 0.5, 0.2), -1), ((0.1, 0.2, 0.4, 0.2), -2), ((0.2, 0.4, 0.2, 0.1), -1)):
+        assert integer_weights(np.array(masses), start).log_concave_error() == 1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from fractions import Fraction
 from itertools import product
 
@@ -15,6 +16,7 @@ from pbdp.mechanism.grid import whole_numbers
 from pbdp.mechanism.weights import WeightTable, integer_weights
 from pbdp.noise.family import known_families
 from pbdp.noise.kernel import Array, Index
+from pbdp.release import combination
 from pbdp.release.combination import Term, law_of_sum
 
 
@@ -64,6 +66,39 @@ def test_small_sums_have_their_exact_law(terms: list[Term]) -> None:
     least = law.half_width(0.88)
     assert sum(mass for value, mass in known.items() if abs(value) <= least) >= 0.88
     assert sum(mass for value, mass in known.items() if abs(value) < least - Fraction(1, 1000)) < 0.88
+
+
+def leaning() -> WeightTable:
+    """Noise that goes much further down than up."""
+    masses = 0.8 ** np.arange(25, -1, -1.0)
+    return integer_weights(np.append(masses, [0.3]) / (masses.sum() + 0.3), -25)
+
+
+@pytest.mark.parametrize("cells", [16, 48, 1 << 20])
+@pytest.mark.parametrize(
+    "terms",
+    [
+        [Term(table=leaning())],
+        [Term(table=leaning(), count=3)],
+        [
+            Term(table=leaning(), weight=Fraction(-2, 3), count=2),
+            Term(table=lopsided(), weight=Fraction(7, 5)),
+        ],
+        [Term(table=leaning(), weight=Fraction(1, 7)), Term(table=leaning(), weight=Fraction(-3, 11))],
+    ],
+)
+def test_sums_with_too_few_cells_are_on_the_safe_side(
+    terms: list[Term], cells: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Noise is put into groups, and moved to a unit that its weights are no multiples of."""
+    monkeypatch.setattr(combination, "MOST_CELLS", cells)
+    monkeypatch.setattr(combination, "MOVED_CELLS", 8)
+    law, known = law_of_sum(terms), exact(terms)
+    sizes = sorted((abs(value), mass) for value, mass in known.items())
+    values, sums = [size for size, _ in sizes], np.cumsum([0.0, *(float(mass) for _, mass in sizes)])
+    for width in np.linspace(0, 1.2 * float(values[-1]), 150).tolist():
+        assert law.within(width) <= sums[bisect_right(values, Fraction(width))] + 1e-12
+    assert law.within(2 * values[-1] + law.moved) > 0.999
 
 
 @pytest.mark.parametrize(("family", "scale", "count"), [("laplace", 17.0, 24), ("gaussian", 3.0, 6312)])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
+from functools import partial
 
 import mpmath
 import numpy as np
@@ -260,6 +261,15 @@ def test_the_boundary_bound_holds_and_is_not_far_off(scale: float, a: float, b: 
     bound = boundary_error(a, b, 1 / (scale * math.sqrt(2 * math.pi)), scale * math.sqrt(2 / math.pi))
 
     assert actual <= bound <= 6 * actual
+
+
+@pytest.mark.parametrize("dimensions", [2, 300])
+def test_every_coordinate_counts_in_the_distance_from_the_ideal_law(dimensions: int) -> None:
+    """2^-57 for each; four times as much where short vectors are taken out."""
+    made = partial(SphericalNoise, dimensions=dimensions, finer=1, sigma=3.0)
+    for noise, factor in ((made(), 1), (made(length=Fixed(Fraction(10))), 4)):
+        found = noise.error(peak=0.2, mean=2.5)
+        assert factor * dimensions * 2.0**-57 <= found <= 3 * factor * dimensions * 2.0**-57
 
 
 def test_noise_that_leaves_no_bits_for_fractions_is_refused() -> None:

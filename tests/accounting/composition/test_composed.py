@@ -135,6 +135,19 @@ def test_pure_epsilons_add_up() -> None:
     assert bounds.upper == pytest.approx(8 * math.log(3), rel=1e-12)
 
 
+def test_the_pure_epsilon_of_several_pairs_is_that_of_the_worst() -> None:
+    bounds = compose([(pair_release([0.9, 0.1], [0.6, 0.4]), 5)]).epsilon_at(0.0)
+    assert bounds.lower <= 5 * math.log(4) <= bounds.upper
+    assert bounds.lower == pytest.approx(5 * math.log(4), rel=1e-12)
+    assert bounds.upper == pytest.approx(5 * math.log(4), rel=1e-12)
+
+
+def test_a_loss_too_large_for_numbers_leaves_no_pure_epsilon() -> None:
+    """ln(0.5 / 1e-280) = 644 is neglected, and so counts as infinite."""
+    release = pair_release([0.5, 0.5], [1.0, 1e-280], one_way=True)
+    assert compose([(release, 1)]).epsilon_at(0.0).upper == math.inf
+
+
 def test_a_table_has_no_pure_epsilon() -> None:
     assert compose([(table_release(gaussian_table(5.0), 1), 2)]).epsilon_at(0.0).lower == math.inf
 

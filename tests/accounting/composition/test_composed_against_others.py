@@ -81,6 +81,20 @@ def test_both_directions_cover_every_mixture_of_them(count: int) -> None:
         assert max(delta_of(table, bounds.lower) for table in mixtures) >= delta
 
 
+@pytest.mark.parametrize("pair", [PAIRS["rare"], ([0.9, 0.1], [0.6, 0.4])])
+@pytest.mark.parametrize("count", [2, 4])
+def test_delta_of_both_directions_is_that_of_the_worst_mixture(
+    pair: tuple[list[float], list[float]], count: int
+) -> None:
+    ahead, back = outcomes(*pair), outcomes(*pair[::-1])
+    mixtures = [composed([(ahead, k), (back, count - k)]) for k in range(count + 1)]
+    made = compose([(pair_release(*pair), count)])
+    for epsilon in (0.0, 0.2, 1.0, 1.7, 2.5):
+        truth, bounds = max(delta_of(table, epsilon) for table in mixtures), made.delta_at(epsilon)
+        assert bounds.lower <= truth <= bounds.upper
+        assert bounds.lower > truth / 2
+
+
 @settings(max_examples=40, deadline=None, derandomize=True)
 @given(
     weights=st.lists(st.tuples(st.integers(1, 50), st.integers(0, 50)), min_size=2, max_size=4),

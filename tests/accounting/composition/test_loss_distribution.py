@@ -72,6 +72,13 @@ def test_a_profile_that_is_not_convex_is_raised_and_never_lowered() -> None:
     distribution = profile_distribution(0, 0.5, deltas)
     for k, delta in enumerate(deltas):
         assert delta_of(distribution, 0.5 * k) >= delta
+    assert deltas[-1] <= distribution.infinity <= deltas[-1] * (1 + 1e-12)
+
+
+@pytest.mark.parametrize("first", [-620, 500])
+def test_a_profile_of_losses_too_large_for_numbers_is_refused(first: int) -> None:
+    with pytest.raises(InputError, match="epsilon"):
+        profile_distribution(first, 1.0, np.full(110, 0.5))
 
 
 def test_a_profile_outside_zero_to_one_is_refused() -> None:

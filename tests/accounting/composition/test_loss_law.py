@@ -64,3 +64,10 @@ def test_equal_losses_of_a_staircase_are_one_atom_and_cost_the_same(monkeypatch:
 def test_probabilities_that_do_not_add_up_are_refused() -> None:
     with pytest.raises(InputError, match="add up to 1"):
         pair_release([0.5, 0.4], [0.5, 0.5])
+
+
+@pytest.mark.parametrize("wrong", [[1.5, -0.5], [math.nan, 1.0], [math.inf, 0.0]])
+def test_what_is_no_probability_is_refused(wrong: list[float]) -> None:
+    for pair in ((wrong, [0.5, 0.5]), ([0.5, 0.5], wrong)):
+        with pytest.raises(InputError, match="not negative"):
+            pair_release(*pair)

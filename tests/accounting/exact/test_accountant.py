@@ -10,6 +10,8 @@ import numpy as np
 import pytest
 
 from pbdp.accounting.exact.accountant import ExactAccountant, plain_accountant
+from pbdp.accounting.exact.divergences import Renyi
+from pbdp.errors import InputError
 from pbdp.mechanism.absolute import AbsoluteRegion
 from pbdp.mechanism.design import Boosted, boost_for
 from pbdp.mechanism.region import Region
@@ -193,10 +195,24 @@ def test_pure_epsilon_of_plain_noise(kernel: Kernel, exact: float) -> None:
     assert plain_accountant(kernel, 3.0).pure_epsilon().upper == pytest.approx(exact, rel=1e-11)
 
 
-# ------------------------------------------------------------------------------------------ theorem (1)
+@pytest.mark.parametrize("order", [1.2, 1.9, 3.5])
+def test_renyi_divergences_of_two_sets_of_outputs_are_joined_to_that_of_both(order: float) -> None:
+    p, q = np.array([0.5, 0.3, 0.15, 0.05]), np.array([0.1, 0.2, 0.3, 0.4])
+    one, two, both = (
+        np.array([math.log(float(np.sum(p[part] ** order * q[part] ** (1 - order)))) / (order - 1)])
+        for part in (slice(1), slice(1, None), slice(None))
+    )
+    assert Renyi(order).joined(one, two) == pytest.approx(both, rel=1e-13)
 
 
-# ------------------------------------------------------------------------------------------ theorem (2)
+def test_the_bounds_of_a_large_pure_epsilon_hold_its_rounding() -> None:
+    rng = np.random.default_rng(46)
+    for scale in rng.uniform(0.002, 0.02, 40).tolist():
+        claim = plain_accountant(Laplace(scale=scale), 7.0).pure_epsilon()
+        assert Fraction(claim.lower) <= 7 / Fraction(scale) <= Fraction(claim.upper)
 
 
-# --------------------------------------------------------------------------------------- integer tables
+@pytest.mark.parametrize("delta", [-0.1, 1.0, 1.5])
+def test_no_epsilon_is_told_at_a_delta_that_is_none(delta: float) -> None:
+    with pytest.raises(InputError, match="delta"):
+        plain_accountant(Laplace(scale=1.0), 1.0).epsilon_at(delta)

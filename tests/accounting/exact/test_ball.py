@@ -251,6 +251,13 @@ def test_a_delta_that_is_met_without_noise_needs_no_epsilon() -> None:
     assert accountant(3, 1.0, 1.0, 0.5, 1e-9).epsilon_at(0.1).upper == 0.0
 
 
+def test_a_delta_between_its_bounds_at_zero_is_not_said_to_be_met() -> None:
+    mechanism = accountant(3, 1.0, 1.0, 0.5, 0.4)
+    at_zero = mechanism.delta_at(0.0)
+    for delta in np.linspace(at_zero.lower, at_zero.upper, 5).tolist():
+        assert mechanism.delta_at(mechanism.epsilon_at(delta).upper).upper <= delta
+
+
 def test_tiny_and_huge_figures_do_not_break_the_bounds() -> None:
     for sigma, sensitivity in [(1e90, 1e-90), (1e-60, 1e60), (1.0, 1e-150)]:
         found = accountant(4, sigma, 2 * sigma, 0.5, sensitivity).delta_at(0.5)

@@ -56,6 +56,20 @@ def test_delta_of_integer_tables() -> None:
 
         assert claim.lower <= exact <= claim.upper, (table, sensitivity, epsilon)
         assert claim.upper == pytest.approx(float(exact), rel=1e-12, abs=1e-15)
+        assert claim.lower == pytest.approx(float(exact), rel=1e-12, abs=1e-15)
+
+
+def test_bounds_hold_where_almost_all_of_two_sums_cancels() -> None:
+    """Weights that double, at an epsilon near ln 2: of sums of 0.7, 1e-10 is left, or only rounding."""
+    side = [1 << i for i in range(30)]
+    table = scaled([*side, 1 << 30, *side[::-1]], -30)
+    near = math.log(2)
+    below = [near - 10.0**-k for k in range(8, 16)]
+    for epsilon in [*below, math.nextafter(near, 0), near, math.nextafter(near, 1)]:
+        exact = table_truth(table, 1, epsilon)
+        claim = table_delta(table, 1, epsilon)
+        assert claim.lower <= exact <= claim.upper, (epsilon, claim)
+        assert claim.upper - claim.lower < 2e-15
 
 
 def test_epsilon_of_integer_tables() -> None:
@@ -71,6 +85,7 @@ def test_epsilon_of_integer_tables() -> None:
             continue
         assert table_truth(table, sensitivity, claim.upper) <= delta, (table, sensitivity, delta, claim)
         if claim.upper > 1e-9:
+            assert claim.lower >= claim.upper * (1 - 1e-9), (table, sensitivity, delta, claim)
             assert table_truth(table, sensitivity, claim.upper * (1 - 1e-6)) > delta, (
                 table,
                 sensitivity,

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 import numpy as np
 import pytest
 
 from pbdp.accounting.composition.loss_law import LossLaw
-from pbdp.accounting.filters.package import package_law
+from pbdp.accounting.filters.package import _Centered, package_law
 from pbdp.noise.kernel import Array
 from tests.accounting.filters.games import Mechanism, Package, bell, random_mechanism, response
 
@@ -52,6 +54,29 @@ def test_a_package_dominates_its_composition_in_every_direction(seed: int) -> No
         largest = sum(float(np.max(f[np.isfinite(f)])) * n for f, (_, n) in zip(finite, parts, strict=True))
         assert float(reach) >= largest * (1 - 1e-12)
         assert float(reach) == pytest.approx(largest, rel=1e-9)
+
+
+def test_products_and_what_is_cut_off_are_rounded_up_and_hardly() -> None:
+    """In fractions, of the masses as they are."""
+    rng = np.random.default_rng(4)
+    shorter = 0
+    for _ in range(30):
+        masses = [rng.exponential(size=2 * int(rng.integers(1, 9)) + 1) * 1e-3 for _ in range(2)]
+        one, two = (_Centered(0.1, row, bad) for row, bad in zip(masses, (1e-9, 3e-7), strict=True))
+        exact = [Fraction(0)] * (len(masses[0]) + len(masses[1]) - 1)
+        for i, p in enumerate(masses[0].tolist()):
+            for j, q in enumerate(masses[1].tolist()):
+                exact[i + j] += Fraction(p) * Fraction(q)
+        whole, cut = one.times(two, 0.0), one.times(two, 1e-5)
+        assert all(Fraction(m) >= e for m, e in zip(whole.masses.tolist(), exact, strict=True))
+        assert whole.masses == pytest.approx([float(e) for e in exact], rel=1e-13)
+        kept, gap = cut.masses.tolist(), whole.points - cut.points
+        shorter += gap > 0
+        assert kept == whole.masses.tolist()[gap : gap + len(kept)]
+        lost = sum(map(Fraction, whole.masses.tolist())) - sum(map(Fraction, kept))
+        assert Fraction(cut.bad) >= Fraction(whole.bad) + lost
+        assert cut.bad - whole.bad <= 1.001e-5
+    assert shorter > 15
 
 
 def quiet(parts: list[tuple[Mechanism, int]]) -> list[tuple[Mechanism, int]]:

@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import math
 
+import mpmath as mp
 import numpy as np
 import pytest
 
 from pbdp.accounting.composition.loss_law import LARGEST_LOSS, LossLaw, loss_law, table_release
-from pbdp.accounting.filters.steps import step_of, symmetric_law
+from pbdp.accounting.filters.steps import design_release, gaussian_law, step_of, symmetric_law
+from pbdp.mechanism.absolute import AbsoluteRegion
+from pbdp.mechanism.design import Design
+from pbdp.mechanism.grid import whole_numbers
 from pbdp.mechanism.weights import integer_weights
 from pbdp.noise.kernel import Array
+from pbdp.noise.rounded_gaussian import RoundedGaussian
 from tests.accounting.filters.games import Mechanism, bell, random_mechanism, response
 
 EPSILONS = np.concatenate([np.linspace(-4, 4, 81), [-30.0, 30.0]])
@@ -150,3 +155,24 @@ def test_a_curve_of_huge_losses_ends_at_the_largest_that_counts() -> None:
     at = np.array([2.0, 4.0, 30.0])
     places = [int(np.flatnonzero(np.isclose(EPSILONS, one))[0]) for one in at]
     assert np.all(curve_of(law)[places] >= deltas[(at / 2).astype(int)] * (1 - 1e-9))
+
+
+@pytest.mark.parametrize("mu", [0.03, 0.4, 1.0, 3.0, 9.0])
+def test_the_law_of_a_gaussian_pair_lies_on_its_curve(mu: float) -> None:
+    """Balle and Wang's formula in 40 digits, which also says what happens at negative epsilons."""
+    law = gaussian_law(mu)
+    with mp.workdps(40):
+        for epsilon in np.linspace(-4 * mu, 4 * mu + mu * mu / 2, 17).tolist():
+            e, m = mp.mpf(epsilon), mp.mpf(mu)
+            exact = float(mp.ncdf(m / 2 - e / m) - mp.exp(e) * mp.ncdf(-m / 2 - e / m))
+            gains = -np.expm1(np.minimum(epsilon - law.losses, 0.0))
+            found = law.infinite_above + math.fsum(gains * law.masses)
+            assert exact * (1 - 1e-14) <= found <= exact * (1 + 1e-4) + 1e-13
+
+
+def test_rounded_gaussian_noise_is_that_of_its_shift_in_standard_deviations() -> None:
+    region, kernel = AbsoluteRegion.even(8), RoundedGaussian(sigma=5.0)
+    design = Design(grid=whole_numbers(), kernel=kernel, region=region)
+    (law,), (same,) = design_release(design, 3).covered, (gaussian_law(3 / 5.0),)
+    assert law.losses == pytest.approx(same.losses, rel=1e-12)
+    assert law.masses == pytest.approx(same.masses, rel=1e-8, abs=1e-14)

@@ -11,7 +11,9 @@ import pytest
 import pbdp
 from pbdp.accounting.composition.composed import compose
 from pbdp.accounting.composition.loss_law import LossLaw, pair_release
+from pbdp.accounting.exact.accountant import ExactAccountant
 from pbdp.accounting.filters.steps import answer_law, design_release
+from pbdp.domains import Bounds
 from pbdp.mechanism.design import Design
 from pbdp.mechanism.weights import WeightTable
 from pbdp.planning.plan import number_design
@@ -57,6 +59,18 @@ def test_these_designs_change_with_the_answer() -> None:
 def delta_of_law(law: LossLaw, epsilon: float) -> float:
     """The same of a law of losses, from the definition."""
     return law.infinite + float(law.masses @ np.maximum(-np.expm1(epsilon - law.losses), 0.0))
+
+
+def test_the_pair_rests_on_upper_bounds_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    design, exact = designs()["truncated laplace"], ExactAccountant.delta_at
+    expected = answer_law(design, 2)
+
+    def only_above(accountant: ExactAccountant, epsilon: float, tolerance: float) -> Bounds:
+        return Bounds(lower=0.0, upper=exact(accountant, epsilon, tolerance).upper)
+
+    monkeypatch.setattr(ExactAccountant, "delta_at", only_above)
+    found = answer_law.__wrapped__(design, 2)
+    assert np.array_equal(found.masses, expected.masses)
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -19,7 +19,7 @@ from pbdp.ledger.ledger import Ledger
 from pbdp.mechanism.custom import CustomRegion
 from pbdp.planning.plan import Plan, number_design
 from pbdp.planning.pricing import Claim, Price, Terms, fingerprint, price
-from pbdp.planning.pricing.priced import compose_plans, name_of
+from pbdp.planning.pricing.priced import compose_plans, losses_of, name_of
 from pbdp.planning.together import plan_together
 from tests.planning.together.enumeration import worst
 from tests.planning.together.requirements import FEW, count
@@ -204,3 +204,14 @@ def test_a_ledger_keeps_the_spend_of_joint_plans(tmp_path: Path) -> None:
         with pytest.raises(BudgetExceededError, match="too little is left"):
             budget.release(visits(), answers, again=True)
         assert compose_plans([(visits(), paid)]).epsilon_at(1e-6).upper <= 2.5
+
+
+def test_what_several_plans_set_aside_is_added_up_and_rounded_up() -> None:
+    """In fractions; a sum of floats may fall below."""
+    plain = losses_of(((small(0.0), 1), (small(0.0), 2)), 0.0).laws
+    for missing in (5e-3, 1e-9, 0.01 / 3):
+        plan = replace(small(0.0), missing=missing)
+        laws = losses_of(((plan, 1), (plan, 2)), 0.0).laws
+        for law, without in zip(laws, plain, strict=True):
+            exact = Fraction(without.infinite) + 3 * Fraction(missing)
+            assert exact <= Fraction(law.infinite) <= exact * (1 + Fraction(1, 10**14))

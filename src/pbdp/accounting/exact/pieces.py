@@ -50,9 +50,12 @@ class Piece:
 
     @property
     def offset(self) -> Array:
-        """What the weights add to the kernel's loss; +inf where only the first law has mass here."""
+        """What the weights add to the kernel's loss; +inf where only the first law has mass here.
+
+        Where it has none, there is no loss to speak of.
+        """
         with np.errstate(invalid="ignore"):
-            return np.where(np.isneginf(self.log_weight1), -np.inf, self.log_weight1 - self.log_weight2)
+            return self.log_weight1 - self.log_weight2
 
 
 def pieces(kernel: Kernel, pairs: Pairs, boost_loss: float) -> Iterator[Piece]:

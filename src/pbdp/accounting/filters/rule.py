@@ -83,11 +83,16 @@ class Filter:
             rule = "a share of delta from 0 to 1"
             raise InputError("reserve", rule, f"{self.reserve:g}", "0.001 is usual; more lets claims fit.")
 
+    @property
+    def epsilon_below(self) -> float:
+        """The largest float that is not above epsilon as written."""
+        return _below(written(self.epsilon))
+
     def start(self) -> Left:
         """What there is before the first step."""
         reserve = allowed(written(self.delta) * written(self.reserve), PROBABILITIES)
         rest = float(written(self.delta) - Fraction(reserve, PROBABILITIES)) * (1 - 2.0**-50)
-        variance = allowed(largest_variance(_below(written(self.epsilon)), rest), VARIANCES)
+        variance = allowed(largest_variance(self.epsilon_below, rest), VARIANCES)
         return Left(variance=variance, reach=0, reserve=reserve)
 
     def after(
@@ -111,7 +116,7 @@ class Filter:
         own = step.reach if reach is None else min(Fraction(step.reach), reach)
         further = left.reach + charged(own, NATS)
         now = Moment(
-            epsilon=_below(written(self.epsilon)),
+            epsilon=self.epsilon_below,
             v=v,
             reach=_above(Fraction(left.reach, NATS)),
             slack=slack,

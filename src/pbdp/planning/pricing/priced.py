@@ -250,9 +250,8 @@ def losses_of(plans: tuple[tuple[Priced, int], ...], aside: float) -> Losses:
     """All of the plans, each made so many times, as one step; a composition may set `aside` so much mass."""
     parts: list[tuple[Laws, int]] = []
     reaches: list[Fraction | None] = []
-    missing = 0.0
+    missing = [count * plan.missing for plan, count in plans if isinstance(plan, Plan)]
     for plan, count in plans:
-        missing += count * (plan.missing if isinstance(plan, Plan) else 0.0) * (1 + 2.0**-50)
         noises = noises_of(plan)
         parts += [(_table_laws(noise.design, noise.steps), count * noise.releases) for noise in noises]
         parts += [(laws, count) for laws in _untabled_laws(plan)]
@@ -287,7 +286,8 @@ def _untabled_laws(plan: Priced) -> list[Laws]:
     ]
 
 
-def _with_missing(laws: Sequence[LossLaw], missing: float) -> Laws:
-    if missing == 0:
+def _with_missing(laws: Sequence[LossLaw], missing: Sequence[float]) -> Laws:
+    """The laws with what their plans set aside, rounded up."""
+    if not any(missing):
         return tuple(laws)
-    return tuple(replace(law, infinite=math.fsum([law.infinite, missing]) * (1 + 2.0**-50)) for law in laws)
+    return tuple(replace(law, infinite=math.fsum([law.infinite, *missing]) * (1 + 2.0**-50)) for law in laws)

@@ -21,11 +21,12 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from fractions import Fraction
 from functools import lru_cache
 from typing import Any
 
 from pbdp.accounting.composition.case import infinite_mass
-from pbdp.accounting.filters.rule import NATS, PROBABILITIES, RESERVE, Filter, Left
+from pbdp.accounting.filters.rule import NATS, PROBABILITIES, RESERVE, Filter, Left, written
 from pbdp.accounting.risk import guarantee_curve, guessed_right, risk_words
 from pbdp.digits import delta_text, epsilon_text
 from pbdp.errors import ContradictionError, InputError
@@ -319,8 +320,9 @@ def _composition_fits(filter_: Filter, plans: Plans, left: Left) -> bool:
     composition knows it better than the grid of the filter does.
     """
     composed = compose_plans(plans)
-    finite = composed.delta_at(filter_.epsilon).upper - infinite_mass(composed.parts).lower
-    return finite <= (filter_.delta - left.reserve / PROBABILITIES) * (1 - 2.0**-40)
+    delta = composed.delta_at(filter_.epsilon_below).upper
+    finite = Fraction(delta) - Fraction(infinite_mass(composed.parts).lower)
+    return finite <= written(filter_.delta) - Fraction(left.reserve, PROBABILITIES)
 
 
 def _text(value: object) -> str:
