@@ -16,12 +16,12 @@ from pbdp.comparing.means import Means
 from pbdp.comparing.nuisance import variance_of
 from pbdp.comparing.rates import Rates
 from pbdp.comparing.reach import Reach
+from pbdp.comparing.search import check_power, least_loss
 from pbdp.digits import delta_text, percent_down, percent_up, rounded_up
-from pbdp.errors import CannotCertifyError, ContradictionError, InputError, unchangeable
+from pbdp.errors import ContradictionError, InputError, unchangeable
 from pbdp.mechanism.neighbors import Neighbors
 from pbdp.paying import MEANING, PayingFor
 from pbdp.planning.plan import Plan
-from pbdp.root import least_enough
 from pbdp.spelling import neighbours_too, with_words
 
 if TYPE_CHECKING:
@@ -29,14 +29,6 @@ if TYPE_CHECKING:
 
     from pbdp.comparing.compared import Compared
     from pbdp.ledger.budget import Budget
-
-# The search ends this near to the least loss.
-_CLOSE = 1e-3
-# That for power ends with so little more than is needed; or with more, as the power of few people goes up and
-# down. What is about enough is found this near first, and so many straight lines are followed from there.
-_LITTLE, _MORE, _ABOUT, _TRIES = 3e-4, 1e-3, 1e-2, 4
-# Where there is so much more power without noise, about, there is enough.
-_PLENTY = 0.15
 
 
 @unchangeable("A plan", "What it promises follows from what it is: make another plan.")
@@ -57,7 +49,7 @@ class ComparisonPlan:
     @cached_property
     def analysis(self) -> Procedure | Reach:
         """The analysis that goes with the noise: of counts, or of means."""
-        made: Procedure | Reach = self.asked.analyzed(self.noise.mechanism.table_at(0.0))
+        made: Procedure | Reach = self.asked.at(self.loss)
         return made
 
     @property
@@ -373,66 +365,11 @@ def plan_comparison(
             raise AssertionError("one of the two is given")
         asked = Means(**shared, bounds=bounds, spread=spread, mean=mean, guaranteed=guaranteed)
     check_need(wider, power, lift)
-    return _least(asked, wider, power)
-
-
-def _least(asked: Experiment[Any], wider: float | None, power: float | None) -> ComparisonPlan:
-    """The plan with the least loss that is enough."""
     if power is not None:
-        _check_power(asked, power)
+        check_power(asked, power)
     guess = asked.guess(wider=wider, power=power)
     asked = asked.prepared(guess)
-
-    if power is not None:
-        return ComparisonPlan(asked=asked, loss=_least_for_power(asked, power, guess))
-    need = wider or 0.0
-
-    def short(loss: float) -> float:
-        return max(asked.wider(asked.analyzed(asked.table(loss)))) - need
-
-    return ComparisonPlan(asked=asked, loss=least_enough(short, guess, close=_CLOSE))
-
-
-def _least_for_power(asked: Experiment[Any], power: float, guess: float) -> float:
-    """The least loss with this power: about, in less time, and then on straight lines from there."""
-
-    def about(loss: float) -> float:
-        return asked.about_power(asked.analyzed(asked.table(loss)), *asked.planned)
-
-    def exact(loss: float) -> float:
-        return asked.power(asked.analyzed(asked.table(loss)), *asked.planned)
-
-    loss = least_enough(lambda loss: power - about(loss), guess, close=_ABOUT)
-    slope = (about(loss * (1 + _ABOUT)) - about(loss)) / math.log1p(_ABOUT)
-    enough, before = math.inf, None
-    for _ in range(_TRIES):
-        found = exact(loss)
-        if before is not None and abs(math.log(loss / before[0])) > _ABOUT:
-            # of few people, whose power goes up and down, the first slope may be far off; nearer by, this one
-            slope = (found - before[1]) / math.log(loss / before[0])
-        before = loss, found
-        if power <= found <= power + _LITTLE:
-            return loss
-        if power <= found <= power + _MORE:
-            enough = min(loss, enough)
-        if slope <= 0:
-            break
-        loss *= math.exp(min(max((power + _LITTLE / 2 - found) / slope, -1.0), 1.0))
-    if enough < math.inf:
-        return enough
-    return least_enough(lambda loss: power - exact(loss), loss, close=_ABOUT / 2)
-
-
-def _check_power(asked: Experiment[Any], power: float) -> None:
-    """Refuse a power that is not reached without any noise."""
-    if asked.about_power(asked.without, *asked.planned) > power + _PLENTY:
-        return
-    best = asked.power(asked.without, *asked.planned)
-    if best <= power:
-        raise CannotCertifyError(
-            f"Without any noise the power is {percent_down(best)}. Take larger groups, or look for a "
-            "larger lift."
-        )
+    return ComparisonPlan(asked=asked, loss=least_loss(asked, guess, wider=wider, power=power))
 
 
 @neighbours_too
