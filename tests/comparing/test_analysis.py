@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from itertools import product
 
 import numpy as np
@@ -67,6 +68,19 @@ def test_what_is_known_of_other_factors_changes_nothing(measure: Measure) -> Non
     asked = Plane(analysis=analysis, laws=laws)
     for factor in (2.0, 1.0, 3.0, 1.5, 1.75, 1.0):
         assert asked.holds(factor) == Plane(analysis=analysis, laws=laws).holds(factor)
+
+
+@pytest.mark.parametrize("measure", ["difference", "ratio"])
+def test_ends_that_are_known_of_more_counts_change_nothing(measure: Measure) -> None:
+    analysis = Analysis(users=(3000, 2000), variances=(VARIANCE, VARIANCE), measure=measure)
+    more = Plane(analysis=analysis, laws=(count_law(3000, 0.3, NOISE), count_law(2000, 0.3, NOISE)))
+    for rates in ((0.3, 0.3), (0.31, 0.29), (0.5, 0.3)):
+        first, second = (count_law(n, rate, NOISE) for n, rate in zip((3000, 2000), rates, strict=True))
+        laws = first.trimmed(1e-10), second.trimmed(1e-10)
+        assert more.covers(laws, 1.7) == (rates[0] < 0.5)
+        alone = Plane(analysis=analysis, laws=laws)
+        for factor in (1.7, 2.5):
+            assert replace(alone, beyond=more).holds(factor) == alone.holds(factor)
 
 
 def test_coverage_is_that_of_simulated_experiments() -> None:

@@ -81,15 +81,14 @@ class Decision:
 
     def _at(self, look: int, distance: float, total: float, known: float) -> float:
         """The p-value of a look, or what is known already if that is less."""
-
-        def chance(rate: float) -> float:
-            # a hair less, so that it counts itself
-            return 1 - float(self.procedure.holds((rate, rate), 0.0, distance * (1 - SAME))[-1])
-
         low, high = self._plausible(look, total)
-        about = chance(min(max(total / self._people[look - 1], low), high))
+        likely = min(max(total / self._people[look - 1], low), high)
+        # a hair less, so that it counts itself
+        reached = distance * (1 - SAME)
+        about = 1 - float(self.procedure.holds((likely, likely), 0.0, reached)[-1])
         if about > min(_CLEAR * self.missed, known):
             return min(about, known)
+        chance = self.procedure.further(low, high, reached)
         bound = largest_over(chance, low, high, self._people[-1], max(_EXACT * about, self.spared))
         return min(bound + self.spared, known)
 

@@ -23,7 +23,7 @@ than its window is wide.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from statistics import NormalDist
@@ -115,6 +115,20 @@ class Procedure:
         if len(self.schedule) == 1:
             return np.array([self._plane(rates, truth).holds(self.factors[0] * scale)])
         return self._held(self._walk(rates), truth, scale)
+
+    def further(self, low: float, high: float, distance: float) -> Callable[[float], float]:
+        """How often the largest distance of all looks is above this, in factors, where both have one rate.
+
+        It is rounded up, and asked for at many rates from `low` to `high`.
+        """
+        if len(self.schedule) > 1:
+            return lambda rate: 1 - float(self.holds((rate, rate), 0.0, distance)[-1])
+        ends = [self._walk((rate, rate)).steps[0] for rate in (low, (low + high) / 2, high)]
+        one, two = (_empty([laws[group] for laws in ends]) for group in (0, 1))
+        everywhere = Plane(analysis=self.analyses[0], laws=(one, two))
+        return lambda rate: (
+            1 - replace(self._plane((rate, rate), 0.0), beyond=everywhere).holds(self.factors[0] * distance)
+        )
 
     def _held(self, walk: _Walk, truth: float, scale: float) -> Array:
         found, state = [], None
@@ -331,6 +345,13 @@ class _Walk:
             masses = _moved(masses, law.masses, axis, begin, window.start + len(window.masses) - least)
             starts.append(least + begin)
         return replace(state, starts=(starts[0], starts[1]), masses=masses)
+
+
+def _empty(laws: Sequence[CountLaw]) -> CountLaw:
+    """A law of all their counts, without any chances."""
+    start = min(law.start for law in laws)
+    end = max(law.start + len(law.masses) for law in laws)
+    return replace(laws[0], start=start, masses=np.zeros(end - start))
 
 
 def _moved(masses: Array, law: Array, axis: int, begin: int, end: int) -> Array:

@@ -11,6 +11,9 @@ and t of the second. From one second count to the next an end falls if c·|sqrt(
 more than b' - b. The difference of roots is the less the larger s is, so this is asked at the first count
 with the least s: up to which factor c the ends fall, for every second count. Those where they do not (few
 people, rare answers, extreme statistics, small counts in a ratio) are gone through, pair by pair.
+
+**Many rates.** Which counts are near enough is the same for all rates. Where many are asked for, it is found
+once, for all counts that any of them makes likely (`beyond`).
 """
 
 from __future__ import annotations
@@ -56,6 +59,14 @@ class Plane:
     analysis: Analysis
     laws: tuple[CountLaw, CountLaw]
     truth: float = 0.0
+    beyond: Plane | None = None
+
+    def covers(self, laws: tuple[CountLaw, CountLaw], factor: float) -> bool:
+        """Whether ends of intervals are known here for all of these counts, too."""
+        return self._parts(factor) == [(0, len(self.laws[1].masses), True)] and all(
+            mine.start <= law.start and law.start + len(law.masses) <= mine.start + len(mine.masses)
+            for mine, law in zip(self.laws, laws, strict=True)
+        )
 
     def holds(self, factor: float) -> float:
         """How often the truth is within `factor` standard errors of the estimate, rounded down."""
@@ -150,6 +161,8 @@ class Plane:
     def _parts(self, factor: float) -> list[tuple[int, int, bool]]:
         """Places of second counts, from and up to, and whether the ends of intervals fall among them."""
         size = len(self.laws[1].masses)
+        if self.beyond is not None and self.beyond.covers(self.laws, factor):
+            return [(0, size, True)]
         rising = np.flatnonzero(self._falls_up_to < factor * (1 + SAME))
         if not len(rising):
             return [(0, size, True)]
@@ -172,6 +185,13 @@ class Plane:
 
     def _ends(self, begin: int, end: int, factor: float) -> Ends:
         """For every first count, which of these second counts are within so many standard errors."""
+        if self.beyond is not None and self.beyond.covers(self.laws, factor):
+            first, second = (
+                law.start - wide.start for law, wide in zip(self.laws, self.beyond.laws, strict=True)
+            )
+            kept = slice(first, first + len(self.laws[0].masses))
+            ends = self.beyond._ends(0, len(self.beyond.laws[1].masses), factor)
+            return np.clip(ends[0][kept] - second, begin, end), np.clip(ends[1][kept] - second, begin, end)
         known = self._known.setdefault((begin, end), {})
         if factor not in known:
             rows = len(self.laws[0].masses)
