@@ -13,6 +13,7 @@ from pbdp.comparing.count_laws import count_law
 from pbdp.comparing.deciding import Decision, decision
 from pbdp.comparing.experiment import Published
 from pbdp.comparing.looks import Procedure, Threshold
+from pbdp.comparing.pairs import Plane
 from pbdp.comparing.plan import ComparisonPlan
 from pbdp.comparing.rates import Rates
 from pbdp.comparing.search import plan_comparison
@@ -51,7 +52,8 @@ def test_power_is_that_of_the_p_value_of_all_outcomes(measure: Measure, users: t
     for rates in ((0.9, 0.2), (0.3, 0.3), (0.05, 0.6), (0.999, 0.001)):
         laws = [noisy(n, rate, weights) for n, rate in zip(users, rates, strict=True)]
         exact = sum(laws[0].get(y, 0.0) * laws[1].get(z, 0.0) for y, z in found)
-        low, high = Decision(procedure=analysis, missed=asked.missed).found(rates)
+        made = Decision(procedure=analysis, missed=asked.missed)
+        low, high = made.at_least(rates), made.at_most(rates)
         assert low <= exact <= high
         assert high - low < 1e-5
 
@@ -93,7 +95,8 @@ def test_power_of_two_looks_is_that_of_their_p_values() -> None:
             mass = chance(0, one) * chance(1, two)
             if not firsts[one] and mass > 1e-7:
                 exact += mass * decides(one, two)
-        low, high = Decision(procedure=analysis, missed=asked.missed).found(rates)
+        made = Decision(procedure=analysis, missed=asked.missed)
+        low, high = made.at_least(rates), made.at_most(rates)
         assert low <= exact + 1e-4
         assert low == pytest.approx(exact, abs=2e-3)
         assert low <= high
@@ -165,10 +168,11 @@ def test_bounds_of_power_are_close(users: tuple[int, int]) -> None:
     asked = Rates(users=users, rate=0.1, lift=0.02)
     analysis = ComparisonPlan(asked=asked, loss=0.1).analysis
     assert isinstance(analysis, Procedure)
-    low, high = decision(analysis, 0.05).found((0.12, 0.1))
+    made = decision(analysis, 0.05)
+    low, high = made.at_least((0.12, 0.1)), made.at_most((0.12, 0.1))
     assert 0 <= high - low < 1e-4
     # no more false findings than may be, and hardly fewer
-    low, high = decision(analysis, 0.05).found((0.1, 0.1))
+    low, high = made.at_least((0.1, 0.1)), made.at_most((0.1, 0.1))
     assert 0.048 < low <= high <= 0.05
 
 
@@ -176,8 +180,7 @@ def test_bounds_of_power_are_close(users: tuple[int, int]) -> None:
 def test_pairs_by_distance_are_those_of_all_pairs(factor: float, monkeypatch: pytest.MonkeyPatch) -> None:
     analysis = Analysis(users=(60, 40), variances=(0.5, 0.5), factor=factor)
     laws = count_law(60, 0.3, NOISE), count_law(40, 0.35, NOISE)
-    monkeypatch.setattr("pbdp.comparing.analysis._FEW", 0)
-    fast = analysis.pairs(laws, 0.6, 1.1)
+    fast = Plane(analysis=analysis, laws=laws).between(0.6 * factor, 1.1 * factor)
     inside, beyond, between = 0.0, 0.0, 0
     for (y, p), (z, q) in product(*(zip(law.values, law.masses, strict=True) for law in laws)):
         away = float(analysis.distance(np.array([y]), np.array([z]))[0]) / factor
@@ -186,8 +189,8 @@ def test_pairs_by_distance_are_those_of_all_pairs(factor: float, monkeypatch: py
         between += 0.6 < away <= 1.1
     assert (fast.inside, fast.beyond) == pytest.approx((inside, beyond), abs=1e-12)
     assert len(fast.away) == len(fast.totals) == between
-    monkeypatch.setattr(Analysis, "_falls", lambda *_: False)
-    slow = analysis.pairs(laws, 0.6, 1.1)
+    monkeypatch.setattr(Plane, "_parts", lambda *_: [(0, len(laws[1].masses), False)])
+    slow = Plane(analysis=analysis, laws=laws).between(0.6 * factor, 1.1 * factor)
     assert sorted(slow.away) == pytest.approx(sorted(fast.away))
     assert (slow.inside, slow.beyond) == pytest.approx((inside, beyond), abs=1e-12)
 
@@ -195,18 +198,18 @@ def test_pairs_by_distance_are_those_of_all_pairs(factor: float, monkeypatch: py
 def test_critical_distances_are_the_least_that_are_rare() -> None:
     analysis = Analysis(users=(30, 20), variances=(0.5, 0.5), factor=2.0)
     laws = count_law(30, 0.3, NOISE), count_law(20, 0.3, NOISE)
-    away = (analysis.distance(laws[0].values[:, None], laws[1].values[None, :]) / 2.0).ravel()
+    away = analysis.distance(laws[0].values[:, None], laws[1].values[None, :]).ravel()
     masses = np.outer(laws[0].masses, laws[1].masses).ravel()
     for level in (0.3, 0.05, 1e-4):
-        for start in (0.1, 1.0, 3.0):
-            rare, common = analysis.critical(laws, (level, level), start)
+        for start in (0.2, 2.0, 6.0):
+            rare, common = Plane(analysis=analysis, laws=laws).critical(level, start)
             assert (
                 masses[away >= rare * (1 - 1e-9)].sum() <= level < masses[away >= common * (1 - 1e-9)].sum()
             )
             assert not np.any((away > common * (1 + 1e-9)) & (away < rare * (1 - 1e-9)))
     # where nobody says yes and there is no noise, any distance is rare
     nobody = count_law(30, 0.0, None), count_law(20, 0.0, None)
-    assert analysis.critical(nobody, (0.05, 0.05), 1.0) == (0, 0)
+    assert Plane(analysis=analysis, laws=nobody).critical(0.05, 2.0) == (0, 0)
 
 
 def test_thresholds_are_at_totals_and_between_them() -> None:

@@ -10,7 +10,7 @@ import pytest
 
 from pbdp.comparing.analysis import Analysis, Measure
 from pbdp.comparing.count_laws import count_law
-from pbdp.comparing.looks import POWER, Procedure
+from pbdp.comparing.looks import POWER, Procedure, _moved
 from pbdp.comparing.nuisance import variance_of
 from pbdp.comparing.plan import ComparisonPlan
 from pbdp.comparing.rates import Rates
@@ -77,6 +77,16 @@ def test_the_walk_is_that_of_all_outcomes(measure: Measure, steps: tuple[int, in
     for rates, truth in (((0.3, 0.3), 0.0), ((0.4, 0.2), 0.2), ((0.02, 0.1), 0.0)):
         expected = survives(made, rates, truth)
         assert made.holds(rates, truth) == pytest.approx(expected, abs=5e-10)
+
+
+@pytest.mark.parametrize("axis", [0, 1])
+def test_what_begins_again_in_a_transform_is_never_seen(axis: int) -> None:
+    rng = np.random.default_rng(7)
+    masses, law = rng.random((23, 17)), rng.random(11)
+    whole = np.apply_along_axis(np.convolve, axis, masses, law)
+    for begin, end in ((0, 99), (0, 5), (4, 20), (10, 99)):
+        kept = whole[begin:end] if axis == 0 else whole[:, begin:end]
+        assert _moved(masses, law, axis, begin, end) == pytest.approx(kept, abs=1e-12)
 
 
 def test_wider_intervals_hold_more_often_and_scales_are_of_all_looks() -> None:

@@ -162,6 +162,15 @@ def test_fourteen_looks_cost_what_the_first_costs() -> None:
     assert looks.users[0] < 14_000 * (1 - 1 / 1.1**2) + 1
 
 
+@pytest.mark.parametrize(("users", "rate", "lift", "looks"), [(300, 0.3, 0.15, 2), (10**5, 0.05, 0.004, 14)])
+def test_looks_of_small_and_of_large_groups_are_planned(
+    users: int, rate: float, lift: float, looks: int
+) -> None:
+    """Chances of few counts are stairs, which no slope leads down; many counts take no longer."""
+    made = plan_comparison(users=(users, users), rate=rate, lift=lift, power=0.8, looks=looks)
+    assert 0.8 <= made.power(rate + lift, rate) <= 0.801
+
+
 def test_everything_at_once() -> None:
     found = compare(5_123, 4_890, users=(100_000, 100_000), rate=0.05, wider=0.05)
     assert found.plan.epsilon < 0.0645

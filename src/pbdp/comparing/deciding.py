@@ -24,7 +24,7 @@ ones (X_j, not x_j) is left out of it, which makes it less if anything.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
@@ -46,6 +46,9 @@ _CLEAR = 2.0
 # Steps of the grid of arcsin(sqrt(rate)), in 1/sqrt(people of the first look), up to so many people in all
 # and for more of them; for one look and for several.
 _STEPS, _STEPS_LOOKS = ((20_000, 0.5), (math.inf, 3.0)), ((2_000, 1.0), (math.inf, 4.0))
+# q of several looks is found so nearly in the middle of the grid, and this many times less so with every step
+# from there, as rates far out are plausible after few counts only, up to this.
+_CLOSE, _LESS_CLOSE, _NOT_CLOSE = 1e-4, 2.0, 3e-3
 # Totals at which plausible rates are computed; how seldom a count is beyond the least or the largest.
 _TOTALS, _TOTALS_LOOKS, _BEYOND = 32, 12, 1e-7
 # A distance that is never reached.
@@ -78,15 +81,14 @@ class Decision:
 
     def _at(self, look: int, distance: float, total: float, known: float) -> float:
         """The p-value of a look, or what is known already if that is less."""
-
-        def chance(rate: float) -> float:
-            # a hair less, so that it counts itself
-            return 1 - float(self.procedure.holds((rate, rate), 0.0, distance * (1 - SAME))[-1])
-
         low, high = self._plausible(look, total)
-        about = chance(min(max(total / self._people[look - 1], low), high))
+        likely = min(max(total / self._people[look - 1], low), high)
+        # a hair less, so that it counts itself
+        reached = distance * (1 - SAME)
+        about = 1 - float(self.procedure.holds((likely, likely), 0.0, reached)[-1])
         if about > min(_CLEAR * self.missed, known):
             return min(about, known)
+        chance = self.procedure.further(low, high, reached)
         bound = largest_over(chance, low, high, self._people[-1], max(_EXACT * about, self.spared))
         return min(bound + self.spared, known)
 
@@ -106,67 +108,82 @@ class Decision:
 
     # ---------------------------------------------------------------------------------- how often it finds
 
-    def found(self, rates: Rates) -> tuple[float, float]:
-        """How often a difference is found at these rates, at any look: a lower and an upper bound."""
-        looks = enumerate(self.procedure.sums(rates), start=1)
-        thresholds = [self._thresholds(look, laws) for look, laws in looks]
-        surely, maybe = (self.procedure.found(rates, side) for side in zip(*thresholds, strict=True))
-        beyond = 4 * _BEYOND * len(thresholds)
-        return max(surely - beyond, 0.0), min(maybe + beyond, 1.0)
+    def at_least(self, rates: Rates) -> float:
+        """How often a difference is found at these rates, at any look, or more often."""
+        return max(self._found(rates, surely=True) - self._beyond, 0.0)
 
-    def _thresholds(self, look: int, laws: tuple[CountLaw, CountLaw]) -> tuple[Threshold, Threshold]:
-        """x* of a look for all totals that these laws make: what is surely enough, and what may be."""
+    def at_most(self, rates: Rates) -> float:
+        """How often a difference is found at these rates, at any look, or less often."""
+        return min(self._found(rates, surely=False) + self._beyond, 1.0)
+
+    @property
+    def _beyond(self) -> float:
+        """How often counts are where no totals were looked at."""
+        return 4 * _BEYOND * len(self._people)
+
+    def _found(self, rates: Rates, *, surely: bool) -> float:
+        looks = enumerate(self.procedure.sums(rates), start=1)
+        plausible = [self._plausible_at(look, laws, surely) for look, laws in looks]
+        people = self.procedure.analyses[-1].users
+        middle = sum(n * rate for n, rate in zip(people, rates, strict=True)) / sum(people)
+        known = self._critical(np.concatenate([angles for _, angles in plausible]), middle, surely)
+        thresholds = [Threshold(totals=totals, values=known(angles)) for totals, angles in plausible]
+        return self.procedure.found(rates, thresholds)
+
+    def _plausible_at(self, look: int, laws: tuple[CountLaw, CountLaw], surely: bool) -> tuple[Array, Array]:
+        """Totals that these laws make at a look, and the rates they leave plausible, as angles.
+
+        These are all rates that may be plausible, or those that surely are: the total is exact, and counts
+        are rounded.
+        """
         ends = [law.trimmed(_BEYOND).values for law in laws]
         least, most = (float(ends[0][end] + ends[1][end]) for end in (0, -1))
         parts = _TOTALS if len(self._people) == 1 else _TOTALS_LOOKS
         size = int(most - least)
         totals: Array = np.round(np.linspace(least, most, size + 1 if size <= 2 * parts else parts))
-        # the total is exact, of counts that are rounded
-        slack = look * sum(step - 1 for step in self.procedure.steps) / 2
-        below, above = (
-            np.array([self._plausible(look, total + side) for total in totals.tolist()])
-            for side in (-slack, slack)
-        )
-        return (
-            Threshold(totals=totals, values=self._largest(_between(below[:, 0], above[:, 1]), 0)),
-            Threshold(totals=totals, values=self._largest(_between(above[:, 0], below[:, 1]), 1)),
-        )
+        slack = look * sum(step - 1 for step in self.procedure.steps) / 2 * (1 if surely else -1)
+        lows = np.array([self._plausible(look, total - slack)[0] for total in totals.tolist()])
+        highs = np.array([self._plausible(look, total + slack)[1] for total in totals.tolist()])
+        return totals, np.arcsin(np.sqrt(_between(lows, highs)))
 
-    def _largest(self, intervals: Array, side: int) -> Array:
-        """The largest q over each interval of rates."""
-        angles = np.arcsin(np.sqrt(intervals))
+    def _critical(self, angles: Array, middle: float, surely: bool) -> Callable[[Array], Array]:
+        """The largest q over intervals of angles: of what is surely enough, or of what is surely not."""
         first = math.floor(float(angles.min()) / self._step)
         last = math.ceil(float(angles.max()) / self._step)
+        center = math.asin(math.sqrt(middle)) / self._step
+        known = self._known[surely]
         # from the middle on, so that the next one is a good guess
-        for place in sorted(range(first, last + 1), key=lambda place: abs(2 * place - first - last)):
-            self._critical(place)
+        for place in sorted(range(first, last + 1), key=lambda place: abs(place - center)):
+            if place not in known:
+                side = -1 if place - 1 in known else 1
+                near = known.get(place + side, 1.0)
+                guess = 2 * near - known.get(place + 2 * side, near)
+                close = min(_CLOSE * _LESS_CLOSE ** max(abs(place - center) - 1, 0.0), _NOT_CLOSE)
+                known[place] = self._q(place, guess if 0.5 < guess < 2 else 1.0, close, surely)
         places = np.arange(first, last + 1)
-        known = np.array([self._known[place][side] for place in places.tolist()])
-        at = np.interp(angles, places * self._step, known)
-        found: Array = at.max(axis=1)
-        for row, (low, high) in enumerate(angles):
-            inside = known[(places * self._step > low) & (places * self._step < high)]
-            found[row] = max(found[row], inside.max(initial=0.0))
-        return found
+        grid, values = places * self._step, np.array([known[place] for place in places.tolist()])
 
-    def _critical(self, place: int) -> None:
-        """q at a point of the grid: what is surely enough, and what is surely not."""
-        if place in self._known:
-            return
+        def largest(intervals: Array) -> Array:
+            found: Array = np.interp(intervals, grid, values).max(axis=1)
+            for row, (low, high) in enumerate(intervals):
+                found[row] = max(found[row], values[(grid > low) & (grid < high)].max(initial=0.0))
+            return found
+
+        return largest
+
+    def _q(self, place: int, start: float, close: float, surely: bool) -> float:
         rate = math.sin(place * self._step) ** 2
-        side = -1 if place - 1 in self._known else 1
-        near, next_to_it = (self._known.get(place + far * side, (1.0, 1.0))[0] for far in (1, 2))
-        guess = 2 * near - next_to_it
-        start = guess if 0.5 < guess < 2 else 1.0
         room = self.missed - self.spared
-        levels = room - 3 * max(_EXACT * self.missed, self.spared), room + 1e-12 * self.missed
-        surely, maybe = self.procedure.critical(rate, levels, start)
-        # beyond the other, which is not enough itself
-        self._known[place] = min(surely, _NEVER), min(maybe * (1 + 2 * SAME), _NEVER)
+        if surely:
+            level = room - 3 * max(_EXACT * self.missed, self.spared)
+            return min(self.procedure.rare(rate, level, start, close), _NEVER)
+        # beyond the one that is not enough itself
+        found = self.procedure.common(rate, room + 1e-12 * self.missed, start, close)
+        return min(found * (1 + 2 * SAME), _NEVER)
 
     @cached_property
-    def _known(self) -> dict[int, tuple[float, float]]:
-        return {}
+    def _known(self) -> dict[bool, dict[int, float]]:
+        return {True: {}, False: {}}
 
     @cached_property
     def _step(self) -> float:

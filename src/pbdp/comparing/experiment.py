@@ -11,6 +11,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any, ClassVar, Generic, NamedTuple, TypeVar
 
 from pbdp.comparing.analysis import Measure
@@ -147,10 +148,16 @@ class Experiment(ABC, Generic[Analyzed]):
     def widths(self, analysis: Analyzed) -> list[float]:
         """Half the width of the interval at every look, as planned; of a ratio on logarithms, about."""
 
+    def at(self, loss: float) -> Analyzed:
+        """The analysis that goes with the noise of this loss."""
+        made: Analyzed = _analyzed(self, loss)
+        return made
+
     @property
-    @abstractmethod
     def without(self) -> Analyzed:
         """The analysis without noise."""
+        made: Analyzed = _analyzed(self, None)
+        return made
 
     def wider(self, analysis: Analyzed) -> list[float]:
         """By what share intervals are wider than those without noise at every look, as planned."""
@@ -161,9 +168,9 @@ class Experiment(ABC, Generic[Analyzed]):
     def power(self, analysis: Analyzed, first: float, second: float) -> float:
         """How often it finds a difference between these rates or means."""
 
-    def about_power(self, analysis: Analyzed, first: float, second: float) -> float:
-        """About the same, in less time."""
-        return self.power(analysis, first, second)
+    def about_power(self, loss: float | None) -> float:
+        """About the same at the planned rates or means, with the noise of a loss or without, in less time."""
+        return self.power(_analyzed(self, loss), *self.planned)
 
     @abstractmethod
     def coverage(self, analysis: Analyzed, first: float, second: float) -> float | None:
@@ -231,6 +238,12 @@ class Experiment(ABC, Generic[Analyzed]):
     def sizes(self) -> str:
         """The sizes of the groups, in words."""
         return " and ".join(f"{size:,}" for size in self.users)
+
+
+@lru_cache(maxsize=16)
+def _analyzed(asked: Experiment[Any], loss: float | None) -> Any:
+    """What goes with the noise of a loss, or with none: the search and the plan ask for the same."""
+    return asked.analyzed(None if loss is None else asked.table(loss))
 
 
 LAW = "P(n) proportional to exp(-|n| / scale), in whole numbers of steps"

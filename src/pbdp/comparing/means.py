@@ -210,11 +210,6 @@ class Means(Experiment[Reach]):
             in_both=self.in_both,
         )
 
-    @cached_property
-    def without(self) -> Reach:
-        """The analysis of sums without noise."""
-        return self.analyzed(None)
-
     def widths(self, analysis: Reach) -> list[float]:
         if self.measure == "difference":
             return [self._planned_reach(analysis, 1.0)]

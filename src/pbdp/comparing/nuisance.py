@@ -9,7 +9,12 @@ ones and f(p) the chance of what was seen or rarer,
 
 **Plausible rates.** The total y of all noisy counts has the cumulant N·ln(1 - p + p·e^s) + K(s), N being all
 people and K that of all noise. By Chernoff's bound P(total <= y) is at most exp of that at -s, plus s·y, for
-every s >= 0; rates for which it is below b/2 are not plausible, and the same on the other side.
+every s >= 0; rates for which it is below b/2 are not plausible, and the same on the other side. It falls as p
+grows, so for a given s these are the rates above
+
+    (e^((ln(b/2) - K(s) - s·y)/N) - 1)/(e^-s - 1),
+
+and the plausible ones end at the least of that over some slopes s.
 
 **The largest chance over an interval of rates.** f(p) is the mean of a number g from 0 to 1 that the answers
 of N people decide, who say yes with probability p each. Its m-th derivative is the mean of g times
@@ -82,28 +87,19 @@ class Total:
         spread = self.people * rate * (1 - rate) + self.copies * self.noise.variance
         best = math.sqrt(-2 * math.log(missed / 2) / spread)
         slopes, noise = self.noise.cumulants(round(4 * math.log2(best)))
-        noise = self.copies * noise
-
-        def unlikely(rate: float, side: int) -> bool:
-            """Whether a total this far on that side of what the rate makes likely is too rare."""
-            with np.errstate(divide="ignore"):
-                people = self.people * np.log1p(rate * np.expm1(side * slopes))
-            return bool(np.min(people + noise - side * slopes * self.count) < math.log(missed / 2))
-
-        high = _last(lambda rate: not unlikely(rate, -1), rate)
-        low = 1 - _last(lambda rest: not unlikely(1 - rest, 1), 1 - rate)
-        return max(low, 0.0), min(high, 1.0)
+        log = math.log(missed / 2) - self.copies * noise
+        # a slope's bound is as rare as that at one rate, and rarer at all beyond
+        with np.errstate(over="ignore"):
+            highs = np.expm1((log - slopes * self.count) / self.people) / np.expm1(-slopes)
+            lows = np.expm1((log + slopes * self.count) / self.people) / np.expm1(slopes)
+        high = max(float(highs.min(initial=1.0)), rate)
+        low = min(float(lows.max(initial=0.0)), rate)
+        return max(low - _outwards(low), 0.0), min(high + _outwards(high), 1.0)
 
 
-def _last(is_plausible: Callable[[float], bool], start: float) -> float:
-    """The last rate from `start` on that is plausible, rounded up."""
-    if is_plausible(1.0):
-        return 1.0
-    low, high = start, 1.0
-    while high - low > 1e-9 * min(low, 1 - start) + 1e-300 and low < (low + high) / 2 < high:
-        middle = (low + high) / 2
-        low, high = (middle, high) if is_plausible(middle) else (low, middle)
-    return high
+def _outwards(rate: float) -> float:
+    """By what ends of plausible rates are moved outwards: far more than their formulas are rounded by."""
+    return 1e-9 * min(rate, 1 - rate) + 1e-15
 
 
 def variance_of(noise: WeightTable | None) -> float:

@@ -44,7 +44,7 @@ class ComparisonPlan:
     @cached_property
     def analysis(self) -> Procedure | Reach:
         """The analysis that goes with the noise: of counts, or of means."""
-        made: Procedure | Reach = self.asked.analyzed(self.noise.mechanism.table_at(0.0))
+        made: Procedure | Reach = self.asked.at(self.loss)
         return made
 
     @property

@@ -17,7 +17,6 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 from decimal import Decimal
-from functools import cached_property
 from numbers import Real
 from statistics import NormalDist
 from typing import Any, ClassVar
@@ -55,6 +54,8 @@ MOST_LOOKS = 400
 # Rounding steps are such parts of the standard deviations at the end, for one look and for several. They
 # differ between groups, so that differences of rounded counts have many values.
 _FINE, _FINE_LOOKS = (256, 190), (24, 17)
+# The same where they need not be fine.
+_COARSE, _COARSE_LOOKS = (64, 47), (12, 9)
 
 
 @dataclass(frozen=True, kw_only=True)  # no slots: what is asked for is found once
@@ -150,12 +151,13 @@ class Rates(Experiment[Procedure]):
     # ---------------------------------------------------------------------------------------- the analysis
 
     def analyzed(self, noise: WeightTable | None) -> Procedure:
+        return self._procedure(noise, _FINE if self.looks == 1 else _FINE_LOOKS)
+
+    def _procedure(self, noise: WeightTable | None, fineness: Pair) -> Procedure:
         variance = variance_of(noise)
         first, second = (
-            fine_step(n * p * (1 - p), self.looks * variance, fineness)
-            for n, p, fineness in zip(
-                self.users, self.planned, _FINE if self.looks == 1 else _FINE_LOOKS, strict=True
-            )
+            fine_step(n * p * (1 - p), self.looks * variance, parts)
+            for n, p, parts in zip(self.users, self.planned, fineness, strict=True)
         )
         made = Procedure(
             schedule=self.schedule,
@@ -170,11 +172,6 @@ class Rates(Experiment[Procedure]):
             raise CannotCertifyError("So high a confidence cannot be reached. Ask for less.")
         return found
 
-    @cached_property
-    def without(self) -> Procedure:
-        """The analysis of counts without noise."""
-        return self.analyzed(None)
-
     def widths(self, analysis: Procedure) -> list[float]:
         return [
             look.width(*(n * p for n, p in zip(look.users, self.planned, strict=True)))
@@ -182,16 +179,18 @@ class Rates(Experiment[Procedure]):
         ]
 
     def power(self, analysis: Procedure, first: float, second: float) -> float:
-        return decision(analysis, self.missed).found((first, second))[0]
+        return decision(analysis, self.missed).at_least((first, second))
 
-    def about_power(self, analysis: Procedure, first: float, second: float) -> float:
-        """How often the interval leaves "no difference" out."""
-        return 1 - float(analysis.holds((first, second), 0.0)[-1])
+    def about_power(self, loss: float | None) -> float:
+        """How often the interval of coarser counts leaves "no difference" out."""
+        coarse = _COARSE if self.looks == 1 else _COARSE_LOOKS
+        made = self._procedure(None if loss is None else self.table(loss), coarse)
+        return 1 - float(made.holds(self.planned, 0.0)[-1])
 
     def coverage(self, analysis: Procedure, first: float, second: float) -> float | None:
         if first == second:
             # it leaves the truth out when a difference is found, which is no more often, whatever the rate
-            return max(1 - decision(analysis, self.missed).found((first, second))[1], self.confidence)
+            return max(1 - decision(analysis, self.missed).at_most((first, second)), self.confidence)
         return float(analysis.holds((first, second), self.truth(first, second))[-1])
 
     def intervals(self, analysis: Procedure, published: tuple[Published, ...]) -> list[Interval]:

@@ -18,7 +18,7 @@ def tilted_law(parts: list[tuple[Array, Array, int]], tilt: float) -> tuple[Arra
         row[places - places[0]] = weights * np.exp(tilt * losses)
         for _ in range(count):
             masses, least = np.convolve(masses, row), least + int(places[0])
-    return np.arange(least, least + len(masses)), masses / masses.sum()
+    return np.arange(least, least + len(masses), dtype=np.float64), masses / masses.sum()
 
 
 @pytest.mark.parametrize("seed", range(6))

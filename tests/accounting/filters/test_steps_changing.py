@@ -12,8 +12,8 @@ import pbdp
 from pbdp.accounting.composition.composed import compose
 from pbdp.accounting.composition.loss_law import LossLaw, pair_release
 from pbdp.accounting.exact.accountant import ExactAccountant
+from pbdp.accounting.exact.tables import Bounds
 from pbdp.accounting.filters.steps import answer_law, design_release
-from pbdp.domains import Bounds
 from pbdp.mechanism.design import Design
 from pbdp.mechanism.weights import WeightTable
 from pbdp.planning.plan import number_design
