@@ -12,7 +12,7 @@ import polars as pl
 import pytest
 
 from pbdp import Budget, Ledger
-from pbdp.cli.words.tables import plan_words
+from pbdp.cli.words.table_plans import plan_words
 from pbdp.errors import InputError
 from pbdp.planning.plan import number_design
 from pbdp.tables import Count, Mean, Query, Sum, verify_manifest

@@ -15,7 +15,7 @@ import pyarrow.csv as pa_csv
 import pytest
 
 from pbdp import Budget, Ledger
-from pbdp.cli.words.tables import plan_words
+from pbdp.cli.words.table_plans import plan_words
 from pbdp.digits import rounded_up
 from pbdp.errors import CannotCertifyError, InputError
 from pbdp.tables import Count, Mean, People, Query, Sum

@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 
 from pbdp.choosing.checking_code import CheckingCode
-from pbdp.choosing.law import Asked, Chances, Law, gaps_shown
+from pbdp.choosing.law import Asked, Chances, Law, exchanges
 from pbdp.choosing.ranking import pairs_of, score_scale, sorted_places
 from pbdp.choosing.scores import Scale
 from pbdp.errors import CannotCertifyError
@@ -103,9 +103,7 @@ class IndependentNoise(Law):
         return np.array([_apart(table, gap * _parts(scale)) for gap in gaps.tolist()])
 
     def chances(self, scale: Scale) -> Chances:
-        gaps = gaps_shown(2 * scale.gap)
-        title = "How likely two options are exchanged"
-        return Chances(title, "distance between them", gaps, self.exchanged(gaps, scale))
+        return exchanges(scale, self.exchanged)
 
     def checking_code(self, asked: Asked, scale: Scale) -> CheckingCode:
         pairs = list(pairs_of(asked.options, asked.top))

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
 from pbdp.choosing.checking_code import CheckingCode
-from pbdp.choosing.scores import Scale
+from pbdp.choosing.scores import Scale, scale_for
 from pbdp.errors import ContradictionError, InputError
 from pbdp.mechanism.neighbors import Neighbors
 from pbdp.noise.kernel import Array, Index
@@ -76,6 +76,13 @@ def gaps_shown(furthest: int) -> Index:
     return np.unique(np.linspace(0, furthest, 500).astype(np.int64))
 
 
+def exchanges(scale: Scale, exchanged: Callable[[Index, Scale], Array]) -> Chances:
+    """The chances of laws that sort noisy scores."""
+    gaps = gaps_shown(2 * scale.gap)
+    title = "How likely two options are exchanged"
+    return Chances(title, "distance between them", gaps, exchanged(gaps, scale))
+
+
 class Law(ABC):
     """A law that chooses, made for one request: what it costs, how often it is right, and how it is drawn."""
 
@@ -89,9 +96,9 @@ class Law(ABC):
     def name(self) -> str:
         """What it is called."""
 
-    @abstractmethod
     def scale(self, within: float, asked: Asked) -> Scale:
         """The steps that it counts scores in."""
+        return scale_for(within, asked)
 
     @abstractmethod
     def epsilon(self, asked: Asked, scale: Scale) -> float:

@@ -48,9 +48,6 @@ class Picks(Law):
     def name(self) -> str:
         return "permute and flip"
 
-    def scale(self, within: float, asked: Asked) -> Scale:
-        return scale_for(within, asked)
-
     def each(self, asked: Asked, scale: Scale) -> float:
         """The loss of one pick, at delta 0."""
         return 0.0 if not asked.picks else self.coins.epsilon(scale.moved)

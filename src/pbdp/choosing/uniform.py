@@ -49,7 +49,7 @@ import numpy as np
 import numpy.typing as npt
 
 from pbdp.choosing.checking_code import HOLDS, CheckingCode
-from pbdp.choosing.law import Asked, Chances, Law, gaps_shown
+from pbdp.choosing.law import Asked, Chances, Law, exchanges
 from pbdp.choosing.ranking import pairs_of, score_scale, sorted_places
 from pbdp.choosing.scores import Scale
 from pbdp.errors import CannotCertifyError, PlanFileError
@@ -190,9 +190,7 @@ class UniformNoise(Law):
         return np.array([float(np.sum(likely * n * (n + 1))) for n in beyond])
 
     def chances(self, scale: Scale) -> Chances:
-        gaps = gaps_shown(2 * scale.gap)
-        title = "How likely two options are exchanged"
-        return Chances(title, "distance between them", gaps, self.exchanged(gaps, scale))
+        return exchanges(scale, self.exchanged)
 
     def checking_code(self, asked: Asked, scale: Scale) -> CheckingCode:
         pairs = list(pairs_of(asked.options, asked.top))

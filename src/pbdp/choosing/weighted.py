@@ -112,9 +112,6 @@ class Weighted(Law):
     def name(self) -> str:
         return "exponential mechanism, pick by pick"
 
-    def scale(self, within: float, asked: Asked) -> Scale:
-        return scale_for(within, asked)
-
     def curve(self, asked: Asked, scale: Scale) -> Curve:
         """What all picks together cost."""
         return composed(self.coins.epsilon(scale.moved), asked.picks)

@@ -251,7 +251,7 @@ def design_from_record(record: Record, requirement: Requirement) -> AnyDesign:
     """The design of a record, refused if it is not one that the requirement may have."""
     design: AnyDesign | None
     if not requirement.is_one_by_one and "grid" not in record:
-        from pbdp.planning.vectors.norms import read_vector_design
+        from pbdp.planning.vectors.candidates import read_vector_design
 
         design = read_vector_design(record, requirement)
         if design is None:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from pbdp.cli.tables.asked import Asked
-from pbdp.cli.words.tables import BOUNDED, plan_facts
+from pbdp.cli.words.table_plans import BOUNDED, plan_facts
 from pbdp.digits import delta_text, epsilon_text, percent_down, rounded_up
 from pbdp.errors import ContradictionError, InputError, PbdpError
 from pbdp.ledger.budget import Budget

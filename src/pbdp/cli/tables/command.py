@@ -200,7 +200,7 @@ def _files(options: argparse.Namespace, query: Query, read: Sequence[Path | str 
 
 
 def _dry_run(asked: Asked, budget: Budget | None, progress: Progress, *, as_json: bool) -> Outcome:
-    from pbdp.cli.words.tables import plan_facts, plan_words
+    from pbdp.cli.words.table_plans import plan_facts, plan_words
 
     progress.now("Planning")
     plan = asked.query.plan()

@@ -26,7 +26,7 @@ from pbdp.planning.plan import Plan
 from pbdp.planning.planner import FAMILIES
 from pbdp.planning.together.search import Given, plan_together, simple
 from pbdp.planning.together.words import Requirements, named_requirements
-from pbdp.planning.vectors.norms import family_of
+from pbdp.planning.vectors.candidates import family_of
 
 # Beyond it from the start nothing is looked for, and one look is at most this far from the last.
 _FURTHEST = math.log(1e12)

@@ -44,7 +44,7 @@ from pbdp.planning.together.joint import (
 )
 from pbdp.planning.together.words import Requirements, named_requirements, numbered
 from pbdp.planning.vectors.ask import vector_plan
-from pbdp.planning.vectors.norms import family_of, vector_designs
+from pbdp.planning.vectors.candidates import family_of, vector_designs
 
 # Parts with a smaller share of the cost than this have one of these families.
 LIGHT, SIMPLE = 0.015, ("laplace", "gaussian")

@@ -16,7 +16,7 @@ from pbdp.planning.ask import capped, fixed_region, region_of
 from pbdp.planning.certificate import TIE, Certified
 from pbdp.planning.plan import Plan, plan_of
 from pbdp.planning.planner import certify, plan_for
-from pbdp.planning.vectors.norms import vector_designs
+from pbdp.planning.vectors.candidates import vector_designs
 
 
 @neighbours_too
