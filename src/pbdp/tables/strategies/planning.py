@@ -222,7 +222,8 @@ def _ways(
         try:
             options = Fitting(query=query, asked=asked, strategy=strategy).options(shapes)
             found[f"{strategy.kind} {strategy.variant}"] = strategy, options
-        except CannotCertifyError as error:
+        # noise over too many steps is refused as well
+        except (CannotCertifyError, InputError) as error:
             reasons.append(error)
     return found
 
