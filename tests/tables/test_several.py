@@ -133,10 +133,10 @@ def test_one_manifest_has_all_tables_and_their_sums_are_checked(
     assert not verify_manifest(manifest).is_complete
 
 
-def verified(plan: TablePlan, folder: Path, change: Any) -> VerifiedTable:
+def verified(plan: TablePlan, folder: Path, change: Any, data: pa.Table = DATA) -> VerifiedTable:
     """What is found of a manifest with some fields changed."""
     place = folder / "t.parquet"
-    plan.release(DATA).save(place)
+    plan.release(data).save(place)
     manifest = folder / "t.parquet.manifest.json"
     record = json.loads(manifest.read_text())
     change(record["plan"])
@@ -340,3 +340,25 @@ def test_a_total_costs_nothing_where_people_are_replaced(measure: Count | Sum, t
     width = float(plan.widths(label, 2)[0][0])
     assert np.mean(np.array(off) <= width) >= 0.85
     assert np.mean(np.array(off) <= width / 4) < 0.85
+
+
+def test_wide_sums_of_whole_numbers_are_counted_in_larger_whole_steps(tmp_path: Path) -> None:
+    """Within 40,000 noise on all whole numbers would be spread over a million of them."""
+    data = DATA.set_column(0, "who", pa.array(range(ROWS))).append_column(
+        "cents", pa.array(RNG.integers(0, 1000, ROWS))
+    )
+    cents = Sum(column="cents", low=0, high=1000, whole=True, within=40_000, name="cents")
+    plan = asked(measures=[cents], nonnegative=True).plan()
+    step = plan.step("cents")
+    assert step > 10
+    assert step == int(step)
+    assert plan.strategies["cents"].record()["rounded"] == "rows"
+    assert verified(plan, tmp_path, lambda _: None, data).holds
+    tables = plan.release(data, insecure_test_seed=3).tables.values()
+    cells, zones, total = (one.to_pandas()["cents"].to_numpy() for one in tables)
+    assert cells.dtype == zones.dtype == total.dtype == np.int64
+    assert cells.sum() == zones.sum() == total[0]
+    assert abs(total[0] - pa.compute.sum(data["cents"]).as_py()) <= 60_000
+    assert np.all(np.concatenate([cells, zones, total]) % int(step) == 0)
+    # narrow ones are counted one by one
+    assert asked(measures=[replace(cents, within=2000)]).plan().step("cents") == 1

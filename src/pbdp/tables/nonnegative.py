@@ -85,5 +85,5 @@ def nonnegative_tables(plan: TablePlan, tables: Sequence[Mapping[str, Column]]) 
         # a number divided by its step may be off in its last digits
         numbers = [np.rint(table[measure.name] / step * _PARTS) / _PARTS for table in tables]
         for made, own in zip(found, above_zero(query.margins, numbers), strict=True):
-            made[measure.name + SUFFIX] = own if step == 1 else own.astype(np.float64) * step
+            made[measure.name + SUFFIX] = plan.worth(measure.name, own)
     return found

@@ -123,6 +123,15 @@ class TablePlan:
         grid = self.part(next(iter(self.strategies[label].parts))).design.grid
         return grid.step
 
+    def worth(self, label: str, steps: Column) -> Column:
+        """What so many steps of a number of several tables are worth; whole numbers stay whole.
+
+        `label` is that of a number.
+        """
+        step, asked = self.step(label), self.part(next(iter(self.strategies[label].parts))).requirement
+        whole = steps.dtype == np.int64 and (step == 1 or asked.integer)
+        return steps * int(step) if whole else steps.astype(np.float64) * step
+
     def widths(self, label: str, which: int) -> tuple[Array, float]:
         """How far the numbers of one of several tables are off at most, and with what confidence.
 
@@ -164,11 +173,9 @@ class TablePlan:
             raise AssertionError("one table has no others")
         found: list[dict[str, Column]] = [{} for _ in self.query.margins.tables]
         for label, strategy in self.strategies.items():
-            step = self.step(label)
             own = {name: rows[name].astype(np.int64) for name in strategy.parts}
             for numbers, made in zip(found, strategy.tables(own), strict=True):
-                whole = step == 1 and made.dtype == np.int64
-                numbers[label] = made if whole else made.astype(np.float64) * step
+                numbers[label] = self.worth(label, made)
         above_zero = nonnegative_tables(self, found)
         return [numbers | more for numbers, more in zip(found, above_zero, strict=True)]
 

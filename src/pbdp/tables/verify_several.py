@@ -75,7 +75,8 @@ def check_strategies(plan: TablePlan) -> str:
                 raise FaultError(f"the noise of {name} was planned for something else")
             plain = not (design.offset or design.clamp) and design.decoder is None and design.follows_answer
             plain = plain and design.kernel.joint == strategy.joint and not (moves.concave and design.boost)
-            if not plain or design.grid.step != step or (whole and step != 1):
+            coarse = whole and step != 1 and not strategy.change.rows_rounded
+            if not plain or design.grid.step != step or coarse:
                 raise FaultError(f"the noise of {name} is of another kind than the strategy's")
         _check_widths(plan, asked)
     if query.aggregation.touched:

@@ -11,12 +11,13 @@ import numpy as np
 import pytest
 
 from pbdp.errors import InputError
+from pbdp.mechanism.grid import LinearGrid
 from pbdp.noise.kernel import Array, Index
 from pbdp.tables import Query, Sum
 from pbdp.tables.keys import crossed, key_column
 from pbdp.tables.margins import Margins
 from pbdp.tables.strategies.apart import Alone
-from pbdp.tables.strategies.kinds import strategies_of, strategy_from
+from pbdp.tables.strategies.kinds import strategies_of, strategy_from, whole_step
 from pbdp.tables.strategies.planning import asked_of
 from pbdp.tables.strategies.separate import Separate
 from pbdp.tables.strategies.strategy import Change, Strategy
@@ -182,3 +183,18 @@ def test_rows_and_the_total_that_is_shared_are_moved_as_two_rows_at_most(most: f
         assert least <= moves.steps
         furthest = max(furthest, least)
     assert furthest >= math.floor(most / STEP)
+
+
+@pytest.mark.parametrize("most", [1.0, 2.9, 3.0, 39.7, 1023.4, 5000.0, 3.3e6])
+@pytest.mark.parametrize("sensitivity", [1, 7, 100, 9973, 2_000_000])
+def test_whole_steps_are_fine_and_cost_next_to_nothing(sensitivity: int, most: float) -> None:
+    step, most = whole_step(sensitivity, most), min(most, sensitivity)
+    if most < 3:
+        assert step == 1
+        return
+    LinearGrid(step=step, rounded=True, whole=True)
+    assert most / 2 <= step <= most
+    # no other one of as many bits costs less
+    tried = range(math.ceil(most / 2), min(math.floor(most), 1023) + 1)
+    least = min((math.ceil(sensitivity / one) * one for one in tried), default=math.inf)
+    assert math.ceil(sensitivity / step) * step <= least

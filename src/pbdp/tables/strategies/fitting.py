@@ -124,7 +124,7 @@ class Fitting:
         )
         if whole:
             width, confidence = on_whole(width, confidence)
-        return Requirement(
+        asked = Requirement(
             region=AbsoluteRegion.even(width),
             confidence=confidence,
             sensitivity=moves.steps * self.step,
@@ -132,8 +132,10 @@ class Fitting:
             releases=moves.numbers,
             neighbors=self.query.neighbors,
             integer=whole,
-            step=None if whole else self.step,
+            step=None if whole and self.step == 1 else self.step,
         )
+        # single numbers within so much would be multiples of a whole number; these are not
+        return asked if grids_of(asked)[0].step == self.step else replace(asked, step=self.step)
 
     def options(self, shapes: Shapes) -> dict[str, Options]:
         """For each part the designs to choose from, the widest with which its tables are near, by estimates.

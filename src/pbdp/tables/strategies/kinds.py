@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from pbdp.errors import InputError
-from pbdp.mechanism.grid import LinearGrid, step_of_at_least
+from pbdp.mechanism.grid import LARGEST_FACTOR, grid_of_step, step_of_at_least
 from pbdp.mechanism.neighbors import Neighbors
 from pbdp.tables.margins import Margins, RunningMargin, parents
 from pbdp.tables.numbers import Asked
@@ -40,6 +40,8 @@ from pbdp.tables.strategies.strategy import Change, Strategy
 FOR_STEPS, FOR_STEPS_LIGHT, LIGHT = 0.01, 0.05, 0.02
 # The same where rows are rounded; whole numbers that add up lose so many half steps besides.
 FOR_ROWS, FOR_ROWS_LIGHT, WHOLE = 0.004, 0.02, 4
+# Rows of whole numbers are rounded to steps of no less.
+LEAST_COARSE = 3
 MOST_IN_CHANGE = 1 << 16
 # About the least σ of rows with joint noise that is looked at first, and then; and the share of delta that
 # their tables may take of it by estimates.
@@ -56,7 +58,7 @@ def change_of(query: Query, asked: Asked, step: float | None = None, *, rows: bo
     Cells are rounded to steps, or `rows` (`strategy`).
     """
     quantity, value = asked.quantity, asked.quantity.value
-    grid = LinearGrid(step=step or step_of(query, asked), rounded=not quantity.is_whole)
+    grid = grid_of_step(step or step_of(query, asked), quantity.is_whole)
     signed = value is not None and (quantity.of == "sum from the middle" or value.fixed.low < 0)
     return Change(
         cells=min(query.groups_of_one, len(_margins(query).cells)),
@@ -65,17 +67,18 @@ def change_of(query: Query, asked: Asked, step: float | None = None, *, rows: bo
         signed=signed,
         lost=grid.lost,
         step=grid.step,
-        rows_rounded=rows and not quantity.is_whole,
+        rows_rounded=rows,
     )
 
 
 def step_of(query: Query, asked: Asked, lost: Mapping[int, float] | None = None) -> float:
-    """The step that a number is counted in: 1 for whole numbers, else fine against all widths.
+    """The step that a number is counted in, fine against all widths.
 
-    Cells that are rounded to it are added up. Where rows are, so many half steps are `lost` of each table.
+    Cells that are rounded to it are added up, so whole ones are not. Where rows are, so many half steps are
+    `lost` of each table.
     """
     quantity, margins = asked.quantity, _margins(query)
-    if quantity.is_whole:
+    if quantity.is_whole and lost is None:
         return 1.0
     sensitivity = quantity.sensitivity(query.neighbors)
     one = Change(cells=min(query.groups_of_one, len(margins.cells)), steps=1)
@@ -90,7 +93,19 @@ def step_of(query: Query, asked: Asked, lost: Mapping[int, float] | None = None)
         for at, width in asked.widths.items()
     ]
     least = min([*rounding, *([FOR_STEPS * asked.cells] if asked.cells is not None else [])])
+    if quantity.is_whole:
+        return whole_step(sensitivity, 2 * least)
     return step_of_at_least(sensitivity, min(math.ceil(sensitivity / (2 * least)), MOST_IN_CHANGE))
+
+
+def whole_step(sensitivity: float, most: float) -> float:
+    """A whole step of at most so much, of which a whole number makes up the sensitivity, or little more."""
+    most = min(most, sensitivity)
+    if most < LEAST_COARSE:
+        return 1.0
+    unit = 1 << max(math.floor(most).bit_length() - LARGEST_FACTOR.bit_length() + 1, 0)
+    tried = range(math.ceil(most / (2 * unit)), math.floor(most / unit) + 1)
+    return float(unit * min(tried, key=lambda one: (math.ceil(sensitivity / (one * unit)) * one, -one)))
 
 
 def _margins(query: Query) -> Margins:
@@ -126,10 +141,17 @@ def _separate(query: Query, asked: Asked) -> Strategy | None:
         return None
     tree = replace(made, upward=_upward(made, asked))
     found = next((one for one in (tree, made) if one.kinds <= MOST_KINDS), None)
-    if found is None or asked.quantity.is_whole:
-        return found
-    lost = {at: WHOLE + found.rows_weight(at) for at in asked.widths}
-    return replace(found, change=change_of(query, asked, step_of(query, asked, lost), rows=True))
+    if found is None:
+        return None
+    return replace(
+        found, change=_of_rows(query, asked, {at: WHOLE + found.rows_weight(at) for at in asked.widths})
+    )
+
+
+def _of_rows(query: Query, asked: Asked, lost: Mapping[int, float]) -> Change:
+    """What one person can do if rows are rounded, with so many half steps lost of each table."""
+    step = step_of(query, asked, lost)
+    return change_of(query, asked, step, rows=not asked.quantity.is_whole or step > 1)
 
 
 def _shared(query: Query, asked: Asked) -> Strategy | None:
@@ -180,12 +202,12 @@ def _apart(query: Query, asked: Asked) -> Strategy | None:
     return Apart(label=asked.label, margins=_margins(query), change=change_of(query, asked))
 
 
-def _alone(query: Query, asked: Asked, *, rows: bool = True) -> Strategy | None:
+def _alone(query: Query, asked: Asked, change: Change | None = None) -> Strategy | None:
     """Others need not add up if the query says so."""
     if query.add_up:
         return None
-    step = step_of(query, asked, dict.fromkeys(asked.widths, 1.0)) if rows else None
-    return _made(Alone, query, asked, change_of(query, asked, step, rows=rows))
+    change = change or _of_rows(query, asked, dict.fromkeys(asked.widths, 1.0))
+    return _made(Alone, query, asked, change)
 
 
 def strategy_from(query: Query, asked: Asked, record: Mapping[str, Any]) -> Strategy:
@@ -206,7 +228,7 @@ def strategy_from(query: Query, asked: Asked, record: Mapping[str, Any]) -> Stra
         case {"kind": "apart"}:
             made = _apart(query, asked)
         case {"kind": "alone"} if _apart(query, asked) is None:
-            made = _alone(query, asked, rows=rows)
+            made = _alone(query, asked, change_of(query, asked, rows=rows))
         case {"kind": "residual", "weights": [*listed]} if margins.is_grid:
             weights, cumulative = _weights_from(margins, listed), record.get("cumulative", False) is True
             short = record.get("short", MOST_KEYS)

@@ -161,6 +161,7 @@ def _best(
 ) -> tuple[Several, Plan] | None:
     """The choice with the least epsilon, certified; None if none could be."""
     picked: list[tuple[Several, dict[str, Options], Plan]] = []
+    beaten: list[PbdpError] = []
     for choice in sorted(choices, key=_is_joint):
         several = Several(
             query=query, asked=asked, strategies={label: way[0] for label, way in choice.items()}
@@ -168,7 +169,7 @@ def _best(
         options = {name: row for _, rows in choice.values() for name, row in rows.items()}
         least = min((plan.epsilon for _, _, plan in picked), default=math.inf)
         if _is_beaten(choice, least, query.delta):
-            reasons.append(CannotCertifyError("Gaussian noise on all rows together costs too much."))
+            beaten.append(CannotCertifyError("Gaussian noise on all rows together costs too much."))
             continue
         try:
             picked.append((several, options, several.picked(options)))
@@ -182,6 +183,8 @@ def _best(
             found.append((several, _certified(several, options, plan)))
         except CannotCertifyError as error:
             reasons.append(error)
+    # what beat them comes first
+    reasons += beaten
     return min(found, key=lambda entry: entry[1].epsilon, default=None)
 
 
@@ -222,7 +225,8 @@ def _ways(
         try:
             options = Fitting(query=query, asked=asked, strategy=strategy).options(shapes)
             found[f"{strategy.kind} {strategy.variant}"] = strategy, options
-        except CannotCertifyError as error:
+        # noise over too many steps is refused as well
+        except (CannotCertifyError, InputError) as error:
             reasons.append(error)
     return found
 

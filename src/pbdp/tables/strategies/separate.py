@@ -59,6 +59,8 @@ from pbdp.tables.strategies.strategy import Change, Designs, Moves, Record, Stra
 # Groups that differ in more ways than this would take long to find the widths of; of how many an estimate is
 # made, those with the least room.
 MOST_KINDS, LOOKED_AT = 256, 3
+# Cells that are added up are no further from zero, so that doubles hold them.
+LARGEST_CELL = 1 << 53
 # What goes up to coarser tables is in parts of one over this.
 PARTS = 64
 
@@ -367,9 +369,16 @@ def rounded_rows(
     steps: Callable[[str, Index | Array], Index],
 ) -> dict[int, Index]:
     """Exact sums of cells for each of these tables, by the steps of their parts: private."""
-    cells = (quantity.answers(aggregates) / quantity.unit).astype(np.int64)
-    sums = {at: margins.tables[at].exact_sums(cells).astype(np.float64) * quantity.unit for at in tables}
-    return {at: steps(name, sums[at]) for at, name in tables.items()}
+    answers = quantity.answers(aggregates)
+    whole = answers.dtype == np.int64
+    cells = np.clip(answers if whole else answers / quantity.unit, -LARGEST_CELL, LARGEST_CELL).astype(
+        np.int64
+    )
+    sums = {at: margins.tables[at].exact_sums(cells) for at in tables}
+    return {
+        at: steps(name, sums[at] if whole else sums[at].astype(np.float64) * quantity.unit)
+        for at, name in tables.items()
+    }
 
 
 def rounding_record(change: Change) -> Record:
