@@ -40,7 +40,7 @@ from pbdp.tables.bounded import MOST_STEPS, Aggregates, BoundedAggregation, Valu
 from pbdp.tables.engines.dialects import DUCKDB, POSTGRES, SPARK, Dialect
 from pbdp.tables.engines.interface import ColumnKind, with_derived
 from pbdp.tables.expressions.to_sql import SqlWriter
-from pbdp.tables.keys import ARRAYS, KeyColumn, KeyTable, Kind
+from pbdp.tables.keys import ARRAYS, KeyColumn, KeyTable, Kind, arrow_array
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -84,11 +84,9 @@ def key_arrow(table: KeyTable, asked: BoundedAggregation) -> pa.Table:
 
     That is a bit of b1_0, b1_1, ... for table 1, or its row m1 where there are too many.
     """
-    import pyarrow as pa
-
     made = table.arrow()
     for name, numbers in {"g": np.arange(len(table), dtype=np.int32), **_in_others(asked)}.items():
-        made = made.append_column(name, pa.array(numbers))
+        made = made.append_column(name, arrow_array(numbers))
     return made
 
 
