@@ -24,6 +24,7 @@ from pbdp.tables.keys import (
     KeyColumn,
     KeyTable,
     Kind,
+    arrow_array,
     crossed,
     key_column,
     key_table,
@@ -243,9 +244,28 @@ def test_taken_keys_come_in_the_order_asked_for() -> None:
 
 def test_arrow_has_the_types_of_the_kinds() -> None:
     table = key_table(("a", "b", "c", "d"), {"a": ["x\0"], "b": [1], "c": [True], "d": [DAY]})
-    arrow = table.arrow(index="g")
-    assert [str(field.type) for field in arrow.schema] == ["string", "int64", "bool", "date32[day]", "int64"]
-    assert arrow.to_pylist() == [{"a": "x\0", "b": 1, "c": True, "d": DAY, "g": 0}]
+    arrow = table.arrow()
+    assert [str(field.type) for field in arrow.schema] == ["string", "int64", "bool", "date32[day]"]
+    assert arrow.to_pylist() == [{"a": "x\0", "b": 1, "c": True, "d": DAY}]
+
+
+def test_arrow_arrays_are_those_of_pyarrow() -> None:
+    rng = np.random.default_rng(1)
+    texts = np.array(["", "Zürich", "☃\0", *map(str, range(30))], dtype=object)
+    columns: list[np.ndarray[Any, Any]] = [
+        texts,
+        rng.random(33) < 0.5,
+        rng.integers(-(2**63), 2**63 - 1, 33),
+        rng.integers(0, 9, 66).astype(np.int32)[::2],
+        rng.normal(size=33),
+        np.datetime64("1582-10-04") + np.arange(33),
+        np.full(33, 2**64 - 1, dtype=np.uint64),
+    ]
+    for column in columns:
+        for missing in (None, rng.random(33) < 0.3):
+            found = arrow_array(column, missing)
+            found.validate(full=True)
+            assert found.equals(pa.array(column, mask=missing)), column.dtype
 
 
 def test_a_million_keys_take_less_than_a_second() -> None:
@@ -262,7 +282,7 @@ def test_a_million_keys_take_less_than_a_second() -> None:
 def test_groups_that_were_found_may_be_none(kind: Kind) -> None:
     types = {"text": "O", "integer": "i8", "boolean": "?", "date": "M8[D]"}
     table = KeyTable(columns={"a": KeyColumn(kind=kind, values=np.empty(0, dtype=types[kind]))})
-    assert len(table) == table.arrow(index="g").num_rows == len(table.taken(np.arange(0))) == 0
+    assert len(table) == table.arrow().num_rows == len(table.taken(np.arange(0))) == 0
     assert table.digest() != KeyTable(columns={}).digest()
     assert len(crossed({"a": table.columns["a"], "b": key_column("b", range(3))})) == 0
     assert len(KeyTable(columns={})) == 1

@@ -73,17 +73,11 @@ class KeyTable:
         """The groups, each by its keys."""
         return set(zip(*(column.values.tolist() for column in self.columns.values()), strict=True))
 
-    def arrow(self, index: str | None = None) -> pa.Table:
-        """The keys as an Arrow table; `index` names one more column with the row numbers (int64)."""
+    def arrow(self) -> pa.Table:
+        """The keys as an Arrow table."""
         import pyarrow as pa
 
-        types = arrow_types()
-        arrays = {
-            name: pa.array(column.values, type=types[column.kind]) for name, column in self.columns.items()
-        }
-        if index is not None:
-            arrays[index] = pa.array(np.arange(len(self), dtype=np.int64))
-        return pa.table(arrays)
+        return pa.table({name: arrow_array(column.values) for name, column in self.columns.items()})
 
     def taken(self, rows: npt.NDArray[np.int64]) -> KeyTable:
         """The keys at these rows."""
@@ -114,6 +108,32 @@ def arrow_types() -> dict[Kind, pa.DataType]:
     import pyarrow as pa
 
     return {"text": pa.string(), "integer": pa.int64(), "boolean": pa.bool_(), "date": pa.date32()}
+
+
+def arrow_array(values: npt.NDArray[Any], missing: npt.NDArray[np.bool_] | None = None) -> pa.Array:
+    """Texts, days, numbers or truths as Arrow has them, null where something is missing.
+
+    `pa.array` would do, but imports pandas where that is installed, which takes longer than a small table.
+    """
+    import pyarrow as pa
+
+    def buffer(numbers: npt.NDArray[Any]) -> pa.Buffer:
+        return pa.py_buffer(np.ascontiguousarray(numbers))
+
+    valid = None if missing is None else buffer(np.packbits(~missing, bitorder="little"))
+    if values.dtype.kind in "OU":
+        written = [text.encode() for text in values.tolist()]
+        ends = np.cumsum([0, *map(len, written)], dtype=np.int64)
+        short = ends[-1] < 1 << 31
+        held = pa.string() if short else pa.large_string()
+        parts = [buffer(ends.astype(np.int32) if short else ends), pa.py_buffer(b"".join(written))]
+    elif values.dtype == bool:
+        held, parts = pa.bool_(), [buffer(np.packbits(values, bitorder="little"))]
+    elif values.dtype.kind == "M":
+        held, parts = pa.date32(), [buffer(values.astype(np.int32))]
+    else:
+        held, parts = pa.from_numpy_dtype(values.dtype), [buffer(values)]
+    return pa.Array.from_buffers(held, len(values), [valid, *parts])
 
 
 def _hashed(column: KeyColumn) -> npt.NDArray[np.uint64]:

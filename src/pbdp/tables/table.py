@@ -23,7 +23,7 @@ from pbdp.digits import delta_text, rounded_up
 from pbdp.errors import InputError, MissingPackageError, unchangeable
 from pbdp.noise.kernel import Array
 from pbdp.release.intervals import Intervals
-from pbdp.tables.keys import KeyTable
+from pbdp.tables.keys import KeyTable, arrow_array
 from pbdp.tables.measures import Column, Measure
 from pbdp.tables.nonnegative import nonnegative_columns, nonnegative_names
 from pbdp.tables.plan import TablePlan
@@ -176,12 +176,12 @@ class ReleasedTable:
         keys = self.groups.arrow()
         arrays = {name: keys.column(name) for name in keys.column_names}
         hidden = dict.fromkeys(withheld_names(self.plan.query), self.withheld)
-        arrays |= {
-            name: pa.array(column, from_pandas=True, mask=hidden.get(name))
-            for name, column in self._drawn.items()
-        }
+        for name, column in self._drawn.items():
+            nothing = np.isnan(column) if column.dtype.kind == "f" else np.zeros(len(self), dtype=bool)
+            missing = nothing | hidden.get(name, nothing)
+            arrays[name] = arrow_array(column, missing if missing.any() else None)
         if self.insecure_test_seed is not None:
-            arrays[SEED_COLUMN] = pa.array(np.full(len(self), self.insecure_test_seed, dtype=np.uint64))
+            arrays[SEED_COLUMN] = arrow_array(np.full(len(self), self.insecure_test_seed, dtype=np.uint64))
         return pa.table(arrays)
 
     def to_pandas(self) -> pd.DataFrame:

@@ -16,6 +16,7 @@ import pytest
 from pbdp.tables.bounded import BoundedAggregation
 from pbdp.tables.engines.at import source_of
 from pbdp.tables.engines.duckdb import DuckDBSource
+from pbdp.tables.keys import crossed, key_column
 from tests.tables.engines.asking import CHOICE_KEY, answered, asking, sums, value
 from tests.tables.engines.holding import Holding, in_duckdb
 from tests.tables.forms import as_parquet, as_polars
@@ -130,6 +131,36 @@ def test_engines_agree_on_people_of_several_tables(engine: Engine) -> None:
         looked += 1
     assert looked
     assert several
+
+
+@pytest.mark.parametrize("most", [None, 2])
+def test_engines_agree_on_people_of_tables_with_many_groups(engine: Engine, most: int | None) -> None:
+    """As many groups as there are bits to count people by, and more: one word, several, none left."""
+    rng = np.random.default_rng(11)
+    cells = np.arange(2000)
+    rows = [
+        {"p": int(p), "cell": int(g)}
+        for p, g in zip(rng.integers(0, 9, 900), rng.choice(cells, 900), strict=True)
+    ]
+    case = Case(
+        rows=rows,
+        held={"p": "integer", "cell": "integer"},
+        asked=BoundedAggregation(
+            unit="p", by=("cell",), keys=crossed({"cell": key_column("cell", cells)}), groups_per_person=most
+        ),
+    )
+    tables = tuple(cells % groups for groups in (62, 63, 2000, 371, 500, 1))
+    source = engine[1](case)
+    expected = [np.zeros(int(of_cell.max()) + 1, dtype=int) for of_cell in tables]
+    for person in range(9):
+        own = engine[1](replace(case, rows=_rows_of(case, person))).aggregate(case.asked, CHOICE_KEY).group
+        for people, of_cell in zip(expected, tables, strict=True):
+            people[np.unique(of_cell[own])] += 1
+    # what bounds cut is told where there are some
+    for told in {False, bool(case.asked.cutting)}:
+        asked = replace(case.asked, tables=tables, touched=told)
+        found = source.aggregate(asked, CHOICE_KEY).people_in
+        assert [people.tolist() for people in found] == [people.tolist() for people in expected]
 
 
 def _rows_of(case: Case, person: object) -> list[dict[str, object]]:

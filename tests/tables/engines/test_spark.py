@@ -1,6 +1,7 @@
 """Spark on a cluster of two executors, in processes of their own, on this machine.
 
-The tests of a process share one cluster.
+The tests of a process share one cluster. Those that kill an executor come last: the one that takes its place
+is cold.
 """
 
 from __future__ import annotations
@@ -264,89 +265,6 @@ def test_two_executors_work_and_tasks_that_fail_halfway_are_run_again_with_the_s
     }
     assert len({executor for executor, _, _ in tasks}) == EXECUTORS
     assert found == answered(calm, case.asked)
-
-
-def dying_once(marks: str) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
-    """Rows as they are, but the executor of the last part is killed when all others are done.
-
-    `marks` is a folder: it tells when the aggregation begins, and is told which executor has done which part.
-    """
-
-    def dying(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        import os
-        import signal
-        import time
-        from pathlib import Path
-
-        from pyspark import TaskContext
-
-        task, folder = TaskContext.get(), Path(marks)
-        if task is None:
-            raise AssertionError("this runs in a task")
-        # a task is a child of the daemon that the executor's Java process has started
-        executor = int(Path(f"/proc/{os.getppid()}/stat").read_text().rpartition(")")[2].split()[1])
-        for batch in batches:
-            yield batch.slice(0, batch.num_rows // 2)
-            if task.partitionId() == 3 and (folder / "aggregating").exists():
-                while len(list(folder.glob("done-*"))) < 3:
-                    time.sleep(0.02)
-                if not (folder / "killed").exists():
-                    if b"CoarseGrainedExecutorBackend" not in Path(f"/proc/{executor}/cmdline").read_bytes():
-                        raise AssertionError("this is not an executor")
-                    (folder / "killed").touch()
-                    os.kill(executor, signal.SIGKILL)
-                    time.sleep(10)
-            yield batch.slice(batch.num_rows // 2)
-        if (folder / "aggregating").exists():
-            (folder / f"done-{task.partitionId()}-{executor}").touch()
-
-    return dying
-
-
-@pytest.mark.parametrize("kind", ["session", "remote"], ids=["classic", "Connect"])
-def test_an_executor_that_dies_changes_no_number_and_nothing_is_paid_or_drawn_twice(
-    kind: str, request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    case = visits(np.random.default_rng(8), 3000)
-    calm = in_spark(request.getfixturevalue(kind), case).repartition(4)
-    folder = tmp_path / "tasks"
-    folder.mkdir()
-    asked: list[tuple[BoundedAggregation, int, Aggregates]] = []
-    aggregate = SparkSource.aggregate
-
-    def watched(self: SparkSource, query: BoundedAggregation, choice_key: int) -> Aggregates:
-        (folder / "aggregating").touch()
-        asked.append((query, choice_key, aggregate(self, query, choice_key)))
-        return asked[-1][-1]
-
-    plan = Query(
-        unit="person",
-        by={"city": [f"city {x}" for x in range(12)]},
-        measures=[Count(within=50), Sum(column="spend", low=-5, high=90.5, within=2000)],
-        groups_per_person=3,
-        rows_per_group=2,
-        delta=1e-6,
-    ).plan()
-    monkeypatch.setenv("PBDP_STATE", str(tmp_path / "state"))
-    monkeypatch.setattr(SparkSource, "aggregate", watched)
-    with Ledger.create(tmp_path / "ledger.db") as ledger:
-        budget = Budget.create(ledger, "visits", epsilon=20, delta=1e-5)
-        table = plan.release(
-            calm.mapInArrow(dying_once(str(folder)), calm.schema), budget=budget, key="visits"
-        )
-        again = plan.release(calm, budget=budget, key="visits")
-        kinds = [entry.kind for entry in ledger.history("visits")]
-    assert (folder / "killed").exists()
-    # what the lost executor had done before is done once more in another one
-    assert len(list(folder.glob("done-*"))) > 4
-    ((query, choice_key, found),) = asked
-    undisturbed = aggregate(SparkSource(calm), query, choice_key)
-    assert as_reference(found, query) == as_reference(undisturbed, query)
-    assert touched_told(found, query) == touched_told(undisturbed, query)
-    assert kinds.count("spend") == 1
-    assert again.payment is not None
-    assert again.payment.repeated
-    assert again.to_arrow().equals(table.to_arrow())
 
 
 def test_rows_are_not_collected(session: SparkSession) -> None:
@@ -668,10 +586,93 @@ def test_expressions_and_fractions_are_as_everywhere(session: SparkSession) -> N
         conditions.append(Call(op="or", type="boolean", args=(same(expression, expected), no)))
     keys = crossed({"row": key_column("row", range(len(data)))})
     asked = BoundedAggregation(unit=None, by=("row",), keys=keys)
-    frame = in_spark(session, Case(rows=data, held=held, asked=asked)).cache()
-    for condition in conditions:
-        found = answered(frame, replace(asked, where=condition))
-        assert len(found) == len(data), condition.text
+    frame = in_spark(session, Case(rows=data, held=held, asked=asked))
+    # a row that any of them is not true of would be missing
+    found = answered(frame, replace(asked, where=Call(op="and", type="boolean", args=tuple(conditions))))
+    assert len(found) == len(data), [condition.text for condition in conditions]
     fractions = replace(asked, by=("b",), keys=crossed({"b": key_column("b", [1, 2])}))
     wrong = sum(row["b"] is not None and row["b"] != int(row["b"]) for row in data)
     assert SparkSource(frame).unreadable(fractions) == {"b": wrong}
+
+
+def dying_once(marks: str) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
+    """Rows as they are, but the executor of the last part is killed when all others are done.
+
+    `marks` is a folder: it tells when the aggregation begins, and is told which executor has done which part.
+    """
+
+    def dying(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        import os
+        import signal
+        import time
+        from pathlib import Path
+
+        from pyspark import TaskContext
+
+        task, folder = TaskContext.get(), Path(marks)
+        if task is None:
+            raise AssertionError("this runs in a task")
+        # a task is a child of the daemon that the executor's Java process has started
+        executor = int(Path(f"/proc/{os.getppid()}/stat").read_text().rpartition(")")[2].split()[1])
+        for batch in batches:
+            yield batch.slice(0, batch.num_rows // 2)
+            if task.partitionId() == 3 and (folder / "aggregating").exists():
+                while len(list(folder.glob("done-*"))) < 3:
+                    time.sleep(0.02)
+                if not (folder / "killed").exists():
+                    if b"CoarseGrainedExecutorBackend" not in Path(f"/proc/{executor}/cmdline").read_bytes():
+                        raise AssertionError("this is not an executor")
+                    (folder / "killed").touch()
+                    os.kill(executor, signal.SIGKILL)
+                    time.sleep(10)
+            yield batch.slice(batch.num_rows // 2)
+        if (folder / "aggregating").exists():
+            (folder / f"done-{task.partitionId()}-{executor}").touch()
+
+    return dying
+
+
+@pytest.mark.parametrize("kind", ["session", "remote"], ids=["classic", "Connect"])
+def test_an_executor_that_dies_changes_no_number_and_nothing_is_paid_or_drawn_twice(
+    kind: str, request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    case = visits(np.random.default_rng(8), 3000)
+    calm = in_spark(request.getfixturevalue(kind), case).repartition(4)
+    folder = tmp_path / "tasks"
+    folder.mkdir()
+    asked: list[tuple[BoundedAggregation, int, Aggregates]] = []
+    aggregate = SparkSource.aggregate
+
+    def watched(self: SparkSource, query: BoundedAggregation, choice_key: int) -> Aggregates:
+        (folder / "aggregating").touch()
+        asked.append((query, choice_key, aggregate(self, query, choice_key)))
+        return asked[-1][-1]
+
+    plan = Query(
+        unit="person",
+        by={"city": [f"city {x}" for x in range(12)]},
+        measures=[Count(within=50), Sum(column="spend", low=-5, high=90.5, within=2000)],
+        groups_per_person=3,
+        rows_per_group=2,
+        delta=1e-6,
+    ).plan()
+    monkeypatch.setenv("PBDP_STATE", str(tmp_path / "state"))
+    monkeypatch.setattr(SparkSource, "aggregate", watched)
+    with Ledger.create(tmp_path / "ledger.db") as ledger:
+        budget = Budget.create(ledger, "visits", epsilon=20, delta=1e-5)
+        table = plan.release(
+            calm.mapInArrow(dying_once(str(folder)), calm.schema), budget=budget, key="visits"
+        )
+        again = plan.release(calm, budget=budget, key="visits")
+        kinds = [entry.kind for entry in ledger.history("visits")]
+    assert (folder / "killed").exists()
+    # what the lost executor had done before is done once more in another one
+    assert len(list(folder.glob("done-*"))) > 4
+    ((query, choice_key, found),) = asked
+    undisturbed = aggregate(SparkSource(calm), query, choice_key)
+    assert as_reference(found, query) == as_reference(undisturbed, query)
+    assert touched_told(found, query) == touched_told(undisturbed, query)
+    assert kinds.count("spend") == 1
+    assert again.payment is not None
+    assert again.payment.repeated
+    assert again.to_arrow().equals(table.to_arrow())

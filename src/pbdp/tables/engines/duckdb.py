@@ -210,9 +210,7 @@ def _keys(connection: DuckDBPyConnection, asked: BoundedAggregation) -> list[str
     names = []
     for number, table in enumerate(key_tables(asked)):
         connection.register("listed", key_arrow(table, asked))
-        others = [f"CAST(m{place} AS INTEGER) AS m{place}" for place in range(len(asked.tables))]
-        columns = ", ".join([*table.columns, "CAST(g AS INTEGER) AS g", *others])
-        connection.execute(f"CREATE TEMP TABLE keys{number} AS SELECT {columns} FROM listed")  # noqa: S608
+        connection.execute(f"CREATE TEMP TABLE keys{number} AS SELECT * FROM listed")  # noqa: S608
         connection.unregister("listed")
         names.append(f"keys{number}")
     return names

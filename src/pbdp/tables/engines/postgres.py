@@ -241,14 +241,15 @@ def _copied(
         raise InputError("keys", "texts that PostgreSQL can hold", "one with the character NUL")
     columns = ", ".join(f"{name} {_TYPES[column.kind]}" for name, column in table.columns.items())
     name = f"pg_temp.keys{number}"
-    columns += "".join(
-        f", {other} int" for other in ["g", *(f"m{place}" for place in range(len(asked.tables)))]
-    )
+    listed = key_arrow(table, asked)
+    numbers = {pa.int32(): "int", pa.int64(): "bigint"}
+    others = listed.column_names[len(table.columns) :]
+    columns += "".join(f", {other} {numbers[listed.schema.field(other).type]}" for other in others)
     connection.execute(f"CREATE TEMPORARY TABLE keys{number} ({columns}) ON COMMIT DROP".encode())
     # everything is quoted, because an empty field without quotes would be null
     options = csv.WriteOptions(include_header=False, quoting_style="all_valid")
     written = pa.BufferOutputStream()
-    csv.write_csv(key_arrow(table, asked), written, options)
+    csv.write_csv(listed, written, options)
     with connection.cursor().copy(f"COPY {name} FROM STDIN (FORMAT csv)".encode()) as copy:
         copy.write(memoryview(written.getvalue()))
     connection.execute(f"ANALYZE {name}".encode())

@@ -6,9 +6,10 @@
              (person, group) pairs are aggregated only once, for the groups that stay
     pairs    per person and group: n rows, and for each value column c values and their sum w
     last     per group: the capped sums over persons
-    cut      if asked whom the bounds touch: the pairs once more, by person, and then by what cut them
-    others   for each other table that people are counted in: the pairs once more, by its groups, unless these
-             are the groups themselves, or everybody is one group and counted by what cut them
+    counted  if asked whom the bounds touch, or who is in the groups of other tables: the pairs once more, by
+             person, with a bit for each bound that cuts them and for each group that they are in; and then by
+             what cut them, with the number of people for each bit
+    others   for each other table with more groups than there are bits: the pairs once more, by its groups
 
 Without a unit each row is a person of its own, and the last step reads the source. The bound on groups does
 not rest on the hash: a person's kept rows have at most `groups_per_person` different (h, group), and so at
@@ -40,7 +41,7 @@ from pbdp.tables.bounded import MOST_STEPS, Aggregates, BoundedAggregation, Valu
 from pbdp.tables.engines.dialects import DUCKDB, POSTGRES, SPARK, Dialect
 from pbdp.tables.engines.interface import ColumnKind, with_derived
 from pbdp.tables.expressions.to_sql import SqlWriter
-from pbdp.tables.keys import ARRAYS, KeyColumn, KeyTable, Kind
+from pbdp.tables.keys import ARRAYS, KeyColumn, KeyTable, Kind, arrow_array
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -61,13 +62,16 @@ __all__ = [
     "unreadable_sql",
 ]
 _MOST_INT32 = (1 << 31) - 1
+# Groups of other tables that one number has bits for, and that there may be bits for at all.
+_BITS = 62
+_MOST_BITS = 8 * _BITS
 
 
 def key_tables(asked: BoundedAggregation) -> tuple[KeyTable, ...]:
     """The public tables that the query joins: the groups, or else the restrictions of single columns.
 
-    Their columns are called k0, k1, ... by their place in `asked.by`; the public groups also need a column g
-    with the row numbers (`table.arrow(index="g")`).
+    Their columns are called k0, k1, ... by their place in `asked.by`; the public groups also need the columns
+    of `key_arrow`.
     """
     places = {name: f"k{place}" for place, name in enumerate(asked.by)}
     return tuple(
@@ -77,10 +81,42 @@ def key_tables(asked: BoundedAggregation) -> tuple[KeyTable, ...]:
 
 
 def key_arrow(table: KeyTable, asked: BoundedAggregation) -> pa.Table:
-    """A key table with the row numbers g, and for the groups in which row of each other table they are."""
-    made = table.arrow(index="g")
-    for number, of_key in enumerate(asked.tables):
-        made = made.append_column(f"m{number}", [of_key])
+    """A key table with the row numbers g, and for the groups which they are in other tables.
+
+    That is a bit of b1_0, b1_1, ... for table 1, or its row m1 where there are too many.
+    """
+    made = table.arrow()
+    for name, numbers in {"g": np.arange(len(table), dtype=np.int32), **_in_others(asked)}.items():
+        made = made.append_column(name, arrow_array(numbers))
+    return made
+
+
+def _in_others(asked: BoundedAggregation) -> dict[str, npt.NDArray[np.int32 | np.int64]]:
+    """For each group, which one it is in those other tables whose people are counted anew."""
+    made: dict[str, npt.NDArray[np.int32 | np.int64]] = {
+        name: np.zeros(len(asked.tables[0]), dtype=np.int64) for name in _masks(asked)
+    }
+    by_bits = _by_bits(asked)
+    for at, table in asked.counted_anew.items():
+        if at not in by_bits:
+            made[f"m{at}"] = table.astype(np.int32)
+        for group, (name, bit) in by_bits.get(at, {}).items():
+            made[name][table == group] = bit
+    return made
+
+
+def _masks(asked: BoundedAggregation) -> list[str]:
+    """The columns of the keys whose bits say which groups of other tables they are in."""
+    return list(dict.fromkeys(name for bits in _by_bits(asked).values() for name, _ in bits.values()))
+
+
+def _by_bits(asked: BoundedAggregation) -> dict[int, dict[int, tuple[str, int]]]:
+    """By other table and group, the number and the bit that say who is in it; none for tables of too many."""
+    made: dict[int, dict[int, tuple[str, int]]] = {}
+    for at, table in asked.counted_anew.items():
+        groups = int(table.max()) + 1
+        if groups + sum(map(len, made.values())) <= _MOST_BITS:
+            made[at] = {group: (f"b{at}_{group // _BITS}", 1 << group % _BITS) for group in range(groups)}
     return made
 
 
@@ -257,10 +293,14 @@ class _Text:
         pairs = self.pairs(source)
         if not asked.parts:
             return self.last(f"({pairs}) AS pairs", self.numbers_of_pairs())
-        kept = f"pairs WHERE place <= {self.most_groups}" if self.ranked and asked.touched else "pairs"
+        kept = f"pairs WHERE place <= {self.most_groups}" if self.placed else "pairs"
         groups = self.last(kept, {"part": "0"} | self.numbers_of_pairs())
         others = [*([self.cut()] if asked.touched else []), *self.others(kept)]
-        return f"WITH pairs AS {self.dialect.kept}({pairs}) {' UNION ALL '.join([groups, *others])}"
+        made = {"pairs": pairs}
+        if asked.touched or _by_bits(asked):
+            made["counted"] = self.counted()
+        steps = ", ".join(f"{name} AS {self.dialect.kept}({text})" for name, text in made.items())
+        return f"WITH {steps} {' UNION ALL '.join([groups, *others])}"
 
     @property
     def most_groups(self) -> int:
@@ -273,9 +313,8 @@ class _Text:
 
     @property
     def placed(self) -> bool:
-        """Whether pairs say which group of their person they are: for the bounds, or to count everybody."""
-        everybody = any(table.max() == 0 for table in self.asked.counted_anew.values())
-        return self.ranked and (self.asked.touched or everybody)
+        """Whether there are pairs of one group more, and pairs say which group of their person they are."""
+        return self.ranked and self.asked.touched
 
     @property
     def values(self) -> list[str]:
@@ -377,38 +416,57 @@ class _Text:
         keys = ", ".join(["p", *self.group])
         return f"SELECT {', '.join([keys, *made])} FROM {source} GROUP BY {keys}"  # noqa: S608
 
-    def cut(self) -> str:
-        """How many people each set of bounds cuts, in the columns of the result: the others hold nothing."""
-        kept = f"place <= {self.most_groups} AND " if self.ranked else ""
+    def counted(self) -> str:
+        """By the bounds that cut them: people, and how many of them are in each group of other tables."""
+        masks, by_bits = _masks(self.asked), _by_bits(self.asked)
+        kept = f"CASE WHEN place <= {self.most_groups} THEN t.{{0}} ELSE 0 END" if self.placed else "t.{0}"
+        each = {name: kept.format(name) for name in masks} | {"cut": self.cutting()}
+        bits = ", ".join(f"bit_or({written}) AS {name}" for name, written in each.items())
+        keys = f" JOIN {self.keys[0]} AS t ON pairs.g = t.g" if masks else ""
+        persons = f"SELECT {bits} FROM pairs{keys} GROUP BY p"  # noqa: S608
+        numbers = ["count(*) AS people"]
+        for at, groups in by_bits.items():
+            numbers += [f"count(nullif({name} & {bit}, 0)) AS x{at}_{m}" for m, (name, bit) in groups.items()]
+        return f"SELECT cut, {', '.join(numbers)} FROM ({persons}) AS persons GROUP BY cut"  # noqa: S608
+
+    def cutting(self) -> str:
+        """The bounds that cut a pair, a bit for each; one group more stands for the bound on groups alone."""
+        if not self.asked.touched:
+            return "0"
         told = {
-            "groups": f"place > {self.most_groups}",
-            "rows": f"{kept}n > {self.asked.rows_per_group}",
-            "values": f"{kept}({' OR '.join(f'{flag} = 1' for flag in self.flags)})",
+            "rows": f"n > {self.asked.rows_per_group}",
+            "values": " OR ".join(f"{flag} = 1" for flag in self.flags),
         }
         each = [
-            f"{1 << bit} * max(CASE WHEN {told[name]} THEN 1 ELSE 0 END)"
+            f"CASE WHEN {told[name]} THEN {1 << bit} ELSE 0 END"
             for bit, name in enumerate(self.asked.cutting)
+            if name != "groups"
         ]
-        people = f"(SELECT -1 - ({' + '.join(each)}) AS part FROM pairs GROUP BY p) AS persons"  # noqa: S608
+        others = " + ".join(each) or "0"
+        return f"CASE WHEN place > {self.most_groups} THEN 1 ELSE {others} END" if self.ranked else others
+
+    def cut(self) -> str:
+        """How many people each set of bounds cuts, in the columns of the result: the others hold nothing."""
         read = found_kinds(self.asked, self.kinds)
         none = ["CAST(0 AS BIGINT)"] if self.group == ["g"] else map(self.dialect.nothing, read.values())
-        columns = ", ".join([*none, "part", "count(*)", *self._nothing()])
-        return f"SELECT {columns} FROM {people} GROUP BY part"  # noqa: S608
+        return f"SELECT {', '.join([*none, '-1 - cut', 'people', *self._nothing()])} FROM counted"  # noqa: S608
 
     def _nothing(self) -> list[str]:
         return ["0"] * (len(self.numbers_of_pairs()) - 1)
 
     def others(self, kept: str) -> list[str]:
         """How many people are in the groups of other tables, in the same columns."""
-        made = []
-        for at, table in self.asked.counted_anew.items():
-            # each person has one first group
-            first = f"SELECT 0 AS m FROM {kept} WHERE place = 1"  # noqa: S608
-            of = first if self.placed else f"SELECT DISTINCT p, 0 AS m FROM {kept}"  # noqa: S608
-            if table.max() > 0:
-                of = f"SELECT DISTINCT kept.p AS p, t.m{at} AS m FROM (SELECT p, g FROM {kept}) AS kept "  # noqa: S608
-                of += f"JOIN {self.keys[0]} AS t ON kept.g = t.g"
-            columns = ", ".join(["CAST(m AS BIGINT)", str(at + 1), "count(*)", *self._nothing()])
+        by_bits, made = _by_bits(self.asked), []
+        for at in self.asked.counted_anew:
+            of = f"SELECT DISTINCT kept.p AS p, t.m{at} AS m FROM (SELECT p, g FROM {kept}) AS kept "  # noqa: S608
+            of += f"JOIN {self.keys[0]} AS t ON kept.g = t.g"
+            people = "count(*)"
+            if at in by_bits:
+                listed = ", ".join(f"({m})" for m in by_bits[at])
+                of = f"SELECT * FROM counted CROSS JOIN (VALUES {listed}) AS listed(m)"  # noqa: S608
+                cases = [f"WHEN {m} THEN x{at}_{m}" for m in by_bits[at]]
+                people = self.dialect.total(f"CASE m {' '.join(cases)} END")
+            columns = ", ".join(["CAST(m AS BIGINT)", str(at + 1), people, *self._nothing()])
             made.append(f"SELECT {columns} FROM ({of}) AS persons GROUP BY m")  # noqa: S608
         return made
 
