@@ -92,14 +92,17 @@ def test_the_weight_within_a_width_is_that_of_the_values_in_it(start: int) -> No
 
 
 def test_weights_in_multiples_are_split_evenly() -> None:
-    masses = np.exp(-0.7 * np.abs(np.arange(-30, 31)))
-    table = integer_weights(masses / masses.sum(), -30)
+    # down to weights that are rounded to nothing
+    masses = np.exp(-0.7 * np.abs(np.arange(-60, 61)))
+    table = integer_weights(masses / masses.sum(), -60)
 
     whole = table.in_multiples(8)
     parts = whole.split(8)
 
     assert all(weight % 8 == 0 for weight in whole.weights.tolist())
     assert whole.is_unimodal
+    assert len(whole.weights) < len(table.weights)
+    assert whole.weights[[0, -1]].all()
     assert int(whole.weights.sum()) == int(parts.weights.sum()) == TOTAL
     for value, weight in zip(table.values().tolist(), table.weights.tolist(), strict=True):
         inside = whole.start <= value < whole.stop

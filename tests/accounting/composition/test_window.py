@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from pbdp.accounting.composition.window import Window, tails
-from pbdp.noise.kernel import Array
+from pbdp.noise.kernel import Array, Index
 
 
-def tilted_law(parts: list[tuple[Array, Array, int]], tilt: float) -> tuple[Array, Array]:
+def tilted_law(parts: list[tuple[Array, Array, int]], tilt: float) -> tuple[Index, Array]:
     """Sums of indices from the least one on, and their masses times e^(tilt·loss), adding up to one."""
     least, masses = 0, np.ones(1)
     for losses, weights, count in parts:
@@ -18,7 +18,7 @@ def tilted_law(parts: list[tuple[Array, Array, int]], tilt: float) -> tuple[Arra
         row[places - places[0]] = weights * np.exp(tilt * losses)
         for _ in range(count):
             masses, least = np.convolve(masses, row), least + int(places[0])
-    return np.arange(least, least + len(masses), dtype=np.float64), masses / masses.sum()
+    return np.arange(least, least + len(masses), dtype=np.int64), masses / masses.sum()
 
 
 @pytest.mark.parametrize("seed", range(6))

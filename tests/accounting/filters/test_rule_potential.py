@@ -187,3 +187,21 @@ def test_tangents_lie_below_the_potential_and_close_to_it(v: float, step: float)
         assert right.from_left[i] == pytest.approx(float(along), abs=1e-12)
         assert right.from_right[i] == pytest.approx(float(back), abs=1e-12)
         assert right.here[i] <= left
+
+
+@pytest.mark.parametrize("step", [0.02, 0.3])
+@pytest.mark.parametrize("v", [0.05, 0.7])
+def test_a_chord_is_nowhere_above_the_potential_by_more_than_is_said(v: float, step: float) -> None:
+    """The left side lies below the chord between two points; all points between them are looked at."""
+    rng = np.random.default_rng(5)
+    x = np.arange(1 + round(2 / step), dtype=np.float64) * np.float64(step)
+    right = _Right.at(v, _Grid(x=x, step=step, first=0, masses=np.ones(1), shake=0.0))
+    shares = np.linspace(0, 1, 41)
+    inside = x[:-1, None] + np.log1p(shares * math.expm1(step))
+    truth = potential(v, inside.ravel()).value.reshape(inside.shape)
+    for spread in (0.0, 0.05, 1.0):
+        left = potential(v, x).value * np.exp(rng.uniform(-spread, spread, len(x)))
+        chord = left[:-1, None] + np.diff(left)[:, None] * shares
+        gap, said = np.max(chord - truth, axis=1), right.shortfall(left)
+        assert np.all(said >= gap - 1e-15)
+        assert spread or np.all(said <= 2.5 * gap + 1e-13)

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from pbdp.accounting.composition.loss_law import LARGEST_LOSS, LossLaw, loss_law, table_release
-from pbdp.accounting.filters.steps import design_release, gaussian_law, step_of, symmetric_law
+from pbdp.accounting.filters.steps import Step, design_release, gaussian_law, step_of, symmetric_law
 from pbdp.mechanism.absolute import AbsoluteRegion
 from pbdp.mechanism.design import Design
 from pbdp.mechanism.grid import whole_numbers
@@ -176,3 +176,11 @@ def test_rounded_gaussian_noise_is_that_of_its_shift_in_standard_deviations() ->
     (law,), (same,) = design_release(design, 3).covered, (gaussian_law(3 / 5.0),)
     assert law.losses == pytest.approx(same.losses, rel=1e-12)
     assert law.masses == pytest.approx(same.masses, rel=1e-8, abs=1e-14)
+
+
+def test_losses_without_mass_do_not_move_the_others_on_a_grid() -> None:
+    law = LossLaw(losses=np.array([-1.0, 0.0, 1.0]), masses=np.array([0.0, 0.4, 0.6]), infinite=0.0)
+    grid = Step(laws=(law,), missing=0.0, reach=1.0).on_grid(0, 0.125)
+    losses = grid.step * (grid.first + np.arange(len(grid.masses)))
+    assert float(np.sum(grid.masses)) == pytest.approx(1.0, rel=1e-13)
+    assert float(np.sum(grid.masses * losses)) == pytest.approx(0.6, rel=1e-12)
