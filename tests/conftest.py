@@ -1,9 +1,10 @@
-"""What concerns all tests: collected without looking for garbage, and named where they cannot run."""
+"""What concerns all tests: collected without looking for garbage, named where they cannot run, one server."""
 
 from __future__ import annotations
 
 import gc
 import os
+from collections.abc import Iterator
 
 import pytest
 
@@ -19,6 +20,15 @@ def pytest_collection_finish() -> None:
     """From here on garbage is looked for, among what is made from here on."""
     gc.freeze()
     gc.enable()
+
+
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[str]:
+    """The URL of a database on a PostgreSQL server of this test process's own."""
+    from tests.ledger.postgres_server import postgres_server
+
+    with postgres_server() as url:
+        yield url
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

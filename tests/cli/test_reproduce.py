@@ -6,6 +6,7 @@ import sys
 
 import pytest
 
+from pbdp.cli.main import parser
 from tests.cli.commands import assert_refused, run
 
 
@@ -15,6 +16,8 @@ def test_without_the_package_one_sentence_says_where_it_is(
 ) -> None:
     for name in ("reproduction", "reproduction.command"):
         monkeypatch.setitem(sys.modules, name, None)
+    # a parser that has not seen the package yet
+    monkeypatch.setattr("pbdp.cli.main.parser", parser.__wrapped__)
     done = run(capsys, "reproduce", *options)
     assert_refused(done, "source repository", "make reproduce")
     assert len(done.err.splitlines()) == 1

@@ -13,18 +13,10 @@ import pytest
 
 from pbdp.ledger import Ledger
 from tests.ledger.asking import fill
-from tests.ledger.postgres_server import postgres_server
 
 _names = count()
 # Where a commit waits for no disk. A killed process leaves the same there; the loss of power is not tested.
 MEMORY = Path("/dev/shm")  # noqa: S108  # a folder of our own is made in it
-
-
-@pytest.fixture(scope="session")
-def postgres() -> Iterator[str]:
-    """The URL of a database on a server of this test process's own."""
-    with postgres_server() as url:
-        yield url
 
 
 @pytest.fixture

@@ -13,6 +13,7 @@ import threading
 import time
 import warnings
 from collections.abc import Sequence
+from functools import cache
 from typing import Self, TextIO
 
 from pbdp import __version__
@@ -35,8 +36,9 @@ _GOOD = re.compile(r"^(PASS|Sound|holds)\b", re.MULTILINE)
 _BAD = re.compile(r"^(FAIL|NOT SOUND|DOES NOT HOLD|INSECURE|pbdp:)", re.MULTILINE)
 
 
+@cache
 def parser() -> Parser:
-    """The parser of the whole command line."""
+    """The parser of the whole command line, made once."""
     top = Parser(prog="pbdp", description="Differential privacy that meets your accuracy requirement.")
     top.add_argument("--version", action="version", version=f"pbdp {__version__}")
     top.add_commands("pbdp.cli", COMMANDS)

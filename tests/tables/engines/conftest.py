@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import pytest
 
-from tests.ledger.postgres_server import postgres_server
 from tests.tables.engines.holding import Holding, in_duckdb, in_polars, in_postgres
 
 
 @pytest.fixture(scope="package", params=["polars", "duckdb", "postgres"])
-def engine(request: pytest.FixtureRequest) -> Iterator[tuple[str, Holding]]:
+def engine(request: pytest.FixtureRequest) -> tuple[str, Holding]:
     """The name of an engine, and a function that puts the rows of a random table into it."""
     if request.param == "postgres":
-        with postgres_server() as url:
-            yield "postgres", in_postgres(url)
-    else:
-        yield request.param, {"polars": in_polars, "duckdb": in_duckdb}[request.param]
+        return "postgres", in_postgres(request.getfixturevalue("postgres"))
+    return request.param, {"polars": in_polars, "duckdb": in_duckdb}[request.param]

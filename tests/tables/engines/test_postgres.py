@@ -3,7 +3,6 @@ from __future__ import annotations
 import datetime
 import math
 import os
-from collections.abc import Iterator
 from decimal import Decimal
 from itertools import count
 from typing import Any
@@ -19,7 +18,6 @@ from pbdp.tables.engines.dialects import POSTGRES
 from pbdp.tables.engines.interface import EngineError, Source
 from pbdp.tables.engines.postgres import PostgresSource
 from pbdp.tables.fixed_point import FixedPoint
-from tests.ledger.postgres_server import postgres_server
 from tests.tables.engines.asking import (
     CHOICE_KEY,
     SECRET,
@@ -40,10 +38,9 @@ _numbers = count()
 
 
 @pytest.fixture(scope="module")
-def url() -> Iterator[str]:
-    """The URL of a database on a server of this test process's own."""
-    with postgres_server() as served:
-        yield served
+def url(postgres: str) -> str:
+    """The URL of a database, in which tables have names of their own."""
+    return postgres
 
 
 def _made(url: str, columns: dict[str, str], rows: list[tuple[Any, ...]], name: str | None = None) -> Source:
