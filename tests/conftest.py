@@ -14,6 +14,10 @@ from tests.browser import NOT_RUN
 gc.disable()
 # Tests run side by side: threads that wait for each other on matrices this small only take time.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+# Arrays come and go: workers and commands keep their memory, up to half a gigabyte, and do not ask the system
+# for it again. Sizes are those that glibc allows.
+for _name, _size in (("TOP_PAD", 1 << 24), ("MMAP_THRESHOLD", 1 << 25), ("TRIM_THRESHOLD", 1 << 29)):
+    os.environ.setdefault(f"MALLOC_{_name}_", str(_size))
 
 
 def pytest_collection_finish() -> None:
