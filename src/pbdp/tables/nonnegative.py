@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pbdp.errors import ContradictionError, InputError
+from pbdp.tables.numbers import worth
 from pbdp.tables.strategies.shares import above_zero
 
 if TYPE_CHECKING:
@@ -81,9 +82,9 @@ def nonnegative_tables(plan: TablePlan, tables: Sequence[Mapping[str, Column]]) 
     for measure in _measures(query):
         if not plan.strategies[measure.name].adds_up:
             continue
-        step = plan.step(measure.name)
+        part, step = plan.part(next(iter(plan.strategies[measure.name].parts))), plan.step(measure.name)
         # a number divided by its step may be off in its last digits
         numbers = [np.rint(table[measure.name] / step * _PARTS) / _PARTS for table in tables]
         for made, own in zip(found, above_zero(query.margins, numbers), strict=True):
-            made[measure.name + SUFFIX] = plan.worth(measure.name, own)
+            made[measure.name + SUFFIX] = worth(own, part)
     return found

@@ -18,6 +18,7 @@ from pbdp.noise.kernel import Array, Index
 from pbdp.tables.bounded import Aggregates, Value
 
 if TYPE_CHECKING:
+    from pbdp.planning.plan import Part
     from pbdp.tables.query import Query
 
 Of = Literal["people", "rows", "values", "sum", "sum from the middle", "touched"]
@@ -221,3 +222,10 @@ def on_whole(width: float, confidence: float) -> tuple[float, float]:
     normal = NormalDist()
     far = normal.inv_cdf((1 + confidence) / 2) * (whole + 0.5) / (width + 0.5)
     return whole, min(2 * normal.cdf(far) - 1, 1 - 1e-9)
+
+
+def worth(steps: Index | Array, part: Part) -> Index | Array:
+    """What so many steps of the numbers of a part are worth; whole numbers stay whole."""
+    step = part.design.grid.step
+    whole = steps.dtype == np.int64 and (step == 1 or part.requirement.integer)
+    return steps * int(step) if whole else steps.astype(np.float64) * step

@@ -20,7 +20,7 @@ from pbdp.tables.centered import Centered, centered_of, followers_of, open_numbe
 from pbdp.tables.mean_error import is_proved_for
 from pbdp.tables.measures import Column, Measure
 from pbdp.tables.nonnegative import nonnegative_tables
-from pbdp.tables.numbers import Number
+from pbdp.tables.numbers import Number, worth
 from pbdp.tables.query import Query
 from pbdp.tables.selection import Threshold, Thresholds
 from pbdp.tables.top import TOP, Choosing, ways_of
@@ -123,15 +123,6 @@ class TablePlan:
         grid = self.part(next(iter(self.strategies[label].parts))).design.grid
         return grid.step
 
-    def worth(self, label: str, steps: Column) -> Column:
-        """What so many steps of a number of several tables are worth; whole numbers stay whole.
-
-        `label` is that of a number.
-        """
-        step, asked = self.step(label), self.part(next(iter(self.strategies[label].parts))).requirement
-        whole = steps.dtype == np.int64 and (step == 1 or asked.integer)
-        return steps * int(step) if whole else steps.astype(np.float64) * step
-
     def widths(self, label: str, which: int) -> tuple[Array, float]:
         """How far the numbers of one of several tables are off at most, and with what confidence.
 
@@ -173,9 +164,10 @@ class TablePlan:
             raise AssertionError("one table has no others")
         found: list[dict[str, Column]] = [{} for _ in self.query.margins.tables]
         for label, strategy in self.strategies.items():
+            part = self.part(next(iter(strategy.parts)))
             own = {name: rows[name].astype(np.int64) for name in strategy.parts}
             for numbers, made in zip(found, strategy.tables(own), strict=True):
-                numbers[label] = self.worth(label, made)
+                numbers[label] = worth(made, part)
         above_zero = nonnegative_tables(self, found)
         return [numbers | more for numbers, more in zip(found, above_zero, strict=True)]
 

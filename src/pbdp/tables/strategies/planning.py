@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
@@ -41,6 +42,8 @@ ASIDE, MOST_ASIDE = 1e-4, 0.1
 FAR_SHARE = 0.25
 # Tables that stand for laws are not certified beyond about half of this epsilon.
 MOST_JOINT = 50.0
+# Tables that differ from their laws by so many times as much as others are not among the nearest.
+NEARER = 10.0
 # What epsilon may fall by, relative, when noise that was fitted by estimates is brought to certified widths.
 GAINED = 0.01
 
@@ -189,14 +192,30 @@ def _best(
 
 
 def _certified(several: Several, options: Mapping[str, Options], plan: Plan) -> Plan:
-    """The plan as it is certified; without noise that cannot be scaled where that is too wide."""
+    """The plan as it is certified; without noise that cannot be scaled where that is too wide, and without
+    noise whose tables differ more from their laws than others where that is too much.
+    """
     try:
         return several.certified(plan)
-    except CannotCertifyError:
-        smooth = {name: row.smooth for name, row in options.items()}
-        if smooth == options or not all(row.designs for row in smooth.values()):
-            raise
-        return several.certified(several.picked(smooth))
+    except CannotCertifyError as error:
+        reason = error
+    smooth = {name: row.smooth for name, row in options.items()}
+    concave = {
+        name for one in several.strategies.values() for name, part in one.parts.items() if part.concave
+    }
+    near = {name: _nearest(row) if name in concave and row.designs else row for name, row in smooth.items()}
+    for fewer in (smooth, near):
+        if fewer != options and all(row.designs for row in fewer.values()):
+            with suppress(CannotCertifyError):
+                return several.certified(several.picked(fewer))
+    raise reason
+
+
+def _nearest(row: Options) -> Options:
+    """The designs whose tables are nearest to log-concave laws."""
+    errors = [_concave_error(design) for design in row.designs]
+    kept = [one for one, error in zip(row.designs, errors, strict=True) if error <= NEARER * min(errors)]
+    return replace(row, designs=kept)
 
 
 def _is_beaten(choice: Mapping[str, Way], least: float, delta: float) -> bool:
