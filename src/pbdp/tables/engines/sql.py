@@ -62,9 +62,10 @@ __all__ = [
     "unreadable_sql",
 ]
 _MOST_INT32 = (1 << 31) - 1
-# Groups of other tables that one number has bits for, and that there may be bits for at all.
+# Groups of other tables that one number has bits for, and that there are bits for at all: each is one more
+# number to add up per person.
 _BITS = 62
-_MOST_BITS = 8 * _BITS
+_MOST_BITS = 2 * _BITS
 
 
 def key_tables(asked: BoundedAggregation) -> tuple[KeyTable, ...]:
@@ -101,22 +102,30 @@ def _in_others(asked: BoundedAggregation) -> dict[str, npt.NDArray[np.int32 | np
         if at not in by_bits:
             made[f"m{at}"] = table.astype(np.int32)
         for group, (name, bit) in by_bits.get(at, {}).items():
-            made[name][table == group] = bit
+            if name:
+                made[name][table == group] = bit
     return made
 
 
 def _masks(asked: BoundedAggregation) -> list[str]:
     """The columns of the keys whose bits say which groups of other tables they are in."""
-    return list(dict.fromkeys(name for bits in _by_bits(asked).values() for name, _ in bits.values()))
+    return list(dict.fromkeys(name for bits in _by_bits(asked).values() for name, _ in bits.values() if name))
 
 
 def _by_bits(asked: BoundedAggregation) -> dict[int, dict[int, tuple[str, int]]]:
-    """By other table and group, the number and the bit that say who is in it; none for tables of too many."""
+    """By other table and group, the number and the bit that say who is in it; none for tables of too many.
+
+    Everybody is in a group that is all there are, which needs no bit.
+    """
     made: dict[int, dict[int, tuple[str, int]]] = {}
+    left = _MOST_BITS
     for at, table in asked.counted_anew.items():
         groups = int(table.max()) + 1
-        if groups + sum(map(len, made.values())) <= _MOST_BITS:
+        if groups == 1:
+            made[at] = {0: ("", 0)}
+        elif groups <= left:
             made[at] = {group: (f"b{at}_{group // _BITS}", 1 << group % _BITS) for group in range(groups)}
+            left -= groups
     return made
 
 
@@ -420,19 +429,19 @@ class _Text:
         """By the bounds that cut them: people, and how many of them are in each group of other tables."""
         masks, by_bits = _masks(self.asked), _by_bits(self.asked)
         kept = f"CASE WHEN place <= {self.most_groups} THEN t.{{0}} ELSE 0 END" if self.placed else "t.{0}"
-        each = {name: kept.format(name) for name in masks} | {"cut": self.cutting()}
-        bits = ", ".join(f"bit_or({written}) AS {name}" for name, written in each.items())
+        each = {name: f"bit_or({kept.format(name)})" for name in masks}
+        each["cut"] = f"bit_or({self.cutting()})" if self.asked.touched else "0"
+        bits = ", ".join(f"{written} AS {name}" for name, written in each.items())
         keys = f" JOIN {self.keys[0]} AS t ON pairs.g = t.g" if masks else ""
         persons = f"SELECT {bits} FROM pairs{keys} GROUP BY p"  # noqa: S608
         numbers = ["count(*) AS people"]
         for at, groups in by_bits.items():
-            numbers += [f"count(nullif({name} & {bit}, 0)) AS x{at}_{m}" for m, (name, bit) in groups.items()]
+            for m, (name, bit) in groups.items():
+                numbers.append(f"count({f'nullif({name} & {bit}, 0)' if name else '*'}) AS x{at}_{m}")
         return f"SELECT cut, {', '.join(numbers)} FROM ({persons}) AS persons GROUP BY cut"  # noqa: S608
 
     def cutting(self) -> str:
         """The bounds that cut a pair, a bit for each; one group more stands for the bound on groups alone."""
-        if not self.asked.touched:
-            return "0"
         told = {
             "rows": f"n > {self.asked.rows_per_group}",
             "values": " OR ".join(f"{flag} = 1" for flag in self.flags),
