@@ -115,7 +115,12 @@ def test_relative_requirements_are_inverted() -> None:
 
 @pytest.mark.parametrize(
     ("within", "nonnegative", "family"),
-    [("5%+15", True, "laplace"), ("50%+2.5", False, "laplace"), ("1%+8", False, "gaussian")],
+    [
+        ("5%+15", True, "laplace"),
+        ("30%+3", True, "laplace"),
+        ("50%+2.5", False, "laplace"),
+        ("1%+8", False, "gaussian"),
+    ],
 )
 def test_relative_widths_have_the_intervals_of_their_noise(
     within: str, nonnegative: bool, family: str
@@ -129,8 +134,8 @@ def test_relative_widths_have_the_intervals_of_their_noise(
         delta=1e-6,
         integer=True,
     )
-    # from 7 on, or from 80, the noise has shorter intervals than the requirement
-    answers = (-25, -7, -6, 0, 1, 5, 6, 7, 25, 78, 79, 80, 5000)[3 * nonnegative :]
+    # from 7, 13 or 80 on, the noise has shorter intervals than the requirement
+    answers = (-25, -7, -6, 0, 1, 5, 6, 7, 12, 13, 25, 79, 80, 5000)[3 * nonnegative :]
     assert min(covered(plan, answers, None)[0]) >= plan.confidence - ROUNDING
     low, high = plan.interval(990)
     promised = plan.requirement.region.inverse(np.array([990.0]))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from fractions import Fraction
 from typing import Any
 
 import mpmath
@@ -12,7 +13,10 @@ import pytest
 from pbdp.accounting.composition.loss_law import LossLaw, table_release
 from pbdp.accounting.filters.rule import (
     Moment,
+    _above,
+    _below,
     _Grid,
+    _grid,
     _Right,
     largest_variance,
     left_after,
@@ -205,3 +209,25 @@ def test_a_chord_is_nowhere_above_the_potential_by_more_than_is_said(v: float, s
         gap, said = np.max(chord - truth, axis=1), right.shortfall(left)
         assert np.all(said >= gap - 1e-15)
         assert spread or np.all(said <= 2.5 * gap + 1e-13)
+
+
+@pytest.mark.parametrize("each", [0.07, 0.31, 2.0])
+@pytest.mark.parametrize("reach", [0.0, 0.013, 0.9, 3.0])
+def test_a_grid_goes_from_one_end_of_what_is_checked_to_the_other(reach: float, each: float) -> None:
+    step = step_of(response(each).laws, 0.0)
+    now = Moment(epsilon=1.3, v=0.1, reach=reach, slack=0.0, adds_up=False)
+    for end in (math.inf, 1.37, 2.0):
+        grid = _grid(step, 0, now, end)
+        assert grid is not None
+        assert grid.x[0] == max(0.0, 1.3 - reach)
+        assert grid.x[-1] >= min(1.3 + reach, end)
+        assert np.all(np.abs(np.diff(grid.x) - grid.step) <= 2 * grid.shake)
+
+
+def test_fractions_become_the_floats_beside_them() -> None:
+    rng = np.random.default_rng(6)
+    for top, bottom in rng.integers(1, 10**15, (200, 2)).tolist():
+        value = Fraction(top, bottom)
+        below, above = _below(value), _above(value)
+        assert Fraction(below) <= value <= Fraction(above)
+        assert math.nextafter(below, math.inf) >= above
