@@ -53,7 +53,7 @@ TARGETS = (
     "accounting/composition/bracket",
     "accounting/composition/case",
     "accounting/composition/composed",
-    "accounting/composition/curve",
+    "accounting/composition/convolution",
     "accounting/composition/loss_distribution",
     "accounting/composition/loss_law",
     "accounting/composition/lower_curve",

@@ -20,7 +20,7 @@ only have raised it. QED
 A *contrast* (`contrast`) has all that is needed of P(.|x), P(.|x') and b. How it is computed, all errors to
 the safe side: the l are put on a grid of steps h, each moved to its two neighbors so that its mean stays,
 which raises the mean of every convex function of the sum; the sum's law is found with one Fourier transform
-of the tilted masses, whose error is bounded (`accounting.composition.curve`), and mass that leaves its
+of the tilted masses, whose error is bounded (`accounting.composition.convolution`), and mass that leaves its
 window is bounded by Chernoff.
 
 The formula with one clone for each side, and people who send neither, that is sometimes given for the
@@ -35,7 +35,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pbdp.accounting.composition.curve import convolution
+from pbdp.accounting.composition.convolution import convolution
 from pbdp.errors import InputError
 from pbdp.local.contrast import Contrast
 from pbdp.local.mechanism import LocalMechanism

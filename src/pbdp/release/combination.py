@@ -18,7 +18,7 @@ enough, each is moved by half a unit at most. With D all that was moved,
 
     P(|S| <= w) >= P(|sum of the moved terms| <= w - D) - e,
 
-e from the bounds above and of the transforms (`accounting.composition.curve`): a sum of N cells is off by at
+e from the bounds above and of the transforms (`composition.convolution`): a sum of N cells is off by at
 most sqrt(N) times the error in the 2-norm.
 """
 
@@ -31,7 +31,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from pbdp.accounting.composition.curve import convolution
+from pbdp.accounting.composition.convolution import convolution
 from pbdp.accounting.composition.loss_distribution import cell_sums
 from pbdp.errors import CannotCertifyError
 from pbdp.mechanism.weights import WeightTable

@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from pbdp.accounting.composition.curve import composed_curve
+from pbdp.accounting.composition.convolution import composed_curve
 from pbdp.accounting.composition.loss_distribution import split
 from pbdp.accounting.composition.loss_law import LossLaw, law_delta, loss_law, table_loss_law
 from pbdp.accounting.composition.lower_curve import LowerCurve

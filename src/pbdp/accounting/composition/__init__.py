@@ -5,7 +5,7 @@
     composed            releases put together: `compose`, with bounds from both sides
     case                a composition made ready for one question
     bracket             the two curves between which its delta lies
-    curve               delta at every epsilon by a transform, with an error bound
+    convolution         delta at every epsilon by a transform, with an error bound
     window              the tilt, the window and the step of the transform
     lower_curve         lower bounds
     estimate            quick figures to scan candidates with (no guarantee)

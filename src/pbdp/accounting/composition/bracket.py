@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from pbdp.accounting.composition.case import Case, any_of
-from pbdp.accounting.composition.curve import Curve, composed_curve
+from pbdp.accounting.composition.convolution import Curve, composed_curve
 from pbdp.accounting.composition.loss_distribution import dominating
 from pbdp.accounting.composition.lower_curve import LowerCurve
 from pbdp.accounting.composition.window import Window, window

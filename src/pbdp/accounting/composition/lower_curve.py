@@ -40,7 +40,7 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from pbdp.accounting.composition.curve import Curve
+from pbdp.accounting.composition.convolution import Curve
 
 # Chord lengths, in standard deviations of W; longer ones than this, as losses, prove nothing.
 _LENGTHS = (3.0, 4.0, 5.0, 6.5)

@@ -14,7 +14,7 @@ by sqrt(d)/2 steps in Euclidean length and by d/2 in the sum of absolute values;
 
 **The convolution.** Powers of the law of one c, cut off beyond (W - t)/u, are found by squaring: sums of
 sizes only grow, so what is cut off never comes back. Each product is a Fourier transform of twice the length,
-whose error in the 2-norm has a bound (`accounting.composition.curve`); times the root of the number of cells
+whose error in the 2-norm has a bound (`composition.convolution`); times the root of the number of cells
 it bounds the sum of all errors. If x and y are known to errors e and f in that sum, their product is known to
 e·|y| + f·|x| + e·f besides, |x| the sum of x. The probability is the sum of the last product less its error.
 """
@@ -27,7 +27,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from pbdp.accounting.composition.curve import convolution
+from pbdp.accounting.composition.convolution import convolution
 from pbdp.mechanism.design import rounded_down
 from pbdp.mechanism.grid import LinearGrid
 from pbdp.mechanism.requirement import Requirement

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 import scipy.fft
 
-from pbdp.accounting.composition import curve
-from pbdp.accounting.composition.curve import convolution, transform_error
+from pbdp.accounting.composition import convolution as module
+from pbdp.accounting.composition.convolution import convolution, transform_error
 from pbdp.noise.kernel import Array
 
 
@@ -55,7 +55,7 @@ def test_factors_of_long_steps_are_floats(rate: float) -> None:
     reach = math.floor(600 / abs(rate))
     values = np.ones(min(2 * reach + 1, 3000))
     start = -min(reach, 1500)
-    curve._scale(values, rate, start)
+    module._scale(values, rate, start)
     exact = np.exp(rate * (start + np.arange(len(values))))
     assert np.allclose(values, exact, rtol=1e-12, atol=0)
 
@@ -66,9 +66,9 @@ def test_the_largest_weight_and_the_norm_of_all_are_those_of_the_weights(tilt: f
     scale = 1 / (tilt + 1)
     points = np.linspace(0, 60 if tilt == 0 else 30 * scale + 3 / tilt, 400_001)
     largest = float(np.max(np.exp(-tilt * points) * -np.expm1(-points)))
-    assert largest <= curve._peak(tilt) <= largest * (1 + 1e-9)
+    assert largest <= module._peak(tilt) <= largest * (1 + 1e-9)
     for step, cells in ((0.01 * scale, 50_000), (scale, 4000), (2 * scale, 2), (9 * scale, 4000)):
         starts = np.linspace(0, step, 11 if cells > 5000 else 101)[:, None]
         t = starts + step * np.arange(cells, dtype=np.float64)
         norm = float(np.sqrt(np.max(np.sum((np.exp(-tilt * t) * -np.expm1(-t)) ** 2, axis=1))))
-        assert norm <= curve._norm(tilt, step, cells) <= norm * (1.01 if step < scale and tilt else 2.5)
+        assert norm <= module._norm(tilt, step, cells) <= norm * (1.01 if step < scale and tilt else 2.5)
