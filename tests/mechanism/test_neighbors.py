@@ -11,7 +11,7 @@ import pytest
 
 from pbdp.bridges.dp_accounting.accountant import PlanEvent
 from pbdp.certificates.statement import of_plan
-from pbdp.cli.main import main
+from pbdp.cli.main import main, parser
 from pbdp.comparing.means import Means
 from pbdp.comparing.rates import Rates
 from pbdp.errors import InputError
@@ -85,12 +85,16 @@ def _couple(monkeypatch: pytest.MonkeyPatch) -> Neighbors:
     return made
 
 
-def test_a_new_relation_is_read_and_named(couple: Neighbors, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_new_relation_is_read_and_named(
+    couple: Neighbors, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     assert Neighbors("couple") is couple
     with pytest.raises(
         InputError, match=r"^neighbors must be add/remove or replace or couple; got .* couple"
     ):
         Neighbors("pair")
+    # a parser that has not been made for fewer relations
+    monkeypatch.setattr("pbdp.cli.main.parser", parser.__wrapped__)
     with pytest.raises(SystemExit):
         main(["plan", "--help"])
     assert "couple: a couple is added or removed" in " ".join(capsys.readouterr().out.split())
