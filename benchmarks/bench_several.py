@@ -18,7 +18,7 @@ import duckdb
 from benchmarks.measuring import BUILD
 from benchmarks.sections.tables import ROWS, ROWS_OF_A_PERSON, Job, measured
 from pbdp.tables import Count, Mean, People, Query, Sum
-from pbdp.tables.engines.at import source_of
+from pbdp.tables.engines.sources import source_of
 
 ZONES, HOURS = 60, 24
 MEASURES = {

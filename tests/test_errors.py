@@ -17,7 +17,7 @@ import pbdp
 from pbdp.errors import InputError, PbdpError, without_passwords
 from pbdp.ledger import Ledger, verify_ledger
 from pbdp.parameters import is_connection
-from pbdp.tables.engines.at import source_of
+from pbdp.tables.engines.sources import source_of
 from tests.cli.commands import run
 
 SECRET = "hunter2"  # noqa: S105

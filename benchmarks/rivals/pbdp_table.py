@@ -23,8 +23,8 @@ from pbdp.release.keystream import SecureKeystream
 from pbdp.tables import Count, People, Query, Sum
 from pbdp.tables.bounded import Aggregates, BoundedAggregation
 from pbdp.tables.drawing import draw
-from pbdp.tables.engines.at import source_of
 from pbdp.tables.engines.interface import ColumnKind
+from pbdp.tables.engines.sources import source_of
 
 GROUPS = 1_000_000
 

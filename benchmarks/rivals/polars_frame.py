@@ -15,7 +15,7 @@ from typing import Any
 import polars as pl
 
 from pbdp.tables.bounded import BoundedAggregation, Value
-from pbdp.tables.engines.at import source_of
+from pbdp.tables.engines.sources import source_of
 from pbdp.tables.fixed_point import FixedPoint
 from pbdp.tables.keys import crossed, key_column
 

@@ -27,8 +27,8 @@ from pbdp.release.keystream import InsecureTestSeedWarning, SecureKeystream
 from pbdp.tables import Count, Mean, People, Query, ReleasedTable, Selection, Sum, TablePlan, release
 from pbdp.tables.bounded import Aggregates, BoundedAggregation
 from pbdp.tables.drawing import draw
-from pbdp.tables.engines.at import source_of
 from pbdp.tables.engines.interface import ColumnKind, EngineError, Source
+from pbdp.tables.engines.sources import source_of
 from pbdp.tables.release import DataChangedError, PaidFailureError, release_table
 from tests.effort import cases
 from tests.tables.planned_once import planned_once

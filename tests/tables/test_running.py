@@ -17,8 +17,8 @@ import pytest
 from pbdp import Budget, Ledger
 from pbdp.errors import InputError
 from pbdp.tables import Count, Mean, People, Query, ReleasedTable, Selection, Sum
-from pbdp.tables.engines.at import source_of
 from pbdp.tables.engines.interface import Source
+from pbdp.tables.engines.sources import source_of
 from pbdp.tables.manifest import bounds_in_words
 from pbdp.tables.plan import TablePlan
 from pbdp.tables.query_record import query_from_record, query_record

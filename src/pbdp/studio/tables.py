@@ -20,8 +20,8 @@ from pbdp.studio.opened import Opened
 from pbdp.studio.query_form import Base, Form, asked_in, kinds_of_measures
 from pbdp.studio.table_code_to_copy import command_line, python_lines
 from pbdp.studio.words import noise_words
-from pbdp.tables.engines.at import source_of
 from pbdp.tables.engines.interface import Source, check_columns
+from pbdp.tables.engines.sources import source_of
 from pbdp.tables.groups import derived_columns
 from pbdp.tables.measure_words import MEASURES
 from pbdp.tables.numbers import numbers_of

@@ -204,7 +204,7 @@ class TablePlan:
         key. `insecure_test_seed` repeats the noise, for tests. `source` and `version` name the data in the
         manifest.
         """
-        from pbdp.tables.engines.at import source_of
+        from pbdp.tables.engines.sources import source_of
         from pbdp.tables.release import release_table
         from pbdp.tables.table import SourceName
 

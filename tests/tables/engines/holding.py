@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from itertools import count
 
-from pbdp.tables.engines.at import source_of
 from pbdp.tables.engines.dialects import POSTGRES
 from pbdp.tables.engines.interface import Source
+from pbdp.tables.engines.sources import source_of
 from tests.tables.forms import as_arrow, as_polars
 from tests.tables.random_tables import Case
 

@@ -17,9 +17,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from pbdp.tables.engines import files
-from pbdp.tables.engines.at import source_of
 from pbdp.tables.engines.files import content_digest
 from pbdp.tables.engines.interface import Source
+from pbdp.tables.engines.sources import source_of
 from tests.tables.engines.changes import ASKED, OTHERS, ROWS, Row, columns_of
 
 _TYPES = {"who": pa.int64(), "city": pa.string(), "x": pa.float64(), "y": pa.float64()}

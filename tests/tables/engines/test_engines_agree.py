@@ -14,8 +14,8 @@ import polars as pl
 import pytest
 
 from pbdp.tables.bounded import BoundedAggregation
-from pbdp.tables.engines.at import source_of
 from pbdp.tables.engines.duckdb import DuckDBSource
+from pbdp.tables.engines.sources import source_of
 from pbdp.tables.keys import crossed, key_column
 from tests.tables.engines.asking import CHOICE_KEY, answered, asking, sums, value
 from tests.tables.engines.holding import Holding, in_duckdb

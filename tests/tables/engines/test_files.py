@@ -11,8 +11,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from pbdp.errors import InputError
-from pbdp.tables.engines.at import source_of
 from pbdp.tables.engines.interface import EngineError
+from pbdp.tables.engines.sources import source_of
 from tests.tables.engines.asking import SECRET, answered, asking, hides, people, value
 from tests.tables.forms import as_csv
 from tests.tables.random_tables import random_case

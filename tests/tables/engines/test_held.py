@@ -18,7 +18,7 @@ from pbdp.errors import InputError
 from pbdp.ledger.errors import BudgetExceededError
 from pbdp.tables import Count, Csv, Query, Sum
 from pbdp.tables.bounded import Aggregates
-from pbdp.tables.engines.at import source_of
+from pbdp.tables.engines.sources import source_of
 
 SAME_TYPE: dict[str, list[list[Any]]] = {
     "integer": [[1, 2, 3], [2**63, -1, 0], [10**50, -(10**400), 3], [None, 7, 7]],

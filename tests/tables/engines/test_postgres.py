@@ -13,10 +13,10 @@ import pytest
 
 from pbdp.errors import InputError
 from pbdp.tables.bounded import BoundedAggregation, Value
-from pbdp.tables.engines.at import source_of
 from pbdp.tables.engines.dialects import POSTGRES
 from pbdp.tables.engines.interface import EngineError, Source
 from pbdp.tables.engines.postgres import PostgresSource
+from pbdp.tables.engines.sources import source_of
 from pbdp.tables.fixed_point import FixedPoint
 from tests.tables.engines.asking import (
     CHOICE_KEY,

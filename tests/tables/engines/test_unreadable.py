@@ -11,8 +11,8 @@ import pytest
 
 from pbdp.errors import ContradictionError, InputError
 from pbdp.tables import Count, Csv, Query, Sum
-from pbdp.tables.engines.at import source_of
 from pbdp.tables.engines.interface import UnreadableError, check_readable
+from pbdp.tables.engines.sources import source_of
 from pbdp.tables.expressions.reading import expression_of
 from tests.tables.engines.asking import answered, asking, people, sums, value
 from tests.tables.engines.holding import Holding

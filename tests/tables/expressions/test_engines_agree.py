@@ -136,7 +136,7 @@ def test_hours_and_days_of_times(zone: str | None) -> None:
     import pyarrow as pa
 
     from pbdp.errors import InputError
-    from pbdp.tables.engines.at import source_of
+    from pbdp.tables.engines.sources import source_of
 
     moments = [datetime.datetime(2024, 2, 29, 13, 5), datetime.datetime(1969, 12, 31, 23, 59)]
     table = pa.table({"row": [0, 1], "at": pa.array(moments, pa.timestamp("us", zone))})

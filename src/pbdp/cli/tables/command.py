@@ -244,8 +244,8 @@ def _released(
 ) -> ReleasedTable:
     """Columns are checked before the plan is made, the plan before anything is paid, and then it is read."""
     from pbdp.release.keystream import InsecureTestSeedWarning
-    from pbdp.tables.engines.at import source_of
     from pbdp.tables.engines.interface import check_columns
+    from pbdp.tables.engines.sources import source_of
     from pbdp.tables.release import release_table
 
     if asked.data is None:

@@ -23,13 +23,12 @@ from pbdp.errors import InputError
 from pbdp.tables.bounded import Aggregates, BoundedAggregation
 from pbdp.tables.engines.dialects import POSTGRES
 from pbdp.tables.engines.interface import ColumnKind, EngineError
+from pbdp.tables.engines.joined_keys import key_arrow, key_tables
 from pbdp.tables.engines.sql import (
     aggregates_from,
     aggregation_sql,
     digest_sql,
     found_kinds,
-    key_arrow,
-    key_tables,
     name_parts,
     row_digest,
     unreadable_sql,

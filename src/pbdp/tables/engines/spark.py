@@ -23,12 +23,11 @@ from pbdp.errors import InputError
 from pbdp.tables.bounded import Aggregates, BoundedAggregation
 from pbdp.tables.engines.dialects import SPARK
 from pbdp.tables.engines.interface import ColumnKind, EngineError
+from pbdp.tables.engines.joined_keys import key_arrow, key_tables
 from pbdp.tables.engines.sql import (
     aggregates_from,
     aggregation_sql,
     digest_sql,
-    key_arrow,
-    key_tables,
     row_digest,
     unreadable_sql,
 )

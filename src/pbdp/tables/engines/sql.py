@@ -30,7 +30,7 @@ import hashlib
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -40,11 +40,9 @@ from pbdp.noise.kernel import Index
 from pbdp.tables.bounded import MOST_STEPS, Aggregates, BoundedAggregation, Value
 from pbdp.tables.engines.dialects import DUCKDB, POSTGRES, SPARK, Dialect
 from pbdp.tables.engines.interface import ColumnKind, with_derived
+from pbdp.tables.engines.joined_keys import bits_of, masks, public_tables
 from pbdp.tables.expressions.to_sql import SqlWriter
-from pbdp.tables.keys import ARRAYS, KeyColumn, KeyTable, Kind, arrow_array
-
-if TYPE_CHECKING:
-    import pyarrow as pa
+from pbdp.tables.keys import ARRAYS, KeyColumn, KeyTable, Kind
 
 __all__ = [
     "DUCKDB",
@@ -55,83 +53,11 @@ __all__ = [
     "aggregation_sql",
     "digest_sql",
     "found_kinds",
-    "key_arrow",
-    "key_tables",
     "name_parts",
     "row_digest",
     "unreadable_sql",
 ]
 _MOST_INT32 = (1 << 31) - 1
-# Groups of other tables that one number has bits for, and that there are bits for at all: each is one more
-# number to add up per person.
-_BITS = 62
-_MOST_BITS = 2 * _BITS
-
-
-def key_tables(asked: BoundedAggregation) -> tuple[KeyTable, ...]:
-    """The public tables that the query joins: the groups, or else the restrictions of single columns.
-
-    Their columns are called k0, k1, ... by their place in `asked.by`; the public groups also need the columns
-    of `key_arrow`.
-    """
-    places = {name: f"k{place}" for place, name in enumerate(asked.by)}
-    return tuple(
-        KeyTable(columns={places[name]: column for name, column in table.columns.items()})
-        for table in _public_tables(asked)
-    )
-
-
-def key_arrow(table: KeyTable, asked: BoundedAggregation) -> pa.Table:
-    """A key table with the row numbers g, and for the groups which they are in other tables.
-
-    That is a bit of b1_0, b1_1, ... for table 1, or its row m1 where there are too many.
-    """
-    made = table.arrow()
-    for name, numbers in {"g": np.arange(len(table), dtype=np.int32), **_in_others(asked)}.items():
-        made = made.append_column(name, arrow_array(numbers))
-    return made
-
-
-def _in_others(asked: BoundedAggregation) -> dict[str, npt.NDArray[np.int32 | np.int64]]:
-    """For each group, which one it is in those other tables whose people are counted anew."""
-    made: dict[str, npt.NDArray[np.int32 | np.int64]] = {
-        name: np.zeros(len(asked.tables[0]), dtype=np.int64) for name in _masks(asked)
-    }
-    by_bits = _by_bits(asked)
-    for at, table in asked.counted_anew.items():
-        if at not in by_bits:
-            made[f"m{at}"] = table.astype(np.int32)
-        for group, (name, bit) in by_bits.get(at, {}).items():
-            if name:
-                made[name][table == group] = bit
-    return made
-
-
-def _masks(asked: BoundedAggregation) -> list[str]:
-    """The columns of the keys whose bits say which groups of other tables they are in."""
-    return list(dict.fromkeys(name for bits in _by_bits(asked).values() for name, _ in bits.values() if name))
-
-
-def _by_bits(asked: BoundedAggregation) -> dict[int, dict[int, tuple[str, int]]]:
-    """By other table and group, the number and the bit that say who is in it; none for tables of too many.
-
-    Everybody is in a group that is all there are, which needs no bit.
-    """
-    made: dict[int, dict[int, tuple[str, int]]] = {}
-    left = _MOST_BITS
-    for at, table in asked.counted_anew.items():
-        groups = int(table.max()) + 1
-        if groups == 1:
-            made[at] = {0: ("", 0)}
-        elif groups <= left:
-            made[at] = {group: (f"b{at}_{group // _BITS}", 1 << group % _BITS) for group in range(groups)}
-            left -= groups
-    return made
-
-
-def _public_tables(asked: BoundedAggregation) -> list[KeyTable]:
-    """The tables to join; one without columns joins nothing."""
-    return [table for table in ([asked.keys] if asked.keys is not None else asked.only) if table.columns]
 
 
 def found_kinds(asked: BoundedAggregation, kinds: Mapping[str, ColumnKind]) -> dict[str, Kind]:
@@ -306,7 +232,7 @@ class _Text:
         groups = self.last(kept, {"part": "0"} | self.numbers_of_pairs())
         others = [*([self.cut()] if asked.touched else []), *self.others(kept)]
         made = {"pairs": pairs}
-        if asked.touched or _by_bits(asked):
+        if asked.touched or bits_of(asked):
             made["counted"] = self.counted()
         steps = ", ".join(f"{name} AS {self.dialect.kept}({text})" for name, text in made.items())
         return f"WITH {steps} {' UNION ALL '.join([groups, *others])}"
@@ -346,7 +272,7 @@ class _Text:
         own = [dialect.key(self.column(name), self.kinds[name], read[name]) for name in asked.by]
         joins: list[str] = []
         public: dict[str, str] = {}
-        for number, (name, table) in enumerate(zip(self.keys, _public_tables(asked), strict=True)):
+        for number, (name, table) in enumerate(zip(self.keys, public_tables(asked), strict=True)):
             places = [asked.by.index(column) for column in table.columns]
             same = [f"{own[place]} = t{number}.k{place}" for place in places]
             public |= {f"k{place}": f"t{number}.k{place}" for place in places}
@@ -427,12 +353,12 @@ class _Text:
 
     def counted(self) -> str:
         """By the bounds that cut them: people, and how many of them are in each group of other tables."""
-        masks, by_bits = _masks(self.asked), _by_bits(self.asked)
+        own, by_bits = masks(self.asked), bits_of(self.asked)
         kept = f"CASE WHEN place <= {self.most_groups} THEN t.{{0}} ELSE 0 END" if self.placed else "t.{0}"
-        each = {name: f"bit_or({kept.format(name)})" for name in masks}
+        each = {name: f"bit_or({kept.format(name)})" for name in own}
         each["cut"] = f"bit_or({self.cutting()})" if self.asked.touched else "0"
         bits = ", ".join(f"{written} AS {name}" for name, written in each.items())
-        keys = f" JOIN {self.keys[0]} AS t ON pairs.g = t.g" if masks else ""
+        keys = f" JOIN {self.keys[0]} AS t ON pairs.g = t.g" if own else ""
         persons = f"SELECT {bits} FROM pairs{keys} GROUP BY p"  # noqa: S608
         numbers = ["count(*) AS people"]
         for at, groups in by_bits.items():
@@ -465,7 +391,7 @@ class _Text:
 
     def others(self, kept: str) -> list[str]:
         """How many people are in the groups of other tables, in the same columns."""
-        by_bits, made = _by_bits(self.asked), []
+        by_bits, made = bits_of(self.asked), []
         for at in self.asked.counted_anew:
             of = f"SELECT DISTINCT kept.p AS p, t.m{at} AS m FROM (SELECT p, g FROM {kept}) AS kept "  # noqa: S608
             of += f"JOIN {self.keys[0]} AS t ON kept.g = t.g"

@@ -13,9 +13,9 @@ import pyarrow as pa
 import pytest
 
 from pbdp.errors import InputError
-from pbdp.tables.engines.at import source_of
 from pbdp.tables.engines.duckdb import DuckDBSource
 from pbdp.tables.engines.postgres import PostgresSource
+from pbdp.tables.engines.sources import source_of
 from tests.tables.engines.asking import answered, asking, people
 
 ROWS: dict[str, list[Any]] = {"user": [1, 2, 2], "city": ["Rome", "Rome", "Paris"]}
@@ -155,7 +155,7 @@ def test_columns_of_a_mapping_that_hold_a_mixture_are_refused() -> None:
 
 def test_choosing_an_engine_imports_none_of_the_others() -> None:
     code = (
-        "import sys; from pbdp.tables.engines.at import source_of; source_of({'user': [1]}); "
+        "import sys; from pbdp.tables.engines.sources import source_of; source_of({'user': [1]}); "
         "print(sorted({'pyspark', 'polars', 'pandas', 'psycopg', 'pyarrow', 'duckdb'} & set(sys.modules)))"
     )
     done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
