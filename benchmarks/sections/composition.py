@@ -12,6 +12,7 @@ import pbdp
 from benchmarks.measuring import Curve, Section, Times, in_turns, ratio, told_by
 from pbdp.accounting.composition.composed import compose
 from pbdp.accounting.composition.loss_law import table_release
+from pbdp.digits import rounded_up
 from pbdp.mechanism.weights import WeightTable, integer_weights
 
 SIGMA, DELTA = 20.0, 1e-6
@@ -55,7 +56,7 @@ def section(quick: bool) -> Section:
                 took["pbdp"].text(),
                 took["dp"].text(),
                 other.text(),
-                f"{composed(table, count):.5g}",
+                rounded_up(composed(table, count), 5),
                 f"{theirs(count):.5g}",
                 f"{prv[str(count)]['epsilon']:.5g}",
                 ratio(min(took["dp"].median, other.median), took["pbdp"].median),
@@ -65,7 +66,9 @@ def section(quick: bool) -> Section:
     for name, asked in PLANS.items():
         plan = partial(pbdp.plan, **asked, delta=1e-5, integer=True)
         took = in_turns({"pbdp": plan, "dp": one}, repeats)
-        rows.append([name, took["pbdp"].text(), took["dp"].text(), "", f"{plan().epsilon:.4g}", "", "", ""])
+        rows.append(
+            [name, took["pbdp"].text(), took["dp"].text(), "", rounded_up(plan().epsilon), "", "", ""]
+        )
     return Section(
         title="Time to plan and to compose",
         words=f"Releases with Gaussian noise of sigma {SIGMA:g}, delta {DELTA:g}: build the privacy loss "
