@@ -306,6 +306,19 @@ def test_another_way_is_taken_where_the_best_cannot_be_certified(
     assert least < made.epsilon < most
 
 
+def test_noise_on_cells_is_the_last_resort() -> None:
+    """It costs far more than what was compared, and was not even looked at, but stands for no laws."""
+    query = asked(
+        by={"zone": range(12), "hour": range(24)},
+        groups_per_person=6,
+        rows_per_group=2,
+        measures=[Count(within=5, name="n")],
+    )
+    plan = query.plan()
+    assert plan.strategies["n"].kind == "cells"
+    assert 50 < plan.epsilon < 53
+
+
 def test_what_no_noise_can_do_is_refused_in_words() -> None:
     query = asked(
         by={"zone": range(40), "hour": range(2)},

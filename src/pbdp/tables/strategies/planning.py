@@ -8,7 +8,7 @@ is then brought to the certified widths of the tables, and certified as it will 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -99,7 +99,10 @@ class Several:
             # what tables take, and d(E) beside it
             aside = (needed - FAR_SHARE * aside) / (1 - FAR_SHARE) * (1 + 1e-6)
             if aside > MOST_ASIDE * self.query.delta:
-                raise CannotCertifyError("What tables differ from their laws by is too much at this epsilon.")
+                raise CannotCertifyError(
+                    "What tables of noise differ from their laws by is too much at so large an epsilon. Ask "
+                    "for wider numbers, or for fewer tables."
+                )
         return aside
 
     @property
@@ -150,8 +153,7 @@ def _planned(query: Query, strategies: Mapping[str, Sequence[Strategy]]) -> Tabl
     known = {one.label: _ways(query, one, strategies[one.label], shapes, reasons) for one in asked}
     if not all(known.values()):
         raise reasons[0]
-    promising, others = _choices(asked, known)
-    for choices in (promising, others):
+    for choices in (*_choices(asked, known), _on_cells(query, asked, shapes, reasons)):
         found = _best(query, asked, choices, reasons)
         if found is not None:
             several, plan = found
@@ -159,8 +161,17 @@ def _planned(query: Query, strategies: Mapping[str, Sequence[Strategy]]) -> Tabl
     raise reasons[0]
 
 
+def _on_cells(
+    query: Query, asked: Sequence[Asked], shapes: Shapes, reasons: list[PbdpError]
+) -> Iterator[dict[str, Way]]:
+    """Noise on cells alone, for the case that nothing else can be certified: its tables stand for no laws."""
+    every = [_ways(query, one, [simplest(query, one)], shapes, reasons) for one in asked]
+    if all(every):
+        yield {one.label: way for one, ways in zip(asked, every, strict=True) for way in ways.values()}
+
+
 def _best(
-    query: Query, asked: tuple[Asked, ...], choices: Sequence[Mapping[str, Way]], reasons: list[PbdpError]
+    query: Query, asked: tuple[Asked, ...], choices: Iterable[Mapping[str, Way]], reasons: list[PbdpError]
 ) -> tuple[Several, Plan] | None:
     """The choice with the least epsilon, certified; None if none could be."""
     picked: list[tuple[Several, dict[str, Options], Plan]] = []
