@@ -6,6 +6,7 @@ import csv
 import io
 import json
 from dataclasses import replace
+from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
@@ -15,7 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pbdp.errors import MissingPackageError
-from pbdp.tables import Count, Query, ReleasedTable, Selection
+from pbdp.tables import Count, Query, ReleasedTable, Selection, Sum
 from pbdp.tables.keys import KeyTable
 from pbdp.tables.table import marked, published_columns, unmarked
 from pbdp.tables.verify import verify_manifest
@@ -52,6 +53,26 @@ def test_a_number_below_what_can_be_true_has_the_interval_of_zero() -> None:
     assert found["count_bounded_high"].tolist() == [20, 17, 60]
     # files of before have one point there
     assert published_columns(plan, FAR, clipped=True)["count_bounded_high"].tolist() == [0, 17, 60]
+
+
+def test_ends_of_sums_are_rounded_outward_only_where_doubles_need_it() -> None:
+    asked = Query(
+        unit=None,
+        by={"zone": ["a", "b", "c"]},
+        tables=[["zone"], []],
+        measures=[Sum(column="fare", low=0, high=40, within=2500, name="fares")],
+        delta=1e-6,
+    ).plan()
+    near, far = np.array([48407.625, 5000.5, 1e6]), np.array([1e12 + 1 / 3, 1e5 + 0.1, 1e15 / 3])
+    width = float(asked.widths("fares", 0)[0][0])
+    for values in (near, far):
+        columns = published_columns(asked, {"fares": values})
+        told = (columns[f"fares_bounded_{end}"].tolist() for end in ("within", "low", "high"))
+        for value, within, low, high in zip(values.tolist(), *told, strict=True):
+            assert Fraction(low) <= Fraction(value) - Fraction(width)
+            assert Fraction(high) >= Fraction(value) + Fraction(width)
+            if values is near:
+                assert (within, high - low) == (width, 2 * width)
 
 
 def test_a_missing_package_is_named(released: ReleasedTable, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -385,11 +385,23 @@ def _intervals(
         return plan.part(label).releaser.intervals(values.astype(np.float64), None, as_promised=True)
     widths, confidence = plan.widths(label, which)
     widths = widths if shown is None else widths[shown]
-    # outwards, as sums of doubles are rounded; whole numbers are exact
-    low, high = values - widths, values + widths
-    if values.dtype != np.int64:
-        low, high = np.nextafter(low, -np.inf), np.nextafter(high, np.inf)
+    low, high = (
+        (values - widths, values + widths)
+        if values.dtype == np.int64
+        else (_moved(values, -widths), _moved(values, widths))
+    )
     return Intervals(low=low.astype(np.float64), high=high.astype(np.float64), confidence=confidence)
+
+
+def _moved(values: Column, by: Array) -> Array:
+    """Sums of doubles, rounded away from the values; what doubles hold exactly stays as it is."""
+    with np.errstate(invalid="ignore"):
+        total = values + by
+        back = total - values
+        # what the sum is off by, exactly (Knuth 1969)
+        off = (values - (total - back)) + (by - back)
+    further = np.nextafter(total, np.copysign(np.inf, by))
+    return np.where(np.sign(off) * np.sign(by) > 0, further, total)
 
 
 def _columns(measure: Measure, values: Column, low: Array, high: Array, confidence: float) -> Columns:
