@@ -209,6 +209,9 @@ def test_a_person_keeps_groups_that_their_own_rows_alone_decide(session: SparkSe
         assert len(kept[person]) == 3
     expected = reference(few.rows, few.asked, lambda person, _: kept[int(str(person))])
     assert answered(in_spark(session, few), few.asked) == expected
+    first = replace(few.asked, along="city")
+    expected = reference(few.rows, first, lambda _, groups: sorted(groups)[:3])
+    assert answered(in_spark(session, few), first) == expected
 
 
 def test_people_of_several_tables_are_counted_as_elsewhere(session: SparkSession) -> None:
