@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Required, Unpack, overload
 
 import numpy as np
 
-from pbdp.accounting.filters.rule import RESERVE
+from pbdp.accounting import RESERVE
 from pbdp.digits import delta_text, epsilon_text, percent_up, rounded_down
 from pbdp.errors import InputError, PbdpError
 from pbdp.json_records import digest

@@ -11,6 +11,7 @@ from itertools import islice
 
 import numpy as np
 
+from pbdp.accounting import RESERVE as USUAL_RESERVE
 from pbdp.errors import CannotCertifyError, InputError
 from pbdp.mechanism.absolute import AbsoluteRegion
 from pbdp.mechanism.design import Design, boost_for
@@ -25,7 +26,6 @@ from pbdp.noise.laplace import LAPLACE, DiscreteLaplace
 from pbdp.noise.staircase import STAIRCASE
 from pbdp.noise.table import FREE_FORM, LINEAR_PROGRAM, TableKernel
 from pbdp.planning.certificate import NO_LOSS, TIE
-from pbdp.planning.certificate import RESERVE as USUAL_RESERVE
 from pbdp.planning.limit.cut_staircase import cut_epsilon, cut_levels
 from pbdp.planning.limit.question import RESERVE, Question
 from pbdp.planning.scales import (

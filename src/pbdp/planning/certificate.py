@@ -18,6 +18,7 @@ from typing import TypeVar
 
 import numpy as np
 
+from pbdp.accounting import RESERVE
 from pbdp.accounting.exact.tables import Bounds, least_growth, table_epsilon, table_epsilon_above
 from pbdp.digits import delta_text, order_text
 from pbdp.errors import CannotCertifyError, ContradictionError, InputError
@@ -35,10 +36,7 @@ from pbdp.planning.vectors.design import VectorDesign
 RESERVES = (1e-4, 1e-3, 1e-2)
 # Pairs of answers that are looked at for an epsilon that is reached, where outputs are decoded.
 PAIRS = 5
-# The share of delta that a budget sets aside unless told otherwise; `accounting.filters.rule`, which says so,
-# loads more than planning needs.
-RESERVE = 0.001
-# What a law that needs more than that has to save to be chosen.
+# What a law that needs more than a budget's usual reserve has to save to be chosen.
 WORTH = 0.01
 # Epsilons this close (relative) are a tie, which goes to the simpler family.
 TIE = 1e-4

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 
+from pbdp.accounting import RESERVE
 from pbdp.accounting.risk import delta_words
 from pbdp.digits import delta_text, percent_up, plain, rounded_down, rounded_up
 from pbdp.errors import PbdpError
@@ -16,7 +17,7 @@ from pbdp.mechanism.neighbors import Neighbors
 from pbdp.mechanism.relative import RelativeRegion
 from pbdp.mechanism.requirement import Requirement
 from pbdp.noise.family import known_families
-from pbdp.planning.certificate import NO_LOSS, RESERVE, is_payable, unhidden
+from pbdp.planning.certificate import NO_LOSS, is_payable, unhidden
 from pbdp.planning.plan import Part, Plan, number_design
 from pbdp.planning.vectors.design import VectorDesign
 

@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 import pbdp
-from pbdp.accounting.filters import rule
+from pbdp.accounting import RESERVE
 from pbdp.mechanism.requirement import Requirement
-from pbdp.planning.certificate import RESERVE, SPLIT, unhidden
+from pbdp.planning.certificate import SPLIT, unhidden
 from pbdp.planning.plan import Plan
 from pbdp.planning.planner import plan_for
 from pbdp.planning.pricing.quote import price
@@ -99,7 +99,7 @@ def test_a_budget_of_the_same_delta_pays_for_a_plan(asked: dict[str, float]) -> 
 
 
 def test_planning_knows_the_reserve_that_is_usual() -> None:
-    assert RESERVE == rule.RESERVE
+    assert Terms(epsilon=1.0, delta=1e-6).reserve == RESERVE
 
 
 def test_what_saves_much_is_taken_all_the_same() -> None:

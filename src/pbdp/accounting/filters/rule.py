@@ -27,6 +27,7 @@ from fractions import Fraction
 
 import numpy as np
 
+from pbdp.accounting import RESERVE
 from pbdp.accounting.composition.loss_law import LossLaw
 from pbdp.accounting.filters.steps import Step, second_moment, step_of
 from pbdp.errors import InputError
@@ -37,8 +38,6 @@ from pbdp.parameters import fraction, positive
 VARIANCES = 10**15
 NATS = 10**12
 PROBABILITIES = 10**40
-# The share of delta that is reserved, unless told.
-RESERVE = 0.001
 # Beyond it e^epsilon is no number, and an epsilon promises nothing long before.
 LARGEST_EPSILON = 700.0
 # What a step may take of the reserve for slack and for what it sets aside: its share of the budget left over

@@ -25,8 +25,9 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import Any
 
+from pbdp.accounting import RESERVE
 from pbdp.accounting.composition.case import infinite_mass
-from pbdp.accounting.filters.rule import NATS, PROBABILITIES, RESERVE, Filter, Left, written
+from pbdp.accounting.filters.rule import NATS, PROBABILITIES, Filter, Left, written
 from pbdp.accounting.risk import guarantee_curve, guessed_right, risk_words
 from pbdp.digits import delta_text, epsilon_text
 from pbdp.errors import ContradictionError, InputError

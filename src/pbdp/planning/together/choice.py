@@ -20,13 +20,14 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from pbdp.accounting import RESERVE
 from pbdp.accounting.composition.case import outlined
 from pbdp.accounting.composition.loss_law import Release
 from pbdp.accounting.composition.window import Part as Losses
 from pbdp.accounting.composition.window import log_moment, tilt_for_delta
 from pbdp.accounting.exact.tables import Bounds
 from pbdp.noise.kernel import Array
-from pbdp.planning.certificate import RESERVE, cheapest
+from pbdp.planning.certificate import cheapest
 from pbdp.planning.plan import Part
 from pbdp.planning.together.joint import noise_epsilon, split_epsilon
 

@@ -18,6 +18,7 @@ from functools import lru_cache, partial
 
 import numpy as np
 
+from pbdp.accounting import RESERVE
 from pbdp.accounting.composition.loss_distribution import shortened
 from pbdp.accounting.composition.loss_law import Release
 from pbdp.accounting.exact.tables import Bounds
@@ -29,7 +30,7 @@ from pbdp.mechanism.grid import LinearGrid, whole_numbers
 from pbdp.mechanism.requirement import LARGEST_ORDER, Requirement
 from pbdp.noise.family import known_families
 from pbdp.planning.ask import families_of
-from pbdp.planning.certificate import COMPOSED, RESERVE, SPLIT, is_payable, noise_delta
+from pbdp.planning.certificate import COMPOSED, SPLIT, is_payable, noise_delta
 from pbdp.planning.plan import Part, Plan, common_delta
 from pbdp.planning.planner import FAMILIES, moving_designs, plan_for
 from pbdp.planning.together.choice import Choosing, Option
