@@ -26,6 +26,7 @@ from pbdp.noise.laplace import LAPLACE, DiscreteLaplace
 from pbdp.noise.staircase import STAIRCASE
 from pbdp.noise.table import FREE_FORM, LINEAR_PROGRAM, TableKernel
 from pbdp.planning.certificate import NO_LOSS, TIE
+from pbdp.planning.grids import VERY_LARGE
 from pbdp.planning.limit.cut_staircase import cut_epsilon, cut_levels
 from pbdp.planning.limit.question import RESERVE, Question
 from pbdp.planning.scales import (
@@ -146,7 +147,7 @@ def _absolute_candidates(
 
 
 # From so many steps on (later for several releases) a table takes a while, and simple laws are nearly best.
-LARGE, VERY_LARGE = 1 << 13, 1 << 15
+LARGE = 1 << 13
 # Up to so many releases Laplace noise is better than Gaussian noise at the usual deltas.
 FEW_RELEASES = 5
 

@@ -28,6 +28,8 @@ from pbdp.planning.limit.cut_staircase import cut_epsilon
 from pbdp.planning.limit.question import Question
 from pbdp.planning.thresholds import MOST_ANSWERS
 
+# Over several releases, noise over more steps than this takes long, and only simple laws are tried.
+VERY_LARGE = 1 << 15
 # A percentage with a floor of more whole numbers than this is decoded on multiples of one.
 MOST_DECODED = 1 << 12
 # Widths of so many sensitivities, and no more than so many steps beyond a whole number of them, may lose
@@ -56,7 +58,8 @@ def _grid_of_whole(requirement: Requirement) -> LinearGrid:
     """All whole numbers, or multiples of one where noise would be spread over too many of them."""
     region, bounds = requirement.region, requirement.bounds
     if region.follows_answer and bounds is None and math.isfinite(region.width):
-        return whole_grid_for(region.width, requirement.sensitivity)
+        grid = whole_grid_for(region.width, requirement.sensitivity)
+        return _of_fewer(requirement) if grid.step == 1 and _is_very_large(requirement) else grid
     if bounds is None:
         decoded = isinstance(region, RelativeRegion) and region.width > MOST_DECODED
     else:
@@ -68,6 +71,22 @@ def _grid_of_whole(requirement: Requirement) -> LinearGrid:
     # decoders of wide noise take long over several releases
     long = requirement.releases > 1 and region.width > MOST_DECODED * grid.step
     return whole_numbers() if long or requirement.takes_more_regions(grid.step) else grid
+
+
+def _is_very_large(requirement: Requirement) -> bool:
+    """Whether noise for several releases would be spread over very many whole numbers."""
+    several = requirement.releases * requirement.touched > 1 and requirement.delta is not None
+    reach = requirement.region.width / requirement.confidence_each + requirement.sensitivity
+    return several and reach > VERY_LARGE
+
+
+def _of_fewer(requirement: Requirement) -> LinearGrid:
+    """Multiples of a whole number that divides the sensitivity, or else of one that does so nearly."""
+    width, sensitivity = requirement.region.width, requirement.sensitivity
+    grid = coarse_whole_grid_for(width, sensitivity)
+    if grid.step >= width / VERY_LARGE * 4:
+        return grid
+    return grid_of_step(float(math.ceil(grid_for(width, sensitivity).step)), integer=True)
 
 
 def _grid_of_reals(requirement: Requirement) -> LinearGrid:
