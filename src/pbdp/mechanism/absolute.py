@@ -134,9 +134,9 @@ def _steps_inside(offset: float, step: float, lost: Fraction) -> float:
     return float(math.floor(Fraction(offset) / Fraction(step) - lost))
 
 
-def moved_down(numbers: Array, width: float) -> Array:
+def moved_down(numbers: Array, width: float | Array) -> Array:
     """numbers - width, rounded down; exact differences, the usual case on a grid, stay as they are."""
-    if math.isinf(width):
+    if np.all(np.isinf(width)):
         return np.full(numbers.shape, -np.inf)
     low = numbers - width
     exact = (numbers - low == width) & (low + width == numbers)

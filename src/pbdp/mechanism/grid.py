@@ -270,6 +270,11 @@ def whole_grid_for(width: float, sensitivity: float) -> LinearGrid:
     """
     if width <= MOST_STEPS and sensitivity <= MOST_OF_ALL:
         return whole_numbers()
+    return multiples_for(width, sensitivity)
+
+
+def multiples_for(width: float, sensitivity: float) -> LinearGrid:
+    """Multiples of a whole number that is fine against the width."""
     step = grid_for(width, sensitivity).step
     # below this the last bits of a step may be fractions; a whole number as small is one with few bits
     return grid_of_step(step if step >= LARGEST_FACTOR else float(math.ceil(step)), integer=True)

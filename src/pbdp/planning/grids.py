@@ -16,6 +16,7 @@ from pbdp.mechanism.grid import (
     coarse_whole_grid_for,
     grid_for,
     grid_of_step,
+    multiples_for,
     power_of_two_below,
     whole_grid_for,
     whole_numbers,
@@ -86,7 +87,7 @@ def _of_fewer(requirement: Requirement) -> LinearGrid:
     grid = coarse_whole_grid_for(width, sensitivity)
     if grid.step >= width / VERY_LARGE * 4:
         return grid
-    return grid_of_step(float(math.ceil(grid_for(width, sensitivity).step)), integer=True)
+    return multiples_for(width, sensitivity)
 
 
 def _grid_of_reals(requirement: Requirement) -> LinearGrid:

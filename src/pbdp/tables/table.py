@@ -21,6 +21,7 @@ import numpy.typing as npt
 
 from pbdp.digits import delta_text, rounded_up
 from pbdp.errors import InputError, MissingPackageError, unchangeable
+from pbdp.mechanism.absolute import moved_down
 from pbdp.noise.kernel import Array
 from pbdp.release.intervals import Intervals
 from pbdp.tables.keys import KeyTable, arrow_array
@@ -385,23 +386,10 @@ def _intervals(
         return plan.part(label).releaser.intervals(values.astype(np.float64), None, as_promised=True)
     widths, confidence = plan.widths(label, which)
     widths = widths if shown is None else widths[shown]
-    low, high = (
-        (values - widths, values + widths)
-        if values.dtype == np.int64
-        else (_moved(values, -widths), _moved(values, widths))
-    )
-    return Intervals(low=low.astype(np.float64), high=high.astype(np.float64), confidence=confidence)
-
-
-def _moved(values: Column, by: Array) -> Array:
-    """Sums of doubles, rounded away from the values; what doubles hold exactly stays as it is."""
-    with np.errstate(invalid="ignore"):
-        total = values + by
-        back = total - values
-        # what the sum is off by, exactly (Knuth 1969)
-        off = (values - (total - back)) + (by - back)
-    further = np.nextafter(total, np.copysign(np.inf, by))
-    return np.where(np.sign(off) * np.sign(by) > 0, further, total)
+    # whole numbers are exact
+    numbers = values.astype(np.float64)
+    low, high = moved_down(numbers, widths), -moved_down(-numbers, widths)
+    return Intervals(low=low, high=high, confidence=confidence)
 
 
 def _columns(measure: Measure, values: Column, low: Array, high: Array, confidence: float) -> Columns:
