@@ -9,13 +9,11 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from pbdp.accounting.exact import renyi
-from pbdp.accounting.exact.divergences import hockey_sticks
+from pbdp.accounting.exact.divergences import hockey_sticks, renyi_divergence
 from pbdp.accounting.exact.pairs import Pairs
 from pbdp.mechanism.absolute import AbsoluteRegion
 from pbdp.mechanism.design import Boosted
 from pbdp.noise.gaussian import DiscreteGaussian
-from pbdp.noise.generalized_normal import GeneralizedNormal
 from pbdp.noise.huber import Huber
 from pbdp.noise.kernel import Kernel
 from pbdp.noise.laplace import DiscreteLaplace
@@ -74,16 +72,6 @@ def huber(rng: Random) -> Noise:
     )
 
 
-def generalized_normal(rng: Random) -> Noise:
-    scale, shape = log_uniform(rng, 0.6, 5), float(rng.choice([1.0, 1.5, 2.0, rng.uniform(1, 4)]))
-    return Noise(
-        family="generalized normal",
-        kernel=GeneralizedNormal(scale=scale, shape=shape).on_grid(),
-        log_weight=lambda n: force.generalized_normal(n, scale, shape),
-        reach=math.ceil(scale * 48 ** (1 / shape)) + 10,
-    )
-
-
 def staircase(rng: Random) -> Noise:
     loss, width, center = rng.uniform(0.3, 3), int(rng.integers(1, 9)), int(rng.integers(0, 13))
     loss = max(loss, width / 6)
@@ -128,7 +116,7 @@ def table(rng: Random) -> Noise:
 
 
 Maker = Callable[[Random], Noise]
-UNBOUNDED: tuple[Maker, ...] = (gaussian, laplace, huber, generalized_normal, staircase)
+UNBOUNDED: tuple[Maker, ...] = (gaussian, laplace, huber, staircase)
 UNIMODAL: tuple[Maker, ...] = (*UNBOUNDED, binomial)
 LATTICE: tuple[Maker, ...] = (*UNIMODAL, table)
 
@@ -190,7 +178,7 @@ class Block:
         if self.order is None:
             lower, upper = (b[:, 0] for b in hockey_sticks(mechanism, pairs, np.array([self.epsilon])))
         else:
-            lower, upper = renyi.divergence(kernel, pairs, mechanism.boost_loss, self.order)
+            lower, upper = renyi_divergence(kernel, pairs, mechanism.boost_loss, self.order)
         return lower.reshape(2, -1).max(axis=0), upper.reshape(2, -1).max(axis=0)
 
 
@@ -198,9 +186,7 @@ def block(rng: Random, size: int, at_a_loss: bool = False) -> Block:
     """A random block. `at_a_loss` puts epsilon exactly where a flat stretch of the loss may be."""
     order = float(rng.uniform(1.05, 6)) if rng.random() < 0.25 and not at_a_loss else None
     families = UNIMODAL if order is None else UNBOUNDED
-    # the crossing of the generalized normal is found by iteration, so it comes up less often
-    weights = np.array([0.2 if family is generalized_normal else 1.0 for family in families])
-    noise = families[rng.choice(len(families), p=weights / weights.sum())](rng)
+    noise = families[rng.choice(len(families))](rng)
     below, above = offsets(rng, size)
     sensitivity = rng.integers(1, force.PAD + 1, size)
     n = force.noise_values(noise.reach)

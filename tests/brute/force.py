@@ -47,10 +47,6 @@ def laplace(n: Real, scale: npt.ArrayLike) -> Real:
     return -np.abs(n) / real(scale)
 
 
-def generalized_normal(n: Real, scale: npt.ArrayLike, shape: npt.ArrayLike) -> Real:
-    return real(-((np.abs(n) / real(scale)) ** real(shape)))
-
-
 def huber(n: Real, sigma: npt.ArrayLike, knee: npt.ArrayLike) -> Real:
     x, c, variance = np.abs(n), real(knee), real(sigma) ** 2
     return np.where(x <= c, -(x**2) / (2 * variance), -(c * x - c**2 / 2) / variance)

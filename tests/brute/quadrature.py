@@ -44,17 +44,6 @@ def laplace(scale: float) -> Density:
     return Density(log_weight=lambda x: -np.abs(x) / scale, kinks=(0.0,), scale=scale, reach=46 * scale)
 
 
-def generalized_normal(scale: float, shape: float) -> Density:
-    """|x|^shape is not smooth at zero, so panels halve toward it."""
-    near = [scale * 2.0**-k for k in range(40)]
-    return Density(
-        log_weight=lambda x: -((np.abs(x) / scale) ** shape),
-        kinks=(*(-x for x in near), 0.0, *near),
-        scale=scale / 2,
-        reach=scale * 46 ** (1 / shape),
-    )
-
-
 def staircase(loss: float, width: float, center: float) -> Density:
     def log_weight(x: Array) -> Array:
         return np.asarray(-loss * np.maximum(np.ceil((np.abs(x) - center) / width), 0))

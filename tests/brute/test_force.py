@@ -99,13 +99,10 @@ def boosted_gaussian(
 
 
 @pytest.mark.parametrize("epsilon", [0.0, 0.4, 1.1, 2.0])
-@pytest.mark.parametrize(
-    "density", [quadrature.gaussian(1.3), quadrature.generalized_normal(1.3 * math.sqrt(2), 2.0)]
-)
-def test_quadrature_agrees_with_forty_digits(density: quadrature.Density, epsilon: float) -> None:
+def test_quadrature_agrees_with_forty_digits(epsilon: float) -> None:
     one, two = (0.0, -1.25, 2.0), (0.875, -0.5, 3.0)
     first, second = (
-        quadrature.Law(density=density, answer=answer, low=low, high=high, boost=0.625)
+        quadrature.Law(density=quadrature.gaussian(1.3), answer=answer, low=low, high=high, boost=0.625)
         for answer, low, high in (one, two)
     )
 

@@ -38,7 +38,7 @@ def designs() -> list[Design]:
 
 def exact_law(design: Design, answer: int) -> dict[int, Fraction]:
     """Base weights times one or 1 - q, divided by their sum: the definition, in fractions."""
-    base = design.reweighted().base
+    base = design.laws().base
     below, above = (float(end) for end in design.region.offsets(float(answer)))
     kept = 1 - Fraction(design.boost)
     raw = {
@@ -73,7 +73,7 @@ def test_the_distance_from_the_ideal_law_is_within_the_bound(design: Design) -> 
 
 @pytest.mark.parametrize("design", designs(), ids=lambda d: f"{d.kernel.family}-{d.region!r:.8}-{d.boost}")
 def test_words_at_both_ends_of_every_cell_give_its_noise(design: Design) -> None:
-    table = design.reweighted()
+    table = design.laws()
     for answer in (0, 5, 40):
         below, above = (float(end) for end in design.region.offsets(float(answer)))
         weights = table.table(below, above)
@@ -99,7 +99,7 @@ def test_no_answer_has_less_weight_in_its_region_than_the_least(design: Design) 
 
 def test_weights_up_to_a_noise_are_sums_of_the_table() -> None:
     design = designs()[1]
-    table = design.reweighted()
+    table = design.laws()
     below, above = (float(end) for end in design.region.offsets(12.0))
     weights = table.table(below, above)
     noise = np.arange(weights.start - 3, weights.stop + 3)

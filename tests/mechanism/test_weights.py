@@ -3,26 +3,17 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
 import pytest
 
-from pbdp.errors import InputError
-from pbdp.mechanism.absolute import AbsoluteRegion
-from pbdp.mechanism.design import Design
-from pbdp.mechanism.grid import whole_numbers
-from pbdp.mechanism.relative import RelativeRegion
 from pbdp.mechanism.weights import (
     TOTAL,
     WeightTable,
     _concave_above,
     integer_weights,
-    weights_rounded_up,
 )
-from pbdp.noise.cut_staircase import CutStaircase
-from pbdp.noise.laplace import DiscreteLaplace
 from tests.brute import designs, force
 
 
@@ -109,55 +100,6 @@ def test_weights_in_multiples_are_split_evenly() -> None:
         rounded = int(whole.weights[value - whole.start]) if inside else 0
         assert rounded >= weight if value == 0 else 0 <= weight - rounded < 8
         assert parts.weight_within(-8 * value, 8 * value + 7) == rounded
-
-
-@pytest.mark.parametrize("family", designs.UNIMODAL)
-def test_a_table_that_is_rounded_up_adds_up_stays_unimodal_and_near_the_law(family: designs.Maker) -> None:
-    rng = np.random.default_rng(2)
-    for added in (1.0, 3.7, 900.0):
-        noise = family(rng)
-        n = force.noise_values(noise.reach)
-        below, above = (float(v[0]) for v in designs.offsets(rng, 1))
-        law = np.exp(force.boosted(noise.log_masses(n), n, below, above, float(rng.uniform(0, 1))))[0]
-
-        table = weights_rounded_up(law.astype(np.float64), int(n[0]), added)
-
-        assert sum(int(w) for w in table.weights) == TOTAL
-        assert table.is_unimodal
-        exact = law[table.start - int(n[0]) : table.stop - int(n[0])].astype(float)
-        assert np.abs(table.probabilities() - exact).sum() < 1e-12 + 4 * added * len(law) / TOTAL
-        assert (table.weights >= np.floor(exact * (TOTAL * (1 - 1e-12)))).all()
-        # nothing of what is left over goes to small weights
-        small = 4 * table.weights < table.weights.max()
-        assert (table.weights[small] <= exact[small] * (TOTAL * (1 + 1e-12)) + added).all()
-
-
-@pytest.mark.parametrize(("loss", "levels"), [(0.3, 40), (0.01, 1500), (9.0, 3)])
-def test_levels_that_are_rounded_up_never_fall_by_more_than_the_loss(loss: float, levels: int) -> None:
-    """As fractions: the ratio of neighbors is at most e^loss down to the last level, however small."""
-    law = CutStaircase(loss=loss, width=3, plateau=5, levels=levels, end=0.0)
-    region = AbsoluteRegion.even(4)
-    design = Design(grid=whole_numbers(), kernel=law, region=region, rounded_up=True)
-    weights = [int(weight) for weight in design.table_at(0.0).weights]
-    growth = Fraction(math.exp(loss)) * (1 + Fraction(1, 10**13))
-    side = weights[: 3 * levels + 3]
-    assert all(later <= growth * before for before, later in zip(side, side[3:], strict=False))
-    # rounded down, they do where they are small
-    plain = [int(weight) for weight in replace(design, rounded_up=False).table_at(0.0).weights]
-    fell = [later > growth * before for before, later in zip(plain, plain[3:], strict=False)]
-    assert any(fell[: len(side) - 3])
-
-
-def test_noise_that_changes_or_is_decoded_is_not_rounded_up() -> None:
-    changing = RelativeRegion(theta=0.1, tau=5.0)
-    with pytest.raises(InputError, match="rounded_up"):
-        Design(
-            grid=whole_numbers(),
-            kernel=DiscreteLaplace(scale=3.0),
-            region=changing,
-            boost=0.3,
-            rounded_up=True,
-        )
 
 
 @pytest.mark.parametrize("seed", range(20))

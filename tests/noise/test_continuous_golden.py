@@ -11,13 +11,12 @@ import numpy as np
 import pytest
 
 from pbdp.noise.gaussian import Gaussian
-from pbdp.noise.generalized_normal import GeneralizedNormal
 from pbdp.noise.huber import Huber
 from pbdp.noise.kernel import Array, LogConcave, LogConcaveKernel
 from pbdp.noise.laplace import Laplace
 
 KERNELS: dict[str, Callable[..., LogConcaveKernel]] = {"gaussian": Gaussian, "laplace": Laplace}
-DENSITIES: dict[str, Callable[..., LogConcave]] = {"generalized normal": GeneralizedNormal, "huber": Huber}
+DENSITIES: dict[str, Callable[..., LogConcave]] = {"huber": Huber}
 LAWS: list[dict[str, Any]] = json.loads(
     (Path(__file__).parent / "golden" / "continuous.json").read_text(encoding="utf-8")
 )

@@ -7,9 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from pbdp.noise.cosine import Cosine
 from pbdp.noise.gaussian import Gaussian
-from pbdp.noise.generalized_normal import GeneralizedNormal
 from pbdp.noise.huber import Huber
 from pbdp.noise.kernel import Array, LogConcave, LogConcaveKernel
 from pbdp.noise.laplace import Laplace
@@ -17,13 +15,8 @@ from pbdp.noise.laplace import Laplace
 KERNELS: list[LogConcaveKernel] = [Gaussian(sigma=1.7), Laplace(scale=0.8)]
 LAWS: list[LogConcave] = [
     *KERNELS,
-    GeneralizedNormal(scale=2.0, shape=1.0),
-    GeneralizedNormal(scale=2.0, shape=1.05),
-    GeneralizedNormal(scale=0.7, shape=1.5),
-    GeneralizedNormal(scale=3.0, shape=6.0),
     Huber(sigma=1.7, knee=2.5),
     Huber(sigma=3.0, knee=0.4),
-    Cosine(knee=2.0, angle=1.2),
 ]
 each_kernel = pytest.mark.parametrize("kernel", KERNELS, ids=str)
 each_law = pytest.mark.parametrize("law", LAWS, ids=str)
@@ -141,7 +134,7 @@ def test_masses_on_the_grid_are_proportional_to_the_density(law: LogConcave) -> 
 def test_the_far_side_of_a_moment_falls_ever_faster_once_it_falls(
     law: LogConcave, shift: float, order: float
 ) -> None:
-    x = np.linspace(law.steady_from, 400.0, 40001)
+    x = np.linspace(0.0, 400.0, 40001)
     rate = order * law.score(x) - (order - 1) * law.score(x + shift)
     falling = rate[int(np.argmax(rate > 0)) :] if np.any(rate > 0) else np.zeros(1)
     assert np.all(np.diff(falling) >= -1e-12 * np.abs(falling).max())

@@ -11,7 +11,6 @@ import numpy as np
 import pytest
 
 from pbdp.noise.gaussian import DiscreteGaussian
-from pbdp.noise.generalized_normal import GeneralizedNormal
 from pbdp.noise.grid_kernel import GridKernel
 from pbdp.noise.huber import Huber
 from pbdp.noise.kernel import LatticeKernel
@@ -23,7 +22,6 @@ LATTICES: dict[str, Callable[..., LatticeKernel]] = {
     "DiscreteGaussian": DiscreteGaussian,
     "DiscreteLaplace": DiscreteLaplace,
     "GridStaircase": GridStaircase,
-    "GeneralizedNormal": lambda **given: GridKernel(continuous=GeneralizedNormal(**given)),
     "Huber": lambda **given: GridKernel(continuous=Huber(**given)),
 }
 

@@ -85,5 +85,4 @@ def plan_of(kind: str) -> Plan:
     made = maker()
     entries = (made.chosen, *made.others)
     chosen = made.chosen if name is None else next(e for e in entries if e.design.name == name)
-    others = tuple(entry for entry in entries if entry is not chosen)
-    return certified_plan(made.requirement, chosen, others)
+    return certified_plan(made.requirement, chosen)

@@ -15,7 +15,7 @@ import pbdp
 from pbdp.errors import InputError
 from pbdp.mechanism.absolute import AbsoluteRegion
 from pbdp.planning.plan import Plan
-from tests.effort import FULL
+from tests.effort import combined
 from tests.release.plans import KINDS, plan_of
 
 ANSWERS = (0, 1, 9, 25, 30)
@@ -45,8 +45,7 @@ def covered(plan: Plan, answers: Iterable[int], confidence: float | None) -> tup
     return [held(answer) for answer in laws], found.confidence
 
 
-@pytest.mark.parametrize("kind", EXACT)
-@pytest.mark.parametrize("confidence", [None, 0.5, 0.99] if FULL else [None, 0.7])
+@pytest.mark.parametrize(("kind", "confidence"), combined(EXACT, [None, 0.5, 0.99]))
 def test_coverage_is_at_least_the_confidence(kind: str, confidence: float | None) -> None:
     plan = plan_of(kind)
     held, claimed = covered(plan, ANSWERS if kind != "relative" else (9,), confidence)

@@ -32,7 +32,9 @@ def guessed_right(delta_at: Callable[[float], float], prior: float = 0.5) -> flo
     `delta_at` is an upper bound for delta at every epsilon of zero or more.
     """
     probability("prior", prior, "0.5 is an attacker who knows nothing.")
-    surer = max(prior, 1 - prior)
+    surer = max(float(prior), 1 - float(prior))
+    if surer == 1:  # as near as a float can tell
+        return 1.0
     # a little less, as delta falls with epsilon
     epsilon = math.log(surer / (1 - surer)) * (1 - _ROUNDING)
     delta = delta_at(epsilon)

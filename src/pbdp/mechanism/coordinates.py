@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from pbdp.errors import ContradictionError, InputError
+from pbdp.errors import ContradictionError, InputError, shown
 from pbdp.parameters import finite, whole
 
 NORMS = {
@@ -13,6 +13,8 @@ NORMS = {
     "l2": "in Euclidean length",
     "l1": "in the sum of absolute values",
 }
+# How one person's changes may be measured.
+CHANGE_NORMS = ("linf", "l1")
 # More are refused: the special functions behind the figures were compared with 40 digits up to here.
 MOST_DIMENSIONS = 100_000
 
@@ -22,7 +24,8 @@ class Coordinates:
     """A vector of `dimensions` numbers that is released as a whole.
 
     `norm` measures the error: every coordinate by itself (`linf`), the Euclidean length (`l2`), or the sum of
-    absolute values (`l1`). `change_norm` measures what one person can change; left out, it is the same norm.
+    absolute values (`l1`). `change_norm` measures what one person can change, `linf` or `l1`; left out, it is
+    the same norm.
     `touches` is the most coordinates that one person changes, all of them if left out.
     """
 
@@ -36,9 +39,11 @@ class Coordinates:
         whole("dimensions", finite("dimensions", self.dimensions, remedy), remedy=remedy)
         if self.dimensions > MOST_DIMENSIONS:
             raise InputError("dimensions", f"at most {MOST_DIMENSIONS:,}", f"{self.dimensions:,}")
-        for name, norm in (("norm", self.norm), ("change_norm", self.changed_in)):
-            if norm not in tuple(NORMS):
-                raise InputError(name, "linf, l2 or l1", repr(norm))
+        if self.norm not in tuple(NORMS):
+            raise InputError("norm", "linf, l2 or l1", shown(self.norm))
+        if self.changed_in not in CHANGE_NORMS:
+            remedy = "Errors may be measured in l2 (error_norm); for changes see known limits in the docs."
+            raise InputError("change_norm", "linf or l1", shown(self.changed_in), remedy)
         if self.change_norm == self.norm:
             object.__setattr__(self, "change_norm", None)
         object.__setattr__(self, "dimensions", int(self.dimensions))
@@ -66,9 +71,8 @@ class Coordinates:
 
     def record(self) -> dict[str, Any]:
         """What is needed to build them again, for JSON; part of the fingerprints of plans for vectors."""
-        record = {"dimensions": self.dimensions, "norm": self.norm, "touches": self.touches}
-        # left out as before, where one norm measures both errors and changes
-        return record if self.change_norm is None else {**record, "change_norm": self.change_norm}
+        names = ("dimensions", "norm", "change_norm", "touches")
+        return {name: getattr(self, name) for name in names}
 
     def _check_touches(self) -> None:
         if self.touches is None:
@@ -99,9 +103,9 @@ def coordinates_of(
             "How is the width measured? linf: every coordinate; l2: the length; l1: the sum of sizes.",
         )
     if error_norm is not None and error_norm not in NORMS:
-        raise InputError("error_norm", "linf, l2 or l1", repr(error_norm))
+        raise InputError("error_norm", "linf, l2 or l1", shown(error_norm))
     if norm is not None and change_norm is not None:
-        raise ContradictionError("change_norm", "left out beside norm, which says both", repr(change_norm))
+        raise ContradictionError("change_norm", "left out beside norm, which says both", shown(change_norm))
     return Coordinates(
         dimensions=dimensions,
         norm=norm if error_norm is None else error_norm,  # type: ignore[arg-type]

@@ -20,6 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from pbdp.errors import CannotCertifyError, InputError
+from pbdp.mechanism.answer_tables import AnswerTables
 from pbdp.mechanism.decoder import Decoder
 from pbdp.mechanism.grid import Grid, LinearGrid
 from pbdp.mechanism.log_grid import LogGrid
@@ -32,14 +33,11 @@ from pbdp.mechanism.weights import (
     TOTAL,
     WeightTable,
     integer_weights,
-    weights_rounded_up,
 )
 from pbdp.noise.family import kernel_record, stretched
 from pbdp.noise.kernel import Array, Kernel, LatticeKernel
 from pbdp.parameters import probability
 
-# Tables that reach further take seconds to look up in their own sums.
-LONG = 1 << 20
 # What the kernel's own rounding (1e-12 relative, see pbdp.noise.kernel) can take off a confidence.
 KERNEL_ERROR = 4e-12
 
@@ -140,11 +138,6 @@ class AnyDesign(ABC):
         """The family as shown to users."""
 
     @property
-    def output_grid(self) -> Grid:
-        """The grid that published numbers live on; answers live on `grid`."""
-        return self.grid
-
-    @property
     @abstractmethod
     def follows_answer(self) -> bool:
         """Whether the noise is the same for every answer."""
@@ -157,7 +150,7 @@ class AnyDesign(ABC):
     def record(self) -> dict[str, Any]:
         """What is needed to build it again, for JSON; part of every fingerprint (`planning.records`)."""
 
-    def reweighted(self) -> ReweightedTable:
+    def laws(self) -> ReweightedTable | AnswerTables:
         """The integer weights for every answer, where they change with it."""
         raise AssertionError("the noise is the same for every answer")
 
@@ -175,7 +168,7 @@ class Design(AnyDesign):
     The noise is `offset` plus the kernel's: a lopsided requirement is met best by noise around its middle.
     `region` is the region that is boosted, around the answer plus the offset. With `clamp` outputs are
     clamped into it; it is a fixed range then. A `decoder` turns noisy numbers into outputs; the noise is the
-    plain kernel's then. `rounded_up` says how masses become weights (see `weights`).
+    plain kernel's then.
     """
 
     grid: Grid
@@ -185,7 +178,6 @@ class Design(AnyDesign):
     offset: int = 0
     clamp: bool = False
     decoder: Decoder | None = None
-    rounded_up: bool = False
 
     def __post_init__(self) -> None:
         plain = self.boost == 0 and self.offset == 0 and not self.clamp and isinstance(self.grid, LinearGrid)
@@ -193,8 +185,6 @@ class Design(AnyDesign):
             raise InputError("decoder", "one of plain noise on an even grid", self.name)
         if self.clamp and not self.region.stands_still:
             raise InputError("clamp", "left out unless the region is a fixed range", self.region.describe())
-        if self.rounded_up and (self.decoder is not None or not self.follows_answer):
-            raise InputError("rounded_up", "left out for noise that is decoded or changes", self.name)
 
     @property
     def name(self) -> str:
@@ -219,21 +209,20 @@ class Design(AnyDesign):
     @property
     def reach(self) -> int:
         """How far the table goes: beyond it the ideal law has less than one unit of weight in all."""
-        ends = self.kernel.support
-        whole = self.rounded_up and math.isfinite(ends[0] + ends[1])
-        reach = int(max(-ends[0], ends[1])) if whole else self.kernel.reach(2.0 ** -(BITS + 1))
+        reach = self.kernel.reach(2.0 ** -(BITS + 1))
         if reach > LARGEST_TABLE // 2:
+            fitting = 2.0 ** math.ceil(math.log2(2 * reach * self.grid.step / LARGEST_TABLE))
             raise CannotCertifyError(
                 f"The noise would need a table of {2 * reach + 1:,} values: the width is very large against "
-                "the sensitivity. Use a coarser step."
+                f"the sensitivity. Use a step of {fitting:g}."
             )
         return reach
 
     def ideal_masses(self, answer: float, reach: int) -> Array:
         """Masses of kernel noise -reach..reach for this answer, before rounding to weights."""
+        if self.boost == 0:
+            return self.kernel.masses(reach)
         below, above = (float(offset) for offset in self.region.offsets(answer))
-        if self.boost == 0 and reach > LONG:
-            return self.kernel.masses(reach)  # what they are divided by below is 1 but for rounding
         noise = np.arange(-reach, reach + 1)
         weight = np.where((noise >= -below) & (noise <= above), 1.0, 1 - self.boost)
         masses = self.kernel.masses(reach) * weight
@@ -244,26 +233,25 @@ class Design(AnyDesign):
             # what is made of the noise does not change it
             return _table(self if self.decoder is None else replace(self, decoder=None), self.parts)
         below, above = (float(offset) for offset in self.region.offsets(answer))
-        return self.reweighted().table(below, above)
+        return self.laws().table(below, above)
 
     def drawn_table(self) -> WeightTable:
         table = self.table_at(0.0)
         return table if self.parts == 1 else table.split(self.parts)
 
-    def reweighted(self) -> ReweightedTable:
+    def laws(self) -> ReweightedTable:
         return _reweighted(self)
 
     def table_error(self) -> float:
         """Bound for the total-variation distance of any answer's table from its ideal law.
 
-        Rounding takes less than one unit a value, or as many as there are parts, or adds some, and the ideal
-        masses carry the kernel's relative error. Where the base table of the plain kernel is reweighted, what
-        is wrong with it (its rounding and the share given to its center) counts 2/C times, and the tails are
-        rounded down once more:
+        Rounding takes less than one unit a value, or as many as there are parts, and the ideal masses carry
+        the kernel's relative error. Where the base table of the plain kernel is reweighted, what is wrong
+        with it (its rounding and the share given to its center) counts 2/C times, and the tails are rounded
+        down once more:
         |wB/C_B - wf/C_f| <= 2 |w (B - f)| / C, summed over the cells.
         """
-        units = self.kernel.units_added + 1 if self.rounded_up else self.parts
-        rounding = units * (2 * self.reach + 2) / TOTAL
+        rounding = self.parts * (2 * self.reach + 2) / TOTAL
         if self.mechanism.follows_answer:
             return rounding + self.kernel.mass_error
         constant = self._least_constant()
@@ -272,7 +260,7 @@ class Design(AnyDesign):
 
     def found_error(self) -> float:
         """The same for noise that moves with the answer, from the table: what was rounded down is at zero."""
-        if self.rounded_up or not self.follows_answer:
+        if not self.follows_answer:
             return self.table_error()
         table, center = self.table_at(0.0), float(self.kernel.density(np.zeros(1))[0])
         moved = max(int(table.weights[-table.start]) / TOTAL - center, 0.0)
@@ -301,9 +289,6 @@ class Design(AnyDesign):
             "clamp": self.clamp,
             "grid": self.grid.record(),
         }
-        # left out as before, where weights are rounded down, and noisy numbers are published as they are
-        if self.rounded_up:
-            record["rounded_up"] = True
         return record if self.decoder is None else {**record, "decoder": self.decoder.record()}
 
     def stretched(self, factor: float) -> Design:
@@ -324,14 +309,9 @@ class Design(AnyDesign):
                 for low, high in zip(below, above, strict=True)
             )
         around = self.region.offsets(answers)
-        weights = self.reweighted().weight_within(*around, below + self.offset, above - self.offset)
+        weights = self.laws().weight_within(*around, below + self.offset, above - self.offset)
         # the answers between the two ends of a range may have one unit less (see `reweighted`)
         return int(weights.min()) - (self.boost < 1)
-
-    def expected_error(self) -> float:
-        """Mean distance from the truth, in steps, for the ties between families."""
-        table = self.table_at(0.0)
-        return float(np.sum(np.abs(table.values() + self.offset) * table.probabilities()))
 
 
 @lru_cache(maxsize=16)
@@ -345,8 +325,6 @@ def _table(design: Design, parts: int) -> WeightTable:
     """Kept, because it is asked for several times in a row: for the confidence, then for the certificate."""
     reach = design.reach
     masses = design.ideal_masses(0.0, reach)
-    if design.rounded_up:
-        return weights_rounded_up(masses, -reach, design.kernel.units_added)
     table = integer_weights(masses, -reach, design.kernel.center_share)
     return table if parts == 1 else table.in_multiples(parts)
 

@@ -28,11 +28,18 @@ STEPS_IN_WIDTH = 512
 MOST_STEPS = 1 << 16
 FEWEST_IN_WIDTH = 8
 MOST_OF_ALL = 1 << 20
+# Whole numbers are not rounded up to this width: a table at a confidence of 50 % has 124 values for each, and
+# all of them together are half of the largest.
+MOST_WHOLE = 1 << 17
 # A power of two is halved until the sensitivity in steps is this close to it, or so many make up a width.
 DEAREST = 1.01
 MOST_IN_WIDTH = 1 << 14
-# m of a step is below this: a sensitivity is then a whole number of steps but for a thousandth.
-LARGEST_FACTOR = 1 << 10
+# Numbers of steps to a sensitivity that are compared: as many leave less than 2^-16 of it.
+MOST_TRIED = 64
+# m of a step has fewer bits than this: a sensitivity is then a whole number of steps but for 2^-12 of it,
+# and 2^39 steps and more are exact in floating point.
+MOST_BITS = 13
+LARGEST_FACTOR = 1 << MOST_BITS
 # Answers further out count as this far: with noise added, their outputs would no longer be exact doubles.
 FURTHEST_STEP = 1 << 52
 # As arrays: numpy would convert a number of Python's anew in every operation, which counts for one answer.
@@ -239,9 +246,8 @@ class LinearGrid(Grid):
         return f"multiples of {self.step:g}" if self.rounded else "whole numbers"
 
     def record(self) -> dict[str, Any]:
-        # left out as before, where answers are rounded to the nearest, and whole ones are taken as they are
-        marks = {name: True for name, held in (("down", self.down), ("whole", self.whole)) if held}
-        return {"kind": "linear", "step": self.step, "rounded": self.rounded, **marks}
+        names = ("step", "rounded", "down", "whole")
+        return {"kind": "linear"} | {name: getattr(self, name) for name in names}
 
 
 def between(answers: Array, lowest: Array, highest: Array) -> Array:
@@ -268,7 +274,7 @@ def whole_grid_for(width: float, sensitivity: float) -> LinearGrid:
 
     Noise over millions of values would take minutes; on these a width is as many steps as for real answers.
     """
-    if width <= MOST_STEPS and sensitivity <= MOST_OF_ALL:
+    if width <= MOST_WHOLE and sensitivity <= MOST_OF_ALL:
         return whole_numbers()
     return multiples_for(width, sensitivity)
 
@@ -287,8 +293,8 @@ def coarse_whole_grid_for(width: float, sensitivity: float) -> LinearGrid:
     return grid_of_step(float(next((m for m in range(most, 1, -1) if steps % m == 0), 1)), integer=True)
 
 
-def grid_for(width: float, sensitivity: float) -> LinearGrid:
-    """A grid for real answers: fine against the width, with a whole number of steps to the sensitivity.
+def grid_for(width: float, sensitivity: float, steps_in_width: int = STEPS_IN_WIDTH) -> LinearGrid:
+    """A grid for real answers: so many steps to the width, with a whole number of steps to the sensitivity.
 
     Rounded answers of neighbors differ by ceil(sensitivity / step) steps, so a step just above a whole part
     of the sensitivity costs least. Where the width is many sensitivities one step to each is fine enough;
@@ -299,9 +305,22 @@ def grid_for(width: float, sensitivity: float) -> LinearGrid:
             "within", f"a width of {SMALLEST:g} to {LARGEST:g}", f"{width:g}", "Count in another unit."
         )
     narrow = min(FEWEST_IN_WIDTH * sensitivity / width, MOST_OF_ALL)
-    steps = math.ceil(min(STEPS_IN_WIDTH * sensitivity / width, max(MOST_STEPS, narrow)))
-    finest = power_of_two_below(width / MOST_OF_ALL)
-    return LinearGrid(step=max(step_of_at_least(sensitivity, steps), finest), rounded=True)
+    steps = math.ceil(min(steps_in_width * sensitivity / width, max(MOST_STEPS, narrow)))
+    numbers = np.arange(steps, min(steps + min(steps, MOST_TRIED), MOST_OF_ALL + 1))
+    # one of few bits is a little too long, and leaves room for large answers
+    tried = np.concatenate([_of_bits(sensitivity / numbers, bits) for bits in range(1, MOST_BITS + 1)])
+    changed = np.ceil(sensitivity / tried)
+    # Laplace noise has an epsilon of the steps in the sensitivity over those in the width and one half
+    lost = tried * (changed / sensitivity - (np.floor(width / tried - 0.5) + 0.5) / width)
+    enough = np.flatnonzero((lost <= 0.5 / steps_in_width) & (changed >= steps))
+    step = float(tried[enough[0] if len(enough) else np.argmin(lost)])
+    return LinearGrid(step=max(step, power_of_two_below(width / MOST_OF_ALL)), rounded=True)
+
+
+def _of_bits(steps: Array, bits: int) -> Array:
+    """Steps rounded up to so many bits."""
+    mantissa, power = np.frexp(steps)
+    return np.asarray(np.ldexp(np.ceil(np.ldexp(mantissa, bits)), power - bits))
 
 
 def binary_grid_for(width: float, sensitivity: float) -> LinearGrid:
@@ -316,7 +335,7 @@ def binary_grid_for(width: float, sensitivity: float) -> LinearGrid:
 def step_of_at_least(sensitivity: float, steps: int) -> float:
     """The smallest step of which `steps` make up the sensitivity."""
     exact = Fraction(sensitivity) / steps
-    power = math.frexp(float(exact))[1] - (LARGEST_FACTOR.bit_length() - 1)
+    power = math.frexp(float(exact))[1] - MOST_BITS
     return math.ldexp(math.ceil(exact / Fraction(2) ** power), power)
 
 

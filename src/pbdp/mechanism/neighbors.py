@@ -1,7 +1,7 @@
 """Which datasets count as neighbors; part of every guarantee.
 
 A relation says here all that the rest of the product needs of it. What rests on a proof for certain relations
-alone (`strategies`, `comparing`, the bridge to dp-accounting) asks for these, and refuses any other.
+alone (`strategies`, `comparing`) asks for these, and refuses any other.
 """
 
 from __future__ import annotations
@@ -11,7 +11,8 @@ from enum import StrEnum
 from types import MappingProxyType
 from typing import Any, NoReturn
 
-from pbdp.errors import InputError, did_you_mean
+from pbdp.errors import InputError, did_you_mean, shown
+from pbdp.settings import Kind
 
 
 def _one_contribution(low: int, high: int) -> int:
@@ -42,8 +43,6 @@ class Neighbors(StrEnum):
     """How many people's data neighbors differ in."""
     most_change: Callable[[int, int], int]
     """The most that a sum differs by between neighbors, where everyone adds `low` to `high`, or nothing."""
-    dp_accounting: str | None
-    """Its name among dp-accounting's relations, None if it is not one of them."""
     other_names: tuple[str, ...]
     """What other libraries and papers call it."""
 
@@ -56,7 +55,6 @@ class Neighbors(StrEnum):
             "without": "without the data of any one person",
             "people": 1,
             "most_change": _one_contribution,
-            "dp_accounting": "ADD_OR_REMOVE_ONE",
             "other_names": ("unbounded", "add_or_remove_one"),
         },
     )
@@ -69,7 +67,6 @@ class Neighbors(StrEnum):
             "without": "with other data in place of any one person's",
             "people": 2,
             "most_change": _two_contributions,
-            "dp_accounting": "REPLACE_ONE",
             "other_names": ("bounded", "replace_one", "substitute", "change_one", "swap"),
         },
     )
@@ -85,9 +82,20 @@ class Neighbors(StrEnum):
     @classmethod
     def _missing_(cls, value: object) -> NoReturn:
         meant = next((each for each in cls if value in each.other_names), value)
-        near = did_you_mean(str(meant), cls)
+        near = did_you_mean(meant, cls) if isinstance(meant, str) else ""
         told = "; ".join(f"{each}: {each.description}" for each in cls)
-        raise InputError("neighbors", " or ".join(cls), ascii(value), near or f"{told}.") from None
+        raise InputError("neighbors", " or ".join(cls), shown(value), near or f"{told}.") from None
 
     def __repr__(self) -> str:
         return repr(self.value)
+
+
+def _relation(name: str, value: Any) -> Neighbors:
+    if not isinstance(value, str):
+        raise InputError(name, " or ".join(Neighbors), shown(value))
+    return Neighbors(value)
+
+
+# The relation of a request, and its line of help.
+RELATION = Kind(check=_relation, schema={"enum": list(map(str, Neighbors))}, form="choice")
+RELATIONS = "; ".join(f"{each}: {each.description}" for each in Neighbors)

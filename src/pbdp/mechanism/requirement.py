@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from pbdp.errors import ContradictionError, InputError
+from pbdp.errors import ContradictionError, InputError, shown
 from pbdp.mechanism.absolute import AbsoluteRegion
 from pbdp.mechanism.coordinates import NORMS, Coordinates
 from pbdp.mechanism.fixed import FixedRegion
@@ -53,7 +53,7 @@ class Requirement:
 
     def __post_init__(self) -> None:
         if not isinstance(self.region, Region):
-            raise InputError("region", "a region, such as AbsoluteRegion.even(5)", repr(self.region))
+            raise InputError("region", "a region, such as AbsoluteRegion.even(5)", shown(self.region))
         self._check_sides()
         confidence_level("confidence", self.confidence)
         changed = "the answer" if self.coordinates is None else self.coordinates.change
@@ -63,7 +63,7 @@ class Requirement:
                 "sensitivity", f"{SMALLEST:g} to {LARGEST:g}", self.sensitivity, "Count in another unit."
             )
         if not isinstance(self.integer, bool):
-            raise InputError("integer", "true or false", repr(self.integer))
+            raise InputError("integer", "true or false", shown(self.integer))
         self._check_privacy()
         object.__setattr__(self, "releases", whole("releases", self.releases))
         object.__setattr__(self, "neighbors", Neighbors(self.neighbors))
@@ -156,35 +156,21 @@ class Requirement:
         return 1 if self.coordinates is None else self.coordinates.dimensions
 
     @property
-    def in_dimensions(self) -> str:
-        """The number of dimensions, in words."""
-        return f"{self.dimensions} dimension{'s' if self.dimensions > 1 else ''}"
-
-    @property
     def touched(self) -> int:
         """How many numbers of one answer one person may change.
 
-        Whole numbers that change do so by one at least: Δ of them in the sum of absolute values, Δ² in
-        Euclidean length.
+        Whole numbers that change do so by one at least: Δ of them in the sum of absolute values.
         """
         if self.coordinates is None:
             return 1
-        power = {"l1": 1, "l2": 2}.get(self.coordinates.changed_in)
-        if power is None or not self.integer:
+        if self.coordinates.changed_in != "l1" or not self.integer:
             return self.coordinates.touched
-        return min(self.coordinates.touched, max(1, math.floor(Fraction(self.sensitivity) ** power)))
+        return min(self.coordinates.touched, max(1, math.floor(self.sensitivity)))
 
     @property
     def is_one_by_one(self) -> bool:
         """Whether every number of an answer has its own width and its own change, as single numbers have."""
         return self.coordinates is None or self.coordinates.norm == self.coordinates.changed_in == "linf"
-
-    @property
-    def length_changed(self) -> float:
-        """The most that one person changes an answer in Euclidean length, rounded up."""
-        if self.coordinates is None or self.coordinates.changed_in != "linf" or self.touched == 1:
-            return self.sensitivity
-        return self.sensitivity * math.sqrt(self.touched) * (1 + 2.0**-50)
 
     @property
     def half_width(self) -> float:
@@ -273,7 +259,7 @@ class Requirement:
         """What each of very many numbers may miss has to be a float."""
         if self.joint_confidence(self.confidence_each) < self.confidence:
             rule = f"at most {1 - 2.0**-51 * self.releases:.12g} for {self.releases:,} numbers at once"
-            raise InputError("confidence", rule, repr(self.confidence), "Or ask for fewer numbers.")
+            raise InputError("confidence", rule, shown(self.confidence), "Or ask for fewer numbers.")
 
     def _check_privacy(self) -> None:
         if (self.delta is None) == (self.rdp_order is None):
@@ -374,20 +360,5 @@ class Requirement:
             raise ContradictionError("step", "1 (or left out) for vectors of whole numbers", self.step)
         if not self.is_one_by_one:
             self._check_one_width()
-        if not self.is_one_by_one and self.delta is None:
-            raise ContradictionError(
-                "rdp_order", f"left out for the norm {self.coordinates.norm}", self.rdp_order, "Use a delta."
-            )
-        if (
-            self.coordinates.changed_in == "l2"
-            and self.touched > 1
-            and (self.integer or self.step is not None)
-        ):
-            raise ContradictionError(
-                "integer and step",
-                "left out where one person's change is measured in Euclidean length",
-                "given",
-                "Such noise has a fine grid of its own: the published numbers are real, the true ones may be "
-                "whole. Or say how many coordinates one person changes, each by the sensitivity (touches, "
-                "with the change norm linf).",
-            )
+        if self.rdp_order is not None:
+            raise ContradictionError("rdp_order", "left out for vectors", self.rdp_order, "Use a delta.")

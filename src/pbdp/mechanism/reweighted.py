@@ -88,6 +88,11 @@ class ReweightedTable:
         return len(self.base.weights)
 
     @property
+    def least_noise(self) -> int:
+        """The smallest noise value of the base table."""
+        return self.base.start
+
+    @property
     def _center(self) -> int:
         return -self.base.start
 

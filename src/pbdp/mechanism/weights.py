@@ -3,13 +3,6 @@
 Probabilities become whole multiples of 2^-62, rounded down; what is left over goes to the truth itself (noise
 zero). Rounding down keeps a falling sequence falling, so a unimodal law stays unimodal, and the confidence
 can only grow.
-
-**For a very small delta** that is too coarse: a weight that is rounded down is missed e^eps times by its
-neighbor, and what the center gets of a long table is more than delta. Then weights are rounded up, and what
-is left over is shared by the values whose weight is at least half of the largest, so that none of them grows
-by more than a rounding error. They are nested around zero for a unimodal law, which therefore stays unimodal.
-Levels that fall by e^-eps stay within it if c = 1/(1 - e^-eps) units are added before they are rounded down:
-with b' = e^-eps·b + 1 for b = a + c, floor(b') >= e^-eps·b >= e^-eps·floor(b). For other laws c is one.
 """
 
 from __future__ import annotations
@@ -137,28 +130,3 @@ def integer_weights(masses: Array, start: int, center_share: float = CENTER_SHAR
     kept = np.flatnonzero(weights)
     first, last = int(kept[0]), int(kept[-1])
     return WeightTable(start=start + first, weights=weights[first : last + 1])
-
-
-def weights_rounded_up(masses: Array, start: int, added: float) -> WeightTable:
-    """The same with so many units added to each weight before it is rounded down."""
-    count = len(masses)
-    if count > LARGEST_TABLE:
-        raise CannotCertifyError(f"The noise would need a table of {count:,} values. Use a coarser step.")
-    # so that all of them together stay below the total, with the rounding of products and of their sum
-    scale = (TOTAL - (added + 1) * count) * (1 - 2.0**-47) / float(np.sum(masses))
-    weights = np.floor(np.asarray(masses) * scale + np.where(masses > 0, added, 0.0)).astype(np.int64)
-    left = TOTAL - int(weights.sum())
-    if left < 0:
-        raise AssertionError("the weights add up to more than there is")
-    high = np.flatnonzero(2 * weights >= weights.max())
-    first, last, center = int(high[0]), int(high[-1]), -start
-    each, rest = divmod(left, last - first + 1)
-    weights[first : last + 1] += each
-    # the rest from the middle outwards, evenly on both sides as far as that goes
-    middle = min(max(center, first), last)
-    reach = min(rest, 2 * (middle - first) + 1, 2 * (last - middle) + 1)
-    reach -= 1 - reach % 2  # an odd number, or -1 for none
-    weights[middle - reach // 2 : middle + reach // 2 + 1] += 1
-    weights[middle] += rest - max(reach, 0)
-    kept = np.flatnonzero(weights)
-    return WeightTable(start=start + int(kept[0]), weights=weights[int(kept[0]) : int(kept[-1]) + 1])

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from numbers import Real
 
-from pbdp.errors import ContradictionError, InputError
+from pbdp.errors import ContradictionError, InputError, shown
 from pbdp.mechanism.absolute import AbsoluteRegion
 from pbdp.mechanism.region import Region
 from pbdp.mechanism.relative import UNKNOWN, RelativeRegion, WidthText
@@ -32,7 +32,7 @@ def region_within(within: object, nonnegative: bool = False) -> Region:
             return AbsoluteRegion(below=sides[0], above=sides[1])
         case Real():
             return AbsoluteRegion.even(positive("within", within, _HOW))
-    raise InputError("within", "a number, a percentage plus a number, or two numbers", repr(within), _HOW)
+    raise InputError("within", "a number, a percentage plus a number, or two numbers", shown(within), _HOW)
 
 
 def _from_text(text: str, nonnegative: bool) -> Region:
@@ -48,7 +48,7 @@ def _from_text(text: str, nonnegative: bool) -> Region:
         percent, plus = float(relative.percent), float(relative.plus or 0)
     except ValueError:
         remedy = "Write it without commas, and with a point: 1234.5." if "," in text else _HOW
-        raise InputError("within", "a number, or a percentage plus a number", repr(text), remedy) from None
+        raise InputError("within", "a number, or a percentage plus a number", shown(text), remedy) from None
     if not 0 < percent < 100:
         raise InputError(
             "within",
@@ -103,4 +103,4 @@ def unknown_of(text: str) -> Unknown | None:
                 return Unknown(theta=float(percent) / 100, tau=None)
     except ValueError:  # what looks like a number is none, or there is nothing
         pass
-    raise InputError("within", "?%+10 or 5%+? to have one part of it found", repr(text), _HOW)
+    raise InputError("within", "?%+10 or 5%+? to have one part of it found", shown(text), _HOW)

@@ -62,11 +62,6 @@ class CutStaircase(LatticeKernel):
         return self.plateau % 2 == 1
 
     @property
-    def units_added(self) -> float:
-        """1/(1 - e^-loss), with which the levels of whole weights fall by no more than the loss."""
-        return -1 / math.expm1(-self.loss)
-
-    @property
     def support(self) -> tuple[float, float]:
         """The plateau and all steps; the last has points only if it has a height."""
         if self.loss * self.levels > 700:
@@ -132,6 +127,5 @@ CUT_STAIRCASE = Family(
     law=CutStaircase,
     lengths=("width",),
     character="is a staircase that ends, and spends delta on its ends",
-    at_any_size=True,
     formula=_formula,
 )

@@ -69,14 +69,12 @@ class Shape:
 class Shapes:
     """A shape for every value of a parameter besides the scale, if the family has one.
 
-    `parameters` are tried first, then values between them if that may pay. For one release Laplace noise and
-    the staircase are nearly the best there is, so `few` are enough. `same_as` is a simpler family that has
-    the same laws for this problem.
+    `parameters` are tried first, then values between them if that may pay. `same_as` is a simpler family that
+    has the same laws for this problem.
     """
 
     shape: Callable[[float], Shape]
     parameters: tuple[float, ...] = (0.0,)
-    few: tuple[float, ...] = (0.0,)
     same_as: str | None = None
 
 
@@ -91,8 +89,7 @@ class Family:
     `shapes` are what the planner tries; a family without them has a search of its own, in planning. A family
     that a scale alone tells makes its kernel with `of_scale`, and is tried also where the scale is given (in
     a range), where only a threshold sees the noise, and where each try is slow (noise that changes with the
-    answer). One that is `on_request` is tried only when asked for by name. Where the region or the
-    sensitivity has very many steps, only families that are good `at_any_size` are tried for one release.
+    answer).
 
     `concave` says that its laws are log-concave, as long as they are not boosted. `formula` writes the weight
     of k steps of noise, up to a constant factor, for the manifest of a table: a Python expression in numpy's
@@ -106,8 +103,6 @@ class Family:
     lengths: tuple[str, ...] = ()
     shapes: Callable[[Problem], Shapes] | None = None
     of_scale: Callable[[float], LatticeKernel] | None = None
-    on_request: bool = False
-    at_any_size: bool = False
     concave: bool = False
     formula: Callable[..., str] | None = None
 

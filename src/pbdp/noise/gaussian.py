@@ -9,8 +9,8 @@ import numpy as np
 
 from pbdp import special
 from pbdp.noise.family import Family, Problem, Shape, Shapes
+from pbdp.noise.gaussian_integral import gauss_legendre, log_integral
 from pbdp.noise.kernel import Array, ArrayLike, LatticeKernel, LogConcaveKernel
-from pbdp.noise.quadratic_integral import gauss_legendre, log_integral
 from pbdp.noise.symmetric_lattice import SymmetricLattice, scale_in_steps
 from pbdp.noise.tabulated_lattice import TabulatedLattice
 from pbdp.parameters import above_one, positive

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from pbdp.errors import InputError
+from pbdp.errors import InputError, shown
 from pbdp.noise.kernel import Array, LogConcave
 from pbdp.noise.tabulated_lattice import LOG_FLOOR, LONGEST_TABLE, TabulatedLattice, first_end
 
@@ -32,13 +32,13 @@ class GridKernel(TabulatedLattice):
     def __post_init__(self) -> None:
         law: object = self.continuous
         if not isinstance(law, LogConcave):
-            raise InputError("continuous", "a log-concave density", repr(law))
+            raise InputError("continuous", "a log-concave density", shown(law))
         # The normalizer is at least 1/2, so a log-mass is at most log 2 above the log-density.
         if not float(law.log_density(float(LONGEST_TABLE))) < LOG_FLOOR - 1:
             raise InputError(
                 "scale",
                 f"few enough steps for the density to vanish within {LONGEST_TABLE} of them",
-                repr(law),
+                shown(law),
                 "Use a coarser step.",
             )
 

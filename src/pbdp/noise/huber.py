@@ -95,7 +95,7 @@ def _shapes(problem: Problem) -> Shapes:
             kernel=lambda scale: Huber(sigma=scale, knee=knee).on_grid(),
         )
 
-    return Shapes(shape=shape, parameters=(0.5, 0.8, 1.0, 1.2, 1.5), few=(0.5, 1.0))
+    return Shapes(shape=shape, parameters=(0.25, 0.5, 0.8, 1.0, 1.2, 1.5))
 
 
 HUBER = Family(

@@ -49,16 +49,7 @@ class LogConcave(ABC):
 
     @abstractmethod
     def score(self, x: ArrayLike) -> Array:
-        """-(log f)'(x): odd, non-decreasing; the rate at which the density falls."""
-
-    @property
-    def steady_from(self) -> float:
-        """An x from which k·score(x) - (k-1)·score(x+s) does not fall once it is positive, for k > 1, s > 0.
-
-        Zero where the score is concave right of zero (its slope at x is then at least that at x+s), or a
-        power of x (the first term then outgrows the second once it is larger).
-        """
-        return 0.0
+        """-(log f)'(x): odd, non-decreasing, concave right of zero; the rate at which the density falls."""
 
     @abstractmethod
     def loss_crossing(self, level: ArrayLike, shift: ArrayLike) -> Array:
@@ -145,8 +136,8 @@ class Kernel(ABC):
 
         Beyond the reach the log-term falls at least at some rate a unit, so the sum (or integral) of either
         side is at most the bound at its edge over the rate. On the side of the shift it falls at least at the
-        score; on the other side at order·score(m) - (order-1)·score(m+s), which does not fall again once it
-        is positive (see `LogConcave.steady_from`).
+        score; on the other side at order·score(m) - (order-1)·score(m+s), which does not fall as m grows: the
+        score is concave, so its slope at m is at least that at m+s.
         """
         law = self.loss_law
         if law is None:
@@ -154,7 +145,7 @@ class Kernel(ABC):
         near = law.score(reach - shift)
         far = order * law.score(reach) - (order - 1) * law.score(reach + shift)
         slowest = np.minimum(near, far)
-        ready = (reach > shift + law.steady_from) & (slowest > 0)
+        ready = (reach > shift) & (slowest > 0)
         edges = [
             order * self.log_density(edge) + (1 - order) * self.log_density(edge - shift)
             for edge in (reach, -reach)
@@ -198,11 +189,6 @@ class LatticeKernel(Kernel):
     center_share: ClassVar[float] = 2.0**-42
     mass_error: ClassVar[float] = 2e-12
     joint: ClassVar[bool] = False
-
-    @property
-    def units_added(self) -> float:
-        """What is added to whole weights before they are rounded down, where delta is very small."""
-        return 1.0
 
     def reach(self, tail: float) -> int:
         def misses(n: int) -> bool:

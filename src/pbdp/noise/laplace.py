@@ -9,8 +9,8 @@ from functools import partial
 import numpy as np
 
 from pbdp.noise.family import Family, Problem, Shape, Shapes
+from pbdp.noise.gaussian_integral import log_integral
 from pbdp.noise.kernel import Array, ArrayLike, LatticeKernel, LogConcaveKernel
-from pbdp.noise.quadratic_integral import log_integral
 from pbdp.noise.symmetric_lattice import SymmetricLattice, scale_in_steps
 from pbdp.parameters import above_one, positive
 
@@ -173,7 +173,6 @@ LAPLACE = Family(
     character="loses the same amount at almost every output, which suits one release",
     shapes=_shapes,
     of_scale=lambda scale: DiscreteLaplace(scale=scale),
-    at_any_size=True,
     concave=True,
     formula=lambda scale: f"exp(-abs(k)/{scale!r})",
 )

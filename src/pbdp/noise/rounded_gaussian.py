@@ -18,8 +18,8 @@ import numpy as np
 from pbdp import special
 from pbdp.noise.family import Family
 from pbdp.noise.gaussian import Gaussian
+from pbdp.noise.gaussian_integral import gauss_legendre
 from pbdp.noise.kernel import Array, LogConcave
-from pbdp.noise.quadratic_integral import gauss_legendre
 from pbdp.noise.symmetric_lattice import SymmetricLattice, scale_in_steps
 
 # So many points integrate the density over one step to 1e-17, for σ of 1/2 or more, and of 16 or more.
@@ -101,6 +101,5 @@ ROUNDED_GAUSSIAN = Family(
     law=RoundedGaussian,
     lengths=("sigma",),
     character="loses more and more the further an output is from the answer, as Gaussian noise does",
-    on_request=True,
     formula=_formula,
 )

@@ -126,6 +126,5 @@ STAIRCASE = Family(
     lengths=("width", "center"),
     character="is flat over stretches as wide as the sensitivity, with an edge on the edge of the region",
     shapes=_shapes,
-    at_any_size=True,
     formula=lambda loss, width, center: f"exp(-{loss!r}*maximum(0, ceil((abs(k)-{center!r})/{width!r})))",
 )

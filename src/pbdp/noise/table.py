@@ -202,5 +202,4 @@ FREE_FORM = Family(
     rank=9,
     law=TableKernel,
     character="was optimized point by point for this number of releases",
-    on_request=True,
 )

@@ -26,7 +26,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from pbdp.errors import InputError
+from pbdp.errors import InputError, shown
 from pbdp.mechanism.absolute import moved_down
 from pbdp.mechanism.decoder import acceptable
 from pbdp.mechanism.grid import FURTHEST_STEP, LinearGrid
@@ -139,8 +139,8 @@ def _answers(publisher: Publisher, low: Array, high: Array, confidence: float) -
 def output_steps(publisher: Publisher, published: float) -> tuple[int, int]:
     """First and last output step, or noisy number in parts, that is published as this; refused if none is."""
     if not math.isfinite(published):
-        raise InputError("published number", "finite", repr(published))
-    grid, decoder, reach = publisher.design.output_grid, publisher.design.decoder, 0
+        raise InputError("published number", "finite", shown(published))
+    grid, decoder, reach = publisher.design.grid, publisher.design.decoder, 0
     near = grid.nearest_step(published)
     if abs(near) > 2 * FURTHEST_STEP:
         raise _unpublished(publisher, published)
@@ -175,7 +175,7 @@ def output_steps(publisher: Publisher, published: float) -> tuple[int, int]:
 
 
 def _unpublished(publisher: Publisher, published: float) -> InputError:
-    rule = f"one that the plan can publish ({publisher.design.output_grid.describe()})"
+    rule = f"one that the plan can publish ({publisher.design.grid.describe()})"
     return InputError("published number", rule, f"{published:g}", "Give it with all its digits.")
 
 
@@ -224,7 +224,7 @@ def candidate_steps(weights: Weights, first: int, last: int) -> range:
     low = -((weights.start + weights.cells - 1 + design.offset - first) // design.parts)
     high = (last - design.offset - weights.start) // design.parts
     least, most = publisher.grid.region_in_steps(publisher.requirement.region).answers
-    if design.decoder is not None:
+    if design.decoder is not None or publisher.requirement.bounds is not None:
         least, most = publisher.requirement.answers_on(publisher.grid)
     return range(int(max(low, least)), int(min(high, most)) + 1)
 

@@ -81,7 +81,8 @@ class InsecureTestKeystream(Keystream):
     _calls: int = field(init=False, default=0)
 
     def __post_init__(self) -> None:
-        if whole("insecure_test_seed", self.seed, least=0) >= 1 << 64:
+        self.seed = whole("insecure_test_seed", self.seed, least=0)
+        if self.seed >= 1 << 64:
             raise InputError("insecure_test_seed", "below 2^64", "a larger one")
 
     def word(self) -> int:

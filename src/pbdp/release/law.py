@@ -60,17 +60,19 @@ class Weights:
 
     def __post_init__(self) -> None:
         design, sums = self.publisher.design, np.zeros(1, dtype=np.int64)
-        table = design.drawn_table() if design.follows_answer else design.reweighted().base
         if design.follows_answer:
-            sums = np.concatenate((sums, np.cumsum(table.weights)))
-        object.__setattr__(self, "start", table.start)
+            table = design.drawn_table()
+            sums, start = np.concatenate((sums, np.cumsum(table.weights))), table.start
+        else:
+            start = design.laws().least_noise
+        object.__setattr__(self, "start", start)
         object.__setattr__(self, "_sums", sums)
 
     @property
     def cells(self) -> int:
         """How many values kernel noise may have."""
         design = self.publisher.design
-        return len(self._sums) - 1 if design.follows_answer else design.reweighted().cells
+        return len(self._sums) - 1 if design.follows_answer else design.laws().cells
 
     def kept_range(self, least: int) -> tuple[int, int]:
         """For a law that moves: the answers, relative to an output, that give it `least` on both sides.
@@ -93,7 +95,7 @@ class Weights:
             found = self._sums[np.clip(noise + 1 - self.start, 0, self.cells)]
         else:
             around = design.region.offsets(answer.astype(np.float64))
-            found = design.reweighted().weight_up_to(*around, noise)
+            found = design.laws().weight_up_to(*around, noise)
         if not design.clamp:
             return np.asarray(found)
         first, last = (int(end) for end in design.region.answers)

@@ -14,9 +14,9 @@ nothing, so every number is mapped to a grid point, by these steps, which are pu
 Step 3 makes of a distance c at most ceil(c/step) steps, whole numbers being steps of 1, which is what
 `Grid.sensitivity_in_steps` accounts for; on a logarithmic grid c is the distance of the logarithms, which
 are taken of the answer itself, never of a rounded one. Both orders of the two steps give the same, because
-rounding is monotone. A vector is mapped number by number: in the maximum norm that is the same; Euclidean
-and real l1 plans account for what rounding adds in every coordinate; and an l1 plan for whole numbers, which
-does not, takes whole numbers only, by their type (see `Releaser.prepared`).
+rounding is monotone. A vector is mapped number by number: for changes in the maximum norm that is the same;
+for changes in the sum, plans for real numbers account for what rounding adds in every coordinate, and plans
+for whole numbers, which do not, take whole numbers only, by their type (see `Releaser.prepared`).
 
 What one person changes is the answer after step 1: where it may be NaN, the sensitivity is to hold with 0 in
 its place. The accuracy is that of the answer as it was mapped; on a plan for whole numbers, of whole ones.
@@ -35,7 +35,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from pbdp.columns.given import objects, read_column
+from pbdp.columns.arrays import objects, read_column
 from pbdp.errors import InputError
 from pbdp.mechanism.design import AnyDesign
 from pbdp.mechanism.grid import Grid, LinearGrid
@@ -139,7 +139,7 @@ class Publisher:
             outputs = np.minimum(np.maximum(outputs, first), last)
         low, high = self._limits
         unbounded = self.requirement.bounds is None
-        grid = self.design.output_grid
+        grid = self.design.grid
         if isinstance(grid, LinearGrid) and not grid.rounded:
             return outputs if unbounded else np.minimum(np.maximum(outputs, int(low)), int(high))
         values = grid.values_of(outputs)

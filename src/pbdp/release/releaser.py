@@ -9,12 +9,11 @@ from typing import Any, Generic, TypeVar
 
 import numpy as np
 
-from pbdp.digits import percent_down
 from pbdp.errors import InputError
 from pbdp.mechanism.design import AnyDesign
 from pbdp.mechanism.requirement import Requirement
 from pbdp.noise.kernel import Array, Index
-from pbdp.parameters import confidence_level
+from pbdp.parameters import confidence_level, instance
 from pbdp.release.intervals import (
     USUAL_CONFIDENCE,
     Intervals,
@@ -37,7 +36,7 @@ from pbdp.release.publisher import (
     read_published,
     restorer,
 )
-from pbdp.release.sampler import Sampler, sampler_of
+from pbdp.release.sampler import NoiseSampler, sampler_of
 
 # What answers come in and published numbers go out in: a list, an array, a column; a number by itself.
 Form = TypeVar("Form")
@@ -73,21 +72,17 @@ class Prepared:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Releaser:
-    """Draws for one requirement and one design; made once a plan, used for every release.
-
-    `vectors` draws the noise of a whole vector, where its coordinates are not drawn one by one.
-    """
+    """Draws for one requirement and one design; made once a plan, used for every release."""
 
     requirement: Requirement
     design: AnyDesign
     confidence: float
-    vectors: Sampler | None = None
     publisher: Publisher = field(init=False, repr=False)
-    sampler: Sampler = field(init=False, repr=False)
+    sampler: NoiseSampler = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "publisher", Publisher(requirement=self.requirement, design=self.design))
-        object.__setattr__(self, "sampler", self.vectors or sampler_of(self.design))
+        object.__setattr__(self, "sampler", sampler_of(self.design))
 
     def check_count(self, count: int, disjoint: bool, name: str = "answer") -> None:
         """Refuse more numbers than the plan covers, unless each person affects only one of them."""
@@ -159,11 +154,7 @@ class Releaser:
                     return found
             confidence = USUAL_CONFIDENCE
         each = self.requirement.confidence_each_of(confidence_level("confidence", confidence))
-        try:
-            weights = Weights(publisher=self.publisher)
-        except InputError:
-            rule = f"that of the plan, {percent_down(self.confidence)}, for noise that is drawn as a whole"
-            raise InputError("confidence", rule, percent_down(confidence), "Leave it out.") from None
+        weights = Weights(publisher=self.publisher)
         return replace(confidence_intervals(weights, published, each), confidence=confidence)
 
     def interval(self, published: object, confidence: float | None = None) -> tuple[Any, Any]:
@@ -187,6 +178,7 @@ class Releaser:
 
     def likelihood(self, published: object, answers: Sequence[object]) -> Array:
         """P(this is published) for each candidate: a number each, or as many numbers as were published."""
+        instance("answers", answers, Sequence | np.ndarray, "a list of answers")
         numbers, weights = self.published_numbers(published), Weights(publisher=self.publisher)
         if isinstance(published, SCALARS):
             if unfit := [type(answer) for answer in answers if not is_number(type(answer))]:

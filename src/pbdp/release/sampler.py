@@ -16,9 +16,9 @@ the same for all words: no branch, no search whose length depends on one, no tab
 remains of a Python whole number is that Python reads its digits of 30 bits one by one, 1 or 2 ns each.
 `tests/release/test_sampler_timing.py` measures it. Not claimed: anything about `Decimal`, `Fraction`,
 `longdouble`, larger whole numbers and lists of mixed types, which are looked at with all their digits; about
-noise of whole vectors (`spherical`), which is not measured; about the caches and the power draw of the
-processor; about the query that found the answer. What comes after (decoding, giving the published number back
-in a type, writing and storing it) depends on the noisy number alone.
+the caches and the power draw of the processor; about the query that found the answer. What comes after
+(decoding, giving the published number back in a type, writing and storing it) depends on the noisy number
+alone.
 """
 
 from __future__ import annotations
@@ -172,9 +172,9 @@ class StackedTables:
 
 def stacked_tables(design: AnyDesign) -> StackedTables | None:
     """The tables of all answers, or None if they are too many."""
-    base = design.reweighted()
-    first, last = _answers(design, base.cells)
-    bits = bits_for(base.cells)
+    cells = design.laws().cells
+    first, last = _answers(design, cells)
+    bits = bits_for(cells)
     count = last - first + 1
     if count > MOST_ANSWERS or count << bits > MOST_BUCKETS:
         return None
@@ -195,22 +195,11 @@ def _answers(design: AnyDesign, cells: int) -> tuple[int, int]:
     return int(max(low, -furthest)), int(min(high, furthest))
 
 
-class Sampler(ABC):
-    """From answers on the grid to the steps that are published, before clamping."""
+class NoiseSampler(ABC):
+    """From answers on the grid to the steps that are published, before clamping.
 
-    __slots__ = ()
-
-    @abstractmethod
-    def outputs(self, answers: Index, keystream: Keystream) -> Index:
-        """The output steps of the answers, each with noise of its own or all with that of one vector."""
-
-    def output(self, answer: Index, keystream: Keystream) -> Index:
-        """The output step of a row of one answer."""
-        return self.outputs(answer, keystream)
-
-
-class NoiseSampler(Sampler):
-    """Kernel noise for each answer by itself; what is published is answer, offset and noise, in parts."""
+    Each answer has kernel noise of its own; what is published is answer, offset and noise, in parts.
+    """
 
     __slots__ = ()
 
@@ -229,9 +218,11 @@ class NoiseSampler(Sampler):
         """
 
     def outputs(self, answers: Index, keystream: Keystream) -> Index:
+        """The output steps of the answers."""
         return self._around(answers, self.many(answers, keystream))
 
     def output(self, answer: Index, keystream: Keystream) -> Index:
+        """The output step of a row of one answer."""
         return self._around(answer, self.row(answer, keystream))
 
     def _around(self, answers: Index, drawn: Index) -> Index:
@@ -320,4 +311,7 @@ def sampler_of(design: AnyDesign) -> NoiseSampler:
     tables = stacked_tables(design)
     if tables is not None:
         return StackedSampler(tables=tables, offset=design.offset)
-    return ReweightedSampler(table=design.reweighted(), region=design.region, offset=design.offset)
+    laws = design.laws()
+    if not isinstance(laws, ReweightedTable):
+        raise AssertionError("listed laws are few")
+    return ReweightedSampler(table=laws, region=design.region, offset=design.offset)

@@ -79,9 +79,7 @@ def test_tables_of_probabilities_are_accounted_over_all_shifts(sensitivity: int)
         assert claim.upper == pytest.approx(float(exact), rel=1e-10, abs=1e-11)
 
 
-@pytest.mark.parametrize(
-    "family", [designs.gaussian, designs.laplace, designs.huber, designs.generalized_normal]
-)
+@pytest.mark.parametrize("family", [designs.gaussian, designs.laplace, designs.huber])
 def test_on_a_fixed_range_neighbors_further_apart_are_never_better(family: designs.Maker) -> None:
     """delta(Q, Q') against delta(P, P') for all P <= Q < Q' <= P', inside the range and past its ends."""
     rng = np.random.default_rng(42)

@@ -14,12 +14,12 @@ from pbdp.accounting.composition.loss_law import LossLaw, table_release
 from pbdp.accounting.filters.rule import (
     Moment,
     _above,
-    _below,
     _Grid,
     _grid,
     _Right,
     largest_variance,
     left_after,
+    not_above,
     potential,
     potential_above,
 )
@@ -228,6 +228,6 @@ def test_fractions_become_the_floats_beside_them() -> None:
     rng = np.random.default_rng(6)
     for top, bottom in rng.integers(1, 10**15, (200, 2)).tolist():
         value = Fraction(top, bottom)
-        below, above = _below(value), _above(value)
+        below, above = not_above(value), _above(value)
         assert Fraction(below) <= value <= Fraction(above)
         assert math.nextafter(below, math.inf) >= above

@@ -37,13 +37,6 @@ def laplace(scale: float) -> Weights:
         weight *= ratio
 
 
-def generalized_normal(scale: float, shape: float) -> Weights:
-    n = 0
-    while True:
-        yield exp(-((n / mpf(scale)) ** mpf(shape)))
-        n += 1
-
-
 def huber(sigma: float, knee: float) -> Weights:
     n, c, v = 0, mpf(knee), mpf(sigma) ** 2
     while True:
@@ -153,10 +146,6 @@ def main() -> None:
     cases += [
         summed("GridStaircase", staircase, loss=loss, width=width, center=center)
         for loss, width, center in ((0.5, 4, 5), (3.0, 1, 0), (0.02, 7, 30), (12.0, 40, 11))
-    ]
-    cases += [
-        summed("GeneralizedNormal", generalized_normal, scale=a, shape=b)
-        for a, b in ((3.0, 1.5), (40.0, 3.0))
     ]
     cases += [summed("Huber", huber, sigma=s, knee=c) for s, c in ((2.0, 3.0), (15.0, 20.5), (9.0, 0.4))]
     path = Path(__file__).with_name("lattice.json")

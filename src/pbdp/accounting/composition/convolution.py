@@ -43,7 +43,7 @@ import numpy.typing as npt
 
 from pbdp.accounting.composition.loss_distribution import LossDistribution, cell_sums
 from pbdp.accounting.composition.loss_law import UNIT
-from pbdp.accounting.composition.window import Window, tails
+from pbdp.accounting.composition.tilting import Window, tails
 from pbdp.noise.kernel import Array
 
 DROPPED = 1e-24

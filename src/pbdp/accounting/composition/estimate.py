@@ -13,9 +13,9 @@ import math
 import numpy as np
 import numpy.typing as npt
 
-from pbdp.accounting.composition.case import NEGLECTED_SHARE
 from pbdp.accounting.composition.loss_law import LARGEST_LOSS, law_epsilon, loss_law
-from pbdp.accounting.composition.window import normal_gain
+from pbdp.accounting.composition.tilting import normal_gain
+from pbdp.accounting.composition.truncation import NEGLECTED_SHARE
 from pbdp.errors import InputError
 from pbdp.noise.kernel import Array
 from pbdp.parameters import probability, whole

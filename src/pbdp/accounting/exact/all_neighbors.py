@@ -26,7 +26,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import ClassVar, Protocol
+from typing import Protocol
 
 import numpy as np
 
@@ -41,15 +41,12 @@ NEGLIGIBLE_MASS = 1e-40
 # How far apart (relative) the two bounds of a searched figure may stay.
 TOLERANCE = 2e-7
 MOST_PAIRS = 1 << 24
+# Boxes of neighbors that a search looks at before it settles for the bounds it has.
+MOST_BOXES = 1 << 19
 
 
 class Divergence(Protocol):
-    """A figure for a pair of laws, with bounds, and how figures of two parts of the line add up.
-
-    A search looks at `most_boxes` of neighbors; its bounds hold whenever it stops.
-    """
-
-    most_boxes: ClassVar[int]
+    """A figure for a pair of laws, with bounds, and how figures of two parts of the line add up."""
 
     def of(self, mechanism: Boosted, pairs: Pairs) -> tuple[Array, Array]:
         """Lower and upper value for every pair."""
@@ -210,7 +207,7 @@ def _boxed(
         enough = ceiling if math.isfinite(ceiling) else best.lower + tolerance * abs(best.lower)
         whole = ((boxes.low == boxes.high) | np.isinf(boxes.high)) & (boxes.least == boxes.most)
         final = (upper <= enough) | whole
-        if spent > divergence.most_boxes:
+        if spent > MOST_BOXES:
             final = np.ones(len(boxes), bool)
         settled = max(settled, float(np.max(upper[final], initial=-math.inf)))
         boxes = _split(boxes[~final], weight, lattice)

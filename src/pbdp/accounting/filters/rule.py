@@ -32,7 +32,7 @@ from pbdp.accounting.composition.loss_law import LossLaw
 from pbdp.accounting.filters.steps import Step, second_moment, step_of
 from pbdp.errors import InputError
 from pbdp.noise.kernel import Array
-from pbdp.parameters import fraction, positive
+from pbdp.parameters import fraction, non_negative, positive
 
 # How many units make one.
 VARIANCES = 10**15
@@ -78,14 +78,14 @@ class Filter:
             given = f"{self.epsilon:g}"
             raise InputError("epsilon", f"at most {LARGEST_EPSILON:g}", given, "3 is a common limit.")
         fraction("delta", self.delta)
-        if not 0 <= self.reserve <= 1:
+        if non_negative("reserve", self.reserve) > 1:
             rule = "a share of delta from 0 to 1"
             raise InputError("reserve", rule, f"{self.reserve:g}", "0.001 is usual; more lets claims fit.")
 
     @property
     def epsilon_below(self) -> float:
         """The largest float that is not above epsilon as written."""
-        return _below(written(self.epsilon))
+        return not_above(written(self.epsilon))
 
     def start(self) -> Left:
         """What there is before the first step."""
@@ -102,8 +102,8 @@ class Filter:
         `reach` bounds the finite |losses|, where more is known of them than the laws show in rounded numbers.
         `known` says that (1) is known to hold with c = v, for a reason of the caller's.
         """
-        v = _below(Fraction(left.variance, VARIANCES))
-        reserve = _below(Fraction(left.reserve, PROBABILITIES))
+        v = not_above(Fraction(left.variance, VARIANCES))
+        reserve = not_above(Fraction(left.reserve, PROBABILITIES))
         share = second_moment(laws) / (_ALLOWANCE * v) if v > 0 else _MOST_ALLOWANCE
         # of what infinite losses leave
         free = max(reserve - max((law.infinite_above for law in laws), default=0.0), 0.0)
@@ -133,7 +133,7 @@ class Filter:
         return after if after.reserve >= 0 else None
 
 
-def _below(value: Fraction) -> float:
+def not_above(value: Fraction) -> float:
     """The largest float that is not above the value."""
     number = float(value)
     return number if Fraction(number) <= value else math.nextafter(number, -math.inf)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from mpmath import exp, mp, mpf, quad
 
-from pbdp.noise.quadratic_integral import falling_integral, log_integral
+from pbdp.noise.gaussian_integral import falling_integral, log_integral
 
 
 @pytest.mark.parametrize("curvature", [-40.0, -1.0, -1e-6, 0.0])

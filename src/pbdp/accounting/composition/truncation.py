@@ -1,4 +1,4 @@
-"""A composition made ready for one question: which losses to set aside, and where to look."""
+"""Truncation: the extreme losses of a composition, set aside for one question, and the tilt to look with."""
 
 from __future__ import annotations
 
@@ -10,13 +10,15 @@ import numpy as np
 
 from pbdp.accounting.composition.loss_distribution import outline
 from pbdp.accounting.composition.loss_law import LossLaw, Release
-from pbdp.accounting.composition.window import (
+from pbdp.accounting.composition.tilting import (
     Part,
+    Window,
     cumulants,
     log_delta,
     log_moment,
     tilt_for_delta,
     tilt_for_epsilon,
+    window,
 )
 from pbdp.accounting.exact.tables import Bounds
 
@@ -31,8 +33,8 @@ Laws = tuple[LossLaw, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Case:
-    """Covered pairs and count of each release.
+class Truncated:
+    """A composition without its extreme losses: covered pairs and count of each release.
 
     `outlines` are finite losses for choosing a tilt and a window by; bounds do not rest on them.
     """
@@ -47,6 +49,10 @@ class Case:
         """How many releases there are in all."""
         return sum(self.counts)
 
+    def window(self, precision: float, fineness: int = 1) -> Window:
+        """A grid chosen for `precision` and then `fineness` times finer, as far as there are cells."""
+        return window(self.outlines, self.tilt, precision, fineness)
+
     def infinite(self) -> Bounds:
         """Mass of outputs with an infinite loss: neglected ones count above and not below.
 
@@ -55,29 +61,31 @@ class Case:
         return _infinite(self.covered, [laws[0] for laws in self.covered], self.counts)
 
 
-def case_for_delta(
+def truncated_for_delta(
     parts: Sequence[tuple[Release, int]], delta: float, share: float = NEGLECTED_SHARE
-) -> Case | None:
-    """The case for epsilon at `delta`; none if infinite losses leave no room in delta.
+) -> Truncated | None:
+    """The composition for epsilon at `delta`; none if infinite losses leave no room in delta.
 
     Any `share` below one half is valid; it costs about share / (tilt·epsilon) of epsilon on either side.
     """
     room = delta - infinite_mass(parts).upper
     if room <= 0:
         return None
-    return _case(parts, share * room, lambda outlines: tilt_for_delta(outlines, room))
+    return _truncated(parts, share * room, lambda outlines: tilt_for_delta(outlines, room))
 
 
-def case_for_epsilon(parts: Sequence[tuple[Release, int]], epsilon: float) -> Case:
-    """The case for delta at `epsilon`; what may be neglected follows from an estimate of delta."""
-    case = _case(parts, 0.0, lambda outlines: tilt_for_epsilon(outlines, epsilon))
+def truncated_for_epsilon(parts: Sequence[tuple[Release, int]], epsilon: float) -> Truncated:
+    """The composition for delta at `epsilon`; what may be neglected follows from an estimate of delta."""
+    truncated = _truncated(parts, 0.0, lambda outlines: tilt_for_epsilon(outlines, epsilon))
     for _ in range(3):
-        estimate = case.infinite().upper
-        if case.tilt > 0:
-            estimate += math.exp(min(log_delta(cumulants(case.outlines, case.tilt), case.tilt), 0.0))
+        estimate = truncated.infinite().upper
+        if truncated.tilt > 0:
+            estimate += math.exp(
+                min(log_delta(cumulants(truncated.outlines, truncated.tilt), truncated.tilt), 0.0)
+            )
         neglected = NEGLECTED_SHARE * min(estimate, 1.0)
-        case = _case(parts, neglected, lambda outlines: tilt_for_epsilon(outlines, epsilon))
-    return case
+        truncated = _truncated(parts, neglected, lambda outlines: tilt_for_epsilon(outlines, epsilon))
+    return truncated
 
 
 def infinite_mass(parts: Sequence[tuple[Release, int]]) -> Bounds:
@@ -101,9 +109,9 @@ def _size(law: LossLaw, tilt: float) -> float:
     return log_moment([(law.losses, law.masses, 1)], tilt) if len(law.losses) else -math.inf
 
 
-def _case(
+def _truncated(
     parts: Sequence[tuple[Release, int]], neglected: float, tilt_of: Callable[[Sequence[Part]], float]
-) -> Case:
+) -> Truncated:
     counts = tuple(count for _, count in parts)
     share = neglected / sum(counts)
     covered = tuple(
@@ -111,7 +119,7 @@ def _case(
         for release, _ in parts
     )
     outlines = tuple(outlined(laws, count) for laws, count in zip(covered, counts, strict=True))
-    return Case(covered=covered, counts=counts, outlines=outlines, tilt=tilt_of(outlines))
+    return Truncated(covered=covered, counts=counts, outlines=outlines, tilt=tilt_of(outlines))
 
 
 def outlined(laws: Laws, count: int) -> Part:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from pbdp.accounting.composition.window import Window, tails
+from pbdp.accounting.composition.tilting import Window, tails
 from pbdp.noise.kernel import Array, Index
 
 

@@ -21,7 +21,7 @@ lies outside is bounded again by (2) from the masses on the grid, and that bound
 
 **Step.** Connecting the dots adds to each loss an independent-looking error of variance at most h²/4 (h²/6
 on average), so the upper epsilon of T releases grows by about (tilt + 1)·T·h²/12, and the lower one (see
-`lower_curve`) falls by about (tilt + 1)·T·h². Hence h = sqrt(0.85·precision·epsilon / ((tilt + 1)·T)):
+`composed`) falls by about (tilt + 1)·T·h². Hence h = sqrt(0.85·precision·epsilon / ((tilt + 1)·T)):
 about sqrt(precision) standard deviations of one release's loss. The number of cells then grows with the
 square root of T only.
 """
@@ -37,10 +37,10 @@ import numpy as np
 from pbdp import special
 from pbdp.accounting.composition.loss_law import UNIT
 from pbdp.noise.kernel import Array
+from pbdp.root_finding import least_enough
 
 # Tilts looked at, in units of one over the standard deviation of the composed loss.
 _SMALLEST_TILT, _START, _LARGEST_TILT = 1e-6, 4.0, 1e3
-_STEPS = 60
 _CLOSE = 1e-3
 TAIL = 1e-11
 FEWEST_CELLS, MOST_CELLS = 1 << 13, 1 << 20
@@ -121,32 +121,9 @@ def _spread(parts: Sequence[Part]) -> float:
 
 
 def _falling_root(function: Callable[[float], float], spread: float) -> float:
-    """Root of a falling function on a logarithmic scale: widened bracket, then false position (Illinois)."""
-    low = high = _START / spread
-    at_low = at_high = function(low)
-    while at_high > 0 and high < _LARGEST_TILT / spread:
-        low, at_low = high, at_high
-        high *= 2
-        at_high = function(high)
-    while at_low < 0 and low > _SMALLEST_TILT / spread:
-        high, at_high = low, at_low
-        low /= 2
-        at_low = function(low)
-    if at_low <= 0 or at_high >= 0:
-        return high if at_high >= 0 else low
-    side = 0
-    for _ in range(_STEPS):
-        middle = math.exp((math.log(low) * at_high - math.log(high) * at_low) / (at_high - at_low))
-        value = function(middle)
-        if abs(value) < _CLOSE or high < low * (1 + _CLOSE):
-            return middle
-        if value > 0:
-            low, at_low, at_high = middle, value, at_high / 2 if side > 0 else at_high
-            side = 1
-        else:
-            high, at_high, at_low = middle, value, at_low / 2 if side < 0 else at_low
-            side = -1
-    return low
+    """Root of a falling function of the tilt, about; the largest or smallest tilt where there is none."""
+    least, start, most = (tilt / spread for tilt in (_SMALLEST_TILT, _START, _LARGEST_TILT))
+    return min(max(least_enough(function, start, close=_CLOSE, beside=2.0), least), most)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
