@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import pytest
 
-from pbdp.root_finding import least_enough
+from pbdp.root_finding import least_enough, least_whole
 
 
 @pytest.mark.parametrize("start", [1e-3, 0.9, 1.0, 40.0])
@@ -42,3 +42,22 @@ def test_smooth_functions_take_few_evaluations() -> None:
 def test_what_is_never_enough_is_infinite_and_what_always_is_is_small() -> None:
     assert least_enough(lambda _: 1.0, 1.0) == math.inf
     assert least_enough(lambda _: -1.0, 1.0) < 1e-15
+
+
+@pytest.mark.parametrize("start", [1.0, 7.3, 900.0, 5e5])
+@pytest.mark.parametrize("exact", [1, 2, 16, 999, 651_994])
+@pytest.mark.parametrize("plateau", [1, 10])
+def test_whole_numbers_are_found_exactly(exact: int, start: float, plateau: int) -> None:
+    calls = []
+
+    def short(x: int) -> float:
+        calls.append(x)
+        return 1 / max((x - exact) // plateau * plateau + exact + 0.5, 0.25) - 1 / (exact + 0.5)
+
+    assert least_whole(short, start, 1e6) == exact
+    assert len(calls) <= 45
+
+
+def test_no_whole_number_may_be_enough() -> None:
+    assert least_whole(lambda x: 7.5 - x, 3.0, 7.9) is None
+    assert least_whole(lambda x: 6.5 - x, 3.0, 7.9) == 7

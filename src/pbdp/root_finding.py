@@ -1,97 +1,99 @@
-"""A root between two ends, and the least number that is enough, without derivatives."""
+"""The one root search: the least number that is enough for what falls, without derivatives."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
 
-RELATIVE = 4e-15
-ABSOLUTE = 1e-14
-STEPS = 200
-
 # How far from the start is looked, by factors that grow up to this one.
 _FURTHEST, _LARGEST_STEP = 2.0**60, 2.0**8
+# As close as doubles allow: the steps beside a root are an eighth of it, and a double has 53 bits.
+CLOSEST = 2.0**-44
 
 Point = tuple[float, float]
 
 
-def bracketed_root(function: Callable[[float], float], low: float, high: float) -> float:
-    """x in [low, high] with function(x) = 0; the two ends must differ in sign.
-
-    Chandrupatla (1997): inverse quadratic interpolation where three points allow it, bisection otherwise.
-    Stops when the bracket is `ABSOLUTE` wide, or `RELATIVE` to x. Neither side is the safe one: whoever
-    promises what is found here checks it first.
-    """
-    older, newer = high, low
-    f_older, f_newer = function(older), function(newer)
-    if f_older == 0:
-        return older
-    if f_newer == 0:
-        return newer
-    fraction = 0.5
-    for _ in range(STEPS):
-        x = newer + fraction * (older - newer)
-        f_x = function(x)
-        if math.copysign(1.0, f_x) == math.copysign(1.0, f_newer):
-            third, f_third = newer, f_newer
-        else:
-            third, f_third, older, f_older = older, f_older, newer, f_newer
-        newer, f_newer = x, f_x
-        nearest = newer if abs(f_newer) < abs(f_older) else older
-        width = abs(older - newer)
-        tolerance = 2 * RELATIVE * abs(nearest) + ABSOLUTE
-        if tolerance >= width or f_newer == 0:
-            return nearest
-        least = tolerance / (2 * width)
-        fraction = min(1 - least, max(least, _fraction((older, f_older), (newer, f_newer), (third, f_third))))
-    return newer
-
-
-def _fraction(older: Point, newer: Point, third: Point) -> float:
-    """How far from the newer toward the older end to look next."""
-    (x1, f1), (x2, f2), (x3, f3) = newer, older, third
-    place = (x1 - x2) / (x3 - x2)
-    level = (f1 - f2) / (f3 - f2) if f3 != f2 else math.inf
-    if not (1 - math.sqrt(1 - place) < level < math.sqrt(place) and f3 != f1):
-        return 0.5
-    towards_older = f1 / (f2 - f1) * f3 / (f2 - f3)
-    towards_third = f1 / (f3 - f1) * f2 / (f3 - f2)
-    return towards_older + towards_third * (x3 - x1) / (x2 - x1)
-
-
 def least_enough(
-    short: Callable[[float], float], start: float, *, close: float = 1e-6, beside: float = 1.02
+    short: Callable[[float], float],
+    start: float,
+    *,
+    close: float = 1e-6,
+    beside: float = 1.02,
+    most: float = math.inf,
+    spare: float = 0.0,
 ) -> float:
     """The least x > 0 with short(x) <= 0, rounded up by a factor of 1 + `close` at most.
 
-    `short` falls. Infinite if no x is enough, and the least that was looked at if all are. From `start` on
-    steps grow until x lies between two of them; false position on the logarithm of x closes in, aimed a hair
-    to either side in turn, and halves the rest every third time, where the function is far from a line.
+    `short` falls. Infinite if no x up to `most` is enough, and the least that was looked at if all are. One
+    with short(x) of at least -`spare` is taken as it is.
     """
-    x, factor = start, beside
-    before = after = short(x)
-    is_enough = after <= 0
-    low, high = (0.0, x) if is_enough else (x, math.inf)
-    while low == 0.0 or high == math.inf:
-        x = x / factor if is_enough else x * factor
-        if not start / _FURTHEST <= x <= start * _FURTHEST:
-            return high
-        factor = min(factor * factor, _LARGEST_STEP)
+    return between(short, start, close=close, beside=beside, most=most, spare=spare)[1]
+
+
+def least_whole(short: Callable[[int], float], start: float, most: float) -> int | None:
+    """The least whole number from 1 on with short(x) <= 0; None if none up to `most` is enough."""
+    if most < 1:
+        return None
+    found = between(lambda x: short(round(x)), start, most=math.floor(most), whole=True)[1]
+    return round(found) if math.isfinite(found) else None
+
+
+def between(
+    short: Callable[[float], float],
+    start: float,
+    *,
+    close: float = 1e-6,
+    beside: float = 1.02,
+    most: float = math.inf,
+    spare: float = 0.0,
+    whole: bool = False,
+) -> tuple[float, float]:
+    """low < high with short(low) > 0 >= short(high), a factor of 1 + `close` apart at most; `short` falls.
+
+    With `whole` they are whole numbers, one apart. `low` is 0 if every x > 0 that was looked at is enough,
+    `high` infinite if none is. From `start` on steps grow until the root lies between two of them; on the
+    logarithm of x Chandrupatla's rule (1997) closes in: inverse quadratic interpolation where three points
+    allow it, halves elsewhere. That ends as soon as short(high) is at least -`spare`.
+    """
+    low, high = (0.0, math.inf), (math.inf, -math.inf)
+    if whole:
+        start, close = _whole(start, 1.0, most), 0.0
+    x, factor, edge = start, beside, math.sqrt(1 + close / 8)
+    while True:
         found = short(x)
         if found <= 0:
-            high, after = x, found
+            high, third = (x, found), high
         else:
-            low, before = x, found
-    tries = 0
-    while high > low * (1 + close):
-        tries += 1
-        share = 0.5 if tries % 3 == 0 else before / (before - after)
-        aim = 1 + close / 4 if tries % 2 else 1 - close / 4
-        edge = math.sqrt(1 + close / 8)
-        x = min(max(low * (high / low) ** share * aim, low * edge), high / edge)
-        found = short(x)
-        if found <= 0:
-            high, after = x, found
-        else:
-            low, before = x, found
-    return high
+            low, third = (x, found), low
+        if -spare <= high[1] < 0 or high[0] <= (low[0] + 1 if whole else low[0] * (1 + close)):
+            return low[0], high[0]
+        if low[0] > 0 and high[0] < math.inf:
+            newer, older = (high, low) if found <= 0 else (low, high)
+            x *= (older[0] / x) ** _share(newer, older, third)
+            x = min(max(x, low[0] * edge), high[0] / edge)
+        elif low[0] < most:
+            x = x / factor if low[0] == 0 else min(x * factor, most)
+            factor = min(factor * factor, _LARGEST_STEP)
+        if whole:
+            x = _whole(x, low[0] + 1, high[0] - 1)
+        if low[0] >= most or not start / _FURTHEST <= x <= start * _FURTHEST:
+            return low[0], high[0]
+
+
+def _share(newer: Point, older: Point, third: Point) -> float:
+    """How far from the newer toward the older end to look next, on the logarithm of x."""
+    (x1, f1), (x2, f2), (x3, f3) = newer, older, third
+    if math.isinf(f1) or math.isinf(f2):
+        return 0.5
+    if not 0 < x3 < math.inf or math.isinf(f3):
+        return f1 / (f1 - f2)
+    place, level = math.log(x1 / x2) / math.log(x3 / x2), (f1 - f2) / (f3 - f2)
+    if not (level**2 < place and (1 - level) ** 2 < 1 - place):
+        return 0.5
+    towards_third = f1 / (f3 - f1) * f2 / (f3 - f2) * math.log(x3 / x1) / math.log(x2 / x1)
+    return f1 / (f2 - f1) * f3 / (f2 - f3) + towards_third
+
+
+def _whole(x: float, low: float, high: float) -> float:
+    """The nearest whole number from low to high."""
+    return float(round(min(max(x, low), high)))

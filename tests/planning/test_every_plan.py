@@ -14,7 +14,7 @@ import pytest
 
 import pbdp
 from pbdp.audit.audit import audit_plan
-from pbdp.bridges.dp_accounting import PlanAccountant, PlanEvent, plan_to_pld
+from pbdp.bridges.dp_accounting import plan_to_pld
 from pbdp.bridges.opendp import opendp_measurement
 from pbdp.errors import InputError
 from pbdp.figures.likelihood_figure import draw_likelihood
@@ -40,7 +40,6 @@ USES: dict[str, Callable[[pbdp.Plan, Any], Any]] = {
     "picture of a number": lambda plan, answers: draw_likelihood(plan, _published(plan, answers)),
     "audit": lambda plan, answers: audit_plan(plan, draws=1000, confidence=1 - 1e-9).describe(),  # noqa: ARG005
     "measurement": lambda plan, answers: opendp_measurement(plan, delta=1e-5),  # noqa: ARG005
-    "event": lambda plan, answers: PlanAccountant().compose(PlanEvent(plan)).get_epsilon(1e-5),  # noqa: ARG005
     "distribution": lambda plan, answers: plan_to_pld(plan).get_epsilon_for_delta(1e-5),  # noqa: ARG005
 }
 
@@ -53,13 +52,13 @@ def _published(plan: pbdp.Plan, answers: Any) -> float:
     )
 
 
-# What a kind of plan cannot have: a joint plan one part, noise of whole vectors the law of a number.
+# What a kind of plan cannot have: a joint plan one part, noise whose losses are added up one design.
 REFUSAL = r"^(plan|confidence|releases, or touches of a vector,) must be "
 REFUSED = {
     # OpenDP cannot say that a person changes one of several real numbers
     "linf touched": {"measurement"},
     "l1": {"design"},
-    "l2": {"design", "law", "likelihood", "with another interval", "another interval", "picture of a number"},
+    "laws per answer": {"design"},
     "joint": {"law", "steps", "one part", "design", "picture of a number", "measurement"},
 }
 
@@ -123,11 +122,6 @@ def test_odd_answers_and_published_numbers_end_in_no_other_error(kind: str, give
                 assert any(given is one for one in allowed) or given in fine
 
 
-def test_another_confidence_is_refused_for_noise_of_whole_vectors() -> None:
-    with pytest.raises(InputError, match=r"confidence must be that of the plan, 90 %, .* got 99 %\. Leave"):
-        plan_of("l2").interval([1.0, 2.0, 3.0], 0.99)
-
-
 def test_intervals_have_the_form_of_what_was_published() -> None:
     assert plan_of("whole").interval(100) == (95.0, 105.0)
     low, high = plan_of("several").interval([100, 3])
@@ -152,7 +146,6 @@ def test_intervals_have_the_form_of_what_was_published() -> None:
         ("l2", 100.0, "as the plan is for vectors"),
         ("linf", [1.0, 2.0], "of 3 numbers, the dimensions of the plan; got 2"),
         ("l1", [1.0, 2.0, 0.1], r"can publish \(multiples of 0.25\)"),
-        ("l2", [1.0, 2.0, 0.1], r"can publish \(multiples of 0.03125\)"),
         ("joint", {"days": 3}, "part must be among visits, nights; got 'days'"),
         ("joint", 100, r"given by name, or a list in the order of the parts \(visits, nights\)"),
     ],

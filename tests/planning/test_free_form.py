@@ -9,23 +9,20 @@ from functools import cache
 import numpy as np
 import pytest
 
-from pbdp.accounting.composition.composed import compose
-from pbdp.accounting.composition.loss_law import table_release
 from pbdp.errors import CannotCertifyError, InputError
 from pbdp.mechanism.absolute import AbsoluteRegion
 from pbdp.mechanism.design import Design
 from pbdp.mechanism.grid import whole_numbers
-from pbdp.mechanism.weights import integer_weights
 from pbdp.noise.family import Goal, Problem
 from pbdp.noise.kernel import Array
-from pbdp.planning.candidates import best_law_candidates, candidates, problem_of
+from pbdp.planning.candidates import moving_candidates, problem_of
 from pbdp.planning.certificate import certify
-from pbdp.planning.free_form.divergence import Others, Power
-from pbdp.planning.free_form.levels import Layout, even_levels
-from pbdp.planning.free_form.search import divergence_of, free_form_law, least_divergence
+from pbdp.planning.free_form import Layout, free_form_law, least_moment
+from pbdp.planning.free_form import moment as moment_of
+from pbdp.planning.limit.closed_form import Question
 
 DELTA = 1e-6
-PARAMETRIC = ("laplace", "gaussian", "staircase", "generalized normal", "huber", "cosine")
+PARAMETRIC = ("laplace", "gaussian", "staircase", "huber")
 
 # points in the region, sensitivity, confidence, order: plateaus narrower and wider than the sensitivity
 LAYOUTS = [(41, 1, 0.9, 23.0), (42, 1, 0.9, 4.0), (11, 4, 0.8, 3.0), (13, 4, 0.7, 2.0), (9, 3, 0.5, 1.3)]
@@ -41,8 +38,14 @@ def free_design(
     within: int, sensitivity: int, releases: int, confidence: float = 0.9, extra: int = 0
 ) -> Design:
     asked = problem(within, sensitivity, releases, confidence, extra)
-    (design,) = best_law_candidates(whole_numbers(), asked, 0, ("free form",))
+    (design,) = free_designs(asked, ("free form",))
     return design
+
+
+def free_designs(asked: Problem, families: tuple[str, ...]) -> list[Design]:
+    region = AbsoluteRegion(below=float(asked.below), above=float(asked.above))
+    found = moving_candidates(whole_numbers(), region, asked.goal, families)
+    return [design for design in found if design.kernel.family == "free form"]
 
 
 def free_epsilon(within: int, sensitivity: int, releases: int) -> float:
@@ -54,7 +57,7 @@ def best_parametric_epsilon(within: int, sensitivity: int, releases: int) -> flo
     region = AbsoluteRegion(below=float(within), above=float(within))
     goal = problem(within, sensitivity, releases).goal
     best = math.inf
-    for design in candidates(whole_numbers(), region, goal, PARAMETRIC, None):
+    for design in moving_candidates(whole_numbers(), region, goal, PARAMETRIC):
         found = certify(design, region, goal)
         if found.confidence >= goal.confidence:
             best = min(best, found.epsilon)
@@ -68,8 +71,9 @@ def moment(masses: Array, shift: int, order: float) -> float:
 
 
 def optimum(points: int, sensitivity: int, confidence: float, order: float) -> tuple[Layout, Array]:
-    layout = Layout(points=points, sensitivity=sensitivity, confidence=confidence)
-    return layout, least_divergence(layout, Power(order=order), even_levels(layout))
+    question = Question(points=points, sensitivity=sensitivity, confidence=confidence, delta=0.0)
+    layout = Layout(question)
+    return layout, least_moment(layout, order, layout.even_levels())
 
 
 # --------------------------------------------------------------------------------------------- the shape
@@ -99,15 +103,15 @@ def test_the_region_holds_the_confidence_and_the_table_falls(
 
 
 def test_even_levels_are_the_laplace_law_for_a_sensitivity_of_one() -> None:
-    layout = Layout(points=41, sensitivity=1, confidence=0.9)
-    masses = layout.masses(even_levels(layout))
+    layout = Layout(Question(points=41, sensitivity=1, confidence=0.9, delta=0.0))
+    masses = layout.masses(layout.even_levels())
     falls = np.diff(np.log(masses[len(masses) // 2 :]))
     assert np.ptp(falls) < 1e-9
 
 
 def test_a_sensitivity_above_the_number_of_values_in_the_region_is_refused() -> None:
     with pytest.raises(InputError, match="at most the 3 values"):
-        Layout(points=3, sensitivity=4, confidence=0.9)
+        Layout(Question(points=3, sensitivity=4, confidence=0.9, delta=0.0))
 
 
 # ------------------------------------------------------------------------------------------- the optimum
@@ -147,31 +151,18 @@ def test_moving_levels_at_random_raises_the_moment(
     points: int, sensitivity: int, confidence: float, order: float
 ) -> None:
     layout, levels = optimum(points, sensitivity, confidence, order)
-    least = divergence_of(layout, Power(order=order), levels)
+    least = moment_of(layout, order, levels)
     generator = np.random.default_rng(7)
     for size in np.geomspace(1e-3, 1, 30):
         moved = layout.normalized(levels + size * generator.normal(size=len(levels)))
-        assert divergence_of(layout, Power(order=order), moved) > least
+        assert moment_of(layout, order, moved) > least
 
 
 def test_newton_ends_where_it_ends_from_any_start() -> None:
     layout, levels = optimum(41, 1, 0.9, 12.0)
     start = levels + np.linspace(0.0, 1.0, len(levels)) ** 2
-    again = least_divergence(layout, Power(order=12.0), start)
+    again = least_moment(layout, 12.0, start)
     assert again == pytest.approx(levels, abs=1e-8)
-
-
-def test_f_of_the_others_is_the_composed_delta_of_one_release_less() -> None:
-    layout, levels = optimum(41, 1, 0.9, 12.0)
-    masses = layout.masses(levels)
-    table = integer_weights(masses, -(len(masses) // 2))
-    others = Others.of(*layout.neighbors(levels), releases=10, delta=DELTA, epsilon=1.0, blur=1e-4)
-    # f is known up to a factor only: f(u) ~ u · delta of nine releases at epsilon - ln u
-    nine = compose([(table_release(table, 1), 9)])
-    losses = np.array([-0.05, 0.0, 0.05])
-    value = others(losses)[0]
-    wanted = np.array([math.exp(loss) * nine.delta_at(1.0 - loss).upper for loss in losses])
-    assert value / value[1] == pytest.approx(wanted / wanted[1], rel=2e-3)
 
 
 # ------------------------------------------------------------------------------------- what is certified
@@ -244,7 +235,7 @@ def test_a_delta_that_needs_no_epsilon_gives_zero() -> None:
     assert free_form_law(20, 20, 0.5, 1, 0.3, releases=5).epsilon == 0
 
 
-def test_a_million_releases_take_no_longer() -> None:
+def test_a_million_releases_are_composed_as_well() -> None:
     law = free_form_law(20, 20, 0.9, 1, DELTA, releases=1_000_000)
     assert law.epsilon == pytest.approx(3517.8, rel=1e-4)
 
@@ -253,14 +244,14 @@ def test_a_million_releases_take_no_longer() -> None:
 
 
 def test_it_is_tried_only_when_asked_for() -> None:
-    assert not list(best_law_candidates(whole_numbers(), problem(5, 1, 10), 0, PARAMETRIC))
+    assert not list(free_designs(problem(5, 1, 10), PARAMETRIC))
 
 
 def test_there_is_no_candidate_for_a_narrow_region_a_huge_table_or_an_order() -> None:
     asked = ("free form",)
     order = Goal(confidence=0.9, sensitivity=1, delta=None, order=2.0)
     for unmet in (problem(1, 4, 10), problem(100_000, 1, 10), Problem(below=5, above=5, goal=order)):
-        assert not list(best_law_candidates(whole_numbers(), unmet, 0, asked))
+        assert not list(free_designs(unmet, asked))
 
 
 def test_a_huge_table_and_delta_zero_are_refused_by_name() -> None:

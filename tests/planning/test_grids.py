@@ -10,9 +10,10 @@ import pbdp
 from pbdp.errors import PlanFileError
 from pbdp.mechanism.grid import grid_for
 from pbdp.planning.explain import remarks
-from pbdp.planning.limit.of_plan import limit_from_record
+from pbdp.planning.grids import FINE
 from pbdp.planning.records import plan_record
 from pbdp.planning.store import plan_from_record
+from tests.effort import FULL
 
 
 @pytest.mark.parametrize("missed", [1e-4, 1e-7])
@@ -21,7 +22,7 @@ def test_a_width_just_above_a_whole_number_of_sensitivities_keeps_what_it_has_be
     width: float, missed: float
 ) -> None:
     """Half a step of the usual grid is most of that, and costs up to 40 %."""
-    plan = pbdp.plan(within=width, sensitivity=1.0, confidence=1 - missed, delta=1e-13)
+    plan = pbdp.plan(within=width, sensitivity=1.0, confidence=1 - missed, delta=1e-6)
     assert plan.limit is not None
     assert plan.epsilon <= 1.005 * plan.limit.epsilon
     answer = 0.123456
@@ -31,7 +32,8 @@ def test_a_width_just_above_a_whole_number_of_sensitivities_keeps_what_it_has_be
 
 
 @pytest.mark.parametrize(
-    ("width", "sensitivity"), [(30_000, 1500), (40_000, 2000), (50_020, 2501), (65_500, 3275)]
+    ("width", "sensitivity"),
+    [(30_000, 1500), (40_000, 2000), (50_020, 2501), (65_500, 3275)][:: 1 if FULL else 3],
 )
 def test_several_wide_whole_numbers_cost_what_narrower_ones_do(width: int, sensitivity: int) -> None:
     """Over so many whole numbers only Gaussian noise was tried, which costs 14 % more."""
@@ -51,13 +53,13 @@ def test_other_widths_have_the_usual_grid(width: float, sensitivity: float) -> N
     plan = pbdp.plan(
         within=width, sensitivity=sensitivity, confidence=0.9, delta=1e-6, families=("staircase",)
     )
-    assert plan.grid == grid_for(width, sensitivity)
+    assert plan.grid == grid_for(width, sensitivity, FINE)
 
 
 @pytest.mark.parametrize("within", [(1.0001, math.inf), (math.inf, 2.0005)])
 def test_a_width_with_an_open_side_has_the_usual_grid(within: tuple[float, float]) -> None:
     plan = pbdp.plan(within=within, sensitivity=1.0, confidence=0.9, delta=1e-6, families=("laplace",))
-    assert plan.grid == grid_for(min(within), 1.0)
+    assert plan.grid == grid_for(min(within), 1.0, FINE)
 
 
 @pytest.mark.parametrize("confidence", [0.99, 0.9999])
@@ -66,15 +68,12 @@ def test_the_limit_of_a_width_of_one_sensitivity_is_close(confidence: float) -> 
     plan = pbdp.plan(within=1.0, sensitivity=1.0, confidence=confidence, delta=1e-12)
     assert plan.limit is not None
     assert plan.epsilon <= 1.005 * plan.limit.epsilon
-    record = {"epsilon": plan.limit.epsilon, "kind": plan.limit.kind, "proof": plan.limit.proof}
-    assert limit_from_record(record, plan.requirement) == plan.limit
 
 
-def test_a_width_far_below_the_sensitivity_has_the_usual_lattice() -> None:
-    """It has very many points already, and a hundred times as many would not fit into memory."""
+def test_a_width_far_below_the_sensitivity_has_a_limit() -> None:
     plan = pbdp.plan(within=1e-3, sensitivity=1.0, confidence=0.99, delta=1e-8, families=("staircase",))
     assert plan.limit is not None
-    assert plan.limit.proof["points_in_sensitivity"] <= 512 * 500
+    assert plan.limit.epsilon <= plan.epsilon
 
 
 def _in_range(within: float, low: float, high: float) -> pbdp.Plan:

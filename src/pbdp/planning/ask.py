@@ -4,6 +4,9 @@ With an epsilon given the planner is run backwards: the largest confidence, or t
 pays for. Both are found by searching over requirements (paper, "Convert to a utility boosting framework").
 The plan that is returned was made for the requirement it carries, so width, confidence and epsilon hold
 together.
+
+A list of requirements is planned together, for the least joint epsilon; with `dimensions` the answer is a
+vector.
 """
 
 from __future__ import annotations
@@ -14,109 +17,141 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from pbdp.accounting.risk import warn_of_delta
-from pbdp.errors import ContradictionError, InputError, did_you_mean
-from pbdp.json_records import word_now
+from pbdp.errors import CannotCertifyError, ContradictionError, InputError, did_you_mean, shown
 from pbdp.mechanism.absolute import AbsoluteRegion
+from pbdp.mechanism.coordinates import Coordinates, coordinates_of
 from pbdp.mechanism.fixed import FixedRegion
 from pbdp.mechanism.neighbors import Neighbors
 from pbdp.mechanism.region import Region
 from pbdp.mechanism.requirement import Requirement
-from pbdp.mechanism.within import Unknown, Within, region_within, unknown_of
-from pbdp.parameters import neighbours_too
-from pbdp.planning import affordable
-from pbdp.planning.affordable import WidthFamily
+from pbdp.mechanism.within import Unknown, region_within, unknown_of
+from pbdp.planning.request import PlanRequest, RequirementRequest
+from pbdp.settings import takes
 
 if TYPE_CHECKING:
     # the planner is imported where it is used: a request that cannot be is refused without
+    from pbdp.planning.inverse import Widths
     from pbdp.planning.plan import Plan
 
+# Widths of more sensitivities than this are not looked at: epsilon is next to nothing there.
+FURTHEST = 1e6
+# A relative error of 100 % is met by publishing 0.
+MOST_SHARE = 1 - 2.0**-10
+# What a requirement has as it was asked for.
+AS_THEY_ARE = ("sensitivity", "delta", "rdp_order", "releases", "simultaneous", "integer", "step", "scale")
 
-# Widths of more sensitivities than this, and of less than that, are not looked at.
-FURTHEST, NARROWEST = 1e6, 1e-4
 
-
-@neighbours_too
-def plan(
-    *,
-    within: Within | None = None,
-    confidence: float | None = None,
-    epsilon: float | None = None,
-    sensitivity: float,
-    delta: float | None = None,
-    rdp_order: float | None = None,
-    integer: bool = False,
-    nonnegative: bool = False,
-    range: tuple[float, float] | None = None,  # noqa: A002 - the word users know
-    scale: float | None = None,
-    region: Region | None = None,
-    releases: int = 1,
-    simultaneous: bool = False,
-    neighbors: str = Neighbors.ADD_REMOVE,
-    step: float | None = None,
-    families: tuple[str, ...] | None = None,
-) -> Plan:
+def plan_of(asked: PlanRequest) -> Plan:
     """The noise with the least certified privacy loss that meets an accuracy requirement.
 
-    `within` is a width (5, "5%+10", or a pair below and above the truth), `confidence` how often the
-    published number must be within it. The privacy loss is epsilon at `delta`, or Rényi at `rdp_order`.
+    Give two of `within`, `confidence` and `epsilon`, and the third is found: the least epsilon, the largest
+    confidence, or the narrowest width ("?%+10" or "5%+?" say which part of a relative width). The privacy
+    loss is epsilon at `delta`, or Rényi at `rdp_order`.
 
-    With `epsilon` given, leave out the confidence to find the largest one, or the width to find the narrowest
-    ("?%+10" or "5%+?" say which part of a relative width is to be found).
+    With `dimensions` the answer is a vector. A relative width is of the truth, measured as the error is. A
+    vector has a delta and no `rdp_order`, and takes a width and a confidence.
 
-    `sensitivity` is the most by which one person changes the answer. `integer` says that answers are whole
-    numbers; `nonnegative` that they are 0 or more; `step` is the grid for real answers (found if left out).
-    `range` keeps answers and outputs between two numbers, with a width or with the `scale` of the noise;
-    `region` is one of your own. `releases` is how many such numbers one person may affect, and epsilon the
-    total for all; `simultaneous` makes the confidence joint for all of them. `neighbors` is "add/remove" or
-    "replace". `families` limits the noise that is tried, by name.
+    With `requirements` and an epsilon all widths are multiplied by the smallest factor that it pays for, to
+    0.1 %.
     """
-    unknown = unknown_of(within) if isinstance(within, str) else None
-    open_width = unknown is not None or (
-        within is None and region is None and (range is None or scale is None)
-    )
-    bounds = None if range is None else fixed_region(range)
-    if bounds is not None and open_width and epsilon is None:
-        # only a range: the requirement itself explains that this asks for nothing
-        open_width = False
-    if not isinstance(nonnegative, bool):
-        raise InputError("nonnegative", "true or false", repr(nonnegative))
-    _check_question(open_width, confidence, epsilon)
-    requirement = Requirement(
-        region=AbsoluteRegion.even(1.0) if open_width else region_of(within, bounds, region, nonnegative),
-        confidence=0.5 if confidence is None else confidence,
-        sensitivity=sensitivity,
-        delta=delta,
-        rdp_order=rdp_order,
-        releases=releases,
-        simultaneous=simultaneous,
-        neighbors=neighbors,
-        integer=integer,
-        step=step,
-        scale=scale,
-        bounds=bounds if within is not None or region is not None or open_width else None,
-    )
-    requirement = capped(requirement)
-    warn_of_delta(delta)
-    from pbdp.planning.planner import plan_for
+    return _planned(asked, math.inf) if asked.budget is None else _fitting(asked)
 
-    chosen = families_of(families)
-    if epsilon is None:
-        made = plan_for(requirement, chosen, every=families is not None)
-    else:
-        budget = affordable.Budget(epsilon=epsilon, families=chosen)
-        if open_width:
-            widths = _widths(unknown, requirement.sensitivity, nonnegative)
-            if bounds is not None:
-                # no width need be longer than the range
-                low, high = bounds.answers
-                widths = replace(widths, widest=min(widths.widest, max(high - low, 1.0 if integer else 0.0)))
-            made = affordable.narrowest(requirement, budget, widths)
-        else:
-            made = affordable.largest_confidence(requirement, budget)
+
+def _fitting(asked: PlanRequest) -> Plan:
+    """The plan that the budget can pay for now: its delta and relation are the budget's."""
+    terms, state = (getattr(asked.budget, name, None) for name in ("terms", "state"))
+    if terms is None or state is None:
+        raise InputError("budget", "one that was opened with pbdp.Budget.of", shown(asked.budget))
+    own = {"delta": terms.noise_delta, "neighbors": asked.neighbors or terms.neighbors}
+    made = _planned(replace(asked, budget=None, **own), terms.reserve_left(state.spent))
+    from pbdp.planning.pricing.terms import price
+
+    cost = price(terms, ((made, 1),), state.spent)
+    if not cost.fits:
+        raise CannotCertifyError(cost.describe())
     return made
 
 
-def capped(requirement: Requirement) -> Requirement:
+def _planned(asked: PlanRequest, reserve: float) -> Plan:
+    """The plan of least epsilon, or for one; outputs that a neighbor never has weigh `reserve` at most."""
+    if asked.requirements is not None:
+        return _several(asked)
+    requirement = requirement_of(asked, finds_width=asked.finds_width)
+    warn_of_delta(asked.delta)
+    chosen = families_of(asked.families)
+    if asked.dimensions is not None:
+        from pbdp.planning.vectors.plan import vector_plan
+
+        return vector_plan(requirement, chosen)
+    from pbdp.planning.inverse import largest_confidence, narrowest_width
+    from pbdp.planning.planner import plan_for
+
+    def planned(requirement: Requirement) -> Plan:
+        return plan_for(requirement, chosen, reserve)
+
+    if asked.epsilon is None:
+        return planned(requirement)
+    if not asked.finds_width:
+        return largest_confidence(requirement, asked.epsilon, planned)
+    unknown = unknown_of(asked.within) if isinstance(asked.within, str) else None
+    widths = _widths(unknown, requirement, asked.nonnegative)
+    return narrowest_width(requirement, asked.epsilon, planned, widths)
+
+
+plan = takes(PlanRequest)(plan_of)
+
+
+def _several(asked: PlanRequest) -> Plan:
+    """The plan of several requirements, for the least epsilon or for the narrowest widths at one."""
+    from pbdp.planning.together.words import named_requirements
+
+    named = named_requirements(asked.requirements, asked.delta, asked.neighbors)
+    warn_of_delta(asked.delta)
+    chosen = families_of(asked.families)
+    from pbdp.planning.together.search import plan_together
+
+    if asked.epsilon is None:
+        return plan_together(named, chosen)
+    from pbdp.planning.inverse import narrowest, widened
+
+    return narrowest(
+        lambda factor: {name: widened(one, factor) for name, one in named.items()},
+        lambda widths: plan_together(widths, chosen),
+        asked.epsilon,
+    )
+
+
+def requirement_of(asked: RequirementRequest, *, finds_width: bool = False) -> Requirement:
+    """What is asked, checked as a whole; what is to be found has any value yet."""
+    bounds = None if asked.range is None else FixedRegion(low=asked.range[0], high=asked.range[1])
+    region = AbsoluteRegion.even(1.0) if finds_width else _region(asked, bounds)
+    asked.need("sensitivity")
+    return _capped(
+        Requirement(
+            region=region,
+            bounds=None if region is bounds else bounds,
+            coordinates=_coordinates(asked),
+            confidence=0.5 if asked.confidence is None else asked.confidence,
+            neighbors=asked.neighbors or Neighbors.ADD_REMOVE,
+            **{name: getattr(asked, name) for name in AS_THEY_ARE},
+        )
+    )
+
+
+def _coordinates(asked: RequirementRequest) -> Coordinates | None:
+    """What the settings for vectors say, which go with `dimensions` only."""
+    names = ("norm", "error_norm", "change_norm", "touches")
+    words = {name: getattr(asked, name) for name in names}
+    if asked.dimensions is not None:
+        return coordinates_of(dimensions=asked.dimensions, **words)
+    for name, value in words.items():
+        if value is not None:
+            remedy = "It is the number of coordinates of a vector."
+            raise ContradictionError("dimensions", f"given beside {name}", "nothing", remedy)
+    return None
+
+
+def _capped(requirement: Requirement) -> Requirement:
     """In a range one person changes the answer by its length at most, as it is clamped first; rounded up."""
     bounds = requirement.region if requirement.region.stands_still else requirement.bounds
     if bounds is None:
@@ -130,86 +165,52 @@ def capped(requirement: Requirement) -> Requirement:
     return replace(requirement, sensitivity=length) if 0 < length < requirement.sensitivity else requirement
 
 
-def _check_question(open_width: bool, confidence: float | None, epsilon: float | None) -> None:
-    """Exactly one of width, confidence and epsilon is left to be found."""
-    left_out = [
-        name
-        for name, missing in (
-            ("within", open_width),
-            ("confidence", confidence is None),
-            ("epsilon", epsilon is None),
-        )
-        if missing
-    ]
-    if len(left_out) != 1:
-        raise ContradictionError(
-            "within, confidence and epsilon",
-            "given two at a time",
-            f"{3 - len(left_out)} of them",
-            "The third is found: within=5, confidence=0.9 gives the least epsilon, say.",
-        )
-
-
-def _widths(unknown: Unknown | None, sensitivity: float, nonnegative: bool) -> WidthFamily:
+def _widths(unknown: Unknown | None, requirement: Requirement, nonnegative: bool) -> Widths:
     """The regions among which the narrowest is looked for."""
-    if unknown is None:
-        return WidthFamily(
-            region=AbsoluteRegion.even,
-            widest=FURTHEST * sensitivity,
-            finest=NARROWEST * sensitivity,
-            whole=True,
-        )
-    if unknown.theta is None:
-        return WidthFamily(region=unknown.filled(nonnegative), widest=0.999, finest=1e-6, whole=False)
-    return WidthFamily(
-        region=unknown.filled(nonnegative),
-        widest=FURTHEST * sensitivity,
-        finest=NARROWEST * sensitivity,
-        whole=False,
-    )
+    from pbdp.planning.inverse import Widths
+
+    widest = FURTHEST * requirement.sensitivity
+    if unknown is not None:
+        share = unknown.theta is None
+        return Widths(region=unknown.filled(nonnegative), widest=MOST_SHARE if share else widest, whole=False)
+    if requirement.bounds is not None:
+        # no width need be longer than the range
+        low, high = requirement.bounds.answers
+        widest = min(widest, max(high - low, 1.0 if requirement.integer else 0.0))
+    return Widths(region=AbsoluteRegion.even, widest=widest, whole=requirement.integer)
 
 
-def fixed_region(ends: tuple[float, float]) -> FixedRegion:
-    """A range as it is given."""
-    try:
-        low, high = ends
-    except (TypeError, ValueError):
-        raise InputError("range", "two numbers, the lower first", repr(ends)) from None
-    return FixedRegion(low=low, high=high)
-
-
-def region_of(
-    within: Within | None, bounds: FixedRegion | None, region: Region | None, nonnegative: bool
-) -> Region:
+def _region(asked: RequirementRequest, bounds: FixedRegion | None) -> Region:
     """The region that the confidence speaks of: the width if there is one, else the range."""
-    if within is not None and region is not None:
+    if asked.within is not None and asked.region is not None:
         raise ContradictionError("within and region", "given one at a time", "both")
-    if nonnegative and not isinstance(within, str):
-        raise ContradictionError("nonnegative", "left out unless the width is relative (5%+10)", nonnegative)
-    if region is not None:
-        return region
-    if within is not None:
-        return region_within(within, nonnegative)
+    if asked.nonnegative and not isinstance(asked.within, str):
+        raise ContradictionError("nonnegative", "left out unless the width is relative (5%+10)", True)
+    if asked.region is not None:
+        return asked.region
+    if asked.within is not None:
+        return region_within(asked.within, asked.nonnegative)
     if bounds is None:
         raise ContradictionError("within", "given", "nothing", "Give a width: within=5, say.")
     return bounds
 
 
-def families_of(families: object) -> tuple[str, ...]:
-    """The families that are named, all that are tried unasked if none is."""
-    from pbdp.noise.family import known_families
-    from pbdp.planning.planner import FAMILIES
+def families_of(families: object) -> tuple[str, ...] | None:
+    """The laws that are named, as plans print them; those of a family are its plain and its boosted law."""
+    from pbdp.planning.candidates import BOOSTED
+    from pbdp.planning.planner import all_families
 
     if families is None:
-        return FAMILIES
+        return None
     if isinstance(families, str):
         families = (families,)
     if not isinstance(families, tuple | list | set):
-        raise InputError("families", "a list of names", repr(families))
-    names = [word_now(family) if isinstance(family, str) else repr(family) for family in families]
-    unknown = [name for name in names if name not in known_families()]
+        raise InputError("families", "a list of names", shown(families))
+    names = [family if isinstance(family, str) else repr(family) for family in families]
+    known = all_families()
+    unknown = [name for name in names if name not in known]
     if unknown or not names:
-        rule = f"among {', '.join(known_families())}"
-        near = did_you_mean(unknown[0], known_families()) if unknown else ""
+        rule = f"among {', '.join(known)}"
+        near = did_you_mean(unknown[0], known) if unknown else ""
         raise InputError("families", rule, ", ".join(unknown) or "none", near)
-    return tuple(names)
+    return tuple(name for name in known if name in names or name.removeprefix(BOOSTED) in names)

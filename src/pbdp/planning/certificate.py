@@ -10,11 +10,12 @@ needs more. Laws that fit such a reserve of their own delta are therefore prefer
 from __future__ import annotations
 
 import math
+from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
@@ -30,16 +31,24 @@ from pbdp.mechanism.weights import TOTAL, WeightTable
 from pbdp.noise.family import Goal
 from pbdp.noise.kernel import Array
 from pbdp.parameters import fraction, non_negative, probability
-from pbdp.planning.vectors.design import VectorDesign
+
+if TYPE_CHECKING:
+    # of which plans for single numbers need nothing
+    from pbdp.accounting.composition.loss_law import Release
 
 # The shares of delta that are set aside in turn for the rounding of answer-dependent tables.
 RESERVES = (1e-4, 1e-3, 1e-2)
 # Pairs of answers that are looked at for an epsilon that is reached, where outputs are decoded.
 PAIRS = 5
+# No table is as exact as a delta of 1 over e to this power.
+LARGEST = 50.0
 # What a law that needs more than a budget's usual reserve has to save to be chosen.
 WORTH = 0.01
 # Epsilons this close (relative) are a tie, which goes to the simpler family.
 TIE = 1e-4
+# Whole widths that hold as many multiples of a step are told apart by this part of what may be missed: far
+# above what a composition is off by, far below what anyone sees.
+HAIR = 2.0**-20
 # An epsilon of no more than this is none for all purposes.
 NO_LOSS = 1e-9
 
@@ -85,10 +94,45 @@ class Certified:
     certificate: Certificate
 
 
+class ProvenDesign(AnyDesign):
+    """Noise with a proof of its own for any requirement it is meant for: of whole vectors, or listed laws."""
+
+    __slots__ = ()
+
+    @property
+    def follows_answer(self) -> bool:
+        return True
+
+    @abstractmethod
+    def describe(self, requirement: Requirement) -> str:
+        """The law in words."""
+
+    @abstractmethod
+    def certificate(self, requirement: Requirement) -> Certificate | None:
+        """The proof, or None if the confidence falls short. No finite epsilon: `CannotCertifyError`."""
+
+    @abstractmethod
+    def release(self, requirement: Requirement) -> Release:
+        """What one answer reveals in a composition, at no delta."""
+
+    def unhidden(self, requirement: Requirement) -> float:  # noqa: ARG002 - for those that have some
+        """P(the output is one that a neighbor can never produce), at most."""
+        return 0.0
+
+    @abstractmethod
+    def assumptions(self, requirement: Requirement) -> tuple[str, ...]:
+        """What the proof rests on, beyond the neighbors and the sensitivity."""
+
+
 def goal_on(grid: Grid, requirement: Requirement) -> Goal:
     """What a design on a grid has to reach."""
+    each = requirement.confidence_each
+    if isinstance(grid, LinearGrid) and grid.whole and requirement.region.follows_answer:
+        # a width that leaves less over is a hair dearer, so that an epsilon tells its width
+        left, _ = math.modf(requirement.region.width / grid.step - float(grid.lost))
+        each += (1 - each) * HAIR * (1 - left)
     return Goal(
-        confidence=requirement.confidence_each,
+        confidence=each,
         sensitivity=grid.sensitivity_in_steps(requirement.sensitivity),
         delta=requirement.delta,
         order=requirement.rdp_order,
@@ -101,7 +145,7 @@ def certified(requirement: Requirement, design: AnyDesign, *, reached: bool = Tr
 
     Where it takes long to find an epsilon that is `reached`, that can wait for `with_reached`.
     """
-    if isinstance(design, VectorDesign):
+    if isinstance(design, ProvenDesign):
         found = design.certificate(requirement)
         return None if found is None else Certified(design=design, certificate=found)
     joint = proven_confidence(requirement, design)
@@ -129,7 +173,7 @@ def with_reached(requirement: Requirement, entry: Certified) -> Certified:
 
 def proven_confidence(requirement: Requirement, design: AnyDesign) -> float | None:
     """The confidence that every answer has, from the table, or None if one falls short of what is asked."""
-    if isinstance(design, VectorDesign):
+    if isinstance(design, ProvenDesign):
         proof = design.certificate(requirement)
         return None if proof is None else proof.confidence
     if not isinstance(design, Design):
@@ -142,7 +186,7 @@ def proven_confidence(requirement: Requirement, design: AnyDesign) -> float | No
     return None if found < each.confidence_each else requirement.joint_confidence_of(found)
 
 
-@lru_cache(maxsize=64)
+@lru_cache
 def confidence_of_sum(requirement: Requirement, design: Design) -> float:
     """P(the error of a whole vector is within the width), from the table of its coordinates; kept."""
     from pbdp.planning.vectors.error_law import Sizes
@@ -161,7 +205,7 @@ def certify(design: Design, region: Region, goal: Goal, *, reached: bool = True)
             f"{design.name} noise has no finite epsilon at "
             + (f"delta {delta_text(delta)}" if delta is not None else f"order {order_text(rdp_order or 0.0)}")
             + "; outputs that only one of two neighbors can produce are too likely. "
-            + ("Use a larger delta." if goal.releases == 1 else "Use a larger delta or fewer releases.")
+            + _working_delta(design, goal)
         )
     return Certificate(
         epsilon=epsilon.upper,
@@ -172,6 +216,14 @@ def certify(design: Design, region: Region, goal: Goal, *, reached: bool = True)
         method=method,
         table_error=design.table_error(),
     )
+
+
+def _working_delta(design: Design, goal: Goal) -> str:
+    """What to do where outputs that only one of two neighbors can produce weigh more than delta."""
+    if not design.follows_answer or design.decoder is not None:
+        return "Use a larger delta."
+    least = goal.releases * _at_an_end(design, goal.sensitivity)
+    return f"Use a delta above {delta_text(least)}{'' if goal.releases == 1 else ', or fewer releases'}."
 
 
 def _confidence(design: Design, region: Region, goal: Goal) -> float:
@@ -269,10 +321,10 @@ def _over_answers(design: Design, goal: Goal, delta: float) -> tuple[Bounds, str
     first, last = design.region.answers
     place = first if math.isfinite(first) else 0.0
     one = epsilon_of_pair(mechanism, place, min(place + goal.sensitivity, last), delta).lower
-    least = (1 + math.exp(min(one, 50.0))) * design.table_error() / delta
+    least = (1 + math.exp(min(one, LARGEST))) * design.table_error() / delta
     for reserve in (share for share in RESERVES if least <= share):
         bounds = accountant.epsilon_at(delta * (1 - reserve))
-        if bounds.upper < 50 and (1 + math.exp(bounds.upper)) * design.table_error() <= delta * reserve:
+        if bounds.upper < LARGEST and (1 + math.exp(bounds.upper)) * design.table_error() <= delta * reserve:
             worst = accountant.worst_pair_at(bounds.upper, tolerance=1e-2)
             reached = epsilon_of_pair(mechanism, worst.answer, worst.other, delta * (1 + reserve))
             return Bounds(lower=min(reached.lower, bounds.upper), upper=bounds.upper), OVER_ANSWERS
@@ -306,12 +358,18 @@ def unhidden(requirement: Requirement, design: AnyDesign) -> float:
     It is the mass at an end of the table, as wide as the sensitivity. Noise that changes with the answer, and
     that of whole vectors, has its own proof of privacy and no such ends.
     """
+    if isinstance(design, ProvenDesign):
+        return design.unhidden(requirement)
     if requirement.delta is None or not isinstance(design, Design) or not design.follows_answer:
         return 0.0
     steps = design.grid.sensitivity_in_steps(requirement.sensitivity)
+    return requirement.releases * requirement.touched * _at_an_end(design, steps)
+
+
+def _at_an_end(design: Design, steps: int) -> float:
+    """The mass of so many values at an end of the table, the heavier one."""
     weights = design.table_at(0.0).weights
-    ends = max(int(weights[:steps].sum()), int(weights[-steps:].sum()))
-    return requirement.releases * requirement.touched * ends / TOTAL
+    return max(int(weights[:steps].sum()), int(weights[-steps:].sum())) / TOTAL
 
 
 def is_payable(requirement: Requirement, design: AnyDesign) -> bool:

@@ -11,24 +11,21 @@ from pbdp.digits import delta_text, percent_up, plain, rounded_down, rounded_up
 from pbdp.errors import PbdpError
 from pbdp.mechanism.absolute import AbsoluteRegion
 from pbdp.mechanism.coordinates import NORMS
-from pbdp.mechanism.design import Design
+from pbdp.mechanism.design import AnyDesign, Design
 from pbdp.mechanism.grid import Grid, LinearGrid
 from pbdp.mechanism.neighbors import Neighbors
 from pbdp.mechanism.relative import RelativeRegion
 from pbdp.mechanism.requirement import Requirement
 from pbdp.noise.family import known_families
-from pbdp.planning.certificate import NO_LOSS, is_payable, unhidden
+from pbdp.planning.certificate import NO_LOSS, ProvenDesign, is_payable, unhidden
 from pbdp.planning.plan import Part, Plan, number_design
-from pbdp.planning.vectors.design import VectorDesign
 
 
 def explanation(plan: Plan, *, in_seconds: bool = False) -> list[str]:
     """Sentences, most important first; with what takes seconds to prove, or without."""
-    entries = [
-        (number_design(entry.design), entry.certificate.epsilon) for entry in (plan.chosen, *plan.others)
-    ]
+    entries = [(entry.design, entry.certificate.epsilon) for entry in (plan.chosen, *plan.others)]
     least, least_epsilon = min(entries, key=lambda entry: entry[1])
-    chosen = plan.design
+    chosen = plan.mechanism
     if (always := _always(plan)) is not None:
         return [always]
     lines = [
@@ -47,12 +44,12 @@ def explanation(plan: Plan, *, in_seconds: bool = False) -> list[str]:
             f"No {plan.limit.subject} can go below epsilon {rounded_down(plan.limit.epsilon)} "
             f"({plan.limit.kind})."
         )
-    if in_seconds and (any_law := plan.limit_of_any_law()) is not None:
+    known = 0.0 if plan.limit is None else plan.limit.epsilon
+    if in_seconds and (any_law := plan.limit_of_any_law()) is not None and any_law.epsilon > known:
         above = rounded_up(100 * (plan.epsilon / any_law.epsilon - 1), 2)
         lines.append(
             f"No {any_law.subject} can go below epsilon {rounded_down(any_law.epsilon)}, not even with a law "
-            f"of its own for every answer (linear program over {any_law.answers} answers): this plan is "
-            f"{above} % above."
+            f"of its own for every answer ({any_law.kind}): this plan is {above} % above."
         )
     lines += remarks(plan)
     lines += _boosting(entries)
@@ -60,9 +57,9 @@ def explanation(plan: Plan, *, in_seconds: bool = False) -> list[str]:
         f"{design.name} needs {rounded_down(epsilon / plan.epsilon, 3)} times the epsilon: it {character}."
         for design, epsilon in entries[1:]
         if (character := _character(design))
-        and design.kernel.family != chosen.kernel.family
-        and design.boost == 0
-        and epsilon > 1.01 * plan.epsilon > 0
+        and _family_of(design) != _family_of(chosen)
+        and _boost_of(design) == 0
+        and epsilon > WORTH_A_HAIR * plan.epsilon > 0
     ]
     releases = plan.requirement.releases
     if releases > 1:
@@ -82,7 +79,7 @@ NEARLY = 0.75
 
 def _always(plan: Plan) -> str | None:
     """That one number is published whatever the answer is, if it is."""
-    design = plan.design
+    design = plan.mechanism
     if design.decoder is None or not design.decoder.is_constant:
         return None
     number = design.decoder.outputs[0] * design.grid.step
@@ -185,7 +182,7 @@ def better_step(plan: Plan) -> Plan | None:
     if region.follows_answer and not _is_coarse(plan.grid, grids_of(free)[0], asked):
         return None
     try:
-        better = plan_for(free, per_answer=False)
+        better = plan_for(free)
     except PbdpError:
         return None
     return better if plan.epsilon > DEAR_STEP * better.epsilon else None
@@ -208,7 +205,7 @@ def a_hair_wider(plan: Plan) -> Plan | None:
         return None
     short = AbsoluteRegion(below=_shortened(wider.below), above=_shortened(wider.above))
     try:
-        found = plan_for(replace(asked, region=short), per_answer=False)
+        found = plan_for(replace(asked, region=short))
     except PbdpError:
         return None
     return found if plan.epsilon > WORTH_A_HAIR * found.epsilon else None
@@ -229,13 +226,21 @@ def _is_coarse(grid: Grid, other: Grid, asked: Requirement) -> bool:
     return rate(grid) > 1.02 * rate(other)
 
 
-def _character(design: Design) -> str | None:
+def _family_of(design: AnyDesign) -> str:
+    return design.kernel.family if isinstance(design, Design) else design.name.split(",")[0]
+
+
+def _boost_of(design: AnyDesign) -> float:
+    return design.boost if isinstance(design, Design) else 0.0
+
+
+def _character(design: AnyDesign) -> str | None:
     """What sets the design's noise apart; None for noise of no family."""
-    family = known_families().get(design.kernel.family)
+    family = known_families().get(_family_of(design))
     return None if family is None else family.character
 
 
-def _decoding(entries: list[tuple[Design, float]]) -> list[str]:
+def _decoding(entries: list[tuple[AnyDesign, float]]) -> list[str]:
     """What the decoder of the chosen noise does, and what it saves."""
     chosen = entries[0][0]
     if chosen.decoder is None:
@@ -253,13 +258,13 @@ def _decoding(entries: list[tuple[Design, float]]) -> list[str]:
     return [f"{line}{saved}."]
 
 
-def _boosting(entries: list[tuple[Design, float]]) -> list[str]:
+def _boosting(entries: list[tuple[AnyDesign, float]]) -> list[str]:
     """What boosting did for each kernel that was certified with and without it."""
-    plain = {design.name: epsilon for design, epsilon in entries if design.boost == 0}
+    plain = {design.name: epsilon for design, epsilon in entries if _boost_of(design) == 0}
     lines = []
     for design, after in entries:
         name = design.name.removeprefix("boosted ")
-        if 0 < design.boost < 1 and name in plain:
+        if 0 < _boost_of(design) < 1 and name in plain:
             before = plain[name]
             if after < before:
                 lines.append(f"Boosting takes {name} noise from {rounded_up(before)} to {rounded_up(after)}.")
@@ -323,7 +328,7 @@ def _of_vector(part: Part) -> list[str]:
         f"One vector of {asked.dimensions} number{'s' if asked.dimensions > 1 else ''} is released; more "
         "releases add to the loss.",
     ]
-    if isinstance(part.design, VectorDesign):
+    if isinstance(part.design, ProvenDesign):
         return [*lines, *part.design.assumptions(asked)]
     return [
         *lines,

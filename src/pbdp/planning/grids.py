@@ -5,11 +5,9 @@ from __future__ import annotations
 import math
 from fractions import Fraction
 
-import numpy as np
-
-from pbdp.mechanism.absolute import AbsoluteRegion
 from pbdp.mechanism.grid import (
-    LARGEST_FACTOR,
+    MOST_STEPS,
+    STEPS_IN_WIDTH,
     Grid,
     LinearGrid,
     binary_grid_for,
@@ -17,28 +15,22 @@ from pbdp.mechanism.grid import (
     grid_for,
     grid_of_step,
     multiples_for,
-    power_of_two_below,
     whole_grid_for,
     whole_numbers,
 )
 from pbdp.mechanism.log_grid import log_grid_for
 from pbdp.mechanism.relative import RelativeRegion
 from pbdp.mechanism.requirement import Requirement
-from pbdp.mechanism.weights import TOTAL
-from pbdp.planning.limit.cut_staircase import cut_epsilon
-from pbdp.planning.limit.question import Question
-from pbdp.planning.thresholds import MOST_ANSWERS
+from pbdp.planning.decoder_search import MOST_ANSWERS
+from pbdp.planning.limit.closed_form import Question
+from pbdp.planning.limit.cut_staircase import staircase_epsilon
 
 # Over several releases, noise over more steps than this takes long, and only simple laws are tried.
 VERY_LARGE = 1 << 15
 # A percentage with a floor of more whole numbers than this is decoded on multiples of one.
 MOST_DECODED = 1 << 12
-# Widths of so many sensitivities, and no more than so many steps beyond a whole number of them, may lose
-# much by rounding. What a finer grid has to save; the most steps it has to the sensitivity, and the units of
-# weight that are left to each of them; steps that stand for a continuum.
-MOST_STAIRS, MOST_BEYOND = 8, 32
-WORTH_ALIGNING, FINEST_STEPS, LEAST_UNITS = 4e-3, 1 << 15, 8
-FINEST = 1 << 24
+# Steps in a width for one release of a real answer: rounding takes half a step, 0.012 % of it.
+FINE = 1 << 12
 
 
 def grids_of(requirement: Requirement) -> list[Grid]:
@@ -51,8 +43,39 @@ def grids_of(requirement: Requirement) -> list[Grid]:
         grid = _grid_of_reals(requirement)
     if not grid.down and requirement.lies_flush(grid.step):
         grid = LinearGrid(step=grid.step, rounded=True, down=True)
+    found: list[Grid] = [grid, *_finer(requirement, grid)]
     logarithmic = log_grid_for(requirement.region, requirement.integer)
-    return [grid] if logarithmic is None else [grid, logarithmic]
+    return found if logarithmic is None else [*found, logarithmic]
+
+
+def _finer(requirement: Requirement, grid: LinearGrid) -> list[Grid]:
+    """A finer grid where a width just above a whole number of sensitivities has one more stair on it.
+
+    Its tables are longer, and at a small delta may have no certificate.
+    """
+    if requirement.integer or requirement.step is not None or not _is_single(requirement):
+        return []
+    if not math.isfinite(sum(float(side) for side in requirement.region.offsets(0.0))):
+        return []
+    width, sensitivity = requirement.region.width, requirement.sensitivity
+    finer = grid_for(width, sensitivity, MOST_STEPS)
+    saved = 1 - _loss_on(requirement, finer) / _loss_on(requirement, grid)
+    # no less than rounding to other grids takes
+    return [finer] if saved > 1 / STEPS_IN_WIDTH else []
+
+
+def _loss_on(requirement: Requirement, grid: LinearGrid) -> float:
+    """What a staircase costs on a grid, in closed form."""
+    inner = grid.region_in_steps(requirement.region).tightest()
+    both, sensitivity = int(inner.below + inner.above), grid.sensitivity_in_steps(requirement.sensitivity)
+    question = Question.about(both // 2, both - both // 2, requirement.confidence_each, sensitivity, 0.0)
+    return staircase_epsilon(question)
+
+
+def _is_single(requirement: Requirement) -> bool:
+    """Whether one number is published, within a width that is the same for every answer."""
+    one = requirement.releases * requirement.touched == 1 and requirement.rdp_order is None
+    return one and requirement.bounds is None and requirement.region.follows_answer
 
 
 def _grid_of_whole(requirement: Requirement) -> LinearGrid:
@@ -95,11 +118,11 @@ def _grid_of_reals(requirement: Requirement) -> LinearGrid:
     width, sensitivity = requirement.region.width, requirement.sensitivity
     if requirement.region.stands_still:
         return binary_grid_for(width, sensitivity)
-    grid = grid_for(width, sensitivity)
+    grid = grid_for(width, sensitivity, FINE if _is_single(requirement) else STEPS_IN_WIDTH)
     if requirement.takes_more_regions(grid.step):
         binary = binary_grid_for(width, sensitivity)
         return binary if requirement.lies_flush(binary.step) else _of_one_region(requirement) or grid
-    return _aligned(grid, requirement) if _is_steep(grid, requirement) else grid
+    return grid
 
 
 def _of_one_region(requirement: Requirement) -> LinearGrid | None:
@@ -119,58 +142,3 @@ def _of_one_region(requirement: Requirement) -> LinearGrid | None:
     fitting = range(math.ceil(high - above), math.floor(low + below) + 1)
     exact = all(grid.is_exact_at(number) for number in fitting)
     return grid if fitting and exact and requirement.lies_flush(step) else None
-
-
-def _is_steep(grid: LinearGrid, requirement: Requirement) -> bool:
-    """Whether half a step of rounding may be much of what a width has beyond a whole number of sensitivities.
-
-    The best noise is a staircase: just beyond such a width a few values in its middle weigh as much as all
-    others, and without them it costs up to twice as much.
-    """
-    region = requirement.region
-    one = requirement.releases == 1 and requirement.delta is not None and requirement.bounds is None
-    if not one or not isinstance(region, AbsoluteRegion) or math.isinf(region.below + region.above):
-        return False
-    stairs = region.width / requirement.sensitivity
-    beyond = 2 * (stairs - math.floor(stairs)) * grid.sensitivity_in_steps(requirement.sensitivity)
-    return 1 <= stairs <= MOST_STAIRS and beyond < MOST_BEYOND
-
-
-def _aligned(grid: LinearGrid, requirement: Requirement) -> LinearGrid:
-    """The coarsest grid of whose rounding the width loses next to nothing; the one given if none saves much.
-
-    Steps in each octave are compared by the points of the region for each step of the sensitivity.
-    """
-    width, sensitivity = requirement.region.width, requirement.sensitivity
-    ideal = _loss(FINEST, math.floor(2 * width / sensitivity * FINEST), requirement)
-    best, least = grid, _loss(*_steps_and_points(grid, requirement), requirement) * (1 - WORTH_ALIGNING)
-    half = LARGEST_FACTOR // 2
-    steps = power_of_two_below(grid.step) / half * np.arange(half, 2 * half)
-    # whole weights are too coarse for more steps at a very small delta
-    finest = sensitivity / min(FINEST_STEPS, (requirement.delta or 0.0) * TOTAL / LEAST_UNITS)
-    while steps[-1] > finest and least > ideal:
-        points = np.floor(width / steps - 0.5) / np.ceil(sensitivity / steps)
-        other = LinearGrid(step=float(steps[np.argmax(points)]), rounded=True)
-        loss = _loss(*_steps_and_points(other, requirement), requirement)
-        if loss < least:
-            best, least = other, loss * (1 - WORTH_ALIGNING)
-        steps /= 2
-    return best
-
-
-def _steps_and_points(grid: LinearGrid, requirement: Requirement) -> tuple[int, int]:
-    """The sensitivity in steps, and the points of the region."""
-    inside = grid.region_in_steps(requirement.region).tightest()
-    return grid.sensitivity_in_steps(requirement.sensitivity), int(inside.below + inside.above + 1)
-
-
-def _loss(steps: int, points: int, requirement: Requirement) -> float:
-    """What the cut staircase loses, but for rounding."""
-    return cut_epsilon(
-        Question(
-            points=points,
-            sensitivity=steps,
-            confidence=requirement.confidence_each,
-            delta=requirement.delta or 0.0,
-        )
-    )

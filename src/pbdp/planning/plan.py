@@ -16,14 +16,14 @@ import numpy as np
 
 from pbdp.accounting.exact.tables import table_delta
 from pbdp.digits import delta_text, loss_text, order_text, percent_down
-from pbdp.errors import ContradictionError, InputError, did_you_mean, unchangeable
+from pbdp.errors import ContradictionError, InputError, did_you_mean, shown, unchangeable
 from pbdp.mechanism.design import AnyDesign, Design
 from pbdp.mechanism.grid import Grid
 from pbdp.mechanism.neighbors import Neighbors
 from pbdp.mechanism.requirement import Requirement
 from pbdp.noise.kernel import Array, Index
-from pbdp.planning.certificate import Certificate, Certified, noise_delta
-from pbdp.planning.vectors.design import VectorDesign
+from pbdp.parameters import instance
+from pbdp.planning.certificate import Certificate, Certified, ProvenDesign, noise_delta, with_reached
 from pbdp.release.law import OutputLaw, law_at
 from pbdp.release.publisher import Number
 from pbdp.release.releaser import Form, Prepared, Released, Releaser
@@ -31,8 +31,7 @@ from pbdp.release.releaser import Form, Prepared, Released, Releaser
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from pbdp.planning.limit.answers import LimitOfAnyLaw
-    from pbdp.planning.limit.of_plan import KnownLimit
+    from pbdp.planning.limit.closed_form import Limit
 
 Ends = float | Array
 
@@ -58,27 +57,21 @@ class Part:
 
     @property
     def composed(self) -> int:
-        """How many releases it counts as in a composition; noise that is drawn for a whole vector is one."""
-        return 1 if isinstance(self.design, VectorDesign) else self.releases
+        """How many releases it counts as in a composition; noise accounted for a whole vector is one."""
+        return 1 if isinstance(self.design, ProvenDesign) else self.releases
 
     @property
     def releaser(self) -> Releaser:
         """What draws for this part; made at the first release, then kept."""
         if self._releaser is None:
-            design = self.design
-            made = Releaser(
-                requirement=self.requirement,
-                design=design,
-                confidence=self.confidence,
-                vectors=design.sampler(self.requirement) if isinstance(design, VectorDesign) else None,
-            )
+            made = Releaser(requirement=self.requirement, design=self.design, confidence=self.confidence)
             object.__setattr__(self, "_releaser", made)
             return made
         return self._releaser
 
     def describe(self) -> str:
         """The noise in words."""
-        if isinstance(self.design, VectorDesign):
+        if isinstance(self.design, ProvenDesign):
             return self.design.describe(self.requirement)
         grid = self.design.grid.describe()
         if self.requirement.coordinates is None:
@@ -102,7 +95,6 @@ class Alternative:
     family: str
     epsilon: float
     confidence: float
-    guaranteed: bool = True
 
 
 @unchangeable("A plan", "Its certificate holds for what it says: make another plan.")
@@ -117,9 +109,7 @@ class Plan:
     parts: tuple[Part, ...]
     certificate: Certificate
     missing: float = 0.0
-    # what was certified beside the chosen noise, and the limit: a plan that was read finds them when asked
-    compared: Callable[[], tuple[Certified, ...]] = field(default=tuple, repr=False, compare=False)
-    proved: Callable[[Plan], KnownLimit | None] | None = field(default=None, repr=False, compare=False)
+    # what stands beside the plan is found when it is asked for, and kept
     _found: dict[str, Any] = field(init=False, default_factory=dict, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -191,12 +181,13 @@ class Plan:
         `name` is that of a requirement.
         """
         if not self.is_joint:
-            raise ContradictionError("part", "left out for a plan without parts", repr(name))
+            raise ContradictionError("part", "left out for a plan without parts", shown(name))
+        instance("part", name, str, "a name")
         for part in self.parts:
             if part.name == name:
                 return part
         names = [part.name for part in self.parts]
-        raise InputError("part", f"among {', '.join(names)}", repr(name), did_you_mean(name, names))
+        raise InputError("part", f"among {', '.join(names)}", shown(name), did_you_mean(name, names))
 
     def alone(self, name: str) -> Plan:
         """One part by itself: what holds for all that is published holds for a part of it.
@@ -204,7 +195,7 @@ class Plan:
         `name` is that of the part.
         """
         part = replace(self.part(name), name="")
-        return replace(self, parts=(part,), compared=tuple, proved=None)
+        return replace(self, parts=(part,))
 
     @property
     def requirement(self) -> Requirement:
@@ -223,13 +214,13 @@ class Plan:
 
     @property
     def chosen(self) -> Certified:
-        """The noise with its certificate, as what it was compared with has."""
+        """The noise with its certificate, as its alternatives have."""
         return Certified(design=self.only.design, certificate=self.certificate)
 
     @property
     def grid(self) -> Grid:
         """The grid that outputs live on."""
-        return self.only.design.output_grid
+        return self.only.design.grid
 
     @property
     def within(self) -> float | str | list[float] | None:
@@ -240,15 +231,27 @@ class Plan:
 
     @property
     def others(self) -> tuple[Certified, ...]:
-        """What else was certified, best first."""
+        """What else can be certified for the same requirement, best first; found when this is asked."""
+        if self.is_joint:
+            return ()
         if "others" not in self._found:
-            self._found["others"] = self.compared()
+            asked = self.requirement
+            if asked.is_one_by_one:
+                from pbdp.planning.planner import all_families, certified_laws
+
+                known = certified_laws(asked, all_families())
+            else:
+                from pbdp.planning.vectors.plan import certified_vectors
+
+                known = certified_vectors(asked)
+            others = (entry for entry in known if entry.design.name != self.mechanism.name)
+            self._found["others"] = tuple(with_reached(asked, entry) for entry in others)
         found: tuple[Certified, ...] = self._found["others"]
         return found
 
     @property
     def alternatives(self) -> tuple[Alternative, ...]:
-        """What else was compared, best first, each certified."""
+        """Other noise for the same requirement, best first, each certified."""
         return tuple(
             Alternative(
                 family=other.design.name,
@@ -259,26 +262,27 @@ class Plan:
         )
 
     @property
-    def limit(self) -> KnownLimit | None:
-        """An epsilon that no mechanism for the requirement can go below, where one is proved."""
+    def limit(self) -> Limit | None:
+        """An epsilon that no mechanism for the requirement can go below; None where none is known."""
         if "limit" not in self._found:
-            self._found["limit"] = (self.proved or proved_limit)(self)
-        found: KnownLimit | None = self._found["limit"]
+            from pbdp.planning.limit.closed_form import limit_of
+
+            self._found["limit"] = None if self.is_joint else limit_of(self.requirement)
+        found: Limit | None = self._found["limit"]
         return found
 
-    def limit_of_any_law(self) -> LimitOfAnyLaw | None:
+    def limit_of_any_law(self) -> Limit | None:
         """An epsilon that no mechanism can go below, not even with a law of its own for every answer.
 
-        It is for one release of a number with a relative width or in a range, where `limit` is None, and is
-        proved by some of the answers. It takes seconds and is kept; None where nothing is proved.
+        A linear program proves it, for one release of one number: also for relative widths and ranges, where
+        `limit` is None. It takes seconds and is kept; None where nothing is proved.
         """
         if "limit of any law" not in self._found:
             from pbdp.planning.limit.answers import limit_of_any_law
 
-            several = self.is_joint or self.requirement.coordinates is not None
-            found = None if several else limit_of_any_law(self.requirement, self.epsilon)
+            found = None if self.is_joint else limit_of_any_law(self.requirement, self.epsilon)
             self._found["limit of any law"] = found
-        known: LimitOfAnyLaw | None = self._found["limit of any law"]
+        known: Limit | None = self._found["limit of any law"]
         return known
 
     def risk(self, prior: float = 0.5) -> float:
@@ -549,7 +553,7 @@ class Plan:
         """
         from pbdp.planning.records import save_plan
 
-        save_plan(self, Path(path))
+        save_plan(self, path)
 
     @classmethod
     def load(cls, path: str | Path, neighbors: str | None = None) -> Plan:
@@ -559,13 +563,13 @@ class Plan:
         """
         from pbdp.planning.store import load_plan
 
-        return load_plan(Path(path), neighbors)
+        return load_plan(path, neighbors)
 
 
-def plan_of(requirement: Requirement, chosen: Certified, others: Sequence[Certified] = ()) -> Plan:
-    """The plan of one part that was certified, with what was compared."""
+def plan_of(requirement: Requirement, chosen: Certified) -> Plan:
+    """The plan of one part that was certified."""
     part = Part(requirement=requirement, design=chosen.design, confidence=chosen.certificate.confidence)
-    return Plan(parts=(part,), certificate=chosen.certificate, compared=lambda: tuple(others))
+    return Plan(parts=(part,), certificate=chosen.certificate)
 
 
 def number_design(design: AnyDesign) -> Design:
@@ -573,9 +577,9 @@ def number_design(design: AnyDesign) -> Design:
     if not isinstance(design, Design):
         raise InputError(
             "plan",
-            "one whose numbers are drawn one by one",
-            f"{design.name} noise for whole vectors",
-            "Such noise has no table of outputs.",
+            "one with the same noise for every number, added to it",
+            f"{design.name} noise, which has a proof of its own",
+            "plan.mechanism is its noise.",
         )
     return design
 
@@ -600,15 +604,6 @@ def _delta_curve(plan: Plan) -> Callable[[float], float]:
         return lambda epsilon: composed.delta_at(epsilon).upper
     known = guarantee_curve(plan.epsilon, plan.delta)
     return lambda epsilon: min(composed.delta_at(epsilon).upper, known(epsilon))
-
-
-def proved_limit(plan: Plan) -> KnownLimit | None:
-    """The limit for what a plan asks of one number."""
-    from pbdp.planning.limit.of_plan import limit_of
-
-    if plan.is_joint or plan.requirement.coordinates is not None:
-        return None
-    return limit_of(plan.requirement, plan.epsilon)
 
 
 def common_delta(requirements: Sequence[Requirement], rdp_order: float | None = None) -> float | None:

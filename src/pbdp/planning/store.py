@@ -1,7 +1,6 @@
-"""Plan files are read: what is read is checked, not believed. Files of earlier versions are read, too.
+"""Plan files are read: what is read is checked, not believed.
 
-What will be drawn is certified again when it is read; what else was compared, and the limit, when somebody
-asks for them.
+What will be drawn is certified again when it is read.
 """
 
 from __future__ import annotations
@@ -9,13 +8,11 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import replace
-from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from pbdp.checks import Check, Verified, checked
-from pbdp.digits import percent_down, rounded_down, rounded_up
+from pbdp.checks import Check, Verified
+from pbdp.digits import percent_down, rounded_up
 from pbdp.errors import PbdpError, PlanFileError
 from pbdp.json_records import NotJsonError, content_of, json_of, kind_of, kind_of_record
 from pbdp.mechanism.absolute import AbsoluteRegion
@@ -30,19 +27,16 @@ from pbdp.mechanism.region import Region
 from pbdp.mechanism.relative import RelativeRegion
 from pbdp.mechanism.requirement import Requirement
 from pbdp.noise.family import kernel_from
-from pbdp.planning.certificate import SPLIT, Certified, certified
-from pbdp.planning.plan import Part, Plan, plan_of, proved_limit
-from pbdp.planning.records import FORMAT, VERSION, Record
-
-if TYPE_CHECKING:
-    from pbdp.planning.limit.of_plan import KnownLimit
+from pbdp.planning.certificate import SPLIT, certified
+from pbdp.planning.plan import Plan, plan_of
+from pbdp.planning.records import FORMAT, VERSION, Record, plan_record
 
 # Two machines may differ in the last digits of a certificate; a loaded plan has the figure of the second.
 SAME = 1e-9
 EDITED = "The file was edited, or is damaged; make the plan again."
 
 
-def load_plan(path: Path, neighbors: str | None = None) -> Plan:
+def load_plan(path: str | Path, neighbors: str | None = None) -> Plan:
     """Read a plan and check it; refused if it is for another relation than the one relied on."""
     content = content_of("plan file", path, PlanFileError)
     try:
@@ -64,15 +58,12 @@ _HOW = "Make it with `pbdp plan -o FILE`."
 
 
 def plan_from_record(record: object, name: str = "record") -> Plan:
-    """The plan of a record of any version; its certificate is computed again, and has to agree."""
-    from pbdp.planning.older_files import as_written_now
-
+    """The plan of a record; its certificate is computed again, and has to agree."""
     with _refused_if_broken(name):
-        known = record if _is_current(record) else as_written_now(record, name)
-        if not isinstance(known, dict) or known.get("format") != FORMAT:
-            raise PlanFileError(name, "a plan", kind_of_record(known), _HOW)
-        version = known.get("version")
-        if version not in (1, VERSION) or isinstance(version, bool):
+        if not isinstance(record, dict) or record.get("format") != FORMAT:
+            raise PlanFileError(name, "a plan", kind_of_record(record), _HOW)
+        version = record.get("version")
+        if version != VERSION or isinstance(version, bool):
             later = isinstance(version, int) and version > VERSION
             raise PlanFileError(
                 f"version of {name}",
@@ -80,11 +71,9 @@ def plan_from_record(record: object, name: str = "record") -> Plan:
                 version,
                 "It was made by a later pbdp; upgrade." if later else "Make the plan again.",
             )
-        return _joint(known) if "parts" in known else _single(known)
-
-
-def _is_current(record: object) -> bool:
-    return isinstance(record, dict) and (record.get("format"), record.get("version")) == (FORMAT, VERSION)
+        plan = _joint(record) if "parts" in record else _single(record)
+        _check(plan_record(plan), record, "plan")
+        return plan
 
 
 @contextmanager
@@ -106,17 +95,11 @@ def _refused_if_broken(name: str) -> Iterator[None]:
 
 def _single(record: Record) -> Plan:
     requirement = requirement_from_record(record)
-    chosen = _checked(requirement, {**record["mechanism"], "epsilon": record["epsilon"]})
-    plan = plan_of(requirement, chosen)
-    _check_part(plan.only, record)
-    claims, shown = record["compared"], record.get("alternatives")
-    if not isinstance(claims, list) or not isinstance(shown, list | None):
-        raise TypeError("not a list")
-    return replace(
-        plan,
-        compared=partial(_compared, requirement, claims, shown),
-        proved=partial(_proved_again, record["limit"]),
-    )
+    entry = certified(requirement, design_from_record(record["mechanism"], requirement))
+    if entry is None:
+        asked = f"at least {percent_down(requirement.confidence)}"
+        raise PlanFileError("confidence of the plan", asked, "less", EDITED)
+    return plan_of(requirement, entry)
 
 
 def _joint(record: Record) -> Plan:
@@ -131,78 +114,22 @@ def _joint(record: Record) -> Plan:
         parts.append((claim["name"], requirement, design))
     # a plan is certified by the argument that it names
     split = record["certificate"]["method"] == SPLIT
-    plan = joint_plan(parts, missing=_number(record["missing"]), split=split)
-    for part, claim in zip(plan.parts, record["parts"], strict=True):
-        _check_part(part, claim)
-    _same("epsilon", plan.epsilon, record["epsilon"])
-    _same("epsilon_lower", plan.certificate.epsilon_lower, record["certificate"]["epsilon_lower"])
-    if record["certificate"]["method"] != plan.certificate.method:
-        method = record["certificate"]["method"]
-        raise PlanFileError("method of the plan", repr(plan.certificate.method), repr(method), EDITED)
-    return plan
+    return joint_plan(parts, missing=_number(record["missing"]), split=split)
 
 
-def _checked(requirement: Requirement, claim: Record) -> Certified:
-    """The design of a record with its certificate; the epsilon that it claims has to be the one found."""
-    entry = certified(requirement, design_from_record(claim, requirement))
-    if entry is None:
-        raise PlanFileError(
-            "confidence of the plan", f"at least {percent_down(requirement.confidence)}", "less", EDITED
-        )
-    _same("epsilon of the plan", entry.certificate.epsilon, claim["epsilon"])
-    return entry
-
-
-def _check_part(part: Part, claim: Record) -> None:
-    """The public fields say the same as what was found."""
-    _same("confidence of the plan", part.confidence, claim["confidence"])
-    for name, actual in (("step", part.design.output_grid.step), ("within", part.requirement.width)):
-        if name in claim and claim[name] != actual:
-            raise PlanFileError(name, f"{actual}, as the mechanism has", claim[name], EDITED)
-
-
-def _compared(
-    requirement: Requirement, claims: list[Record], shown: list[Record] | None
-) -> tuple[Certified, ...]:
-    """What the plan was compared with; the figures that are shown of it have to be those that were found."""
-    with _refused_if_broken("what the plan was compared with"):
-        found = tuple(_checked(requirement, claim) for claim in claims)
-        if shown is None:
-            return found
-        # figures as published, which guarantee nothing, stood there too
-        guaranteed = [claim for claim in shown if claim["guaranteed"] is not False]
-        if [claim["family"] for claim in guaranteed] != [entry.design.name for entry in found]:
-            raise PlanFileError("alternatives", "those that were compared", "others", EDITED)
-        for entry, claim in zip(found, guaranteed, strict=True):
-            _same(f"epsilon of {entry.design.name}", entry.certificate.epsilon, claim["epsilon"])
-            _same(f"confidence of {entry.design.name}", entry.certificate.confidence, claim["confidence"])
-        return found
-
-
-def _proved_again(claim: Record | None, plan: Plan) -> KnownLimit | None:
-    """The limit of a file: its proof is checked, nothing is searched for.
-
-    Files of before hold no proof. What can be proved is found again and the smaller of the two is shown, as
-    how far a search came depended on the machine; that a plan beats its own limit cannot be.
-    """
-    if claim is None:
-        return None
-    with _refused_if_broken("limit"):
-        claimed = _number(claim["epsilon"])
-        if not 0 <= claimed <= plan.epsilon * (1 + SAME):
-            raise PlanFileError("limit", f"0 to the plan's {plan.epsilon:.9g}", f"{claimed:.9g}", EDITED)
-        if claim.get("proof") is not None:
-            from pbdp.planning.limit.of_plan import limit_from_record
-
-            return limit_from_record(claim, plan.requirement)
-        found = proved_limit(plan)
-        return None if found is None else replace(found, epsilon=min(found.epsilon, claimed))
-
-
-def _same(name: str, actual: float, claimed: Any) -> None:
-    """Refuse a figure that is not the one that was computed, but for the last digits."""
-    if not math.isclose(actual, _number(claimed), rel_tol=SAME):
-        raise PlanFileError(name, f"{actual:.9g}, as the accounting gives", f"{claimed:.9g}", EDITED)
+def _check(found: Any, claimed: Any, name: str) -> None:
+    """Refuse a record that does not say what was found, but for the last digits of figures."""
+    if isinstance(found, dict):
+        for key, value in found.items():
+            _check(value, claimed[key], f"{key} of the {name}")
+    elif isinstance(found, list | tuple):
+        for value, other in zip(found, claimed, strict=True):
+            _check(value, other, name)
+    elif isinstance(found, float):
+        if not math.isclose(found, _number(claimed), rel_tol=SAME):
+            raise PlanFileError(name, f"{found:.9g}, as the accounting gives", f"{claimed:.9g}", EDITED)
+    elif found != claimed or isinstance(found, bool) != isinstance(claimed, bool):
+        raise PlanFileError(name, f"{found}".rstrip("."), f"{claimed}".rstrip("."), EDITED)
 
 
 def _number(value: object) -> float:
@@ -251,12 +178,16 @@ def design_from_record(record: Record, requirement: Requirement) -> AnyDesign:
     """The design of a record, refused if it is not one that the requirement may have."""
     design: AnyDesign | None
     if not requirement.is_one_by_one and "grid" not in record:
-        from pbdp.planning.vectors.candidates import read_vector_design
+        from pbdp.planning.vectors.product_laplace import read_product
 
-        design = read_vector_design(record, requirement)
+        design = read_product(record, requirement)
         if design is None:
             norm = requirement.coordinates and requirement.coordinates.norm
             raise PlanFileError("mechanism", f"one for the norm {norm}", record["kernel"], EDITED)
+    elif "weights" in record:
+        from pbdp.planning.answer_laws import read_answer_laws
+
+        design = read_answer_laws(record)
     else:
         design = _design(record, requirement.each)
     if record["family"] != design.name:
@@ -292,7 +223,6 @@ def _design(record: Record, requirement: Requirement) -> Design:
         offset=record["offset_in_steps"],
         clamp=clamp,
         decoder=decoder,
-        rounded_up=_flag(record.get("rounded_up", False)),
     )
 
 
@@ -310,15 +240,14 @@ def _publishes_one(decoder: Decoder | None, grid: LinearGrid) -> bool:
 
 def _grid(record: Record, requirement: Requirement) -> Grid:
     """A grid that the requirement allows; a relative requirement's own figures are checked by the grid."""
-    values = {name: value for name, value in record.items() if name != "kind"}
     if record["kind"] == "log":
-        log = LogGrid(**values)
+        log = LogGrid(**{name: record[name] for name in ("theta", "tau", "nonnegative", "step", "whole")})
         if _flag(log.whole) is not requirement.integer:
             raise PlanFileError(
                 "grid", "whole exactly for whole answers", log.describe(), "Make the plan again."
             )
         return log
-    grid = LinearGrid(**values)
+    grid = LinearGrid(**{name: record[name] for name in ("step", "rounded", "down", "whole")})
     whole = requirement.integer and _flag(grid.rounded)
     asked = 1 if requirement.integer and not whole else requirement.step
     marks = _flag(grid.rounded), _flag(grid.whole), _flag(grid.down) and not requirement.lies_flush(grid.step)
@@ -336,26 +265,7 @@ def _flag(value: object) -> bool:
 
 
 def verify_plan(path: str | Path) -> Verified:
-    """All that a plan file claims, found again: also what was compared, and the limit.
-
-    One whose noise does not keep its claims is refused when it is read.
-    """
-    plan = load_plan(Path(path))
-
-    def compared() -> str:
-        return f"{len(plan.others)} other noise laws, each certified again"
-
-    def limit() -> str:
-        return (
-            "none is claimed"
-            if plan.limit is None
-            else f"epsilon {rounded_down(plan.limit.epsilon)}, proved again"
-        )
-
+    """All that a plan file claims, found again; noise that does not keep its claims is refused when read."""
+    plan = load_plan(path)
     words = f"epsilon {rounded_up(plan.epsilon)}, computed again from the noise"
-    checks = (
-        Check(name="certificate", holds=True, words=words),
-        checked("compared", compared),
-        checked("limit", limit),
-    )
-    return Verified.of(plan, checks)
+    return Verified.of(plan, (Check(name="certificate", holds=True, words=words),))

@@ -20,7 +20,7 @@ from pbdp.mechanism.custom import CustomRegion
 from pbdp.planning.plan import Plan, number_design
 from pbdp.planning.pricing import Claim, Price, Terms, fingerprint, price
 from pbdp.planning.pricing.priced import compose_plans, losses_of, name_of
-from pbdp.planning.together import plan_together
+from pbdp.planning.together.search import plan_together
 from tests.planning.together.enumeration import worst
 from tests.planning.together.requirements import FEW, count
 

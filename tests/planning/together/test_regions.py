@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
 from functools import cache
 from itertools import product
-from pathlib import Path
 
 import pytest
 
 import pbdp
-from pbdp.cli.main import main
 from pbdp.mechanism.absolute import AbsoluteRegion
 from pbdp.mechanism.fixed import FixedRegion
 from pbdp.mechanism.relative import RelativeRegion
@@ -23,7 +20,7 @@ from pbdp.mechanism.weights import TOTAL
 from pbdp.planning.plan import Plan, number_design
 from pbdp.planning.records import plan_record
 from pbdp.planning.store import plan_from_record
-from pbdp.planning.together import plan_together
+from pbdp.planning.together.search import plan_together
 from tests.planning.listed import law_of, lost
 
 FAMILIES = ("laplace", "staircase")
@@ -88,28 +85,21 @@ def test_it_costs_no_more_than_separate_plans() -> None:
     assert plan_from_record(plan_record(joint())) == joint()
 
 
-def test_the_command_line_takes_percentages_and_ranges(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    file = tmp_path / "both.toml"
-    file.write_text(
-        'delta = 1e-6\n[visits]\nwithin = "20%+5"\nnonnegative = true\nconfidence = 0.9\nsensitivity = 1\n'
-        "integer = true\n[rating]\nwithin = 5\nrange = [0, 10]\nconfidence = 0.9\nsensitivity = 100\n"
-        "[stars]\nrange = [0, 5]\nscale = 2\nconfidence = 0.8\nsensitivity = 1\ninteger = true\n",
-        encoding="utf-8",
+def test_words_take_percentages_and_ranges() -> None:
+    usual = {"confidence": 0.9, "sensitivity": 1}
+    plan = pbdp.plan(
+        {
+            "visits": usual | {"within": "20%+5", "nonnegative": True, "integer": True},
+            "rating": usual | {"within": 5, "range": (0, 10), "sensitivity": 100},
+            "stars": usual | {"range": (0, 5), "scale": 2, "integer": True},
+        },
+        delta=1e-6,
     )
-    assert main(["together", str(file), "--json", "-o", str(tmp_path / "plan.json")]) == 0
-    told = json.loads(capsys.readouterr().out)
-    plan = pbdp.Plan.load(tmp_path / "plan.json")
-    assert told["epsilon"] == plan.epsilon
     parts = {part.name: part for part in plan.parts}
     # one number meets the second for nothing, and one person changes no more than the range
     assert parts["rating"].requirement.sensitivity == 10
     assert parts["rating"].design.decoder is not None
     assert parts["rating"].design.decoder.is_constant
     assert parts["stars"].design.region == FixedRegion(low=0.0, high=5.0)
-    file.write_text(
-        "delta = 1e-6\n[a]\nconfidence = 0.9\nsensitivity = 1\nrange = [0, 5]\n", encoding="utf-8"
-    )
-    assert main(["together", str(file)]) == 2
-    assert "scale must be given with a fixed range" in capsys.readouterr().err
+    with pytest.raises(pbdp.InputError, match="scale of a must be given with a fixed range"):
+        pbdp.plan({"a": usual | {"range": (0, 5)}}, delta=1e-6)

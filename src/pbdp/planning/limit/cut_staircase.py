@@ -20,8 +20,8 @@ import numpy as np
 from pbdp.errors import CannotCertifyError
 from pbdp.mechanism.weights import LARGEST_TABLE
 from pbdp.noise.kernel import Array
-from pbdp.planning.limit.closed_form import staircase_epsilon
-from pbdp.planning.limit.question import Question
+from pbdp.planning.limit.closed_form import CLOSE, Question
+from pbdp.root_finding import least_enough
 
 # Where no privacy need be lost at all, this share of the staircase's loss is as good as none.
 FLOOR = 1e-6
@@ -29,17 +29,19 @@ FLOOR = 1e-6
 
 def cut_epsilon(question: Question) -> float:
     """The least loss of a cut staircase that meets the confidence."""
+    missed = 1 - question.confidence
     high = staircase_epsilon(question)
     low = FLOOR * high
-    if _confidence(question, low) >= question.confidence:
+    if _miss(question, low) <= missed:
         return low
-    for _ in range(60):
-        middle = (low + high) / 2
-        if _confidence(question, middle) < question.confidence:
-            low = middle
-        else:
-            high = middle
-    return high
+    return least_enough(lambda epsilon: _miss(question, epsilon) - missed, high, close=CLOSE)
+
+
+def staircase_epsilon(question: Question) -> float:
+    """Loss of the aligned staircase that just meets the confidence: the limit for delta = 0."""
+    missed = 1 - question.confidence
+    start = -math.log(missed) / (question.whole_steps + 1)
+    return least_enough(lambda epsilon: question.staircase_miss(epsilon) - missed, start, close=CLOSE)
 
 
 def cut_masses(question: Question, epsilon: float) -> Array:
@@ -69,16 +71,17 @@ def cut_levels(question: Question, epsilon: float) -> tuple[int, float]:
     return last, min(max(end, 0.0), height * x)
 
 
-def _confidence(question: Question, epsilon: float) -> float:
+def _miss(question: Question, epsilon: float) -> float:
+    """1 - confidence of the cut staircase of loss epsilon."""
     if question.delta == 0:
-        return 1 - question.staircase_miss(epsilon)
+        return question.staircase_miss(epsilon)
     last, end = cut_levels(question, epsilon)
     if last < question.whole_steps:
-        return 1.0
+        return 0.0
     width = 2 * question.sensitivity
     outside = width * (_levels_sum(epsilon, question.whole_steps, last) + end)
     inside = question.central_points + width * _levels_sum(epsilon, 0, question.whole_steps)
-    return inside / (inside + outside)
+    return outside / (inside + outside)
 
 
 def _levels_sum(epsilon: float, after: int, last: int) -> float:

@@ -11,7 +11,6 @@ one by one. The cost of a plan depends on what is left.
 from __future__ import annotations
 
 from pbdp.planning.pricing.priced import Claim, Measured, Priced, fingerprint
-from pbdp.planning.pricing.quote import Price, price
-from pbdp.planning.pricing.terms import Amounts, Plans, Terms
+from pbdp.planning.pricing.terms import Amounts, Plans, Price, Terms, price
 
 __all__ = ["Amounts", "Claim", "Measured", "Plans", "Price", "Priced", "Terms", "fingerprint", "price"]

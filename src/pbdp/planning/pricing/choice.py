@@ -17,33 +17,28 @@ from pbdp.accounting.filters.rule import NATS
 from pbdp.digits import percent_down
 from pbdp.errors import CannotCertifyError, InputError, PbdpError
 from pbdp.mechanism.absolute import AbsoluteRegion
-from pbdp.mechanism.design import AnyDesign
 from pbdp.mechanism.requirement import Requirement
 from pbdp.planning.certificate import certified
 from pbdp.planning.plan import Plan, plan_of
-from pbdp.planning.planner import FAMILIES, moving_designs, plan_for
+from pbdp.planning.planner import certified_laws, plan_for
 from pbdp.planning.pricing.priced import Priced
-from pbdp.planning.pricing.quote import Price
-from pbdp.planning.pricing.terms import Amounts, Terms, amount_name
+from pbdp.planning.pricing.terms import Amounts, Price, Terms, amount_name
+from pbdp.root_finding import between, least_whole
 
 # Laws are also looked for as if so many releases were made.
 MANY = 100
-# Where widths are so many sensitivities, few laws are tried, and none is certified for all of those releases.
-LONG = 1 << 17
 # Below so many of the same, how many fit decides, and not the cost of the first.
 FEW = 30
 # Where a law takes less than this share of the whole budget, none is looked for that would take still less.
 NEGLIGIBLE = 1e-9
 # When a width or a confidence is searched for, these stand for all.
 QUICK = ("laplace", "huber")
-# What a share buys is looked for up to this many sensitivities, beyond which there is next to nothing left,
-# down to one over so many, and so closely (relative, on the searched scale).
-WIDEST, FINEST = 1e4, 1e6
+# What a share buys is looked for up to so many sensitivities, beyond which next to nothing is left, up to the
+# odds of a miss at a confidence of 10 %, and so closely (relative).
+WIDEST, MOST_ODDS = 1e4, 9.0
 TOLERANCE = 1e-2
 # How many of the easiest requests are tried before it is said that none would fit.
 _ENDS = 3
-# Odds of a tenth, and of all but 1e-13.
-LEAST_LOG_ODDS, MOST_LOG_ODDS = -2.1972, 30.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,7 +57,7 @@ class Affordable:
     spent: Amounts
     blocks: tuple[str, ...]
     share: float = 1.0
-    families: tuple[str, ...] = FAMILIES
+    families: tuple[str, ...] | None = None
 
     @property
     def limit(self) -> str:
@@ -85,7 +80,7 @@ class Affordable:
         if not fitting:
             return None
         best = min(fitting, key=lambda entry: _costs(entry.price))
-        spent = (best.price.share or 0.0) / max(1 - best.price.spent_before, 1e-300)
+        spent = (best.price.share or 0.0) / max(1 - best.price.spent_before, math.ulp(1.0))
         if spent < 1 / FEW:
             return best
         # where few fit, their number is what counts
@@ -97,72 +92,47 @@ class Affordable:
         return [entry for entry in priced if self._is_within(entry.price)]
 
     def largest_confidence(self, requirement: Requirement) -> Plan:
-        """The plan with the largest confidence; the one in `requirement` is only a place holder.
+        """The plan with the largest confidence; the one in `requirement` is only a place holder."""
 
-        Searched on the scale of log-odds, on which the price is close to linear.
-        """
+        def at(odds: float) -> Requirement:
+            return replace(requirement, confidence=1 / (1 + odds))
 
-        def at(log_odds: float) -> Plan | None:
-            confidence = 1 / (1 + math.exp(-log_odds))
-            return self.plan(replace(requirement, confidence=confidence)) if confidence < 1 else None
-
-        return self._furthest(at, LEAST_LOG_ODDS, MOST_LOG_ODDS, "a confidence of 10 %")
+        return self._least(at, MOST_ODDS, "a confidence of 10 %")
 
     def narrowest(self, requirement: Requirement) -> Plan:
         """The plan with the narrowest width on both sides; that in `requirement` is only a place holder."""
 
-        def at(width: float) -> Plan | None:
+        def at(width: float) -> Requirement:
+            return replace(requirement, region=AbsoluteRegion.even(width))
+
+        widest, whole = WIDEST * requirement.sensitivity, requirement.integer
+        easiest = AbsoluteRegion.even(widest).describe()
+        return self._least(at, float(math.ceil(widest)) if whole else widest, easiest, whole=whole)
+
+    def _least(
+        self, at: Callable[[float], Requirement], most: float, easiest: str, *, whole: bool = False
+    ) -> Plan:
+        """The plan of the least number whose requirement fits; the easiest, `most`, is looked at first."""
+        made: dict[float, Plan | None] = {}
+
+        def short(x: float) -> float:
             try:
-                return self.plan(replace(requirement, region=AbsoluteRegion.even(width)))
+                made[x] = self.plan(at(x))
             except InputError:
-                return None
+                made[x] = None
+            return 1.0 if made[x] is None else -1.0
 
-        widest = WIDEST * requirement.sensitivity
-        words = AbsoluteRegion.even(widest).describe()
-        if requirement.integer:
-            return self._narrowest_whole(at, math.ceil(widest), words)
-        finest = requirement.sensitivity / FINEST
-        return self._furthest(lambda x: at(math.exp(-x)), -math.log(widest), -math.log(finest), words)
-
-    def _furthest(self, at: Callable[[float], Plan | None], easy: float, hard: float, easiest: str) -> Plan:
-        """The plan furthest from `easy` toward `hard` that exists, by halving."""
-        best, low, high = at(easy), easy, hard
-        if best is None:
-            raise self._too_much(easiest)
-        while high - low > TOLERANCE:
-            middle = (low + high) / 2
-            made = at(middle)
-            if made is None:
-                high = middle
-            else:
-                best, low = made, middle
-        return best
-
-    def _narrowest_whole(self, at: Callable[[float], Plan | None], widest: int, easiest: str) -> Plan:
-        """The same over whole widths: doubled until one fits, then halved."""
-        if at(widest) is None:
-            raise self._too_much(easiest)
-        low, high = 0, 1
-        best = at(high)
-        while best is None:
-            low, high = high, min(2 * high, widest)
-            best = at(high)
-        while high - low > 1:
-            middle = (low + high) // 2
-            made = at(middle)
-            if made is None:
-                low = middle
-            else:
-                best, high = made, middle
-        return best
-
-    def _too_much(self, easiest: str) -> CannotCertifyError:
-        return CannotCertifyError(f"Even {easiest} costs more than {self.limit}. Allow more.")
+        found = between(short, most, close=TOLERANCE, beside=2.0, most=most, whole=whole)[1]
+        plan = made.get(found)
+        if plan is None:
+            raise CannotCertifyError(f"Even {easiest} costs more than {self.limit}. Allow more.")
+        return plan
 
     def fits_planned(self, requirement: Requirement) -> bool:
-        """Whether the plan that the planner makes for a requirement fits."""
+        """Whether the plan that the planner makes for a requirement and this budget fits."""
+        reserve = self.terms.reserve_left(self.spent)
         try:
-            return self._is_within(self._price(plan_for(requirement, self.families)))
+            return self._is_within(self._price(plan_for(requirement, self.families, reserve)))
         except PbdpError:
             return False
 
@@ -185,33 +155,28 @@ def _costs(price: Price) -> tuple[float, int]:
     return (price.share or 0.0), max(cost.get(amount_name("reach", block), 0) for block in price.blocks)
 
 
-def laws_for(requirement: Requirement, families: tuple[str, ...] = FAMILIES) -> tuple[Plan, ...]:
+def laws_for(requirement: Requirement, families: tuple[str, ...] | None = None) -> tuple[Plan, ...]:
     """Every certified law for the requirement, as a plan of one release."""
     return laws_for_one(requirement, families) + laws_for_many(requirement, families)
 
 
-@lru_cache(maxsize=256)
-def laws_for_one(requirement: Requirement, families: tuple[str, ...]) -> tuple[Plan, ...]:
+@lru_cache
+def laws_for_one(requirement: Requirement, families: tuple[str, ...] | None) -> tuple[Plan, ...]:
     """The laws that are certified for the requirement."""
-    single = plan_for(requirement, families)
-    return tuple(plan_of(requirement, entry) for entry in (single.chosen, *single.others))
+    return tuple(plan_of(requirement, entry) for entry in certified_laws(requirement, families))
 
 
-@lru_cache(maxsize=256)
-def laws_for_many(requirement: Requirement, families: tuple[str, ...]) -> tuple[Plan, ...]:
+@lru_cache
+def laws_for_many(requirement: Requirement, families: tuple[str, ...] | None) -> tuple[Plan, ...]:
     """Further laws, which are best for many releases."""
     seen = [plan.mechanism for plan in laws_for_one(requirement, families)]
     if not seen[0].follows_answer or requirement.releases > 1:
         return ()
-    asked = replace(requirement, releases=MANY)
-    if requirement.region.width > LONG * requirement.sensitivity:
-        designs: list[AnyDesign] = list(moving_designs(asked.each, families))
-    else:
-        try:
-            many = plan_for(asked, families, per_answer=False)
-        except CannotCertifyError:
-            return ()
-        designs = [entry.design for entry in (many.chosen, *many.others)]
+    try:
+        many = certified_laws(replace(requirement, releases=MANY), families)
+    except CannotCertifyError:
+        return ()
+    designs = [entry.design for entry in many]
     found = (certified(requirement, design) for design in designs if design not in seen)
     return tuple(plan_of(requirement, entry) for entry in found if entry is not None)
 
@@ -276,7 +241,7 @@ def _releases_that_fit(affordable: Affordable, plan: Plan) -> int:
 
     def fits(count: int) -> bool:
         part = replace(plan.only, requirement=replace(plan.requirement, releases=count))
-        fewer = replace(plan, parts=(part,), compared=tuple, proved=None)
+        fewer = replace(plan, parts=(part,))
         return _number_that_fits(affordable, fewer, 2) == 1
 
     return _most(plan.requirement.releases, fits)
@@ -284,8 +249,5 @@ def _releases_that_fit(affordable: Affordable, plan: Plan) -> int:
 
 def _most(below: int, fits: Callable[[int], bool]) -> int:
     """The largest number below this one that fits, if smaller ones do."""
-    low, high = 0, below
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (middle, high) if fits(middle) else (low, middle)
-    return low
+    first = least_whole(lambda count: 1.0 if fits(count) else -1.0, 1.0, below - 1)
+    return max((below if first is None else first) - 1, 0)

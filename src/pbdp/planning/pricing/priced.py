@@ -3,9 +3,9 @@
 The fingerprint is of what was asked and which noise answers it, of nothing that may differ in a copy.
 
 What each reveals: the pairs of laws that stand for it in a filter, and the exact composition of several.
-Numbers with noise from a table enter with the table's own pairs; noise for whole vectors with the pair of its
-curve of delta; what is known by its (epsilon, delta) alone, and the probability that a joint plan sets
-aside, as randomized response (proved in `accounting.filters.steps` and `planning.together.joint`).
+Numbers with noise from a table enter with the table's own pairs; what is known by its (epsilon, delta) alone,
+noise for whole vectors too, and the probability that a joint plan sets aside, as randomized response (proved
+in `accounting.filters.steps` and `planning.together.joint`).
 """
 
 from __future__ import annotations
@@ -26,14 +26,13 @@ from pbdp.accounting.filters.package import package_law
 from pbdp.accounting.filters.rule import not_below_written, written
 from pbdp.accounting.filters.steps import claimed_release, design_release, symmetric_law
 from pbdp.errors import InputError
-from pbdp.json_records import as_before, digest
+from pbdp.json_records import digest
 from pbdp.mechanism.design import AnyDesign, Design
 from pbdp.mechanism.neighbors import Neighbors
 from pbdp.mechanism.requirement import Requirement
 from pbdp.parameters import fraction, non_negative, positive, whole
+from pbdp.planning.certificate import ProvenDesign
 from pbdp.planning.plan import Plan
-from pbdp.planning.vectors.design import VectorDesign
-from pbdp.planning.vectors.loss import vector_release
 
 # Certified figures are left out: two machines may differ in their last digits (see `store`), and they
 # follow from the rest. So are what else was compared, texts, and the version of the format.
@@ -135,7 +134,7 @@ def name_of(plan: Priced) -> str:
 @lru_cache(maxsize=1024)
 def fingerprint(plan: Priced) -> str:
     """SHA-256, in hexadecimal, of the plan's requirement and noise as canonical JSON."""
-    return digest(_plain(as_before(_essence(plan))))
+    return digest(_plain(_essence(plan)))
 
 
 def _plain(value: object) -> object:
@@ -169,8 +168,9 @@ def _essence(plan: Priced) -> Record:
             "neighbors": plan.neighbors,
             "parts": parts,
         }
-    asked, design = plan.requirement, plan.mechanism
-    return _of_number(asked, design) if asked.coordinates is None else _of_vector(asked, design)
+    asked = plan.requirement
+    own = {"delta": asked.delta, "rdp_order": asked.rdp_order, "neighbors": asked.neighbors}
+    return {"kind": "plan", **own, **_of_part(asked, plan.mechanism)}
 
 
 def _of_part(asked: Requirement, design: AnyDesign) -> Record:
@@ -179,37 +179,6 @@ def _of_part(asked: Requirement, design: AnyDesign) -> Record:
         "releases": asked.releases,
         "requirement": asked.record(),
         "mechanism": design.record(),
-    }
-
-
-def _of_number(asked: Requirement, design: AnyDesign) -> Record:
-    own = {"delta": asked.delta, "rdp_order": asked.rdp_order, "neighbors": asked.neighbors}
-    return {"kind": "plan", **own, **_of_part(asked, design)}
-
-
-def _of_vector(asked: Requirement, design: AnyDesign) -> Record:
-    coordinates = asked.coordinates
-    if coordinates is None:
-        raise AssertionError("a vector has coordinates")
-    return {
-        "kind": "vector plan",
-        "delta": asked.delta,
-        "norm": coordinates.norm,
-        "dimensions": coordinates.dimensions,
-        "within": asked.half_width,
-        # a percentage that the noise does not show
-        **({} if asked.kept_region == asked.region else {"region": asked.region.record()}),
-        "sensitivity": asked.sensitivity,
-        "neighbors": asked.neighbors,
-        "requirement": {
-            "confidence": asked.confidence,
-            "integer": asked.integer,
-            "touches": coordinates.touches,
-            **({} if coordinates.change_norm is None else {"change_norm": coordinates.change_norm}),
-            "step": asked.step,
-        },
-        # noise of every coordinate is known as that of the plan for one of them
-        "mechanism": _of_number(asked.each, design) if isinstance(design, Design) else design.record(),
     }
 
 
@@ -245,7 +214,7 @@ def compose_plans(plans: Iterable[tuple[Priced, int]], precision: float = PRECIS
     return compose(parts, precision)
 
 
-@lru_cache(maxsize=256)
+@lru_cache
 def losses_of(plans: tuple[tuple[Priced, int], ...], aside: float) -> Losses:
     """All of the plans, each made so many times, as one step; a composition may set `aside` so much mass."""
     parts: list[tuple[Laws, int]] = []
@@ -268,7 +237,7 @@ def losses_of(plans: tuple[tuple[Priced, int], ...], aside: float) -> Losses:
     return Losses(laws=_with_missing((law,), missing), reach=reach)
 
 
-@lru_cache(maxsize=64)
+@lru_cache
 def _table_laws(design: Design, steps: int) -> Laws:
     return design_release(design, steps).covered
 
@@ -280,9 +249,9 @@ def _untabled_laws(plan: Priced) -> list[Laws]:
     if isinstance(plan, Claim):
         return [claimed_release(not_below_written(plan.epsilon), not_below_written(plan.delta)).covered]
     return [
-        vector_release(part.design, part.requirement).covered
+        part.design.release(part.requirement).covered
         for part in plan.parts
-        if isinstance(part.design, VectorDesign)
+        if isinstance(part.design, ProvenDesign)
     ]
 
 

@@ -14,6 +14,8 @@ some blocks is paid from these, and leaves the others as they are.
     because of what other blocks gave: such choices are part of the past that the theorem allows.
 
 Under replace a person may move from one block to another and change two, so blocks are refused there.
+
+A `Price` is that of plans in a budget: what they cost of it, what is left, and how many more of the same fit.
 """
 
 from __future__ import annotations
@@ -22,18 +24,19 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Any
 
 from pbdp.accounting import RESERVE
-from pbdp.accounting.composition.case import infinite_mass
-from pbdp.accounting.filters.rule import NATS, PROBABILITIES, Filter, Left, written
+from pbdp.accounting.composition.truncation import infinite_mass
+from pbdp.accounting.filters.rule import NATS, PROBABILITIES, Filter, Left, not_above, written
 from pbdp.accounting.risk import guarantee_curve, guessed_right, risk_words
-from pbdp.digits import delta_text, epsilon_text
-from pbdp.errors import ContradictionError, InputError
+from pbdp.digits import delta_text, epsilon_text, percent_up, rounded_up
+from pbdp.errors import ContradictionError, InputError, shown
 from pbdp.json_records import digest
 from pbdp.mechanism.neighbors import Neighbors
-from pbdp.planning.pricing.priced import Claim, Priced, compose_plans, fingerprint, losses_of
+from pbdp.parameters import instance
+from pbdp.planning.pricing.priced import Claim, Priced, compose_plans, fingerprint, losses_of, name_of
 
 Amounts = dict[str, int]
 Record = dict[str, Any]
@@ -42,8 +45,6 @@ NO_END = 10**24
 MOST_BLOCKS = 256
 LONGEST_BLOCK = 80
 WHOLE = ""
-# How budgets were kept before.
-EARLIER = ("renyi", "sum", "batch")
 KINDS = ("variance", "reach", "reserve")
 # A composition may set aside so much of the reserve that is left, in powers of two to meet the same again.
 _ASIDE = 2.0**-14
@@ -85,13 +86,7 @@ class Terms:
                 raise ValueError("another rule")
             return cls(**numbers, neighbors=_text(record["neighbors"]), blocks=tuple(map(_text, blocks)))
         except (LookupError, TypeError, ValueError):
-            rule = record.get("rule")
-            raise InputError(
-                "budget",
-                "one of this version of pbdp",
-                f"the rule {rule!r} of an earlier version of pbdp" if rule in EARLIER else "another",
-                "Keep it as it is and make a new ledger; what the old budget promised adds to the new one.",
-            ) from None
+            raise InputError("budget", "one that this pbdp knows", "another", "Upgrade pbdp.") from None
 
     def limits(self) -> Amounts:
         """What may be spent in all."""
@@ -108,6 +103,7 @@ class Terms:
         """The blocks that a release reads: all of them, unless some are named."""
         if blocks is None:
             return self.every_block
+        instance("blocks", blocks, Iterable, "names of blocks")
         chosen = (blocks,) if isinstance(blocks, str) else tuple(blocks)
         if not self.blocks:
             remedy = "Blocks are declared when the budget is made: --blocks north,south."
@@ -132,6 +128,17 @@ class Terms:
             reach=of["reach"],
             reserve=max(start.reserve - of["reserve"], 0),
         )
+
+    @property
+    def noise_delta(self) -> float:
+        """What the reserve leaves of delta, rounded down: plans at it need nothing of the reserve."""
+        left = written(self.delta) - Fraction(_start(self.filter).reserve, PROBABILITIES)
+        return not_above(left)
+
+    def reserve_left(self, spent: Mapping[str, int]) -> float:
+        """What is left of the reserve, rounded down, in the block that has the least."""
+        least = min(self.left(spent, block).reserve for block in self.every_block)
+        return not_above(Fraction(least, PROBABILITIES))
 
     def cost(
         self, plans: Plans, spent: Mapping[str, int], blocks: Sequence[str] | None = None
@@ -250,7 +257,7 @@ class Terms:
                 raise InputError(
                     "neighbors",
                     f"{self.neighbors!r}, as for everything in this budget",
-                    repr(plan.neighbors),
+                    shown(plan.neighbors),
                     "Guarantees for different neighboring relations do not add up; plan with the same one.",
                 )
             if self.delta == 0 and not (isinstance(plan, Claim) and plan.delta == 0):
@@ -273,7 +280,7 @@ def amount_name(kind: str, block: str) -> str:
     return f"{kind} of {block}" if block else kind
 
 
-def _check_blocks(blocks: tuple[str, ...], neighbors: str) -> None:
+def _check_blocks(blocks: tuple[object, ...], neighbors: str) -> None:
     if not blocks:
         return
     if neighbors != Neighbors.ADD_REMOVE:
@@ -283,7 +290,9 @@ def _check_blocks(blocks: tuple[str, ...], neighbors: str) -> None:
             neighbors,
             "Replacing one person by another may change two blocks.",
         )
-    if not all(0 < len(block) <= LONGEST_BLOCK and block.isprintable() for block in blocks):
+    if not all(
+        isinstance(block, str) and 0 < len(block) <= LONGEST_BLOCK and block.isprintable() for block in blocks
+    ):
         raise InputError("blocks", f"names of 1 to {LONGEST_BLOCK} printable characters", "others")
     if repeated := [block for block in dict.fromkeys(blocks) if blocks.count(block) > 1]:
         raise InputError("blocks", "different names", f"{repeated[0]!r} twice")
@@ -291,14 +300,14 @@ def _check_blocks(blocks: tuple[str, ...], neighbors: str) -> None:
         raise InputError("blocks", f"at most {MOST_BLOCKS}", f"{len(blocks):,}")
 
 
-@lru_cache(maxsize=256)
+@lru_cache
 def _start(filter_: Filter) -> Left:
     return filter_.start()
 
 
 def _aside(left: Left) -> float:
     share = left.reserve / PROBABILITIES * _ASIDE
-    return 2.0 ** math.floor(math.log2(share)) if share > 1e-300 else 0.0
+    return 2.0 ** math.floor(math.log2(share)) if share > 0 else 0.0
 
 
 @lru_cache(maxsize=4096)
@@ -330,3 +339,123 @@ def _text(value: object) -> str:
     if not isinstance(value, str):
         raise TypeError("not a text")
     return value
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)  # no slots: what is asked for is found once
+class Price:
+    """What one package of each plan costs after `spent`, all of them as one step; None if it does not fit."""
+
+    terms: Terms
+    plans: Plans
+    blocks: tuple[str, ...]
+    spent: Amounts
+
+    def __repr__(self) -> str:
+        cost = "does not fit" if self.share is None else f"{percent_up(self.share)} of the budget"
+        return f"<Price of {self.label}: {cost}>"
+
+    @cached_property
+    def cost(self) -> Amounts | None:
+        """In the ledger's whole numbers."""
+        return self.terms.cost(self.plans, self.spent, self.blocks)
+
+    @property
+    def fits(self) -> bool:
+        """Whether it may be spent now."""
+        return self.cost is not None
+
+    @property
+    def spent_before(self) -> float:
+        """The share of the budget that is spent, of the blocks that pay."""
+        return self.terms.share(self.spent, self.blocks)
+
+    @property
+    def spent_after(self) -> float | None:
+        """The share that would be spent after it."""
+        cost = self.cost
+        if cost is None:
+            return None
+        after = {name: amount + cost[name] for name, amount in self.spent.items()}
+        return self.terms.share(after, self.blocks)
+
+    @property
+    def share(self) -> float | None:
+        """The share of the whole budget that it costs."""
+        after = self.spent_after
+        return None if after is None else max(after - self.spent_before, 0.0)
+
+    @cached_property
+    def times(self) -> tuple[int | None, bool]:
+        """How many fit one after the other, and whether this was counted; None if there is no end to it."""
+        found = [self.terms.times(self.plans, self.terms.left(self.spent, block)) for block in self.blocks]
+        counts = [count for count, _ in found if count is not None]
+        return (min(counts) if counts else None), all(exact for _, exact in found)
+
+    @property
+    def label(self) -> str:
+        """The noise in a word or two."""
+        each = [f"{name_of(plan)}{f' x {count}' if count > 1 else ''}" for plan, count in self.plans]
+        return " with ".join(each)
+
+    def describe(self) -> str:
+        """The price in words, one line a fact."""
+        if self.share is None or self.spent_after is None:
+            spent = percent_up(self.spent_before)
+            return f"{self.label} does not fit: {spent} of the budget is spent. {self.advice()}"
+        share = f"{percent_up(self.share)} of the budget" if self.share > 0 else "next to nothing"
+        lines = [f"{self.label} costs {share}; afterwards {percent_up(self.spent_after)} is spent."]
+        return "\n".join([*lines, self._more()])
+
+    def advice(self) -> str:
+        """What would help where it does not fit."""
+        missing = self.lacks_reserve
+        if missing is not None:
+            delta = self.terms.delta
+            remedy = f" (--reserve {rounded_up(missing / delta)})" if missing < delta else ""
+            return (
+                f"It puts {rounded_up(missing)} of delta on outputs that a neighbor cannot have, more than "
+                "the budget has in reserve. Plan with a smaller delta, or make the budget with a larger "
+                f"reserve{remedy}."
+            )
+        return "A larger width or a smaller confidence costs less."
+
+    @property
+    def lacks_reserve(self) -> float | None:
+        """The probability that it sets aside, if the reserve cannot pay for that."""
+        for block in self.blocks:
+            missing = self.terms.lacks_reserve(self.plans, self.terms.left(self.spent, block))
+            if missing is not None:
+                return missing
+        return None
+
+    def record(self) -> dict[str, Any]:
+        """The same for a program to read."""
+        times, counted = self.times if self.fits else (0, True)
+        return {
+            "plan": self.label,
+            "fits": self.fits,
+            "share": self.share,
+            "spent_before": self.spent_before,
+            "spent_after": self.spent_after,
+            "times": times,
+            "times_counted": counted,
+            "cost": self.cost,
+            "advice": None if self.fits else self.advice(),
+        }
+
+    def _more(self) -> str:
+        times, counted = self.times
+        if times is None:
+            return "Any number of the same would fit."
+        more = times - 1
+        if not more:
+            return "After that, no more like it would fit."
+        return f"After that, {'' if counted else 'about '}{more:,} more like it would fit."
+
+
+def price(terms: Terms, plans: Plans, spent: Amounts | None = None, blocks: object = None) -> Price:
+    """The price of plans, each so many times, after `spent` (nothing, if left out)."""
+    terms.check_relation(plans)
+    before = dict.fromkeys(terms.limits(), 0) if spent is None else dict(spent)
+    chosen = terms.chosen_blocks(blocks)  # type: ignore[arg-type]  # checked there
+    return Price(terms=terms, plans=plans, blocks=chosen, spent=before)

@@ -21,10 +21,10 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from pbdp.accounting import RESERVE
-from pbdp.accounting.composition.case import outlined
 from pbdp.accounting.composition.loss_law import Release
-from pbdp.accounting.composition.window import Part as Losses
-from pbdp.accounting.composition.window import log_moment, tilt_for_delta
+from pbdp.accounting.composition.tilting import Part as Losses
+from pbdp.accounting.composition.tilting import log_moment, tilt_for_delta
+from pbdp.accounting.composition.truncation import outlined
 from pbdp.accounting.exact.tables import Bounds
 from pbdp.noise.kernel import Array
 from pbdp.planning.certificate import cheapest

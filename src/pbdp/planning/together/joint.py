@@ -27,7 +27,7 @@ which is exact to a ten-thousandth, says no more.
 
 **Vectors.** A vector whose coordinates have noise of their own counts as so many numbers as one person may
 change coordinates, each moved by the sensitivity at most: the others have the same law for both neighbors.
-Noise that is drawn for a whole vector counts once, by a pair that dominates it (`vectors.loss`).
+Noise that is accounted for a whole vector counts once, as its (epsilon, delta).
 
 **In a composition, and in a filter,** A counts as a release that is (0, m)-DP: given B, its two laws share
 the mass 1 - m at a, so they differ by at most m on any set. Randomized response with (0, m) is mapped to
@@ -48,17 +48,23 @@ from pbdp.digits import delta_text, percent_down
 from pbdp.errors import CannotCertifyError, PlanFileError
 from pbdp.mechanism.design import AnyDesign
 from pbdp.mechanism.requirement import Requirement
-from pbdp.planning.certificate import ADDED, COMPOSED, SPLIT, Certificate, noise_delta, proven_confidence
+from pbdp.planning.certificate import (
+    ADDED,
+    COMPOSED,
+    SPLIT,
+    Certificate,
+    ProvenDesign,
+    noise_delta,
+    proven_confidence,
+)
 from pbdp.planning.plan import Part, Plan, common_delta, number_design
-from pbdp.planning.vectors.design import VectorDesign
-from pbdp.planning.vectors.loss import VectorRelease, vector_release
 
 # What a sum of products, and a share of delta, may be off by; both are moved to the safe side by as much.
 _ROUNDING = 2.0**-50
-# How epsilon is found where some noise is drawn for whole vectors.
-WITH_CURVES = {
-    COMPOSED: "convolution of the losses of tables of integer weights, every shift, and of curves of delta",
-    ADDED: "sum over tables of integer weights, every shift, and curves of delta, added up over the releases",
+# How epsilon is found where some noise is accounted for whole vectors.
+WITH_VECTORS = {
+    COMPOSED: "convolution of the losses of tables of integer weights, every shift, and of whole vectors",
+    ADDED: "sum over tables of integer weights, every shift, and whole vectors, added up over the releases",
 }
 # Bounds of a composition within this ratio are good enough.
 _CLOSE = 1.01
@@ -78,9 +84,9 @@ def steps_of(part: Part) -> int:
 
 
 def release_of(part: Part) -> Release:
-    """What one number of a part reveals, or one vector whose noise is drawn as a whole."""
-    if isinstance(part.design, VectorDesign):
-        return vector_release(part.design, part.requirement)
+    """What one number of a part reveals, or one vector whose noise is accounted as a whole."""
+    if isinstance(part.design, ProvenDesign):
+        return part.design.release(part.requirement)
     return design_release(number_design(part.design), steps_of(part))
 
 
@@ -122,8 +128,8 @@ def plan_of_parts(
         raise AssertionError("a joint plan has a delta")
     counted = [(release, part.composed) for release, part in zip(releases, parts, strict=True)]
     bounds, method = joint_epsilon(counted, delta, missing, known)
-    if any(isinstance(release, VectorRelease) for release in releases):
-        method = WITH_CURVES[method]
+    if any(isinstance(part.design, ProvenDesign) for part in parts):
+        method = WITH_VECTORS[method]
     if split:
         simple = split_epsilon(counted, noise_delta(delta, missing))
         bounds, method = Bounds(lower=min(bounds.lower, simple), upper=simple), SPLIT
@@ -193,11 +199,10 @@ def split_epsilon(releases: Sequence[tuple[Release, int]], delta: float) -> floa
     )
 
 
-@lru_cache(maxsize=256)
+@lru_cache
 def alone_epsilon(release: Release, count: int, delta: float) -> float:
     """The epsilon of one part by itself, from above; infinite if delta is too small for it."""
-    found = compose([(release, count)]).upper_epsilon_at(delta)
-    return min(found, release.epsilon_at(delta)) if isinstance(release, VectorRelease) else found
+    return compose([(release, count)]).upper_epsilon_at(delta)
 
 
 def joint_epsilon(

@@ -14,7 +14,7 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache, partial
+from functools import lru_cache
 
 import numpy as np
 
@@ -30,9 +30,10 @@ from pbdp.mechanism.grid import LinearGrid, whole_numbers
 from pbdp.mechanism.requirement import LARGEST_ORDER, Requirement
 from pbdp.noise.family import known_families
 from pbdp.planning.ask import families_of
-from pbdp.planning.certificate import COMPOSED, SPLIT, is_payable, noise_delta
+from pbdp.planning.certificate import COMPOSED, SPLIT, Certified, is_payable, noise_delta
 from pbdp.planning.plan import Part, Plan, common_delta
-from pbdp.planning.planner import FAMILIES, moving_designs, plan_for
+from pbdp.planning.planner import certified_laws, designs_for, joint_families, simplest
+from pbdp.planning.request import numbered
 from pbdp.planning.together.choice import Choosing, Option
 from pbdp.planning.together.joint import (
     alone_epsilon,
@@ -43,9 +44,8 @@ from pbdp.planning.together.joint import (
     splits_of,
     steps_of,
 )
-from pbdp.planning.together.words import Requirements, named_requirements, numbered
-from pbdp.planning.vectors.ask import vector_plan
-from pbdp.planning.vectors.candidates import family_of, vector_designs
+from pbdp.planning.together.words import Requirements, named_requirements
+from pbdp.planning.vectors.plan import certified_vectors
 
 # Parts with a smaller share of the cost than this have one of these families.
 LIGHT, SIMPLE = 0.015, ("laplace", "gaussian")
@@ -61,7 +61,7 @@ Given = Mapping[str, Row] | Sequence[Row]
 
 def plan_together(
     requirements: Requirements,
-    families: tuple[str, ...] = FAMILIES,
+    families: tuple[str, ...] | None = None,
     *,
     delta: float | None = None,
     given: Given = (),
@@ -102,9 +102,10 @@ def plan_together(
     leaders = _leaders(alike) if quick else list(range(len(named)))
     rows: list[_Row] = []
     for index, (name, asked) in enumerate(named.items()):
-        tried = simple(families) if name in light else families
+        every = families or joint_families(asked)
+        tried = simple(every) if name in light else every
         if leaders[index] != index:
-            tried = rows[leaders[index]].families(families, range(_followed(asked)))
+            tried = rows[leaders[index]].families(every, range(_followed(asked)))
         shares = [split[index] for split in splits]
         # laws hardly depend on delta
         fits = shares[:1] if quick else shares
@@ -122,10 +123,10 @@ def plan_together(
         for index, (row, (name, asked)) in enumerate(zip(rows, named.items(), strict=False)):
             if name in light or not asked.is_one_by_one:
                 continue  # simple laws are the same at every order; of vectors none is known for one
-            tried = families
+            tried = every = families or joint_families(asked)
             if leaders[index] != index:
                 leader = rows[leaders[index]]
-                tried = leader.families(families, choosing.ranked(leader.options, tilt)[: _followed(asked)])
+                tried = leader.families(every, choosing.ranked(leader.options, tilt)[: _followed(asked)])
             fitted = _fitted_to_order(_one_of(asked.each, left), order, tried)
             fitted = tuple(filter(is_concave, fitted)) if name in concave else fitted
             row.options += known.options(name, asked, fitted)
@@ -237,13 +238,14 @@ def _one_of(requirement: Requirement, delta: float) -> Requirement:
     return replace(requirement, region=region, confidence=confidence, simultaneous=False, delta=delta)
 
 
-@lru_cache(maxsize=64)
+@lru_cache
 def fitted(requirement: Requirement, families: tuple[str, ...], concave: bool = False) -> tuple[Design, ...]:
     """The best laws for a requirement, the chosen one first; kept, as measures of a table are often alike.
 
     Of the others those that budgets can pay for, and all of them `concave` if so asked.
     """
-    tried = tuple(name for name in families if known_families()[name].concave) if concave else families
+    known = known_families()
+    tried = tuple(name for name in families if name in known and known[name].concave) if concave else families
     designs = [law for law in ranked(requirement, tried) if is_concave(law) or not concave]
     if not designs:
         raise CannotCertifyError(
@@ -252,31 +254,32 @@ def fitted(requirement: Requirement, families: tuple[str, ...], concave: bool = 
     return tuple(designs[:MOST_OPTIONS])
 
 
-@lru_cache(maxsize=64)
+@lru_cache
 def ranked(requirement: Requirement, families: tuple[str, ...]) -> tuple[Design, ...]:
     """All laws that were compared for a requirement, but for those that budgets cannot pay for."""
-    laws = _payable(requirement, plan_for(requirement, families, per_answer=False))
+    laws = _payable(requirement, certified_laws(requirement, families))
     return tuple(law for law in laws if isinstance(law, Design))
 
 
-@lru_cache(maxsize=64)
+@lru_cache
 def _fitted_to_vector(requirement: Requirement, families: tuple[str, ...]) -> tuple[AnyDesign, ...]:
     """The same for a vector whose errors or changes are measured as a whole."""
-    plan = vector_plan(requirement, partial(vector_designs, families=families))
-    return tuple(_payable(requirement, plan)[:MOST_OPTIONS])
+    laws = certified_vectors(requirement, families)
+    return tuple(_payable(requirement, laws)[:MOST_OPTIONS])
 
 
-def _payable(requirement: Requirement, plan: Plan) -> list[AnyDesign]:
-    """The noise of a plan, and what it was compared with that budgets can pay for; it moves with answers."""
-    others = (entry.design for entry in plan.others if is_payable(requirement, entry.design))
-    return [design for design in (plan.mechanism, *others) if design.follows_answer]
+def _payable(requirement: Requirement, laws: list[Certified]) -> list[AnyDesign]:
+    """The simplest of the best laws, and the others that budgets can pay for; all move with the answer."""
+    best = simplest(laws)
+    kept = [best, *(one for one in laws if one is not best and is_payable(requirement, one.design))]
+    return [entry.design for entry in kept if entry.design.follows_answer]
 
 
-@lru_cache(maxsize=64)
+@lru_cache
 def _fitted_to_order(requirement: Requirement, order: float, families: tuple[str, ...]) -> tuple[Design, ...]:
     """Laws with a small Rényi loss at an order. Two releases stand for many: then all shapes are tried."""
     asked = replace(requirement, delta=None, rdp_order=order, releases=2)
-    return tuple(design for design in moving_designs(asked, families) if design.follows_answer)
+    return tuple(design for design in designs_for(asked, families) if design.follows_answer)
 
 
 @dataclass(slots=True, kw_only=True)
@@ -288,7 +291,7 @@ class _Row:
 
     def families(self, known: tuple[str, ...], which: Iterable[int]) -> tuple[str, ...]:
         """Those of the known families that some of its options have; all of them if another one does."""
-        used = {family_of(self.options[at].part.design) for at in which if at < len(self.options)}
+        used = {_family_of(self.options[at].part.design) for at in which if at < len(self.options)}
         return tuple(name for name in known if name in used) if used and used <= set(known) else known
 
 
@@ -353,3 +356,8 @@ class _Known:
 def _choosing(rows: Sequence[_Row], delta: float) -> Choosing:
     separate = [tuple(choice) for choice in zip(*(row.separate for row in rows), strict=True)]
     return Choosing(options=[row.options for row in rows], separate=separate, delta=delta)
+
+
+def _family_of(design: AnyDesign) -> str:
+    """The family of the noise, boosted or not."""
+    return design.kernel.family if isinstance(design, Design) else design.name

@@ -8,6 +8,7 @@ A family's shape and scale are searched with estimates; what is found is certifi
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -22,23 +23,20 @@ from pbdp.mechanism.requirement import Requirement
 from pbdp.noise.family import Problem, Shape, Shapes
 from pbdp.planning.candidates import shapes_for
 from pbdp.planning.certificate import TIE, confidence_of_sum, goal_on
-from pbdp.planning.planner import FAMILIES
-from pbdp.planning.scales import distance_to_tail, estimated_loss
+from pbdp.planning.scales import STEEPEST, distance_to_tail, estimated_loss
 from pbdp.planning.vectors.error_law import Sizes
-from pbdp.root_finding import bracketed_root
+from pbdp.root_finding import CLOSEST, least_enough
 
 # Values between the best parameters of a family that are looked at.
 SHAPE_ROUNDS = 2
-# How close to the confidence the widest scale comes, and in how many steps.
-CLOSE, MOST_STEPS = 1e-5, 12
+# How close to the confidence the widest scale comes, in log-odds.
+CLOSE = 1e-5
 # Other families that need up to so many times the least epsilon are shown too.
 NEAR = 1.25
-NUDGE, JUMP = 1e-3, 1e-2
-LEAST_LOG_SCALE, LARGEST_LOG_SCALE = -7.0, 30.0
 LONGEST = 1 << 18
 
 
-def independent_designs(requirement: Requirement, families: tuple[str, ...] = FAMILIES) -> Iterator[Design]:
+def independent_designs(requirement: Requirement, families: tuple[str, ...]) -> Iterator[Design]:
     """The widest design of each family that comes near the best, for a requirement with coordinates."""
     grid = grid_of(requirement)
     sizes = Sizes.allowed(requirement, grid)
@@ -78,52 +76,39 @@ def grid_of(requirement: Requirement) -> LinearGrid:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Law:
-    """A shape with its estimated loss at the logarithm of the largest scale that keeps the confidence."""
+    """A shape, one over the largest scale that keeps the confidence, and its estimated loss there."""
 
     shape: Shape
     loss: float
-    log_scale: float = 0.0
-    slope: float = -2.0
+    steepness: float
 
     def widest(self, requirement: Requirement, grid: LinearGrid, reach: int) -> Design | None:
         """The design whose proven confidence is the one asked for, or barely more."""
         region = AbsoluteRegion.even(float(reach))
 
-        def at(log_scale: float) -> Design:
-            return Design(grid=grid, kernel=self.shape.kernel(math.exp(log_scale)), region=region)
+        def at(steepness: float) -> Design:
+            return Design(grid=grid, kernel=self.shape.kernel(1 / steepness), region=region)
 
-        def excess(log_scale: float) -> float:
-            proven = confidence_of_sum(requirement, at(log_scale))
-            return log_odds(proven) - log_odds(requirement.confidence)
+        def short(steepness: float) -> float:
+            proven = confidence_of_sum(requirement, at(steepness))
+            return log_odds(requirement.confidence) - log_odds(proven)
 
-        x, slope, best = self.log_scale, self.slope, None
-        last: tuple[float, float] | None = None
-        for _ in range(MOST_STEPS):
-            found = excess(x)
-            if found >= 0:
-                best = x if best is None else max(best, x)
-                if found <= CLOSE:
-                    break
-            if last is not None and x != last[0] and (found - last[1]) / (x - last[0]) < 0:
-                slope = (found - last[1]) / (x - last[0])
-            last = x, found
-            # log-odds are close to a line; aimed a little inside
-            x -= (found - CLOSE / 2) / slope if abs(found) < 1 else math.copysign(1, found) / slope
-        return None if best is None else at(best)
+        found = least_enough(short, self.steepness, close=CLOSEST, beside=1.001, most=STEEPEST, spare=CLOSE)
+        return at(found) if math.isfinite(found) else None
 
 
 def log_odds(probability: float) -> float:
     """ln(p / (1 - p)), held where that is finite."""
-    held = min(max(probability, 1e-300), 1 - 2.0**-53)
+    held = min(max(probability, sys.float_info.min), math.nextafter(1.0, 0.0))
     return math.log(held / (1 - held))
 
 
 def _best(shapes: Shapes, problem: Problem, sizes: Sizes, confidence: float) -> _Law:
-    """The shape of least estimated loss; for several releases values between the parameters are tried too."""
-    several = problem.goal.releases > 1
-    tried: dict[float, _Law] = {}
-    for parameter in shapes.parameters if several else shapes.few:
-        tried[parameter] = _estimated(shapes.shape(parameter), problem, sizes, confidence)
+    """The shape of least estimated loss; values between the parameters are tried too."""
+    tried = {
+        parameter: _estimated(shapes.shape(parameter), problem, sizes, confidence)
+        for parameter in shapes.parameters
+    }
     for _ in range(SHAPE_ROUNDS if len(tried) > 1 else 0):
         known = sorted(tried)
         at = known.index(min(tried, key=lambda parameter: tried[parameter].loss))
@@ -135,29 +120,15 @@ def _best(shapes: Shapes, problem: Problem, sizes: Sizes, confidence: float) -> 
 
 
 def _estimated(shape: Shape, problem: Problem, sizes: Sizes, confidence: float) -> _Law:
-    def spare(log_scale: float) -> float:
-        scale = math.exp(log_scale)
+    def short(steepness: float) -> float:
+        scale = 1 / steepness
         end = min(math.ceil(distance_to_tail(shape, problem, scale, 1e-12)), LONGEST)
         noise = np.arange(end + 1, dtype=np.float64)
         masses = np.exp(shape.log_density(noise, np.array(scale)))
         masses[1:] *= 2
-        return log_odds(sizes.estimate(noise, masses / np.sum(masses))) - log_odds(confidence)
+        return log_odds(confidence) - log_odds(sizes.estimate(noise, masses / np.sum(masses)))
 
-    low = high = math.log(shape.start)
-    while spare(low) < 0:
-        low -= 1.0
-        if low < LEAST_LOG_SCALE:
-            return _Law(shape=shape, loss=math.inf)
-    while spare(high) >= 0:
-        high += 1.0
-        if high > LARGEST_LOG_SCALE:
-            return _Law(shape=shape, loss=math.inf)
-    at = bracketed_root(spare, low, high)
-    if abs(spare(at)) > JUMP:
-        # not a root but a jump, from laws that keep the confidence to others that do not
-        at -= NUDGE
-        if spare(at) < 0:
-            return _Law(shape=shape, loss=math.inf)
-    slope = min((spare(at + NUDGE) - spare(at - NUDGE)) / (2 * NUDGE), -1e-3)
-    loss = float(estimated_loss(shape, problem, np.array([math.exp(at)]))[0])
-    return _Law(shape=shape, loss=loss, log_scale=at, slope=slope)
+    steepness = least_enough(short, 1 / shape.start, most=STEEPEST)
+    found = math.isfinite(steepness)
+    loss = float(estimated_loss(shape, problem, np.array([1 / steepness]))[0]) if found else math.inf
+    return _Law(shape=shape, loss=loss, steepness=steepness)

@@ -29,11 +29,13 @@ import math
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 
 from pbdp import special
-from pbdp.accounting.composition.loss_law import LossLaw
+from pbdp.accounting.composition.loss_law import Release
+from pbdp.accounting.filters.steps import claimed_release
 from pbdp.digits import delta_text, epsilon_text, rounded_up
 from pbdp.errors import CannotCertifyError
 from pbdp.mechanism.grid import LinearGrid, power_of_two_below, whole_numbers
@@ -43,13 +45,11 @@ from pbdp.noise.family import kernel_record
 from pbdp.noise.kernel import Array
 from pbdp.noise.laplace import LAPLACE
 from pbdp.noise.symmetric_lattice import scale_in_steps
-from pbdp.planning.certificate import Certificate
-from pbdp.planning.vectors.design import Record, VectorDesign, delta_of
+from pbdp.planning.certificate import Certificate, ProvenDesign
+from pbdp.planning.scales import STEEPEST
 from pbdp.planning.vectors.error_law import Sizes
 from pbdp.planning.vectors.independent import grid_of, independent_designs
-from pbdp.planning.vectors.loss import claimed_law
-from pbdp.release.sampler import MovingSampler, alias_table
-from pbdp.root_finding import bracketed_root
+from pbdp.root_finding import CLOSEST, least_enough
 
 # Relative error of the incomplete beta function; the largest seen was 4e-13.
 SUM_ERROR = 4e-12
@@ -61,7 +61,7 @@ MASS_ERROR = max(2.0**-50, 128 * float(np.finfo(np.longdouble).eps))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ProductLaplace(VectorDesign):
+class ProductLaplace(ProvenDesign):
     """Independent noise in every coordinate, P(n steps) proportional to exp(-|n|/scale_in_steps)."""
 
     scale_in_steps: float
@@ -100,7 +100,7 @@ class ProductLaplace(VectorDesign):
             return None
         moved = sensitivity_in_steps(requirement, self.grid)
         epsilon, charge = self._loss(requirement)
-        if charge > delta_of(requirement):
+        if charge > _delta_of(requirement):
             raise CannotCertifyError(
                 f"delta {delta_text(requirement.delta)} is too small: the tables of the "
                 f"{requirement.dimensions} "
@@ -112,7 +112,7 @@ class ProductLaplace(VectorDesign):
             epsilon_lower=0.0,
             confidence=confidence,
             method="losses of all coordinates added up; delta covers the tables' distance from the law",
-            delta=delta_of(requirement),
+            delta=_delta_of(requirement),
             rdp_order=None,
             table_error=min(requirement.touched, moved) * self.table_error,
         )
@@ -124,8 +124,9 @@ class ProductLaplace(VectorDesign):
         error = min(requirement.touched, moved) * self.table_error
         return epsilon, (1 + math.exp(min(epsilon, 700.0))) * error * (1 + 1e-12)
 
-    def loss_law(self, requirement: Requirement) -> LossLaw:
-        return claimed_law(*self._loss(requirement))
+    def release(self, requirement: Requirement) -> Release:
+        """What is (epsilon, delta)-DP counts as the randomized response that dominates everything that is."""
+        return claimed_release(*self._loss(requirement))
 
     def _confidence(self, requirement: Requirement) -> float:
         if not measures_sums(requirement):
@@ -136,10 +137,7 @@ class ProductLaplace(VectorDesign):
     def table_at(self, answer: float) -> WeightTable:  # noqa: ARG002 - the same noise for every answer
         return self.table
 
-    def sampler(self, requirement: Requirement) -> MovingSampler:  # noqa: ARG002 - any number of coordinates
-        return MovingSampler(table=alias_table(self.table))
-
-    def record(self) -> Record:
+    def record(self) -> dict[str, Any]:
         return {
             "family": self.name,
             "kernel": "laplace",
@@ -261,7 +259,7 @@ def _widest_of_table(requirement: Requirement) -> list[ProductLaplace]:
         scale = float(kernel_record(design.kernel)["parameters_in_steps"]["scale"])
         margin = 0.0
         while margin < 1e-3 and sizes.mass(_table(scale * (1 - margin))) < requirement.confidence:
-            margin = 8 * margin + 1e-12
+            margin = 8 * margin + SUM_ERROR
         found.append(ProductLaplace(scale_in_steps=scale * (1 - margin), grid=grid))
     return found
 
@@ -285,28 +283,26 @@ def widest_laplace(requirement: Requirement, grid: LinearGrid) -> ProductLaplace
         return None
     rho = requirement.confidence
 
-    def excess(log_scale: float) -> float:
-        return mass_within(requirement.dimensions, math.exp(log_scale), room) - rho
+    def short(steepness: float) -> float:
+        return rho - mass_within(requirement.dimensions, 1 / steepness, room)
 
-    low, high = math.log(1e-2), math.log(1e-2)
-    if excess(low) < 0:
+    start = (requirement.dimensions + 1) / (room + 1)
+    scale = 1 / least_enough(short, start, close=CLOSEST, most=max(STEEPEST, start))
+    return ProductLaplace(scale_in_steps=scale, grid=grid) if scale else None
+
+
+def _delta_of(requirement: Requirement) -> float:
+    """The delta of a requirement for vectors, which has one unless its coordinates are drawn one by one."""
+    if requirement.delta is None:
+        raise AssertionError("noise for whole vectors has a delta")
+    return requirement.delta
+
+
+def read_product(record: dict[str, Any], requirement: Requirement) -> ProductLaplace | None:
+    """The design of a record on the grid that the requirement asks for, or None if it may not have it."""
+    coordinates = requirement.coordinates
+    if coordinates is None or coordinates.changed_in != "l1" or "scale_in_steps" not in record:
         return None
-    while excess(high) > 0:
-        low, high = high, high + 2
-        if high > math.log(2.0**40):
-            return None
-    root = bracketed_root(excess, low, high)
-    margin = 1e-12
-    while margin < 1:
-        scale = math.exp(root) * (1 - margin)
-        if mass_within(requirement.dimensions, scale, room) >= rho:
-            return ProductLaplace(scale_in_steps=scale, grid=grid)
-        margin *= 4
-    return None
-
-
-def read_product(record: Record, requirement: Requirement) -> VectorDesign | None:
-    """The design of a record on the grid that the requirement asks for, or None if there is none."""
     grid = whole_numbers() if requirement.integer else LinearGrid(step=record["step"], rounded=True)
     asked = record["step"] == grid.step and requirement.step in (None, grid.step)
     if record["kernel"] != "laplace" or not asked:
