@@ -11,32 +11,32 @@ from typing import Any
 
 import pytest
 
-from pbdp import Budget, ComparisonPlan, Ledger, Plan, plan
+from pbdp import Budget, ComparisonPlan, Ledger, Plan, choose, plan
 from pbdp.errors import InputError, ParameterError
 from pbdp.ledger import Request
-from pbdp.ledger.request import about, check_texts, recorded
-from pbdp.paying import LONGEST, MEANING, Paying, PayingFor, PayingOnce
+from pbdp.ledger.request import LONGEST_QUERY, about, recorded
+from pbdp.paying import MEANING, PayingFor, PayingOnce
 from pbdp.tables import TablePlan
 
-KINDS = {"Paying": Paying, "PayingOnce": PayingOnce, "PayingFor": PayingFor}
+KINDS = {"PayingOnce": PayingOnce, "PayingFor": PayingFor}
 PAYING = [
     Budget.release,
     Budget.paid,
     Budget.answered,
     Budget.ask,
-    Budget.choose,
-    Budget.sharpen,
     Budget.reserve,
     ComparisonPlan.paid,
     TablePlan.release,
+    choose,
 ]
 
 
 @pytest.mark.parametrize("function", PAYING, ids=lambda function: function.__qualname__)
 def test_words_are_parameters_like_all_others(function: Callable[..., Any]) -> None:
     """Those of the annotation, which type checkers and editors go by; and `help` says what they mean."""
-    inside = inspect.signature(inspect.unwrap(function), follow_wrapped=False).parameters["paying"]
-    words = KINDS[str(inside.annotation).removeprefix("Unpack[").removesuffix("]")].__annotations__
+    inside = inspect.signature(inspect.unwrap(function), follow_wrapped=False).parameters.get("paying")
+    kind = "Unpack[PayingFor]" if inside is None else str(inside.annotation)
+    words = KINDS[kind.removeprefix("Unpack[").removesuffix("]")].__annotations__
 
     shown = inspect.signature(function).parameters
     assert "paying" not in shown
@@ -44,10 +44,8 @@ def test_words_are_parameters_like_all_others(function: Callable[..., Any]) -> N
         assert shown[name].kind is inspect.Parameter.KEYWORD_ONLY
         assert shown[name].default is None
         assert f"{name}: " in pydoc.plain(pydoc.render_doc(function))
-        assert MEANING[name] in " ".join((inspect.getdoc(function) or "").split())
-    # an answer that is sharpened is named by its own key
-    others = PayingFor.__annotations__.keys() & shown.keys() - words.keys()
-    assert others == ({"key"} if function == Budget.sharpen else set())
+        assert f"`{name}`: {MEANING[name].help}" in " ".join((inspect.getdoc(function) or "").split())
+    assert not PayingFor.__annotations__.keys() & shown.keys() - words.keys()
 
 
 def test_every_word_has_a_meaning_and_is_kept_by_a_request() -> None:
@@ -79,6 +77,12 @@ def test_own_words_stand_behind_those_of_the_question() -> None:
     }
 
 
+@pytest.mark.parametrize("wrong", [{"key": 10**40}, {"blocks": 0.5}, {"blocks": [5]}, {"query": ["x"]}])
+def test_wrong_types_are_refused_before_anything_happens(wrong: dict[str, Any]) -> None:
+    with pytest.raises(InputError, match=f"^{next(iter(wrong))} must be a"):
+        choose({"a": 1}, within=1, confidence=0.9, sensitivity=1, **wrong)
+
+
 def test_blocks_are_not_recorded() -> None:
     """They are in the plan's fingerprint."""
     said: PayingFor = {"key": "march", "query": "March", "blocks": ["north"]}
@@ -86,8 +90,9 @@ def test_blocks_are_not_recorded() -> None:
 
 
 @pytest.mark.parametrize("wrong", [5, "x" * 100_001, "\ud800"], ids=["number", "long", "surrogate"])
-def test_a_text_that_cannot_be_kept_is_refused(wrong: object) -> None:
-    assert LONGEST["query"] == 100_000
-    check_texts({"query": "x" * 100_000, "key": wrong})
+def test_a_text_that_cannot_be_kept_is_refused(wrong: Any) -> None:
+    asked: dict[str, Any] = {"dataset": "visits", "plan": "0" * 64, "plan_label": "a", "cost": {"a": 1}}
+    asked |= {"package": 1, "values": 1, "neighbors": "replace"}
+    Request(**asked, query="x" * LONGEST_QUERY)
     with pytest.raises(InputError, match="query must be a text"):
-        check_texts({"query": wrong})
+        Request(**asked, query=wrong)

@@ -1,36 +1,56 @@
-"""The words of a payment: which blocks of people pay, under which key, and what was asked.
+"""What is said of a payment: which blocks of people pay, under which key, and what was asked.
 
-Everything that a budget pays for takes them by name and hands them on as they are, down to the record of a
-ledger. A word that is added here is taken everywhere; `ledger.record` says which records keep it, and
-`cli.options` how it is written on the command line.
+Everything that a budget pays for takes this by name and hands it on as it is, down to the record of a
+ledger; `ledger.record` says which records keep it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TypedDict
 
+from pbdp.settings import NAMES, TEXT, Request, request, setting
+
 Blocks = str | Sequence[str] | None
-# What each says; this stands in the documentation of everything that takes it.
-MEANING = {
-    "blocks": "`blocks` are the blocks of people that are read, and only they pay; all of them, if left out.",
-    "key": "The same `key` pays once, and brings back the same answer.",
-    "query": "`query` is any public text on what was asked.",
-}
-# Those that are texts of any kind, and how many characters they may have.
-LONGEST = {"query": 100_000}
+# Where the ledger is that nobody names: at what the variable says, else in this folder.
+LEDGER_VARIABLE = "PBDP_LEDGER"
+DEFAULT_LEDGER = "pbdp-ledger.db"
+BUDGET = "budget"
 
 
-class Paying(TypedDict, total=False):
-    """What is said wherever a budget pays."""
+@request("release")
+class Payment(Request):
+    """How a budget pays."""
+
+    blocks: Blocks = setting(
+        NAMES,
+        "the blocks of people that are read, and only they pay; all of them, if left out",
+        default=None,
+        group=BUDGET,
+    )
+    key: str | None = setting(
+        TEXT,
+        "a name for this request: the same key pays once, and brings back the same answer",
+        default=None,
+        group=BUDGET,
+    )
+    query: str | None = setting(
+        TEXT, "what was asked, for the history; it is public", default=None, group=BUDGET, metavar="TEXT"
+    )
+
+    @property
+    def payment(self) -> PayingFor:
+        """The same, to be handed on."""
+        return {"blocks": self.blocks, "key": self.key, "query": self.query}
+
+
+MEANING = Payment.settings()
+
+
+class PayingOnce(TypedDict, total=False):
+    """What is said wherever a budget pays, for type checkers."""
 
     blocks: Blocks
-
-
-class PayingOnce(Paying, total=False):
-    """The same, where a request has a key of its own."""
-
     key: str | None
 
 
@@ -38,13 +58,3 @@ class PayingFor(PayingOnce, total=False):
     """The same, where users may say what they ask."""
 
     query: str | None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Said:
-    """The words that the record of every payment keeps; the blocks are in the plan's fingerprint.
-
-    `key` makes a retry safe; without one a random key is made.
-    """
-
-    key: str | None = None

@@ -6,10 +6,12 @@ import hashlib
 from collections.abc import Iterable
 from functools import partial
 from typing import Any
-from unittest.mock import patch
 
 from pbdp.ledger import Ledger, Request
-from pbdp.ledger.guard import Change
+from pbdp.ledger.ledger import Draft, spend_draft
+from pbdp.ledger.record import Record, packed_answer
+from pbdp.ledger.stores.sql import APPEND
+from pbdp.ledger.stores.sqlite import SqliteStore
 
 RULE = {"kind": "renyi", "order": 8}
 PLAN = "ab" * 32
@@ -60,11 +62,27 @@ def fill(url: str, releases: int = 6) -> None:
 
 def fill_at_once(ledger: Ledger, requests: Iterable[Request]) -> None:
     """Release all of these in one transaction, which takes a hundredth of the time."""
-    guard = ledger._guard
+    store: Any = ledger._store
+    fold, rows = ledger._read_on(), []
+    machine = ledger._witness.machine()
 
-    def release_all(change: Change) -> None:
-        with patch.object(guard, "write", lambda work: work(change)):
-            for asked in requests:
-                ledger.settle(ledger.reserve(asked), b"12345")
+    def append(draft: Draft | None) -> Record:
+        assert draft is not None
+        assert fold.head is not None
+        key = ledger._signing_key(fold)
+        record = Record.after(fold.head.sequence, fold.head.hash, draft.kind, draft.content, key)
+        fold.take(record)
+        rows.append(record.row(draft.packed))
+        return record
 
-    guard.write(release_all)
+    for number, asked in enumerate(requests):
+        key = asked.key or f"at once {number}"
+        spend = append(spend_draft(fold, asked, key, machine))
+        content, packed = packed_answer(b"12345", spend.sequence, key)
+        append(Draft("answer", content, packed))
+    begin = "BEGIN IMMEDIATE" if isinstance(store, SqliteStore) else store._writing()
+    append_to = (
+        APPEND if isinstance(store, SqliteStore) else APPEND.replace("record", f"{store._schema}.record")
+    )
+    store._transaction(begin, lambda run: [run(append_to, row) for row in rows])
+    ledger._tell(fold, None)

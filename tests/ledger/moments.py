@@ -14,11 +14,10 @@ from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
-from pbdp.ledger import guard, keys
-from pbdp.ledger.stores.interface import T
+from pbdp.ledger import keys, ledger, repair, witness
 from pbdp.ledger.stores.postgres import PostgresStore
 from pbdp.ledger.stores.sqlite import SqliteStore
-from pbdp.ledger.witness import Memory, Witness
+from pbdp.ledger.witness import Memory, T, Witness
 
 COMMITTED = "committed"
 Passing = Callable[[str], None]
@@ -28,8 +27,10 @@ def watch(passing: Passing) -> None:
     """From here on this process tells `passing` of every moment."""
     for store in (SqliteStore, PostgresStore):
         patch.object(store, "_transaction", _watched(store._transaction, passing)).start()
-    patch.object(guard, "Witness", _watched_witness(passing)).start()
-    patch.object(keys, "write_aside", _watched_file(keys.write_aside, passing)).start()
+    for user in (ledger, repair):
+        patch.object(user, "Witness", _watched_witness(passing)).start()
+    for where in (keys, witness):
+        patch.object(where, "write_aside", _watched_file(keys.write_aside, passing)).start()
 
 
 def die_at(number: int) -> Passing:
@@ -92,19 +93,20 @@ def _watched_witness(passing: Passing) -> type[Witness]:
             super().restart(counted, seen)
             passing("witnessed")
 
-        def _locked(self, work: Callable[[int], T]) -> T:
-            def watched(heads: int) -> T:
+        def _locked(self, work: Callable[[], T]) -> T:
+            def watched() -> T:
                 passing("witness locked")
-                return work(heads)
+                return work()
 
             return super()._locked(watched)
 
-        def _note_head(self, seen: Memory, heads: int) -> None:
-            super()._note_head(seen, heads)
-            passing("witness head noted")
-
-        def _replace(self, memory: Memory, seen: Memory, heads: int) -> None:
-            super()._replace(memory, seen, heads)
+        def _replace(self, memory: Memory) -> None:
+            super()._replace(memory)
             passing("witness in place")
+
+        def keep_drawn(self, spend: str, answer: bytes) -> bytes:
+            kept = super().keep_drawn(spend, answer)
+            passing("answer kept")
+            return kept
 
     return Watched

@@ -12,10 +12,12 @@ from typing import Any
 import psycopg
 
 from pbdp.json_records import canonical
+from pbdp.ledger import Ledger
+from pbdp.ledger.fold import Head
 from pbdp.ledger.keys import Key
-from pbdp.ledger.record import Record, hash_of
+from pbdp.ledger.record import Payload, Record, hash_of
 
-_REMOVE = "DELETE FROM {} WHERE sequence > {:d}"
+_REMOVE = "DELETE FROM record WHERE sequence > {:d}"
 _MOVE = "UPDATE record SET sequence = {:d} WHERE sequence = {:d}"
 _REWRITE = "UPDATE record SET payload = {}, previous = {}, hash = {}, mac = {} WHERE sequence = {:d}"
 _ALL = "SELECT sequence, time, kind, key_id, payload, previous FROM record ORDER BY sequence"
@@ -38,13 +40,11 @@ def _postgres(url: str, statements: Iterable[str]) -> list[tuple[Any, ...]]:
     rows = []
     with psycopg.connect(plain, autocommit=True) as connection:
         connection.execute(f"SET search_path = pbdp_ledger_{name}")
-        for table in ("record", "answer"):
-            connection.execute(f"ALTER TABLE {table} DISABLE TRIGGER ALL")
+        connection.execute("ALTER TABLE record DISABLE TRIGGER ALL")
         for statement in statements:
             done = connection.execute(statement)
             rows += done.fetchall() if done.description else []
-        for table in ("record", "answer"):
-            connection.execute(f"ALTER TABLE {table} ENABLE TRIGGER ALL")
+        connection.execute("ALTER TABLE record ENABLE TRIGGER ALL")
     return rows
 
 
@@ -55,7 +55,7 @@ def tamper(url: str, *statements: str) -> list[tuple[Any, ...]]:
 
 def take_back(url: str, last: int) -> None:
     """Remove all records after `last`, as a restored backup would."""
-    tamper(url, *(_REMOVE.format(table, last) for table in ("answer", "record")))
+    tamper(url, _REMOVE.format(last))
 
 
 def remove(url: str) -> None:
@@ -121,13 +121,34 @@ def rewrite_from(url: str, start: int, edit: dict[str, object], key: Key | None 
 
 def append(url: str, record: Record, answer: bytes | None = None) -> None:
     """One INSERT, which every role that releases may make."""
-    by = record.columns
-    values = (record.sequence, record.time, record.kind, record.payload, record.previous, record.hash)
-    row = (*values, record.key_id, record.mac, by.dataset, by.plan, by.key, by.spend)
-    written = ", ".join(
-        "NULL" if value is None else str(value) if isinstance(value, int) else quoted(value) for value in row
-    )
-    tamper(url, f"INSERT INTO record VALUES ({written})")  # noqa: S608  # that is what a forger does
-    if answer is not None:
-        blob = f"'\\x{answer.hex()}'" if url.startswith("postgres") else f"x'{answer.hex()}'"
-        tamper(url, f"INSERT INTO answer VALUES ({record.sequence}, {blob})")  # noqa: S608
+    written = ", ".join(str(value) if isinstance(value, int) else quoted(value) for value in record[:8])
+    blob = "NULL" if answer is None else _blob(url, answer)
+    tamper(url, f"INSERT INTO record VALUES ({written}, {blob})")  # noqa: S608  # that is what a forger does
+
+
+def _blob(url: str, answer: bytes) -> str:
+    return f"'\\x{answer.hex()}'" if url.startswith("postgres") else f"x'{answer.hex()}'"
+
+
+def head_of(ledger: Ledger) -> Head:
+    """The last record's number and hash."""
+    head = ledger._read_on().head
+    assert head is not None
+    return head
+
+
+def key_of(ledger: Ledger) -> Key:
+    """The key that the next record goes under."""
+    return ledger._signing_key(ledger._read_on())
+
+
+def record_of(ledger: Ledger, number: int) -> Record:
+    """The record of this number, as it is stored."""
+    (row,) = ledger._store.rows(number, last=number)
+    return Record.read(row)
+
+
+def after(ledger: Ledger, kind: str, content: Payload, key: Key) -> Record:
+    """A record that continues the ledger, under somebody's key."""
+    head = head_of(ledger)
+    return Record.after(head.sequence, head.hash, kind, content, key)

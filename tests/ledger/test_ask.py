@@ -13,12 +13,12 @@ import pytest
 
 from pbdp.errors import CannotCertifyError, InputError
 from pbdp.ledger import Ledger
-from pbdp.ledger.ask import Question, choose
+from pbdp.ledger.ask import Asked, choose
 from pbdp.ledger.budget import Budget
 from pbdp.ledger.errors import BudgetExceededError, KeyReusedError
+from pbdp.ledger.question import Question
 from pbdp.mechanism.requirement import Requirement
 from pbdp.planning.plan import Plan
-from pbdp.planning.planner import FAMILIES
 from pbdp.planning.pricing import Claim, choice
 from pbdp.planning.pricing.choice import laws_for_one
 
@@ -43,6 +43,7 @@ def test_a_number_is_chosen_paid_drawn_and_stored(url: str) -> None:
         plan = choose(budget, question)
         cost = budget.price(plan)
         asked = budget.ask(answer=1234, within=50, confidence=0.95, sensitivity=1, integer=True, key="march")
+        assert isinstance(asked, Asked)
         assert asked.plan.mechanism == plan.mechanism
         assert budget.state.spent == cost.cost
         assert asked.share == cost.share == asked.spent
@@ -73,6 +74,8 @@ def test_a_retry_gives_the_same_number_after_other_spends_and_in_another_process
             True,
             0.0,
         )
+        assert isinstance(first, Asked)
+        assert isinstance(again, Asked)
         assert again.plan.mechanism == first.plan.mechanism
         assert budget.state.spent == spent
     program = (
@@ -222,7 +225,7 @@ def test_a_share_that_buys_nothing_is_refused_at_the_first_look(
 ) -> None:
     looked: list[Requirement] = []
 
-    def counted(requirement: Requirement, families: tuple[str, ...] = FAMILIES) -> tuple[Plan, ...]:
+    def counted(requirement: Requirement, families: tuple[str, ...] | None = None) -> tuple[Plan, ...]:
         looked.append(requirement)
         return laws_for_one(requirement, families)
 

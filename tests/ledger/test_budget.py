@@ -25,7 +25,7 @@ from pbdp.mechanism.absolute import AbsoluteRegion
 from pbdp.mechanism.requirement import Requirement
 from pbdp.planning.plan import Plan
 from pbdp.planning.pricing import Claim, Terms
-from pbdp.planning.together import plan_together
+from pbdp.planning.together.search import plan_together
 from tests.planning.kinds import VECTORS, answers_of, plan_of
 
 
@@ -317,7 +317,7 @@ def test_a_plan_with_too_many_releases_is_told_how_many_would_fit(url: str) -> N
         number = int(refusal.value.remedy.split()[0])
         assert 1 < number < 60
         part = replace(many.only, requirement=replace(many.requirement, releases=number))
-        assert budget.price(replace(many, parts=(part,), compared=tuple, proved=None)).fits
+        assert budget.price(replace(many, parts=(part,))).fits
 
 
 def test_a_plan_that_is_named_twice_is_meant_twice(url: str) -> None:
@@ -365,7 +365,7 @@ def test_a_purchase_of_before_a_recovery_is_void(file: Path) -> None:
     with Ledger.open(file) as ledger:
         Budget.of(ledger, "visits").release(plan(), 1)
     file.write_bytes(backup)
-    with Ledger.recover(file, "known") as ledger:
+    with Ledger.repair(file, "known") as ledger:
         budget = Budget.of(ledger, "visits")
         # its releases may have been used in what was lost
         with pytest.raises(KeyReusedError, match="recovery"):
@@ -382,7 +382,7 @@ def test_a_budget_that_was_recovered_with_all_of_its_gap_gives_nothing(file: Pat
     with Ledger.open(file) as ledger:
         Budget.of(ledger, "visits").release(plan(), 1)
     file.write_bytes(backup)
-    with Ledger.recover(file, "all") as ledger:
+    with Ledger.repair(file, "all") as ledger:
         budget = Budget.of(ledger, "visits")
         assert budget.spent == 1
         with pytest.raises(BudgetExceededError, match="100 % of it is spent"):

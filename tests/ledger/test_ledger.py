@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import dataclasses
+import errno
+import fcntl
 import os
+import secrets
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from pbdp.errors import InputError
-from pbdp.ledger import Ledger
+from pbdp.ledger import Ledger, LedgerError
 from pbdp.ledger.errors import KeyReusedError
 from tests.ledger.asking import ledger_with_visits, plan_number, request
 
@@ -36,15 +39,15 @@ def test_a_reserved_request_can_be_settled_by_a_retry(url: str) -> None:
     with Ledger.open(url) as ledger:
         retried = ledger.reserve(request(key="k"))
         assert (retried.fresh, retried.stored_answer) == (False, None)
-        assert ledger.settle(retried, b"now") == b"now"
+        assert ledger.settle(retried, lambda: b"now") == b"now"
         assert ledger.dataset("visits").spent == {"renyi": 10}
 
 
 def test_the_first_answer_wins(url: str) -> None:
     with ledger_with_visits(url) as one, Ledger.open(url) as other:
         first, second = one.reserve(request(key="k")), other.reserve(request(key="k"))
-        assert other.settle(second, b"second was faster") == b"second was faster"
-        assert one.settle(first, b"first") == b"second was faster"
+        assert other.settle(second, lambda: b"second was faster") == b"second was faster"
+        assert one.settle(first, lambda: b"first") == b"second was faster"
         assert one.verify().answers == 1
 
 
@@ -99,9 +102,9 @@ def test_what_is_not_a_reservation_of_this_ledger_cannot_be_settled(url: str) ->
         reservation = ledger.reserve(request())
         for wrong in ({"ledger": "0" * 32}, {"sequence": 1}, {"sequence": 99}, {"key": "other"}):
             with pytest.raises(InputError, match="reservation must be"):
-                ledger.settle(dataclasses.replace(reservation, **wrong), b"x")
+                ledger.settle(dataclasses.replace(reservation, **wrong), lambda: b"x")
         with pytest.raises(InputError, match="answer must be bytes; got str"):
-            ledger.settle(reservation, "x")  # type: ignore[arg-type]
+            ledger.settle(reservation, lambda: "x")  # type: ignore[arg-type,return-value]
         assert ledger.verify().answers == 0
 
 
@@ -113,3 +116,27 @@ def test_digests_of_data_need_the_key_of_the_ledger(url: str, tmp_path: Path) ->
         assert ledger.keyed_digest("data", b"other rows") != digest
         assert ledger.keyed_digest("more", b"rows") != digest
         assert other.keyed_digest("data", b"rows") != digest
+
+
+def test_what_the_system_refuses_ends_in_a_sentence(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No lock (flock), no random numbers (getrandom), data that cannot be read while the answer is made."""
+
+    def refuses(*_: object) -> Any:
+        raise OSError(errno.ENOLCK, os.strerror(errno.ENOLCK))
+
+    with ledger_with_visits(url) as ledger:
+        with monkeypatch.context() as patch:
+            patch.setattr(fcntl, "flock", refuses)
+            with pytest.raises(LedgerError, match="No locks available"):
+                ledger.reserve(request(key="k"))
+        with monkeypatch.context() as patch:
+            patch.setattr(secrets, "token_bytes", refuses)
+            with pytest.raises(LedgerError, match="gives no random numbers"):
+                ledger.reserve(request())
+            with pytest.raises(LedgerError, match="gives no random numbers"):
+                ledger.rotate_key()
+        with pytest.raises(LedgerError, match="paid for: repeat the request with the key 'k'"):
+            ledger.release(request(key="k"), refuses)
+        assert ledger.release(request(key="k"), lambda: b"x") == b"x"
+        assert ledger.dataset("visits").spent == {"renyi": 10}
+        assert ledger.verify().sound

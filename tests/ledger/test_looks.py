@@ -14,10 +14,10 @@ import pytest
 
 from pbdp.errors import InputError
 from pbdp.ledger import Ledger
-from pbdp.ledger.ask import Question
 from pbdp.ledger.budget import Budget
 from pbdp.ledger.errors import BudgetExceededError, KeyReusedError
 from pbdp.ledger.looks import Looked, LookPrice
+from pbdp.ledger.question import Question
 from pbdp.planning.pricing import Claim
 
 # few scouts, whose tables are short
@@ -254,6 +254,7 @@ def test_real_answers_and_answers_that_are_not_negative(budget: Budget) -> None:
     found = budget.ask(
         answer=812.25, within="10%", floor=20.0, confidence=0.9, sensitivity=2.5, expect=(50, 1000)
     )
+    assert isinstance(found, Looked)
     assert isinstance(found.value, float)
     assert found.value % found.procedure.asked.grid.step == 0
     assert found.high - found.low == pytest.approx(2 * found.looks[-1].within)

@@ -1,4 +1,4 @@
-"""`Budget.sharpen`: the difference is paid, in any order, again and again, by whichever process."""
+"""Asking again under one key: the difference is paid, in any order, again and again, by whichever process."""
 
 from __future__ import annotations
 
@@ -13,10 +13,9 @@ import pytest
 
 from pbdp.errors import InputError
 from pbdp.ledger import Ledger
+from pbdp.ledger.ask import Asked
 from pbdp.ledger.budget import Budget
-from pbdp.ledger.errors import BudgetExceededError
-from pbdp.ledger.sharpen import Sharpened
-from pbdp.looks.procedure import sigma_for
+from pbdp.ledger.errors import BudgetExceededError, KeyReusedError
 
 
 @pytest.fixture
@@ -25,19 +24,16 @@ def budget(file: Path) -> Iterator[Budget]:
         yield Budget.create(ledger, "visits", epsilon=8, delta=1e-6)
 
 
-def ask(budget: Budget, within: Any = 50, *, key: str = "march", **more: Any) -> Any:
+def ask(budget: Budget, within: Any = 50, *, key: str = "march", **more: Any) -> Asked:
     given: dict[str, Any] = {
+        "answer": 1234,
         "confidence": 0.95,
         "sensitivity": 1,
         "integer": True,
         "sharpenable": True,
     } | more
-    return budget.ask(answer=1234, within=within, key=key, **given)
-
-
-def sharpen(budget: Budget, within: float, *, key: str = "march", **more: Any) -> Sharpened:
-    found = budget.sharpen(key, within=within, answer=1234, **more)
-    assert isinstance(found, Sharpened)
+    found = budget.ask(within=within, key=key, **given)
+    assert isinstance(found, Asked)
     return found
 
 
@@ -47,35 +43,25 @@ def test_sharpening_costs_the_difference(url: str) -> None:
         direct = Budget.create(ledger, "direct", epsilon=8, delta=1e-6)
         at_once = ask(direct, 8, key="direct")
         first = ask(budget, 50)
-        price = budget.sharpening("march", within=20)
-        assert "only the difference" in price.describe()
-        spent = budget.spent
-        second = sharpen(budget, 20)
-        assert price.price is not None
-        assert price.price.share == pytest.approx(second.share)
-        assert budget.spent == pytest.approx(spent + second.share)
-        for within in (15, 10):
-            narrower = sharpen(budget, within)
+        assert (first.averaged, first.joint) == (1, None)
+        again = ask(budget, 50)
+        assert (again.value, again.low, again.high) == (first.value, first.low, first.high)
+        assert (again.share, again.repeated) == (0.0, True)
+        for within in (20, 15, 10):
+            spent = budget.spent
+            narrower = ask(budget, within)
+            assert budget.spent == pytest.approx(spent + narrower.share)
             assert narrower.high - narrower.value <= within
             assert narrower.value - narrower.low <= within
-        last = sharpen(budget, 8)
-        looks = list(last.looks)
-        assert (len(looks), looks[0]) == (5, (first.value, 50))
+        last = ask(budget, 8)
+        assert last.averaged == 5
         assert budget.spent <= 1.02 * float(at_once.share)
         assert abs(last.value - 1234) < 50
-        assert not last.full_price
         # in any order: a width that is met already costs nothing
-        again = sharpen(budget, 30)
-        assert (again.value, again.low, again.high, again.share, again.repeated) == (
-            last.value,
-            last.low,
-            last.high,
-            0.0,
-            True,
-        )
-        with pytest.raises(InputError, match="an answer about direct"):
-            sharpen(direct, 5)
-        assert "nothing is to be paid" in budget.sharpening("march", within=8).describe()
+        again = ask(budget, 9)
+        assert (again.value, again.joint, again.share, again.repeated) == (last.value, last.joint, 0.0, True)
+        with pytest.raises(KeyReusedError):
+            ask(direct, 5)
         assert ledger.verify().sound
 
 
@@ -85,7 +71,9 @@ def test_another_process_sharpens_on(url: str) -> None:
         "from pbdp.ledger import Ledger\n"
         "from pbdp.ledger.budget import Budget\n"
         "with Ledger.open(sys.argv[1]) as ledger:\n"
-        "    found = Budget.of(ledger, 'visits').sharpen('march', within=20, answer=1234)\n"
+        "    found = Budget.of(ledger, 'visits').ask(\n"
+        "        answer=1234, within=20, confidence=0.95, sensitivity=1, integer=True, sharpenable=True,\n"
+        "        key='march')\n"
         "    print(found.value, found.low, found.high)\n"
     )
     with Ledger.create(url) as ledger:
@@ -94,90 +82,84 @@ def test_another_process_sharpens_on(url: str) -> None:
         done = subprocess.run(
             [sys.executable, "-c", program, url], capture_output=True, text=True, check=True
         )
-        same = sharpen(budget, 20)
+        same = ask(budget, 20)
         assert same.repeated
         assert done.stdout.split() == [str(same.value), str(same.low), str(same.high)]
-        assert len(sharpen(budget, 10).looks) == 3
+        assert ask(budget, 10).averaged == 3
 
 
 def test_intervals_are_labeled(budget: Budget) -> None:
     ask(budget)
-    found = sharpen(budget, 10)
-    assert found.joint_low < found.low < found.value < found.high < found.joint_high
+    found = ask(budget, 10)
+    assert found.joint is not None
+    low, high = found.joint
+    assert low < found.low < found.value < found.high < high
     words = found.describe()
-    assert "holds by itself" in words
-    assert f"{found.joint_low} to {found.joint_high}" in words
+    assert "the average of 2 answers" in words
+    assert f"because of what an earlier answer showed, go by {low} to {high}" in words
 
 
-def test_other_noise_sharpens_at_the_full_price_and_says_so(budget: Budget) -> None:
-    ask(budget, 50, sharpenable=False, confidence=0.9)
-    full = budget.sharpening("march", within=20)
-    assert full.full_price
-    assert "full price" in full.describe()
-    found = sharpen(budget, 20)
-    assert found.full_price
-    assert "full price" in found.describe()
-    assert found.looks[0][1] == 20
-    assert len(found.looks) == 1
-    # from then on the difference
-    assert not budget.sharpening("march", within=10).full_price
-    assert len(sharpen(budget, 10).looks) == 2
-
-
-def test_an_answer_that_was_looked_for_is_sharpened_from_its_last_look(budget: Budget) -> None:
-    looked = budget.ask(
-        answer=1234,
-        within="5%",
-        floor=50,
-        confidence=0.95,
-        sensitivity=1,
-        integer=True,
-        expect=(300, 5000),
-        key="march",
-    )
-    found = sharpen(budget, 10)
-    assert found.looks[0] == (looked.value, looked.looks[-1].within)
-    assert not found.full_price
-    kept = sigma_for(10, 0.95) ** -2 - budget.sharpening("march", within=10).sigmas[0] ** -2
-    assert found.share < 1.1 * kept / sigma_for(10, 0.95) ** -2
+@pytest.mark.parametrize(
+    "other",
+    [
+        {"sharpenable": False, "confidence": 0.9},
+        {"within": "5%", "floor": 50, "sharpenable": False},
+        {"sensitivity": 2},
+        {"integer": False},
+        {"integer": False, "step": 0.25},
+    ],
+    ids=str,
+)
+def test_another_question_needs_another_key(budget: Budget, other: dict[str, Any]) -> None:
+    given: dict[str, Any] = {"within": 50, "confidence": 0.95, "sensitivity": 1, "integer": True} | other
+    budget.ask(answer=1234, key="march", **{"sharpenable": True, **given})
+    before = budget.state
+    with pytest.raises(KeyReusedError):
+        ask(budget, 20)
+    assert budget.state == before
 
 
 def test_real_answers(budget: Budget) -> None:
-    first = budget.ask(
-        answer=12.5, within=5.0, confidence=0.9, sensitivity=0.5, sharpenable=True, key="weight"
-    )
-    found = budget.sharpen("weight", within=1.0, answer=12.5)
+    asked: dict[str, Any] = {
+        "answer": 12.5,
+        "confidence": 0.9,
+        "sensitivity": 0.5,
+        "integer": False,
+        "key": "weight",
+    }
+    ask(budget, 5.0, **asked)
+    found = ask(budget, 1.0, **asked)
     assert isinstance(found.value, float)
     assert found.high - found.low <= 2.0
-    assert found.looks[0][0] == first.value
+    assert found.averaged == 2
     assert found.low < 12.5 + 3
     assert found.high > 12.5 - 3
+    with pytest.raises(KeyReusedError):
+        ask(budget, 0.5, step=0.25, **asked)
 
 
-@pytest.mark.parametrize("sharpenable", [True, False])
-def test_wide_whole_numbers_are_sharpened_on_their_own_grid(budget: Budget, sharpenable: bool) -> None:
+def test_wide_whole_numbers_are_sharpened_on_their_own_grid(budget: Budget) -> None:
     """Noise on multiples of a whole number: single ones took minutes, and could not be combined."""
-    given: dict[str, Any] = {"sensitivity": 10_000, "confidence": 0.9, "integer": True}
-    first = budget.ask(answer=12_345_678, within=1e6, sharpenable=sharpenable, key="cents", **given)
-    step = round(first.plan.grid.step)
+    given: dict[str, Any] = {"answer": 12_345_678, "sensitivity": 10_000, "confidence": 0.9, "key": "cents"}
+    first = ask(budget, 1e6, **given)
     assert first.plan.grid.whole_outputs
-    assert step > 1
-    assert budget.sharpening("cents", within=2e5).full_price is not sharpenable
-    found = budget.sharpen("cents", within=2e5, answer=12_345_678)
+    assert first.plan.grid.step > 1
+    found = ask(budget, 2e5, **given)
     assert [type(number) for number in (found.value, found.low, found.high)] == [int] * 3
     assert found.high - found.low <= 400_000
-    assert len(found.looks) == 1 + sharpenable
+    assert found.averaged == 2
     assert abs(found.value - 12_345_678) < 2_000_000
-    assert not sharpenable or found.looks[0][0] == first.value
-    assert budget.sharpen("cents", within=2e5, answer=12_345_678).repeated
+    assert ask(budget, 2e5, **given).repeated
 
 
 def test_another_confidence(budget: Budget) -> None:
     ask(budget, 20)
-    found = sharpen(budget, 20, confidence=0.99)
+    found = ask(budget, 20, confidence=0.99)
     assert found.confidence == 0.99
-    assert len(found.looks) == 2
-    assert sharpen(budget, 20).repeated
+    assert found.averaged == 2
+    assert ask(budget, 20).repeated
+    wider = ask(budget, 40, confidence=0.9)
+    assert (wider.repeated, wider.confidence) == (True, 0.9)
 
 
 class Crash(Exception):  # noqa: N818  # what happens, not what is wrong
@@ -195,25 +177,25 @@ def test_a_crash_between_paying_and_drawing_costs_once(
 
         patch.setattr("pbdp.ledger.ask.SecureKeystream", die)
         with pytest.raises(Crash):
-            sharpen(budget, 20)
+            ask(budget, 20)
     spent = budget.state.spent
-    with pytest.raises(InputError, match="paid for 'march' and never drawn"):
-        sharpen(budget, 10)
-    found = sharpen(budget, 20)
+    with pytest.raises(InputError, match="paid for under 'march' and not drawn yet"):
+        ask(budget, 10)
+    found = ask(budget, 20)
     assert budget.state.spent == spent
-    assert len(found.looks) == 2
+    assert found.averaged == 2
 
 
 def test_races_pay_once(url: str) -> None:
     with Ledger.create(url) as ledger:
         ask(Budget.create(ledger, "visits", epsilon=8, delta=1e-6))
-    found: list[Sharpened] = []
+    found: list[Asked] = []
 
     def run(within: float) -> None:
         with Ledger.open(url) as own:
-            found.append(sharpen(Budget.of(own, "visits"), within))
+            found.append(ask(Budget.of(own, "visits"), within))
 
-    threads = [threading.Thread(target=run, args=(within,)) for within in (20, 20, 12)]
+    threads = [threading.Thread(target=run, args=(within,)) for within in (20, 20, 20)]
     for thread in threads:
         thread.start()
     for thread in threads:
@@ -221,7 +203,8 @@ def test_races_pay_once(url: str) -> None:
     assert len(found) == 3
     with Ledger.open(url) as ledger:
         assert ledger.verify().sound
-        assert len(sharpen(Budget.of(ledger, "visits"), 12).looks) <= 3
+        assert len({one.value for one in found}) == 1
+        assert ask(Budget.of(ledger, "visits"), 12).averaged == 3
 
 
 def test_what_does_not_fit_is_refused(file: Path) -> None:
@@ -230,7 +213,7 @@ def test_what_does_not_fit_is_refused(file: Path) -> None:
         ask(budget)
         before = budget.state
         with pytest.raises(BudgetExceededError):
-            sharpen(budget, 3)
+            ask(budget, 3)
         assert budget.state == before
 
 
@@ -239,9 +222,9 @@ def test_blocks_pay_as_the_answer_did(file: Path) -> None:
         budget = Budget.create(ledger, "visits", epsilon=8, delta=1e-6, blocks=["north", "south"])
         ask(budget, blocks="north")
         for blocks in (None, "south"):
-            with pytest.raises(InputError, match="those of the answer"):
-                sharpen(budget, 20, blocks=blocks)
-        sharpen(budget, 20, blocks="north")
+            with pytest.raises(KeyReusedError):
+                ask(budget, 20, blocks=blocks)
+        ask(budget, 20, blocks="north")
         assert budget.terms.share(budget.state.spent, ("south",)) == 0
 
 
@@ -250,10 +233,8 @@ def test_blocks_pay_as_the_answer_did(file: Path) -> None:
     [
         ({"within": 0}, "within"),
         ({"within": -5}, "within"),
-        ({"within": "5%"}, "within"),
+        ({"within": "5%"}, "floor"),
         ({"within": 5, "confidence": 1.5}, "confidence"),
-        ({"within": 5, "key": "april"}, "the history of the ledger shows"),
-        ({"within": 5, "key": "marhc"}, r"got 'marhc'. Did you mean march\?"),
         ({"within": 5, "answer": "x"}, "answer"),
         ({"within": 5, "answer": None}, "answer"),
     ],
@@ -264,9 +245,8 @@ def test_requests_that_cannot_be_are_refused_and_cost_nothing(
 ) -> None:
     ask(budget)
     before = budget.state
-    key = given.pop("key", "march")
     with pytest.raises(InputError, match=word):
-        budget.sharpen(key, **({"answer": 1234} | given))
+        ask(budget, **given)
     assert budget.state == before
 
 

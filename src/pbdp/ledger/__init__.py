@@ -1,96 +1,81 @@
 """A ledger: what each dataset has spent, what the next release costs, and the answers that were released.
 
-**The protocol of one release**
+**The log.** A store (a file, a server) keeps rows under numbers: it adds one after the last, and reads them
+in order (`stores`). Nothing is looked up in it, and nothing in it is believed for being there. A row is a
+record: its hash covers the hash before it, and its MAC is under a key that is never where the ledger is
+(`record`, `keys`). **The fold.** What is spent, which keys are paid for and where answers lie follows from
+reading the log from its first record; `fold` alone says how, and which records cannot be true. **The cache**
+keeps the fold on this machine, so that only new records are read; it can be thrown away. **The witness** is
+the last head that this machine has seen; it is never made again in silence.
 
-1. `Ledger.reserve`: one durable transaction, under the store's write lock from its start. It checks that
-   the store holds the last record that was known of it, looks the request key up, checks the limits,
-   appends a `spend` record and commits. Then the witness is told.
-2. The caller draws the noise.
-3. `Ledger.settle`: one durable transaction that appends an `answer` record, unless there is one already;
-   then the witness is told, and the stored bytes are returned. Only these may leave the program.
+**A release** is two steps, `Ledger.reserve` and `Ledger.settle`:
 
-`Ledger.release` does the three in order. The store promises (`stores.interface`): one writer at a time
-(P1), who sees everything committed before (P2); a transaction is kept whole and durably, or not at all
-(P3); records are never changed (P4).
+1. *Price, commit.* Read on to the head; price the request for what is spent there; append a `spend` record
+   after that head; tell the witness. If another record has that number by then, begin again.
+2. *Draw, store.* Draw the answer and keep it on this machine; append it as an `answer` record, in the same
+   way; tell the witness; only then hand it out.
 
 **What holds, and why**
 
-*Paid first.* `reserve` returns after its commit, so by P3 the spend is on stable storage before noise is
-drawn, and whatever dies later cannot take it back. If the commit itself fails, an error is raised and no
-noise is drawn: the spend may stand without an answer, never the reverse.
+*Paid first.* Noise is drawn after `reserve` has returned: then the spend is on stable storage and the witness
+covers it. Whatever dies later cannot take it back. If the commit itself fails, no noise is drawn: a spend may
+stand without an answer, never the reverse.
 
-*Exact.* Limits, costs and totals are Python integers in JSON; a spend fits if and only if `spent + cost <=
-limit` for every name. No float and no tolerance is involved (`charge`).
+*Exact, at the price of its state.* Limits, costs and totals are whole numbers: a spend fits if and only if
+`spent + cost <= limit` for every name. A record continues one head only, so the state that a spend was
+priced for is the one that it follows, whoever races; the same holds for the releases of a package. (A repair
+may count more than the limit; it releases nothing.)
 
-*At the price of its state.* A price may depend on what is spent already. It is found outside the lock, for a
-state that was read, and paid under the lock only if the dataset's totals are still those (`_held`); after a
-few others came first it is found under the lock. So every spend was priced for the very totals it follows.
+*Never unreadable.* Each record is read back by the fold before it is appended; what would be refused by the
+next reader is not written.
 
-*Never overspent, whoever races.* Claim: after every committed record, each dataset's total is the sum of
-the costs of its records and within its limits. It holds for the first record, which spends nothing. A
-spend reads the last total under the lock; by P1 and P2 no other spend can come between that read and the
-commit, so its own total is that sum plus its cost, and `charge` has compared it with the limits. The same
-argument, for the numbers `bought` and `used` of a plan, shows that k paid packages of T never serve more
-than kT releases. (A recovery may count more than the limit; it releases nothing.)
-
-*One key, one answer.* Under the lock a key is looked up before a spend is made, so by P1 and P2 there is
-at most one spend of a key; likewise at most one answer to a spend. (Unique indexes say the same.) Every
-caller gets the bytes of that answer: the first to settle its own, which it has just stored; all others the
-stored ones. Noise that a slower process drew for the same key is dropped. A retry with another plan,
+*One key, one answer.* The fold knows one spend of a key and one answer to a spend, and refuses others. Every
+caller gets the bytes of that answer, read by its number and checked against the hash that the chain holds. If
+they are missing or were changed they are refused: nothing is drawn in their place. A retry with another plan,
 dataset, query, number of values or disjointness has another fingerprint and is refused.
 
+*Drawn once.* A reservation names its machine, and only that one draws. It keeps what it drew before any
+store is sent it, and sends the same again: a store that reads an answer and refuses it learns no second one.
+While there is no answer in the log, the witness covers the spend: a spend that was removed is noticed, and
+stops all.
+
 *Nothing is told by refusals or records.* Everything in a spend and in its fingerprint is known before the
-true answer is read; an answer record holds the released bytes, their length and digest. So a refusal or a
-record depends on the data through released numbers only.
+true answer is read; an answer record holds the released bytes, their length and digest.
 
-*Any crash.* By P3 a crash leaves whole records only. It can fall (a) before the spend's commit: nothing
-happened; (b) after it, before the answer's: paid, and nothing has left, so a retry with the same key may
-draw noise and settle now; (c) after the answer's commit: paid and stored, and a retry returns the stored
-bytes. What has left the program is in case (c), hence paid and stored.
+*Any crash.* A store keeps whole records only. A crash (a) before the spend: nothing happened; (b) after it,
+before the answer is kept here: paid, and nothing has left, so a retry draws; (c) after that: a retry stores
+the same bytes, or finds them stored. What has left the program is stored and witnessed.
 
-*Tampering.* Each record's hash covers its place, its content and the hash before it, so by the collision
-resistance of SHA-256 a change, removal or exchange of records breaks the chain at the first of them or
-right after it, unless everything behind is written anew, and then the head differs from the one the witness
-knows. `Ledger.verify` walks through it all and computes totals, packages and keys again. Who has the
-ledger, its key and the witness can forge all of it: an `export` kept elsewhere shows that
-(`verify(against=)`).
+*Whoever can write to the store* can change, remove and add rows, and replace the table by a view and its
+triggers by others. A changed or added row has no MAC under the key or breaks the chain; a removed one leaves
+a gap, or is behind the witness. So what this machine believes is a chain that holders of the key wrote, at
+least up to its witness. What it cannot know is what other machines appended after that and the store hides
+from it: then both spend from what is left, so that all spending is bounded by the budget times the machines,
+until their heads are compared (`verify(against=)` with an export of another one).
 
-*No forged total is spent from.* Every record carries a MAC of its hash, under a key that is not where the
-ledger is (`keys`). Claim: what a spend depends on was written by a holder of a key that this machine holds,
-or of a lost one before it was replaced, and adds up. (a) Every record that a writing transaction looks up
-has its MAC checked; as long as HMAC-SHA-256 is unforgeable, no other record passes. One whose key is not
-here stops the transaction, but for those of a lost key up to the record that replaced it: these were walked
-through and held against an export then, and nobody who can only append can write there, as a number is
-given once. (b) Under the lock, before anything else, the records from the last head that this process or
-the witness knows up to the store's head are walked through (`Guard.write`): numbers, hashes, MACs, under
-which key they may stand, totals that add up and so never fall, limits, packages. Opening does the same. The
-witness is told of a head only after such a walk, so by induction everything up to its head was walked
-through or written here. A ledger without a witness that is taken on trust is walked through from its first
-record. So one INSERT by somebody without the key is noticed by the next opening and the next spend, and
-gives nothing. A MAC does not tell an old state from the newest one; the next paragraph does.
+**Each piece, and what it stops that no other does**
 
-*Taken back.* Whatever left the program was told to this machine's witness before, with its cost (steps 1
-and 3 end with it; a retry that finds an answer tells it too). The witness only moves forward, and is
-written after the store. So a store that does not hold the witness's head was taken back to an older state,
-and it is refused until `Ledger.recover` has counted the gap (`guard`). A machine that has no witness cannot
-know; it spends nothing unless it is told to trust the ledger, and says so with every spend. The same holds
-where a lost key was replaced on a machine without a witness: the export says that nothing before it is
-missing, and only a witness what came after.
+    chain     a record changed, moved or removed below one that is believed
+    MAC       a record added, or a whole log written anew, by somebody without the key
+    witness   the last records removed, or an older copy put back: those have all their MACs
+    place     a ledger removed, and a new one, with a key of its own, made in its place
+    machine   an answer drawn a second time elsewhere, when its row was removed before that machine saw it
+    drawn     an answer drawn a second time here, when the store refuses it after having read it
+    cache     nothing: it makes opening fast. It is as safe as the witness, in the same folder
+    rotation  whoever has copied a key: records under it are not believed after the change
+    repair    one bad row locking out all others; it says what is lost, and counts what is in doubt as spent
 
-*As fast at the end as at the start.* Each spend carries the running totals, and each look-up is one step
-in an index, so that the cost of a release does not grow with the number of releases before it, but for the
-depth of the index.
+Who has the store, its key and the witness can forge all of it: an `export` kept elsewhere shows that.
 """
 
 from __future__ import annotations
 
 from pbdp.ledger.errors import BudgetExceededError, LedgerError, RolledBackError
-from pbdp.ledger.export import verify_export
+from pbdp.ledger.fold import DatasetState
 from pbdp.ledger.ledger import Ledger, verify_ledger
 from pbdp.ledger.record import Entry
 from pbdp.ledger.request import Purchase, Request, Reservation
-from pbdp.ledger.snapshot import DatasetState
-from pbdp.ledger.verification import Verification
+from pbdp.ledger.verification import Verification, verify_export
 
 __all__ = [
     "BudgetExceededError",

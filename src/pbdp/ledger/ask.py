@@ -9,21 +9,20 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pbdp.digits import percent_up, plain
-from pbdp.errors import ContradictionError, InputError
+from pbdp.digits import percent_down, percent_up, plain
+from pbdp.errors import InputError
 from pbdp.ledger.errors import BudgetExceededError, KeyReusedError
+from pbdp.ledger.ledger import Spend
+from pbdp.ledger.question import AskRequest, Question
 from pbdp.ledger.request import Reservation, about
-from pbdp.ledger.snapshot import Spend
 from pbdp.mechanism.absolute import AbsoluteRegion
-from pbdp.mechanism.relative import WidthText
 from pbdp.mechanism.requirement import Requirement
-from pbdp.mechanism.within import Within, region_within
+from pbdp.mechanism.within import region_within
 from pbdp.noise.kernel import Array, Index
-from pbdp.parameters import positive, probability
 from pbdp.paying import Blocks, PayingFor
 from pbdp.planning.plan import Plan
 from pbdp.planning.pricing import Amounts
@@ -40,95 +39,24 @@ if TYPE_CHECKING:
 PLACEHOLDER = 0.5
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Question:
-    """An accuracy in words that a budget can answer: two of width, confidence and share of what is left.
-
-    `floor` makes a width of "5%" the larger of 5 % of the truth and the floor; `expect` is a range in which
-    answers are expected, which changes what that costs and nothing else. `sharpenable` asks for Gaussian-type
-    noise, which can be sharpened for the difference in cost.
-    """
-
-    sensitivity: float
-    within: Within | None = None
-    confidence: float | None = None
-    share: float | None = None
-    integer: bool = False
-    nonnegative: bool = False
-    step: float | None = None
-    floor: float | None = None
-    expect: tuple[float, float] | None = None
-    sharpenable: bool = False
-
-    def __post_init__(self) -> None:
-        self._check_floor()
-        if self.sharpenable and (self.share is not None or self.within is None or self.confidence is None):
-            remedy = "Leave out the share of what is left."
-            raise ContradictionError("sharpenable", "used with a width and a confidence", "a share", remedy)
-        given = [name for name in ("within", "confidence", "share") if getattr(self, name) is not None]
-        if self.share is not None:
-            probability("share", self.share, "0.1 spends a tenth of what is left.")
-        if len(given) < 2:
-            raise ContradictionError(
-                "within, confidence and share",
-                "given two at a time",
-                " and ".join(given) or "none of them",
-                "within=50, confidence=0.95 asks for an accuracy; share=0.1 spends a tenth of what is left.",
-            )
-        positive("sensitivity", self.sensitivity)
-
-    def _check_floor(self) -> None:
-        written = WidthText.read(self.within)
-        alone = written is not None and not written.plus
-        if self.floor is None and not alone:
-            if self.expect is not None:
-                raise ContradictionError("expect", "used with a floor", "none")
-            return
-        if not alone:
-            remedy = 'within="5%", floor=50 is 5 % of the truth, or 50 where that is more.'
-            got = "no width" if self.within is None else f"within {_said(self.within)}"
-            raise ContradictionError("floor", "used with a percentage", got, remedy)
-        if self.floor is None:
-            remedy = "Small answers need a width of their own; floor=50, say."
-            raise ContradictionError("floor", "given with a percentage", "none", remedy)
-        if self.share is not None or self.confidence is None:
-            raise ContradictionError(
-                "confidence", "given with a percentage and a floor", "a share of what is left"
-            )
-
-    def words(self) -> str:
-        """The question as the history shows it; it is public."""
-        expected = None if self.expect is None else f"expected from {self.expect[0]:g} to {self.expect[1]:g}"
-        parts = [
-            None if self.within is None else f"within {_said(self.within)}",
-            None if self.floor is None else f"floor {_said(self.floor)}",
-            expected,
-            "to be sharpened" if self.sharpenable and self.floor is None else None,
-            None if self.confidence is None else f"confidence {self.confidence:g}",
-            None if self.share is None else f"{self.share:g} of what is left",
-            f"sensitivity {self.sensitivity:g}",
-            "whole" if self.integer else None,
-            "not negative" if self.nonnegative else None,
-            None if self.step is None else f"step {self.step:g}",
-        ]
-        return ", ".join(part for part in parts if part is not None)
-
-    def requirement(self, budget: Budget) -> Requirement:
-        """What is asked, with place holders for what is to be found."""
-        if budget.terms.delta == 0:
-            raise InputError("delta", "above zero in a budget that chooses noise", "0", "Make one with 1e-9.")
-        region = (
-            AbsoluteRegion.even(1.0) if self.within is None else region_within(self.within, self.nonnegative)
-        )
-        return Requirement(
-            region=region,
-            confidence=PLACEHOLDER if self.confidence is None else self.confidence,
-            sensitivity=self.sensitivity,
-            delta=budget.terms.delta,
-            integer=self.integer,
-            step=self.step,
-            neighbors=budget.terms.neighbors,
-        )
+def requirement_of(question: Question, budget: Budget) -> Requirement:
+    """What is asked, with place holders for what is to be found."""
+    if budget.terms.delta == 0:
+        raise InputError("delta", "above zero in a budget that chooses noise", "0", "Make one with 1e-9.")
+    region = (
+        AbsoluteRegion.even(1.0)
+        if question.within is None
+        else region_within(question.within, question.nonnegative)
+    )
+    return Requirement(
+        region=region,
+        confidence=PLACEHOLDER if question.confidence is None else question.confidence,
+        sensitivity=question.sensitivity,
+        delta=budget.terms.delta,
+        integer=question.integer,
+        step=question.step,
+        neighbors=budget.terms.neighbors,
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -138,6 +66,10 @@ class Asked:
     The number is an int where whole ones are published, else a float, whatever type the answer had.
     `low <= true answer <= high` holds with `confidence`. `share` is what it cost of the whole budget, and
     `spent` what is spent now; `repeated` says that it is the stored answer to an earlier request.
+
+    A sharpened answer is the average of `averaged` numbers, `plan` is that of the last of them. Its interval
+    holds by itself: if the widths were not chosen because of what earlier answers showed. `joint` are the
+    ends that hold for all answers under the key together, however they were chosen.
     """
 
     value: float
@@ -149,6 +81,8 @@ class Asked:
     share: float
     spent: float
     repeated: bool
+    averaged: int = 1
+    joint: tuple[float, float] | None = None
 
     @property
     def answer(self) -> float:
@@ -165,10 +99,20 @@ class Asked:
         cost = (
             "It was paid for before" if self.repeated else f"It cost {percent_up(self.share)} of the budget"
         )
-        return (
-            f"{self.value}, with {self.plan.describe()}.\n{cost}; {percent_up(self.spent)} is spent now. "
-            f"Request key: {self.key}"
-        )
+        spent = f"{cost}; {percent_up(self.spent)} is spent now. Request key: {self.key}"
+        if self.joint is None:
+            return f"{self.value}, with {self.plan.describe()}.\n{spent}"
+        return "\n".join([str(self.value), *self.interval_lines(), spent])
+
+    def interval_lines(self) -> list[str]:
+        """Where the true answer is, in sentences."""
+        ends = f"The true answer is between {plain(self.low)} and {plain(self.high)}"
+        lines = [f"{ends}, with confidence {percent_down(self.confidence)}."]
+        if self.joint is not None:
+            joint = f"{plain(self.joint[0])} to {plain(self.joint[1])}"
+            lines[0] += f" It is the average of {self.averaged} answers."
+            lines.append(f"If you asked again because of what an earlier answer showed, go by {joint}.")
+        return lines
 
 
 def choose(budget: Budget, question: Question, blocks: Blocks = None, spent: Amounts | None = None) -> Plan:
@@ -177,11 +121,7 @@ def choose(budget: Budget, question: Question, blocks: Blocks = None, spent: Amo
     `spent` is what was spent when the question came; what is spent now, if left out.
     """
     spent = budget.state.spent if spent is None else spent
-    requirement = question.requirement(budget)
-    if question.sharpenable:
-        from pbdp.ledger.sharpen import sharpenable_plan
-
-        return sharpenable_plan(requirement)
+    requirement = requirement_of(question, budget)
     payer = Affordable(
         terms=budget.terms,
         spent=spent,
@@ -205,28 +145,27 @@ def choose(budget: Budget, question: Question, blocks: Blocks = None, spent: Amo
     )
 
 
-def ask(
-    budget: Budget,
-    question: Question,
-    answer: object,
-    **paying: Unpack[PayingFor],
-) -> Asked | Looked:
+def ask(budget: Budget, asked: AskRequest) -> Asked | Looked:
     """Choose, pay, draw, store; look several times where a percentage has a floor."""
-    if question.floor is not None:
+    question, answer, paying = asked, asked.answer, asked.payment
+    if asked.floor is not None:
         from pbdp.ledger.looks import look
 
         return look(budget, question, answer, **paying)
+    if asked.sharpenable:
+        from pbdp.ledger.sharpening import ask_again
+
+        return ask_again(budget, question, answer, **paying)
     key, blocks = paying.get("key"), paying.get("blocks")
     before = None if key is None else budget.ledger.spend_of(key)
     if key is None or before is None:
         plan = choose(budget, question, blocks)
     else:
         plan = _paid_before(budget, question, before, blocks)
-    alone = replace(plan, compared=tuple, proved=lambda _: None)
-    beside = {"asked": plan_record(alone)}
+    beside = {"asked": plan_record(plan)}
     drawn = Drawn.of(budget, plan, answer, beside, about(paying, question.words()))
     # what was drawn just now has the plan that it was drawn with, and its tables
-    then, values = _unpacked(drawn.content, drawn.paid.key) if drawn.repeated else (plan, drawn.values)
+    then, values = unpacked(drawn.content, drawn.paid.key) if drawn.repeated else (plan, drawn.values)
     plan, value = then, number_of(then, values)
     low, high = plan.interval(value)
     return Asked(
@@ -244,7 +183,7 @@ def ask(
 
 def number_of(plan: Plan, values: Array | Index) -> float:
     """The one published number, which a double holds exactly; whole where the plan publishes such."""
-    return int(values[0]) if plan.mechanism.output_grid.whole_outputs else float(values[0])
+    return int(values[0]) if plan.mechanism.grid.whole_outputs else float(values[0])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -302,25 +241,20 @@ def _paid_before(budget: Budget, question: Question, spend: Spend, blocks: Block
     """
     chosen = budget.terms.chosen_blocks(blocks)
     if spend.answer is not None:
-        plan = _unpacked(json.loads(spend.answer), spend.key)[0]
+        plan = unpacked(json.loads(spend.answer), spend.key)[0]
         if budget.terms.plan_id(plan, chosen) == spend.plan:
             return plan
         raise KeyReusedError(spend.key)
     open_ended = question.within is None or question.confidence is None
-    chosen_then = open_ended or question.sharpenable
-    laws = (choose(budget, question, blocks, spend.spent_before),) if chosen_then else ()
-    for plan in laws or laws_for(question.requirement(budget)):
+    laws = (choose(budget, question, blocks, spend.spent_before),) if open_ended else ()
+    for plan in laws or laws_for(requirement_of(question, budget)):
         if budget.terms.plan_id(plan, chosen) == spend.plan:
             return plan
     raise KeyReusedError(spend.key)
 
 
-def _said(within: Within | float) -> str:
-    """A width as it is written; 20 and 20.0 are the same question."""
-    return plain(within) if isinstance(within, int | float) else str(within)
-
-
-def _unpacked(content: object, key: str) -> tuple[Plan, Array | Index]:
+def unpacked(content: object, key: str) -> tuple[Plan, Array | Index]:
+    """The plan of a stored answer, and its numbers."""
     if not isinstance(content, dict) or "asked" not in content:
         raise KeyReusedError(key)
     return plan_from_record(content["asked"]), np.array(content["values"])

@@ -1,52 +1,60 @@
 """A dataset's budget: what plans cost of what is left, and releases that are paid for before they are drawn.
 
-with Ledger.create("budget.db") as ledger:
-    budget = Budget.create(ledger, "visits", epsilon=3, delta=1e-6)
-    budget.price(plan).describe()
-    budget.release(plan, 1234, key="report of March")
-    budget.ask(within=50, confidence=0.95, sensitivity=1, answer=1234)
+budget = pbdp.budget("visits", epsilon=3, delta=1e-6)  # opens it, or makes it
+budget.price(plan).describe()
+budget.release(plan, 1234, key="report of March")
+budget.ask(1234, within=50, confidence=0.95, sensitivity=1, integer=True)
+budget.left, budget.spent, budget.history()
 """
 
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Required, Unpack, overload
+from typing import TYPE_CHECKING, Unpack, overload
 
 import numpy as np
 
 from pbdp.accounting import RESERVE
 from pbdp.digits import delta_text, epsilon_text, percent_up, rounded_down
-from pbdp.errors import InputError, PbdpError
+from pbdp.errors import ContradictionError, InputError, PbdpError, shown
 from pbdp.json_records import digest
-from pbdp.ledger.errors import BudgetExceededError, KeyReusedError
+from pbdp.ledger.errors import (
+    BudgetExceededError,
+    KeyReusedError,
+    LedgerExistsError,
+    NotALedgerError,
+    UnknownDatasetError,
+)
+from pbdp.ledger.fold import DatasetState
 from pbdp.ledger.ledger import Ledger
+from pbdp.ledger.question import AskRequest
+from pbdp.ledger.record import Entry
 from pbdp.ledger.request import Pricing, Purchase, Request, Reservation, recorded
-from pbdp.ledger.snapshot import DatasetState
 from pbdp.mechanism.neighbors import Neighbors
-from pbdp.mechanism.within import Within
 from pbdp.noise.kernel import Array, Index
-from pbdp.parameters import neighbours_too, with_words
-from pbdp.paying import MEANING, Blocks, Paying, PayingFor, PayingOnce
+from pbdp.parameters import by_name, flag, instance, with_words
+from pbdp.paying import DEFAULT_LEDGER, LEDGER_VARIABLE, MEANING, Blocks, PayingFor, PayingOnce
 from pbdp.planning.plan import Plan
 from pbdp.planning.pricing import Claim, Measured, Plans, Price, Priced, Terms, fingerprint, price
 from pbdp.planning.pricing.priced import name_of
 from pbdp.release.keystream import SecureKeystream
 from pbdp.release.releaser import Form
+from pbdp.settings import takes_on
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from pbdp.choosing.paid import Chosen
     from pbdp.ledger.ask import Asked
     from pbdp.ledger.looks import Looked
-    from pbdp.ledger.sharpen import Sharpened, Sharpening
 
 Numbers = Array | Index
 # Limits that agree to one part in this many are the same.
 SAME = 10**9
+LEDGER = "an open one, as Ledger.open(place) gives; pbdp.budget(dataset, ledger=place) opens both"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -76,23 +84,19 @@ class Reserved:
     repeated: bool
 
 
-class _Asking(PayingFor, total=False):
-    """What `Budget.ask` takes with a floor and without, for type checkers: `ask` itself says the defaults."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Event:
+    """One change of a budget: when, under which key, what was asked, what it cost, what was spent then."""
 
-    answer: Required[object]
-    sensitivity: Required[float]
-    within: Within | None
-    confidence: float | None
-    share: float | None
-    integer: bool
-    nonnegative: bool
-    step: float | None
-    expect: tuple[float, float] | None
-    sharpenable: bool
+    time: str
+    key: str | None
+    asked: str
+    share: float
+    spent: float
 
 
 class _Releasing(PayingFor, total=False):
-    """The same of `Budget.release`."""
+    """What `Budget.release` takes of numbers and of arrays, for type checkers."""
 
     disjoint: bool
     again: bool
@@ -107,7 +111,7 @@ class Budget:
     terms: Terms
 
     @classmethod
-    @neighbours_too
+    @by_name
     def create(
         cls,
         ledger: Ledger,
@@ -129,6 +133,8 @@ class Budget:
         `ledger` is an open one, `dataset` a new name in it, `neighbors` "add/remove" or "replace", and
         `note` a public remark.
         """
+        instance("ledger", ledger, Ledger, LEDGER)
+        instance("blocks", blocks, list | tuple, "a list of names")
         terms = Terms(
             epsilon=epsilon, delta=delta, reserve=reserve, blocks=tuple(blocks), neighbors=neighbors
         )
@@ -141,6 +147,7 @@ class Budget:
 
         `ledger` is an open one.
         """
+        instance("ledger", ledger, Ledger, LEDGER)
         state = ledger.dataset(dataset)
         terms = Terms.from_record(state.rule)
         limits = terms.limits()
@@ -184,6 +191,34 @@ class Budget:
         """The share of the budget that is spent, from 0 to 1; of the block with the least left."""
         return self.terms.share(self.state.spent)
 
+    @property
+    def left(self) -> float:
+        """The share that is left, from 0 to 1."""
+        return max(1 - self.spent, 0.0)
+
+    @property
+    def epsilon(self) -> float:
+        """What all releases together may lose, with `delta`."""
+        return self.terms.epsilon
+
+    @property
+    def delta(self) -> float:
+        """What that epsilon need not cover."""
+        return self.terms.delta
+
+    def history(self) -> tuple[Event, ...]:
+        """Every change of the budget, in order: dates, keys, what was asked, and what it cost."""
+        return tuple(
+            Event(
+                time=entry.time,
+                key=entry.key,
+                asked="the budget was made" if entry.kind == "dataset" else _asked(entry),
+                share=self.terms.share_of_cost(entry.cost, entry.spent),
+                spent=self.terms.share(entry.spent),
+            )
+            for entry in self.ledger.history(self.dataset)
+        )
+
     def risk(self, prior: float = 0.5) -> float:
         """How often the best attacker with this prior guesses right, at most, when all of it is spent."""
         return self.terms.risk(prior)
@@ -213,8 +248,10 @@ class Budget:
         lines.append(terms.risk_words())
         return "\n".join([*lines, terms.theory()] if explain else lines)
 
-    def price(self, *plans: Priced | tuple[Priced, int], blocks: Blocks = None) -> Price:
+    def price(self, *plans: object, blocks: Blocks = None) -> Price:
         """What plans cost together as one step, each (plan, times) or once; nothing is spent.
+
+        A table's plan or query stands for the noise of its table.
 
         `blocks` are the blocks of people that would be read; all of them, if left out.
         """
@@ -273,6 +310,8 @@ class Budget:
         Of the answers only types and number are looked at before they are paid for. `disjoint` says that no
         person affects more than one of them. `again` pays for another package of the plan's releases.
         """
+        instance("plan", plan, Plan, "a plan, such as pbdp.plan makes")
+        disjoint = flag("disjoint", disjoint)
         ready = plan.prepared(answers, disjoint=disjoint)
         if not ready.count:
             raise InputError("answers", "at least one number", "none")
@@ -307,6 +346,11 @@ class Budget:
         numbers each part of a plan has, if it has several; they are stored apart, never to be taken for each
         other's. `disjoint` and `again` are as in `release`, `parts` and `whole` as in `answered`.
         """
+        instance("draw", draw, Callable, "a function")  # type: ignore[arg-type]
+        if shape is not None:
+            instance("shape", shape, list | tuple, "how many numbers each part has")
+            for size in shape:
+                _count("shape", size, least=0)
         stored, reservation = self.answered(
             plan,
             count,
@@ -344,12 +388,16 @@ class Budget:
 
         `draw` makes the answer once it is paid for. `disjoint` and `again` are as in `release`.
         """
+        plans = _counted([(plan, times)])
+        instance("draw", draw, Callable, "a function")  # type: ignore[arg-type]
+        _count("parts", parts)
+        instance("whole", whole, str, "a text")
         chosen = self.terms.chosen_blocks(paying.get("blocks"))
         request = Request(
             dataset=self.dataset,
             plan=part_id(self.terms.plan_id(plan, chosen), parts, whole),
             plan_label=name_of(plan),
-            cost=self._pricing(((plan, times),), chosen),
+            cost=self._pricing(plans, chosen),
             package=_package(plan) if parts == 1 else parts,
             values=count,
             neighbors=plan.neighbors,
@@ -360,19 +408,16 @@ class Budget:
         try:
             reservation = self.ledger.reserve(request)
         except BudgetExceededError as refusal:
-            raise self._with_remedy(refusal, ((plan, times),), chosen) from None
-        stored = reservation.stored_answer
-        if stored is None:
-            stored = self.ledger.settle(reservation, draw())
-        return stored, reservation
+            raise self._with_remedy(refusal, plans, chosen) from None
+        return self.ledger.settle(reservation, draw), reservation
 
     def _pricing(self, plans: Plans, blocks: tuple[str, ...]) -> Pricing:
         """What finds the price in a state; it raises if the plans do not fit."""
 
-        def found(state: DatasetState) -> dict[str, int]:
-            cost = self.terms.cost(plans, state.spent, blocks)
+        def found(spent: dict[str, int]) -> dict[str, int]:
+            cost = self.terms.cost(plans, spent, blocks)
             if cost is None:
-                share = percent_up(self.terms.share(state.spent, blocks))
+                share = percent_up(self.terms.share(spent, blocks))
                 raise BudgetExceededError(self.dataset, f"{share} of it is spent, and too little is left")
             return cost
 
@@ -392,136 +437,26 @@ class Budget:
             remedy = what_fits(Affordable(terms=self.terms, spent=spent, blocks=blocks), *plans[0])
         return BudgetExceededError(refusal.dataset, refusal.reason, remedy or asked.advice())
 
-    @overload
-    def ask(self, *, floor: None = None, **asked: Unpack[_Asking]) -> Asked: ...
-
-    @overload
-    def ask(self, *, floor: float, **asked: Unpack[_Asking]) -> Looked: ...
-
-    @with_words(PayingFor, MEANING)
-    def ask(
-        self,
-        *,
-        answer: object,
-        sensitivity: float,
-        within: Within | None = None,
-        confidence: float | None = None,
-        share: float | None = None,
-        integer: bool = False,
-        nonnegative: bool = False,
-        step: float | None = None,
-        floor: float | None = None,
-        expect: tuple[float, float] | None = None,
-        sharpenable: bool = False,
-        **paying: Unpack[PayingFor],
-    ) -> Asked | Looked:
+    @takes_on(AskRequest)
+    def ask(self, asked: AskRequest) -> Asked | Looked:
         """Publish a number with the certified law that costs least of what is left; see `ledger.ask`.
 
-        `within="5%", floor=50` looks cheaply first and then as precisely as the answer needs; only the looks
-        that are taken are paid (`ledger.looks`). `expect` is where answers are expected, (100, 1e6): it
-        changes the cost, never the promise. `sharpenable` takes noise that `sharpen` can refine for the
-        difference.
-
-        `answer` is the true number and `sensitivity` the most by which one person changes it. Give two of
-        `within`, `confidence` and `share`, the part of what is left to spend. `integer`, `nonnegative` and
-        `step` are as in `pbdp.plan`.
+        Give two of `within`, `confidence` and `share`.
         """
-        from pbdp.ledger.ask import Question, ask
+        from pbdp.ledger.ask import ask
 
-        question = Question(
-            sensitivity=sensitivity,
-            within=within,
-            confidence=confidence,
-            share=share,
-            integer=integer,
-            nonnegative=nonnegative,
-            step=step,
-            floor=floor,
-            expect=expect,
-            sharpenable=sharpenable,
-        )
-        found: Asked | Looked = ask(self, question, answer, **paying)
-        return found
-
-    @with_words(PayingFor, MEANING)
-    def choose(
-        self,
-        scores: object,
-        *,
-        sensitivity: float,
-        within: float | None = None,
-        confidence: float | None = None,
-        epsilon: float | None = None,
-        integer: bool = False,
-        rising: bool = False,
-        top: int = 1,
-        column: str | None = None,
-        names: str | None = None,
-        **paying: Unpack[PayingFor],
-    ) -> Chosen:
-        """Choose an option near the best, or the `top` ones, and pay for it; see `pbdp.plan_choice`.
-
-        `scores`, `column`, `names`, `sensitivity`, `within`, `confidence`, `epsilon`, `integer` and `rising`
-        are as in `pbdp.choose`.
-        """
-        from pbdp.choosing.law import Asked as Options
-        from pbdp.choosing.paid import choose_paid, plan_within
-        from pbdp.choosing.scores import read_scores
-
-        given = read_scores(scores, column=column, names=names)
-        asked = Options(
-            options=len(given.options),
-            sensitivity=sensitivity,
-            integer=integer,
-            rising=rising,
-            top=top,
-            neighbors=self.terms.neighbors,
-        )
-        plan = plan_within(self, asked, paying, within=within, confidence=confidence, epsilon=epsilon)
-        return choose_paid(self, plan, given, **paying)
-
-    def sharpening(
-        self, key: str, *, within: float, confidence: float | None = None, blocks: Blocks = None
-    ) -> Sharpening:
-        """What it takes to make the answer under this key this precise, and its price; nothing is spent.
-
-        `key` is that of the answer, `within` and `confidence` are what it is to have then. `blocks` are the
-        blocks of people that were read; all of them, if left out.
-        """
-        from pbdp.ledger.sharpen import sharpening
-
-        return sharpening(self, key, within, confidence=confidence, blocks=blocks)
-
-    @with_words(Paying, MEANING)
-    def sharpen(
-        self,
-        key: str,
-        *,
-        within: float,
-        answer: object,
-        confidence: float | None = None,
-        **paying: Unpack[Paying],
-    ) -> Sharpened:
-        """Make a published answer more precise for the difference in cost; see `ledger.sharpen`.
-
-        `answer` is the true one, which no ledger keeps. Without one, `sharpening` says the price.
-
-        `key` is that of the answer, `within` and `confidence` are what it is to have then.
-        """
-        from pbdp.ledger.sharpen import sharpen
-
-        return sharpen(self, key, answer, within, confidence=confidence, **paying)
+        return ask(self, asked)
 
 
-def _counted(plans: Iterable[Priced | tuple[Priced, int]]) -> Plans:
+def _counted(plans: Iterable[object]) -> Plans:
     """Every plan with how often it is meant."""
     counted: dict[str, tuple[Priced, int]] = {}
     for plan in plans:
-        entry, times = plan if isinstance(plan, tuple) else (plan, 1)
+        given, times = plan if isinstance(plan, tuple) and len(plan) == 2 else (plan, 1)
+        entry = _noise(given)
         if not isinstance(entry, Plan | Claim | Measured):
             raise InputError("plan", "a plan or a claim", type(entry).__name__)
-        if type(times) is not int or times < 1:
-            raise InputError("times", "a whole number of at least 1", repr(times))
+        _count("times", times)
         # one that is named twice is meant more often
         name = fingerprint(entry)
         _, before = counted.get(name, (entry, 0))
@@ -529,6 +464,23 @@ def _counted(plans: Iterable[Priced | tuple[Priced, int]]) -> Plans:
     if not counted:
         raise InputError("plans", "at least one", "none")
     return tuple(counted.values())
+
+
+def _noise(asked: object) -> object:
+    """What is paid for: of a table's query the plan, of its plan the noise."""
+    if isinstance(asked, Plan | Claim | Measured):
+        return asked
+    planned = asked.plan() if callable(getattr(asked, "plan", None)) else asked  # type: ignore[attr-defined]
+    return getattr(planned, "noise", planned)
+
+
+def _asked(entry: Entry) -> str:
+    return entry.query or entry.note or entry.plan_label or entry.kind
+
+
+def _count(name: str, value: object, least: int = 1) -> None:
+    if type(value) is not int or value < least:
+        raise InputError(name, f"a whole number of at least {least}", shown(value))
 
 
 def part_id(plan: str, parts: int, whole: str) -> str:
@@ -557,3 +509,82 @@ def _unpacked(stored: bytes, shape: Sequence[int] | None) -> Numbers | None:
     if [len(part) for part in listed] != list(shape):
         return None
     return np.concatenate([np.array(part) for part in listed])
+
+
+@by_name
+def budget(
+    dataset: str,
+    *,
+    epsilon: float | None = None,
+    delta: float | None = None,
+    reserve: float = RESERVE,
+    blocks: Sequence[str] = (),
+    neighbors: str = Neighbors.ADD_REMOVE,
+    ledger: Ledger | str | Path | None = None,
+    trust: bool = False,
+) -> Budget:
+    """The budget of a dataset: opened, or made if there is none; the same call again opens it.
+
+    `ledger` is an open one, a file or a postgresql:// URL; if left out, what PBDP_LEDGER names, else
+    pbdp-ledger.db in this folder. It is made if there is nothing. Without `epsilon` and `delta` nothing is
+    made. Other terms than those that the budget was given are refused: it never changes. The others are as
+    in `Budget.create`, `trust` as in `Ledger.open`.
+    """
+    if (epsilon is None) != (delta is None):
+        raise ContradictionError("epsilon and delta", "given together, or both left out", "one of them")
+    terms = None
+    if epsilon is not None and delta is not None:
+        instance("blocks", blocks, list | tuple, "a list of names")
+        terms = Terms(
+            epsilon=epsilon, delta=delta, reserve=reserve, blocks=tuple(blocks), neighbors=neighbors
+        )
+    place = os.environ.get(LEDGER_VARIABLE, DEFAULT_LEDGER) if ledger is None else ledger
+    if isinstance(place, Ledger):
+        return _budget_in(place, dataset, terms)
+    opened = _opened(place, make=terms is not None, trust=trust)
+    try:
+        return _budget_in(opened, dataset, terms)
+    except BaseException:
+        opened.close()
+        raise
+
+
+def _budget_in(ledger: Ledger, dataset: str, terms: Terms | None) -> Budget:
+    """The dataset's budget; made with these terms if there is none, refused if it has others."""
+    try:
+        found = Budget.of(ledger, dataset)
+    except UnknownDatasetError:
+        if terms is None:
+            raise
+        ledger.create_dataset(dataset, terms.limits(), terms.record(), terms.neighbors)
+        return Budget(ledger=ledger, dataset=dataset, terms=terms)
+    if terms is not None and found.terms != terms:
+        raise InputError(
+            f"the budget of {dataset}",
+            f"as it was made ({_told(found.terms)})",
+            _told(terms),
+            "A budget never changes: leave out its terms to open it. A second name for the same people would "
+            "be a second budget, and what they may lose would add up.",
+        )
+    return found
+
+
+def _opened(place: str | Path, *, make: bool, trust: bool) -> Ledger:
+    """The ledger there; made, if there is nothing."""
+    try:
+        return Ledger.open(place, trust=trust)
+    except NotALedgerError as missing:
+        if not (make and missing.empty):
+            raise
+    try:
+        return Ledger.create(place, trust=trust)
+    except LedgerExistsError:  # another process was first
+        return Ledger.open(place, trust=trust)
+
+
+def _told(terms: Terms) -> str:
+    """Terms in a few words."""
+    words = [f"epsilon {epsilon_text(terms.epsilon)} at delta {delta_text(terms.delta)}", terms.neighbors]
+    words += [f"reserve {terms.reserve:g}"] if terms.reserve != RESERVE else []
+    words += [f"blocks {', '.join(terms.blocks)}"] if terms.blocks else []
+    return ", ".join(words)

@@ -5,6 +5,8 @@
     ├── LedgerError               the ledger cannot be used as it is
     │   ├── DamagedLedgerError    its content is not what was written
     │   ├── RolledBackError       it is older than its last known head: restored from a backup?
+    │   ├── RemovedLedgerError    it is gone from where this machine has seen it
+    │   ├── ReservedElsewhereError   another machine paid for the request, and has to draw
     │   ├── UntrustedLedgerError  this machine cannot know whether it is up to date
     │   ├── MissingKeyError       this machine does not have its key
     │   ├── StateFileError        a file of this machine's cannot be read
@@ -16,7 +18,6 @@
     │   └── UnreachableLedgerError   the server or the file cannot be reached
     └── InputError
         ├── NotALedgerError       there is no ledger there, or something else is
-        ├── EarlierLedgerError    there is one of an earlier version
         ├── LedgerExistsError     there is one already
         ├── UnknownDatasetError   no such dataset; the message lists the known ones
         ├── DatasetExistsError    a dataset of this name exists
@@ -46,13 +47,6 @@ class BudgetExceededError(PbdpError):
         super().__init__(f"{text} {remedy}" if remedy else text)
 
 
-class PriceMovedError(PbdpError):
-    """A price was found for another state of the dataset than the one it is in now; tried again inside."""
-
-    def __init__(self) -> None:
-        super().__init__("Others spent at the same time. Nothing was spent; try again.")
-
-
 class LedgerError(PbdpError):
     """The ledger cannot be used as it is; the message says why and what to do."""
 
@@ -64,8 +58,9 @@ class DamagedLedgerError(LedgerError):
         self.place = place
         self.fault = fault
         super().__init__(
-            f"The ledger {place} is damaged: {fault}. Spend nothing from it; go back to a sound copy, or "
-            "start from an export that verifies."
+            f"The ledger {place} is damaged: {fault}. Nothing was spent. Put a sound copy in its place, or "
+            "go on from the records before: `pbdp ledger repair` says what is lost, and counts what is in "
+            "doubt as spent."
         )
 
 
@@ -85,8 +80,32 @@ class RolledBackError(LedgerError):
         super().__init__(
             f"The ledger {place} was taken back to an older state: {what}. It was probably restored from a "
             "backup, and what was spent since then is missing from it. Put the newer one back, or say how to "
-            "count the gap: `pbdp ledger recover --gap known` (Ledger.recover) charges what this machine "
+            "count the gap: `pbdp ledger repair --gap known` (Ledger.repair) charges what this machine "
             "knows to be spent, `--gap all` counts every dataset as fully spent."
+        )
+
+
+class RemovedLedgerError(LedgerError):
+    """There is nothing at a place where this machine has seen a ledger."""
+
+    def __init__(self, place: str, ledger: str) -> None:
+        self.place = place
+        self.ledger = ledger
+        super().__init__(
+            f"The ledger {ledger}, which this machine knows, is gone from {place}. Put it back from a copy: "
+            "a new one would forget what was spent. If the people in it are not asked about any more, say so "
+            "with trust=True."
+        )
+
+
+class ReservedElsewhereError(LedgerError):
+    """Another machine paid for this request; only that one draws its answer."""
+
+    def __init__(self, key: str) -> None:
+        self.key = key
+        super().__init__(
+            f"The request {key!r} was paid for on another machine (or with another state folder), and has no "
+            "answer yet. Nothing was spent. Repeat it there, or take a new key and pay again."
         )
 
 
@@ -202,26 +221,18 @@ class UnreachableLedgerError(LedgerError):
 
 
 class NotALedgerError(InputError):
-    """What is there is not a pbdp ledger, or one of a version that this pbdp does not know."""
+    """What is there is not a pbdp ledger, or one of a version that this pbdp does not know.
 
-    def __init__(self, place: str, found: str) -> None:
+    `empty` says that there is nothing at all.
+    """
+
+    def __init__(self, place: str, found: str, *, empty: bool = False) -> None:
+        self.empty = empty
         super().__init__(
             "ledger",
             "the place of a pbdp ledger",
             f"{place}, {found}",
             "Make one: pbdp ledger create, or Ledger.create(place).",
-        )
-
-
-class EarlierLedgerError(InputError):
-    """Its budgets were counted by other rules, which are not known here."""
-
-    def __init__(self, place: str) -> None:
-        super().__init__(
-            "ledger",
-            "one of this version of pbdp",
-            f"{place}, of an earlier one, whose budgets were counted by other rules",
-            "Keep it, the earlier pbdp still reads it, and make a new ledger elsewhere for what is left.",
         )
 
 
@@ -233,7 +244,7 @@ class LedgerExistsError(InputError):
             "ledger",
             "a place where nothing is yet",
             place,
-            "Open the ledger that is there, or choose another place.",
+            "Open the ledger that is there.",
         )
 
 
@@ -243,7 +254,7 @@ class UnknownDatasetError(InputError):
     def __init__(self, dataset: str, known: list[str]) -> None:
         self.known = known
         names = ", ".join(known) if known else "none yet"
-        remedy = did_you_mean(dataset, known) if known else "Make it with create, which gives it a budget."
+        remedy = did_you_mean(dataset, known) or "Give its epsilon and delta to make it."
         super().__init__("dataset", f"one of this ledger's (known: {names})", repr(dataset), remedy)
 
 
@@ -251,7 +262,13 @@ class DatasetExistsError(InputError):
     """A budget is given once; it is never changed."""
 
     def __init__(self, dataset: str, reason: str = "it exists and its budget cannot be changed") -> None:
-        super().__init__("dataset", "a new name", f"{dataset!r}: {reason}", "Choose another name.")
+        super().__init__(
+            "dataset",
+            "a new name",
+            f"{dataset!r}: {reason}",
+            "Open the budget that is there. A second name for the same people would be a second budget: what "
+            "they may lose would add up.",
+        )
 
 
 class KeyReusedError(InputError):

@@ -16,10 +16,9 @@ secret, so that a damaged file is noticed. Its life:
 - *brought* to other machines, in a file that holds every key of the ledger (`exported`, `take`);
 - *rotated*: a new key is kept first, then a record under the old one names it, and those after it are under
   the new one. Old keys are kept, to check old records;
-- *lost*: no record can be checked that is under it, so the ledger is only read. With an export that was kept
-  elsewhere, and which the ledger continues, a new key is *put in its place* (`Guard.replace_key`). From then
-  on LEDGER-ID.lost says up to which record the lost key was in use. Of those records only the hashes are
-  checked: enough against somebody who can only append, as numbers up to the head are taken.
+- *lost*: the newest record cannot be checked, so the ledger is only read. With an export that was kept
+  elsewhere, and which the ledger continues, a new key is *put in its place* (`Ledger.replace_key`). The
+  record that says so is under the new key, and vouches for the chain before it.
 
 Nothing but a MAC or another digest ever leaves a key, each purpose with a key of its own:
 
@@ -43,7 +42,7 @@ from pathlib import Path
 from typing import Any
 
 from pbdp.errors import InputError
-from pbdp.ledger.errors import KeyFileError
+from pbdp.ledger.errors import KeyFileError, LedgerError
 
 FORMAT = "pbdp ledger keys 1"
 KEY_ID = re.compile(r"[0-9a-f]{16}")
@@ -61,7 +60,7 @@ class Key:
     @classmethod
     def fresh(cls) -> Key:
         """A new one, from the operating system."""
-        return cls(secret=secrets.token_bytes(_SECRET_BYTES))
+        return cls(secret=random_bytes(_SECRET_BYTES))
 
     @cached_property
     def id(self) -> str:
@@ -91,6 +90,16 @@ class Key:
         return hmac.digest(self.secret, f"pbdp {purpose}".encode(), "sha256")
 
 
+def random_bytes(count: int) -> bytes:
+    """From the operating system, which may refuse."""
+    try:
+        return secrets.token_bytes(count)
+    except OSError as problem:
+        raise LedgerError(
+            f"The operating system gives no random numbers: {problem.strerror}. Nothing was spent; try again."
+        ) from None
+
+
 def state_folder() -> Path:
     """Where this machine keeps what it knows of ledgers."""
     own, shared = os.environ.get("PBDP_STATE"), os.environ.get("XDG_STATE_HOME")
@@ -113,7 +122,6 @@ class Keyring:
         self._folder = folder
         self._place = place
         self._found: dict[str, Key] = {}
-        self._lost: dict[str, int] = {}
         self._missing: set[str] = set()
 
     def key(self, name: str) -> Key | None:
@@ -137,25 +145,6 @@ class Keyring:
         self._found[name] = held[0]
         return held[0]
 
-    def lost_after(self, name: str) -> int | None:
-        """The number of the last record that a lost key was used for; None if it is not known as lost."""
-        if name not in self._lost:
-            record = self._content(self._file(name, "lost"))
-            if record is None:
-                return None
-            lost = record.get("lost")
-            if not isinstance(lost, dict) or type(lost.get(name)) is not int:
-                raise KeyFileError(self._file(name, "lost"), _DAMAGED)
-            self._lost[name] = lost[name]
-        return self._lost[name]
-
-    def holds(self, name: str, sequence: int) -> bool:
-        """Whether a record of this number under this key can be judged: the key is here, or known as lost."""
-        if self.key(name) is not None:
-            return True
-        lost = self.lost_after(name)
-        return lost is not None and sequence <= lost
-
     def look_again(self) -> None:
         """Keys may have been brought here meanwhile."""
         self._missing.clear()
@@ -165,45 +154,27 @@ class Keyring:
         self._keep(self._file(key.id), {"secrets": [key.secret.hex()]})
         self.look_again()
 
-    def add_lost(self, name: str, last: int) -> None:
-        """Remember that this key was lost, and that it was in use up to this record."""
-        self._keep(self._file(name, "lost"), {"lost": {name: last}})
-        self._lost.pop(name, None)
-
     def exported(self) -> str:
-        """Every key that is held, and what is known of lost ones, to be brought to another machine."""
-        keys = [self.key(file.stem.partition("-")[2]) for file in self._files("key")]
-        names = [file.stem.partition("-")[2] for file in self._files("lost")]
-        content = {
-            "keys": FORMAT,
-            "ledger": self._ledger,
-            "secrets": [key.secret.hex() for key in keys if key is not None],
-            "lost": {name: self.lost_after(name) for name in names},
-        }
-        return json.dumps(content)
+        """Every key that is held, to be brought to another machine."""
+        files = sorted(self._folder.glob(f"{self._ledger}-*.key"))
+        keys = [self.key(file.stem.partition("-")[2]) for file in files]
+        held = [key.secret.hex() for key in keys if key is not None]
+        return json.dumps({"keys": FORMAT, "ledger": self._ledger, "secrets": held})
 
     def take(self, exported: object) -> list[Key]:
         """Keep what another machine exported; the keys in it."""
         known = exported if isinstance(exported, dict) and exported.get("keys") == FORMAT else {}
-        keys, lost = _secrets(known), known.get("lost")
-        rule = "what `pbdp ledger key export` writes"
-        if not keys or not isinstance(lost, dict):
-            raise InputError("key file", rule, "something else")
-        if known["ledger"] != self._ledger:
+        keys = _secrets(known)
+        if not keys:
+            raise InputError("key file", "what `pbdp ledger key export` writes", "something else")
+        if known.get("ledger") != self._ledger:
             raise InputError("key file", f"of the ledger {self._ledger}", "that of another one")
-        if not all(KEY_ID.fullmatch(name) and type(last) is int for name, last in lost.items()):
-            raise InputError("key file", rule, "something else")
         for key in keys:
             self.add(key)
-        for name, last in lost.items():
-            self.add_lost(name, last)
         return keys
 
-    def _files(self, suffix: str) -> list[Path]:
-        return sorted(self._folder.glob(f"{self._ledger}-*.{suffix}"))
-
-    def _file(self, name: str, suffix: str = "key") -> Path:
-        return self._folder / f"{self._ledger}-{name}.{suffix}"
+    def _file(self, name: str) -> Path:
+        return self._folder / f"{self._ledger}-{name}.key"
 
     def _content(self, file: Path) -> dict[str, Any] | None:
         try:
@@ -244,7 +215,7 @@ def write_whole(file: Path, content: bytes, *, aside: Path) -> None:
     """The whole content under this name, durably, or what was there before, whatever happens in between."""
     write_aside(aside, content)
     aside.replace(file)
-    _synced(file.parent)
+    synced(file.parent)
 
 
 def write_aside(aside: Path, content: bytes) -> None:
@@ -263,7 +234,8 @@ def write_all(descriptor: int, content: bytes) -> None:
         content = content[os.write(descriptor, content) :]
 
 
-def _synced(folder: Path) -> None:
+def synced(folder: Path) -> None:
+    """Force the names in a folder to the disk."""
     descriptor = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(descriptor)

@@ -25,9 +25,10 @@ from typing import TYPE_CHECKING, Any, Unpack
 import numpy as np
 
 from pbdp.digits import percent_down, percent_up, plain
-from pbdp.errors import InputError
-from pbdp.ledger.ask import Drawn, Question, number_of
+from pbdp.errors import InputError, shown
+from pbdp.ledger.ask import Drawn, number_of, requirement_of
 from pbdp.ledger.errors import BudgetExceededError, KeyReusedError
+from pbdp.ledger.question import Question
 from pbdp.ledger.request import LONGEST_KEY, about
 from pbdp.looks.procedure import Asked, Procedure, Width
 from pbdp.looks.tuning import procedure_for
@@ -157,7 +158,7 @@ class LookPrice:
         """The law that costs least for the floor, fixed in advance, and its share; None if none fits."""
         floor = replace(self.question, within=self.question.floor, floor=None, expect=None)
         payer = Affordable(terms=self.budget.terms, spent=self.spent, blocks=self.blocks)
-        found = payer.choice(floor.requirement(self.budget))
+        found = payer.choice(requirement_of(floor, self.budget))
         return None if found is None else (found.plan.mechanism.name, found.price.share or 0.0)
 
     @property
@@ -240,7 +241,7 @@ def procedure_of(budget: Budget, question: Question) -> Procedure:
     except (ValueError, ZeroDivisionError):
         theta = 0.0
     if not 0 < theta < 1:
-        raise InputError("within", "a percentage above 0 and below 100", repr(question.within), "Write 5%.")
+        raise InputError("within", "a percentage above 0 and below 100", shown(question.within), "Write 5%.")
     width = Width(theta=theta, floor=question.floor or 0.0, confidence=question.confidence or 0.0)
     asked = Asked(
         width=width,

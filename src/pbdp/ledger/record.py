@@ -15,18 +15,18 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+import zlib
+from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from datetime import UTC, datetime
-from functools import cached_property
 from types import UnionType
 from typing import Any, Literal, NamedTuple
 
-from pbdp.errors import InputError
+from pbdp.errors import InputError, shown
 from pbdp.json_records import canonical
 from pbdp.ledger.keys import KEY_ID, Key
 
-FORMAT = "pbdp ledger 2"
+FORMAT = "pbdp ledger 1"
 NO_PREVIOUS = "0" * 64
 # What each kind of record says, and of which type it is.
 FIELDS: dict[str, dict[str, type | UnionType]] = {
@@ -38,8 +38,8 @@ FIELDS: dict[str, dict[str, type | UnionType]] = {
         "neighbors": str,
         "note": str | None,
         "spent": dict,
-        "releases": int,
     },
+    # `machine` is the one that may draw the answer
     "spend": {
         "dataset": str,
         "plan": str,
@@ -47,37 +47,32 @@ FIELDS: dict[str, dict[str, type | UnionType]] = {
         "query": str | None,
         "key": str,
         "fingerprint": str,
+        "machine": str,
         "neighbors": str,
         "values": int,
         "disjoint": bool,
-        "units": int,
         "package": int,
-        "bought": int,
-        "used": int,
+        "units_left": int,
         "cost": dict,
         "spent": dict,
-        "releases": int,
     },
-    # packages of several plans that are paid for together: a record each, the first with the key and the cost
+    # packages of several plans that are paid for together: fingerprint, label and releases of each
     "purchase": {
         "dataset": str,
-        "plan": str,
-        "plan_label": str,
-        "key": str | None,
+        "plans": list,
+        "key": str,
         "fingerprint": str,
         "neighbors": str,
-        "package": int,
-        "bought": int,
-        "used": int,
         "cost": dict,
         "spent": dict,
-        "releases": int,
     },
-    "answer": {"spend": int, "bytes": int, "sha256": str},
+    "answer": {"spend": int, "key": str, "bytes": int, "sha256": str},
+    # `witness` is the number and hash that the machine had seen, `dropped` how many rows could not be kept
     "recovery": {
         "gap": str,
-        "base": int | None,
-        "witness": dict,
+        "witness": list | None,
+        "dropped": int,
+        "answers": list,
         "charged": dict,
         "spent": dict,
         "lost": list,
@@ -85,10 +80,10 @@ FIELDS: dict[str, dict[str, type | UnionType]] = {
     # `key` is the one from here on; `export` is the head of the export that a replacement was checked against
     "key": {"key": str, "before": str, "change": str, "export": dict | None},
 }
-# Fields that were added later: a record without one is of before, or of a payment that says nothing there.
-LATER: dict[str, dict[str, type | UnionType]] = {"spend": {}, "purchase": {}}
 
 Payload = dict[str, Any]
+# A record as a store has it: its eight values and the packed answer, of any type.
+Row = tuple[Any, ...]
 Amounts = dict[str, int]
 Sign = Literal[1, -1]
 _DECODER = json.JSONDecoder()
@@ -96,10 +91,11 @@ _DECODER = json.JSONDecoder()
 # Far above any use, and small enough for every JSON reader that takes whole numbers of any length.
 LARGEST = 2**4096
 LONGEST_NAME = 100
+UNWRITTEN = "has a payload that no ledger writes"
 
 
 class BrokenRecordError(Exception):
-    """A stored record contradicts itself; the store turns this into an error that names its place."""
+    """A record that cannot be true; the message continues "record n ..."."""
 
 
 def hash_of(sequence: int, *texts: str) -> str:
@@ -119,60 +115,8 @@ def utc_now() -> str:
     return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
 
 
-class Columns(NamedTuple):
-    """What the store looks records up by. All of it follows from the payload, and is compared with it."""
-
-    dataset: str | None = None
-    plan: str | None = None
-    key: str | None = None
-    spend: int | None = None
-
-
-def check_stored(values: Sequence[Any]) -> None:
-    """Refuse what cannot be the eight values of a record, or does not match its hash."""
-    sequence, time, kind, payload, previous, own, key_id, _ = values
-    if type(sequence) is not int or {*map(type, values[1:])} != {str}:
-        raise BrokenRecordError("holds a value of the wrong type")
-    if kind not in FIELDS:
-        raise BrokenRecordError("is of an unknown kind")
-    if hash_of(sequence, time, kind, key_id, payload, previous) != own:
-        raise BrokenRecordError("does not match its hash")
-    # the store would look it up before the first one, and files are named after keys
-    if sequence < 0 or not KEY_ID.fullmatch(key_id):
-        raise BrokenRecordError("has a number or a key that no ledger gives")
-
-
-def content_of(kind: str, payload: str) -> Payload:
-    """The payload as a JSON object, with everything that a record of this kind says."""
-    try:
-        content, end = _DECODER.raw_decode(payload)
-    except (ValueError, RecursionError):
-        content, end = None, 0
-    said = FIELDS[kind]
-    if type(content) is dict and len(content) > len(said):
-        said = said | {name: held for name, held in LATER.get(kind, {}).items() if name in content}
-    if (
-        type(content) is not dict
-        or end != len(payload)
-        or content.keys() != said.keys()
-        or not all(map(isinstance, map(content.get, said), said.values()))
-    ):
-        raise BrokenRecordError("has a payload that no ledger writes")
-    return content
-
-
-def columns_of(kind: str, content: Payload) -> Columns:
-    """What a record is looked up by."""
-    if kind == "answer":
-        return Columns(None, None, None, content["spend"])
-    if kind in ("spend", "purchase"):
-        return Columns(content["dataset"], content["plan"], content["key"])
-    return Columns(content["dataset"]) if kind == "dataset" else Columns()
-
-
-@dataclass(frozen=True)  # no slots: the payload is parsed once, when it is first asked for
-class Record:
-    """A record whose hash has been checked: it cannot be made with a wrong one."""
+class Record(NamedTuple):
+    """A record; one that was `read` has a hash that fits, and says what its kind says."""
 
     sequence: int
     time: str
@@ -182,56 +126,74 @@ class Record:
     hash: str
     key_id: str
     mac: str
-
-    def __post_init__(self) -> None:
-        check_stored(self._values)
+    content: Payload
 
     @classmethod
-    def after(cls, head: Record | None, kind: str, content: Payload, key: Key) -> Record:
-        """The next record, with the time of now."""
-        sequence = 0 if head is None else head.sequence + 1
-        previous = NO_PREVIOUS if head is None else head.hash
+    def read(cls, row: Row) -> Record:
+        """The record in a stored row, whatever is in the row."""
+        sequence, time, kind, payload, previous, own, key_id, mac = row[:8]
+        if type(sequence) is not int or {*map(type, row[1:8])} != {str}:
+            raise BrokenRecordError("holds a value of the wrong type")
+        if kind not in FIELDS:
+            raise BrokenRecordError("is of an unknown kind")
+        if hash_of(sequence, time, kind, key_id, payload, previous) != own:
+            raise BrokenRecordError("does not match its hash")
+        # files are named after keys
+        if not KEY_ID.fullmatch(key_id):
+            raise BrokenRecordError("has a key that no ledger gives")
+        return cls(sequence, time, kind, payload, previous, own, key_id, mac, content_of(kind, payload))
+
+    @classmethod
+    def after(cls, sequence: int, previous: str, kind: str, content: Payload, key: Key) -> Record:
+        """The record after the one with this number and hash, with the time of now."""
         time, payload = utc_now(), canonical(content)
-        own = hash_of(sequence, time, kind, key.id, payload, previous)
-        return cls(
-            sequence=sequence,
-            time=time,
-            kind=kind,
-            payload=payload,
-            previous=previous,
-            hash=own,
-            key_id=key.id,
-            mac=key.mac(own),
-        )
-
-    @property
-    def stored(self) -> tuple[Any, ...]:
-        """The values and columns of its row, without an answer."""
-        try:
-            columns = self.columns
-        except BrokenRecordError:
-            columns = Columns()  # whoever looks into it will say what is wrong with it
-        return (*self._values, *columns, None)
-
-    @property
-    def _values(self) -> tuple[Any, ...]:
-        values = (self.sequence, self.time, self.kind, self.payload)
-        return (*values, self.previous, self.hash, self.key_id, self.mac)
+        own = hash_of(sequence + 1, time, kind, key.id, payload, previous)
+        return cls(sequence + 1, time, kind, payload, previous, own, key.id, key.mac(own), content)
 
     @property
     def next_key_id(self) -> str:
         """The key that the next record should be under."""
         return str(self.content["key"]) if self.kind == "key" else self.key_id
 
-    @cached_property
-    def content(self) -> Payload:
-        """The payload as a JSON object, with everything that a record of this kind says."""
-        return content_of(self.kind, self.payload)
+    def row(self, answer: bytes | None = None) -> Row:
+        """As it is stored, with the compressed answer that belongs to it."""
+        return (*self[:8], answer)
 
-    @property
-    def columns(self) -> Columns:
-        """What this record is looked up by."""
-        return columns_of(self.kind, self.content)
+
+def content_of(kind: str, payload: str) -> Payload:
+    """The payload as a JSON object, with everything that a record of this kind says."""
+    try:
+        content, end = _DECODER.raw_decode(payload)
+    except (ValueError, RecursionError):
+        content, end = None, 0
+    said = FIELDS[kind]
+    if (
+        type(content) is not dict
+        or end != len(payload)
+        or content.keys() != said.keys()
+        or not all(map(isinstance, map(content.get, said), said.values()))
+    ):
+        raise BrokenRecordError(UNWRITTEN)
+    return content
+
+
+def packed_answer(answer: bytes, spend: int, key: str) -> tuple[Payload, bytes]:
+    """The payload of an answer's record, and the answer as it is stored."""
+    content = {"spend": spend, "key": key, "bytes": len(answer)}
+    return content | {"sha256": hashlib.sha256(answer).hexdigest()}, zlib.compress(answer)
+
+
+def unpacked_answer(content: Payload, packed: object) -> bytes | None:
+    """The answer, or None if it is not the one that the payload describes."""
+    if not isinstance(packed, bytes):
+        return None
+    try:
+        # never more than was announced, so that a forged blob cannot fill the memory
+        answer = zlib.decompressobj().decompress(packed, content["bytes"] + 1)
+    except zlib.error:
+        return None
+    sound = len(answer) == content["bytes"] and hashlib.sha256(answer).hexdigest() == content["sha256"]
+    return answer if sound else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -239,8 +201,7 @@ class Entry:
     """One change of one dataset's budget, for people: what its record says under the names of these fields.
 
     `kind` is dataset (the budget was given), spend, purchase (of releases to come) or recovery; `cost` is
-    what it added to `spent`, zero where the releases came from a package that was paid for before. `units`
-    are the plan's releases it used.
+    what it added to `spent`, zero where the releases came from a package that was paid for before.
     """
 
     sequence: int
@@ -254,7 +215,6 @@ class Entry:
     query: str | None = None
     key: str | None = None
     values: int = 0
-    units: int = 0
     units_left: int = 0
     note: str | None = None
 
@@ -267,10 +227,15 @@ def entries_of(record: Record) -> list[Entry]:
         case "dataset":
             changes = [told | {"cost": content["spent"]}]
         case "spend":
-            changes = [told | {"units_left": content["bought"] - content["used"]}]
+            changes = [told]
         case "purchase":
-            left = content["bought"] - content["used"]
-            changes = [told | {"units_left": left, "note": f"{content['package']:,} releases reserved"}]
+            # the first one has the whole cost
+            costs = [content["cost"]] + [none_of(content["cost"])] * (len(content["plans"]) - 1)
+            changes = [
+                told
+                | {"plan": plan, "plan_label": label, "cost": cost, "note": f"{releases:,} releases reserved"}
+                for (plan, label, releases), cost in zip(content["plans"], costs, strict=True)
+            ]
         case "recovery":
             note = f"the gap was counted as {content['gap']}"
             changes = [
@@ -290,7 +255,7 @@ def checked_name(what: str, name: object) -> str:
     if not isinstance(name, str):
         raise InputError(what, rule, type(name).__name__)
     if not (0 < len(name) <= LONGEST_NAME and name.isprintable() and name == name.strip()):
-        raise InputError(what, rule, ascii(name[: LONGEST_NAME + 1]))
+        raise InputError(what, rule, shown(name[: LONGEST_NAME + 1]))
     return name
 
 
@@ -313,11 +278,6 @@ def checked_amounts(what: str, amounts: object) -> Amounts:
 def total(first: Amounts, second: Amounts, sign: Sign = 1) -> Amounts:
     """`first + sign * second` for every name; both have the same names."""
     return {name: amount + sign * second[name] for name, amount in first.items()}
-
-
-def first_above(amounts: Amounts, limits: Amounts) -> str | None:
-    """The first name (in order of the alphabet) whose amount is above its limit."""
-    return next((name for name in sorted(amounts) if amounts[name] > limits[name]), None)
 
 
 def none_of(amounts: Amounts) -> Amounts:

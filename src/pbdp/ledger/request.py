@@ -15,78 +15,68 @@ import hashlib
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
-from pbdp.errors import InputError
+from pbdp.errors import InputError, shown
 from pbdp.json_records import digest, quoted
-from pbdp.ledger.errors import BudgetExceededError, PackageUsedUpError
-from pbdp.ledger.record import (
-    LATER,
-    Amounts,
-    Payload,
-    checked_amounts,
-    checked_name,
-    first_above,
-    none_of,
-    total,
-)
-from pbdp.ledger.snapshot import DatasetState, Package
+from pbdp.ledger.record import Amounts, Payload, checked_amounts, checked_name
 from pbdp.mechanism.neighbors import Neighbors
-from pbdp.paying import LONGEST, Paying, PayingFor, Said
+from pbdp.parameters import flag
+from pbdp.paying import PayingFor, PayingOnce
 
 LONGEST_KEY = 200
+LONGEST_QUERY = 100_000
 _PLAN = re.compile(r"[0-9a-f]{16,128}")
 # What a record says of a request under the same names.
-_TOLD = (
-    "dataset",
-    "plan",
-    "plan_label",
-    "query",
-    "neighbors",
-    "values",
-    "disjoint",
-    "units",
-    "package",
-)
-# What one package costs in a state; raises if it does not fit.
-Pricing = Callable[[DatasetState], Amounts]
+_TOLD = ("dataset", "plan", "plan_label", "query", "neighbors", "values", "disjoint", "package")
+# What one package costs after what was spent; raises if it does not fit.
+Pricing = Callable[[Amounts], Amounts]
 
 
-def _checked_plan(plan: object) -> None:
+def _check_plan(plan: object) -> None:
     if not isinstance(plan, str) or not _PLAN.fullmatch(plan):
-        raise InputError("plan", "a fingerprint of 16 to 128 hexadecimal digits", ascii(plan))
+        raise InputError("plan", "a fingerprint of 16 to 128 hexadecimal digits", shown(plan))
 
 
-def _checked_key(key: object) -> None:
+def check_key(key: object) -> None:
+    """Refuse what is no request key."""
     if not (isinstance(key, str) and 0 < len(key) <= LONGEST_KEY and key.isprintable()):
-        raise InputError("key", f"1 to {LONGEST_KEY} printable characters", ascii(key)[:LONGEST_KEY])
+        raise InputError("key", f"1 to {LONGEST_KEY} printable characters", shown(key))
+
+
+def check_plans(plans: Sequence[Sequence[Any]]) -> None:
+    """Refuse what no purchase buys: fingerprint, label and releases of each plan."""
+    if not plans or len({plan for plan, _, _ in plans}) < len(plans):
+        raise InputError("plans", "at least one, each named once", "none" if not plans else "one twice")
+    for plan, label, releases in plans:
+        _check_plan(plan)
+        checked_name("plan_label", label)
+        _count("releases", releases)
 
 
 def _count(name: str, value: object) -> None:
     if type(value) is not int or not 1 <= value < 2**63:
-        raise InputError(name, "a whole number of at least 1", ascii(value))
+        raise InputError(name, "a whole number of at least 1", shown(value))
 
 
 def check_asked(told: Payload) -> None:
     """Refuse what no request asks; a ledger's records are checked by this, too."""
-    _checked_plan(told["plan"])
+    _check_plan(told["plan"])
     checked_name("plan_label", told["plan_label"])
     _count("package", told["package"])
     _count("values", told["values"])
-    check_texts(told)
+    _check_query(told["query"])
 
 
-def check_texts(told: Payload) -> None:
-    """Refuse words that no payment has; the same for records."""
-    for name, longest in LONGEST.items():
-        text = told.get(name)
-        if text is None:
-            continue
-        if not isinstance(text, str) or len(text) > longest:
-            raise InputError(name, f"a text of at most {longest} characters", type(text).__name__)
-        try:
-            text.encode()
-        except UnicodeEncodeError:
-            raise InputError(name, "a text that UTF-8 can hold", "lone surrogates") from None
+def _check_query(query: object) -> None:
+    if query is None:
+        return
+    if not isinstance(query, str) or len(query) > LONGEST_QUERY:
+        raise InputError("query", f"a text of at most {LONGEST_QUERY} characters", type(query).__name__)
+    try:
+        query.encode()
+    except UnicodeEncodeError:
+        raise InputError("query", "a text that UTF-8 can hold", "lone surrogates") from None
 
 
 def check_units(units: int, package: int) -> None:
@@ -106,7 +96,12 @@ def fingerprint_of(told: Payload, key: str) -> str:
     return hashlib.sha256(content.encode("ascii")).hexdigest()
 
 
-def recorded(paying: Paying) -> dict[str, str | None]:
+def purchase_fingerprint(dataset: str, plans: Sequence[Sequence[Any]], key: str) -> str:
+    """The same of a purchase."""
+    return digest(["purchase", dataset, [[plan, releases] for plan, _, releases in plans], key])
+
+
+def recorded(paying: PayingOnce) -> dict[str, str | None]:
     """The words that a record keeps."""
     return {name: word for name, word in paying.items() if name != "blocks"}  # type: ignore[misc]
 
@@ -117,18 +112,14 @@ def about(paying: PayingFor, words: str) -> PayingFor:
     return {**paying, "query": f"{words}; {query}" if query else words}
 
 
-def _later(kind: str, asked: Said) -> Payload:
-    """What is said in fields that were added later; nothing said there leaves a record as it was before."""
-    return {name: word for name in LATER[kind] if (word := getattr(asked, name)) is not None}
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Request(Said):
+class Request:
     """A release of `values` numbers under a plan that is paid in packages of `package` releases.
 
     `plan` is the plan's fingerprint, `cost` the price of one package in the amounts that the dataset is
     limited in, or what finds it from the dataset's state. The numbers use one release each, or one together
-    if they are `disjoint` across people. `again` allows paying for another package.
+    if they are `disjoint` across people. `again` allows paying for another package. `key` makes a retry safe;
+    without one a random key is made.
     """
 
     dataset: str
@@ -139,6 +130,7 @@ class Request(Said):
     values: int
     neighbors: str
     query: str | None = None
+    key: str | None = None
     again: bool = False
     disjoint: bool = False
 
@@ -147,8 +139,10 @@ class Request(Said):
         if not callable(self.cost):
             object.__setattr__(self, "cost", checked_amounts("cost", self.cost))
         object.__setattr__(self, "neighbors", Neighbors(self.neighbors))
+        object.__setattr__(self, "again", flag("again", self.again))
+        object.__setattr__(self, "disjoint", flag("disjoint", self.disjoint))
         if self.key is not None:
-            _checked_key(self.key)
+            check_key(self.key)
         check_asked(self.told())
         check_units(self.units, self.package)
 
@@ -157,9 +151,9 @@ class Request(Said):
         """How many of the plan's releases this uses."""
         return 1 if self.disjoint else self.values
 
-    def priced(self, dataset: DatasetState) -> Amounts:
-        """What one package costs in this state."""
-        return checked_amounts("cost", self.cost(dataset)) if callable(self.cost) else self.cost
+    def priced(self, spent: Amounts) -> Amounts:
+        """What one package costs after what was spent."""
+        return checked_amounts("cost", self.cost(spent)) if callable(self.cost) else self.cost
 
     def fingerprint(self, key: str) -> str:
         """SHA-256 of what makes this request itself. No answer is in it, so it tells nothing of one."""
@@ -167,40 +161,33 @@ class Request(Said):
 
     def told(self) -> Payload:
         """What its record says of it, before it has a key and a price."""
-        return {name: getattr(self, name) for name in _TOLD} | _later("spend", self)
+        return {name: getattr(self, name) for name in _TOLD}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Purchase(Said):
+class Purchase:
     """Packages that are paid for together, to be used later: fingerprint, label and releases of each plan."""
 
     dataset: str
     plans: tuple[tuple[str, str, int], ...]
     cost: Amounts | Pricing
     neighbors: str
+    key: str | None = None
 
     def __post_init__(self) -> None:
         checked_name("dataset", self.dataset)
-        if not self.plans or len({plan for plan, _, _ in self.plans}) < len(self.plans):
-            raise InputError(
-                "plans", "at least one, each named once", "none" if not self.plans else "one twice"
-            )
-        for plan, label, releases in self.plans:
-            _checked_plan(plan)
-            checked_name("plan_label", label)
-            _count("releases", releases)
+        check_plans(self.plans)
+        object.__setattr__(self, "neighbors", Neighbors(self.neighbors))
         if self.key is not None:
-            _checked_key(self.key)
-        check_texts(_later("purchase", self))
+            check_key(self.key)
 
-    def priced(self, dataset: DatasetState) -> Amounts:
-        """What all of it costs in this state."""
-        return checked_amounts("cost", self.cost(dataset) if callable(self.cost) else self.cost)
+    def priced(self, spent: Amounts) -> Amounts:
+        """What all of it costs after what was spent."""
+        return checked_amounts("cost", self.cost(spent) if callable(self.cost) else self.cost)
 
     def fingerprint(self, key: str) -> str:
         """SHA-256 of what makes this purchase itself."""
-        plans = [[plan, releases] for plan, _, releases in self.plans]
-        return digest(["purchase", self.dataset, plans, key])
+        return purchase_fingerprint(self.dataset, self.plans, key)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -218,116 +205,17 @@ class Reservation:
     """A release that is paid for. Noise may be drawn for it, unless `stored_answer` holds the answer already.
 
     `charged` is what its record cost (zero if the package was open), `fresh` whether this call made the
-    record, `units_left` how many releases of the plan were left after it.
+    record, `units_left` how many releases of the plan were left after it. `sequence` and `hash` are the
+    record's.
     """
 
     ledger: str
     key: str
     sequence: int
+    hash: str
     dataset: str
     charged: Amounts
     spent: Amounts
     units_left: int
     fresh: bool
     stored_answer: bytes | None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Charge:
-    """The cost of a request, and the state after it."""
-
-    cost: Amounts
-    spent: Amounts
-    package: Package
-
-
-def is_paid(request: Request, package: Package) -> bool:
-    """Whether enough of the plan's releases are paid for."""
-    return package.used + request.units <= package.bought
-
-
-def charge(request: Request, dataset: DatasetState, package: Package, price: Pricing) -> Charge:
-    """The charge for `request`, if it fits: `spent + cost <= limit` for every name, exactly."""
-    check_relation(request.neighbors, dataset)
-    used = package.used + request.units
-    if is_paid(request, package):
-        after = Package(bought=package.bought, used=used)
-        return Charge(cost=none_of(dataset.limits), spent=dataset.spent, package=after)
-    if package.bought and not request.again:
-        raise PackageUsedUpError(
-            dataset=dataset.name,
-            bought=package.bought,
-            used=package.used,
-            asked=request.units,
-            package=request.package,
-        )
-    cost = price(dataset)
-    after = Package(bought=package.bought + request.package, used=used)
-    return Charge(cost=dict(cost), spent=spent_after(dataset, cost), package=after)
-
-
-def spent_after(dataset: DatasetState, cost: Amounts) -> Amounts:
-    """What is spent after this cost; refused above a limit."""
-    if cost.keys() != dataset.limits.keys():
-        rule = f"in the amounts that {dataset.name} is limited in ({', '.join(dataset.limits)})"
-        raise InputError("cost", rule, ", ".join(cost))
-    spent = total(dataset.spent, cost)
-    name = first_above(spent, dataset.limits)
-    if name is not None:
-        left = max(0, dataset.limits[name] - dataset.spent[name])
-        words = f"it costs {cost[name]} of {name}, but {left} is left of {dataset.limits[name]}"
-        raise BudgetExceededError(dataset.name, words)
-    return spent
-
-
-def spend_content(request: Request, key: str, dataset: DatasetState, charged: Charge) -> Payload:
-    """The payload of the spend's record. It is made before the answer is known, so it holds nothing of it."""
-    return request.told() | {
-        "key": key,
-        "fingerprint": request.fingerprint(key),
-        "bought": charged.package.bought,
-        "used": charged.package.used,
-        "cost": charged.cost,
-        "spent": charged.spent,
-        "releases": dataset.releases + 1,
-    }
-
-
-def purchase_contents(
-    purchase: Purchase,
-    key: str,
-    dataset: DatasetState,
-    packages: Sequence[Package],
-    paid: tuple[Amounts, Amounts],
-) -> list[Payload]:
-    """The payloads of a purchase, one for each plan; the first carries the key and the whole cost."""
-    cost, spent = paid
-    return [
-        {
-            "dataset": purchase.dataset,
-            "plan": plan,
-            "plan_label": label,
-            "key": None if index else key,
-            "fingerprint": purchase.fingerprint(key),
-            "neighbors": purchase.neighbors,
-            "package": releases,
-            "bought": package.bought + releases,
-            "used": package.used,
-            "cost": none_of(cost) if index else cost,
-            "spent": spent,
-            "releases": dataset.releases,
-        }
-        | _later("purchase", purchase)
-        for index, ((plan, label, releases), package) in enumerate(zip(purchase.plans, packages, strict=True))
-    ]
-
-
-def check_relation(neighbors: str, dataset: DatasetState) -> None:
-    """What is asked must hold for the dataset's neighboring relation."""
-    if neighbors != dataset.neighbors:
-        raise InputError(
-            "neighbors",
-            f"{dataset.neighbors!r}, as everything on {dataset.name}",
-            repr(neighbors),
-            "Guarantees for different neighboring relations do not add up; plan with the same one.",
-        )

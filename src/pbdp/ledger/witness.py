@@ -1,16 +1,16 @@
-"""What this machine remembers of a ledger, outside of it: the last head it saw, and what was spent by then.
+"""What this machine has seen of a ledger, outside of it: the last head, and what was spent by then.
 
-A ledger can be copied back from a backup, and nothing inside of it would show that. So each change of a
-ledger is noted in small files in the state folder of this machine (see `keys`):
+A ledger can be copied back from a backup, or its last rows removed, and nothing inside of it would show that.
+So each change of a ledger is noted in the state folder of this machine (see `keys`):
 
-- ID.json: the last head (sequence and hash), and per dataset the last totals with the sequence they are of.
-  It only moves forward: each part is replaced by one of a higher sequence, so that the order in which
-  processes get here does not matter. It is replaced as a whole, under a lock.
-- ID.heads: every head seen, 8 bytes of sequence and 32 of hash each, appended. A recovery reads it to find
-  how much of the ledger's own past is the past that was seen here. It is written first, so its last head
-  may be newer than that of ID.json, and counts then.
+- ID.json: the last head (number and hash), what was spent by then, and the hashes of the records since the
+  cache was written, to tell how far an older ledger is this one. It only moves forward, as a whole, under a
+  lock on ID.lock, so that the order in which processes get here does not matter.
 - place-HASH.json: which ledger was seen last at a place (HASH is the SHA-256 of its name, which holds no
-  password), so that a ledger that was removed and made again is not taken for the same.
+  password), so that a ledger that was removed is not taken for one that never was.
+- machine: a random name of this machine, under which it reserves; only the machine that reserved draws.
+- HASH.drawn: an answer that was drawn for the reservation with this hash, written before the store is sent
+  it, so that a store that refuses it is sent the same one again. It is removed once the witness covers it.
 
 The store is written durably before the witness is, so the witness is never newer. Only a file that is not
 there is missing; one that cannot be read, or holds something else, is an error: what it knew is in doubt.
@@ -23,46 +23,31 @@ import hashlib
 import json
 import os
 import time
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field, replace
+import zlib
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from pbdp.ledger.errors import LedgerError, WitnessError
-from pbdp.ledger.keys import write_all, write_whole
+from pbdp.ledger.keys import random_bytes, synced, write_aside, write_whole
 from pbdp.ledger.record import Amounts
-from pbdp.ledger.stores.interface import T
 
-_ENTRY = 40
-_BLOCK = 100 * _ENTRY
+T = TypeVar("T")
 # Seconds between two tries to get a lock.
 _PAUSE = 0.005
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Totals:
-    """What a dataset had spent as of the record `sequence`."""
-
-    sequence: int
-    spent: Amounts
+_DAMAGED = "it is cut short, damaged, or not a witness"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Memory:
-    """The content of a witness."""
+    """The head, what every dataset had spent, and the hashes of the last records by their numbers."""
 
     sequence: int
     hash: str
-    datasets: dict[str, Totals] = field(default_factory=dict)
-
-    def joined(self, newer: Memory) -> Memory:
-        """Of each part the one with the higher sequence."""
-        ahead = newer if newer.sequence > self.sequence else self
-        datasets = dict(self.datasets)
-        for name, totals in newer.datasets.items():
-            if name not in datasets or datasets[name].sequence < totals.sequence:
-                datasets[name] = totals
-        return Memory(sequence=ahead.sequence, hash=ahead.hash, datasets=datasets)
+    spent: dict[str, Amounts] = field(default_factory=dict)
+    since: dict[int, str] = field(default_factory=dict)
 
 
 class Witness:
@@ -73,7 +58,7 @@ class Witness:
         self._folder = folder
         self._wait = wait
         self._file = folder / f"{ledger}.json"
-        self._heads = folder / f"{ledger}.heads"
+        self._lock = folder / f"{ledger}.lock"
         self._aside = folder / f"{ledger}.new"
         self._place = place
         self._place_file = place_file(place, folder)
@@ -85,23 +70,13 @@ class Witness:
 
     def read(self) -> Memory | None:
         """What is remembered; None if there is nothing."""
-        memory, head = self._main(), self.last_head()
-        return memory if memory is None or head is None else memory.joined(head)
-
-    def _main(self) -> Memory | None:
         content = _content_of(self._file)
         if content is None:
             return None
         try:
             return _parsed(json.loads(content))
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
-            raise WitnessError(self._file, "it is cut short, damaged, or not a witness") from None
-
-    def last_head(self) -> Memory | None:
-        """The head that was noted last, without totals; None if there is none."""
-        for sequence, seen in self.heads():
-            return Memory(sequence=sequence, hash=seen)
-        return None
+            raise WitnessError(self._file, _DAMAGED) from None
 
     def ledger_at_place(self) -> str | None:
         """The id of the ledger that was seen last at this place."""
@@ -110,70 +85,84 @@ class Witness:
     def note_place(self) -> None:
         """Remember which ledger is at this place."""
         content = json.dumps({"ledger": self._ledger, "place": self._place}).encode()
-        self._locked(lambda _: write_whole(self._place_file, content, aside=self._aside))
+        self._locked(lambda: write_whole(self._place_file, content, aside=self._aside))
 
     def note(self, seen: Memory) -> None:
-        """Remember this too."""
+        """Remember this, unless more is remembered already."""
 
-        def join(heads: int) -> None:
+        def join() -> None:
             known = self.read()
-            joined = seen if known is None else known.joined(seen)
-            if joined != self._main():
-                self._replace(joined, seen, heads)
+            if known is None or known.sequence < seen.sequence:
+                self._replace(seen)
 
         self._locked(join)
 
     def restart(self, counted: Memory, seen: Memory) -> None:
-        """Forget what was `counted` by a recovery, in favor of what is seen now.
+        """Forget what was `counted` by a recovery, in favor of what is seen now, unless others were here."""
 
-        Datasets that only the witness knows were lost; it goes on knowing them. If another process was here
-        first, and has gone on since, this is one more thing that was seen.
-        """
+        def forget() -> None:
+            if self.read() == counted:
+                self._replace(seen)
 
-        def forget(heads: int) -> bool:
-            if self.read() != counted:
-                return False
-            self._replace(replace(seen, datasets={**counted.datasets, **seen.datasets}), seen, heads)
-            return True
+        self._locked(forget)
+        self.note(seen)
 
-        if not self._locked(forget):
-            self.note(seen)
+    def _replace(self, memory: Memory) -> None:
+        """Under the lock, so nobody else writes it."""
+        content = {"sequence": memory.sequence, "hash": memory.hash, "spent": memory.spent}
+        whole = content | {"since": list(memory.since.items())}
+        write_whole(self._file, json.dumps(whole).encode(), aside=self._aside)
 
-    def heads(self) -> Iterator[tuple[int, str]]:
-        """Every head that was seen, the last one first; the file is read from its end, as far as needed."""
+    def machine(self) -> str:
+        """The name of this machine, made when it is first asked for."""
+        file = self._folder / "machine"
+        for _ in range(2):
+            content = _content_of(file)
+            if content is not None:
+                name = content.decode("ascii", "replace").strip()
+                if len(name) != 32 or not name.isalnum():
+                    raise WitnessError(file, _DAMAGED)
+                return name
+            self.check_writable()
+            self._first_only(file, random_bytes(16).hex().encode())
+        raise WitnessError(file, "it cannot be made")
+
+    def drawn(self, spend: str) -> bytes | None:
+        """The answer that was drawn on this machine for the reservation with this hash."""
+        content = _content_of(self._folder / f"{spend}.drawn")
+        if content is None:
+            return None
         try:
-            with self._heads.open("rb") as file:
-                end = file.seek(0, os.SEEK_END) // _ENTRY * _ENTRY
-                while end > 0:
-                    start = max(0, end - _BLOCK)
-                    file.seek(start)
-                    content = file.read(end - start)
-                    for place in range(len(content) - _ENTRY, -1, -_ENTRY):
-                        entry = content[place : place + _ENTRY]
-                        yield int.from_bytes(entry[:8]), entry[8:].hex()
-                    end = start
-        except (FileNotFoundError, NotADirectoryError):
-            return
+            return zlib.decompress(content)
+        except zlib.error:
+            raise WitnessError(self._folder / f"{spend}.drawn", "it is cut short or damaged") from None
+
+    def keep_drawn(self, spend: str, answer: bytes) -> bytes:
+        """Keep an answer before anybody is sent it; the first one for a reservation, which is returned."""
+        self._first_only(self._folder / f"{spend}.drawn", zlib.compress(answer))
+        found = self.drawn(spend)
+        # else another process of this machine has stored the same one by now
+        return answer if found is None else found
+
+    def forget_drawn(self, spend: str) -> None:
+        """The answer is stored, and the witness covers it."""
+        with suppress(OSError):
+            (self._folder / f"{spend}.drawn").unlink(missing_ok=True)
+
+    def _first_only(self, file: Path, content: bytes) -> None:
+        """A whole file under a name that is never written again."""
+        aside = file.with_name(f"{file.name}.{random_bytes(8).hex()}")
+        try:
+            try:
+                write_aside(aside, content)
+                with suppress(FileExistsError):
+                    os.link(aside, file)
+                synced(self._folder)
+            finally:
+                with suppress(FileNotFoundError):
+                    aside.unlink()
         except OSError as problem:
-            raise WitnessError(self._heads, f"it cannot be read: {problem.strerror}") from None
-
-    def _replace(self, memory: Memory, seen: Memory, heads: int) -> None:
-        """Under the lock, so nobody else writes any of this."""
-        self._note_head(seen, heads)
-        content = {
-            "sequence": memory.sequence,
-            "hash": memory.hash,
-            "datasets": {
-                name: {"sequence": totals.sequence, "spent": totals.spent}
-                for name, totals in memory.datasets.items()
-            },
-        }
-        write_whole(self._file, json.dumps(content).encode(), aside=self._aside)
-
-    def _note_head(self, seen: Memory, heads: int) -> None:
-        end = os.fstat(heads).st_size // _ENTRY * _ENTRY  # a full disk may have cut an entry short
-        os.lseek(heads, end, os.SEEK_SET)
-        write_all(heads, seen.sequence.to_bytes(8) + bytes.fromhex(seen.hash))
+            raise self._unwritable(problem) from None
 
     def check_writable(self) -> None:
         """Refuse, before anything is paid, if there is no folder to write to."""
@@ -186,8 +175,7 @@ class Witness:
         if not os.access(self._folder, os.W_OK | os.X_OK):
             raise self._unwritable(PermissionError(errno.EACCES, os.strerror(errno.EACCES)))
 
-    def _locked(self, work: Callable[[int], T]) -> T:
-        """Do the work with the file of heads, which is also what processes lock."""
+    def _locked(self, work: Callable[[], T]) -> T:
         try:
             import fcntl
         except ImportError:
@@ -195,30 +183,34 @@ class Witness:
                 "Ledgers need a system with POSIX file locks, such as Linux or macOS."
             ) from None
         self.check_writable()
-        heads: int | None = None
+        lock: int | None = None
         try:
-            heads = os.open(self._heads, os.O_RDWR | os.O_CREAT, 0o600)
+            lock = os.open(self._lock, os.O_RDWR | os.O_CREAT, 0o600)
             end = time.monotonic() + self._wait
             while True:
                 try:
-                    fcntl.flock(heads, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                    fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
                     break
                 except BlockingIOError:
                     if time.monotonic() >= end:
                         raise self._held() from None
                 time.sleep(_PAUSE)
-            return work(heads)
+            return work()
         except OSError as problem:
             raise self._unwritable(problem) from None
         finally:
-            if heads is not None:
+            if lock is not None:
                 # said, and not left to the closing: a process that was forked meanwhile has the file open too
-                fcntl.flock(heads, fcntl.LOCK_UN)
-                os.close(heads)
+                # at once: before a call of Python's own, a signal handler may raise
+                try:  # noqa: SIM105
+                    fcntl.flock(lock, fcntl.LOCK_UN)
+                except OSError:
+                    pass
+                os.close(lock)
 
     def _held(self) -> LedgerError:
         return LedgerError(
-            f"What this machine knows of the ledger ({self._heads}) was locked by another program for more "
+            f"What this machine knows of the ledger ({self._lock}) was locked by another program for more "
             f"than {self._wait:g} seconds. Nothing is released without it: repeat the request with the same "
             "key; what was paid is not paid twice."
         )
@@ -249,17 +241,12 @@ def ledger_seen_at(file: Path) -> str | None:
 
 
 def _parsed(content: dict[str, Any]) -> Memory:
-    memory = Memory(
-        sequence=int(content["sequence"]),
-        hash=str(content["hash"]),
-        datasets={
-            str(name): Totals(
-                sequence=int(totals["sequence"]),
-                spent={str(amount): int(value) for amount, value in totals["spent"].items()},
-            )
-            for name, totals in content["datasets"].items()
-        },
-    )
+    spent = {
+        str(name): {str(amount): int(value) for amount, value in amounts.items()}
+        for name, amounts in content["spent"].items()
+    }
+    since = {int(sequence): str(hash_) for sequence, hash_ in content["since"]}
+    memory = Memory(sequence=int(content["sequence"]), hash=str(content["hash"]), spent=spent, since=since)
     if len(bytes.fromhex(memory.hash)) != 32:
         raise ValueError(memory.hash)
     return memory

@@ -6,13 +6,8 @@ their precisions 1/s_i²:
     estimate = (a_1·y_1 + ... + a_k·y_k) / W, rounded to a whole step,    W = a_1 + ... + a_k.
 
 **By itself.** The estimate is within T steps if |a_1·n_1 + ... + a_k·n_k| < (T + 1/2)·W. The law of the sum
-is the convolution of the tables that are drawn from, each on its multiples of a_i. This holds if sigmas and
-weights were not chosen because of earlier looks.
-
-    Computed with Fourier transforms. For probability vectors p_i of length N the error of the product is at
-    most k·(8·log2 N)·2^-53 in Euclidean length (Schatzman 1996, with room), as each of them has length at
-    most one; so any sum of N of its entries is off by at most sqrt(N) times that. `_MARGIN` is more for
-    N <= 2^24 and k <= 64: 64·192·1.1e-16·4096 < 1e-8.
+is that of the tables that are drawn from (`release.combination`). This holds if sigmas and weights were not
+chosen because of earlier looks.
 
 **Jointly.** If each look may be chosen after seeing the ones before, let e = sum of 1/s_i², A the mean of the
 looks weighted by 1/s_i², and r > 0 fixed with the first look. With probability at least 1 - alpha, for all k
@@ -39,8 +34,6 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 
-import numpy as np
-
 from pbdp.errors import CannotCertifyError
 from pbdp.looks.procedure import sigma_for
 from pbdp.mechanism.absolute import AbsoluteRegion
@@ -48,11 +41,11 @@ from pbdp.mechanism.design import Design
 from pbdp.mechanism.grid import whole_numbers
 from pbdp.mechanism.weights import WeightTable
 from pbdp.noise.gaussian import DiscreteGaussian
+from pbdp.release.combination import Term, law_of_sum
 
 # Weights add up to about this, less where the sum of looks would need too long a table.
 _WEIGHTS = 512
 _LONGEST = 1 << 19
-_MARGIN = 1e-8
 # The distance of a table from its law, with room.
 _TABLE = 1e-11
 _TRIES = 60
@@ -126,33 +119,14 @@ def weights_of(sigmas: tuple[float, ...]) -> tuple[int, ...]:
 @lru_cache(maxsize=256)
 def half_width_of_sum(sigmas: tuple[float, ...], confidence: float) -> int:
     """The least T with P(|a_1·n_1 + ...| < (T + 1/2)·W) >= confidence, rounded up."""
-    law, center = _law(sigmas)
-    total = sum(weights_of(sigmas))
-    # P(|sum| <= m) for m = 0, 1, ...
-    inside = np.cumsum(np.concatenate([law[center : center + 1], law[center + 1 :] + law[center - 1 :: -1]]))
-    least = int(np.searchsorted(inside, confidence + _MARGIN))
-    if least >= len(inside):
-        raise CannotCertifyError("The confidence is too close to one for several looks. Ask for less.")
-    # the least T with (T + 1/2)·W > m
-    return max((2 * least - total) // (2 * total) + 1, 0)
-
-
-def _law(sigmas: tuple[float, ...]) -> tuple[np.ndarray[tuple[int], np.dtype[np.float64]], int]:
-    """The law of the weighted sum of noises, and where zero is."""
-    parts = [
-        (weight, _table(sigma)) for sigma, weight in zip(sigmas, weights_of(sigmas), strict=True) if weight
+    weights = weights_of(sigmas)
+    terms = [
+        Term(table=_table(sigma), weight=Fraction(weight))
+        for sigma, weight in zip(sigmas, weights, strict=True)
     ]
-    reach = sum(weight * max(-table.start, table.stop - 1) for weight, table in parts)
-    length = 1 << (2 * reach + 1).bit_length()
-    if length > 1 << 24:
-        raise CannotCertifyError("These looks are too wide to be combined. Ask anew, for a fixed width.")
-    product = np.ones(length // 2 + 1, dtype=np.complex128)
-    for weight, table in parts:
-        row = np.zeros(length)
-        row[(weight * np.arange(table.start, table.stop)) % length] = table.probabilities()
-        product *= np.fft.rfft(row)
-    law = np.roll(np.fft.irfft(product, length), reach)[: 2 * reach + 1]
-    return np.maximum(law, 0.0), reach
+    least, total = law_of_sum(terms).half_width(confidence), sum(weights)
+    # the least T with (T + 1/2)·W above it
+    return max((2 * least - total) // (2 * total) + 1, 0)
 
 
 def _table(sigma: float) -> WeightTable:

@@ -1,4 +1,4 @@
-"""The procedure that costs least at the answers people have. Nothing here is a guarantee: see `coverage`.
+"""The procedure that costs least at the answers people have. Nothing here is a guarantee: see `procedure`.
 
 In units of the answer at which theta·|Q| is the floor (for answers) and of the floor (for widths) a procedure
 depends on theta, the confidence and the expected answers only; its noise is taken as normal here. With
@@ -23,8 +23,7 @@ import numpy as np
 
 from pbdp import special
 from pbdp.errors import InputError
-from pbdp.looks.coverage import blocks, miss_bounds
-from pbdp.looks.procedure import NEXT, Asked, Procedure, Scout, sigma_for
+from pbdp.looks.procedure import NEXT, Asked, Procedure, Scout, blocks, miss_bounds, sigma_for
 from pbdp.noise.kernel import Array, Index
 
 # Answers are expected from twice to 20,000 times the floor, evenly in log, unless told.

@@ -1,8 +1,7 @@
-"""Where records are kept: one small interface, a file (SQLite) and a server (PostgreSQL).
+"""Where the log is kept: a file (SQLite) or a server (PostgreSQL). Nothing is looked up in it.
 
 interface   what a store can do
 sql         what both stores say in SQL
 sqlite      a file
 postgres    a server
-at          which of them keeps the ledger at a place
 """

@@ -3,10 +3,8 @@
 Each ledger has a schema of its own: `postgresql://host/database` is the one in `pbdp_ledger`, and
 `postgresql://host/database?ledger=clinic` the one in `pbdp_ledger_clinic`.
 
-The promises of `interface`: (1) the first thing in a writing transaction is an advisory lock on the
-ledger's table, held to the end of the transaction; the primary key on `sequence` would stop a second
-writer anyway. (2) The isolation level is READ COMMITTED, so each statement after the lock sees all that
-was committed before it was granted, and PostgreSQL lets go of locks only after the commit is visible. (3)
+No lock is taken: a row is added under its number, the table's primary key, so of two that come at once one is
+refused, and its writer reads on and tries again. A role that may only read can hold nothing that stops this.
 synchronous_commit is on: COMMIT returns when the write-ahead log is on disk. Everything is set per
 transaction, so that connection poolers do no harm. A client that vanishes in the middle loses its
 transaction, at the latest after `IDLE`.
@@ -15,31 +13,30 @@ transaction, at the latest after `IDLE`.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+import secrets
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, LiteralString
 
 from pbdp.errors import InputError, PbdpError, without_passwords
 from pbdp.ledger.errors import (
     DamagedLedgerError,
-    EarlierLedgerError,
     LedgerExistsError,
     LockedLedgerError,
     NotALedgerError,
     ReadOnlyLedgerError,
     UnreachableLedgerError,
 )
-from pbdp.ledger.stores.interface import Reading, T, Writing
-from pbdp.ledger.stores.sql import TABLES, Run, SqlStore, SqlTransaction
+from pbdp.ledger.record import Row
+from pbdp.ledger.stores.sql import APPEND, TABLE, Run, SqlStore
 
 if TYPE_CHECKING:
     import psycopg
 
 SCHEMA = "pbdp_ledger"
 CONNECT_SECONDS = 10
-# Seconds that the server waits for the next statement of a transaction before it gives the lock to others.
+# Seconds that the server waits for the next statement of a transaction before it takes it back.
 IDLE = 60
-_LOCK = int.from_bytes(b"pbdp") << 32
 _NAME = re.compile(r"[a-z][a-z0-9_]{0,39}")
 _HOW = "In a password write @ as %40, : as %3A, / as %2F and ? as %3F."
 _PLAIN = {
@@ -49,21 +46,16 @@ _PLAIN = {
     "dbname": re.compile(r"[^@:/=?]*"),
 }
 
-_APPEND_ONLY = (
-    "CREATE FUNCTION refuse_change() RETURNS trigger LANGUAGE plpgsql AS "
+_SCHEMA = (
+    TABLE.format(number="BIGINT", blob="BYTEA"),
+    "CREATE OR REPLACE FUNCTION refuse_change() RETURNS trigger LANGUAGE plpgsql AS "
     "$$ BEGIN RAISE EXCEPTION 'a ledger is only ever appended to'; END $$",
-    *(
-        f"CREATE TRIGGER not_to_change BEFORE UPDATE OR DELETE OR TRUNCATE ON {table} "
-        "FOR EACH STATEMENT EXECUTE FUNCTION refuse_change()"
-        for table in ("record", "answer")
-    ),
+    "CREATE TRIGGER not_to_change BEFORE UPDATE OR DELETE OR TRUNCATE ON record "
+    "FOR EACH STATEMENT EXECUTE FUNCTION refuse_change()",
 )
-# Names are compared byte by byte: an index in a language's order breaks when the system's library changes it.
-_TYPES = {"number": "BIGINT", "blob": "BYTEA", "name": 'TEXT COLLATE "C"'}
-_SCHEMA = tuple(table.format(**_TYPES) for table in TABLES) + _APPEND_ONLY
 
 _BEGIN_WRITING = "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE"
-_BEGIN_READING = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
+_BEGIN_READING = "BEGIN ISOLATION LEVEL READ COMMITTED READ ONLY"
 # `remote_apply` is the one setting that is stronger than `on`.
 _DURABLE = (
     "SELECT set_config('synchronous_commit', CASE current_setting('synchronous_commit') "
@@ -115,49 +107,58 @@ class PostgresStore(SqlStore):
         ledger = self._schema.removeprefix(SCHEMA)
         return f"postgresql://{host}{port}/{database}" + (f"?ledger={ledger[1:]}" if ledger else "")
 
-    def initialize(self, first: Callable[[Writing], None]) -> None:
+    def create(self, rows: Iterable[Row]) -> None:
+        """Make the schema and the table; see the interface."""
+        kinds = self._driver.errors
+
         def make(run: Run) -> None:
             if run("SELECT to_regclass(?)", (f"{self._schema}.record",))[0][0] is not None:
                 raise LedgerExistsError(self.place)
             run(f"CREATE SCHEMA IF NOT EXISTS {self._schema}", ())
-            run(f"SET LOCAL search_path = {self._schema}", ())
-            for statement in _SCHEMA:
-                run(statement, ())
-            first(SqlTransaction(self.place, run, self.check_written))
+            self._fill(run, rows)
 
-        begin = f"{_BEGIN_WRITING}; {_DURABLE}; {self._limits()}; SELECT pg_advisory_xact_lock({_LOCK})"
         with self._words():
-            self._transaction(begin, make)
+            try:
+                self._transaction(self._writing(), make)
+            except (kinds.UniqueViolation, kinds.DuplicateTable, kinds.DuplicateSchema):  # another was first
+                raise LedgerExistsError(self.place) from None
 
-    def write(self, work: Callable[[Writing], T]) -> T:
-        begin = (
-            f"{_BEGIN_WRITING}; SET LOCAL search_path = {self._schema}; {_DURABLE}; {self._limits()}; "
-            f"SELECT pg_advisory_xact_lock({_LOCK} | 'record'::regclass::oid::bigint)"
-        )
-        with self._words():
-            return self._transaction(
-                begin, lambda run: work(SqlTransaction(self.place, run, self.check_written))
-            )
+    def _fill(self, run: Run, rows: Iterable[Row]) -> None:
+        run(f"SET LOCAL search_path = {self._schema}", ())
+        for statement in _SCHEMA:
+            run(statement, ())
+        for row in rows:
+            run(APPEND, row)
 
-    def read(self, work: Callable[[Reading], T]) -> T:
-        begin = f"{_BEGIN_READING}; SET LOCAL search_path = {self._schema}"
+    def append(self, row: Row) -> bool:
+        """Add a row, unless there is one of its number."""
+        begin = f"{self._writing()}; SET LOCAL search_path = {self._schema}"
         with self._words():
-            return self._transaction(
-                begin, lambda run: work(SqlTransaction(self.place, run, self.check_read))
-            )
+            try:
+                self._transaction(begin, lambda run: run(APPEND, row))
+            except self._driver.errors.UniqueViolation:
+                return False
+        return True
+
+    def replace(self, rows: Iterable[Row]) -> str:
+        """A new table in the place of this one, which gets another name."""
+        old = f"record_damaged_{secrets.token_hex(4)}"
+
+        def put(run: Run) -> None:
+            run(f"ALTER TABLE {self._schema}.record RENAME TO {old}", ())
+            self._fill(run, rows)
+
+        with self._words():
+            self._transaction(self._writing(), put)
+        return f"{self.place}, table {self._schema}.{old} (grant the roles their rights on the new one again)"
 
     def fault(self) -> str | None:
-        begin = f"{_BEGIN_READING}; SET LOCAL search_path = {self._schema}"
-        try:
-            with self._words():
-                stray = self._transaction(
-                    begin, lambda run: SqlTransaction(self.place, run, self.check_read).stray_answer()
-                )
-        except DamagedLedgerError as damage:
-            return damage.fault
-        return None if stray is None else f"a stored answer ({stray}) belongs to no record"
+        """The server looks after its own files."""
+        return None
 
     def notes(self) -> list[str]:
+        """Settings of the server that are not safe."""
+
         def look(run: Run) -> list[str]:
             return [name for name in ("fsync", "full_page_writes") if run(f"SHOW {name}", ())[0][0] == "off"]
 
@@ -167,18 +168,21 @@ class PostgresStore(SqlStore):
             f"The server runs with {name}=off: a power loss there can lose what was spent." for name in off
         ]
 
-    def _limits(self) -> str:
+    def _reading(self) -> str:
+        return f"{_BEGIN_READING}; SET LOCAL search_path = {self._schema}"
+
+    def _writing(self) -> str:
         return (
+            f"{_BEGIN_WRITING}; {_DURABLE}; "
             f"SET LOCAL lock_timeout = {max(1, int(1000 * self._wait))}; "
             f"SET LOCAL idle_in_transaction_session_timeout = {1000 * IDLE}"
         )
 
-    def _transaction(self, begin: str, work: Callable[[Run], T]) -> T:
+    def _transaction(self, begin: str, work: Callable[[Run], Any]) -> Any:
         # The driver can be interrupted in the middle of its own work. Then the connection is given up, by one
         # call into C, before which no signal handler can run; the server takes the transaction back.
         connection: psycopg.Connection[tuple[Any, ...]] | None = None
         try:
-            self._turn.acquire()
             connection = mine = self._connected()
 
             def run(statement: str, values: tuple[object, ...]) -> Sequence[tuple[Any, ...]]:
@@ -204,11 +208,6 @@ class PostgresStore(SqlStore):
             if connection is not None and connection is self._connection:
                 connection.pgconn.finish()
             raise
-        finally:
-            try:  # noqa: SIM105  # `suppress` is Python, and could be interrupted itself
-                self._turn.release()
-            except RuntimeError:  # it was not yet ours
-                pass
         return done
 
     def _connected(self) -> psycopg.Connection[tuple[Any, ...]]:
@@ -235,10 +234,8 @@ class PostgresStore(SqlStore):
             if secret := self._parameters.get(name):
                 text = text.replace(str(secret), "***")
         text = without_passwords(text)
-        if isinstance(problem, kinds.UndefinedColumn):
-            return EarlierLedgerError(self.place)
-        if isinstance(problem, kinds.UndefinedTable | kinds.InvalidSchemaName):
-            return NotALedgerError(self.place, "where there is no ledger")
+        if isinstance(problem, kinds.UndefinedTable | kinds.UndefinedColumn | kinds.InvalidSchemaName):
+            return NotALedgerError(self.place, "where there is no ledger of this version", empty=True)
         if isinstance(problem, kinds.LockNotAvailable):
             return LockedLedgerError(self.place, self._wait)
         if isinstance(problem, kinds.ReadOnlySqlTransaction | kinds.InsufficientPrivilege):

@@ -6,8 +6,7 @@ Settings, and why:
   write (sqlite.org/wal.html#walresetbug), and the versions that systems ship are older than the cure;
 - synchronous=EXTRA: a commit is on the disk when it returns, including the removal of the journal from its
   folder, so that a power loss after the commit cannot bring the journal back and undo it;
-- BEGIN IMMEDIATE: the write lock is taken before anything is read (promises 1 and 2 of `interface`);
-- the file is made with mode 0600, marked with an application id, and refused if its tables are not ours.
+- the file is made with mode 0600, marked with an application id, and refused if its table is not ours.
 
 The locks are those of the file system. One that does not keep them is refused where that can be seen, by two
 looks: a file there is opened twice and locked twice, which must fail the second time; and the table of mounts
@@ -24,13 +23,13 @@ import secrets
 import sqlite3
 import struct
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
+from typing import Any
 
 from pbdp.errors import InputError
 from pbdp.ledger.errors import (
     DamagedLedgerError,
-    EarlierLedgerError,
     LedgerError,
     LedgerExistsError,
     LockedLedgerError,
@@ -39,11 +38,12 @@ from pbdp.ledger.errors import (
     UnlockableLedgerError,
     UnreachableLedgerError,
 )
-from pbdp.ledger.stores.interface import Reading, T, Writing
-from pbdp.ledger.stores.sql import TABLES, Run, SqlStore, SqlTransaction
+from pbdp.ledger.keys import synced
+from pbdp.ledger.record import Row
+from pbdp.ledger.stores.sql import APPEND, TABLE, Run, SqlStore
 
 APPLICATION_ID = int.from_bytes(b"pbdp")
-SCHEMA_VERSION = 2
+SCHEMA_VERSION = 1
 _EXTRA = 3
 
 MOUNTS = Path("/proc/self/mountinfo")
@@ -62,12 +62,16 @@ _NEVER = ("fuse.sshfs", "fuse.s3fs", "fuse.rclone", "fuse.gcsfuse", "fuse.goofys
 _NO_LOCKS = (errno.ENOLCK, errno.EOPNOTSUPP, errno.ENOSYS)
 
 _APPEND_ONLY = tuple(
-    f"CREATE TRIGGER {table}_not_to_{change} BEFORE {change} ON {table} "
+    f"CREATE TRIGGER not_to_{change} BEFORE {change} ON record "
     f"BEGIN SELECT RAISE(ABORT, 'a ledger is only ever appended to'); END"
-    for table in ("record", "answer")
     for change in ("update", "delete")
 )
-_SCHEMA = tuple(table.format(number="INTEGER", blob="BLOB", name="TEXT") for table in TABLES) + _APPEND_ONLY
+_SCHEMA = (TABLE.format(number="INTEGER", blob="BLOB"), *_APPEND_ONLY)
+_TAKEN = (
+    sqlite3.SQLITE_CONSTRAINT_PRIMARYKEY,
+    sqlite3.SQLITE_CONSTRAINT_ROWID,
+    sqlite3.SQLITE_CONSTRAINT_UNIQUE,
+)
 
 
 class SqliteStore(SqlStore):
@@ -83,7 +87,9 @@ class SqliteStore(SqlStore):
     def place(self) -> str:
         return str(self._path)
 
-    def initialize(self, first: Callable[[Writing], None]) -> None:
+    def create(self, rows: Iterable[Row]) -> None:
+        """Make the file; see the interface."""
+
         def make(run: Run) -> None:
             if run("SELECT 1 FROM sqlite_master", ()) or run("PRAGMA application_id", ())[0][0] != 0:
                 raise LedgerExistsError(self.place)
@@ -92,10 +98,11 @@ class SqliteStore(SqlStore):
             for statement in _SCHEMA:
                 run(statement, ())
             self._path.chmod(0o600)
-            first(SqlTransaction(self.place, run, self.check_written))
+            for row in rows:
+                run(APPEND, row)
 
         self._refuse_without_locks()
-        # A file that an interrupted `initialize` left empty is taken over; the transaction decides who wins.
+        # A file that an interrupted `create` left empty is taken over; the transaction decides who wins.
         try:
             os.close(os.open(self._path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
         except FileExistsError:
@@ -113,18 +120,20 @@ class SqliteStore(SqlStore):
         except (DamagedLedgerError, NotALedgerError):  # something is there, whatever it is
             raise LedgerExistsError(self.place) from None
 
-    def write(self, work: Callable[[Writing], T]) -> T:
+    def append(self, row: Row) -> bool:
+        """Add a row, unless there is one of its number."""
         self._refuse_without_locks()
         with self._words():
-            return self._transaction(
-                "BEGIN IMMEDIATE", lambda run: work(SqlTransaction(self.place, run, self.check_written))
-            )
+            try:
+                self._transaction("BEGIN IMMEDIATE", lambda run: run(APPEND, row))
+            except sqlite3.IntegrityError as refused:
+                if refused.sqlite_errorcode in _TAKEN:
+                    return False
+                raise
+        return True
 
-    def read(self, work: Callable[[Reading], T]) -> T:
-        with self._words():
-            return self._transaction(
-                "BEGIN", lambda run: work(SqlTransaction(self.place, run, self.check_read))
-            )
+    def _reading(self) -> str:
+        return "BEGIN"
 
     def _refuse_without_locks(self) -> None:
         """Looked at once for each ledger that is open: a mount does not change under an open file."""
@@ -133,28 +142,53 @@ class SqliteStore(SqlStore):
             self._locks_known = True
 
     def fault(self) -> str | None:
-        def look(run: Run) -> str | None:
-            found = run("PRAGMA integrity_check(1)", ())
-            if [tuple(row) for row in found] != [("ok",)]:
-                return f"SQLite finds its file inconsistent ({str(found[0][0]).splitlines()[-1]})"
-            stray = SqlTransaction(self.place, run, self.check_read).stray_answer()
-            return None if stray is None else f"a stored answer ({stray}) belongs to no record"
-
+        """What SQLite finds wrong with its file."""
         try:
             with self._words():
-                return self._transaction("BEGIN", look)
+                found = self._transaction("BEGIN", lambda run: run("PRAGMA integrity_check(1)", ()))
         except DamagedLedgerError as damage:
             return damage.fault
+        if [tuple(row) for row in found] != [("ok",)]:
+            return f"SQLite finds its file inconsistent ({str(found[0][0]).splitlines()[-1]})"
+        return None
+
+    def salvage(self) -> Iterator[Row]:
+        """Every row that SQLite still gives; nothing of the file is taken for granted."""
+        with closing(sqlite3.connect(f"{self._path.as_uri()}?mode=rw", uri=True)) as connection:
+            connection.text_factory = lambda text: text.decode(errors="surrogateescape")
+            # else SQLite reads nothing of a file that was cut short
+            connection.execute("PRAGMA writable_schema = ON")
+            # what lies beyond a broken page is read from the other end
+            for order in ("", "DESC"):
+                with suppress(sqlite3.Error):
+                    yield from connection.execute(f"SELECT * FROM record ORDER BY sequence {order}")  # noqa: S608
+                    return
+
+    def replace(self, rows: Iterable[Row]) -> str:
+        """A new file in the place of this one, which is kept beside it."""
+        fresh = self._path.with_name(f"{self._path.name}.repaired")
+        old = self._path.with_name(f"{self._path.name}.damaged-{secrets.token_hex(4)}")
+        fresh.unlink(missing_ok=True)
+        with closing(SqliteStore(fresh, wait=self._wait)) as store:
+            store.create(rows)
+        self.close()
+        # a journal of the old file must not be taken for one of the new
+        with suppress(FileNotFoundError):
+            Path(f"{self._path}-journal").rename(f"{old}-journal")
+        os.link(self._path, old)
+        fresh.replace(self._path)
+        synced(self._path.parent)
+        return str(old)
 
     def notes(self) -> list[str]:
+        """Nothing to say of a file."""
         return []
 
-    def _transaction(self, begin: str, work: Callable[[Run], T], *, fresh: bool = False) -> T:
+    def _transaction(self, begin: str, work: Callable[[Run], Any], *, fresh: bool = False) -> Any:
         # Nothing between the interrupt and its remedies may be interrupted: they are single calls into C,
         # before which no signal handler can run.
         connection: sqlite3.Connection | None = None
         try:
-            self._turn.acquire()
             connection = mine = self._connected(fresh=fresh)
             connection.execute(begin)
             done = work(lambda statement, values: mine.execute(statement, values).fetchall())
@@ -170,11 +204,6 @@ class SqliteStore(SqlStore):
                     connection.close()
                     self._connection = None
             raise
-        finally:
-            try:  # noqa: SIM105  # `suppress` is Python, and could be interrupted itself
-                self._turn.release()
-            except RuntimeError:  # it was not yet ours
-                pass
         return done
 
     def _connected(self, *, fresh: bool) -> sqlite3.Connection:
@@ -183,7 +212,7 @@ class SqliteStore(SqlStore):
         try:
             status = self._path.stat()
         except FileNotFoundError:
-            raise NotALedgerError(self.place, "where there is nothing") from None
+            raise NotALedgerError(self.place, "where there is nothing", empty=True) from None
         except OSError as problem:
             raise UnreachableLedgerError(self.place, str(problem.strerror)) from None
         if not self._path.is_file():
@@ -203,13 +232,12 @@ class SqliteStore(SqlStore):
             uri=True,
             timeout=self._wait,
             isolation_level=None,  # transactions begin and end where this file says so
-            check_same_thread=False,  # `_turn` lets one thread in at a time
+            check_same_thread=False,  # the ledger lets one thread in at a time
         )
         try:
             for setting in (
                 "trusted_schema = OFF",
                 "cell_size_check = ON",
-                "foreign_keys = ON",
                 "fullfsync = ON",
             ):
                 connection.execute(f"PRAGMA {setting}")
@@ -230,20 +258,18 @@ class SqliteStore(SqlStore):
 
     def _refuse_foreign(self, connection: sqlite3.Connection) -> None:
         if self._path.stat().st_size == 0 and not Path(f"{self._path}-journal").exists():
-            raise NotALedgerError(self.place, "an empty file")
+            raise NotALedgerError(self.place, "an empty file", empty=True)
         if connection.execute("PRAGMA application_id").fetchone()[0] != APPLICATION_ID:
             raise NotALedgerError(self.place, "another SQLite database")
         version = connection.execute("PRAGMA user_version").fetchone()[0]
-        if version < SCHEMA_VERSION:
-            raise EarlierLedgerError(self.place)
         if version != SCHEMA_VERSION:
             raise NotALedgerError(
                 self.place, f"a ledger of version {version} where {SCHEMA_VERSION} is the one known here"
             )
         self._refuse_shortened(connection)
         tables = connection.execute("SELECT sql FROM sqlite_master WHERE sql IS NOT NULL").fetchall()
-        if sorted(sql for (sql,) in tables) != sorted(_SCHEMA):
-            raise DamagedLedgerError(self.place, "its tables are not those of a pbdp ledger")
+        if sorted(map(str, (sql for (sql,) in tables))) != sorted(_SCHEMA):
+            raise DamagedLedgerError(self.place, "its table or what protects it was changed")
 
     def _refuse_shortened(self, connection: sqlite3.Connection) -> None:
         """SQLite itself takes the missing part of a last page for zeros."""
